@@ -10,7 +10,7 @@ const CARTS = ['1', '2', '3', '4', '5']
 const ALERTS = ZONES * CARTS.length
 const SOCKETS = 10
 
-test('five hundred alerts that are opened at once are on the disk, with programs and on every screen', async (t) => {
+test('five hundred alerts opened together are stored, sent to programs and shown on every screen', async (t) => {
   const clock = new FakeClock()
   const gateway = await startGateway({}, { clock })
   t.after(() => gateway.stop())
@@ -46,7 +46,7 @@ test('five hundred alerts that are opened at once are on the disk, with programs
   const { body } = await gateway.request('GET', '/alerts?limit=1000&state=open')
   assert.equal(body.alerts.length, ALERTS)
   assert.equal((await course.cart('1')).open_alerts.length, ZONES)
-  // each topic has the newest of those that are open
+  // each topic holds the newest open alert
   await gateway.request('POST', `/alerts/${body.alerts[0].alert_id}/close`)
   await eventually(() => messages === ALERTS + 1, 'the program')
 })

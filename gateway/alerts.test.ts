@@ -5,14 +5,14 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { AlertCourse } from '#testing/course/alert-course.ts'
 import { type CourseDevice, PLACES } from '#testing/course/course.ts'
 
-/** Rests for long enough, with this voltage. */
+/** Lets the battery rest long enough, at this voltage. */
 async function rest(course: AlertCourse, lock: CourseDevice, voltage: number): Promise<void> {
   await lock.goTo('fairway')
   course.clock.advance(6 * MINUTE_MS)
   await lock.goTo('fairway', { battery_voltage: voltage })
 }
 
-test('from a voltage to everybody who is to know: the list, realtime, MQTT and the cart', async (t) => {
+test('a low voltage opens an alert in the list, on realtime, over MQTT and on the cart, within scope', async (t) => {
   const course = await AlertCourse.open(t)
   const { gateway } = course
   const lock = await course.lock()
@@ -76,7 +76,7 @@ test('from a voltage to everybody who is to know: the list, realtime, MQTT and t
   )
 })
 
-test('what is open is found by a program that subscribes later, and over a restart', async (t) => {
+test('a program that subscribes later receives open alerts, also after a restart', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock('a/1 +', 'lock-1')
   await rest(course, lock, 47)
@@ -93,7 +93,7 @@ test('what is open is found by a program that subscribes later, and over a resta
   assert.deepEqual(await course.story(), ['+low_battery'])
 })
 
-test('nobody but the gateway publishes below alert/', async (t) => {
+test('only the gateway can publish below alert/', async (t) => {
   const { gateway } = await AlertCourse.open(t)
   const program = await gateway.program()
   const closed = new Promise<void>((resolve) => program.once('close', () => resolve()))
@@ -105,7 +105,7 @@ test('nobody but the gateway publishes below alert/', async (t) => {
   await reader.subscribeAsync('$SYS/nothing').catch(() => undefined)
 })
 
-test('a cart leaves the course and comes back', async (t) => {
+test('a cart that leaves the course opens an alert, which closes on its return', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock()
   await lock.goTo('fairway')
@@ -119,11 +119,11 @@ test('a cart leaves the course and comes back', async (t) => {
   await course.becomes(['-outside', '+outside'])
 })
 
-test('ten minutes at the edge of the course are one alert', async (t) => {
+test('ten minutes at the edge of the course open one alert', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock()
   await lock.goTo('fairway')
-  // the northern edge is at 0.12 degrees: 15 m to either side
+  // the northern edge is at 0.12 degrees: 15 m on either side
   for (let i = 0; i < 120; i++) {
     course.clock.advance(5_000)
     await lock.tell({ lat: 0.12 + 0.000135 * Math.sin(i * 0.9), long: 0.1 })
@@ -134,7 +134,7 @@ test('ten minutes at the edge of the course are one alert', async (t) => {
   assert.equal((await course.list('?kind=outside')).length, 1)
 })
 
-test('a cart stays on a green', async (t) => {
+test('a cart that stays on a green opens an alert', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock()
   await lock.goTo('fairway')
@@ -148,7 +148,7 @@ test('a cart stays on a green', async (t) => {
   await course.becomes(['-zone_stay'])
 })
 
-test('the last device of a cart is deleted', async (t) => {
+test('deleting the last device of a cart closes its alerts as removed', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock()
   const seer = await course.gateway.createUser({ allowed_hardware_ids: ['lock-17'] })
@@ -161,7 +161,7 @@ test('the last device of a cart is deleted', async (t) => {
   assert.deepEqual(await course.list('', seer.key), [alert])
 })
 
-test('a cart out of service opens none, an exempt one may stay', async (t) => {
+test('a cart out of service opens no alert, and an exempt cart may stay in a zone', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock()
   await course.gateway.request('PATCH', '/carts/17', { body: { out_of_service: { why: 'tyre' } } })
@@ -173,7 +173,7 @@ test('a cart out of service opens none, an exempt one may stay', async (t) => {
   await course.becomes(['+low_battery', '+outside'])
 })
 
-test('closing tells once of what is open and of what is out', async (t) => {
+test('closing time opens one alert for each unlocked cart and each cart that is out', async (t) => {
   const course = await AlertCourse.open(t, Date.UTC(2026, 4, 1, 19, 55))
   const [barn, out] = [await course.lock('1'), await course.lock('2')]
   for (const lock of [barn, out])
@@ -191,7 +191,7 @@ test('closing tells once of what is open and of what is out', async (t) => {
   await course.becomes(['-out_after_closing'], '?cart=2&kind=out_after_closing')
 })
 
-test('a start ten hours behind tells nothing of the night, but of the clock', async (t) => {
+test('a start ten hours behind opens no alerts for the night, only one for the clock', async (t) => {
   const course = await AlertCourse.open(t, Date.UTC(2026, 4, 1, 2), { isTimeSynchronized: () => false })
   const lock = await course.lock()
   const ts = course.clock.nowMs() - HOUR_MS
@@ -201,7 +201,7 @@ test('a start ten hours behind tells nothing of the night, but of the clock', as
   await course.becomes(['+clock'])
 })
 
-test('what a cart did before a start is read from the history', async (t) => {
+test('movement before a start is read from the history', async (t) => {
   const course = await AlertCourse.open(t)
   const lock = await course.lock()
   await lock.goTo('fairway')
@@ -210,13 +210,13 @@ test('what a cart did before a start is read from the history', async (t) => {
     course.clock.advance(2000)
     await lock.tell({ lat: PLACES.fairway.lat + i * 0.00005, long: 0.1 }, { speed: 10 })
   }
-  // the word of the lock comes late: nobody has followed the cart, unless this was the first look at it
+  // the lock report comes late: the cart was not tracked, unless this was its first evaluation
   await lock.send('evt', { event: 'lock', source: 'rfid', code: 'A1', ts: lockedMs })
   await course.gateway.restart()
   await course.becomes(['+moved_while_locked'])
 })
 
-test('a cart that does not charge is told of by voltages that came late, all together', async (t) => {
+test('late voltages in one upload open an alert for a cart that does not charge', async (t) => {
   const openingMs = Date.UTC(2026, 4, 2, 7)
   const course = await AlertCourse.open(t, openingMs - 2.5 * HOUR_MS)
   const [idle, charging] = [await course.lock('1'), await course.lock('2')]
@@ -240,7 +240,7 @@ test('a cart that does not charge is told of by voltages that came late, all tog
   await course.becomes(['-not_charging'], '?kind=not_charging')
 })
 
-test('a person gives too many wrong PINs: admins are told', async (t) => {
+test('too many wrong PINs open an alert for admins', async (t) => {
   const course = await AlertCourse.open(t)
   const { gateway } = course
   const ann = await gateway.createUser({ name: 'Ann', role: 'staff', allowed_hardware_ids: ['*'] })

@@ -20,14 +20,14 @@ import { FilePlace } from '#store/backups/file-place.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
 import { dataFolder, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
 
-test('with a passphrase a set is encrypted or refused, for writing and for a restore', async (t) => {
+test('a passphrase must match the set, both for writing and for a restore', async (t) => {
   const data = dataFolder(t)
   const plain = await newSet(t)
   const before = readdirSync(plain, { recursive: true }).sort()
   const write = (set: string, passphrase?: string) =>
     backUp({ dataDir: data, to: new FolderPlace(set), passphrase, atMs: T0 })
   await assert.rejects(write(plain, 'p'), {
-    message: /not encrypted, and a passphrase was given: nothing was written/,
+    message: /unencrypted backups, but a passphrase was given: nothing was written/,
   })
   await assert.rejects(restoreSet(t, plain, 'p'), { message: /not encrypted, though a passphrase was given/ })
   assert.deepEqual(readdirSync(plain, { recursive: true }).sort(), before)
@@ -53,13 +53,13 @@ test('with a passphrase a set is encrypted or refused, for writing and for a res
   ]) {
     writeFileSync(header, JSON.stringify({ ...ours, encryption: { ...ours.encryption, ...cheaper } }))
     for (const attempt of [write(sealed, 'p'), restoreSet(t, sealed, 'p')])
-      await assert.rejects(attempt, { message: /its beginning was altered/ }, JSON.stringify(cheaper))
+      await assert.rejects(attempt, { message: /its header was altered/ }, JSON.stringify(cheaper))
   }
   rmSync(header)
   await assert.rejects(write(sealed, 'p'), { message: /cartbarn-backup.json is missing/ })
 })
 
-test('a gateway refuses the beginning of a set that it did not write, and knows its sticks', async (t) => {
+test('a gateway refuses a set header that it did not write, and remembers its own sets', async (t) => {
   const dataDir = dataFolder(t)
   const set = join(newFolder(t), 'set')
   const known: string[] = []
@@ -71,7 +71,7 @@ test('a gateway refuses the beginning of a set that it did not write, and knows 
   const header = join(set, 'cartbarn-backup.json')
   const own = readFileSync(header)
   const parts = ['snapshots', 'blobs'].map((name) => join(set, name))
-  // with the same passphrase, with another one, without any: alone and in an empty set
+  // with the same passphrase, another one, and none: alone and in an empty set
   for (const passphrase of ['p', 'q', undefined]) {
     const other = await newSet(t, passphrase)
     writeFileSync(header, readFileSync(join(other, 'cartbarn-backup.json')))
@@ -96,7 +96,7 @@ test('a gateway refuses the beginning of a set that it did not write, and knows 
   assert.equal((await run()).number, 2, 'its backups show whose it is')
 })
 
-test('the TLS authority comes back from an encrypted backup, stays where one is, and is never in another one', async (t) => {
+test('only encrypted backups contain the TLS authority, and a restore keeps a usable existing one', async (t) => {
   const data = dataFolder(t)
   const authority = createAuthority(['clubhouse.local'], T0)
   new AuthorityFolder(data).writeAuthority(authority)
@@ -114,7 +114,7 @@ test('the TLS authority comes back from an encrypted backup, stays where one is,
 
   const again = (dataDir: string) =>
     restoreBackup({ dataDir, from: new FolderPlace(sealed), passphrase: 'p', isForced: true, atMs: T0 + 1 })
-  // tablets may trust a newer one; one that cannot be used is replaced
+  // tablets may trust a newer one; an unusable one is replaced
   const newer = createAuthority(['clubhouse.local'], T0 + 1)
   new AuthorityFolder(data).writeAuthority(newer)
   assert.equal((await again(data)).authority, 'kept')
@@ -122,13 +122,13 @@ test('the TLS authority comes back from an encrypted backup, stays where one is,
   new AuthorityFolder(moved.dataDir).writeAuthority(authority.slice(0, 200))
   assert.equal((await again(moved.dataDir)).authority, 'restored')
   assert.equal(readFileSync(path, 'utf8'), authority)
-  // a backup is worth more than an authority that cannot be used
+  // an unusable authority must not prevent a backup
   new AuthorityFolder(data).writeAuthority('rust')
   assert.match((await write(sealed, 'p')).lacks.join(), /authority/)
   assert.equal((await restoreSet(t, sealed, 'p')).authority, 'missing')
 })
 
-test('no link in the folder of the authority leads a restore elsewhere', async (t) => {
+test('a link in place of the authority folder does not lead a restore elsewhere', async (t) => {
   const data = dataFolder(t)
   new AuthorityFolder(data).writeAuthority(createAuthority(['clubhouse.local'], T0))
   const set = join(newFolder(t), 'set')

@@ -54,7 +54,7 @@ test('nothing but plain files of a set is read, written or deleted', async (t) =
     for (const nameIn of names) {
       const set = copyOf(t, whole)
       const path = join(set, nameIn(set))
-      // what was there lies elsewhere now, with something that must stay
+      // the content now lies elsewhere, next to a file that must stay
       const elsewhere = join(newFolder(t), 'elsewhere')
       if (existsSync(path)) renameSync(path, elsewhere)
       else writeFileSync(elsewhere, 'kept')
@@ -71,11 +71,11 @@ test('nothing but plain files of a set is read, written or deleted', async (t) =
           () => null,
           (fault: Error) => fault,
         )
-        // a part with a second name is read as any other, and what no backup reads may be anything
+        // a chunk with a second name is read as usual, and files that no backup reads may be anything
         if (error !== null)
           assert.match(
             error.message,
-            /which no backup has|is missing|another gateway|no backup of cartbarn|no backup that was finished/,
+            /which no backup has|is missing|another gateway|no(?:t a)? backup of cartbarn|no backup that was finished/,
             words,
           )
       }
@@ -98,7 +98,7 @@ test('a file on a stick that is a pipe or no backup is refused, and a folder nex
   const pipe = join(folder, 'pipe.backup')
   execFileSync('mkfifo', [pipe])
   await assert.rejects(restoreBackup({ dataDir: newFolder(t), from: FilePlace.toRead(pipe), atMs: T0 }), {
-    message: /is no plain file/,
+    message: /is not a plain file/,
   })
   mkdirSync(join(folder, 'one.backup.unfinished-x'))
   await backUp({ dataDir: dataFolder(t), to: join(folder, 'one.backup'), atMs: T0 })

@@ -25,7 +25,9 @@ before(async () => {
 
 after(() => gateway.stop())
 
-/** The neighbour is served, over MQTT and HTTP, and the queue is empty: after every kind of abuse. */
+/**
+ * Checks after every kind of abuse that the other client is served, over MQTT and HTTP, and that the queue is empty.
+ */
 async function isWell(): Promise<void> {
   const speed = ++sent % 200
   await neighbour.publishAsync('dev/neighbour/tlm', JSON.stringify({ speed }), { qos: 1 })
@@ -79,13 +81,13 @@ describe('payloads', () => {
     'a status of wrong types': '{"online":1,"fw":[],"type":{}}',
   }
   for (const [name, payload] of Object.entries(PAYLOADS)) {
-    test(`${name} is acknowledged on every topic and harms nobody`, async () => {
+    test(`${name} is acknowledged on every topic and harms no client`, async () => {
       for (const level of LEVELS) await publishAndWait(payload, level)
       await isWell()
     })
   }
 
-  test('__proto__ and constructor as keys change nothing but the values of that device', async () => {
+  test('__proto__ and constructor as keys change only the values of that device', async () => {
     const { attributes, dropped } = await publishAndWait(
       '{"__proto__":{"polluted":1},"constructor":"c","toString":"t","hasOwnProperty":"h","speed":2}',
     )
@@ -113,7 +115,7 @@ describe('payloads', () => {
     })
   }
 
-  test('as many made-up attribute names as one likes fill neither memory nor the device', async () => {
+  test('made-up attribute names in any number fill neither memory nor the device', async () => {
     const { hardwareId, client } = await loggedIn()
     for (let i = 0; i < 100; i++) {
       const names = Array.from({ length: 32 }, (_, k) => `n${i * 32 + k}`)
@@ -143,7 +145,7 @@ describe('payloads', () => {
 })
 
 describe('connections', () => {
-  test('an unknown topic, and that of somebody else, is not stored', async () => {
+  test('a message on an unknown topic, or on that of another device, is not stored', async () => {
     for (const topic of ['dev/neighbour/tlm', 'dev/neighbour/st', 'dev/nobody/tlm', 'x', 'dev/ME/ztlm']) {
       const { hardwareId, client } = await loggedIn()
       client.send(publishPacket(topic.replace('ME', hardwareId), '{"online":false,"lat":1,"long":1}'))
@@ -170,7 +172,7 @@ describe('connections', () => {
     for (const [name, packet] of Object.entries(packets)) {
       const { client } = await loggedIn()
       client.send(packet)
-      // one that is ignored is as good, as long as the rest goes on
+      // an ignored one is as good, as long as the rest continues
       client.send(Buffer.from([0xe0, 0]))
       await client.closed().catch(() => assert.fail(`${name} left the connection open`))
     }
@@ -190,7 +192,7 @@ describe('connections', () => {
     await isWell()
   })
 
-  test('a crowd that connects and says nothing takes nothing from the others', async () => {
+  test('a crowd of idle connections takes nothing from other clients', async () => {
     const ports = [gateway.mqtt, gateway.http].map((url) => Number(new URL(url).port))
     const sockets: Socket[] = []
     for (let i = 0; i < 300; i++) {
@@ -204,7 +206,7 @@ describe('connections', () => {
     await isWell()
   })
 
-  test('random bytes to both ports end in nothing but closed connections', async () => {
+  test('random bytes to both ports only close their connections', async () => {
     const ports = [gateway.mqtt, gateway.http].map((url) => Number(new URL(url).port))
     const starts = [
       Buffer.alloc(0),
@@ -224,7 +226,7 @@ describe('connections', () => {
     await isWell()
   })
 
-  test('random bytes behind a login end in nothing but a closed connection', async () => {
+  test('random bytes after a login only close their connection', async () => {
     const password = await gateway.register('noise')
     const start = connectPacket({ clientId: 'noise', username: 'noise', password })
     for (let i = 0; i < 100; i++) {
@@ -237,7 +239,7 @@ describe('connections', () => {
   })
 })
 
-test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, async (t) => {
+test(`${ATTEMPTS} logins with wrong passwords do not keep another client waiting`, async (t) => {
   const password = await gateway.register('target')
   const wrong = connectPacket({ clientId: 'target', username: 'target', password: 'guess' })
   const refused = await metric(gateway, REFUSED, 'bad_credentials')
@@ -248,7 +250,7 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
     await neighbour.publishAsync('dev/neighbour/tlm', JSON.stringify({ speed: ++sent % 200 }), { qos: 1 })
     return performance.now() - startMs
   }
-  /** Publishes twenty times a second until told to stop; the delay of each acknowledgement. */
+  /** Publishes twenty times a second until `isOver`; returns the delay of each acknowledgement. */
   const publishUntil = async (isOver: () => boolean): Promise<number[]> => {
     const delaysMs: number[] = []
     const startMs = performance.now()
@@ -282,16 +284,17 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
   ])
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1)
   t.diagnostic(
-    `PUBACK p99: ${p99(quiet).toFixed(1)} ms alone, ${p99(busy).toFixed(1)} ms during ${ATTEMPTS} attempts in ${seconds} s`,
+    `PUBACK p99: ${p99(quiet).toFixed(1)} ms alone, ${p99(busy).toFixed(1)} ms during ${ATTEMPTS} attempts in ` +
+      `${seconds} s`,
   )
   t.diagnostic(`ratio ${(p99(busy) / p99(quiet)).toFixed(1)}`)
-  // attackers and neighbour share this process with the gateway
+  // attackers and the other client share this process with the gateway
   assert.ok(p99(busy) < Math.max(1_000, 20 * p99(quiet)), `p99 ${p99(busy)} ms`)
   const tried = (await metric(gateway, REFUSED, 'bad_credentials')) - refused
   const answeredLate = await metric(gateway, REFUSED, 'too_many_failed_logins')
   assert.equal(tried, ATTEMPTS)
   assert.ok(answeredLate > ATTEMPTS / 2, `${answeredLate} were answered late`)
-  // whoever knows the password gets through from the same address at the first attempt
+  // with the right password, the first attempt from the same address succeeds
   const client = await RawMqtt.open(gateway.mqtt)
   assert.equal(await client.login({ clientId: 'target', username: 'target', password }), 0)
   client.destroy()
@@ -299,7 +302,7 @@ test(`${ATTEMPTS} logins with wrong passwords do not keep a neighbour waiting`, 
   await isWell()
 })
 
-test('what was received was stored, every message of it', async () => {
+test('every received message was stored', async () => {
   const stored = await metric(gateway, 'cartbarn_device_messages_stored_total')
   assert.equal(stored, await metric(gateway, 'cartbarn_device_messages_received_total'))
 })

@@ -7,30 +7,33 @@ import type { Config } from './config.ts'
 
 /** HTTP connections of all addresses, without WebSockets. */
 const HTTP_SOCKETS = 4_000
-/** Requests or messages an owner may send at once, in seconds of its rate. */
+/** Burst of requests or messages per budget key, in seconds of its rate. */
 const BURST_S = 4
-/** Wrong codes for signing in, of one address: people type them, so they are shorter than keys. */
+/** Wrong sign-in codes of one address; limited more than keys, because codes are typed and therefore shorter. */
 const FAILED_CODES_OF_ADDRESS = { perSecond: 20 / 60, burst: 20 }
 /** Wrong codes of all addresses. */
 const FAILED_CODES = { perSecond: 5, burst: 300 }
-/** `/realtime` connections of all users, and how many of them only admins get. */
+/** `/realtime` connections of all users, and the number of them reserved for admins. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
 /**
- * `/realtime` connections that have not logged in; pages on many screens open theirs at once when the network is back.
+ * `/realtime` connections that have not logged in; pages on many screens reconnect together when the network returns.
  */
 const REALTIME_HALF_OPEN = { perOwner: 50, total: 200 }
 /** MQTT connections that have not logged in: a quarter of all, a fifth from one address, and never fewer than this. */
 const HALF_OPEN_MIN = 100
-/** Seconds of failed logins an address or a user name may have at once. */
+/** Burst of failed logins per address or user name, in seconds of its rate. */
 const FAILED_LOGINS_BURST_S = 20
-/** MQTT connections that only admins get: this number, or a tenth of all if that is less. */
+/** MQTT connections reserved for admins: this number, or a tenth of all if that is less. */
 const MQTT_RESERVE = 100
-/** Lock events of one device, which stay for the retention; a lock that was out of reach sends what it has gathered. */
+/**
+ * Lock events of one device, which stay for the retention; a lock that was out of reach sends many that it has
+ * buffered.
+ */
 const LOCK_EVENTS = { perSecond: 10, burst: 1_000 }
-/** Requests for commands of one user that wait for their turn: a person who locks a whole fleet needs 500. */
+/** Queued command requests of one user: locking a whole fleet takes 500. */
 const WAITING_COMMANDS = 1_000
 
-/** Every limit of the gateway that counts per owner. */
+/** Creates every limit of the gateway that counts per budget key. */
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
     [

@@ -12,7 +12,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const YEAR = 365 * DAY
 
-/** A gateway on a clock that a test may set, with one cart that has no clock and one that has the satellites'. */
+/** Gateway on a clock that the test sets, with one cart without a clock and one with satellite time. */
 class Course {
   readonly clock: FakeClock
   readonly gateway: TestGateway
@@ -31,7 +31,7 @@ class Course {
     return new Course(clock, gateway)
   }
 
-  /** A stop and a start with what the system clock shows then. */
+  /** Stops the gateway and starts it with another system time. */
   async restart(systemMs: number): Promise<void> {
     this.#clients.clear()
     await this.gateway.restart(() => this.clock.set(systemMs))
@@ -79,7 +79,7 @@ class Course {
     return isTrusted
   }
 
-  /** What `/health` says of the clock. */
+  /** Clock fault reported by `/health`. */
   async doubt(): Promise<string | null> {
     const { clock_doubt = null, clock_detail = null } = await this.get('/health')
     assert.equal(clock_detail === null, clock_doubt === null)
@@ -96,7 +96,7 @@ class Course {
     return this.gateway.request('POST', '/telemetry/purge', { body: { older_than_days: days } })
   }
 
-  /** Readings of the device, by retention and purges deleted or not. */
+  /** Counts the readings of the device, whether or not retention and purges deleted them. */
   async count(hardwareId: string): Promise<number> {
     return (await this.get(`/devices/${hardwareId}/telemetry/stats`)).battery
   }
@@ -118,14 +118,14 @@ class Course {
   }
 }
 
-test('a first start in 1970 works, says so, and is right once the clock is set', async (t) => {
+test('a first start in 1970 works, reports its clock, and has the right time once the clock is set', async (t) => {
   const course = await Course.open(t, 5 * SECOND)
   assert.equal(await course.isTrusted(), false)
   const { body: shown } = await course.gateway.request('GET', '/health', { key: null })
   assert.deepEqual([shown.clock, 'clock_doubt' in shown], ['untrusted', false])
   assert.equal(await course.timeTold('blind'), null)
 
-  // the satellites know the time, and are believed
+  // satellites know the time, and are trusted
   await course.send('gps', 'tlm', { ts: NOW, battery_voltage: 40 })
   await course.send('gps', 'tlm', [
     { ts: NOW - MINUTE, battery_voltage: 39 },
@@ -136,7 +136,7 @@ test('a first start in 1970 works, says so, and is right once the clock is set',
   assert.equal((await course.attributes('gps')).battery_voltage, 42)
   assert.deepEqual((await course.get('/devices/gps/details')).dropped, {})
 
-  // without any time, what comes later is later
+  // without any time, a later arrival is a later reading
   for (const battery_voltage of [30, 31, 32]) {
     await course.send('blind', 'tlm', { battery_voltage })
     course.clock.advance(MINUTE)
@@ -166,7 +166,7 @@ test('a first start in 1970 works, says so, and is right once the clock is set',
   assert.deepEqual((await course.get('/stats')).telemetry, { gps: 0, battery: 11 })
 })
 
-test('a start in 1970 goes on after what is stored', async (t) => {
+test('a start in 1970 stores new data after the existing data', async (t) => {
   const course = await Course.open(t)
   await course.send('blind', 'tlm', { battery_voltage: 40, lock_status: true })
   await course.restart(5 * SECOND)
@@ -176,14 +176,14 @@ test('a start in 1970 goes on after what is stored', async (t) => {
   assert.deepEqual(await course.voltages('blind'), [40, 39])
   assert.deepEqual(await course.attributes('blind'), { battery_voltage: 39, lock_status: false })
   assert.ok(Date.parse((await course.get('/devices/blind')).updated_at) >= NOW)
-  // also after the next start that finds no clock
+  // also after the next start without a clock
   await course.restart(6 * SECOND)
   await course.send('blind', 'tlm', { battery_voltage: 38 })
   assert.deepEqual(await course.voltages('blind'), [40, 39, 38])
   assert.equal(await course.isTrusted(), false)
 })
 
-test('ten years ahead and back: the state follows, and nothing is lost', async (t) => {
+test('the state follows a clock ten years ahead and back, and nothing is lost', async (t) => {
   const course = await Course.open(t)
   const { clock } = course
   for (const cart of ['blind', 'gps', 'silent']) await course.send(cart, 'tlm', { battery_voltage: 50 })
@@ -214,7 +214,7 @@ test('ten years ahead and back: the state follows, and nothing is lost', async (
   assert.deepEqual(await course.voltages('blind', 'from=2026-05-01&to=2026-05-02'), [50, 45, 30])
   assert.equal((await course.get('/lock-events?from=2026-05-01&to=2026-05-02')).events.length, 1)
 
-  // the wrong year does not come back with a start, nor does the start doubt the right one
+  // a start neither brings the wrong year back nor doubts the right one
   await course.restart(NOW + 3 * MINUTE)
   assert.equal(await course.isTrusted(), true)
   assert.equal((await course.attributes('blind')).battery_voltage, 30)
@@ -224,7 +224,7 @@ test('ten years ahead and back: the state follows, and nothing is lost', async (
   assert.equal((await course.attributes('silent')).battery_voltage, 29)
 })
 
-test('ten years back, before 2020: the gateway goes on with its own time', async (t) => {
+test("a clock ten years back, before 2020, does not stop the gateway's own time", async (t) => {
   const course = await Course.open(t)
   const { clock } = course
   await course.send('blind', 'tlm', { battery_voltage: 40 })
@@ -240,7 +240,7 @@ test('ten years back, before 2020: the gateway goes on with its own time', async
   assert.equal((await course.attributes('blind')).battery_voltage, 38)
 })
 
-test('three years back and ahead again: the gateway goes on with its own time', async (t) => {
+test("a clock three years back and ahead again does not change the gateway's own time", async (t) => {
   const course = await Course.open(t)
   const { clock } = course
   await course.send('blind', 'tlm', { battery_voltage: 40, lock_status: 1 })
@@ -258,7 +258,7 @@ test('three years back and ahead again: the gateway goes on with its own time', 
   assert.deepEqual(await course.voltages('blind'), [40, 39, 38])
 })
 
-test('an hour back while running: batches, single readings and events are stored at their times', async (t) => {
+test('with a clock set back an hour, batches, readings and events keep their times', async (t) => {
   const course = await Course.open(t)
   const { clock } = course
   await course.send('gps', 'tlm', { ts: NOW, battery_voltage: 50 })
@@ -271,7 +271,7 @@ test('an hour back while running: batches, single readings and events are stored
   await course.send('gps', 'tlm', { ts: NOW + 4.5 * MINUTE, battery_voltage: 52 })
   await course.send('gps', 'evt', { event: 'lock', source: 'key', ts: NOW + 3 * MINUTE })
   await course.send('blind', 'tlm', { battery_voltage: 60 })
-  // that far ahead no time would be believed if the clock were right
+  // so far ahead, no time would be accepted if the clock were right
   const unverified = [10, 20].map((minutes) => NOW + minutes * MINUTE)
   await course.send(
     'gps',
@@ -291,7 +291,7 @@ test('an hour back while running: batches, single readings and events are stored
   assert.equal(await course.doubt(), 'set_back')
 })
 
-test('an hour behind since the start: what a batch says of later is in the quarantine, every reading', async (t) => {
+test('with a clock an hour behind since the start, every later reading of a batch is quarantined', async (t) => {
   const course = await Course.open(t, NOW - HOUR)
   const readings = Array.from({ length: 300 }, (_, i) => ({
     ts: NOW - i * SECOND,
@@ -313,7 +313,7 @@ test('an hour behind since the start: what a batch says of later is in the quara
 const SIXTY_DAYS = { CARTBARN_RETENTION_DAYS: '60', CARTBARN_EVENT_RETENTION_DAYS: '60' }
 const HISTORY_DAYS = 50
 
-/** Sends what a device has of each of the last fifty days. */
+/** Sends a reading of a device for each of the last fifty days. */
 async function sendHistory(course: Course, hardwareId: string): Promise<void> {
   const days = Array.from({ length: HISTORY_DAYS }, (_, i) => i + 1)
   const readings = days.map((day) => ({ ts: NOW - day * DAY, battery_voltage: day }))
@@ -332,14 +332,14 @@ const WITHOUT_TS = {
 
 for (const [what, payload] of Object.entries(WITHOUT_TS)) {
   for (const whenAhead of ['while running', 'at the start'] as const) {
-    test(`three years ahead ${whenAhead}, and a device that sends a ${what} without ts: nothing is deleted`, async (t) => {
+    test(`a clock three years ahead ${whenAhead}, and a device's ${what} without ts, delete nothing`, async (t) => {
       const course = await Course.open(t, NOW, SIXTY_DAYS)
       await sendHistory(course, 'gps')
       if (whenAhead === 'while running') course.clock.set(NOW + 3 * YEAR)
       else await course.restart(NOW + 3 * YEAR)
       await course.send('gps', 'tlm', { ts: NOW + MINUTE, battery_voltage: 0 })
       await course.send('blind', 'tlm', payload)
-      // asked the gateway for the time
+      // requested the time from the gateway
       await course.send('told', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
       await course.gateway.runRetention()
       assert.equal(await course.count('gps'), HISTORY_DAYS + 1)
@@ -354,7 +354,7 @@ for (const [what, payload] of Object.entries(WITHOUT_TS)) {
   }
 }
 
-test('an admin confirms a clock that was right, and deletion by age goes on; also after a start', async (t) => {
+test('an admin confirms a clock that was right, and deletion by age continues; also after a start', async (t) => {
   const course = await Course.open(t, NOW, SIXTY_DAYS)
   await sendHistory(course, 'gps')
   const laterMs = NOW + 40 * DAY
@@ -369,7 +369,7 @@ test('an admin confirms a clock that was right, and deletion by age goes on; als
   assert.equal(await course.doubt(), null)
   await course.send('gps', 'tlm', { ts: laterMs + MINUTE, battery_voltage: 0 })
   await course.gateway.runRetention()
-  // the minute of the restart is not known to have gone by
+  // the minute of the restart is not known to have passed
   assert.equal(await course.count('gps'), 21)
   assert.equal((await course.purge(50)).body.purged.battery, 11)
   const { entries } = await course.get('/audit-log')
@@ -377,10 +377,10 @@ test('an admin confirms a clock that was right, and deletion by age goes on; als
   assert.equal(confirmed.length, 1)
 })
 
-test('years ahead since the first start: no purge before somebody confirms the clock that devices contradict', async (t) => {
+test('a clock years ahead since the first start allows no purge until an admin confirms it', async (t) => {
   const course = await Course.open(t, NOW + 3 * YEAR, SIXTY_DAYS)
   await sendHistory(course, 'gps')
-  // it says only what the gateway told it, also after a restart
+  // its time comes from the gateway, also after a restart
   assert.equal(await course.timeTold('told'), NOW + 3 * YEAR)
   await course.send('told', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
   await course.restart(NOW + 3 * YEAR + MINUTE)
@@ -390,7 +390,7 @@ test('years ahead since the first start: no purge before somebody confirms the c
   assert.deepEqual([status, body.code], [409, 'clock_unconfirmed'])
   assert.match(body.detail, /shows 2029-.* newest time that a device sent is 2026-04-30T12:00:00.000Z.*confirm/)
   assert.equal(await course.count('gps'), HISTORY_DAYS)
-  // it was right: what the device brought is three years old
+  // the clock was right: the device's readings are three years old
   assert.equal((await course.confirm(NOW + 3 * YEAR + MINUTE)).status, 200)
   assert.equal((await course.purge(60)).body.purged.battery, HISTORY_DAYS)
 })
@@ -407,7 +407,7 @@ test('an admin confirms a clock that was set back', async (t) => {
   assert.equal((await course.purge(20)).status, 200)
 })
 
-test('a clock that goes back a little mixes up nothing and makes no two readings one', async (t) => {
+test('a clock that goes back a little keeps the order of readings and merges none', async (t) => {
   const course = await Course.open(t)
   for (const battery_voltage of [40, 39, 38]) {
     await course.send('blind', 'tlm', { battery_voltage })
@@ -422,7 +422,7 @@ test('a clock that goes back a little mixes up nothing and makes no two readings
   assert.equal((await course.attributes('blind')).battery_voltage, 36)
 })
 
-test('a stop in a wrong year: the right one is doubted until two carts confirm it', async (t) => {
+test('after a stop in a wrong year the right one is doubted until two carts confirm it', async (t) => {
   const course = await Course.open(t)
   const { clock } = course
   clock.set(NOW + 10 * YEAR)
@@ -445,7 +445,7 @@ test('a stop in a wrong year: the right one is doubted until two carts confirm i
   assert.equal(await course.isTrusted(), true)
 })
 
-test('no limit ends or begins because the clock was set', async (t) => {
+test('setting the clock neither ends nor starts a rate limit', async (t) => {
   const course = await Course.open(t)
   const { clock, gateway } = course
   const { userId, key } = await gateway.createUser({})
@@ -459,7 +459,7 @@ test('no limit ends or begins because the clock was set', async (t) => {
   clock.advance(MINUTE)
   assert.equal(await guess(), 401)
 
-  // counted is counted, whichever day it turns out to be
+  // requests stay counted, whichever day it really was
   await gateway.request('GET', '/devices', { key })
   clock.set(NOW + 10 * YEAR)
   await gateway.request('GET', '/devices', { key })

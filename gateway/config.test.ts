@@ -17,7 +17,7 @@ function fileOf(content: unknown): string {
   return path
 }
 
-/** The lines of the refusal. */
+/** Returns the lines of the error. */
 function refusalOf(environment: Record<string, string>, file?: unknown): string[] {
   try {
     readConfig(environment, file === undefined ? undefined : fileOf(file))
@@ -28,13 +28,13 @@ function refusalOf(environment: Record<string, string>, file?: unknown): string[
   assert.fail('was accepted')
 }
 
-test('a gateway on the loopback is not announced, and none where that is off', () => {
+test('a gateway on the loopback, or with announcing turned off, is not announced', () => {
   assert.equal(readConfig({ CARTBARN_HOST: '127.0.0.1' }).isAnnounced, false)
   assert.equal(readConfig({ CARTBARN_HOST: '192.168.1.5' }).isAnnounced, true)
   assert.equal(readConfig({ CARTBARN_MDNS: 'off' }).isAnnounced, false)
 })
 
-test('without any setting the defaults hold', () => {
+test('without any setting the defaults apply', () => {
   assert.deepEqual(readConfig({}), {
     dataDir: './data',
     host: '::',
@@ -92,17 +92,17 @@ test('without any setting the defaults hold', () => {
   })
 })
 
-test('variables of other programs and unset ones are nothing to us', () => {
+test('unset variables and those of other programs are ignored', () => {
   assert.deepEqual(readConfig({ PATH: '/bin', HTTP_PORT: 'x', CARTBARN_HTTP_PORT: undefined }), readConfig({}))
 })
 
-test('an unknown CARTBARN_ variable is refused by name', () => {
+test('an unknown CARTBARN_ variable is rejected by name', () => {
   const [line, ...others] = refusalOf({ CARTBARN_HTTP_PROT: '80' })
   assert.match(line ?? '', /CARTBARN_HTTP_PROT/)
   assert.deepEqual(others, [])
 })
 
-test('all that is wrong is listed at once', () => {
+test('all errors are listed together', () => {
   const lines = refusalOf({
     CARTBARN_HTTP_PORT: 'eighty',
     CARTBARN_MQTT_PORT: '70000',
@@ -122,7 +122,7 @@ test('all that is wrong is listed at once', () => {
   ])
 })
 
-test('a refusal never repeats a key', () => {
+test('an error never repeats a key', () => {
   const lines = refusalOf({ CARTBARN_ADMIN_API_KEY: 'my-secret', CARTBARN_ENROLMENT_KEY: 'other-secret' })
   assert.equal(lines.length, 2)
   assert.doesNotMatch(lines.join(), /secret/)
@@ -168,14 +168,14 @@ for (const [name, value] of [
   ['ADMIN_API_KEY', 'golf-course-'.repeat(2)],
   ['ENROLMENT_KEY', 'x'.repeat(15)],
 ] as const) {
-  test(`CARTBARN_${name}="${value}" is refused`, () => {
+  test(`CARTBARN_${name}="${value}" is rejected`, () => {
     const lines = refusalOf({ [`CARTBARN_${name}`]: value })
     assert.equal(lines.length, 1)
     assert.ok(lines[0]?.startsWith(`CARTBARN_${name}: `))
   })
 }
 
-test('an enrolment key of few different characters is refused in words', () => {
+test('an enrolment key of few different characters is rejected with an explanation', () => {
   assert.deepEqual(refusalOf({ CARTBARN_ENROLMENT_KEY: '1'.repeat(16) }), [
     'CARTBARN_ENROLMENT_KEY: must have at least 8 different characters',
   ])
@@ -190,7 +190,7 @@ test('a disk budget is bytes or a share', () => {
 
 const TLS = { CARTBARN_TLS_CERT: '/etc/cert.pem', CARTBARN_TLS_KEY: '/etc/key.pem' }
 
-test('with a certificate there may be MQTT over TLS, and MQTT without it may be off', () => {
+test('with a certificate MQTT over TLS may be on and plain MQTT off', () => {
   const { mqttPort, mqttsPort, tls } = readConfig({
     ...TLS,
     CARTBARN_MQTT_PORT: 'off',
@@ -208,7 +208,7 @@ for (const [what, settings, name] of [
   ['no port for MQTT at all', { CARTBARN_MQTT_PORT: 'off' }, 'MQTT_PORT'],
   ['no port for MQTT but a certificate', { ...TLS, CARTBARN_MQTT_PORT: 'off' }, 'MQTT_PORT'],
 ] as const) {
-  test(`${what} is refused`, () => {
+  test(`${what} is rejected`, () => {
     const lines = refusalOf(settings)
     assert.equal(lines.length, 1)
     assert.ok(lines[0]?.startsWith(`CARTBARN_${name}: `), lines[0])
@@ -230,7 +230,7 @@ test('numbers and origins are read from text', () => {
   assert.equal(config.adminApiKey, STRONG_KEY)
 })
 
-test('what is wrong with any setting is said in words of ours', () => {
+test('an error of any setting is described in the terms of the documentation', () => {
   const anyText = /_DIR|HOST|TLS_|_FILE|CORS_ORIGINS|BACKUP_TO/
   for (const { name } of describeSettings().filter(({ name }) => !anyText.test(name))) {
     const fault = refusalOf({ [name]: '~' }).find((line) => line.startsWith(`${name}: must `))
@@ -242,7 +242,7 @@ test('what is wrong with any setting is said in words of ours', () => {
   }
 })
 
-test('the key that commands use is no setting of the gateway', () => {
+test('the key that commands use is not a setting of the gateway', () => {
   assert.deepEqual(readConfig({ CARTBARN_API_KEY: STRONG_KEY }), readConfig({}))
   assert.equal(refusalOf({}, { API_KEY: STRONG_KEY }).length, 1)
 })
@@ -253,7 +253,7 @@ for (const [name, secret, more] of [
   ['ENROLMENT_KEY', STRONG_KEY, {}],
   ['UPSTREAM_KEY', SITE_KEY, { CARTBARN_UPSTREAM_URL: 'https://hub', CARTBARN_SITE_ID: 'links' }],
 ] as const) {
-  test(`CARTBARN_${name} may be in a file, and not in both places`, () => {
+  test(`CARTBARN_${name} may be in a file, but not in both places`, () => {
     const path = join(folder, 'secret')
     const inFile = { ...more, [`CARTBARN_${name}_FILE`]: path }
     const said = (settings: Record<string, string>) =>
@@ -270,7 +270,7 @@ for (const [name, secret, more] of [
   })
 }
 
-test('a secret of a file is held to the same rules, and not repeated', () => {
+test('a secret from a file follows the same rules and is not repeated in errors', () => {
   const path = join(folder, 'weak')
   writeFileSync(path, 'weak-secret\n')
   const [line, ...others] = refusalOf({ CARTBARN_ADMIN_API_KEY_FILE: path })
@@ -278,13 +278,13 @@ test('a secret of a file is held to the same rules, and not repeated', () => {
   assert.deepEqual(others, [])
 })
 
-test('the file counts over the defaults, the environment over the file', () => {
+test('the file overrides the defaults, and the environment overrides the file', () => {
   const file = fileOf({ HTTP_PORT: 8081, CARTBARN_MQTT_PORT: '1884', HOST: '127.0.0.1' })
   const config = readConfig({ CARTBARN_HTTP_PORT: '9090' }, file)
   assert.deepEqual([config.httpPort, config.mqttPort, config.host, config.logLevel], [9090, 1884, '127.0.0.1', 'info'])
 })
 
-test('the file is held to the same rules', () => {
+test('the file follows the same rules as the environment', () => {
   const lines = refusalOf({}, { HTTP_PORT: -1, COLOUR: 'red' })
   assert.equal(lines.length, 2)
   assert.match(lines.join('\n'), /CARTBARN_COLOUR/)
@@ -296,16 +296,16 @@ for (const [what, content] of [
   ['null', 'null'],
   ['nested', { HTTP: { PORT: 80 } }],
 ] as const) {
-  test(`a file that is ${what} is refused with its name`, () => {
+  test(`a file that is ${what} is rejected with its name`, () => {
     assert.match(refusalOf({}, content).join(' '), /settings\.json/)
   })
 }
 
-test('a missing file is refused with its name', () => {
+test('a missing file is rejected with its name', () => {
   assert.throws(() => readConfig({}, join(folder, 'nowhere.json')), /nowhere\.json/)
 })
 
-test('every setting is described, none twice, with its default', () => {
+test('every setting is described once, with its default', () => {
   const settings = describeSettings()
   assert.equal(new Set(settings.map(({ name }) => name)).size, settings.length)
   for (const { name, help } of settings) assert.ok(name.startsWith('CARTBARN_') && help.length > 10, name)
@@ -314,7 +314,7 @@ test('every setting is described, none twice, with its default', () => {
   assert.equal(settings.find(({ name }) => name === 'CARTBARN_ADMIN_API_KEY')?.defaultValue, 'none')
 })
 
-test('an empty variable is an unset one', () => {
+test('an empty variable counts as unset', () => {
   const empty = Object.fromEntries(
     ['HTTP_PORT', 'REQUESTS_PER_SECOND', 'DATA_DIR', 'HOST', 'ADMIN_API_KEY', 'ENROLMENT_KEY'].map((name) => [
       `CARTBARN_${name}`,
@@ -324,8 +324,8 @@ test('an empty variable is an unset one', () => {
   assert.deepEqual(readConfig(empty), readConfig({}))
 })
 
-test('docs/operation.md lists every setting with its default', () => {
-  const page = readFileSync(new URL('../docs/operation.md', import.meta.url), 'utf8')
+test('docs/settings.md lists every setting with its default', () => {
+  const page = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8')
   const rows = describeSettings().map(({ name, defaultValue, help }) => {
     return `| ${name} | ${defaultValue === 'none' ? '' : `\`${defaultValue}\``} | ${help} |`
   })
@@ -351,7 +351,7 @@ test('a head office takes an address, a key and a site', () => {
 })
 
 for (const name of Object.keys(HEAD_OFFICE)) {
-  test(`${name} is missed when the others are there, and is nothing alone`, () => {
+  test(`${name} is required when the others are set, and is rejected alone`, () => {
     assert.match(refusalOf({ ...HEAD_OFFICE, [name]: '' }).join(), new RegExp(`^${name}: is needed with`))
     const alone = Object.entries(HEAD_OFFICE).filter(([other]) => other === name)
     assert.equal(refusalOf(Object.fromEntries(alone)).length, 2)
@@ -361,26 +361,26 @@ for (const name of Object.keys(HEAD_OFFICE)) {
 for (const [what, settings, line] of [
   ['another site than its key', { CARTBARN_SITE_ID: 'palms' }, /SITE_ID: is not the site/],
   ['a site that cannot be one', { CARTBARN_SITE_ID: 'The Links' }, /SITE_ID: must be/],
-  ['a key that is none', { CARTBARN_UPSTREAM_KEY: 'flt_secret' }, /UPSTREAM_KEY: must be a site key/],
+  ['an invalid key', { CARTBARN_UPSTREAM_KEY: 'flt_secret' }, /UPSTREAM_KEY: must be a site key/],
   ['a plain address', { CARTBARN_UPSTREAM_URL: 'http://hub.example.com' }, /UPSTREAM_URL: must be https/],
   ['no address', { CARTBARN_UPSTREAM_URL: 'hub' }, /UPSTREAM_URL: must be an https/],
   ['a doubtful yes', { CARTBARN_UPSTREAM_INSECURE: 'yes' }, /UPSTREAM_INSECURE/],
 ] as const) {
-  test(`a head office with ${what} is refused`, () => {
+  test(`a head office with ${what} is rejected`, () => {
     const lines = refusalOf({ ...HEAD_OFFICE, ...settings }).join('\n')
     assert.match(lines, line)
     assert.doesNotMatch(lines, /secret|kkk/)
   })
 }
 
-test('a plain address is taken when that is said, and from this machine', () => {
+test('a plain address is accepted if that is allowed, and for this host', () => {
   const CARTBARN_UPSTREAM_URL = 'http://hub.example.com'
   assert.ok(readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_INSECURE: 'true' }).upstream)
   assert.ok(readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:8090' }).upstream)
-  assert.match(refusalOf({ CARTBARN_UPSTREAM_INSECURE: 'true' }).join(), /means nothing without/)
+  assert.match(refusalOf({ CARTBARN_UPSTREAM_INSECURE: 'true' }).join(), /has no effect without/)
 })
 
-test('settings of a head office on the same machine are none of its own', () => {
+test('settings of a head office on the same host are ignored by the gateway', () => {
   const environment = { CARTBARN_HUB_PORT: '8090', CARTBARN_HUB_DATABASE_URL: 'postgres://localhost/hub' }
   assert.deepEqual(readConfig(environment), readConfig({}))
   assert.deepEqual(refusalOf({}, { HUB_PORT: 8090 }).length, 1)
@@ -406,12 +406,12 @@ for (const [what, text, refusal] of [
   ['a name twice', 'CARTBARN_HOST=::\n\nCARTBARN_HOST=::1', /^line 3 of .* gives CARTBARN_HOST again/],
   ['a shell', 'export CARTBARN_HOST=::', /^line 1 of /],
 ] as const) {
-  test(`a file of lines with ${what} is refused`, () => {
+  test(`a file of lines with ${what} is rejected`, () => {
     assert.match(refusalOf({}, text)[0] ?? '', refusal)
   })
 }
 
-test('backups to a bucket need their store and its key, and none of them alone means anything', () => {
+test('backups to a bucket need their store and its key, and neither has a meaning alone', () => {
   const secret = join(folder, 's3-secret')
   writeFileSync(secret, 'secret/of+a/test\n')
   const store = {

@@ -7,25 +7,26 @@ import { REMOTE, remoteFaults, remoteOf } from './remote-settings.ts'
 import { readSettingsFile } from './settings-file.ts'
 import { STORAGE, storageFaults, storageOf } from './storage-settings.ts'
 
-/** Settings of the head office, which may run on the same machine. */
+/** Prefix of the settings of the hub, which may run on the same host. */
 const HUB_PREFIX = 'CARTBARN_HUB_'
-/** What commands read of the same environment. */
+/** Variables that commands read from the same environment. */
 const COMMAND_VARIABLES = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG', 'CARTBARN_RELEASE_KEYS', 'CARTBARN_RELEASE_KEY_FILE']
-/** They may be in files too. */
+/** Secrets, which may also be in files. */
 const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY', 'BACKUP_PASSPHRASE', 'BACKUP_S3_SECRET']
 
-/** Every setting, in the order in which they are listed. */
+/** Settings, in the order in which they are listed. */
 const SETTINGS = { ...NETWORK, ...MQTT, ...STORAGE, ...REMOTE }
 const table = new SettingTable(SETTINGS, PREFIX)
 
-/** How one gateway is to run; made by `readConfig`, or by a test. */
+/** Configuration of one gateway; made by `readConfig`, or by a test. */
 export type Config = FieldsOf<typeof SETTINGS> &
   ReturnType<typeof networkOf> &
   ReturnType<typeof storageOf> &
   ReturnType<typeof remoteOf>
 
 /**
- * Settings, by their names in the environment, with each secret that stands in a file: so a filter knows all of them.
+ * Returns settings by their names in the environment, including each secret read from a file, so that a filter knows
+ * all of them.
  */
 export function withSecretsOfFiles(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const names = SECRETS.map((name) => `${PREFIX}${name}`)
@@ -33,8 +34,8 @@ export function withSecretsOfFiles(given: Readonly<Record<string, unknown>>): Re
 }
 
 /**
- * Reads the settings: `CARTBARN_*` of `environment`, over those of the file `filePath` (the same names,
- * with or without the prefix), over the defaults. Unknown names and bad values throw a `ConfigError` that lists all.
+ * Reads the settings: `CARTBARN_*` of `environment`, over those of the file `filePath` (the same names, with or without
+ * the prefix), over the defaults. Throws a `ConfigError` that lists all unknown names and invalid values.
  */
 export function readConfig(environment: Record<string, string | undefined>, filePath?: string): Config {
   const given: Record<string, unknown> = filePath === undefined ? {} : readFile(filePath)
@@ -49,12 +50,12 @@ export function readConfig(environment: Record<string, string | undefined>, file
   return { ...table.fieldsOf(values), ...networkOf(values), ...storageOf(values), ...remoteOf(values) }
 }
 
-/** Settings whose values may be any text and tell nothing that others must not know. */
+/** Text settings that contain no secrets. */
 const OPEN_TEXTS = ['DATA_DIR', 'HOST', 'PUBLIC_URL', 'SITE_ID', 'TLS_CERT', 'TLS_KEY', 'TRUSTED_PROXIES']
 
 /**
- * Whether the value of a setting may be shown to others: a number or one of some words, or a text of those that tell
- * nothing. A new setting that may be any text is hidden, and so is a value that is not valid.
+ * True if the value of a setting may be shown: a number, an enumerated value, or a text without secrets. New text
+ * settings are hidden by default, and so are invalid values.
  */
 export function isOpenSetting(name: string, value: unknown): boolean {
   const [key, rule] = Object.entries(SETTINGS).find(([one]) => PREFIX + one === name) ?? []
@@ -64,7 +65,7 @@ export function isOpenSetting(name: string, value: unknown): boolean {
   return OPEN_TEXTS.includes(key) || !ANY_TEXTS.some((text) => schema.safeParse(text).success)
 }
 
-/** Texts of many forms, which no setting that is a number or one of some words takes. */
+/** Texts of many forms, none of which a numeric or enumerated setting accepts. */
 const ANY_TEXTS = [
   'flt_AnyText-0123456789_abcdefghijkl',
   'any-text-0123456789',
@@ -74,7 +75,7 @@ const ANY_TEXTS = [
   `cbs_any_${'a0B-'.repeat(11).slice(0, 43)}`,
 ]
 
-/** One line per setting, for `--help`, `/docs` and docs/operation.md. */
+/** Returns one line per setting, for `--help`, `/docs` and docs/settings.md. */
 export function describeSettings(): Setting[] {
   return table.describe()
 }

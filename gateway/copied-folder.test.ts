@@ -27,7 +27,7 @@ const newFolder = () => {
   return folder
 }
 
-/** Goes on storing until it is stopped or the gateway is killed; counts what was acknowledged. */
+/** Writer that stores until it is stopped or the gateway is killed; counts acknowledged records. */
 class Writing {
   acknowledged = 0
   readonly #gateway: KillableGateway
@@ -69,7 +69,7 @@ async function startWriting(t: TestContext): Promise<{ g: KillableGateway; writi
   return { g, writing: new Writing(g) }
 }
 
-/** How many records a gateway in this folder has; the fault when it does not start. */
+/** Returns the number of records of a gateway in this folder; the error if it does not start. */
 async function recordsIn(dataDir: string): Promise<number | Error> {
   let g: Awaited<ReturnType<typeof startGateway>>
   try {
@@ -85,7 +85,7 @@ async function recordsIn(dataDir: string): Promise<number | Error> {
   }
 }
 
-/** As people copy: some of the files, in the order in which a program comes to them. */
+/** Partial copies as people make them: some of the files, in the order in which a program reaches them. */
 const WAYS: Record<string, (names: string[]) => string[]> = {
   'the database alone': () => ['cartbarn.db'],
   'the database, then its log': () => ['cartbarn.db', 'cartbarn.db-wal'],
@@ -101,7 +101,7 @@ function copy(from: string, names: readonly string[]): string {
 }
 
 for (const [way, choose] of Object.entries(WAYS))
-  test(`copied while the gateway writes, ${way}: refused in words, or nothing acknowledged is missing`, async (t) => {
+  test(`a copy made while the gateway writes, ${way}, is rejected or lacks nothing acknowledged`, async (t) => {
     const { g, writing } = await startWriting(t)
     writing.begin()
     const copies: { folder: string; acknowledged: number }[] = []
@@ -128,7 +128,7 @@ for (const [way, choose] of Object.entries(WAYS))
     assert.equal(await recordsIn(copy(g.dataDir, ['cartbarn.db'])), writing.acknowledged, 'copied after the stop')
   })
 
-test('killed at any moment, a gateway starts in its folder with all that was acknowledged', async (t) => {
+test('a gateway killed at any moment starts in its folder with all acknowledged data', async (t) => {
   const { g, writing } = await startWriting(t)
   for (let kill = 0; kill < KILLS; kill++) {
     writing.begin()
@@ -142,7 +142,7 @@ test('killed at any moment, a gateway starts in its folder with all that was ack
   }
 })
 
-test('a folder that was moved after a kill starts, and one that was copied has a way out that loses nothing', async (t) => {
+test('a folder moved after a kill starts, and a copied one can be opened without loss', async (t) => {
   const { g, writing } = await startWriting(t)
   writing.begin()
   await pause(200)
@@ -170,7 +170,7 @@ test('a folder that was moved after a kill starts, and one that was copied has a
   assert.equal((await g.request('GET', '/stats')).body.telemetry.gps, writing.acknowledged)
 })
 
-test('a backup that was made while the gateway runs is restored into a database that starts', async (t) => {
+test('a backup made while the gateway runs is restored into a database that starts', async (t) => {
   const { g, writing } = await startWriting(t)
   writing.begin()
   await pause(100)

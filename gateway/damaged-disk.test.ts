@@ -11,7 +11,7 @@ import { flipBit, flipLinkBit } from '#testing/damage/flip-bit.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { blocksIn, type TestBlock } from '#testing/telemetry-tables.ts'
 
-// What a failing disk does to telemetry costs what it hit and nothing else, until the device sends that again.
+// A failing disk costs only the telemetry that it damages, until the device sends that again.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const RANGE = `from=${toIso(NOON_MS - 7_200_000)}&to=${toIso(NOON_MS)}`
@@ -25,7 +25,7 @@ interface Sample {
   battery_voltage: number
 }
 
-/** Sealed in portions of so many, they are a block each: the first is full. */
+/** Sizes of the portions, each sealed into one block; the first block is full. */
 const PORTIONS = [2048, 600, 300]
 
 /** A device drives, waits and drives. */
@@ -35,7 +35,7 @@ const OTHER_SAMPLES = samplesOf(2)
 function samplesOf(seed: number): Sample[] {
   const { records } = new Ride().drive(1200, 15, 1).wait(600, 1).drive(1148, 12, 1, { headingDeg: 90 })
   return records.map(({ lat, long, speedKmh }, i): Sample => {
-    // nothing is ever quite the same: or a block would be too small to have three pages, and look like another
+    // varies every value, since a block would otherwise be smaller than three pages, and equal to another
     const wander = (what: number, bits: number) => mixed(i * 10 + what * 2 + seed) >>> (32 - bits)
     return {
       ts: NOON_MS - (records.length - i) * 1000 + wander(0, 8),
@@ -47,7 +47,7 @@ function samplesOf(seed: number): Sample[] {
   })
 }
 
-/** Like random. */
+/** Deterministic pseudo-random number. */
 function mixed(value: number): number {
   const half = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b)
   const more = Math.imul(half ^ (half >>> 13), 0xc2b2_ae35)
@@ -56,12 +56,12 @@ function mixed(value: number): number {
 
 interface Carts {
   g: TestGateway
-  /** Key of a user who sees all devices and is no admin. */
+  /** Key of a user with all devices in scope, but without admin rights. */
   userKey: string
   send: (id: string, samples: readonly Sample[]) => Promise<void>
 }
 
-/** A gateway with cart-1, which is to be harmed, and cart-2. */
+/** Starts a gateway with cart-1, which will be damaged, and cart-2. */
 async function startWithCarts(t: TestContext, settings: Record<string, string> = {}): Promise<Carts> {
   const g = await startGateway(settings, { clock: new FakeClock(NOON_MS) })
   t.after(() => g.stop())
@@ -89,7 +89,7 @@ const pathsOf = (id: string) => [
   `/trips/${id}/summary?${RANGE}`,
 ]
 
-/** When the records of a history were measured. */
+/** Returns the times of the records of a history. */
 async function timesOf(g: TestGateway, id: string, stream: string, key = ADMIN_KEY): Promise<number[]> {
   const { status, body } = await g.request('GET', `/devices/${id}/${stream}?${RANGE}&order=asc`, { key })
   assert.equal(status, 200)
@@ -101,11 +101,11 @@ async function counts(g: TestGateway, id: string): Promise<{ gps: number; batter
   return { gps, battery }
 }
 
-/** Runs on the database of a stopped gateway, whose pages are all in one file afterwards. */
+/** Runs on the database of a stopped gateway; all its pages are in one file afterwards. */
 function inDatabase<Result>(g: TestGateway, work: (table: BlockTable) => Result): Result {
   const table = new BlockTable(databaseOf(g))
   try {
-    // free pages may have what others have
+    // free pages may contain copies of other rows
     table.connection.db.exec('VACUUM')
     table.connection.db.pragma('wal_checkpoint(TRUNCATE)')
     return work(table)
@@ -114,7 +114,10 @@ function inDatabase<Result>(g: TestGateway, work: (table: BlockTable) => Result)
   }
 }
 
-/** Answers warn of records that may be missing also when they were sent again: a damaged block stays in quarantine. */
+/**
+ * Removes warnings about missing records, which remain after the records were sent again: a damaged block stays in
+ * quarantine.
+ */
 function withoutWarnings(answers: Record<string, unknown>): unknown {
   return JSON.parse(JSON.stringify(answers, (name, value) => (name === 'warnings' ? undefined : value)))
 }
@@ -141,7 +144,7 @@ for (const [what, stream, blockIndex, flip] of [
   ['a bit of the newest block', 'gps', 2, (path, bytes) => flipBit(path, bytes, 300, 0)],
   ['a bit that links the pages of a block', 'gps', 0, (path, bytes) => flipLinkBit(path, bytes, 4200, 2)],
 ] as [string, 'gps' | 'battery', number, (path: string, bytes: Uint8Array) => void][]) {
-  test(`${what} (${stream}) flips: its records are lost until they are sent again, and nothing else`, async (t) => {
+  test(`a flip of ${what} (${stream}) loses only its records, until they are sent again`, async (t) => {
     const { g, userKey, send } = await startWithCarts(t)
     let sent = 0
     for (const count of PORTIONS) {
@@ -194,13 +197,13 @@ for (const [what, stream, blockIndex, flip] of [
   })
 }
 
-test('a bit of a row of the log flips: its samples are lost until they are sent again, and the rest is sealed', async (t) => {
+test('a flipped bit in a log row loses only its samples until they are resent; the rest is sealed', async (t) => {
   const { g, userKey, send } = await startWithCarts(t)
   const samples = SAMPLES.slice(0, 4 * MESSAGE_SAMPLES)
   const others = OTHER_SAMPLES.slice(0, 600)
   await send('cart-2', others)
   await send('cart-1', samples)
-  // of whom the lost samples were nobody knows: they stay counted
+  // the devices of the lost samples are unknown, so the samples stay counted
   const paths = [...pathsOf('cart-1'), ...pathsOf('cart-2')].filter((path) => !path.includes('cart-1/telemetry/stats'))
   const whole = await answersTo(g, paths)
   const unharmed = await answersTo(g, pathsOf('cart-2'))
@@ -228,7 +231,7 @@ test('a bit of a row of the log flips: its samples are lost until they are sent 
   const row = { hardware_id: null, stream: 'log', from, to, records: 0, found_at: foundAt }
   const told = { blocks: 1, records: 0, newest: [row] }
   await assertToldToAdminsOnly(g, userKey, told)
-  // all but the row is in blocks
+  // everything except the row is in blocks
   assert.equal(await metric(g, 'cartbarn_sealed_samples_total'), samples.length + others.length - MESSAGE_SAMPLES)
   for (const stream of ['gps', 'battery']) assert.deepEqual(await timesOf(g, 'cart-1', stream), left)
   assert.deepEqual(await answersTo(g, pathsOf('cart-2')), unharmed)

@@ -11,13 +11,13 @@ import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { silently } from '#testing/silently.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// What flash really does: a page of the blocks' table comes back as something else.
+// Real flash faults: a page of the block table returns other content.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const RANGE = `from=${toIso(NOON_MS - 86_400_000)}&to=${toIso(NOON_MS)}`
 const CARTS = ['cart-1', 'cart-2', 'cart-3']
 const PAGE_BYTES = 4096
-/** Sealed one after the other, so that each cart has so many blocks. */
+/** Portions sealed one after the other, which give each cart so many blocks. */
 const PORTIONS = 12
 const PORTION_SAMPLES = 150
 
@@ -47,7 +47,7 @@ function timesOfPortion(portion: number): number[] {
 async function send({ g, passwords }: Course, id: string, times: readonly number[]): Promise<void> {
   const random = createRandom(id, times[0] ?? 0)
   const client = await g.connect(id, passwords.get(id) ?? '')
-  // like random, or a block would be too small for a page of its own
+  // pseudo-random, since a block would otherwise be too small for a page of its own
   const samples = times.map((ts) => ({
     ts,
     lat: 36 + random.next(),
@@ -71,7 +71,7 @@ interface Page {
   pagetype: string
 }
 
-/** Pages of the table of blocks, of a gateway that was stopped. */
+/** Returns the pages of the block table of a stopped gateway. */
 function pagesOf(g: TestGateway): Page[] {
   const db = new Database(databaseOf(g))
   try {

@@ -9,8 +9,8 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { silently } from '#testing/silently.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// A bit flips in a row that decides who may unlock, what was unlocked, or where a cart may drive. One in a page is put
-// right; with another one in its page it is told, and never served as if it were true.
+// A bit flips in a row that decides who may unlock, what was unlocked, or where a cart may drive. A single one in a
+// page is repaired; with another one in the page it is reported, and the row is never served as intact.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const PAGE_BYTES = 4096
@@ -37,7 +37,9 @@ interface Course {
   eventId: string
 }
 
-/** A gateway with two carts, one lock event, a position, a zone, and a user who may use the first cart only. */
+/**
+ * Starts a gateway with two carts, one lock event, a position, a zone, and a user with only the first cart in scope.
+ */
 async function startCourse(t: TestContext): Promise<Course> {
   const g = await startGateway({}, { clock: new FakeClock(NOON_MS) })
   t.after(() => g.stop())
@@ -56,8 +58,8 @@ async function startCourse(t: TestContext): Promise<Course> {
 }
 
 /**
- * Flips one bit of the first place in each page of the file where `before` is stored, so that `after` is; where one is
- * not alone, also one of the last byte of the page.
+ * Flips one bit in each page of the file at the first position of `before`, which becomes `after`; unless `isAlone`,
+ * also one in the last byte of the page.
  */
 function flip(g: TestGateway, [before, after]: [string, string], isAlone: boolean): void {
   assert.equal(bitsBetween(before, after), 1)
@@ -75,7 +77,7 @@ function flip(g: TestGateway, [before, after]: [string, string], isAlone: boolea
     const last = (page + 1) * PAGE_BYTES - 1
     file[last] = (file[last] ?? 0) ^ 64
   }
-  // in place: a gateway that runs has it open
+  // in place, because a running gateway has the file open
   silently(path, () => writeFileSync(path, file, { flag: 'r+' }))
 }
 
@@ -102,7 +104,7 @@ const ownRights = async ({ g }: Course) =>
   }))
 const zonesServed = async ({ g }: Course) => (await g.request('GET', '/groups/7/geofences')).body.features
 
-/** What a teebox of the group gets when it subscribes. */
+/** Returns the zones that a teebox of the group receives when it subscribes. */
 async function zonesSent({ g }: Course): Promise<unknown> {
   const { body: users } = await g.request('GET', '/users')
   const admin = users.find(({ role }: { role: string }) => role === 'admin')
@@ -125,7 +127,7 @@ const CASES: [what: string, read: (course: Course) => Promise<unknown>, flips: (
   ]
 
 for (const [what, read, flips] of CASES) {
-  test(`a bit of ${what} flips while the gateway is stopped: it is put right, and told`, async (t) => {
+  test(`a bit of ${what} that flips while the gateway is stopped is repaired and reported`, async (t) => {
     const course = await startCourse(t)
     const before = await read(course)
     await course.g.restart(() => flip(course.g, flips(course), true))
@@ -133,7 +135,7 @@ for (const [what, read, flips] of CASES) {
     for (const { outcome } of await untilTold(course)) assert.equal(outcome, 'mended')
   })
 
-  test(`a bit of ${what} and another one of its page flip while the gateway is stopped: what is wrong is told, not served`, async (t) => {
+  test(`a bit of ${what} and one of its page, flipped during a stop, are reported and not served`, async (t) => {
     const course = await startCourse(t)
     const before = await read(course)
     const damaged = course.g.restart(() => flip(course.g, flips(course), false))
@@ -141,14 +143,14 @@ for (const [what, read, flips] of CASES) {
     if (told !== null) return assert.match(told, /cannot be (used|read)|damaged/)
     const after = await read(course)
     if (isRefused(after) || isDeepStrictEqual(after, before)) return
-    // what lies on the page is left out, and an admin is told
+    // the content of the page is left out, and an admin is notified
     const { body: health } = await course.g.request('GET', '/health')
     assert.ok(health.damage?.length > 0)
     assert.doesNotMatch(JSON.stringify(after), new RegExp(flips(course)[1].replace(/\W/g, '\\$&')))
   })
 }
 
-test('a bit flips while the gateway runs: what was written is served, and it is told', async (t) => {
+test('a bit that flips while the gateway runs is repaired and reported, and the right value is served', async (t) => {
   const course = await startCourse(t)
   const before = await lockEvents(course)
   await course.g.restart()
@@ -158,7 +160,7 @@ test('a bit flips while the gateway runs: what was written is served, and it is 
   assert.deepEqual([place, outcome], ['lock_event', 'mended'])
 })
 
-test('two bits of a page flip while the gateway runs: it is refused when it is read after that, the rest is served', async (t) => {
+test('a page with two bits flipped while the gateway runs is not read, and all else is served', async (t) => {
   const course = await startCourse(t)
   await course.g.restart()
   flip(course.g, ['unlockrfid', 'unlockrdid'], false)
@@ -168,11 +170,11 @@ test('two bits of a page flip while the gateway runs: it is refused when it is r
   assert.equal(status, 200)
 })
 
-/** The damage in `/health`, once some is there. */
+/** Waits until `/health` reports damage, and returns it. */
 async function untilTold({ g }: Course): Promise<{ place?: string; outcome?: string }[]> {
   let damage: { place?: string; outcome?: string }[] = []
   await eventually(async () => {
-    // the page of something that is read later is put right soon after the next write
+    // a page that is read later is repaired soon after the next write
     await g.createUser({})
     damage = (await g.request('GET', '/health')).body.damage ?? []
     return damage.length > 0

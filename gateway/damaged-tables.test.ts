@@ -9,17 +9,19 @@ import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { type DamageKind, type DamagePlace, damagePage, placesOf } from '#testing/damage/page-damage.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// A page that a failing disk returns as noise or zeros costs the rows on it: the gateway starts, says so, and goes on.
+// A page that a failing disk returns as noise or zeros costs only its rows: the gateway starts, reports the damage, and
+// continues.
 
 const CARTS = Array.from({ length: 60 }, (_, i) => `cart-${String(i).padStart(2, '0')}`)
 const GROUP = 7
-/** Set CARTBARN_TEST_LONG=1 for all indexes; without it each third is enough to show that they are made anew. */
+/** Set CARTBARN_TEST_LONG=1 for all indexes; without it every third is enough to show that they are rebuilt. */
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const INDEX_STRIDE = isLong ? 1 : 3
-/** Damaged pages of a gateway: with CARTBARN_TEST_LONG=1 each is the only one. */
+/** Damaged pages per gateway; with CARTBARN_TEST_LONG=1 only one. */
 const PAGES_AT_ONCE = isLong ? 1 : 6
 /**
- * What is not read whole at the start, nor anywhere near the damage by what the test does: the check at night finds it.
+ * True for tables that are not read completely at the start, nor near the damage by this test: the nightly check finds
+ * the damage.
  */
 function isLarge({ table }: Pick<DamagePlace, 'table'>): boolean {
   return !TABLES.has(table) || TABLES.get(table)?.care.size !== undefined
@@ -28,7 +30,7 @@ function isLarge({ table }: Pick<DamagePlace, 'table'>): boolean {
 const passwords = new Map<string, string>()
 const places: DamagePlace[] = []
 let folder = ''
-/** The data folder that each case begins with. */
+/** Data folder with which each case begins. */
 let undamaged = ''
 
 before(async () => {
@@ -38,7 +40,7 @@ before(async () => {
   try {
     await fill(g)
     await g.restart(() => {
-      // its pages are gone round by whoever reads them, see damaged-disk.test.ts
+      // readers skip its damaged pages, see damaged-disk.test.ts
       places.push(...placesOf(databaseOf(g.config.dataDir)).filter(({ name }) => name !== 'telemetry_block'))
       cpSync(g.config.dataDir, undamaged, { recursive: true })
     })
@@ -84,7 +86,7 @@ function databaseOf(dataDir: string): string {
   return join(dataDir, 'cartbarn.db')
 }
 
-/** Each of the carts sends a record, a lock event and something unreadable; all is acknowledged. */
+/** Sends a record, a lock event and an unreadable message from each cart, and waits until all are acknowledged. */
 async function drive(g: TestGateway, carts: readonly string[], turn: number): Promise<void> {
   for (const id of carts) {
     const client: MqttClient = await g.connect(id, passwords.get(id) ?? '')
@@ -107,7 +109,7 @@ async function startDamaged(damaged: readonly DamagePlace[], kind: DamageKind): 
   return startGateway({ CARTBARN_DATA_DIR: dataDir })
 }
 
-/** What people do; nothing of it may be a fault of the program. */
+/** Performs the actions of users, none of which may fail with an internal error. */
 async function use(g: TestGateway, id: string): Promise<number[]> {
   const requests: [string, string, unknown?, Record<string, string>?][] = [
     ['POST', '/groups', { name: 'New' }],
@@ -135,7 +137,7 @@ async function use(g: TestGateway, id: string): Promise<number[]> {
   return statuses
 }
 
-/** Returns the places of which the gateway says so. */
+/** Returns the damage that the gateway reports. */
 async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): Promise<DamagePlace[]> {
   const g = await startDamaged(damaged, kind)
   try {
@@ -150,7 +152,7 @@ async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): 
     const said: { place: string; detail: string }[] = health.damage ?? []
     const found = damaged.filter(({ table }) => said.some(({ place }) => place === table))
     for (const { place, detail } of said) {
-      // what is found damaged in a large table while the gateway runs waits for the next start
+      // damage found in a large table of a running gateway waits for the next start
       const waits = isLarge({ table: place }) && /until the gateway is restarted/.test(detail)
       if (!waits) assert.match(detail, /npm run repair/)
     }
@@ -166,10 +168,10 @@ async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): 
   }
 }
 
-/** Of many gateways, some of them side by side: each waits for its disk more than it works. */
+/** Limits for many gateways, some of them in parallel, because each mostly waits for its disk. */
 const TEST_LIMIT = { timeout: 900_000, concurrency: 4 }
 
-test('a page of noise or zeros in any table or index stops nobody, and is said', TEST_LIMIT, async (t) => {
+test('a page of noise or zeros in any table or index stops no gateway and is reported', TEST_LIMIT, async (t) => {
   const [tables, indexes] = [true, false].map((isTable) =>
     places.filter(({ name, table }) => (name === table) === isTable),
   )

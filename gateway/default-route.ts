@@ -4,13 +4,13 @@ import { outerAddresses } from '#host/outer-addresses.ts'
 import { isEveryAddress } from '#shared/budgets/listen.ts'
 
 /**
- * Addresses for documents, which nobody has: to connect a UDP socket sends nothing, it only chooses a route. Source:
+ * Documentation addresses, which no host has: connecting a UDP socket sends nothing and only chooses a route. Source:
  * RFC 5737, RFC 3849.
  */
 const ELSEWHERE = { udp4: '192.0.2.1', udp6: '2001:db8::1' } as const
 const PORT = 9
 
-/** The address of this machine that its default route begins with; undefined without one. */
+/** Returns this host's source address on its default route; undefined without one. */
 async function defaultRouteAddress(type: keyof typeof ELSEWHERE): Promise<string | undefined> {
   const socket = createSocket(type)
   try {
@@ -25,8 +25,8 @@ async function defaultRouteAddress(type: keyof typeof ELSEWHERE): Promise<string
 }
 
 /**
- * The addresses by which others reach what listens on every address: those of the default route, of IPv4 before IPv6,
- * then any that the machine has.
+ * Returns the addresses of a listener on all interfaces: those of the default route, IPv4 before IPv6, then any other
+ * of the host.
  */
 async function reachableAddresses(host: string, outer: typeof outerAddresses): Promise<string[]> {
   const known = outer(host).map(({ address }) => address)
@@ -35,17 +35,18 @@ async function reachableAddresses(host: string, outer: typeof outerAddresses): P
   return [...new Set([...routed.filter((one) => known.includes(one)), ...known, ...routed])]
 }
 
-/** The URLs by which others reach what listens there, the likeliest first. */
+/** Returns the URLs of a listener as seen from other hosts, the likeliest first. */
 export async function reachableUrls(host: string, listening: readonly string[]): Promise<string[]> {
   if (!isEveryAddress(host)) return [...listening]
   const addresses = await reachableAddresses(host, outerAddresses)
   if (addresses.length === 0) return [...listening]
-  // the host of an mqtt URL is not the URL class's to change
+  // the URL class cannot change the host of an mqtt URL
   return addresses.flatMap((one) => listening.map((url) => url.replace(/\/\/.*:/, `//${inUrl(one)}:`)))
 }
 
 /**
- * What links begin with: the likeliest address that others reach it at, or the one it listens on where that is another.
+ * Returns the base of links: the likeliest address as seen from other hosts, or the listening address if that is a
+ * specific one.
  */
 export async function reachableUrl(
   host: string,

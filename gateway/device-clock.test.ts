@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { AlertCourse } from '#testing/course/alert-course.ts'
 import { type CourseDevice, PLACES, type Place } from '#testing/course/course.ts'
 
-/** A device of cart 17 whose clock a test sets. */
+/** Device of cart 17 with a clock that the test sets. */
 class Tracker {
   readonly course: AlertCourse
   readonly lock: CourseDevice
@@ -26,7 +26,7 @@ class Tracker {
     return this.course.clock.nowMs() + this.offMs
   }
 
-  /** A reading every so often, by its own clock. */
+  /** Sends readings at an interval, timed by the device's own clock. */
   async drive(count: number, place: Place, speed = 0, afterMs = 1000): Promise<void> {
     for (let i = 0; i < count; i++) {
       this.course.clock.advance(afterMs)
@@ -38,7 +38,10 @@ class Tracker {
     return (await this.course.gateway.request('GET', '/devices/lock-17/details')).body
   }
 
-  /** The age of its position in milliseconds, whether it moves, its state. Carts are judged a moment later. */
+  /**
+   * Waits for the age of the cart's position in milliseconds, its motion and its state. Carts are evaluated a moment
+   * later.
+   */
   async cartBecomes(...expected: [ageMs: number, isMoving: boolean, state: string]): Promise<void> {
     let seen: unknown[] = []
     const is = async () => {
@@ -61,7 +64,7 @@ class Tracker {
     await eventually(async () => (await this.course.gateway.request('GET', path)).body.status === status, status)
   }
 
-  /** Obeys its commands; returns those that came. */
+  /** Executes its commands; returns their names. */
   async obey(): Promise<string[]> {
     const asked: string[] = []
     const { client } = this.lock
@@ -72,7 +75,7 @@ class Tracker {
         if (cmd === 'locate') await this.drive(1, 'fairway')
         await this.lock.send('ack', { id, st: 'completed' })
       }
-      // the test may be over
+      // the test may have ended
       answer().catch(() => undefined)
     })
     await client.subscribeAsync('dev/lock-17/cmd', { qos: 1 })
@@ -88,7 +91,7 @@ for (const [name, offMs] of [
   ['nine hours ahead', 9 * HOUR_MS],
   ['never set', -50 * 365 * 24 * HOUR_MS],
 ] as const)
-  test(`a clock that is ${name}: said, and the live state goes by the receipt`, async (t) => {
+  test(`a clock that is ${name} is reported, and the live state uses the receive time`, async (t) => {
     const tracker = await Tracker.open(t)
     const { course } = tracker
     const { gateway } = course
@@ -107,7 +110,7 @@ for (const [name, offMs] of [
     await tracker.cartBecomes(0, true, 'out')
     assert.equal(await tracker.command('lock'), 'cart_is_moving')
 
-    // zones now, and the lock
+    // current zones, and the lock
     await tracker.drive(3, 'barn')
     await tracker.cartBecomes(0, false, 'in')
     course.clock.advance(1000)
@@ -117,7 +120,7 @@ for (const [name, offMs] of [
     const { lock } = await course.course.cart('17')
     assert.deepEqual([lock?.is_locked, lock?.at], [true, toIso(course.clock.nowMs())])
 
-    // histories keep what the device said, as far as it is believed
+    // histories keep the reported times, as far as they are plausible
     const isKept = offMs > -10_000 * HOUR_MS && offMs < 5 * MINUTE_MS
     const storedMs = isKept ? tracker.time : course.clock.nowMs()
     const query = `from=${toIso(storedMs - MINUTE_MS)}&to=${toIso(storedMs)}`
@@ -129,7 +132,7 @@ for (const [name, offMs] of [
     assert.deepEqual([entered.zone_id, entered.timestamp], ['barn', toIso(storedMs - 3000)])
   })
 
-test('through a day: an hour’s change is one alert still, and it is over when the clock is right', async (t) => {
+test("an hour's change during a day keeps one alert, which closes when the clock is right", async (t) => {
   const tracker = await Tracker.open(t)
   const { course } = tracker
   await tracker.drive(20, 'fairway')
@@ -150,7 +153,7 @@ test('through a day: an hour’s change is one alert still, and it is over when 
   await tracker.cartBecomes(0, false, 'out')
 })
 
-test('a restart knows the clock that was wrong', async (t) => {
+test('a restart remembers a clock that was wrong', async (t) => {
   const tracker = await Tracker.open(t)
   const { gateway } = tracker.course
   tracker.offMs = -5 * HOUR_MS
@@ -166,7 +169,7 @@ test('a restart knows the clock that was wrong', async (t) => {
   assert.deepEqual(await tracker.course.story(), ['+device_clock'])
 })
 
-test('what a device sends later says nothing of its clock, one by one or in arrays, and stays history', async (t) => {
+test('late uploads, singly or in arrays, do not affect the known clock offset and stay history', async (t) => {
   const tracker = await Tracker.open(t)
   const { course, lock } = tracker
   const { clock } = course
@@ -193,7 +196,7 @@ test('what a device sends later says nothing of its clock, one by one or in arra
   assert.deepEqual(await course.story('?kind=device_clock'), [])
 })
 
-test('an answer to locate counts as now, before the clock is known to be wrong', async (t) => {
+test('a response to locate counts as current before the clock is known to be wrong', async (t) => {
   const tracker = await Tracker.open(t)
   tracker.offMs = -5 * HOUR_MS
   const asked = await tracker.obey()
@@ -205,11 +208,11 @@ test('an answer to locate counts as now, before the clock is known to be wrong',
   assert.equal((await tracker.details()).clock_off_s, null)
 })
 
-test('while the clock of the gateway is in doubt, none of a device is wrong', async (t) => {
+test('while the gateway clock is in doubt, no device clock counts as wrong', async (t) => {
   const tracker = await Tracker.open(t, () => false)
   const { clock } = tracker.course
   await tracker.drive(3, 'fairway')
-  // an operator sets the gateway's clock ahead
+  // an operator sets the gateway's clock forward
   clock.set(clock.nowMs() + HOUR_MS)
   tracker.offMs = -HOUR_MS
   await tracker.drive(20, 'fairway')

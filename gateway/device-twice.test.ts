@@ -4,7 +4,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { AlertCourse } from '#testing/course/alert-course.ts'
 
-test('two devices with one id are told of: an alert that ends by itself, a count of the device, a metric', async (t) => {
+test('two devices with one id are reported: a self-closing alert, a device counter and a metric', async (t) => {
   const course = await AlertCourse.open(t)
   const { gateway, clock } = course
   const password = await gateway.register('gps-18')

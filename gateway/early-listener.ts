@@ -4,7 +4,7 @@ import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import type { StartupPage } from './startup-page.ts'
 
 interface EarlyListenerDeps {
-  /** HTTP. */
+  /** HTTP listener. */
   door: Component
   opening: StartupPage
   store: Component & {
@@ -15,9 +15,12 @@ interface EarlyListenerDeps {
   onProgress: OnUpgrade | undefined
 }
 
-/** Opens HTTP in its turn, or as soon as the database has to be upgraded, so that people see what goes on. */
+/**
+ * Opens the HTTP listener at its stage of the start, or as soon as the database must be upgraded, so that staff see the
+ * progress.
+ */
 export class EarlyListener implements Component {
-  /** The store, in whose start that is found out. */
+  /** Store, whose start detects a necessary upgrade. */
   readonly withStore: Component
   readonly #deps: EarlyListenerDeps
   #opened: Promise<void> | undefined
@@ -30,14 +33,14 @@ export class EarlyListener implements Component {
         await store.start(async (progress) => {
           opening.tell(progress)
           log.info(progress, 'upgrading the database')
-          // a port that cannot be had is known before anything is changed
+          // a port that cannot be opened is reported before any change
           await this.#open()
           await onProgress?.(progress)
         })
         opening.tell(null)
       },
       stop: async () => {
-        // of a start that failed before the turn of HTTP
+        // closes the listener after a start that failed before its stage
         await this.stop()
         await store.stop()
       },

@@ -13,31 +13,31 @@ import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 import type { RecallRow } from '#store/tables/recall.ts'
 
-/** What a reading changed in the state of its device: the values that moved, and when it was taken. */
+/** Changes that a reading made in the state of its device: the new values, and the time of the reading. */
 export interface Move {
   atMs: number
   values: Record<string, Scalar>
 }
 
-/** A device and its readings that moved its state, in order; there is at least one. */
+/** Readings of a device that changed its state, in order; at least one. */
 export interface ReportedRun {
   readonly hardwareId: string
-  /** May be worked out when it is asked for: not to be asked for what nobody wants to know. */
+  /** Possibly computed on access, so read it only if needed. */
   readonly moves: readonly Move[]
   readonly updatedAtMs: number
   readonly lastRespondedAtMs: number
 }
 
-/** What happened, told after it is on the disk. Times are milliseconds since 1970. */
+/** Events, emitted once they are on the disk. Times are milliseconds since 1970. */
 export interface GatewayEvents {
-  /** A message of a device was taken: also one that moved nothing but when it was last heard of. */
+  /** A message of a device was accepted, even one that changed nothing but when the device was last seen. */
   heard: { hardwareId: string }
-  /** Readings that came together moved the device's state, one after the other. */
+  /** Readings that arrived together changed the device's state, one after the other. */
   reported: ReportedRun
   /**
-   * Readings of a device, in the columns of `AppendBatch.samples`; also those that were there before. `isInOrder` says
-   * that each is later than the one before it, for certain. In `recorded` they have the times that are stored, which
-   * are others only while the clock of the device is wrong.
+   * Readings of a device, in the columns of `AppendBatch.samples`; includes repeated ones. `isInOrder` is true if each
+   * is certainly later than the one before it. `recorded` has them with the stored times, which differ only while the
+   * clock of the device is wrong.
    */
   sampled: {
     device: Device
@@ -46,9 +46,9 @@ export interface GatewayEvents {
     isInOrder: boolean
     latestMs: number
   }
-  /** Readings that went to history only. */
+  /** Readings were added to the history only. */
   backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
-  /** Records of a device were imported or deleted: nothing else tells of them. */
+  /** Records of a device were imported or deleted, which no other event reports. */
   historyChanged: { hardwareId: string }
   lockChanged: {
     hardwareId: string
@@ -56,16 +56,16 @@ export interface GatewayEvents {
     event: LockKind
     source: LockSource
     code: string | null
-    /** The command that caused it, as the device says. */
+    /** Command that caused it, according to the device. */
     commandId: string | null
-    /** What the command that caused it said for it. */
+    /** Metadata of the command that caused it. */
     metadataJson: string | null
-    /** As it is stored. */
+    /** Stored time. */
     atMs: number
-    /** By a clock that is right. */
+    /** Time by a correct clock. */
     liveAtMs: number
   }
-  /** A device entered or left a zone; degrees. */
+  /** A device entered or left a zone; positions in degrees. */
   zoneCrossed: {
     hardwareId: string
     eventId: string
@@ -80,76 +80,79 @@ export interface GatewayEvents {
     long: number
   }
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
-  /** It is known that the clock of a device is wrong, by another amount, or right. */
+  /** The clock of a device was found to be wrong, wrong by another amount, or right. */
   deviceClockJudged: { hardwareId: string }
   /** Two connections take the id of a device from each other. */
   idContested: { hardwareId: string }
-  /** Connected, and its subscription to its commands is in force; told once a connection. */
+  /** A device connected, and its subscription to its commands is active; once per connection. */
   deviceReachable: { hardwareId: string }
-  /** A device said something about a command; `late` comes after its end. */
+  /** A device acknowledged a command; `late` means after its end. */
   commandAnswered: { command: CommandRow; outcome: 'moved' | 'late' | 'repeated' }
-  /** A command got into another state, for whatever reason. */
+  /** A command reached another state, for whatever reason. */
   commandMoved: { command: CommandRow; atMs: number }
-  /** Locks wait until it is known where the carts of these devices are. */
+  /** Locks wait until the carts of these devices have reported their positions. */
   positionWanted: { hardwareIds: readonly string[] }
   deviceRegistered: { hardwareId: string }
   deviceRemoved: { hardwareId: string }
-  /** An admin is shown a password of the device: whatever opens without it does so no more. */
+  /** A password of the device was shown to an admin: credentials that do not need it have become invalid. */
   devicePasswordIssued: { hardwareId: string }
-  /** Its name, type or group was changed, by a person or the head office. */
+  /** The name, type or group of a device was changed, by a user or the hub. */
   deviceChanged: { hardwareId: string }
-  /** The device is in another group, or in none (null), than it was. */
+  /** A device moved to another group, or to none (null). */
   groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
-  /** The key of the user opens nothing any more: rotated, disabled or deleted. */
+  /** The key of the user has become invalid: rotated, disabled or deleted. */
   keyRevoked: { userId: string; keptSessionId?: string }
-  /** An erasure blanked values in rows of this table: who has them in memory reads them again. */
+  /** An erasure blanked values in rows of this table, so copies in memory must be read again. */
   erased: { table: string }
-  /** The head office wants something compared again. */
+  /** The hub requests another comparison. */
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
-  /** All carts were judged anew, with what time changes of them: at least once a second. */
+  /** All carts were evaluated again, including changes due to time: a tick, at least once a second. */
   cartsJudged: { carts: readonly Cart[]; nowMs: number }
-  /** What people are told of a cart changed; its position alone is no change. */
+  /** The view of a cart changed; a new position alone does not count. */
   cartChanged: {
     cart: Cart
-    /** Devices that are not in it any more and were when it was told of last. */
+    /** Devices that left the cart since the last event. */
     leftIds: readonly string[]
   }
-  /** There is no cart of this name any more; its devices are gone or in other carts. */
+  /** The last cart with this name was removed; its devices were removed or are in other carts. */
   cartRemoved: { key: string; hardwareIds: readonly string[] }
   /** An alert was opened, acknowledged or closed. */
   alertChanged: { event: 'opened' | 'acknowledged' | 'closed'; alert: Alert }
-  /** Zones of the site were changed, or switched. */
+  /** Zones of the site were changed or overridden. */
   zonesChanged: { version: number }
-  /** The drawing of the course or its photo was changed. */
+  /** The course map or its photo was changed. */
   courseChanged: { version: number }
   /** The settings of the site changed. */
   siteChanged: { settings: SiteSettings }
-  /** All carts were called in, a screen confirmed it (`hardwareId`), or it is over. */
+  /** A recall started, a screen confirmed it (`hardwareId`), or it ended. */
   recallChanged: {
     event: 'started' | 'confirmed' | 'ended'
     recall: RecallRow
     hardwareId: string | null
     atMs: number
   }
-  /** From now on what acts by itself may go by the clock. */
+  /** Automatic actions may use the clock from now on. */
   clockConfirmed: { by: TimeSource; atMs: number }
-  /** A person says that this course goes on on this machine. */
+  /** An admin confirmed that this site continues on this host. */
   machineConfirmed: object
-  /** Role or scope changed while the key stays good. */
+  /** Role or scope of a user changed while the key remains valid. */
   scopeChanged: { userId: string }
-  /** The user has another PIN, or none any more. */
+  /** The PIN of a user was changed or removed. */
   pinChanged: { userId: string }
-  /** A person is locked on all tablets for wrong PINs, until then by the gateway's clock. */
+  /** A user was locked on all tablets for wrong PINs; `untilMs` is by the gateway's clock. */
   pinLocked: { userId: string; untilMs: number }
-  /** A session is over: signed out, ended by an admin, expired, or its user's key is void. */
+  /** A session ended: signed out, ended by an admin, expired, or the key of its user was revoked. */
   sessionEnded: { sessionId: string }
-  /** Somebody else acts on a session, or what it may do has changed. */
+  /** The PIN user or the access of a session changed. */
   sessionChanged: { sessionId: string }
 }
 
 type Listener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void
 
-/** In-process events. A listener that throws is logged and harms neither the sender nor the other listeners. */
+/**
+ * Dispatches in-process events. A listener that throws is logged and affects neither the sender nor the other
+ * listeners.
+ */
 export class Events {
   readonly #listeners: { [Name in keyof GatewayEvents]?: Listener<Name>[] } = {}
   readonly #log: Log

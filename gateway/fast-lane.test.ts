@@ -10,7 +10,7 @@ import { idOf, PACKET, publishPacket, type RawPacket, readPublish } from '#testi
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// The same traffic through two gateways, one of them without the fast lane: all that can be seen of it is the same.
+// Sends the same traffic through two gateways, one without the fast lane: everything visible must be the same.
 
 const clock = new FakeClock()
 let gateways: TestGateway[] = []
@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => Promise.all(gateways.map((gateway) => gateway.stop())))
 
-/** A zone of 100 m on the way of the carts. */
+/** Zone of 100 m on the track of the carts. */
 const ZONE = {
   type: 'Feature',
   id: 'green',
@@ -33,7 +33,7 @@ const ZONE = {
   properties: { name: 'Green', type: 'stop' },
 }
 
-/** Who reads what the device sends: nobody, a program that is there, one whose messages are kept. */
+/** Subscriber to the messages of the device: none, a connected program, or one with a queue of its own. */
 type Reader = 'nobody' | 'present' | 'kept'
 
 interface Scene {
@@ -50,7 +50,7 @@ const sceneArbitrary: fc.Arbitrary<Scene> = fc.record({
   isInGroup: fc.boolean(),
 })
 
-/** What differs between two gateways that are the same. */
+/** Values that differ between two identical gateways. */
 const OF_ITS_OWN = new Set([
   '_id',
   'device_id',
@@ -66,10 +66,13 @@ function comparable(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (key, inner: unknown) => (OF_ITS_OWN.has(key) ? undefined : inner)))
 }
 
-/** Told once a second, of what time makes of carts: not of one message or another. */
+/** Sent once a second because time passes, independent of single messages. */
 const BY_TIME = new Set(['cart', 'alert'])
 
-/** By type: those of one type come in an order, those of different types as the messages are taken together. */
+/**
+ * Groups frames by type: the order within a type is fixed, that between types depends on which messages are processed
+ * together.
+ */
 function byType(frames: readonly { type: string }[]): Record<string, unknown[]> {
   const grouped: Record<string, unknown[]> = {}
   for (const frame of frames.filter(({ type }) => !BY_TIME.has(type))) {
@@ -79,7 +82,7 @@ function byType(frames: readonly { type: string }[]): Record<string, unknown[]> 
   return grouped
 }
 
-/** Counters of what devices send; those of a connection's end are not the same twice. */
+/** Counters of device traffic, without those of the end of a connection, which vary. */
 async function counters(gateway: TestGateway): Promise<Record<string, number>> {
   const { body } = await gateway.request('GET', '/metrics')
   const isCounted = /^cartbarn_(device_messages|dropped|mqtt_received_(messages|packets|bytes)|unverified)[a-z_]*total/
@@ -99,7 +102,7 @@ function difference(now: Record<string, number>, then: Record<string, number>): 
   return Object.fromEntries(changed.filter(([, count]) => count !== 0))
 }
 
-/** Plays a scene and tells all that can be seen of it. */
+/** Plays a scene and returns everything visible. */
 async function play(gateway: TestGateway, hardwareId: string, scene: Scene) {
   const password = await gateway.register(hardwareId)
   if (scene.isInGroup) await joinCourse(gateway, hardwareId)
@@ -108,13 +111,13 @@ async function play(gateway: TestGateway, hardwareId: string, scene: Scene) {
   await live.subscribe(hardwareId)
   const countersThen = await counters(gateway)
   const answers = await send(gateway, { hardwareId, password }, scene.traffic)
-  // behind all that was sent in the queue for the disk
+  // queued for the disk after everything that was sent
   await gateway.request('POST', '/groups', { body: { name: 'Last' } })
   const delivered = await program?.finish()
   const frames = byType(await live.flush())
   live.terminate()
   const counted = difference(await counters(gateway), countersThen)
-  // how much of what comes behind the end of a connection is still read is a matter of luck
+  // the number of bytes read after the end of a connection is random
   if (!answers.isWhole) delete counted.cartbarn_mqtt_received_bytes_total
   const found: Record<string, unknown> = {}
   const lists = ['', '/gps?limit=1000', '/battery?limit=1000', '/details', '/telemetry/stats']
@@ -152,7 +155,9 @@ async function openReader(gateway: TestGateway, hardwareId: string, { reader, qo
   }
 }
 
-/** Sends portion by portion; returns what came back: all of it on a connection that lasts, else what came in time. */
+/**
+ * Sends portion by portion; returns the received packets: all on a connection that lasts, else those that came in time.
+ */
 async function send(
   gateway: TestGateway,
   { hardwareId, password }: { hardwareId: string; password: string },
@@ -189,13 +194,12 @@ async function send(
   device.destroy()
   const isAway = async () => (await gateway.request('GET', `/devices/${hardwareId}`)).body.is_online === false
   await eventually(isAway, 'the gateway notices that the device is gone')
-  // in the order of the messages for each QoS [MQTT-4.6.0-2] [MQTT-4.6.0-3]; among each other they come as they are
-  // ready
+  // in the order of the messages for each QoS [MQTT-4.6.0-2] [MQTT-4.6.0-3]; in any order between them
   const inOrder = packets.sort((a, b) => a.type - b.type)
   return { isWhole, packets: inOrder.map(({ type, body }) => `${type} ${body.toString('hex')}`) }
 }
 
-/** Messages behind which the device leaves without waiting for their acknowledgements. */
+/** Messages after which the device disconnects without waiting for acknowledgements. */
 function lastWords(hardwareId: string, firstId: number): Buffer[] {
   const payload = (i: number) => JSON.stringify({ ts: clock.nowMs() + i, speed: i })
   return Array.from({ length: 9 }, (_, i) =>
@@ -211,7 +215,7 @@ function isBeginning(some: readonly string[], all: readonly string[]): boolean {
   return some.every((packet, i) => packet === all[i])
 }
 
-test('the fast lane makes no difference but in time', async () => {
+test('the fast lane changes nothing but the speed', async () => {
   await fc.assert(
     fc.asyncProperty(sceneArbitrary, async (scene) => {
       clock.advance(3_600_000)
@@ -221,7 +225,7 @@ test('the fast lane makes no difference but in time', async () => {
       const { answers: fast, ...seen } = first
       const { answers: slow, ...expected } = second
       assert.deepEqual(seen, expected)
-      // one that was ended got the answers that were ready by then
+      // an ended connection received the packets that were ready by then
       if (fast.isWhole) assert.deepEqual(fast.packets, slow.packets)
       else {
         const [fastAcks, slowAcks] = [acknowledgedIn(fast.packets), acknowledgedIn(slow.packets)]
@@ -238,7 +242,7 @@ test('the fast lane makes no difference but in time', async () => {
 
 const WAY = 'cartbarn_mqtt_received_messages_by_way_total'
 
-/** One reading, later with each number. */
+/** Returns one reading, later for each higher number. */
 function reading(hardwareId: string, n: number, fields: Record<string, unknown> = {}): Buffer {
   const payload = { ts: clock.nowMs() + n, lat: 0.1, long: 0.1, ...fields }
   return publishPacket(`dev/${hardwareId}/tlm`, JSON.stringify(payload), { id: n })
@@ -257,7 +261,7 @@ async function takePubacks(device: RawMqtt, count: number): Promise<number[]> {
   return ids
 }
 
-test('a program whose messages are kept slows down the device it reads, and no other', async () => {
+test('a program with a persistent session slows down the device it reads, and no other', async () => {
   const [gateway] = gateways
   assert.ok(gateway !== undefined)
   const hardwareIds = [`cart-${++devices}`, `cart-${++devices}`]
@@ -274,7 +278,7 @@ test('a program whose messages are kept slows down the device it reads, and no o
   }
 })
 
-test('what the store refuses of a run is not acknowledged: the connection ends, and the rest of it is stored', async () => {
+test('a message the store rejects ends the connection, and the rest of its batch is stored', async () => {
   for (const gateway of gateways) {
     const db = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
     // 66,600 in the column of speeds

@@ -21,7 +21,7 @@ import { readConfig } from './config.ts'
 const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
 const CODE_LINE = /^setup code: ([0-9A-HJKMNP-TV-Z]{4}(?:-[0-9A-HJKMNP-TV-Z]{4}){2})$/m
 
-/** A gateway that makes the admin's key itself. */
+/** Starts a gateway that creates the admin's key. */
 async function startFirst(t: TestContext): Promise<{ g: TestGateway; file: string }> {
   const g = await startGateway({ CARTBARN_ADMIN_API_KEY: '' })
   t.after(() => g.stop())
@@ -42,7 +42,7 @@ async function signIn(g: TestGateway, code: string) {
 }
 
 describe('the setup code', () => {
-  test('lies beside the key, for the owner only, and signs the admin in once', async (t) => {
+  test('is stored next to the key, readable by the owner only, and signs the admin in once', async (t) => {
     const { g, file } = await startFirst(t)
     const [code, key] = [codeIn(file), keyIn(file)]
     assert.equal(statSync(file).mode & 0o777, 0o600)
@@ -59,7 +59,7 @@ describe('the setup code', () => {
     await eventually(() => !existsSync(file), 'no file')
   })
 
-  test('is void as soon as the key was used', async (t) => {
+  test('is revoked as soon as the key was used', async (t) => {
     const { g, file } = await startFirst(t)
     const [code, key] = [codeIn(file), keyIn(file)]
     assert.equal((await g.request('GET', '/me', { key })).status, 200)
@@ -67,14 +67,14 @@ describe('the setup code', () => {
     await eventually(() => !existsSync(file), 'no file')
   })
 
-  test('is void as soon as the admin has made a session with the key', async (t) => {
+  test('is revoked as soon as the admin has created a session with the key', async (t) => {
     const { g, file } = await startFirst(t)
     const code = codeIn(file)
     await g.signIn({ api_key: keyIn(file) })
     assert.equal((await signIn(g, code)).code, 'invalid_code')
   })
 
-  test('stays over starts until it is used', async (t) => {
+  test('survives restarts until it is used', async (t) => {
     const { g, file } = await startFirst(t)
     const code = codeIn(file)
     await g.restart()
@@ -82,13 +82,13 @@ describe('the setup code', () => {
     assert.equal((await signIn(g, code.toLowerCase().replaceAll('-', ''))).status, 201)
   })
 
-  test('is not made when the key is given', async (t) => {
+  test('is not created when the key is given', async (t) => {
     const g = await startGateway()
     t.after(() => g.stop())
     assert.equal(existsSync(join(g.config.dataDir, 'admin-key.txt')), false)
   })
 
-  test('lets the admin give himself another key, with which he goes on', async (t) => {
+  test('lets the admin rotate the key and sign in with the new one', async (t) => {
     const { g, file } = await startFirst(t)
     const browser = await g.signIn({ code: codeIn(file) })
     const { user } = await browser.me()
@@ -100,8 +100,8 @@ describe('the setup code', () => {
   })
 })
 
-describe('the browser that sets the gateway up', () => {
-  test('makes the key of the admin again until somebody signs in with it, also after a restart', async (t) => {
+describe('the browser in setup', () => {
+  test('can recreate the admin key until the key is used to sign in, also after a restart', async (t) => {
     const { g, file } = await startFirst(t)
     const browser = await g.signIn({ code: codeIn(file) })
     assert.equal((await browser.me()).session?.is_set_up, true)
@@ -111,7 +111,7 @@ describe('the browser that sets the gateway up', () => {
     assert.equal((await other.me()).session?.is_set_up, undefined)
     const makeKey = async () => (await browser.request('POST', '/sessions/current/key')).body.api_key
     const keys = [await makeKey(), await makeKey()]
-    // the browser stays in, another one of the same user does not
+    // the browser stays signed in, another one of the same user does not
     assert.equal((await other.request('GET', '/me')).body.code, 'invalid_session')
     await g.restart()
     keys.push(await makeKey())
@@ -129,7 +129,7 @@ describe('the browser that sets the gateway up', () => {
     assert.equal((await browser.request('GET', '/me')).body.code, 'invalid_session')
   })
 
-  test('may do so later than an admin may do anything, and one that only has its name may not', async (t) => {
+  test('can recreate the key after its admin rights end, and a session that only has its name cannot', async (t) => {
     const clock = new FakeClock()
     const g = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { clock })
     t.after(() => g.stop())
@@ -145,7 +145,7 @@ describe('the browser that sets the gateway up', () => {
   })
 })
 
-/** Runs a gateway as a program; `wrap` makes the command line of the one to start. */
+/** Runs a gateway as a program; `wrap` makes the command line. */
 function run(t: TestContext, settings: Record<string, string>, wrap: (command: string[]) => string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-first-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -157,7 +157,7 @@ function run(t: TestContext, settings: Record<string, string>, wrap: (command: s
     CARTBARN_MQTT_PORT: '0',
     ...settings,
   })
-  // a group of its own: what stands between is ended with it
+  // a process group of its own, so that wrappers end with it
   const child = spawn(program, argv, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let printed = ''
   for (const stream of [child.stdout, child.stderr])
@@ -173,7 +173,7 @@ function run(t: TestContext, settings: Record<string, string>, wrap: (command: s
   return { file: join(folder, 'admin-key.txt'), printed: () => printed }
 }
 
-/** The program on a terminal. */
+/** Wraps the program in a terminal. */
 function onTerminal(command: string[]): string[] {
   return ['script', '-qefc', command.join(' '), '/dev/null']
 }
@@ -183,7 +183,7 @@ const NAMESPACE = 'ip link set lo up && ip addr add 10.77.0.5/32 dev lo && ip ro
 const hasNamespaces = spawnSync('unshare', ['-rn', 'sh', '-c', NAMESPACE]).status === 0
 
 describe('a first start', () => {
-  test('names the file in what is no terminal, and never the code or the key', async (t) => {
+  test('names the file if the output is not a terminal, and never prints the code or the key', async (t) => {
     const { file, printed } = run(t, { CARTBARN_HOST: '127.0.0.1' }, (command) => command)
     await eventually(() => /Try:/.test(printed()), 'the banner')
     const code = codeIn(file)
@@ -208,7 +208,7 @@ describe('a first start', () => {
     })
   }
 
-  test('shows the address of the default route, in a network of its own', {
+  test('shows the address of the default route, in its own network', {
     skip: hasTerminal && hasNamespaces ? false : 'this machine gives no network name space',
   }, async (t) => {
     const inNamespace = (command: string[]) => [
@@ -226,7 +226,7 @@ describe('a first start', () => {
   })
 })
 
-/** A reverse proxy that speaks TLS, and says for whom. */
+/** Starts a reverse proxy that terminates TLS and forwards the client address. */
 async function startProxy(t: TestContext, g: TestGateway, publicHost: string): Promise<{ url: string; ca: string }> {
   const pair = createKeyPair()
   const { hostname, port } = new URL(g.http)
@@ -277,7 +277,7 @@ async function send(
   const [answer] = await once(sent, 'response')
   const chunks: Buffer[] = []
   for await (const chunk of answer) chunks.push(chunk)
-  // tests look into answers of every shape
+  // tests read responses of every shape
   const json = JSON.parse(Buffer.concat(chunks).toString())
   return { status: answer.statusCode, cookie: String(answer.headers['set-cookie'] ?? ''), body: json }
 }
@@ -286,7 +286,7 @@ for (const [isTrusted, what] of [
   [true, 'is trusted'],
   [false, 'is not trusted'],
 ] as const) {
-  test(`behind a TLS proxy that ${what}, ${isTrusted ? 'what it forwards counts' : 'only what the gateway sees counts'}`, async (t) => {
+  test(`behind a TLS proxy that ${what}: ${isTrusted ? 'what it forwards counts' : 'only what the gateway sees counts'}`, async (t) => {
     const g = await startGateway(isTrusted ? { CARTBARN_TRUSTED_PROXIES: '127.0.0.1' } : {})
     t.after(() => g.stop())
     const proxy = await startProxy(t, g, 'barn.club.example')
@@ -312,12 +312,12 @@ for (const [isTrusted, what] of [
 }
 
 for (const url of ['barn', 'ftp://barn', 'http://barn/app', 'http://jane@barn', 'http://barn?x', 'https://']) {
-  test(`CARTBARN_PUBLIC_URL=${url} is refused`, () => {
+  test(`CARTBARN_PUBLIC_URL=${url} is rejected`, () => {
     assert.throws(() => readConfig({ CARTBARN_PUBLIC_URL: url }), /CARTBARN_PUBLIC_URL: must be http/)
   })
 }
 
-test('CARTBARN_PUBLIC_URL is what links say, and not what Origin is compared with', async (t) => {
+test('CARTBARN_PUBLIC_URL is used for links and not for the check of Origin', async (t) => {
   const g = await startGateway({ CARTBARN_PUBLIC_URL: 'https://barn.club.example' })
   t.after(() => g.stop())
   const browser = await g.signIn()

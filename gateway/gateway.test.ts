@@ -59,7 +59,7 @@ async function listen(): Promise<{ server: Server; port: number }> {
   return { server, port: address.port }
 }
 
-test('it starts, answers on both ports, and stops; stopping again does nothing', async (t) => {
+test('a gateway starts, responds on both ports, and stops; a second stop does nothing', async (t) => {
   await gatewayOn(newFolder(t)).stop()
   const gateway = gatewayOn(newFolder(t))
   await gateway.start()
@@ -74,7 +74,7 @@ test('it starts, answers on both ports, and stops; stopping again does nothing',
   assert.equal(await isListening(Number(new URL(mqtt).port)), false)
 })
 
-test('the data folder is made, with its parents, for its owner only', async (t) => {
+test('the data folder is created with its parents, accessible by its owner only', async (t) => {
   const folder = join(newFolder(t), 'deep', 'data')
   const gateway = gatewayOn(folder)
   await gateway.start()
@@ -98,7 +98,7 @@ for (const taken of ['HTTP', 'MQTT']) {
     await assert.rejects(gateway.start(), { code: 'EADDRINUSE' })
     assert.equal(await isListening(otherPort), false)
     await gateway.stop()
-    // a program in which anything were left running would not end
+    // a program with anything left running would not exit
     const program = spawn(process.execPath, [ENTRY, 'run'], {
       env: bareEnvironment({ ...settingsFor(folder, ports), CARTBARN_LOG_LEVEL: 'silent' }),
       stdio: 'ignore',
@@ -163,7 +163,7 @@ test('a restart keeps devices, users, history, latest state and counts', async (
   assert.equal((await gateway.request('GET', '/stats')).body.telemetry.gps, 5)
 })
 
-test('a graceful stop stores what is queued', async (t) => {
+test('a graceful stop stores all queued data', async (t) => {
   const gateway = await startGateway()
   t.after(() => gateway.stop())
   const client = await gateway.device('cart-1')

@@ -16,27 +16,30 @@ import { createMetrics } from './metrics.ts'
 import { createServices, type GatewayServices, type Overrides } from './services.ts'
 import { wireEvents } from './wiring.ts'
 
-/** A running gateway, or one that can be started. */
+/** Gateway that is running or can be started. */
 export interface Gateway extends Component {
-  /** The app itself, for requests without a socket. */
+  /** App itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
-  /** What people call their course; empty as long as nobody has said. */
+  /** Name of the site; empty until staff have set it. */
   siteName(): string
-  /** What tells its data from that of other gateways; a repair or a restore gives it another. */
+  /** Identity of its data, which differs between gateways; a repair or a restore changes it. */
   identity(): string
-  /** Takes intents of the head office. */
+  /** Inbox for intents of the hub. */
   intents: IntentInbox
-  /** The disk, for those who watch whether the gateway still writes. */
+  /** Disk probe, for monitors that check if the gateway still writes. */
   disk: DiskProbe
   /** Addresses in use, once started. */
   addresses(): Addresses
-  /** Deletes what is too old by its age, without waiting until it is time to. */
+  /** Runs retention immediately, without waiting for its time. */
   runRetention(): Promise<void>
-  /** Reads the certificate again, if there is one, without waiting until the change is noticed. */
+  /** Reads the certificate again, if there is one, without waiting until the change is detected. */
   reloadCertificate(): Promise<void>
-  /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
+  /** File with the admin's key while the key is unused; null later, and if the key was configured. */
   adminKeyFile(): AdminKeyFile | null
-  /** Signs a browser in, once; null when an admin has signed in or used the key. For a terminal, never for a log. */
+  /**
+   * Code that signs a browser in, once; null after an admin has signed in or used the key. For a terminal, never for a
+   * log.
+   */
   setupCode(): string | null
 }
 
@@ -46,7 +49,7 @@ export interface Addresses {
   mqtts?: string
 }
 
-/** Builds a gateway: its services, what it serves, and the order of start. `wiring.ts` connects events. */
+/** Builds a gateway: its services, HTTP, and the order of start. `wiring.ts` connects events. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
   const parts = createServices(config, log, overrides, () => http.url)
   const { store, broker, mqtt, tls, firstAdminKey } = parts
@@ -75,7 +78,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   if (mqtt.tls !== undefined) tls.secure(mqtt.tls)
   wireEvents(parts)
 
-  // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
+  // stopped last to first: listeners, then connections (whose last wills are stored), then everything that remains to
+  // be written
   const order: Partial<Component>[] = [
     ...tls.parts,
     dashboard,
@@ -85,13 +89,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     parts.ingest,
     parts.clockMark,
     parts.clockConfirmation,
-    // told of the first beat of the carts
+    // started before the first tick of the carts
     parts.users,
     parts.sessions,
     { start: () => loadMemory(parts) },
     parts.rounds,
     parts.carts,
-    // which may be waiting for its turn behind a long sealing: that ends first
+    // it may wait for the maintenance lock during a long sealing, which is stopped first
     parts.retention,
     parts.eventRetention,
     parts.alertRetention,
@@ -104,22 +108,22 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     { stop: () => http.drain() },
     mqtt.connections,
     { start: () => broker.start(access), stop: () => broker.stop() },
-    // the broker must know what it keeps before anything is published
+    // the broker must have loaded its sessions before anything is published
     parts.publisher,
     { start: () => parts.groups.publishMissing() },
     parts.zoneSwitches,
     parts.zoneExempts,
     parts.alerts,
-    // its watchers are not told that all devices went offline when the gateway stops
+    // stopped before MQTT, so that its clients are not notified that all devices went offline
     realtime,
-    // devices are let in last: until then nothing was promised that going back would lose
+    // devices are admitted last: until then nothing was acknowledged that a rollback would lose
     door,
     ...mqtt.listeners,
-    // whatever fails before has made no key that nobody would ever see
+    // last, so that a failed start leaves no key that was never shown
     parts.firstAdminKey,
     parts.databaseCheck,
     parts.backups,
-    // waits for nobody, and nobody for it
+    // independent of all other components
     ...(parts.sync === undefined ? [] : [parts.sync]),
   ]
   return {
@@ -140,7 +144,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
 }
 
-/** Reads what is kept in memory, devices before all that belongs to one. */
+/** Loads the state that is kept in memory; devices before everything that belongs to a device. */
 async function loadMemory(parts: GatewayServices): Promise<void> {
   const { enrolment, fleet, store, clock, geofences, devices } = parts
   await enrolment.start()

@@ -19,10 +19,10 @@ import { openForSetup } from '#store/writer/open.ts'
 import { copyOf, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
 import { fillSchema } from '#testing/rows-of-schema.ts'
 
-/** The schema when the first backup could be made. */
+/** Schema version of the first release with backups. */
 const FIRST_SCHEMA = 27
 
-/** Replaces the manifest of a plain set, as an attacker with write access to the stick. */
+/** Replaces the manifest of an unencrypted set, as an attacker with write access to the stick could. */
 async function forge(path: string, change: (manifest: BackupManifest) => unknown): Promise<void> {
   const place = new FolderPlace(path)
   await place.open()
@@ -38,12 +38,12 @@ function schemaIn(db: Database.Database): string[] {
   return db.prepare<[], string>('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql').pluck().all()
 }
 
-/** SQLite quotes the name of a table that was renamed. */
+/** SQLite quotes the name of a renamed table. */
 const headOf = (sql: string) => sql.replace(/ ?\(.*$/s, '').replaceAll('"', '')
 
 const freshSchema = () => withTemplate(knownSchema(), ({ db }) => schemaIn(db))
 
-test('no SQL of a set is executed, and none of it lives on', async (t) => {
+test('the SQL of a set is neither executed nor kept', async (t) => {
   const outside = join(newFolder(t), 'elsewhere.db')
   const hostile: [string, string][] = [
     ['table', `ATTACH '${outside}' AS p; CREATE TABLE p.t (a)`],
@@ -72,7 +72,7 @@ test('no SQL of a set is executed, and none of it lives on', async (t) => {
   }
 })
 
-test('a set whose tables are not those of its schema is refused; an unknown table is left out and named', async (t) => {
+test('a set whose tables do not match its schema is rejected; an unknown table is left out and named', async (t) => {
   const refused: [RegExp, (manifest: BackupManifest) => unknown][] = [
     [/table user has other columns/, ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.push('x')],
     [
@@ -80,13 +80,13 @@ test('a set whose tables are not those of its schema is refused; an unknown tabl
       ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.fill('role').length,
     ],
     [/table user is missing/, (m) => ({ ...m, tables: m.tables.filter(({ name }) => name !== 'user') })],
-    [/a table is there twice/, (m) => ({ ...m, tables: [...m.tables, ...m.tables] })],
+    [/a table occurs twice/, (m) => ({ ...m, tables: [...m.tables, ...m.tables] })],
     [/schema 0/, (m) => ({ ...m, schema: 0 })],
     [/schema 20/, (m) => ({ ...m, schema: 20 })],
     [/newer than this program/, (m) => ({ ...m, schema: 1000 })],
-    [/not as this program writes it/, (m) => ({ ...m, atMs: 9e15 })],
-    [/not as this program writes it/, (m) => ({ ...m, schema: -1 })],
-    [/not as this program writes it/, () => [[[]]]],
+    [/is not in the format of this program/, (m) => ({ ...m, atMs: 9e15 })],
+    [/is not in the format of this program/, (m) => ({ ...m, schema: -1 })],
+    [/is not in the format of this program/, () => [[[]]]],
     [/missing/, (m) => ({ ...m, tables: [] })],
     [
       /is missing/,
@@ -116,7 +116,7 @@ test('a set whose tables are not those of its schema is refused; an unknown tabl
   assert.equal(manifest.program, 'cartbarn  ]0;own ')
 })
 
-test('backups of every earlier schema are restored, row by row, also with tables that were set aside', async (t) => {
+test('backups of every earlier schema are restored row by row, including detached tables', async (t) => {
   for (let schema = FIRST_SCHEMA; schema <= knownSchema(); schema++) {
     const data = newFolder(t)
     const before = openForSetup(join(data, 'cartbarn.db'))
@@ -153,7 +153,7 @@ test('backups of every earlier schema are restored, row by row, also with tables
   }
 })
 
-test('a small part that unpacks to any size costs no more memory than the manifest says, or a part ever had', async (t) => {
+test('a small chunk that unpacks to any size uses no more memory than the declared or maximum size', async (t) => {
   const bomb = await zerosPacked(900)
   const blob = (set: string) =>
     join(
@@ -164,7 +164,7 @@ test('a small part that unpacks to any size costs no more memory than the manife
   const manifestOf = (set: string) => join(set, 'snapshots', readdirSync(join(set, 'snapshots'))[0] ?? '')
   const attempts: ((set: string) => unknown)[] = [
     (set) => writeFileSync(blob(set), bomb),
-    // a manifest that says so
+    // a manifest that claims so
     async (set) => {
       await forge(set, ({ tables }) => {
         for (const table of tables) Object.assign(table, { bytes: 1e7 })
@@ -197,7 +197,7 @@ async function zerosPacked(megabytes: number): Promise<Buffer> {
   return Buffer.concat(packed)
 }
 
-test('rows with lengths that no row has are refused and end', () => {
+test('rows with impossible lengths are rejected without a loop', () => {
   for (const length of [-9, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 1e9]) {
     const row = Buffer.alloc(9)
     row[0] = 4

@@ -19,7 +19,7 @@ interface Answer {
   body: Buffer
 }
 
-/** Over a socket, with nothing that a client would add or take away. */
+/** Sends a request over a socket, exactly as given, without an HTTP client. */
 async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
   const asked = request(`${g.http}${path}`, { method, headers })
   asked.end(body)
@@ -54,7 +54,7 @@ const ANSWERS: [method: string, path: string, headers: Record<string, string>, s
   ['POST', '/clock/confirm', JSON_BODY, 413, 'x'.repeat(70_000)],
   ['POST', '/users', { ...KEY, 'content-type': 'text/plain' }, 415, 'x'],
   ['POST', '/sessions', { 'content-type': 'application/json', origin: 'http://elsewhere' }, 403, '{"code":"x"}'],
-  // refused before the app sees them
+  // rejected before the app sees them
   ['GET', '/devices', { host: 'no host' }, 400],
   ['GET', '/devices', { expect: 'nonsense' }, 417],
   ['GET', '/realtime', UPGRADE, 401],
@@ -63,7 +63,7 @@ const ANSWERS: [method: string, path: string, headers: Record<string, string>, s
 
 for (const [method, path, headers, status, body] of ANSWERS) {
   const how = headers === UPGRADE ? ' as a WebSocket' : ''
-  test(`${method} ${path}${how}: ${status} is taken for nothing else, and tells no other site`, async () => {
+  test(`${method} ${path}${how}: ${status} has the nosniff and no-referrer headers`, async () => {
     const answer = await ask(method, path, headers, body)
     assert.equal(answer.status, status, answer.body.toString())
     assert.deepEqual(
@@ -73,7 +73,7 @@ for (const [method, path, headers, status, body] of ANSWERS) {
   })
 }
 
-test('an answer over 1 KB is compressed for a client that takes gzip, with the headers that say so', async () => {
+test('a response over 1 KB is compressed for a client that accepts gzip, with matching headers', async () => {
   const plain = await ask('GET', '/devices', KEY)
   const packed = await ask('GET', '/devices', { ...KEY, 'accept-encoding': 'gzip, deflate, br' })
   assert.deepEqual([plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'])
@@ -84,7 +84,7 @@ test('an answer over 1 KB is compressed for a client that takes gzip, with the h
   assert.deepEqual([head.status, head.body.length, head.headers['content-encoding']], [200, 0, undefined])
 })
 
-test('a history that is written while it is sent is not compressed', async () => {
+test('a history that is streamed is not compressed', async () => {
   const { status, headers } = await ask('GET', '/devices/cart-1/gps?format=csv&from=2026-01-01&to=2026-02-01', {
     ...KEY,
     'accept-encoding': 'gzip',

@@ -11,9 +11,9 @@ import { EarlyListener } from './early-listener.ts'
 import { StartupPage } from './startup-page.ts'
 import { createUpgradeHandler, type UpgradeDeps } from './upgrades.ts'
 
-/** How long the body of a request may take. */
+/** Timeout for the body of a request. */
 const REQUEST_MS = 60_000
-/** How long HTTP requests under way may take at the end. */
+/** Time that requests in progress have at a stop. */
 const DRAIN_MS = 1_000
 
 interface HttpDeps extends UpgradeDeps {
@@ -26,7 +26,7 @@ interface HttpDeps extends UpgradeDeps {
   onUpgrade: OnUpgrade | undefined
 }
 
-/** Builds the HTTP listener, and what opens it early while the database is upgraded. */
+/** Builds the HTTP listener, and the component that opens it early while the database is upgraded. */
 export function createHttp(deps: HttpDeps) {
   const { app, config, budgets, addresses, store, clock, clockConfirmation, log } = deps
   const opening = new StartupPage({ nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })

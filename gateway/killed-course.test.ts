@@ -6,12 +6,12 @@ import { Barn, type BarnCart, confirmClock } from '#testing/course/barn.ts'
 import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import { KillableGateway } from '#testing/killable-gateway.ts'
 
-/** Each waits for several starts of a program on a machine that may have much else to do. */
+/** Timeout for waits that span several starts of a program on a busy machine. */
 const PATIENCE_MS = 60_000
-/** How long after what a test did the gateway is killed at most: around the writes that follow from it. */
+/** Longest delay of a kill after an action of the test: around the writes that follow from it. */
 const KILLED_WITHIN_MS = 100
 
-/** Somewhere in the time in which what was asked for is written and sent. */
+/** Waits for a random part of the time in which the request is written and sent. */
 function someTime(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * KILLED_WITHIN_MS))
 }
@@ -22,20 +22,20 @@ async function startBarn(t: TestContext, settings: object) {
   return { g, barn: await Barn.draw(g) }
 }
 
-test('a gateway that is killed knows of its carts what it kept and what came since', async (t) => {
+test('a killed gateway knows the saved state of its carts and all later data', async (t) => {
   const pack = { empty_v: 47, low_v: 48, full_v: 51 }
   const { g, barn } = await startBarn(t, { pack, rest_after_s: 1 })
   for (const id of ['parked', 'driven']) await barn.cart(id)
   let atMs = 0
   const tell = async (cart: BarnCart, place: 'barn' | 'course', speed: number) => {
-    // so lately that zones are watched, and so long ago that it moves no more
+    // recent enough to count for zones, and old enough for the cart to be at rest
     atMs = Math.max(atMs + 2000, Date.now() - 2 * MINUTE_MS)
     await cart.at(place, speed, { ts: atMs, battery_voltage: 50 - (atMs % 7) / 10 })
     await eventually(async () => (await shown(cart.hardwareId)).position?.at === toIso(atMs), 'it is seen', PATIENCE_MS)
   }
   const shown = async (id: string) => {
     const { body } = await g.request('GET', `/carts/${id}`)
-    // whether it is connected, and what follows from that, is other after a start
+    // the connection state, and values derived from it, differ after a start
     const { devices: _, auto_lock_at: __, open_alerts: ___, ...cart } = body
     return cart
   }
@@ -52,7 +52,7 @@ test('a gateway that is killed knows of its carts what it kept and what came sin
   }
 })
 
-test('a lock that waits for the place of its cart when the gateway is killed is judged anew', async (t) => {
+test('a lock that waits for a position when the gateway is killed is evaluated again', async (t) => {
   const { g, barn } = await startBarn(t, {})
   const ids = ['stands', 'drives']
   const commands = new Map<string, string>()
@@ -80,9 +80,9 @@ test('a lock that waits for the place of its cart when the gateway is killed is 
   }
 })
 
-test('a gateway that is killed while carts lock by themselves locks each of them once', async (t) => {
+test('a gateway that is killed during auto-lock locks each cart once', async (t) => {
   const { g, barn } = await startBarn(t, { auto_lock_after_min: 1 })
-  /** Stands there for long already, as it says. */
+  /** Reports that the cart has been standing there for long. */
   const parks = async (cart: BarnCart) => {
     const fromMs = Date.now() - 2 * MINUTE_MS
     await cart.tag('unlock', '1', fromMs)
@@ -106,7 +106,7 @@ test('a gateway that is killed while carts lock by themselves locks each of them
   await confirmClock(g, Date.now())
   for (const cart of carts) await cart.at('barn')
   const heard = await Promise.all(carts.map((cart) => cart.hears('lock', PATIENCE_MS)))
-  // all carts are judged once more before this one is locked
+  // all carts are evaluated once more before this one is locked
   const witness = await barn.cart('witness')
   await parks(witness)
   await witness.hears('lock', PATIENCE_MS)
@@ -119,7 +119,7 @@ test('a gateway that is killed while carts lock by themselves locks each of them
   }
 })
 
-test('a recall outlives a gateway that is killed, and so does its end', async (t) => {
+test('a recall and its end survive a killed gateway', async (t) => {
   const g = await KillableGateway.start(t)
   const ids = ['1', '2', '3']
   const passwords = new Map<string, string>()
@@ -147,7 +147,7 @@ test('a recall outlives a gateway that is killed, and so does its end', async (t
   await g.start()
   assert.deepEqual(await confirmed(), { text: undefined, done: [] })
   for (const screen of await connect()) {
-    // one that has not answered is told once more what it is the end of
+    // a screen that has not responded receives the recall again before its end
     if (screen.hardwareId === '3') assert.equal((await screen.next(PATIENCE_MS)).params.recall, true)
     const told = await screen.next(PATIENCE_MS)
     assert.deepEqual(told.params, { text: 'It is over.', recall: false })

@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 const SECOND_MS = 1000
 const KEEPALIVE_S = 30
 
-// every timer of this process moves with the clock: those of Aedes, ws and Node's HTTP server too
+// every timer of this process follows the clock, including those of Aedes, ws and Node's HTTP server
 test('through 70 minutes a device is online while it is connected, and only then', async (t) => {
   const time = new MovingTime(t)
   const gateway = await time.during(startGateway({}, { clock: time.clock, tickMs: SECOND_MS }))
@@ -49,7 +49,7 @@ test('through 70 minutes a device is online while it is connected, and only then
   }
 })
 
-/** Carts with a last will, each on a connection made of bytes. */
+/** Carts with a last will, each on a raw connection. */
 class Carts {
   readonly #gateway: TestGateway
   readonly #connections = new Map<string, { client: RawMqtt; password: string }>()

@@ -17,14 +17,14 @@ import type { Config } from './config.ts'
 import { reachableUrl } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
-/** Where a gateway listens. */
+/** Addresses of a gateway's listeners. */
 export type Addresses = ReturnType<Gateway['addresses']>
 
-/** What runs beside a gateway. */
+/** Services that run in the same process as a gateway. */
 export interface EmbeddedServices {
-  /** Its key stays in this file. */
+  /** File that keeps its key. */
   keyFile: AdminKeyFile
-  /** What it makes is started once the gateway listens, and stopped before it. */
+  /** Creates the component; it is started once the gateway listens, and stopped before it. */
   create: (addresses: Addresses) => Component
 }
 
@@ -32,7 +32,7 @@ export interface EmbeddedServices {
 export async function runGateway(config: Config, stopping: AbortSignal, company?: EmbeddedServices): Promise<number> {
   const log = await createProgramLog(config.logLevel, isatty(1), process.env.JOURNAL_STREAM)
   const gateway = createGateway(config, log, { onUpgrade: (step) => notifyUpgrade(step) })
-  // without a certificate it keeps its usual meaning: the terminal is gone
+  // without a certificate SIGHUP keeps its usual meaning: the terminal has closed
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
   let companion: Component | undefined
   let watchdog: Component | undefined
@@ -61,7 +61,7 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
         addressWatch = new AddressWatch(url, {
           read: () => reachableUrl(config.host, addresses.http),
           onChange: (now) => {
-            log.info({ url: now }, 'reached at another address')
+            log.info({ url: now }, 'address changed')
             return watching.setStatus(`serves ${now}`)
           },
         })
@@ -95,11 +95,12 @@ function createMdns({ host, isAnnounced }: Config, gateway: Gateway, log: Log): 
   })
 }
 
-/** What others on the network can read on the way, in words; undefined if they cannot. */
+/** Describes the listeners whose traffic others on the network can read; undefined if none. */
 function plainDoors({ host, tls, takesPlainHttp, mqttPort }: Config): string | undefined {
   const doors = [...(tls === undefined || takesPlainHttp ? ['HTTP'] : []), ...(mqttPort === undefined ? [] : ['MQTT'])]
   if (isLoopback(host) || doors.length === 0) return undefined
-  return `${doors.join(' and ')} without encryption: others on the network can read keys and positions; see TLS in docs/security.md`
+  const what = `${doors.join(' and ')} without encryption`
+  return `${what}: others on the network can read keys and positions; see TLS in docs/security.md`
 }
 
 interface Shown {
@@ -107,7 +108,7 @@ interface Shown {
   addresses: Addresses
   plain: string | undefined
   keyFile: AdminKeyFile | null
-  /** For tablets. */
+  /** Address for tablets. */
   appUrl: string
   /** Signs a browser in, once: only for a terminal. */
   setupUrl: string | null
@@ -121,7 +122,7 @@ function welcome({ host, addresses, plain, keyFile, appUrl, setupUrl }: Shown): 
     ...(mqtt === undefined ? [] : [`MQTT ${mqtt}`]),
     ...(mqtts === undefined ? [] : [`MQTT over TLS ${mqtts}`]),
   ]
-  // the certificate names the machine as others call it, and not 127.0.0.1
+  // the certificate names the host as others do, not 127.0.0.1
   const curl = isSecure ? 'curl -k' : 'curl'
   const lines = [
     '',
@@ -130,7 +131,7 @@ function welcome({ host, addresses, plain, keyFile, appUrl, setupUrl }: Shown): 
     ...(keyFile === null ? [] : whereTheCodeIs(keyFile, setupUrl !== null)),
     `  Listens                ${shown.join('   ')}`,
     ...outerAddresses(host).map(({ address }) => `  On the network         ${address}`),
-    ...(plain === undefined ? [] : [`  Mind                   ${plain}`]),
+    ...(plain === undefined ? [] : [`  Warning                ${plain}`]),
     ...(keyFile === null ? [] : whereTheKeyIs(keyFile)),
     '',
     '  Try:',
@@ -143,12 +144,15 @@ function welcome({ host, addresses, plain, keyFile, appUrl, setupUrl }: Shown): 
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** The setup code is for people, and signs in with no key. */
+/** Describes the location of the setup code, with which people sign in without a key. */
 function whereTheCodeIs(file: AdminKeyFile, hasCode: boolean): string[] {
   return hasCode ? [`  Setup code             in ${resolve(file.path)}`] : []
 }
 
-/** The key itself only on a terminal: anything else may be a log, which many can read. */
+/**
+ * Describes the location of the key; shows the key itself only on a terminal, because any other output may be a log
+ * that many can read.
+ */
 function whereTheKeyIs(file: AdminKeyFile): string[] {
   const path = resolve(file.path)
   const value = isatty(2) ? file.read() : `"$(head -n 1 '${path}')"`

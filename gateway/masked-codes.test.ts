@@ -24,13 +24,13 @@ async function codes(key: string, query = ''): Promise<string[]> {
 }
 
 describe('a user with masked codes', () => {
-  test('sees the last two characters of codes of more than two; an admin sees all', async () => {
+  test('sees the last two characters of longer codes, and an admin sees all', async () => {
     const shown = ['******C3', '******C3', '**15', '**', '*', '**[]', '**?', '**]', '**??']
     assert.deepEqual(await codes(masked.key), shown)
     assert.deepEqual(await codes(admin.key), CODES)
   })
 
-  test('finds codes by what it sees, and cannot try out codes', async () => {
+  test('finds codes by their masked form, and cannot guess codes', async () => {
     const found = (code: string) => codes(masked.key, `?code=${encodeURIComponent(code)}`)
     for (const shown of new Set(CODES.map(maskCode))) {
       const same = CODES.map(maskCode).filter((code) => code === shown)
@@ -40,7 +40,7 @@ describe('a user with masked codes', () => {
     assert.deepEqual(await codes(admin.key, '?code=04A1B2C3'), ['04A1B2C3'])
   })
 
-  test('is told masked codes on /realtime, from the moment it was set', async () => {
+  test('receives masked codes on /realtime from the time the setting is on', async () => {
     const user = await g.createUser({ allowed_hardware_ids: ['R'] })
     const cart = await g.device('R')
     const [its, admins] = [await g.realtime(user.key), await g.realtime(admin.key)]
@@ -77,7 +77,7 @@ describe('a user with masked codes', () => {
   })
 })
 
-test('mask_codes is false unless it is set, shows in the user, and null is refused', async () => {
+test('mask_codes is false by default, is shown in the user, and cannot be null', async () => {
   const { userId } = await g.createUser({})
   const path = `/users/${userId}`
   assert.equal((await g.request('GET', path)).body.mask_codes, false)

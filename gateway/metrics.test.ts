@@ -8,7 +8,7 @@ import { metric, startGateway, type TestGateway } from '#testing/start-gateway.t
 import { METRICS } from './metrics.ts'
 
 const isInstalled = (program: string) => spawnSync(program, ['--version']).error === undefined
-// .ci/run installs it wherever there is apt-get
+// .ci/run installs it on systems with apt-get
 const skip =
   isInstalled('promtool') || (process.env.CI !== undefined && isInstalled('apt-get'))
     ? false
@@ -19,7 +19,7 @@ let hub: TestHub
 let gateway: TestGateway
 let answer: string
 
-// with everything a metric can be about: TLS, a head office, and something counted under each label that starts empty
+// with everything a metric can cover: TLS, a hub, and a count under each label that starts empty
 before(async () => {
   folder = new KeyPairFolder(createKeyPair())
   hub = await new TestHub().start()
@@ -50,7 +50,7 @@ after(async () => {
   folder.remove()
 })
 
-test('each metric of the table is served with its type and its help, and there is no other', () => {
+test('exactly the metrics of the table are served, with their type and help', () => {
   const helpByName = new Map(headers('HELP'))
   const served = headers('TYPE')
     .filter(([name]) => name.startsWith('cartbarn_'))
@@ -61,7 +61,7 @@ test('each metric of the table is served with its type and its help, and there i
   )
 })
 
-test('a name ends in _total when it is that of a counter, and only then', () => {
+test('only the names of counters end in _total', () => {
   for (const [name, type] of headers('TYPE'))
     assert.equal(name.endsWith('_total'), type === 'counter', `${name} is a ${type}`)
 })
@@ -72,7 +72,7 @@ test('each help is a sentence, and no two are the same', () => {
   assert.deepEqual(helps, [...new Set(helps)])
 })
 
-test('each metric has a value, but for the faults of a store that has none', () => {
+test('each metric has a value, except the fault counter of a store without faults', () => {
   for (const [name, { label }] of Object.entries(METRICS)) {
     if (name === 'cartbarn_store_faults_total') continue
     const sample = new RegExp(label === undefined ? `^${name} ` : `^${name}\\{${label}="\\w+"\\} `, 'm')
@@ -80,7 +80,7 @@ test('each metric has a value, but for the faults of a store that has none', () 
   }
 })
 
-test('promtool has nothing to say about them', { skip }, () => {
+test('promtool has no complaint about the metrics', { skip }, () => {
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
     input: answer,
     encoding: 'utf8',
@@ -88,7 +88,7 @@ test('promtool has nothing to say about them', { skip }, () => {
   assert.deepEqual({ status, output: stdout + stderr }, { status: 0, output: '' })
 })
 
-/** The comments of `/metrics` of a kind: of each metric its type, or its help. */
+/** Returns the comments of one kind in `/metrics`: the type or the help of each metric. */
 function headers(kind: 'TYPE' | 'HELP'): [name: string, text: string][] {
   return Array.from(answer.matchAll(new RegExp(`^# ${kind} (\\S+) (.*)$`, 'gm')), ([, name = '', text = '']) => [
     name,

@@ -6,7 +6,7 @@ import { SYNC_STATES, type SyncStatus } from '#shared/sync-status.ts'
 
 const DAY_S = 86_400
 
-/** What the metrics read of the gateway's parts, whenever somebody requests `/metrics`. */
+/** Components that the metrics read on each request of `/metrics`. */
 export interface MetricParts {
   ingest: { messages: Counter; dropped: Counter; unverifiedTimes: number }
   delivery: { outcomes: Counter; unfinishedCount: number }
@@ -27,8 +27,8 @@ export interface MetricParts {
     damage: { counts: Counter }
   }
   damage: { unreadable: Counter; summary: { blocks: number } }
-  /** `last` is undefined until the database was checked. */
   backups: { failures: number; status: { lastGoodMs: number | null } | null }
+  /** State of the database check; `last` is undefined until a check has ended. */
   databaseCheck: { last: { atMs: number; damaged: readonly string[] } | undefined }
   telemetry: { deleted: Counter }
   eventDeletion: { deleted: Counter }
@@ -38,7 +38,7 @@ export interface MetricParts {
     counts: { droppedUnsent: number; deletedSent: number }
     use: { usedBytes: number; budgetBytes: number }
   }
-  /** Days; 0 is for ever. */
+  /** Retention in days; 0 means permanently. */
   config: { retentionDays: number; eventRetentionDays: number }
   outbox: {
     delivered: Counter
@@ -52,31 +52,31 @@ export interface MetricParts {
   recall: { active: object | null }
   /** Undefined without TLS. */
   certificate: { expiresAtS: number } | undefined
-  /** Undefined without a head office. */
+  /** Undefined without a hub. */
   sync: Pick<SyncAgent, 'failures' | 'sentBytes' | 'status'> | undefined
 }
 
-/** The parts, and what is expensive to ask for, asked once for all metrics of one answer. */
+/** Components, and expensive values read once for all metrics of one response. */
 interface Figures extends MetricParts {
   mqtt: MqttStats
   syncStatus: SyncStatus | undefined
 }
 
 interface Metric {
-  /** A counter only grows until the process ends; its name ends in `_total`, and no other name does. */
+  /** Type of the metric; a counter only grows until the process ends, and its name, and no other, ends in `_total`. */
   type: 'counter' | 'gauge'
   help: string
   read: Read
   label: string | undefined
 }
 
-/** Returns the value, or the values by label, or undefined where the gateway has no such part. */
+/** Returns the value, or the values by label, or undefined if the gateway has no such component. */
 type Read = (figures: Figures) => number | Iterable<readonly [label: string | number, value: number]> | undefined
 
 const counter = (help: string, read: Read, label?: string): Metric => ({ type: 'counter', help, read, label })
 const gauge = (help: string, read: Read, label?: string): Metric => ({ type: 'gauge', help, read, label })
 
-/** All metrics of the gateway. None has a label per device or client, so their number does not grow with the fleet. */
+/** Metrics of the gateway. None has a label per device or client, so their number does not grow with the fleet. */
 export const METRICS: Readonly<Record<string, Metric>> = {
   cartbarn_device_messages_received_total: counter('MQTT messages that devices sent to the gateway.', ({ ingest }) =>
     ingest.messages.get('received'),
@@ -105,7 +105,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'outcome',
   ),
   cartbarn_notifications_delivered_total: counter(
-    'Messages about alerts that arrived, by channel.',
+    'Messages about alerts that were delivered, by channel.',
     ({ outbox }) => outbox.delivered.entries(),
     'channel',
   ),
@@ -115,12 +115,12 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'channel',
   ),
   cartbarn_notifications_dropped_total: counter(
-    'Alerts that were not told because 24 hours had passed or too many waited, by channel.',
+    'Messages about alerts that were dropped after 24 hours or because too many waited, by channel.',
     ({ outbox }) => outbox.dropped.entries(),
     'channel',
   ),
   cartbarn_notifications_waiting: gauge(
-    'Alerts that webhooks and notifiers are still to be told, by channel.',
+    'Messages about alerts that wait for webhooks and notifiers, by channel.',
     ({ outbox }) => outbox.waitingByChannel(),
     'channel',
   ),
@@ -129,12 +129,12 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ delivery }) => delivery.unfinishedCount,
   ),
   cartbarn_locks_refused_total: counter(
-    'Locks that were not sent because of where their cart was or how fast, by reason.',
+    'Locks that were not sent because of the position or the speed of their cart, by reason.',
     ({ gate }) => gate.refused.entries(),
     'reason',
   ),
   cartbarn_own_locks_total: counter(
-    'Locks that the gateway asked for itself: carts that stand still, and carts at closing time.',
+    'Locks that the gateway made automatically: of carts at rest, and of carts at closing time.',
     ({ ownLocks }) => ownLocks.sent.entries(),
     'requested_by',
   ),
@@ -149,9 +149,12 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ sessions }) => sessions.ended.entries(),
     'reason',
   ),
-  cartbarn_persons_acting: gauge('Sessions on which a person acts by a PIN.', ({ sessions }) => sessions.actingCount),
+  cartbarn_persons_acting: gauge(
+    'Sessions on which a user is signed in with a PIN.',
+    ({ sessions }) => sessions.actingCount,
+  ),
   cartbarn_pin_tries_total: counter(
-    'PINs that were given on tablets, by what came of it; locked ones were not compared.',
+    'PINs that were entered on tablets, by result; locked ones were not compared.',
     ({ persons }) => persons.tries.entries(),
     'outcome',
   ),
@@ -160,7 +163,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ accessRequests }) => accessRequests.size,
   ),
   cartbarn_budget_refused_total: counter(
-    'What was refused to users, devices and addresses because of a limit that each of them has, by limit.',
+    'Actions refused to users, devices and addresses because of a limit per user, device or address, by limit.',
     ({ budgets }) => budgets.refused.entries(),
     'budget',
   ),
@@ -216,16 +219,16 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'reason',
   ),
   cartbarn_damage_found_total: counter(
-    'Damage of the database that the gateway found, by what came of it; GET /health says where.',
+    'Damage of the database that the gateway found, by outcome; GET /health shows the tables.',
     ({ store }) => store.damage.counts.entries(),
     'outcome',
   ),
   cartbarn_damaged_blocks: gauge(
-    'Telemetry blocks that are damaged on the disk and that the gateway has set aside.',
+    'Telemetry blocks that are damaged on the disk and quarantined.',
     ({ damage }) => damage.summary.blocks,
   ),
   cartbarn_last_backup_timestamp_seconds: gauge(
-    'When the last good nightly backup was made, in seconds since 1970; 0 if none was, or none is wanted.',
+    'Time of the last successful nightly backup, in seconds since 1970; 0 if there was none, or none is configured.',
     ({ backups: { status } }) => Math.floor((status?.lastGoodMs ?? 0) / 1000),
   ),
   cartbarn_backup_failures_total: counter(
@@ -233,29 +236,29 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ backups }) => backups.failures,
   ),
   cartbarn_database_check_timestamp_seconds: gauge(
-    'When the last check of the database ended, in seconds since 1970; 0 until one was done.',
+    'Time at which the last check of the database ended, in seconds since 1970; 0 before the first.',
     ({ databaseCheck: { last } }) => Math.floor((last?.atMs ?? 0) / 1000),
   ),
   cartbarn_database_check_damaged: gauge(
-    'Tables that the last check of the database found damaged, and the file where it is in none of them.',
+    'Tables that the last check found damaged, and the file if the damage is outside all tables.',
     ({ databaseCheck: { last } }) => last?.damaged.length ?? 0,
   ),
   cartbarn_deleted_records_total: counter(
-    'Telemetry records deleted by request or for their age, by what deleted them.',
+    'Telemetry records deleted by request or for their age, by cause.',
     ({ telemetry }) => telemetry.deleted.entries(),
     'by',
   ),
   cartbarn_deleted_events_total: counter(
-    'Events, commands and entries of the audit log deleted for their age, by what they were.',
+    'Events, commands and entries of the audit log deleted for their age, by kind.',
     ({ eventDeletion }) => eventDeletion.deleted.entries(),
     'kind',
   ),
   cartbarn_disk_deleted_records_total: counter(
-    'Telemetry records deleted to free disk space that the head office already has.',
+    'Telemetry records deleted to free disk space that the hub already has.',
     ({ diskGuard }) => diskGuard.counts.deletedSent,
   ),
   cartbarn_disk_dropped_records_total: counter(
-    'Telemetry records deleted to free disk space that the head office does not have.',
+    'Telemetry records deleted to free disk space that the hub does not have.',
     ({ diskGuard }) => diskGuard.counts.droppedUnsent,
   ),
   cartbarn_disk_used_bytes: gauge('Disk space that the data folder uses.', ({ diskGuard }) => diskGuard.use.usedBytes),
@@ -264,7 +267,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ diskGuard }) => diskGuard.use.budgetBytes,
   ),
   cartbarn_retention_seconds: gauge(
-    'How long telemetry and events are kept; 0 is for ever.',
+    'Retention of telemetry and events; 0 means permanently.',
     ({ config: { retentionDays, eventRetentionDays } }) => [
       ['telemetry', retentionDays * DAY_S],
       ['events', eventRetentionDays * DAY_S],
@@ -276,16 +279,16 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ clock }) => Number(clock.isTrusted),
   ),
   cartbarn_clock_confirmed: gauge(
-    '1 while the clock of the gateway is confirmed, 0 while what acts by itself waits for it.',
+    '1 while the clock of the gateway is confirmed, 0 while automatic actions wait for it.',
     ({ clockConfirmation }) => Number(clockConfirmation.isConfirmed),
   ),
   cartbarn_clock_doubted: gauge(
-    '1 while the clock of the gateway is in doubt and nothing is deleted by age because of it.',
+    '1 while the clock of the gateway is in doubt, so that nothing is deleted by age.',
     ({ clock }) => Number(clock.doubt !== null),
   ),
-  cartbarn_recall_active: gauge('1 while all carts are called in.', ({ recall }) => Number(recall.active !== null)),
+  cartbarn_recall_active: gauge('1 while a recall is active.', ({ recall }) => Number(recall.active !== null)),
   cartbarn_unverified_times_total: counter(
-    'Times of devices that the gateway stored while its clock was in doubt and could not judge them.',
+    'Times of devices that the gateway stored unchecked because its clock was in doubt.',
     ({ ingest }) => ingest.unverifiedTimes,
   ),
   cartbarn_tls_certificate_expiry_timestamp_seconds: gauge(
@@ -344,7 +347,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'qos',
   ),
   cartbarn_mqtt_received_messages_by_way_total: counter(
-    'MQTT PUBLISH packets that the broker received, by way: fast was read in place, slow went through Aedes.',
+    'MQTT PUBLISH packets that the broker received, by path: fast was read in place, slow went through Aedes.',
     ({ mqtt: { received } }) => [
       ['fast', received.onFastLane],
       ['slow', received.messages - received.onFastLane],
@@ -373,41 +376,38 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ mqtt }) => mqtt.sent.packetBytes,
   ),
   cartbarn_sync_state: gauge(
-    '1 for the state that the replication to the head office is in, 0 for all other states.',
+    '1 for the current state of the replication to the hub, 0 for all other states.',
     ({ syncStatus }) => syncStatus && SYNC_STATES.map((name) => [name, Number(name === syncStatus.state)]),
     'state',
   ),
   cartbarn_sync_last_contact_timestamp_seconds: gauge(
-    'Time at which the head office last answered, in seconds since 1970; NaN before its first answer.',
+    'Time of the last response of the hub, in seconds since 1970; NaN before the first.',
     ({ syncStatus }) => syncStatus && (syncStatus.lastContactMs ?? Number.NaN) / 1000,
   ),
   cartbarn_sync_backlog_rows: gauge(
-    'Rows that the gateway has not yet sent to the head office, by stream, as last counted; NaN for some that ' +
+    'Rows that the gateway has not yet sent to the hub, by stream, as last counted; NaN for some that ' +
       'are not counted yet.',
     ({ syncStatus }) => syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows ?? Number.NaN]),
     'stream',
   ),
-  cartbarn_sync_acked_rows_total: counter(
-    'Rows that the head office acknowledged.',
-    ({ syncStatus }) => syncStatus?.ackedRows,
-  ),
+  cartbarn_sync_acked_rows_total: counter('Rows that the hub acknowledged.', ({ syncStatus }) => syncStatus?.ackedRows),
   cartbarn_sync_sent_bytes_total: counter(
-    'Bytes of request bodies sent to the head office, by request: push sends rows, latest sends device states.',
+    'Bytes of request bodies sent to the hub, by request: push sends rows, latest sends device states.',
     ({ sync }) => sync?.sentBytes.entries(),
     'request',
   ),
   cartbarn_sync_failures_total: counter(
-    'Requests to the head office that failed, by reason.',
+    'Requests to the hub that failed, by reason.',
     ({ sync }) => sync?.failures.entries(),
     'reason',
   ),
   cartbarn_sync_audit_compared_rows: gauge(
-    'Rows that the last audit compared with those of the head office, by kind.',
+    'Rows that the last audit compared with those of the hub, by kind.',
     ({ syncStatus }) => syncStatus && auditCounts(syncStatus).map(([kind, { rows }]) => [kind, rows]),
     'kind',
   ),
   cartbarn_sync_audit_confirmed_rows: gauge(
-    'Rows of the last audit that the head office has as well, by kind.',
+    'Rows of the last audit that the hub also has, by kind.',
     ({ syncStatus }) => syncStatus && auditCounts(syncStatus).map(([kind, { confirmed }]) => [kind, confirmed]),
     'kind',
   ),
@@ -416,14 +416,14 @@ export const METRICS: Readonly<Record<string, Metric>> = {
 /** Gauges of prom-client with the name of a counter; each is the sum of another metric. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
-/** Returns what answers `/metrics`: the metrics of the gateway and its process in the Prometheus text format. */
+/** Returns the handler of `/metrics`: the metrics of the gateway and its process in the Prometheus text format. */
 export function createMetrics(parts: MetricParts): () => Promise<string> {
   let loading: ReturnType<typeof loadClient> | undefined
   return async () => {
     loading ??= loadClient()
     const { Counter, Gauge, Registry, ofProcess } = await loading
     const figures = { ...parts, mqtt: parts.broker.status.stats(), syncStatus: parts.sync?.status }
-    // A new one for each answer: a counter of prom-client cannot be set, and these are counted by the parts.
+    // new for each response, because a counter of prom-client cannot be set, and the components count these themselves
     const ofGateway = new Registry()
     for (const [name, { type, help, read, label }] of Object.entries(METRICS)) {
       const reading = read(figures)
@@ -437,7 +437,10 @@ export function createMetrics(parts: MetricParts): () => Promise<string> {
   }
 }
 
-/** Loads prom-client at the first answer: it costs a start 30 ms, and a gateway that nobody scrapes a timer. */
+/**
+ * Loads prom-client for the first response: it takes 30 ms of a start, and a timer, which a gateway without a scraper
+ * saves.
+ */
 async function loadClient() {
   const { Counter, collectDefaultMetrics, Gauge, Registry } = await import('prom-client')
   const ofProcess = new Registry()

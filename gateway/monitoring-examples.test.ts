@@ -13,7 +13,7 @@ const FOLDER = fileURLToPath(new URL('../docs/monitoring', import.meta.url))
 const read = (name: string) => readFileSync(`${FOLDER}/${name}`, 'utf8')
 
 for (const name of ['alerts.yml', 'alerts.test.yml', 'grafana.json'])
-  test(`every metric that docs/monitoring/${name} names is one of the gateway`, () => {
+  test(`every metric in docs/monitoring/${name} is a metric of the gateway`, () => {
     const named = new Set(read(name).match(/\bcartbarn_[a-z0-9_]+/g))
     assert.ok(named.size > 5)
     assert.deepEqual(
@@ -22,7 +22,7 @@ for (const name of ['alerts.yml', 'alerts.test.yml', 'grafana.json'])
     )
   })
 
-test('the dashboard is one of Grafana: panels with a place, and a question each', () => {
+test('the dashboard is valid for Grafana: each panel has a position and a query', () => {
   const { panels, uid } = JSON.parse(read('grafana.json'))
   assert.equal(uid, 'cartbarn-gateway')
   for (const { title, gridPos, targets } of panels)
@@ -31,7 +31,7 @@ test('the dashboard is one of Grafana: panels with a place, and a question each'
 
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
 
-test('promtool takes the alert rules, and each fires when it should and not before', {
+test('promtool accepts the alert rules, and each fires when it should and not before', {
   skip: !hasPromtool,
 }, () => {
   for (const argv of [
@@ -43,7 +43,7 @@ test('promtool takes the alert rules, and each fires when it should and not befo
   }
 })
 
-test('promtool takes each question of the dashboard', { skip: !hasPromtool }, (t) => {
+test('promtool accepts each query of the dashboard', { skip: !hasPromtool }, (t) => {
   const { panels } = JSON.parse(read('grafana.json'))
   const questions: string[] = panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
     targets.map(({ expr }) => expr.replaceAll('$instance', '.*')),
@@ -61,7 +61,7 @@ test('promtool takes each question of the dashboard', { skip: !hasPromtool }, (t
   assert.match(stdout, new RegExp(`${questions.length} rules found`))
 })
 
-test('the Prometheus that is installed scrapes a gateway as the file of alert rules says', {
+test('an installed Prometheus scrapes a gateway as the alert rules file describes', {
   skip: !hasPrometheus,
 }, async (t) => {
   assert.equal(checkScrapeConfig(`${FOLDER}/alerts.yml`), '')
@@ -72,7 +72,7 @@ test('the Prometheus that is installed scrapes a gateway as the file of alert ru
   assert.match(await scrape('wrong'), /401/)
 })
 
-test('a bearer token is a key at /metrics, beside X-API-Key, and nowhere else', async (t) => {
+test('a bearer token works as a key at /metrics, in addition to X-API-Key, and nowhere else', async (t) => {
   const gateway = await startGateway()
   t.after(() => gateway.stop())
   const headers = { authorization: `Bearer ${ADMIN_KEY}` }

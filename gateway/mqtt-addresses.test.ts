@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startGateway } from '#testing/start-gateway.ts'
 
-test('the gateway says by which addresses devices reach its broker, with its ports', async (t) => {
+test('the gateway lists the addresses and ports at which devices reach its broker', async (t) => {
   const local = await startGateway()
   t.after(() => local.stop())
   const { body } = await local.request('GET', '/mqtt/addresses')
   assert.deepEqual(body.addresses, [local.mqtt])
 })
 
-test('one that listens everywhere names no loopback address while it has another one', async (t) => {
+test('a gateway that listens everywhere lists no loopback address if it has another one', async (t) => {
   const g = await startGateway({ CARTBARN_HOST: '0.0.0.0' })
   t.after(() => g.stop())
   const { body } = await g.request('GET', '/mqtt/addresses')

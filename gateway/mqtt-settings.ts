@@ -1,10 +1,10 @@
 import { count } from '#shared/wire/settings.ts'
 
-/** What MQTT clients may have at most. */
+/** Limits of MQTT clients. */
 export const MQTT = {
   USER_MQTT_CONNECTIONS: {
     schema: count(1, 100_000).default(20),
-    help: 'MQTT connections of one user at once; many programs may share a key',
+    help: 'concurrent MQTT connections of one user; many programs may share a key',
   },
   USER_MQTT_SESSIONS: {
     schema: count(1, 100_000).default(10),
@@ -14,22 +14,22 @@ export const MQTT = {
     schema: count(1, 1_000_000).default(200),
     help: 'MQTT subscriptions of one user, over all its connections and sessions',
   },
-  MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'MQTT connections at once' },
+  MQTT_CONNECTIONS: { schema: count(1, 100_000).default(10_000), help: 'concurrent MQTT connections' },
   MQTT_CONNECTIONS_PER_ADDRESS: {
     schema: count(1, 100_000).default(2_500),
-    help: 'MQTT connections at once from one address; a router may stand for a whole fleet',
+    help: 'concurrent MQTT connections from one address; a whole fleet may share one router',
   },
   MQTT_FAILED_LOGINS_PER_SECOND: {
     schema: count(0, 100_000).default(5),
     help:
-      'failed MQTT logins a second of one address or user name (20 times that at once) before wrong ones are ' +
-      'answered late; 0 is no limit',
+      'failed MQTT logins per second of one address or user name (bursts of 20 times that) before wrong ones are ' +
+      'answered late; 0 disables the limit',
   },
   MQTT_MESSAGES_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
     help:
-      'sustained messages a second of one device or user (bursts of four times that), each sample and event in ' +
-      'them counted; past it they wait, 0 is no limit',
+      'sustained messages per second of one device or user (bursts of four times that), each sample and event in ' +
+      'them counted; beyond it they wait; 0 disables the limit',
   },
   MQTT_PACKET_BYTES: {
     schema: count(1_024, 1_048_576).default(65_536),
@@ -41,19 +41,19 @@ export const MQTT = {
   },
   MQTT_IN_FLIGHT: {
     schema: count(1, 10_000).default(100),
-    help: 'QoS 1 and 2 messages to or from a client that are not acknowledged yet, at once',
+    help: 'unacknowledged QoS 1 and 2 messages to or from a client',
   },
   MQTT_QUEUE_MESSAGES: {
     schema: count(1, 50_000).default(1_000),
-    help: 'messages that may wait for one client; then the oldest makes room',
+    help: 'messages that may wait for one client; beyond it the oldest is dropped',
   },
   MQTT_QUEUE_BYTES: {
     schema: count(65_536, 1_073_741_824).default(1_048_576),
-    help: 'bytes that may wait for one client; then the oldest makes room',
+    help: 'bytes that may wait for one client; beyond it the oldest message is dropped',
   },
   MQTT_QUEUES_MESSAGES: {
     schema: count(1, 10_000_000).default(100_000),
-    help: 'messages that may wait for all clients together; then the user or device that has most loses its oldest',
+    help: 'messages that may wait for all clients together; beyond it the user or device with most loses its oldest',
   },
   MQTT_QUEUES_BYTES: {
     schema: count(65_536, 17_179_869_184).default(67_108_864),
@@ -61,7 +61,7 @@ export const MQTT = {
   },
   MQTT_RETAINED_MESSAGES: {
     schema: count(0, 10_000_000).default(10_000),
-    help: 'retained messages outside dev/ and sit/; then the oldest makes room',
+    help: 'retained messages outside dev/ and sit/; beyond it the oldest is dropped',
   },
   MQTT_RETAINED_BYTES: {
     schema: count(0, 17_179_869_184).default(16_777_216),
@@ -69,12 +69,12 @@ export const MQTT = {
   },
   MQTT_SESSION_DAYS: {
     schema: count(0, 3_650).default(30),
-    help: 'days without a connection after which an MQTT session is forgotten; 0 never',
+    help: 'days without a connection after which an MQTT session is deleted; 0: never',
   },
   MQTT_SUBSCRIPTIONS: { schema: count(1, 100_000).default(100), help: 'subscriptions of one MQTT client' },
   MQTT_TOPIC_LEVELS: { schema: count(3, 100).default(12), help: 'levels of an MQTT topic' },
   MQTT_CONNECT_TIMEOUT_S: {
     schema: count(1, 300).default(10),
-    help: 'seconds a new MQTT connection has to log in',
+    help: 'seconds within which a new MQTT connection must log in',
   },
 } as const

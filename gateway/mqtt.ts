@@ -17,7 +17,7 @@ import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Config } from './config.ts'
 
-/** QoS 2 messages a client may publish without releasing one, in windows of what it may be sent. */
+/** Limit of QoS 2 messages that a client may publish without releasing one, as a multiple of its send window. */
 const RECEIVING_WINDOWS = 10
 
 interface MqttDeps {
@@ -31,13 +31,13 @@ interface MqttDeps {
 }
 
 /**
- * Builds the broker, whose sessions lie in the store, and the listeners that settings ask for. While the queue for the
- * disk is full, nothing is read.
+ * Builds the broker, whose sessions are in the store, and the configured listeners. While the queue for the disk is
+ * full, nothing is read.
  */
 export function createMqtt({ config, budgets, addresses, store, clock, log, hasFastLane }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())
-  // all that are open, counted over all listeners
+  // open connections of all listeners
   const limits = { total: config.mqttConnections, perAddress: config.mqttConnectionsPerAddress }
   const connections = new Connections(limits, budgets.mqttDoor, (address) => addresses.isProxy(address))
   const broker = new Broker<MqttLogin>({
@@ -56,7 +56,7 @@ export function createMqtt({ config, budgets, addresses, store, clock, log, hasF
   })
   const eventsOf = (transport: MqttTransport) => ({
     onConnection: (stream: Duplex, address: string, network: NetworkOptions = {}) => {
-      // of a WebSocket, what is below it
+      // for a WebSocket, the underlying socket
       const socket = network.request?.socket ?? stream
       const onLoggedIn = () => connections.loggedIn(socket)
       const onLoginFailed = (userName?: string) => connections.loginFailed(address, userName, socket)
@@ -81,7 +81,7 @@ export function createMqtt({ config, budgets, addresses, store, clock, log, hasF
       tcp && withPortFaults(tcp, 'CARTBARN_MQTT_PORT', 'CARTBARN_HOST'),
       tls && withPortFaults(tls, 'CARTBARN_MQTTS_PORT', 'CARTBARN_HOST'),
     ].filter((listener) => listener !== undefined),
-    /** Once they listen. */
+    /** Available once they listen. */
     urls: () => ({
       ...(tcp === undefined ? {} : { mqtt: `mqtt://${urlHost(host)}:${tcp.port}` }),
       ...(tls === undefined ? {} : { mqtts: `mqtts://${urlHost(host)}:${tls.port}` }),

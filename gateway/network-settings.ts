@@ -7,7 +7,7 @@ import { count, missingFaults, PREFIX, type SettingValues, secretFile, userChose
 
 export const DEFAULT_DATA_DIR = './data'
 
-/** An address without a path, as links begin; null for anything else. */
+/** Parses an address without a path, as used for links; null for anything else. */
 function publicOrigin(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return null
@@ -21,7 +21,7 @@ const portOrOff = z.preprocess(
   z.union([z.literal('off'), z.number().int(PORT_OR_OFF).min(0, PORT_OR_OFF).max(65_535, PORT_OR_OFF)], PORT_OR_OFF),
 )
 
-/** Where the gateway listens and who may ask it. */
+/** Listeners of the gateway, and access to them. */
 export const NETWORK = {
   DATA_DIR: {
     schema: z.string().min(1).default(DEFAULT_DATA_DIR),
@@ -44,13 +44,13 @@ export const NETWORK = {
   },
   TLS_CERT: {
     schema: z.string().min(1).optional(),
-    help: 'PEM file of the certificate and its chain; with it HTTP is HTTPS; a new file is noticed',
+    help: 'PEM file of the certificate and its chain; with it HTTP becomes HTTPS; a new file is detected',
     part: 'tls',
   },
   PLAIN_HTTP: {
     schema: z.enum(['on', 'off']).default('on'),
     help:
-      'with a certificate: on serves HTTP beside HTTPS on the same port, for devices and programs that do not know ' +
+      'with a certificate: on also serves HTTP on the same port as HTTPS, for devices and programs that do not know ' +
       'it yet; off closes it',
     part: 'takesPlainHttp',
   },
@@ -95,27 +95,27 @@ export const NETWORK = {
   },
   REQUESTS_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
-    help: 'sustained requests a second of a key or a session (bursts of four times that); 0 is no limit',
+    help: 'sustained requests per second of a key or a session (bursts of four times that); 0 disables the limit',
   },
   HTTP_SOCKETS_PER_ADDRESS: {
     schema: count(1, 4_000).default(500),
-    help: 'HTTP connections at once from one address; 4,000 in all',
+    help: 'concurrent HTTP connections from one address; 4,000 in all',
   },
-  /** Without a slash at its end; undefined: what requests say, or this machine's own. */
+  /** Without a trailing slash; undefined: the address in the request, or this host's own. */
   PUBLIC_URL: {
     schema: z
       .string()
-      .refine((text) => publicOrigin(text) !== null, 'must be http://HOST or https://HOST, with a port or not')
+      .refine((text) => publicOrigin(text) !== null, 'must be http://HOST or https://HOST, optionally with a port')
       .transform((text) => publicOrigin(text) ?? undefined)
       .optional(),
     help:
       'address at which people reach the gateway, for links and QR codes; else the one of the request or of this ' +
       'machine',
   },
-  /** Undefined: whoever opens a connection asks for himself. */
+  /** Undefined: the peer of a connection is the client. */
   TRUSTED_PROXIES: {
     schema: proxiesSetting.optional(),
-    help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
+    help: 'reverse proxies whose X-Forwarded-For names the client: addresses or networks, comma-separated',
   },
   USER_REALTIME_SOCKETS: {
     schema: count(1, 2_000).default(20),
@@ -123,7 +123,7 @@ export const NETWORK = {
   },
   USER_DOWNLOADS: {
     schema: count(1, 1_000).default(4),
-    help: 'histories longer than 200 records that one user reads at once',
+    help: 'concurrent reads by one user of histories longer than 200 records',
   },
 } as const
 
@@ -132,19 +132,19 @@ type Network = SettingValues<typeof NETWORK>
 interface TlsFiles {
   certPath: string
   keyPath: string
-  /** Made of the authority in the data folder. */
+  /** True if the certificate is issued by the authority in the data folder. */
   isOfOwnAuthority: boolean
 }
 
-/** Parts of the configuration that are not settings as they were read. */
+/** Derives the parts of the configuration that differ from the settings. */
 export function networkOf(settings: Network) {
   return {
     tls: tlsOf(settings),
-    /** HTTP beside HTTPS. */
+    /** HTTP in addition to HTTPS. */
     takesPlainHttp: settings.PLAIN_HTTP === 'on',
-    /** Announced on the local network. */
+    /** Announced on the local network by mDNS. */
     isAnnounced: settings.MDNS === 'on' && !isLoopback(settings.HOST),
-    /** `key` undefined: nobody enrols. */
+    /** `key` undefined: no device can enrol. */
     enrolment: { key: settings.ENROLMENT_KEY, isAlways: settings.ENROLMENT === 'always' },
     corsOrigins: (settings.CORS_ORIGINS ?? '')
       .split(',')
@@ -153,7 +153,7 @@ export function networkOf(settings: Network) {
   }
 }
 
-/** One's own certificate, else that of the authority in the data folder. */
+/** Returns the configured certificate, else that of the authority in the data folder. */
 function tlsOf({ DATA_DIR, TLS_CERT, TLS_KEY }: Network): TlsFiles | undefined {
   if (TLS_CERT !== undefined && TLS_KEY !== undefined)
     return { certPath: TLS_CERT, keyPath: TLS_KEY, isOfOwnAuthority: false }
@@ -161,14 +161,15 @@ function tlsOf({ DATA_DIR, TLS_CERT, TLS_KEY }: Network): TlsFiles | undefined {
   return existsSync(authorityPath) ? { certPath: leafPath, keyPath: leafPath, isOfOwnAuthority: true } : undefined
 }
 
-/** Contradictions between settings, a line each. */
+/** Returns contradictions between settings, one line each. */
 export function networkFaults(settings: Network): string[] {
   const { MQTT_PORT, MQTTS_PORT, TLS_CERT, TLS_KEY, PLAIN_HTTP } = settings
   const lines = missingFaults({ TLS_CERT, TLS_KEY })
   const hasCertificate = tlsOf(settings) !== undefined
   if (MQTTS_PORT !== undefined && lines.length === 0 && !hasCertificate)
     lines.push(
-      `${PREFIX}MQTTS_PORT: needs a certificate: "cartbarn tls init" makes one, or ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY name yours`,
+      `${PREFIX}MQTTS_PORT: needs a certificate: "cartbarn tls init" makes one, or ${PREFIX}TLS_CERT and ` +
+        `${PREFIX}TLS_KEY name yours`,
     )
   if (PLAIN_HTTP === 'off' && !hasCertificate)
     lines.push(`${PREFIX}PLAIN_HTTP: off needs a certificate, or no port would be left for browsers`)

@@ -61,7 +61,7 @@ test('from a voltage to a program and to people', async (t) => {
 
 test('a power cut between an alert and its webhook loses neither, and the delivery stays the same', async (t) => {
   const g = await KillableGateway.start(t)
-  // while it is sent, and before anything is answered
+  // during the sending, before any response
   const receiver = await Receiver.open(t, () => void g.kill())
   await g.request('PATCH', '/site', { body: { pack: PACK, rest_after_s: 1 } })
   await g.request('POST', '/webhooks', { body: { url: receiver.url, secret: 'x' } })

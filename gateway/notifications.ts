@@ -20,11 +20,11 @@ interface NotificationsDeps {
   config: Pick<Config, 'mail' | 'telegramUrl' | 'publicUrl' | 'host'>
   site: Site
   carts: Pick<Carts, 'find'>
-  /** Where the API listens, once it does. */
+  /** Returns the address of the API, once it listens. */
   listeningUrl: () => string
 }
 
-/** What tells programs and people of alerts, and what an admin sets up for it. */
+/** Builds the delivery of alerts to programs and people, and its setup by an admin. */
 export function createNotifications({ config, site, carts, listeningUrl, ...base }: NotificationsDeps) {
   const outbox = new Outbox({ ...base, random: Math.random })
   const lookups = new DnsLookups()

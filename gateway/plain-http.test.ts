@@ -22,7 +22,7 @@ after(async () => {
   folder.remove()
 })
 
-test('with a certificate the port speaks HTTPS, and HTTP as before', async () => {
+test('with a certificate the port accepts HTTPS, and HTTP as before', async () => {
   assert.match(gateway.http, /^https:/)
   assert.equal((await gateway.request('GET', '/health')).status, 200)
   const answers = await Promise.all(
@@ -34,7 +34,7 @@ test('with a certificate the port speaks HTTPS, and HTTP as before', async () =>
   }
 })
 
-test('a body that is too long is refused over HTTP as over HTTPS', async () => {
+test('a body that is too long is rejected over HTTP as over HTTPS', async () => {
   const body = JSON.stringify({ hardware_id: 'x'.repeat(300_000), device_type: 'teebox' })
   const answer = await fetch(`${plainUrl}/devices`, {
     method: 'POST',
@@ -44,7 +44,7 @@ test('a body that is too long is refused over HTTP as over HTTPS', async () => {
   assert.equal(answer.status, 413)
 })
 
-test('a request that comes byte by byte is answered', async (t) => {
+test('a request that arrives byte by byte gets a response', async (t) => {
   const socket = connect(Number(new URL(plainUrl).port), '127.0.0.1')
   t.after(() => socket.destroy())
   socket.setNoDelay(true)
@@ -61,7 +61,7 @@ test('a request that comes byte by byte is answered', async (t) => {
   assert.match(answer, /^HTTP\/1\.1 200 /)
 })
 
-test('a device with plain MQTT, MQTT over WebSocket and the realtime channel go on over HTTP', async () => {
+test('plain MQTT, MQTT over WebSocket and the realtime channel continue over HTTP', async () => {
   const password = await gateway.register('cart-1')
   for (const url of [gateway.mqtt, `${plainUrl.replace('http', 'ws')}/mqtt`]) {
     const client = await connectAsync(url, { clientId: 'cart-1', username: 'cart-1', password })
@@ -74,14 +74,14 @@ test('a device with plain MQTT, MQTT over WebSocket and the realtime channel go 
   watcher.terminate()
 })
 
-test('a cookie of a page over HTTP is not marked as secure, or its browser would not take it', async () => {
+test('a cookie set over HTTP is not marked as secure, because its browser would reject it', async () => {
   const body = JSON.stringify({ api_key: ADMIN_KEY })
   const headers = { 'content-type': 'application/json' }
   const plain = await fetch(`${plainUrl}/sessions`, { method: 'POST', headers, body })
   assert.doesNotMatch(plain.headers.get('set-cookie') ?? 'Secure', /Secure/)
 })
 
-test('a cookie that came over HTTP goes over TLS only from the first request on that brings it there', async () => {
+test('a cookie from HTTP becomes TLS-only with the first request that carries it over TLS', async () => {
   const { cookie } = await gateway.signIn()
   const sent = async (scheme: string) => {
     const answer = await gateway.app.request(`${scheme}://localhost/me`, { headers: { cookie } })
@@ -92,7 +92,7 @@ test('a cookie that came over HTTP goes over TLS only from the first request on 
   assert.equal(await sent('https'), null)
 })
 
-test('a page over HTTP is told where it is over TLS, where the certificate is for its host', async () => {
+test('a page over HTTP receives its TLS address if the certificate is valid for its host', async () => {
   const tlsOf = async (url: string, headers: Record<string, string> = {}) => {
     const answer = await fetch(`${url}/sessions/current`, { headers })
     return ((await answer.json()) as { tls?: unknown }).tls
@@ -105,7 +105,7 @@ test('a page over HTTP is told where it is over TLS, where the certificate is fo
   assert.equal(await tlsOf(plainUrl, { 'x-forwarded-for': '192.168.1.9' }), undefined)
 })
 
-test('HTTP is closed when an admin says so', async (t) => {
+test('HTTP is closed when CARTBARN_PLAIN_HTTP is off', async (t) => {
   const closed = await startGateway({ ...folder.settings, CARTBARN_PLAIN_HTTP: 'off' })
   t.after(() => closed.stop())
   assert.equal((await closed.request('GET', '/health')).status, 200)

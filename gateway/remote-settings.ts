@@ -14,27 +14,27 @@ const namesIn = (text: string) => text.split(',').map((name) => name.trim())
 const witnesses = z
   .string()
   .refine(
-    // wider, to ask whether any text is one
+    // widened, to test any text against the list
     (text) => namesIn(text).every((name) => (TIME_SOURCES as readonly string[]).includes(name)),
     `must be some of ${TIME_SOURCES.join(', ')}, comma-separated`,
   )
   .transform((text): readonly TimeSource[] => TIME_SOURCES.filter((name) => namesIn(text).includes(name)))
 
-/** Who confirms the clock, where messages to people go, and the head office. */
+/** Settings for time sources, notifications and the hub. */
 export const REMOTE = {
-  /** Who may say that the clock is right; an admin always may. */
+  /** Sources that may confirm the clock; an admin always may. */
   CLOCK_CONFIRMED_BY: {
     schema: witnesses.prefault(TIME_SOURCES.join(',')),
     help:
-      'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always ' +
-      'does',
+      'time sources that may confirm the clock after a start, which locks and alerts wait for; comma-separated; ' +
+      'admin always may',
   },
   SMTP_URL: {
     schema: z
       .string()
-      .refine(isMailServer, 'must be smtp://HOST or smtps://HOST, with user, password and port or not')
+      .refine(isMailServer, 'must be smtp://HOST or smtps://HOST, optionally with user, password and port')
       .optional(),
-    help: 'mail server for notifiers by e-mail, as smtps://user:password@mail.example; none without it',
+    help: 'mail server for e-mail notifications, such as smtps://user:password@mail.example; without it none are sent',
     part: 'mail',
   },
   SMTP_URL_FILE: secretFile('SMTP_URL'),
@@ -42,32 +42,32 @@ export const REMOTE = {
     schema: z
       .string()
       .regex(/^[^\p{C}]*[^\s@\p{C}]@[^\s@\p{C}]+$/u, {
-        error: 'must be an e-mail address, with a name before it or not',
+        error: 'must be an e-mail address, optionally after a name',
       })
       .optional(),
-    help: 'whom e-mail of notifiers is from, as Golf carts <carts@club.example>',
+    help: 'sender of e-mail notifications, such as Golf carts <carts@club.example>',
     part: 'mail',
   },
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   TELEGRAM_URL: {
     schema: z
       .string()
       .refine((text) => webUrlFault(text) === null, 'must be an http:// or https:// address without a user in it')
       .transform((text) => text.replace(/\/+$/, ''))
       .default('https://api.telegram.org'),
-    help: 'where notifiers by Telegram are sent',
+    help: 'address of the Telegram API for notifications',
   },
   UPSTREAM_URL: {
     schema: z.string().min(1).optional(),
-    help: 'https:// address of the head office this gateway is replicated to; none without it',
+    help: 'https:// address of the hub that this gateway replicates to; without it there is no replication',
     part: 'upstream',
   },
   UPSTREAM_KEY: {
     schema: z
       .string()
-      .regex(/^cbs_[a-z0-9-]{1,32}_[A-Za-z0-9_-]{43}$/, { error: 'must be a site key of the head office' })
+      .regex(/^cbs_[a-z0-9-]{1,32}_[A-Za-z0-9_-]{43}$/, { error: 'must be a site key of the hub' })
       .optional(),
-    help: 'the site key the head office has given out for this gateway',
+    help: 'site key that the hub issued for this gateway',
     part: 'upstream',
   },
   UPSTREAM_KEY_FILE: secretFile('UPSTREAM_KEY'),
@@ -76,29 +76,29 @@ export const REMOTE = {
       .string()
       .regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 lower-case letters, digits or hyphens' })
       .optional(),
-    help: 'which site of the head office this gateway is',
+    help: 'site id of this gateway at the hub',
     part: 'upstream',
   },
-  /** Which intents of the head office are applied. */
+  /** Intents of the hub that are applied. */
   UPSTREAM_INTENTS: {
     schema: z.enum(['none', 'config', 'all']).default('config'),
-    help: 'what the head office may do here: none, config (all but commands to devices), or all',
+    help: 'intents of the hub that are applied: none, config (all except commands to devices), or all',
   },
   UPSTREAM_INSECURE: {
     schema: z.enum(['true', 'false']).default('false'),
-    help: 'true lets the site key and all data travel over plain http://, where anybody on the way can read them',
+    help: 'true sends the site key and all data over plain http://, where others on the path can read them',
     part: 'upstream',
   },
   UPSTREAM_HOLD_MS: {
     schema: count(0, 60_000).default(6_500),
     help:
-      'milliseconds that new positions wait for others to go to the head office with; fewer are sooner there, and ' +
+      'milliseconds for which new positions are collected before they are sent to the hub; fewer send sooner, and ' +
       'more bytes',
     part: 'upstream',
   },
   UPSTREAM_RETRY_S: {
     schema: count(1, 3_600).default(300),
-    help: 'seconds between two attempts to reach a head office that does not answer, at most',
+    help: 'longest interval, in seconds, between attempts to reach a hub that does not respond',
     part: 'upstream',
   },
 } as const
@@ -108,7 +108,7 @@ type Remote = SettingValues<typeof REMOTE>
 interface RemoteConfig {
   /** Undefined: no e-mail. */
   mail: MailSettings | undefined
-  /** Undefined: there is no head office. */
+  /** Undefined: no hub. */
   upstream:
     | {
         url: string
@@ -121,7 +121,7 @@ interface RemoteConfig {
     | undefined
 }
 
-/** Parts of the configuration that are not settings as they were read. */
+/** Derives the parts of the configuration that differ from the settings. */
 export function remoteOf(s: Remote): RemoteConfig {
   return {
     mail: s.SMTP_URL === undefined || s.SMTP_FROM === undefined ? undefined : { url: s.SMTP_URL, from: s.SMTP_FROM },
@@ -139,17 +139,17 @@ export function remoteOf(s: Remote): RemoteConfig {
   }
 }
 
-/** Contradictions between settings, a line each. */
+/** Returns contradictions between settings, one line each. */
 export function remoteFaults({ SMTP_URL, SMTP_FROM, ...settings }: Remote): string[] {
   const { UPSTREAM_URL, UPSTREAM_KEY, SITE_ID, UPSTREAM_INSECURE } = settings
   const lines = [...missingFaults({ SMTP_URL, SMTP_FROM }), ...missingFaults({ UPSTREAM_URL, UPSTREAM_KEY, SITE_ID })]
   if (UPSTREAM_INSECURE === 'true' && UPSTREAM_URL === undefined)
-    lines.push(`${PREFIX}UPSTREAM_INSECURE: means nothing without ${PREFIX}UPSTREAM_URL`)
+    lines.push(`${PREFIX}UPSTREAM_INSECURE: has no effect without ${PREFIX}UPSTREAM_URL`)
   if (UPSTREAM_URL !== undefined) {
     const fault = upstreamUrlFault(UPSTREAM_URL, UPSTREAM_INSECURE === 'true')
     if (fault !== null) lines.push(`${PREFIX}UPSTREAM_URL: ${fault}`)
   }
   if (UPSTREAM_KEY !== undefined && SITE_ID !== undefined && !UPSTREAM_KEY.startsWith(`cbs_${SITE_ID}_`))
-    lines.push(`${PREFIX}SITE_ID: is not the site that ${PREFIX}UPSTREAM_KEY was given out for`)
+    lines.push(`${PREFIX}SITE_ID: is not the site of ${PREFIX}UPSTREAM_KEY`)
   return lines
 }

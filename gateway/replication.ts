@@ -15,7 +15,7 @@ import type { Store } from '#store/store.ts'
 import type { Config } from './config.ts'
 import type { Events } from './events.ts'
 
-/** With so many rows waiting for the disk a backlog for the head office can wait too. */
+/** Number of rows waiting for the disk from which a backlog for the hub also waits. */
 const BUSY_ROWS = 200
 
 interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
@@ -25,7 +25,7 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   events: Events
   damage: BlockDamage
   origins: AuditContext
-  /** What a device says of its cart. */
+  /** Returns the report of a device about its cart. */
   cartReportOf: (hardwareId: string) => object | undefined
   maintenance: SerialQueue
   machine: { readonly detail: string | null }
@@ -33,7 +33,7 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   log: Log
 }
 
-/** Builds the inbox for intents of the head office and, if one is set, the agent `sync` that replicates to it. */
+/** Builds the inbox for intents of the hub and, if one is configured, the agent `sync` that replicates to it. */
 export function createReplication(deps: ReplicationDeps) {
   const { config, store, events, fleet, clock, log, cartReportOf, machine } = deps
   const intents = new IntentInbox({

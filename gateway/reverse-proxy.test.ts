@@ -10,9 +10,9 @@ import { RealtimeClient } from '#testing/realtime-client.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
 const PAGE = readFileSync(new URL('../docs/reverse-proxy.md', import.meta.url), 'utf8')
-/** Another address of this machine than the proxy's, as it is that of a client. */
+/** Address of this host that differs from the proxy's, as a client's does. */
 const CLIENT = '127.0.0.2'
-/** Larger than what nginx takes and keeps in memory unless it is configured. */
+/** Larger than nginx accepts and buffers in memory with its defaults. */
 const LARGE_BYTES = 2_000_000
 
 function documented(program: ProxyProgram): string {
@@ -27,7 +27,7 @@ interface Asked {
   body: string
 }
 
-/** A client at `CLIENT` that talks to a proxy as a browser does, with any certificate. */
+/** Returns a client at `CLIENT` that connects to a proxy like a browser, and accepts any certificate. */
 function clientOf({ port }: ReverseProxy) {
   return async (
     method: string,
@@ -46,7 +46,7 @@ function clientOf({ port }: ReverseProxy) {
     })
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       sent.on('response', resolve)
-      // a body that is refused may be answered, and its connection closed, while it is sent
+      // a rejected body may get its response, and the connection be closed, before it is sent completely
       sent.on('error', (error: NodeJS.ErrnoException) => error.code === 'EPIPE' || reject(error))
       sent.on('close', () => reject(new Error('closed without a response')))
     })
@@ -56,7 +56,7 @@ function clientOf({ port }: ReverseProxy) {
   }
 }
 
-/** A course of many points, which is a large upload and a large download. */
+/** Returns a course map of many points, for a large upload and a large download. */
 function largeCourse(): string {
   const features = Array.from({ length: 40 }, (_, i) => {
     const ring = Array.from({ length: 2_000 }, (_, j) => {
@@ -100,14 +100,14 @@ for (const program of ['nginx', 'caddy'] as const) {
       live.socket.terminate()
     })
 
-    await t.test('the gateway knows the address of the client, whatever that says of itself', async () => {
+    await t.test('the gateway uses the real address of the client, whatever header the client sends', async () => {
       const headers = { 'x-api-key': ADMIN_KEY, 'x-forwarded-for': '203.0.113.9' }
       await ask('POST', '/groups', { body: '{"name":"Runners"}', headers })
       const { body } = await gateway.request('GET', '/audit-log?limit=1')
       assert.equal(body.entries[0].address, CLIENT)
     })
 
-    await t.test('MQTT over WebSocket', async () => {
+    await t.test('MQTT over WebSocket works', async () => {
       const password = await gateway.register('cart-8')
       const client = await connectAsync(`wss://localhost:${proxy.port}/mqtt`, {
         clientId: 'cart-8',
@@ -124,7 +124,7 @@ for (const program of ['nginx', 'caddy'] as const) {
       await client.endAsync(true)
     })
 
-    await t.test('large uploads and downloads, and the limits are those of the gateway', async () => {
+    await t.test('large uploads and downloads pass, and the limits are those of the gateway', async () => {
       const headers = { 'x-api-key': ADMIN_KEY }
       const course = largeCourse()
       assert.ok(course.length > LARGE_BYTES)
@@ -137,7 +137,7 @@ for (const program of ['nginx', 'caddy'] as const) {
     })
   })
 
-  test(`${program} as documented, and the gateway not: signing in is refused as the page says`, {
+  test(`${program} is set up as documented and the gateway is not: sign-in is rejected as documented`, {
     skip: !hasProxy(program),
   }, async (t) => {
     const gateway = await startGateway()

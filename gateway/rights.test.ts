@@ -7,8 +7,8 @@ import type { Role } from '#shared/wire/users.ts'
 import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 /**
- * Who may do what: the lowest role, or none where no key is needed; `device` besides for those whose device has to be
- * in scope. An operation that is not here does not compile.
+ * Rights per operation: the lowest role, or none if no key is needed; `device` for users whose device must also be in
+ * scope. A missing operation does not compile.
  */
 const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /health': 'none',
@@ -83,7 +83,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'PATCH /users/{id}': 'admin',
   'DELETE /users/{id}': 'admin',
   'POST /users/{id}/rotate-key': 'admin',
-  // of somebody else
+  // of another user
   'PUT /users/{id}/pin': 'admin',
   'GET /webhooks': 'admin',
   'POST /webhooks': 'admin',
@@ -163,7 +163,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
 const RANKS = { none: 0, user: 1, device: 1, staff: 2, admin: 3 } as const
 const REFUSED: Partial<Record<string, string>> = { staff: 'staff_required', admin: 'admin_required' }
 
-/** Everybody there is: what they are by their rows, and what holds for them. */
+/** Users of the test: their stored rows, and the expected access. */
 const WHO: Record<string, { role: Role; sees: readonly string[] }> = {
   'a user of one cart': { role: 'user', sees: ['cart-in'] },
   'a user of all': { role: 'user', sees: ['cart-in', 'cart-out'] },
@@ -218,10 +218,10 @@ function withKey(key: string): Ask {
   return (method, path, body) => g.request(method, path, { key, ...(body === undefined ? {} : { body }) })
 }
 
-/** What is refused for its body before the device is looked for. */
+/** Bodies of requests that are otherwise rejected before the device is found. */
 const BODIES: Partial<Record<string, object>> = { 'POST /devices/{id}/commands': { command: 'locate' } }
 
-/** How each gets in, and who that is. */
+/** Returns each way to authenticate, with the resulting access. */
 function doors(): [how: string, open: () => Promise<{ ask: Ask; role: Role; sees: readonly string[] }>][] {
   const byRow = Object.entries(WHO).flatMap(
     ([who, rights]): ReturnType<typeof doors> => [
@@ -264,7 +264,7 @@ function doors(): [how: string, open: () => Promise<{ ask: Ask; role: Role; sees
   ]
 }
 
-/** What ends the session that asks, or whoever acts on it; what only a key opens, or only the browser of the set-up. */
+/** Operations that end the session or sign-in of their caller, need a key, or need the browser of the set-up. */
 const NOT_BY_SESSION: readonly string[] = [
   'DELETE /sessions/current',
   'DELETE /sessions/current/person',
@@ -346,7 +346,7 @@ describe('realtime', () => {
   }
 })
 
-/** Which filters each may subscribe to; a message is judged again when it is delivered. */
+/** Topic filters, and the users that may subscribe to them; each message is checked again on delivery. */
 const FILTERS: [filter: string, may: (who: { role: Role; sees: readonly string[] }) => boolean][] = [
   ...['cart-in', 'cart-out'].flatMap((id): typeof FILTERS => [
     ...['tlm', 'evt', 'st', 'ack', 'cmd'].map((level): (typeof FILTERS)[number] => [

@@ -68,7 +68,7 @@ async function setUp(t: TestContext) {
 const names = (store: S3Server, part: string) =>
   [...store.objects.keys()].filter((key) => key.startsWith(`north/${part}/`))
 
-test('a bucket gets only what is new, as few backups as are wanted and no part that none needs, and comes back', async (t) => {
+test('a bucket receives only new chunks, loses unneeded backups and chunks, and can be restored', async (t) => {
   const { store, dataDir, backUpNow, restoreNow } = await setUp(t)
   store.objects.set('another/blobs/00/x', Buffer.from('of somebody else'))
   const first = await backUpNow()
@@ -91,7 +91,7 @@ test('a bucket gets only what is new, as few backups as are wanted and no part t
   )
 })
 
-test('lists of more than a thousand names are read to their end, and each page is asked for once', async (t) => {
+test('lists of more than a thousand names are read to their end, each page once', async (t) => {
   const { store } = await setUp(t)
   for (let i = 0; i < 2_500; i++) store.objects.set(`north/blobs/${i}`, Buffer.alloc(i % 7))
   const listed = await place(store).list('blobs')
@@ -100,7 +100,7 @@ test('lists of more than a thousand names are read to their end, and each page i
   assert.equal(store.requests.length, 3)
 })
 
-test('the bucket with the backups of another gateway is refused, also when both begin at once', async (t) => {
+test('the bucket of another gateway is rejected, also when both begin at the same time', async (t) => {
   const { store, backUpNow } = await setUp(t)
   await backUpNow()
   const before = [...store.objects.keys()]
@@ -110,7 +110,7 @@ test('the bucket with the backups of another gateway is refused, also when both 
   store.objects.clear()
   let isBegun = false
   store.trouble = (method, key) => {
-    // the other one found nothing either, and is done first
+    // the other one found nothing either, and ends first
     if (method === 'PUT' && key.includes('blobs') && !isBegun) {
       isBegun = true
       store.objects.set('north/cartbarn-backup.json', Buffer.from(OTHER_HEADER))
@@ -118,14 +118,14 @@ test('the bucket with the backups of another gateway is refused, also when both 
     return undefined
   }
   await assert.rejects(backUp({ ...order, to: place(store) }), {
-    message: /written by another gateway or program meanwhile/,
+    message: /changed by another gateway or program in the meantime/,
   })
   assert.deepEqual(names(store, 'snapshots'), [])
 })
 
 const OTHER_HEADER = JSON.stringify({ format: 'cartbarn-backup', version: 1, encryption: null })
 
-test('what a store refuses is said in words without the key, and the backups that were there stay', async (t) => {
+test('an error of the store is reported without the key, and the existing backups stay', async (t) => {
   const { store, backUpNow } = await setUp(t)
   await backUpNow()
   const refuse = async (message: RegExp) => {
@@ -158,7 +158,7 @@ test('what a store refuses is said in words without the key, and the backups tha
   assert.equal(names(store, 'snapshots').length, 1)
 })
 
-test('a store that fails now and then, cuts uploads or is too busy is asked again; one that goes on so is told', async (t) => {
+test('a store with temporary failures is retried, and a lasting failure is reported', async (t) => {
   const { store, backUpNow, restoreNow } = await setUp(t)
   let asked = 0
   store.trouble = (method) => {
@@ -180,7 +180,7 @@ test('a store that fails now and then, cuts uploads or is too busy is asked agai
   }
 })
 
-test('a store that does not answer is waited for so long and no longer', async (t) => {
+test('a store that does not respond is awaited for a limited time', async (t) => {
   const { store, backUpNow } = await setUp(t)
   store.trouble = (method) => (method === 'PUT' ? 'hang' : undefined)
   await assert.rejects(backUpNow(place(store, { limitMs: 300, waitsMs: [] })), {
@@ -188,7 +188,7 @@ test('a store that does not answer is waited for so long and no longer', async (
   })
 })
 
-test('a store that goes away while a backup is checked costs no part of it', async (t) => {
+test('a store that fails while a backup is checked loses no chunk of it', async (t) => {
   const { store, backUpNow } = await setUp(t)
   await backUpNow()
   const parts = names(store, 'blobs')
@@ -201,6 +201,6 @@ test('a store that goes away while a backup is checked costs no part of it', asy
   assert.deepEqual(names(store, 'blobs'), parts)
   await check()
   for (const name of parts) store.objects.set(name, Buffer.from('rust'))
-  await assert.rejects(check(), { message: /parts are missing or not as they were written/ })
+  await assert.rejects(check(), { message: /chunks are missing or damaged/ })
   assert.deepEqual(names(store, 'blobs'), [])
 })

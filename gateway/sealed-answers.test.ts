@@ -8,7 +8,7 @@ import { DAY_MS, toIso } from '#shared/time.ts'
 import { answersTo, sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// Where records lie, in the log, in blocks or on the way from one to the other, nobody can tell from what is answered.
+// Responses do not reveal where records are: in the log, in blocks or in transit between them.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const MESSAGE_SAMPLES = 500
@@ -17,7 +17,7 @@ const clock = new FakeClock(NOON_MS)
 let g: TestGateway
 
 before(async () => {
-  // sealed by the tests alone
+  // sealed only by the tests
   g = await startGateway({ CARTBARN_SEAL_SAMPLES: '100000000' }, { clock })
 })
 after(() => g.stop())
@@ -32,7 +32,7 @@ interface Sample {
 
 type Stream = (typeof STREAMS)[number]
 
-/** A device and what it is to have stored: of equal times what came first. */
+/** Device and its expected records; of equal times the first received counts. */
 class Cart {
   readonly id: string
   readonly #password: string
@@ -88,9 +88,9 @@ const aTrack = fc.record({
   ),
   agoS: fc.constantFrom(0, 60, 3600),
   streams: fc.array(fc.constantFrom('gps', 'battery', 'both', 'both'), { minLength: 1, maxLength: 7 }),
-  /** How many places behind its own each comes. */
+  /** Number of positions by which each sample is delayed. */
   delays: fc.array(often(0, 6, fc.nat({ max: 400 })), { minLength: 1, maxLength: 30 }),
-  /** Records that are near others in time, or at the same. */
+  /** Records close to others in time, or with equal times. */
   others: fc.array(
     fc.record({
       of: fc.oneof(fc.nat({ max: 3000 }), fc.integer({ min: 2044, max: 2052 })),
@@ -103,7 +103,7 @@ const aTrack = fc.record({
 
 const aPlan = fc.record({
   tracks: fc.array(aTrack, { minLength: 2, maxLength: 3 }),
-  /** After which thousandths of each track's samples an upload ends, and what comes next. */
+  /** Ends of the uploads, in thousandths of each track's samples, and the action after each. */
   uploads: fc.array(
     fc.record({
       end: fc.nat({ max: 999 }),
@@ -112,13 +112,13 @@ const aPlan = fc.record({
     { minLength: 1, maxLength: 4 },
   ),
   limit: fc.integer({ min: 1, max: 300 }),
-  /** Seconds before noon. */
+  /** Range in seconds before noon. */
   range: fc.tuple(fc.nat({ max: 6000 }), fc.nat({ max: 6000 })),
 })
 
 type Track = typeof aTrack extends fc.Arbitrary<infer T> ? T : never
 
-/** The samples of a track as they are sent; it begins with so many that are a second apart. */
+/** Returns the samples of a track in the order of sending; the first ones are a second apart. */
 function samplesOf({ legs, agoS, streams, delays, others }: Track, secondsFirst: number): Sample[] {
   const ride = new Ride().drive(secondsFirst, 12, 1)
   for (const { kind, seconds, everyS, speedKmh, reported, headingDeg } of legs) {
@@ -145,7 +145,7 @@ function samplesOf({ legs, agoS, streams, delays, others }: Track, secondsFirst:
   return sent.sort((a, b) => a.place - b.place).map(({ sample }) => sample)
 }
 
-/** The same reading with other values. */
+/** Returns the same reading with other values. */
 function differing({ lat, battery_voltage, ...sample }: Sample): Sample {
   return {
     ...sample,
@@ -163,7 +163,7 @@ interface Queries {
   toMs: number
 }
 
-/** What is answered of records, in every way there is. */
+/** Returns all paths that return records, with all kinds of queries. */
 function pathsOf(carts: readonly Cart[], { limit, fromMs, toMs }: Queries): string[] {
   const ranges = [`limit=${limit}`, DAY, rangeQuery(fromMs, toMs)]
   const trips = [DAY, rangeQuery(fromMs, toMs)]
@@ -184,7 +184,7 @@ function pathsOf(carts: readonly Cart[], { limit, fromMs, toMs }: Queries): stri
   ]
 }
 
-/** Also how the device itself is, which a restart changes. */
+/** Returns also the paths of the device state, which a restart changes. */
 async function statePaths(carts: readonly Cart[]): Promise<string[]> {
   const paths: string[] = []
   for (const { id } of carts) {
@@ -197,7 +197,7 @@ async function statePaths(carts: readonly Cart[]): Promise<string[]> {
   return paths
 }
 
-/** Fails unless histories and counts are what was received. */
+/** Fails unless histories and counts match the records received. */
 function assertReceived(answers: Record<string, unknown>, carts: readonly Cart[], { limit, fromMs, toMs }: Queries) {
   for (const cart of carts) {
     for (const stream of STREAMS) {
@@ -236,7 +236,7 @@ async function newCart(): Promise<Cart> {
   return cart
 }
 
-/** One that ends in a drive which is not over. */
+/** Ends a track in a drive that is still in progress. */
 function driving({ legs, streams, ...track }: Track): Track {
   const drive = { seconds: 600, everyS: 10 as const, speedKmh: 20, reported: true, headingDeg: 90 }
   return { ...track, agoS: 0, legs: [...legs, { kind: 'drive', ...drive }], streams: [...streams, 'both'] }
@@ -246,7 +246,7 @@ for (const [what, numRuns, aLength] of [
   ['short tracks', 5, fc.constant(0)],
   ['tracks of a full block, nearly or a little more', 2, fc.integer({ min: 2046, max: 2050 })],
 ] as const) {
-  test(`${what}: answers are the same before and after sealing, and nothing is stored twice`, async () => {
+  test(`${what}: responses are the same before and after sealing, and no record is stored twice`, async () => {
     const found = { trips: 0, active: 0 }
     const property = fc.asyncProperty(aPlan, aLength, async (plan, length) => {
       const [first, ...others] = plan.tracks
@@ -256,9 +256,9 @@ for (const [what, numRuns, aLength] of [
       found.trips += trips
       found.active += active
     })
-    // to shrink what takes a second a run would take for ever
+    // a run takes a second, so shrinking would take too long
     await fc.assert(property, { numRuns, endOnFailure: true })
-    // or it said little
+    // otherwise the property would prove little
     assert.ok(found.trips > 0 && found.active > 0)
   })
 }
@@ -267,7 +267,7 @@ type Plan = typeof aPlan extends fc.Arbitrary<infer T> ? T : never
 
 let last: { carts: Cart[]; sent: Sample[][]; queries: Queries } | undefined
 
-/** Uploads, seals and asks as planned. Returns how many trips there were, and how many of them are not over. */
+/** Uploads, seals and requests as planned. Returns the number of trips, and of those still in progress. */
 async function sealsUnnoticed(
   { uploads, limit, range: [a, b] }: Plan,
   sent: Sample[][],
@@ -303,7 +303,7 @@ async function sealsUnnoticed(
   return [trips.body.trips.length, Number(active.body.active)]
 }
 
-/** Has all of it sent once more, which puts nothing into the log. */
+/** Sends all samples once more, which adds nothing to the log. */
 async function repeat(carts: readonly Cart[], sent: Sample[][]): Promise<void> {
   const sealed = await metric(g, 'cartbarn_sealed_samples_total')
   for (const [c, cart] of carts.entries()) await cart.send((sent[c] ?? []).map(differing).reverse())
@@ -311,7 +311,7 @@ async function repeat(carts: readonly Cart[], sent: Sample[][]): Promise<void> {
   assert.equal(await metric(g, 'cartbarn_sealed_samples_total'), sealed)
 }
 
-test('a restart knows what is in blocks and what is in the log, and stores neither again', async () => {
+test('after a restart neither sealed nor logged records are stored again', async () => {
   assert.ok(last)
   const { queries } = last
   const logged = await newCart()

@@ -51,19 +51,19 @@ import { createReplication } from './replication.ts'
 import { createTls } from './tls.ts'
 
 export interface Overrides extends ClockOverrides {
-  /** False sends everything through Aedes: to show that it comes to the same. */
+  /** False sends all messages through Aedes, to compare the results. */
   hasFastLane?: boolean
-  /** Stands for the `/` below which the machine says what it is. */
+  /** Replaces the `/` below which the host is identified. */
   machineRoot?: string
-  /** Stands for the folder with the build of the app. */
+  /** Replaces the folder with the build of the app. */
   dashboardDir?: string
-  /** How often carts are judged. */
+  /** Interval of the ticks that evaluate carts. */
   tickMs?: number
-  /** Is told of each step of an upgrade of the database, for whoever limits how long a start may take. */
+  /** Called for each step of an upgrade of the database, for monitors that limit the time of a start. */
   onUpgrade?: OnUpgrade
 }
 
-/** All that acts in a gateway behind its HTTP and its WebSockets. */
+/** Services of a gateway below HTTP and WebSockets. */
 export type GatewayServices = ReturnType<typeof createServices>
 
 /** Builds the store, the broker and the services between them. `listeningUrl` is called once HTTP listens. */

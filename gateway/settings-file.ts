@@ -7,8 +7,8 @@ const LINE = /^([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/
 const QUOTED = /^(["'])(.*)\1$/
 
 /**
- * Names and values of a file of settings: one JSON object, or lines as `NAME=value`, in which `#` begins a comment and
- * an empty value is none. Throws a `ConfigError`.
+ * Reads names and values of a settings file: one JSON object, or lines as `NAME=value`, in which `#` begins a comment
+ * and an empty value counts as unset. Throws a `ConfigError`.
  */
 export function readSettingsFile(path: string): Record<string, unknown> {
   let text: string
@@ -25,8 +25,8 @@ function readJson(text: string, path: string): Record<string, unknown> {
   try {
     content = JSON.parse(text)
   } catch (error) {
-    // what JSON.parse says quotes the file, which may hold secrets
-    const reason = error instanceof SyntaxError ? `it is no JSON${placeIn(error)}` : describeError(error)
+    // the message of JSON.parse quotes the file, which may hold secrets
+    const reason = error instanceof SyntaxError ? `invalid JSON${placeIn(error)}` : describeError(error)
     throw new ConfigError(`cannot read the configuration file ${path}: ${reason}`)
   }
   const parsed = jsonSchema.safeParse(content)

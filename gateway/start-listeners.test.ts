@@ -42,7 +42,7 @@ for (const [what, request, status] of [
   ['of MQTT without its sub-protocol', upgrade('/mqtt'), 400],
   ['with a key and no WebSocket key', upgrade(`/realtime?api_key=${ADMIN_KEY}`, { 'Sec-WebSocket-Key': 'x' }), 400],
 ] as const)
-  test(`an upgrade ${what} is answered ${status} and its connection is closed, though the client keeps its end open`, async (t) => {
+  test(`an upgrade ${what} gets ${status} and is closed, even if the client keeps its end open`, async (t) => {
     const g = await startGateway()
     t.after(() => g.stop())
     const sockets = await Promise.all(Array.from({ length: 20 }, () => open(g, { allowHalfOpen: true })))
@@ -55,7 +55,7 @@ for (const [what, request, status] of [
       return once(socket, 'end').then(() => text)
     })
     for (const answer of await Promise.all(answers)) assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `))
-    // what the client sends to a connection that is gone is answered with a reset
+    // data sent to a closed connection is answered with a reset
     await Promise.all(
       sockets.map(async (socket) => {
         const more = setInterval(() => socket.write('x'), 20)
@@ -65,7 +65,7 @@ for (const [what, request, status] of [
     )
   })
 
-test('an address has so many HTTP connections, another one its own, and WebSockets do not count', async (t) => {
+test('each address has its own limit of HTTP connections, and WebSockets do not count', async (t) => {
   const g = await startGateway({ CARTBARN_HTTP_SOCKETS_PER_ADDRESS: '5' })
   t.after(() => g.stop())
   const watchers = await Promise.all(Array.from({ length: 6 }, () => g.realtime()))
@@ -84,7 +84,7 @@ test('an address has so many HTTP connections, another one its own, and WebSocke
   for (const watcher of watchers) watcher.terminate()
 })
 
-test('behind a trusted proxy wrong keys count for those who send them, and its connections do not', async (t) => {
+test("behind a trusted proxy wrong keys count per client, and the proxy's connections do not count", async (t) => {
   const env = { CARTBARN_TRUSTED_PROXIES: '127.0.0.0/8', CARTBARN_HTTP_SOCKETS_PER_ADDRESS: '1' }
   const g = await startGateway(env, { clock: new FakeClock() })
   t.after(() => g.stop())
@@ -96,7 +96,7 @@ test('behind a trusted proxy wrong keys count for those who send them, and its c
   assert.equal((await ask('203.0.113.1, 198.51.100.7')).status, 429)
 })
 
-test('behind a trusted proxy MQTT over WebSocket counts for its clients, and the connections of the proxy do not', async (t) => {
+test('behind a trusted proxy MQTT over WebSocket counts per client, not for the proxy', async (t) => {
   const env = {
     CARTBARN_TRUSTED_PROXIES: '127.0.0.0/8',
     CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '1',

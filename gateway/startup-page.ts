@@ -8,21 +8,19 @@ import { toIso } from '#shared/time.ts'
 import type { UpgradeProgress } from '#store/upgrade/upgrade.ts'
 
 const RETRY_S = 5
-/** For browsers that come meanwhile; the app itself may not be there yet. */
+/** Served during the start, when the app may not be built yet. */
 const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="refresh" content="${RETRY_S}"><title>cartbarn</title>
-<h1>The gateway is being upgraded.</h1><p>This page looks again by itself. Carts keep what they measure until it is done.</p>
-<h1 lang="de">Das Gateway wird aktualisiert.</h1><p lang="de">Diese Seite sieht von selbst wieder nach. Die Carts heben auf, was sie messen.</p>`
+<h1>The gateway is being upgraded.</h1><p>This page reloads automatically. Carts keep their data meanwhile.</p>
+<h1 lang="de">Das Gateway wird aktualisiert.</h1><p lang="de">Diese Seite sieht von selbst wieder nach. Die Carts
+heben auf, was sie messen.</p>`
 
 interface OpeningDeps {
   nowMs(): number
   clockState(): string
 }
 
-/**
- * Answers HTTP in the place of a gateway that is not there yet, as its database is brought to the schema of this
- * program.
- */
+/** Answers HTTP requests before the gateway is ready, while its database is upgraded to the current schema. */
 export class StartupPage {
   readonly #deps: OpeningDeps
   #progress: UpgradeProgress | null = null
@@ -32,12 +30,12 @@ export class StartupPage {
     this.#deps = deps
   }
 
-  /** How far it is; null when the upgrade is done and the rest is being started. */
+  /** Sets the progress; null when the upgrade is done and the other components are starting. */
   tell(progress: UpgradeProgress | null): void {
     this.#progress = progress
   }
 
-  /** From now on the gateway answers itself. */
+  /** Called when the gateway answers requests itself. */
   done(): void {
     this.#isDone = true
   }
@@ -59,7 +57,7 @@ export class StartupPage {
     return Response.json(body, { status, headers: { ...headers, ...own } })
   }
 
-  /** Of a WebSocket, which comes again. */
+  /** Rejects a WebSocket, whose client will retry. */
   refuse(socket: Duplex): void {
     socket.on('error', () => socket.destroy())
     refuseConnection(socket, upgrading())

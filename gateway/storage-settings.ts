@@ -5,7 +5,7 @@ import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { count, missingFaults, PREFIX, type SettingValues, secretFile } from '#shared/wire/settings.ts'
 import { isS3Target, type S3Settings, s3AddressOf, s3EndpointFault } from '#store/backups/s3/s3-address.ts'
 
-const BYTES_OR_SHARE = { error: 'must be bytes (100000000 or more) or a share of the volume, as 80%' }
+const BYTES_OR_SHARE = { error: 'must be bytes (100000000 or more) or a share of the volume, such as 80%' }
 const bytesOrShare = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
   z.union(
@@ -17,42 +17,42 @@ const bytesOrShare = z.preprocess(
   ),
 )
 
-/** What is kept, for how long, and its backups. */
+/** Settings of storage, retention and backups. */
 export const STORAGE = {
   WRITE_QUEUE_ROWS: {
     schema: count(1_000, 1_000_000).default(5_000),
-    help: 'rows waiting for the disk before devices are made to wait',
+    help: 'rows waiting for the disk from which reading from devices pauses',
   },
   COMMIT_MS: {
     schema: count(0, 1_000).default(45),
     help:
-      'milliseconds between two transactions of messages while little comes: fewer bytes for the disk, later ' +
-      'acknowledgements; 0 is none',
+      'milliseconds between two transactions of messages at low load: fewer bytes written to the disk, later ' +
+      'acknowledgements; 0 does not wait',
   },
   SEAL_SAMPLES: {
     schema: count(256, 100_000_000).default(32_768),
-    help: 'samples in the log, or 128 a device if that is more, before they are put into blocks',
+    help: 'samples in the log, or 128 per device if that is more, from which they are sealed into blocks',
   },
   READER_THREADS: {
     schema: count(0, 64).default(0),
-    help: 'threads for history reads; 0 is one less than there are cores',
+    help: 'threads for history reads; 0 uses one less than the number of cores',
   },
   RETENTION_DAYS: {
     schema: count(0, 3_650).default(400),
-    help: 'days that positions and voltages are kept; 0 keeps them for ever',
+    help: 'days for which positions and voltages are kept; 0 keeps them permanently',
   },
   EVENT_RETENTION_DAYS: {
     schema: count(0, 3_650).default(400),
-    help: 'days that lock events, zone events, finished commands and the audit log are kept; 0 keeps them for ever',
+    help: 'days for which lock events, zone events, finished commands and the audit log are kept; 0: permanently',
   },
   DISK_BUDGET: {
     schema: bytesOrShare.default('80%'),
-    help: 'bytes the data folder may use, or a share of its volume; past it, history a head office has goes first',
+    help: 'bytes the data folder may use, or a share of its volume; beyond it, history at the hub is deleted first',
     part: 'diskBudget',
   },
   BACKUP_BEFORE_UPGRADE: {
     schema: z.enum(['true', 'false']).default('true'),
-    help: 'keeps the database as it was before an upgrade changes it; false where there is no space for a second one',
+    help: 'keeps a copy of the database before an upgrade changes it; false if there is no space for a second one',
     part: 'backsUpBeforeUpgrade',
   },
   BACKUP_TO: {
@@ -64,7 +64,7 @@ export const STORAGE = {
   },
   BACKUP_PASSPHRASE: {
     schema: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
-    help: 'encrypts the nightly backups; without it nobody can read them, you included: keep it elsewhere too',
+    help: 'encrypts the nightly backups, which cannot be read without it: keep a copy elsewhere',
     part: 'backup',
   },
   BACKUP_PASSPHRASE_FILE: secretFile('BACKUP_PASSPHRASE'),
@@ -76,7 +76,7 @@ export const STORAGE = {
   },
   BACKUP_REQUIRE_MOUNT: {
     schema: z.enum(['true', 'false']).default('false'),
-    help: 'true refuses a folder for backups that is not on a disk of its own, wherever it is',
+    help: 'true rejects any folder for backups that is not on a separate disk',
     part: 'backup',
   },
   BACKUP_S3_ENDPOINT: {
@@ -87,15 +87,15 @@ export const STORAGE = {
         if (fault !== null) context.addIssue({ code: 'custom', message: fault })
       })
       .optional(),
-    help: 'address of the store with the bucket of s3:// backups, as https://s3.example.com',
+    help: 'address of the store with the bucket of s3:// backups, such as https://s3.example.com',
     part: 'backupS3',
   },
   BACKUP_S3_REGION: {
     schema: z
       .string()
-      .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be the name of a region, as eu-central-1' })
+      .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be the name of a region, such as eu-central-1' })
       .default('us-east-1'),
-    help: 'region of that bucket, where its store has regions',
+    help: 'region of that bucket, if its store has regions',
     part: 'backupS3',
   },
   BACKUP_S3_KEY_ID: {
@@ -122,11 +122,11 @@ interface StorageConfig {
   backsUpBeforeUpgrade: boolean
   /** Undefined: no nightly backup. */
   backup: BackupSettings | undefined
-  /** For backups to `s3://`, those of commands too. */
+  /** Settings for backups to `s3://`, including those of commands. */
   backupS3: S3Settings | undefined
 }
 
-/** Parts of the configuration that are not settings as they were read. */
+/** Derives the parts of the configuration that differ from the settings. */
 export function storageOf(settings: Storage): StorageConfig {
   const { DISK_BUDGET } = settings
   const backupS3 = backupS3Of(settings)
@@ -145,7 +145,7 @@ function backupOf(settings: Storage, s3: S3Settings | undefined): BackupSettings
   const { BACKUP_TO, BACKUP_PASSPHRASE } = settings
   if (BACKUP_TO === undefined || BACKUP_PASSPHRASE === undefined) return undefined
   return {
-    // a folder, whether it is there yet or not
+    // a folder, existing or not
     target: isS3Target(BACKUP_TO) ? BACKUP_TO : `${resolve(BACKUP_TO)}/`,
     passphrase: BACKUP_PASSPHRASE,
     keep: settings.BACKUP_KEEP,
@@ -167,7 +167,7 @@ function backupS3Of(settings: Storage): S3Settings | undefined {
   }
 }
 
-/** Contradictions between settings, a line each. */
+/** Returns contradictions between settings, one line each. */
 export function storageFaults(settings: Storage): string[] {
   const { BACKUP_TO, BACKUP_PASSPHRASE } = settings
   const s3 = s3Faults(settings)

@@ -44,7 +44,7 @@ after(async () => {
   folder.remove()
 })
 
-/** The neighbour, who came before all others, is served over TLS, and the API answers over HTTPS. */
+/** Checks that the client that connected before all others is served over TLS, and that the API responds over HTTPS. */
 async function isWell(): Promise<void> {
   const speed = ++sent % 200
   await neighbour.publishAsync('dev/neighbour/tlm', JSON.stringify({ speed }), { qos: 1 })
@@ -78,7 +78,7 @@ async function open(t: TestContext, url: string): Promise<Socket> {
 function isClosed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve()
-    // an error before it is as good
+    // an error before the close is as good
     socket.resume().once('close', () => resolve())
   })
 }
@@ -89,7 +89,7 @@ async function openSecurely(url: string, options: ConnectionOptions = {}): Promi
   return socket
 }
 
-/** The certificate that a client of now sees on a port. */
+/** Returns the name in the certificate that a new client receives on a port. */
 async function nameSeen(url: string): Promise<string> {
   const socket = await openSecurely(url, { rejectUnauthorized: false })
   const { CN } = socket.getPeerCertificate().subject
@@ -97,7 +97,7 @@ async function nameSeen(url: string): Promise<string> {
   return String(CN)
 }
 
-test('the addresses say what is secure', () => {
+test('the addresses show which listeners are secure', () => {
   assert.match(gateway.http, /^https:\/\/127\.0\.0\.1:\d+$/)
   assert.match(gateway.mqtts, /^mqtts:\/\/127\.0\.0\.1:\d+$/)
   assert.match(gateway.mqtt, /^mqtt:\/\/127\.0\.0\.1:\d+$/)
@@ -116,7 +116,7 @@ for (const protocol of ['mqtts', 'ws', 'mqtt'] as const) {
   })
 }
 
-test('what is refused over TCP is refused over TLS', async () => {
+test('a login and a packet rejected over TCP are also rejected over TLS', async () => {
   const client = await RawMqtt.open(gateway.mqtts, gateway.trust)
   assert.equal(await client.login({ clientId: 'neighbour', username: 'neighbour', password: 'guess' }), 4)
   await client.closed()
@@ -141,7 +141,7 @@ test('a message in many TLS records and many messages in one are both read', asy
   client.destroy()
 })
 
-test('the realtime channel is there over wss', async () => {
+test('the realtime channel is available over wss', async () => {
   const watcher = await gateway.realtime()
   await watcher.subscribe('neighbour')
   await isWell()
@@ -157,7 +157,7 @@ test('a client that does not trust the certificate is not connected', async () =
   await isWell()
 })
 
-test('TLS 1.2 and 1.3 are spoken, and nothing older', async () => {
+test('TLS 1.2 and 1.3 are accepted, and no older version', async () => {
   for (const url of [gateway.mqtts, gateway.http]) {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await openSecurely(url, { minVersion: version, maxVersion: version })
@@ -169,7 +169,7 @@ test('TLS 1.2 and 1.3 are spoken, and nothing older', async () => {
   }
 })
 
-test('a connection whose traffic the key alone would open is refused', async () => {
+test('a connection whose traffic the private key alone could decrypt is rejected', async () => {
   for (const url of [gateway.mqtts, gateway.http])
     for (const ciphers of ['AES128-SHA', 'AES256-SHA256', 'AES128-GCM-SHA256', 'ECDHE-RSA-AES128-SHA'])
       await assert.rejects(openSecurely(url, { maxVersion: 'TLSv1.2', ciphers }), /handshake failure/)
@@ -236,7 +236,7 @@ test('random bytes inside TLS, and broken records after the handshake, end only 
   await isWell()
 })
 
-test('handshakes that were never begun or never finished do not hold up a stop', async (t) => {
+test('unstarted and unfinished handshakes do not hold up a stop', async (t) => {
   const other = await startGateway({ ...folder.settings, CARTBARN_MQTTS_PORT: '0' })
   const sockets: Socket[] = []
   for (const url of [other.mqtt, other.mqtts, other.http]) {
@@ -253,7 +253,7 @@ test('handshakes that were never begun or never finished do not hold up a stop',
   assert.ok(performance.now() - startMs < 9_500)
 })
 
-test('without plain MQTT devices come over TLS and WebSocket', async () => {
+test('without plain MQTT devices connect over TLS and WebSocket', async () => {
   const other = await startGateway({
     ...folder.settings,
     CARTBARN_MQTT_PORT: 'off',
@@ -269,7 +269,7 @@ test('without plain MQTT devices come over TLS and WebSocket', async () => {
   await other.stop()
 })
 
-test('a new certificate is seen by new clients on both ports, and open connections go on', async (t) => {
+test('new clients on both ports see a new certificate, and open connections continue', async (t) => {
   t.after(async () => {
     folder.write(ONE)
     await gateway.reloadCertificate()
@@ -283,7 +283,7 @@ test('a new certificate is seen by new clients on both ports, and open connectio
   assert.equal(await metric(gateway, EXPIRES), Date.UTC(2080, 0, 1) / 1000)
   await isWell()
   await watcher.next('device_data')
-  // nothing older than TLS 1.2 comes in with the new one
+  // the new certificate does not allow anything older than TLS 1.2
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   await assert.rejects(openSecurely(gateway.mqtts, old), { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' })
   const client = await gateway.connect('late', await gateway.register('late'), { protocol: 'mqtts' })
@@ -319,7 +319,7 @@ test('a pair that cannot be used leaves the old one in use', async (t) => {
   await isWell()
 })
 
-test('without a certificate there is none in the metrics, and asking for a reload does nothing', async () => {
+test('without a certificate the metrics have none, and a reload does nothing', async () => {
   const plain = await startGateway()
   const { body } = await plain.request('GET', '/metrics')
   assert.doesNotMatch(body, /tls_certificate/)
@@ -327,7 +327,7 @@ test('without a certificate there is none in the metrics, and asking for a reloa
   await plain.stop()
 })
 
-/** The program itself, with its log and what it says to people. */
+/** Runs the program itself, with its log and its output. */
 function run(t: TestContext, settings: Record<string, string>) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-tls-'))
   const program = spawn(process.execPath, [ENTRY, 'run'], {
@@ -359,7 +359,7 @@ function run(t: TestContext, settings: Record<string, string>) {
   return { program, logged, said: () => said }
 }
 
-test('the program says its secure addresses, reads the certificate again on SIGHUP, and stops', async (t) => {
+test('the program logs its secure addresses, reloads the certificate on SIGHUP, and stops', async (t) => {
   const { program, logged, said } = run(t, folder.settings)
   const { http, mqtt, mqtts } = await logged('listening')
   assert.match(http ?? '', /^https:/)
@@ -373,7 +373,7 @@ test('the program says its secure addresses, reads the certificate again on SIGH
   t.after(() => folder.write(ONE))
   folder.write(TWO)
   program.kill('SIGHUP')
-  assert.equal((await logged('loaded the certificate', 2)).subject, 'CN=two')
+  assert.equal((await logged('certificate loaded', 2)).subject, 'CN=two')
   assert.equal(await nameSeen(mqtts ?? ''), 'two')
   program.kill('SIGTERM')
   assert.deepEqual(await once(program, 'exit'), [0, null])

@@ -10,13 +10,13 @@ import type { Clock } from '#shared/time.ts'
 import type { CertificateStatus } from '#shared/tls.ts'
 import type { Config } from './config.ts'
 
-/** What this machine is called now. */
+/** Returns the current names of this host. */
 export function hostNamesNow({ publicUrl }: Pick<Config, 'publicUrl'>, names?: readonly string[]): HostNames {
   const facts = { hostName: hostname(), interfaces: networkInterfaces(), publicUrl }
   return hostNamesOf(names === undefined ? facts : { ...facts, names })
 }
 
-/** Builds what the gateway shows over TLS; all but `authority` is undefined or does nothing without TLS. */
+/** Builds the TLS context of the gateway; without TLS everything except `authority` is undefined or does nothing. */
 export function createTls(config: Config, { clock, log }: { clock: Clock; log: Log }) {
   const { tls, dataDir } = config
   const renewal = tls?.isOfOwnAuthority
@@ -35,12 +35,12 @@ export function createTls(config: Config, { clock, log }: { clock: Clock; log: L
         return { expiresAtMs, problem: renewal?.problem ?? problem }
       },
     },
-    /** Undefined without TLS: then all that comes is plain. */
+    /** Undefined without TLS, where all clients are unencrypted. */
     plainHttp: shown && new UnencryptedClients(clock),
-    /** The certificate of the authority in the data folder, without its key; undefined without one that can be read. */
+    /** Certificate of the authority in the data folder, without its key; undefined if it is missing or unreadable. */
     authority: () => authorityCertificate(config),
     secure: (server: Parameters<Certificate['secure']>[0]) => shown?.secure(server),
-    /** Reads the certificate again, after it was renewed if that is due. */
+    /** Reads the certificate again; renews it first if due. */
     reload: async () => {
       await renewal?.runOnce()
       await shown?.reload()
@@ -57,7 +57,7 @@ function authorityCertificate({ tls, dataDir }: Config): X509Certificate | undef
   }
 }
 
-/** How the certificate of a gateway is read and judged. */
+/** Returns the options for reading and checking the certificate of a gateway. */
 function certificateOptions(
   { isOfOwnAuthority, ...files }: NonNullable<Config['tls']>,
   { publicUrl }: Pick<Config, 'publicUrl'>,

@@ -48,14 +48,14 @@ const countIn = (folder: string, sql: string) => {
   }
 }
 
-/** Every row of every schema is looked at in `store/upgrade/every-schema.test.ts`. */
+/** Selected schemas; `store/upgrade/every-schema.test.ts` checks every row of every schema. */
 const SCHEMAS =
   process.env.CARTBARN_TEST_LONG !== undefined
     ? Array.from({ length: knownSchema() - 1 }, (_, i) => i + 1)
     : [1, 6, 7, 14, 20, knownSchema() - 1]
 
 for (const schema of SCHEMAS) {
-  test(`a gateway starts with a folder of schema ${schema}, serves what is in it, and keeps it as it was`, async (t) => {
+  test(`a gateway starts with a folder of schema ${schema}, serves its data, and keeps a backup`, async (t) => {
     const folder = folderOf(t, schema)
     const gateway = await startOn(t, folder)
     const { status, body: health } = await gateway.request('GET', '/health')
@@ -88,7 +88,7 @@ for (const schema of SCHEMAS) {
   })
 }
 
-test('a database of a later schema is refused, and it is said which program to install', async (t) => {
+test('a database of a later schema is rejected, and the error names the program to install', async (t) => {
   const folder = folderOf(t, knownSchema())
   const connection = new Connection(new Database(join(folder, 'cartbarn.db')))
   connection.run("INSERT INTO migration VALUES (99, '7.1.0', 1)")
@@ -102,7 +102,7 @@ test('a database of a later schema is refused, and it is said which program to i
   assert.equal(countIn(folder, 'SELECT count(*) AS n FROM device'), ROWS)
 })
 
-test('the database of another program is refused and not touched', async (t) => {
+test('the database of another program is rejected and not touched', async (t) => {
   for (const pragma of ['user_version = 0', 'user_version = 75', 'application_id = 77', 'user_version = 3']) {
     const folder = newFolder(t)
     const path = join(folder, 'cartbarn.db')
@@ -116,7 +116,7 @@ test('the database of another program is refused and not touched', async (t) => 
   }
 })
 
-test('an empty file is a new database, but not where there was one', async (t) => {
+test('an empty file becomes a new database, except where a database existed', async (t) => {
   const folder = newFolder(t)
   writeFileSync(join(folder, 'cartbarn.db'), '')
   const gateway = await startOn(t, folder)
@@ -128,11 +128,11 @@ test('an empty file is a new database, but not where there was one', async (t) =
   assert.equal((await gateway.request('GET', '/devices')).body.devices.length, 1)
   await assert.rejects(
     gateway.restart(() => writeFileSync(join(folder, 'cartbarn.db'), '')),
-    /is empty, and a database was here before/,
+    /is empty, but had a database before/,
   )
 })
 
-test('half a database is refused in words', async (t) => {
+test('half a database is rejected with an explanation', async (t) => {
   const folder = folderOf(t, 20)
   const path = join(folder, 'cartbarn.db')
   const whole = readFileSync(path)
@@ -140,7 +140,7 @@ test('half a database is refused in words', async (t) => {
   await assert.rejects(startGateway({ CARTBARN_DATA_DIR: folder }), /cannot be used: .*npm run repair/)
 })
 
-test('while the database is upgraded HTTP says how far it is, and devices are let in once it is well', async (t) => {
+test('during an upgrade HTTP reports its progress, and devices are accepted once it has finished', async (t) => {
   const folder = folderOf(t, 20)
   const probe = createServer()
   probe.listen(0, '127.0.0.1')
@@ -176,7 +176,7 @@ test('while the database is upgraded HTTP says how far it is, and devices are le
   await gateway.device('cart-9')
 })
 
-test('a stop in the middle of an upgrade leaves the database as it was', async (t) => {
+test('a stop during an upgrade leaves the database unchanged', async (t) => {
   const folder = folderOf(t, 20)
   let stop: Promise<void> | undefined
   const config = readConfig({

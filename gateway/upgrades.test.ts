@@ -48,7 +48,7 @@ for (const [what, headers] of [
     '/mqtt',
     '/a',
   ]) {
-    test(`${what} for ${target} without a key is refused, and is no error of the gateway`, async () => {
+    test(`${what} for ${target} without a key is rejected, and is not an error of the gateway`, async () => {
       lines.length = 0
       const socket = connect(Number(new URL(gateway.addresses().http).port), '127.0.0.1')
       socket.end(`GET ${target} HTTP/1.1\r\nHost: barn\r\n${headers}\r\n`)

@@ -25,11 +25,11 @@ export interface UpgradeDeps {
 }
 
 /**
- * Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`;
+ * Routes WebSocket requests: `/realtime` with a key or a session, or with a key in the first message, and `/mqtt`;
  * anything else gets an HTTP error.
  */
 export function createUpgradeHandler({ keyGuard, realtime, webSockets, addresses, plainHttp, log }: UpgradeDeps) {
-  /** Undefined for a session that is over. A key makes a cookie, and where the page is from, irrelevant. */
+  /** Returns undefined for an ended session. With a key, a cookie and the origin of the page are ignored. */
   function loginOf(request: IncomingMessage, apiKey: string | undefined, address: string): Login | undefined {
     const token = apiKey === undefined ? sessionTokenIn(request.headers.cookie) : undefined
     if (token === undefined) return keyGuard.admit(apiKey, address)
@@ -52,7 +52,7 @@ export function createUpgradeHandler({ keyGuard, realtime, webSockets, addresses
       if (path === '/realtime') {
         const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
         const address = addresses.ofRequest(request)
-        // asked for in so many words: a key that was forgotten is told so by 401, before a socket is opened
+        // only on explicit request: a client that forgot its key gets 401 before a socket is opened
         if (apiKey === undefined && searchParams.get('authenticate') === 'message')
           realtime.acceptUnknown(request, socket, head, address)
         else {
@@ -69,9 +69,9 @@ export function createUpgradeHandler({ keyGuard, realtime, webSockets, addresses
         throw new NotFoundError('not_found', 'there is no WebSocket here')
       }
     } catch (error) {
-      // never the request itself: its URL may carry a key
+      // never log the request itself: its URL may contain a key
       if (!(error instanceof AppError))
-        log.error({ reason: describeError(error) }, 'could not upgrade a connection to WebSocket')
+        log.error({ reason: describeError(error) }, 'upgrading a connection to WebSocket failed')
       refuseConnection(
         socket,
         error instanceof AppError ? error : new AppError('invalid', 'invalid_request', 'bad upgrade request'),

@@ -2,7 +2,7 @@ import { GATEWAY } from '#domain/origin.ts'
 import { deviceOwner, userOwner } from '#services/mqtt-access.ts'
 import type { GatewayServices } from './services.ts'
 
-/** Connects events to the parts that act on them: parts do not know each other. */
+/** Connects events to the components that act on them, which do not know each other. */
 export function wireEvents({
   events,
   store,
@@ -23,7 +23,7 @@ export function wireEvents({
     broker.forget(deviceOwner(hardwareId), hardwareId, `dev/${hardwareId}/`)
   })
   events.on('positionWanted', ({ hardwareIds }) => {
-    // if it cannot be asked for, locks that wait for it fail
+    // if the request fails, the locks that wait for it fail
     origins.run(GATEWAY, () => commands.locate(hardwareIds)).catch(() => undefined)
   })
   events.on('devicePasswordIssued', ({ hardwareId }) => broker.forgetOwner(deviceOwner(hardwareId)))

@@ -1,4 +1,4 @@
-// Loaded first by npm run dev, at each start: the app is built again where its sources changed.
+// Loaded first by npm run dev, at each start: rebuilds the app if its sources changed.
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread } from 'node:worker_threads'

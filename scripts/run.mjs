@@ -22,7 +22,7 @@ try {
   process.exitCode = error.exitCode
 }
 
-/** Whether a command line is one that starts a gateway. */
+/** True if a command line starts a gateway. */
 function servesApp([file, command]) {
   return basename(file) === 'cartbarn.ts' && ['run', 'demo'].includes(command)
 }
@@ -49,8 +49,8 @@ function runProgram(node) {
 }
 
 // Without the cache every start loads a TypeScript compiler into every thread (some 40 MB). With a smaller nursery the
-// longest pauses of garbage collection are 5 ms instead of 15, at the same speed. With one thread of helpers in place
-// of four, those that collect the garbage of long reads take less of the processor from what devices wait for.
+// longest pauses of garbage collection are 5 ms instead of 15, at the same speed. With one helper thread instead of
+// four, collecting the garbage of long reads takes less processor time from the work that devices wait for.
 function lean(env) {
   return {
     ...env,
@@ -59,7 +59,7 @@ function lean(env) {
   }
 }
 
-/** npm runs its scripts through a shell, and a shell that is told to stop just leaves. */
+/** npm runs its scripts through a shell, and a shell that receives a stop signal just exits. */
 function onceParentIsGone(action) {
   const parent = process.ppid
   const watch = setInterval(() => {

@@ -1,4 +1,4 @@
-// The app at /app/: built where its sources changed. Like setup.mjs it runs on Node 18.20 and later with nothing
+// Builds the app at /app/ if its sources changed. Like setup.mjs it runs on Node 18.20 and later with nothing
 // installed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { isService, run, SetupError, say, withLock } from './setup-steps.mjs'
 
-/** What decides the bytes of a build. Of `shared` all, so that no list can be one import behind. */
+/** Files that determine the bytes of a build. All of `shared`, so that the list cannot miss an import. */
 const SOURCES = [
   'gateway/dashboard',
   'shared',
@@ -17,12 +17,12 @@ const SOURCES = [
   'tsconfig.json',
 ]
 const NOT_BUILT = /(^|\/)(testing|node_modules)$|\.test\.tsx?$/
-/** One that hangs must not keep the gateway from starting. */
+/** Timeout of a build: one that hangs must not keep the gateway from starting. */
 const BUILD_MS = 120_000
 
 /**
- * Makes sure that the app of these sources is built below `root`; `node` is the Node to build with. Says on stderr when
- * that fails: the gateway runs without it. Throws a `SetupError` only for a signal that was meant for the whole
+ * Ensures that the app of these sources is built below `root`; `node` is the Node to build with. Prints a failure on
+ * stderr: the gateway runs without the app. Throws a `SetupError` only for a signal that was meant for the whole
  * program.
  */
 export async function setUpDashboard(root, node) {
@@ -37,7 +37,7 @@ export async function setUpDashboard(root, node) {
     }
     await withLock(root, async () => {
       putBack(root)
-      // whoever held the lock before may have built it
+      // the previous holder of the lock may have built it
       const sources = hashSources(root)
       if (!isBuilt(root, sources)) await buildBeside(root, node, sources)
     })
@@ -45,7 +45,7 @@ export async function setUpDashboard(root, node) {
     if (error instanceof BuildStopped) throw error
     say(
       `the app at /app/ was not built: ${error.message}. ` +
-        `The gateway goes on ${existsSync(builtPath(root)) ? 'with the one before' : 'without it'}. ` +
+        `The gateway continues ${existsSync(builtPath(root)) ? 'with the one before' : 'without it'}. ` +
         'Fix that and run `npm run build:app`.',
     )
   }
@@ -59,7 +59,7 @@ export async function buildDashboard(root, node) {
   })
 }
 
-/** Whether the build is the one of these sources, and whole: a power cut may leave files of a finished one empty. */
+/** True if the build is from these sources, and complete: a power cut may leave files of a finished one empty. */
 function isBuilt(root, sources) {
   try {
     const built = JSON.parse(readFileSync(join(builtPath(root), 'build.json'), 'utf8'))
@@ -72,7 +72,7 @@ function isBuilt(root, sources) {
   }
 }
 
-/** Builds beside what is there and swaps the two at the end: one that fails leaves the one before. */
+/** Builds next to the existing app and swaps the two at the end: a failed build leaves the old one in place. */
 async function buildBeside(root, node, sources) {
   const beside = besidePath(root)
   say('building the app at /app/ (a second; some on a Raspberry Pi) …')
@@ -108,7 +108,7 @@ function swap(root) {
   rmSync(oldPath(root), { recursive: true, force: true })
 }
 
-/** A swap that was cut short between its two moves: the old app is better than none. */
+/** Undoes a swap that was interrupted between its two moves: the old app is better than none. */
 function putBack(root) {
   if (!existsSync(builtPath(root)) && existsSync(oldPath(root))) renameSync(oldPath(root), builtPath(root))
 }
@@ -121,7 +121,7 @@ function hashSources(root) {
   return hash.digest('hex')
 }
 
-/** The files of a source, by their paths below `root`, in an order that is the same on every machine. */
+/** Returns the files of a source, by their paths below `root`, in an order that is the same on every machine. */
 function filesBelow(root, path) {
   if (NOT_BUILT.test(path)) return []
   const found = entriesOf(join(root, path))

@@ -20,7 +20,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 const SETUP = join(import.meta.dirname, 'setup-dashboard.mjs')
 const SOURCE = 'gateway/dashboard/main.tsx'
 
-/** Stands for the real build: the page is the source, and what the source says happens. */
+/** Replaces the real build: the page is the source, and the source controls the behaviour. */
 const BUILD = `import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
@@ -33,7 +33,7 @@ while (page === 'slow' && !existsSync('go')) await setTimeout(20)
 const files = { 'index.html': createHash('sha256').update(page).digest('hex') }
 writeFileSync(folder + '/build.json', JSON.stringify({ sources, files }))`
 
-/** A folder with a program whose app can be built. */
+/** Creates a folder with a program whose app can be built. */
 function createProgram(t: TestContext, page = 'first'): Program {
   const root = mkdtempSync(join(tmpdir(), 'cartbarn-app-test-'))
   t.after(() => rmSync(root, { recursive: true, maxRetries: 5 }))
@@ -62,24 +62,24 @@ class Program {
     writeFileSync(this.path(name), text)
   }
 
-  /** What is built; undefined without a build. */
+  /** Content of the built page; undefined without a build. */
   get page(): string | undefined {
     const page = this.path('dist/dashboard/index.html')
     return existsSync(page) ? readFileSync(page, 'utf8') : undefined
   }
 
-  /** How many builds have begun. */
+  /** Number of builds started. */
   get builds(): number {
     return existsSync(this.path('builds')) ? readFileSync(this.path('builds'), 'utf8').length : 0
   }
 
-  /** A start, up to where the gateway would begin. */
+  /** Runs a start, up to the point where the gateway would begin. */
   start({ service = false, always = false } = {}): Start {
-    // a service is what systemd started: the process itself, which is told its own number
+    // systemd passes a service its own process id
     const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
     const code = `${claim} const { ${always ? 'buildDashboard' : 'setUpDashboard'}: setUp } = await import(${JSON.stringify(SETUP)});
       await setUp(${JSON.stringify(this.#root)}, process.execPath).catch((error) => { console.error(error.message); process.exitCode = error.exitCode ?? 1 })`
-    // the lock lies in the folder for temporary files; a group of its own is ended with what it has started
+    // the lock is in the folder for temporary files; a separate process group is ended with all its children
     return new Start(
       spawn(process.execPath, ['--input-type=module', '-e', code], {
         env: { ...process.env, TMPDIR: this.path('tmp') },
@@ -119,7 +119,7 @@ class Start {
   }
 }
 
-test('the app is built once, and again when what it is made of changed', async (t) => {
+test('the app is built once, and again when its sources change', async (t) => {
   const program = createProgram(t)
   const first = await program.setUp()
   assert.deepEqual([first.code, program.page], [0, 'first'])
@@ -141,7 +141,7 @@ test('the app is built once, and again when what it is made of changed', async (
   assert.equal(program.builds, 7)
 })
 
-test('tests, and what the gateway itself is made of, build nothing', async (t) => {
+test('changes to tests and to the gateway itself do not trigger a build', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   for (const name of [
@@ -158,35 +158,35 @@ test('tests, and what the gateway itself is made of, build nothing', async (t) =
   assert.deepEqual(await program.setUp(), { code: 0, said: '' })
 })
 
-test('a build that fails leaves the one before, and stops no start', async (t) => {
+test('a failed build keeps the previous one, and does not stop a start', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   program.write(SOURCE, 'broken')
   const { code, said } = await program.setUp()
   assert.deepEqual([code, program.page], [0, 'first'])
-  assert.match(said, /build failed \(exit code 3\).* The gateway goes on with the one before\. .*npm run build:app/)
+  assert.match(said, /build failed \(exit code 3\).* The gateway continues with the one before\. .*npm run build:app/)
   assert.deepEqual(readdirSync(program.path('dist')), ['dashboard'])
   program.write(SOURCE, 'mended')
   await program.setUp()
   assert.equal(program.page, 'mended')
 })
 
-test('a first build that fails is said, and stops no start', async (t) => {
+test('a failed first build is reported, and does not stop a start', async (t) => {
   const program = createProgram(t, 'broken')
   const { code, said } = await program.setUp()
   assert.deepEqual([code, program.page], [0, undefined])
-  assert.match(said, /The gateway goes on without it/)
+  assert.match(said, /The gateway continues without it/)
 })
 
-test('a folder that cannot be written to is said, and stops no start', async (t) => {
+test('an unwritable folder is reported, and does not stop a start', async (t) => {
   const program = createProgram(t)
   program.write('dist', 'a file')
   const { code, said } = await program.setUp()
   assert.equal(code, 0)
-  assert.match(said, /the app at \/app\/ was not built: .* The gateway goes on without it/)
+  assert.match(said, /the app at \/app\/ was not built: .* The gateway continues without it/)
 })
 
-test('a build that was cut short leaves the one before, and the next start builds', async (t) => {
+test('an interrupted build leaves the previous one, and the next start builds', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   program.write(SOURCE, 'slow')
@@ -204,7 +204,7 @@ test('a build that was cut short leaves the one before, and the next start build
   assert.deepEqual(readdirSync(program.path('dist')), ['dashboard'])
 })
 
-test('a start that is told to stop while it builds does not start the gateway', async (t) => {
+test('a start that is stopped while it builds does not start the gateway', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   program.write(SOURCE, 'slow')
@@ -218,7 +218,7 @@ test('a start that is told to stop while it builds does not start the gateway', 
   assert.deepEqual(readdirSync(program.path('tmp')), [])
 })
 
-test('a swap that was cut short between its moves is undone when there is nothing new', async (t) => {
+test('a swap interrupted between its moves is undone unless a new build exists', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   renameSync(program.path('dist/dashboard'), program.path('dist/.dashboard-old'))
@@ -226,11 +226,11 @@ test('a swap that was cut short between its moves is undone when there is nothin
 
   renameSync(program.path('dist/dashboard'), program.path('dist/.dashboard-old'))
   program.write(SOURCE, 'broken')
-  assert.match((await program.setUp()).said, /goes on with the one before/)
+  assert.match((await program.setUp()).said, /continues with the one before/)
   assert.equal(program.page, 'first')
 })
 
-test('a build that a power cut has damaged is made anew', async (t) => {
+test('a build damaged by a power cut is built again', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   for (const name of ['index.html', 'build.json']) {
@@ -241,7 +241,7 @@ test('a build that a power cut has damaged is made anew', async (t) => {
   assert.equal(program.builds, 3)
 })
 
-test('of two starts at once one builds, and both have the app', async (t) => {
+test('of two concurrent starts one builds, and both have the app', async (t) => {
   const program = createProgram(t, 'slow')
   const starts = [program.start(), program.start()]
   const isWaiting = () => starts.some(({ said }) => /another process is setting up/.test(said))
@@ -251,7 +251,7 @@ test('of two starts at once one builds, and both have the app', async (t) => {
   assert.deepEqual([ends.map(({ code }) => code), program.builds, program.page], [[0, 0], 1, 'slow'])
 })
 
-test('a service builds nothing, says so, and starts', async (t) => {
+test('a service does not build, reports that, and starts', async (t) => {
   const program = createProgram(t)
   const { code, said } = await program.setUp({ service: true })
   assert.deepEqual([code, program.builds], [0, 0])
@@ -260,7 +260,7 @@ test('a service builds nothing, says so, and starts', async (t) => {
   assert.deepEqual(await program.setUp({ service: true }), { code: 0, said: '' })
 })
 
-test('whoever asks for a build gets one, or a failure', async (t) => {
+test('an explicit build request always builds, or fails', async (t) => {
   const program = createProgram(t)
   for (const builds of [1, 2]) {
     assert.equal((await program.setUp({ always: true })).code, 0)

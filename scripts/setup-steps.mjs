@@ -1,4 +1,4 @@
-// What the steps of a start share. Like setup.mjs it runs on Node 18.20 and later with nothing installed.
+// Functions shared by the steps of a start. Like setup.mjs it runs on Node 18.20 and later with nothing installed.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, statSync, utimes } from 'node:fs'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const LOCK_HEARTBEAT_MS = 2_000
 const LOCK_STALE_MS = 20_000
 
-/** What went wrong, in words for the person at the keyboard. */
+/** Failure with a message for the user. */
 export class SetupError extends Error {
   constructor(message, exitCode = 1) {
     super(message)
@@ -17,14 +17,14 @@ export class SetupError extends Error {
   }
 }
 
-/** Whether systemd started this program, directly or through npm. */
+/** True if systemd started this program, directly or through npm. */
 export function isService() {
   return [process.pid, process.ppid].includes(Number(process.env.SYSTEMD_EXEC_PID))
 }
 
 /**
- * Runs a command with its output on stderr; resolves with how it ended, and with the signal that this process got
- * meanwhile. Ctrl-C reaches the command by itself.
+ * Runs a command with its output on stderr; resolves with its result, and with the signal that this process received
+ * meanwhile. The terminal sends Ctrl-C to the command too.
  */
 export function run(command, args, options) {
   return new Promise((resolve, reject) => {
@@ -45,8 +45,8 @@ export function run(command, args, options) {
 }
 
 /**
- * Runs `action` while no other process does so for the same `root`.
- * The lock lies outside node_modules, which npm ci empties. Its holder touches it; one that was killed no longer does.
+ * Runs `action` while no other process does so for the same `root`. The lock is outside node_modules, which npm ci
+ * empties. Its holder touches it periodically; a killed holder no longer does.
  */
 export async function withLock(root, action) {
   const lockPath = join(tmpdir(), `cartbarn-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`)
@@ -78,7 +78,7 @@ function takeLock(lockPath) {
   return false
 }
 
-/** Tells the person at the keyboard. */
+/** Prints a message for the user. */
 export function say(text) {
   process.stderr.write(`cartbarn: ${text}\n`)
 }

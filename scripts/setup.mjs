@@ -1,4 +1,4 @@
-// Runs on Node 18.20 and later with nothing installed: only what such a Node has by itself.
+// Runs on Node 18.20 and later with nothing installed: uses only modules of Node.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -7,8 +7,8 @@ import { isService, run, SetupError, say, withLock } from './setup-steps.mjs'
 const REQUIRED_NODE_MAJOR = 24
 
 /**
- * Makes sure that the packages of the lock file are installed below `root`, and returns the Node to run with.
- * Says what it does on stderr. Throws a `SetupError`.
+ * Ensures that the packages of the lock file are installed below `root`, and returns the Node to run with. Prints its
+ * steps on stderr. Throws a `SetupError`.
  */
 export async function setUp(root) {
   if (!isReady(root)) {
@@ -31,7 +31,7 @@ export async function setUp(root) {
   )
 }
 
-/** The environment with the installed commands first in PATH. */
+/** Returns the environment with the installed commands first in PATH. */
 export function withInstalledCommands(env, root) {
   return { ...env, PATH: [commandsPath(root), pathWithout(env.PATH, commandsPath(root))].join(delimiter) }
 }
@@ -40,12 +40,12 @@ function isReady(root) {
   return isInstalled(root) && nodePath(root) !== undefined
 }
 
-/** Whether what npm last installed, by its own record, is what the lock file asks for. */
+/** True if npm's record of its last installation matches the lock file. */
 function isInstalled(root) {
   const wanted = readPackages(join(root, 'package-lock.json'))
   const installed = readPackages(npmRecordPath(root))
   if (!wanted) throw new SetupError(`no package-lock.json in ${root}: is this a whole copy of cartbarn?`)
-  // npm writes its record last, so an installation that was cut short has none.
+  // npm writes its record last, so an interrupted installation has none.
   if (!installed) return false
   return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
     const found = installed[path]
@@ -63,18 +63,18 @@ function readPackages(lockFilePath) {
   }
 }
 
-/** Installs beside what is there and swaps the two at the end: without a network the old packages stay. */
+/** Installs next to the existing packages and swaps the two at the end: without a network the old packages stay. */
 async function install(root) {
   const beside = join(root, '.node_modules-new')
   say('installing packages with npm ci (once; about half a minute, a few minutes on a Raspberry Pi) …')
   try {
     rmSync(beside, { recursive: true, force: true })
-    // npm makes none when there is nothing to install
+    // npm creates none if there is nothing to install
     mkdirSync(join(beside, 'node_modules'), { recursive: true })
     for (const name of ['package.json', 'package-lock.json', '.npmrc'])
       if (existsSync(join(root, name))) copyFileSync(join(root, name), join(beside, name))
-    // NODE_ENV=production would leave out the dev dependencies, and with them Node itself.
-    // Left to itself npm would also have better-sqlite3 compiled, which needs Python and then builds nothing.
+    // NODE_ENV=production would leave out the dev dependencies, and with them Node itself. Without --ignore-scripts npm
+    // would also compile better-sqlite3, which needs Python and then builds nothing.
     await npm(beside, ['ci', '--include=dev', '--ignore-scripts'])
     const approved = approvedPackages(root)
     if (approved.length > 0) await npm(beside, ['rebuild', ...approved])
@@ -87,8 +87,8 @@ async function install(root) {
 }
 
 /**
- * Whether npm has left out a package for this machine: it skips optional ones that need a newer Node than npm itself
- * runs on, without a word. They are needed all the same, as the program runs on the Node that was installed with them.
+ * True if npm has left out a package for this machine: it silently skips optional ones that need a newer Node than npm
+ * itself runs on. They are needed anyway, as the program runs on the Node that was installed with them.
  */
 function hasLeftOut(root) {
   const installed = readPackages(npmRecordPath(root)) ?? {}
@@ -110,28 +110,28 @@ function swap(root, installed) {
   rmSync(old, { recursive: true, force: true })
 }
 
-/** A swap that was cut short between its two moves: the old packages are better than none. */
+/** Undoes a swap that was interrupted between its two moves: the old packages are better than none. */
 function putBack(root) {
   if (!existsSync(modulesPath(root)) && existsSync(oldModulesPath(root)))
     renameSync(oldModulesPath(root), modulesPath(root))
 }
 
-/** The packages whose install scripts package.json approves; `node` is one, and fetches Node. */
+/** Returns the packages whose install scripts package.json approves; `node` is one, and fetches Node. */
 function approvedPackages(root) {
   const { allowScripts = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return Object.keys(allowScripts).filter((name) => allowScripts[name])
 }
 
-/** `before` are folders in front of PATH. */
+/** `before` are folders to put first in PATH. */
 async function npm(root, args, before = []) {
   // The Node in node_modules is about to be replaced, so npm must not run on it.
   const path = pathWithout(process.env.PATH, commandsPath(root))
   const env = { ...process.env, PATH: [...before, path].join(delimiter) }
-  // The only warning to expect, a too old Node, is what the installed one cures.
+  // The only expected warning is a too old Node, which the installed one resolves.
   const { code, signal } = await run('npm', [...args, '--loglevel=error'], {
     cwd: root,
     env,
-    // there npm is a file of commands
+    // on Windows npm is a batch file
     shell: process.platform === 'win32',
   })
   if (signal) throw new SetupError(`npm ${args[0]} was stopped by ${signal}`, 128 + constants.signals[signal])
@@ -143,7 +143,7 @@ async function npm(root, args, before = []) {
   )
 }
 
-/** A Node that is new enough, if there is one. */
+/** Returns the path of a Node that is new enough, if there is one. */
 function nodePath(root) {
   if (Number.parseInt(process.versions.node, 10) >= REQUIRED_NODE_MAJOR) return process.execPath
   const installed = join(nodeFolder(root), process.platform === 'win32' ? 'node.exe' : 'node')

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
 const SETUP = join(import.meta.dirname, 'setup.mjs')
-/** Nobody listens there. */
+/** Address without a server. */
 const NO_REGISTRY = 'http://127.0.0.1:9/'
 
-/** A folder with a program of one version whose lock file asks for these packages. */
+/** Creates a folder with a program of one version whose lock file requires these packages. */
 function createProgram(t: TestContext, packages: Record<string, object> = {}): string {
   const root = mkdtempSync(join(tmpdir(), 'cartbarn-setup-test-'))
   t.after(() => rmSync(root, { recursive: true }))
@@ -22,7 +22,7 @@ function createProgram(t: TestContext, packages: Record<string, object> = {}): s
   return root
 }
 
-/** Puts packages of the version before into a folder. */
+/** Installs packages of the previous version into a folder. */
 function installOld(root: string, folder = 'node_modules'): void {
   mkdirSync(join(root, folder, 'old-package'), { recursive: true })
   writeFileSync(join(root, folder, 'old-package/index.js'), 'old')
@@ -30,7 +30,7 @@ function installOld(root: string, folder = 'node_modules'): void {
 }
 
 async function setUp(root: string, service = false, programs?: string): Promise<{ code: number | null; said: string }> {
-  // a service is what systemd started: the process itself, which is told its own number
+  // systemd passes a service its own process id
   const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
   const code = `${claim} const { setUp } = await import(${JSON.stringify(SETUP)});
     await setUp(${JSON.stringify(root)}).catch((error) => { console.error(error.message); process.exitCode = 1 })`
@@ -58,7 +58,7 @@ const ABSENT = {
   },
 }
 
-test('an upgrade without internet leaves the packages that are there, and says so', async (t) => {
+test('an upgrade without internet leaves the installed packages, and reports that', async (t) => {
   const root = createProgram(t, ABSENT)
   installOld(root)
   const { code, said } = await setUp(root)
@@ -68,16 +68,16 @@ test('an upgrade without internet leaves the packages that are there, and says s
   for (const name of ['.node_modules-new', '.node_modules-old']) assert.equal(existsSync(join(root, name)), false)
 })
 
-test('new packages take the place of the old ones', async (t) => {
+test('new packages replace the old ones', async (t) => {
   const root = createProgram(t)
   rmSync(join(root, 'node_modules'), { force: true })
   const { code, said } = await setUp(root)
   assert.deepEqual([code, said.includes('installing')], [0, true])
-  // what it has installed it does not install again
+  // installed packages are not installed again
   assert.deepEqual(await setUp(root), { code: 0, said: '' })
 })
 
-test('packages are put back after a swap that was cut short', async (t) => {
+test('packages are restored after an interrupted swap', async (t) => {
   const root = createProgram(t, ABSENT)
   installOld(root)
   renameSync(join(root, 'node_modules'), join(root, '.node_modules-old'))
@@ -85,7 +85,7 @@ test('packages are put back after a swap that was cut short', async (t) => {
   assert.equal(existsSync(join(root, 'node_modules/old-package')), true)
 })
 
-test('a service installs nothing', async (t) => {
+test('a service installs no packages', async (t) => {
   const root = createProgram(t, ABSENT)
   installOld(root)
   const { code, said } = await setUp(root, true)
@@ -95,12 +95,12 @@ test('a service installs nothing', async (t) => {
   assert.equal(existsSync(join(root, 'node_modules/old-package')), true)
 })
 
-test('an optional package that npm skips, as it runs on an older Node, is installed by the Node that comes with it', async (t) => {
+test('an optional package that npm skips on an older Node is installed by the bundled Node', async (t) => {
   const binary = { version: '1.0.0', optional: true, os: [process.platform], cpu: [process.arch] }
   const root = createProgram(t, { 'node_modules/binary': binary })
   const programs = mkdtempSync(join(tmpdir(), 'cartbarn-setup-test-'))
   t.after(() => rmSync(programs, { recursive: true }))
-  // stands for npm: with `ci` it leaves the package out, then it installs what the lock file names
+  // replaces npm: with `ci` it leaves the package out, then it installs what the lock file names
   const npm = `#!/bin/sh
 echo "$1 \${PATH%%:*}" >> ${programs}/calls
 packages='{}'

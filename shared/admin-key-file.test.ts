@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { AdminKeyFile } from './admin-key-file.ts'
 
-test('of several that write a key where there is none, all get the first', (t) => {
+test('concurrent writers without an existing key all get the first key', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-key-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const [one, other] = [new AdminKeyFile(folder), new AdminKeyFile(folder)]

@@ -6,8 +6,8 @@ import { newUuid } from './ids.ts'
 const SETUP_LINE = /^setup code: (\S+)$/m
 
 /**
- * The generated key of an admin, in a file of the data folder for the operator to fetch: no log may hold it. Its first
- * line is the key; a second one may hold a code that signs a browser in, once.
+ * File in the data folder that holds the generated key of an admin, for the operator to fetch: no log may contain the
+ * key. The first line is the key; the second may hold a single-use code that signs a browser in.
  */
 export class AdminKeyFile {
   readonly path: string
@@ -18,23 +18,24 @@ export class AdminKeyFile {
     this.path = join(dataDir, name)
   }
 
-  /** The key; undefined when there is none. */
+  /** Returns the key; undefined without one. */
   read(): string | undefined {
     return this.#text().split('\n', 1)[0]?.trim() || undefined
   }
 
-  /** As it was written; undefined when there is none. */
+  /** Returns the code as written; undefined without one. */
   readSetupCode(): string | undefined {
     return SETUP_LINE.exec(this.#text())?.[1]
   }
 
-  /** When it returns the key is on the disk: only then may it become valid. Throws an `Error` in words. */
+  /** Returns once the key is on disk: only then may it become valid. Throws a readable `Error`. */
   write(key: string, setupCode?: string): void {
     this.#put(setupCode === undefined ? key : `${key}\nsetup code: ${setupCode}`, renameSync)
   }
 
   /**
-   * The same, unless there is a key: of programs that start at once in one folder all get the same. Returns the key.
+   * Writes the key unless the file already holds one, so that programs starting together in one folder agree on it.
+   * Returns the key in effect.
    */
   writeIfNone(key: string): string {
     this.#put(key, (temporary, path) => {
@@ -68,28 +69,28 @@ export class AdminKeyFile {
       }
       place(temporary, this.path)
       const folder = openSync(this.#folder, 'r')
-      // the name is part of the folder
+      // persists the directory entry
       fsyncSync(folder)
       closeSync(folder)
     } catch (error) {
-      throw new Error(`the admin key cannot be written into ${this.path}: ${describeError(error)}`, {
+      throw new Error(`cannot write the admin key to ${this.path}: ${describeError(error)}`, {
         cause: error,
       })
     }
   }
 
-  /** Throws when it stays. */
+  /** Deletes the file. Throws if it cannot be deleted. */
   remove(): void {
     rmSync(this.path, { force: true })
   }
 
-  /** Returns false, and tells the log, when it stays. */
+  /** Deletes the file; logs a warning and returns false if that fails. */
   tryRemove(log: { warn(about: object, text: string): void }): boolean {
     try {
       this.remove()
       return true
     } catch (error) {
-      log.warn({ path: this.path, reason: describeError(error) }, 'cannot remove the file of the admin key')
+      log.warn({ path: this.path, reason: describeError(error) }, 'could not delete the admin key file')
       return false
     }
   }

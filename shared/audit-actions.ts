@@ -1,4 +1,4 @@
-/** What the audit log says was done: the noun and what happened to it. */
+/** Actions recorded in the audit log, as a noun and what happened to it. */
 export const AUDIT_ACTIONS = [
   'access_request.allowed',
   'access_request.created',

@@ -1,7 +1,7 @@
-/** Where in a value a string is. */
+/** Position of a string within a value. */
 type Path = (string | number)[]
 
-/** Whether a value is what another was, but for strings that are empty now. */
+/** True if `now` equals `before` except for strings that are empty now. */
 export function isBlanked(before: unknown, now: unknown): boolean {
   if (typeof before === 'string') return now === before || now === ''
   if (typeof before !== 'object' || before === null) return now === before
@@ -12,7 +12,10 @@ export function isBlanked(before: unknown, now: unknown): boolean {
   )
 }
 
-/** The value with each string that `isBlanked` empty, and where those are. Other values are handed on as they are. */
+/**
+ * Returns the value with every string emptied for which `isBlanked` is true, and the positions of these strings. Other
+ * values are returned unchanged.
+ */
 export function blankStrings(
   value: unknown,
   isBlanked: (text: string, path: Path) => boolean,

@@ -2,43 +2,45 @@ import type { AnswerOf, InputOf, OperationName, QueryValue } from '#shared/wire/
 import type { FieldError, LineError } from './errors.ts'
 
 export interface ClientOptions {
-  /** Address of the gateway; empty in a page that comes from it. */
+  /** Address of the gateway; empty in a page that the gateway serves. */
   url: string
-  /** Left out where an operation needs none. */
+  /** Omitted for operations that need none. */
   apiKey?: string | undefined
-  /** Ends every request of this client. */
+  /** Aborts every request of this client. */
   signal?: AbortSignal | undefined
 }
 
-/** What every call may have besides what its operation takes. */
+/** Options of every call, in addition to those of its operation. */
 interface CallOptions {
   signal?: AbortSignal
-  /** Such as `Idempotency-Key`. */
+  /** Additional headers, such as `Idempotency-Key`. */
   headers?: Readonly<Record<string, string>>
 }
 
 type Call<Name extends OperationName> = InputOf<Name> & CallOptions
 
-/** A call, which may be left out when the operation needs nothing. */
+/** Call arguments, optional if the operation requires none. */
 type CallArguments<Name extends OperationName> =
   CallOptions extends Call<Name> ? [call?: Call<Name>] : [call: Call<Name>]
 
-/** A call as the client handles it, whatever the operation. */
+/** Call of any operation, as the client handles it. */
 interface AnyCall extends CallOptions {
   path?: Readonly<Record<string, string | number>>
   query?: Readonly<Record<string, QueryValue>>
   body?: unknown
 }
 
-/** The gateway refused a request: an answer other than 2xx. That there was no answer at all is `fetch`'s own error. */
+/**
+ * Error response of the gateway (status other than 2xx). A request without a response fails with the error of `fetch`.
+ */
 export class ApiError extends Error {
   readonly status: number
-  /** Stable, for programs; `unexpected_answer` when it was no gateway that answered. */
+  /** Stable code for programs; `unexpected_answer` if the response did not come from a gateway. */
   readonly code: string
   readonly detail: string
-  /** Fields and parameters that are wrong. */
+  /** Invalid fields and parameters. */
   readonly errors: readonly FieldError[]
-  /** Lines of a file that are wrong. */
+  /** Invalid lines of a file. */
   readonly lines: readonly LineError[]
   readonly requestId: string | undefined
   readonly retryAfterS: number | undefined
@@ -61,8 +63,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The API of a gateway, typed by the schemas that validate there: `api.call('GET /devices/{id}', { path: { id } })`.
- * Needs nothing but `fetch`, so it runs in browsers and in Node. Tries nothing twice.
+ * API client of a gateway, typed by the schemas that the gateway validates with: `api.call('GET /devices/{id}', { path:
+ * { id } })`. Depends only on `fetch`, so it runs in browsers and in Node. Does not retry.
  */
 export class ApiClient {
   readonly #options: ClientOptions
@@ -71,23 +73,23 @@ export class ApiClient {
     this.#options = options
   }
 
-  /** The answer of an operation. Throws `ApiError` when the gateway refuses. */
+  /** Returns the response of an operation. Throws `ApiError` if the gateway rejects the request. */
   async call<Name extends OperationName>(name: Name, ...[call]: CallArguments<Name>): Promise<AnswerOf<Name>> {
     const response = await this.#send(name, call ?? {})
     const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
-    // every answer in a test is held to the schema of its operation: gateway/testing/documented-answers.ts
+    // tests check every response against the schema of its operation: gateway/testing/documented-answers.ts
     return (isJson ? response.json() : response.text()) as Promise<AnswerOf<Name>>
   }
 
-  /** The answer as it comes in, to be read from `body`: for histories of any length, and for files of them. */
+  /** Returns the response as a stream, to be read from `body`: for histories of any length and their files. */
   download<Name extends OperationName>(name: Name, ...[call]: CallArguments<Name>): Promise<Response> {
     return this.#send(name, call ?? {})
   }
 
   /**
-   * A WebSocket to `/realtime`, as the browser makes it, which sends the key as its first message: in an address it
-   * would end in logs and histories. Without a key it is the cookie of a browser that is signed in. It is logged in
-   * when `connected` comes; close code 4401 says that the key or session is not valid.
+   * Opens a WebSocket to `/realtime` with the browser's API. The key is sent as the first message, because URLs end up
+   * in logs and histories; without a key the session cookie applies. The connection is signed in once `connected`
+   * arrives; close code 4401 means that the key or session is not valid.
    */
   openRealtime(): WebSocket {
     const { url, apiKey } = this.#options
@@ -109,7 +111,7 @@ export class ApiClient {
         ...(body === undefined || body instanceof Blob ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       },
-      // a file says itself of what type it is
+      // a Blob carries its own content type
       ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
       ...eitherSignal(signal, this.#options.signal),
     })
@@ -141,12 +143,12 @@ interface Problem {
   errors?: (FieldError | LineError)[]
 }
 
-/** What a gateway says of an error; nothing where something else answered, such as a proxy. */
+/** Reads the error body of a gateway; empty if another server responded, such as a proxy. */
 function readProblem(text: string): Problem {
   try {
     const value: unknown = JSON.parse(text)
     const isProblem = typeof value === 'object' && value !== null && 'code' in value && 'detail' in value
-    // a body with a code and a detail is the gateway's, and problemSchema says what is in it
+    // a body with a code and a detail comes from the gateway; problemSchema defines the rest
     return isProblem ? (value as Problem) : {}
   } catch {
     return {}

@@ -1,9 +1,9 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts'
 
-/** From this difference on people are told that the clocks of a gateway and its head office differ. */
+/** Clock difference between gateway and hub from which users are warned. */
 const OFF_MS = MINUTE_MS
 
-/** Whether people are told; a clock that is not known is not wrong. */
+/** True if users are warned; an unknown offset counts as correct. */
 export function isOff(offsetMs: number | null): boolean {
   return offsetMs !== null && Math.abs(offsetMs) >= OFF_MS
 }
@@ -14,7 +14,7 @@ const UNITS = [
   [2 * MINUTE_MS, MINUTE_MS, 'minutes'],
 ] as const
 
-/** How far a clock is from another: "90 seconds ahead of", "10 minutes behind". */
+/** Describes a clock difference: "90 seconds ahead of", "10 minutes behind". */
 export function describeOffset(offsetMs: number): string {
   const ms = Math.abs(offsetMs)
   const [, unitMs, unit] = UNITS.find(([fromMs]) => ms >= fromMs) ?? [0, 1000, 'seconds']

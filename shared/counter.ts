@@ -1,8 +1,11 @@
-/** Counts by reason, cheap enough for every message. Reasons come from code, never from a device, so it stays small. */
+/**
+ * Counter by reason, cheap enough for every message. Reasons come from code, never from a device, so the map stays
+ * small.
+ */
 export class Counter {
   readonly #counts: Map<string, number>
 
-  /** Reasons that are reported with 0 before they occur. */
+  /** `reasons` are reported as 0 before they occur. */
   constructor(reasons: readonly string[] = []) {
     this.#counts = new Map(reasons.map((reason) => [reason, 0]))
   }

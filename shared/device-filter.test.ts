@@ -113,11 +113,11 @@ test('a device without the attribute does not match, whatever every object inher
   }
 })
 
-test('other parameters are no filters', () => {
+test('other parameters do not filter', () => {
   assert.deepEqual(attributeFilters({ limit: ['1'], attribute: ['x'], ATTR_X: ['1'] }), [])
 })
 
-test('every name that can be no attribute is named', () => {
+test('every invalid attribute name is reported', () => {
   const names = ['attr_', 'attr_a-b', 'attr_a b', 'attr_ü', `attr_${'x'.repeat(65)}`]
   const longest = `attr_${'x'.repeat(64)}`
   assert.equal(attributeFilters({ [longest]: ['1'] }).length, 1)
@@ -134,7 +134,7 @@ test('every name that can be no attribute is named', () => {
   })
 })
 
-test('any number is found by the text JSON gives it', () => {
+test('any number is found by its JSON text', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       assert.equal(matchesQuery({ x: number }, { attr_x: [JSON.stringify(number)] }), true)

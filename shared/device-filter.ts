@@ -1,9 +1,9 @@
 import { type FieldError, InvalidRequestError } from './errors.ts'
 
-/** What an attribute of a device can be. */
+/** Value of a device attribute. */
 export type AttributeValue = string | number | boolean
 
-/** One `attr_<name>` parameter; a device matches when its attribute equals any of `wanted`. */
+/** Parsed `attr_<name>` parameter; a device matches if its attribute equals any of `wanted`. */
 export interface AttributeFilter {
   name: string
   wanted: string[]
@@ -13,8 +13,8 @@ const PREFIX = 'attr_'
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 
 /**
- * Reads the `attr_*` parameters of a query. Several are ANDed, a repeated one is ORed.
- * Throws `invalid_attribute_name` with each name that can be no attribute.
+ * Reads the `attr_*` parameters of a query. Different names are ANDed, repeated ones ORed. Throws
+ * `invalid_attribute_name` with each invalid name.
  */
 export function attributeFilters(query: Record<string, string | string[]>): AttributeFilter[] {
   const filters: AttributeFilter[] = []
@@ -47,20 +47,22 @@ export function matchesAttributes(
   })
 }
 
-/** Whether the latest voltage is lower than `volts`; of a device that has reported none it is not. */
+/** True if the latest voltage is lower than `volts`; false if the device has reported none. */
 export function isBatteryBelow(attributes: Record<string, AttributeValue>, volts: number): boolean {
   const { battery_voltage: voltage } = attributes
   return typeof voltage === 'number' && voltage < volts
 }
 
-/** Numbers compare as numbers (12.40 is 12.4); 0 and false, 1 and true are equal; strings must be the same. */
+/**
+ * Compares numbers by value (12.40 is 12.4) and treats 0 and false, 1 and true as equal; strings must match exactly.
+ */
 function equalsText(value: AttributeValue, text: string): boolean {
   if (typeof value === 'string') return value === text
   const wanted = text === 'true' ? 1 : text === 'false' ? 0 : text.trim() === '' ? Number.NaN : Number(text)
   return Number(value) === wanted
 }
 
-/** Finds devices by name, hardware_id and short_id, as `textSearch` does. */
+/** Matches devices by name, hardware_id and short_id, like `textSearch`. */
 export function deviceSearch(
   search: string,
 ): (device: { name: string | null; hardwareId: string; shortId: string }) => boolean {
@@ -68,13 +70,13 @@ export function deviceSearch(
   return ({ name, hardwareId, shortId }) => matches(hardwareId) || matches(shortId) || (name !== null && matches(name))
 }
 
-/** Finds texts that have this part, in upper or lower case; the part is literal, an empty one is in all. */
+/** Returns a case-insensitive substring match; the search text is literal, an empty one matches everything. */
 export function textSearch(search: string): (text: string) => boolean {
   const part = foldCase(search.trim())
   return (text) => part === '' || foldCase(text).includes(part)
 }
 
-// Lower before upper: folds ß and ss alike, and σ and ς, which toLowerCase tells apart by what stands beside them.
+// Lower before upper: folds ß and ss together, and σ and ς, which toLowerCase distinguishes by their context.
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase()
 }

@@ -1,4 +1,4 @@
-/** What went wrong, in the caller's terms; each kind has one HTTP status (`shared/http/problem.ts`). */
+/** Kind of an error in the caller's terms; each has one HTTP status (`shared/http/problem.ts`). */
 export type ErrorKind =
   | 'invalid'
   | 'unauthenticated'
@@ -15,7 +15,7 @@ export type ErrorKind =
   | 'headers_too_large'
   | 'unavailable'
 
-/** One wrong field, parameter or header of a request. */
+/** Invalid field, parameter or header of a request. */
 export interface FieldError {
   in: 'query' | 'body' | 'path' | 'header'
   name: string
@@ -23,7 +23,7 @@ export interface FieldError {
   detail: string
 }
 
-/** What is wrong with one line of a file; the first is 1. */
+/** Fault in one line of a file; the first line is 1. */
 export interface LineError {
   line: number
   code: string
@@ -36,7 +36,7 @@ export interface AppErrorOptions {
   cause?: unknown
 }
 
-/** An error the caller may read: `code` is stable, `message` is for people, the private reason goes into `cause`. */
+/** Error that the caller may read: `code` is stable, `message` is for people, the private reason belongs in `cause`. */
 export class AppError extends Error {
   readonly kind: ErrorKind
   readonly code: string
@@ -98,45 +98,45 @@ export class RateLimitedError extends AppError {
   }
 }
 
-/** The store cannot take the write now (disk full, read-only, I/O error, stopping); trying again later may help. */
+/** The store cannot write now (disk full, read-only, I/O error, shutdown); a retry later may succeed. */
 export class UnavailableError extends AppError {
   constructor(message: string, cause?: unknown) {
     super('unavailable', 'store_unavailable', message, { retryAfterS: 5, cause })
   }
 }
 
-/** A page of the disk that this needs is damaged; other requests may succeed. */
+/** A required disk page is damaged; other requests may succeed. */
 export class DamagedError extends UnavailableError {
   override readonly code = 'store_damaged'
 
   constructor(cause?: unknown) {
     super(
-      'what this needs is damaged on the disk of the gateway; an admin finds in GET /health what it is, and ' +
-        'cartbarn repair repairs it',
+      'required data is damaged on the disk of the gateway: GET /health shows details to admins, and cartbarn ' +
+        'repair repairs it',
       cause,
     )
   }
 }
 
-/** A setting that cannot be used, with a message for the person who set it. */
+/** Unusable setting; the message is for the operator who set it. */
 export class ConfigError extends Error {}
 
-/** With it a program ends over a setting: no later start would do better. Source: EX_CONFIG of sysexits.h. */
+/** Exit code for an unusable setting: a restart would not help. Source: EX_CONFIG of sysexits.h. */
 export const CONFIG_EXIT_CODE = 78
 
-/** The part of an `AppError` that crosses a thread boundary. */
+/** Fields of an `AppError` that cross a thread boundary. */
 export interface ErrorMessage {
   kind: ErrorKind
   code: string
   message: string
 }
 
-/** Makes any thrown value printable; never throws. */
+/** Describes any thrown value; never throws. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Where in a body something is, as a program would write it: `features[3].geometry.coordinates[0][5]`. */
+/** Path of a value within a body in program notation: `features[3].geometry.coordinates[0][5]`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path
     .map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`))

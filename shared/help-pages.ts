@@ -1,6 +1,6 @@
 /**
- * The pages of docs/ that the gateway serves at `/help/NAME`, for the people of a course, in the order in which they
- * are listed there. A page that is new here needs nothing else.
+ * Pages of docs/ that the gateway serves to its users at `/help/NAME`, in the order of the list there. A new entry
+ * needs no other change.
  */
 export const HELP_PAGES = [
   'dashboard',
@@ -10,16 +10,25 @@ export const HELP_PAGES = [
   'trips-and-history',
   'when-something-is-wrong',
   'operation',
+  'settings',
+  'monitoring',
+  'backup',
+  'copied-data',
+  'upgrade',
+  'clock',
+  'container',
   'security',
+  'limits',
   'mqtt',
   'head-office',
+  'hub',
 ] as const
 export type HelpPage = (typeof HELP_PAGES)[number]
 
-/** A page, or a heading of one by the name that it has in an address. */
+/** Page, or a heading within a page by its URL fragment. */
 export type HelpPlace = HelpPage | `${HelpPage}#${string}`
 
-/** Where the gateway serves it. */
+/** Path at which the gateway serves it. */
 export function helpAddress(place: HelpPlace): string {
   return `/help/${place}`
 }

@@ -19,7 +19,7 @@ const hardwareId = fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/).filter(isHardwar
 const stream = fc.constantFrom<TelemetryStream>('gps', 'battery')
 const atMs = fc.integer({ min: 0, max: Date.UTC(4000, 0, 1) })
 
-test('the id of a record is the same for ever', () => {
+test('the id of a record never changes', () => {
   assert.equal(recordId(recordIdPrefix('cart-1', 'gps'), Date.UTC(2026, 4, 1)), 'BEpIsHj6CZ5C0mom5c000')
 })
 
@@ -49,7 +49,7 @@ test('a short id is 8 lower-case letters and digits', () => {
   assert.equal(new Set(ids.join('')).size, 36)
 })
 
-test('keys, passwords and ids are long, fit for a header and never twice the same', () => {
+test('keys, passwords and ids are long, fit for a header and unique', () => {
   for (const [make, pattern] of [
     [newApiKey, /^flt_[A-Za-z0-9_-]{43}$/],
     [newMqttPassword, /^[A-Za-z0-9_][A-Za-z0-9_-]{31}$/],
@@ -61,7 +61,7 @@ test('keys, passwords and ids are long, fit for a header and never twice the sam
   }
 })
 
-test('a secret is kept as its SHA-256 in hex, of text and bytes alike', () => {
+test('a secret is stored as its SHA-256 in hex, for text and bytes alike', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (secret) => {
       const expected = createHash('sha256').update(secret, 'utf8').digest('hex')

@@ -4,30 +4,30 @@ import { isOneLine, ONE_LINE_PATTERN } from './plain-text.ts'
 const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const SHORT_ID_LENGTH = 8
 
-/** 1 to 64 characters; a colon may be inside, as in a MAC address, and not at an end. */
+/** 1 to 64 characters; a colon is allowed inside, as in a MAC address, but not at either end. */
 export const HARDWARE_ID = /^(?!:)[A-Za-z0-9._:-]{1,64}(?<!:)$/
-/** `active` is an operation of trips; `.` and `..` are folders to whoever normalises a URL. */
+/** `active` is a path of trips; `.` and `..` are path segments to programs that normalise URLs. */
 const RESERVED_IDS = new Set(['active', '.', '..'])
 
-/** The highest id of a group, and of the geofences that share the numbers with groups. */
+/** Maximum id of a group, and of the geofences that share numbers with groups. */
 export const MAX_GROUP_ID = Number.MAX_SAFE_INTEGER
 
-/** Whether a text can be a hardware id: it is an MQTT user name, a topic level and a part of a URL. */
+/** True if the text is a valid hardware id, which serves as MQTT user name, topic level and URL segment. */
 export function isHardwareId(text: string): boolean {
   return HARDWARE_ID.test(text) && !RESERVED_IDS.has(text)
 }
 
 export const CART_MAX = 16
-/** The site as a whole has this place where alerts of carts have the cart. */
+/** Stands for the site as a whole in the position of the cart in alerts. */
 const RESERVED_CART = 'site'
-/** The same as a pattern of JSON Schema, length aside. */
+/** Equivalent pattern of JSON Schema, without the length. */
 export const CART_PATTERN = ONE_LINE_PATTERN.replace('^', `^(?!\\s*${RESERVED_CART}\\s*$)`)
 
-/** Whether a trimmed text can be the name of a cart: 1 to 16 characters, on one line, not `site`. */
+/** True if the trimmed text is a valid cart name: 1 to 16 characters, on one line, not `site`. */
 export function isCartName(text: string): boolean {
   const length = [...text].length
   if (length < 1 || length > CART_MAX || text === RESERVED_CART) return false
-  // it is a part of URLs and topics, for which half a surrogate pair cannot be encoded
+  // used in URLs and topics, where a lone surrogate cannot be encoded
   return isOneLine(text)
 }
 
@@ -35,18 +35,19 @@ export function newShortId(): string {
   return Array.from({ length: SHORT_ID_LENGTH }, () => SHORT_ID_ALPHABET[randomInt(SHORT_ID_ALPHABET.length)]).join('')
 }
 
-/** An API key: 32 random bytes, shown once, kept only as its hash. */
+/** Creates an API key: 32 random bytes, shown once, stored only as a hash. */
 export function newApiKey(): string {
   return `flt_${randomBytes(32).toString('base64url')}`
 }
 
-/** The key of a user of the head office: 32 random bytes, shown once, kept only as its hash. */
+/** Creates the key of a hub user: 32 random bytes, shown once, stored only as a hash. */
 export function newHubKey(): string {
   return `cbh_${randomBytes(32).toString('base64url')}`
 }
 
 /**
- * A device's MQTT password: 24 random bytes, shown once, kept only as its hash. Behind `-P` none looks like an option.
+ * Creates the MQTT password of a device: 24 random bytes, shown once, stored only as a hash. Never resembles an option
+ * after `-P`.
  */
 export function newMqttPassword(): string {
   const password = randomBytes(24).toString('base64url')
@@ -58,8 +59,8 @@ export function newUuid(): string {
 }
 
 /**
- * The stored form of a secret. A plain SHA-256 is enough because every secret here has at least 24 characters
- * and nearly all are random bytes: there is no dictionary to slow down, and thousands log in at once after a power cut.
+ * Stored form of a secret. A plain SHA-256 is sufficient because every secret has at least 24 characters and nearly all
+ * are random bytes: there is no dictionary to slow down, and thousands of devices log in together after a power cut.
  */
 export function hashSecret(secret: string | Buffer): string {
   return hash('sha256', secret, 'hex')
@@ -70,8 +71,8 @@ export function hashesEqual(a: string, b: string): boolean {
 }
 
 /**
- * The id of a device's entering or leaving a zone. Derived from what makes it one event, so that it is the same
- * whenever it is worked out again.
+ * Id of a zone entry or exit of a device. Derived from the fields that identify the event, so that every recomputation
+ * yields the same id.
  */
 export function geofenceEventId(hardwareId: string, zoneId: string, kind: string, atMs: number): string {
   return hash('sha256', JSON.stringify([hardwareId, zoneId, kind, atMs]), 'hex').slice(0, 32)
@@ -83,14 +84,14 @@ export type TelemetryStream = 'gps' | 'battery'
 const PREFIX_LENGTH = 12
 const AT_DIGITS = 9
 
-/** The part of a record id that is the same for all records of a device's stream; see `recordId`. */
+/** Returns the common prefix of all record ids of a device's stream; see `recordId`. */
 export function recordIdPrefix(hardwareId: string, stream: TelemetryStream): string {
   return hash('sha256', `${stream}/${hardwareId}`, 'base64url').slice(0, PREFIX_LENGTH)
 }
 
 /**
- * The id of a telemetry record. Derived, never stored: (device, stream, time) is unique, so the same record has the
- * same id for ever, here and at the head office. 72 bits of the device and stream, then the time in base 36.
+ * Id of a telemetry record. Derived, never stored: (device, stream, time) is unique, so a record has the same id
+ * permanently, in the gateway and in the hub. 72 bits of device and stream, then the time in base 36.
  */
 export function recordId(prefix: string, atMs: number): string {
   return prefix + atMs.toString(36).padStart(AT_DIGITS, '0')

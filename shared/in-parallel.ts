@@ -1,6 +1,6 @@
 /**
- * Works on each item, at most `inFlight` at a time. Resolves to the results in the order of the items; after the first
- * that fails nothing more is begun.
+ * Processes items, at most `inFlight` at a time. Resolves to the results in the order of the items; starts no further
+ * item after a failure.
  */
 export async function inParallel<Item, Result>(
   items: readonly Item[],

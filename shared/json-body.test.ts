@@ -7,7 +7,7 @@ function nested(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
 }
 
-test('32 levels are fine, 33 are not, and a hundred thousand are no trouble', () => {
+test('32 levels are accepted, 33 are rejected, and a hundred thousand are rejected without harm', () => {
   for (const value of [1, 'text', null, [], {}, nested(1), nested(32), { a: nested(31), b: [] }]) {
     assert.equal(isNestedTooDeep(value), false)
   }
@@ -24,7 +24,7 @@ function read(json: string, form = {}): object | string {
   }
 }
 
-test('a body is refused by the number of its parts before it is parsed', () => {
+test('a body is rejected by the number of its parts before it is parsed', () => {
   const numbers = (count: number) => `{"a":[${Array(count).fill(0).join(',')}]}`
   const keys = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
   for (const json of [numbers(199_000), keys(30_000)]) assert.equal(typeof read(json), 'object')
@@ -36,7 +36,7 @@ test('a body is refused by the number of its parts before it is parsed', () => {
   assert.equal(read(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`), 'invalid_body')
 })
 
-test('the keys of each object are counted, those around it after it', () => {
+test('the keys of each object are counted, and those of its parent continue after it', () => {
   const limits = { values: 1000, keys: 1000, keysOfOne: 3 }
   const isSimple = (json: string) => {
     try {
@@ -58,7 +58,7 @@ test('the keys of each object are counted, those around it after it', () => {
     assert.equal(isSimple(json), false, json)
 })
 
-test('what stands in a text is no part of a body', () => {
+test('brackets and commas within a string are not counted', () => {
   for (const text of [',:'.repeat(300_000), '['.repeat(40), '\\"{'.repeat(40), '"{'.repeat(40), '\\'])
     assert.deepEqual(read(JSON.stringify({ a: text })), { a: text })
 })

@@ -1,36 +1,38 @@
 import { isUtf8 } from 'node:buffer'
 import { InvalidRequestError } from './errors.ts'
 
-/** Levels of arrays and objects anybody needs; what is nested deeper is made to overflow a stack. */
+/** Maximum nesting of arrays and objects; deeper input is an attempt to overflow a stack. */
 const MAX_LEVELS = 32
-/** What a megabyte of zones with coordinates to the metre has; more would stop the main thread for too long. */
+/**
+ * Number of keys in a megabyte of zones with coordinates to the metre; more would block the main thread for too long.
+ */
 export const MAX_KEYS = 30_000
 const MOST: JsonParts = { values: 200_000, keys: MAX_KEYS, keysOfOne: MAX_KEYS }
 
-/** How many values and keys a body may have, and how many keys one of its objects. */
+/** Limits on the values and keys of a body, and on the keys of one object. */
 export interface JsonParts {
   values: number
   keys: number
   keysOfOne: number
 }
 
-/** What a body may be. */
+/** Permitted forms of a body. */
 export interface BodyForm {
-  /** What an empty body stands for. */
+  /** Replacement for an empty body. */
   empty?: string
-  /** An array will do. */
+  /** Accepts an array as well. */
   mayBeList?: boolean
-  /** Any number of values and keys: for those who do not parse in the main thread. */
+  /** Accepts any number of values and keys: for callers that parse outside the main thread. */
   mayBeVast?: boolean
 }
 
 /**
- * The JSON object of a body. Throws `invalid_json`, `invalid_body`, and `too_complex` for one of very many parts. In a
- * file of its own, without a schema library: reader threads use it too.
+ * Parses the JSON object of a body. Throws `invalid_json`, `invalid_body`, and `too_complex` for too many parts. In a
+ * separate file without a schema library, because reader threads use it too.
  */
 export function readJsonObject(bytes: Uint8Array, form: BodyForm = {}): object {
   const { empty = '', mayBeList = false, mayBeVast = false } = form
-  // decoded anyway, bad bytes would be stored as U+FFFD
+  // decoding would store invalid bytes as U+FFFD
   if (!isUtf8(bytes)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
   requireSimple(bytes, mayBeVast ? undefined : MOST)
   let value: unknown
@@ -44,13 +46,13 @@ export function readJsonObject(bytes: Uint8Array, form: BodyForm = {}): object {
   return value
 }
 
-/** Throws `invalid_body` and `too_complex`, before anything is parsed. */
+/** Throws `invalid_body` and `too_complex` before anything is parsed. */
 export function requireSimple(json: Uint8Array, most: JsonParts = NO_LIMIT): void {
   const { values, keys, keysOfOne } = sizesOf(json)
   if (values <= most.values && keys <= most.keys && keysOfOne <= most.keysOfOne) return
   throw new InvalidRequestError(
     'too_complex',
-    `the body may have at most ${most.values} values, ${most.keys} keys in all objects and ${most.keysOfOne} in one`,
+    `the body may have at most ${most.values} values, ${most.keys} keys in total and ${most.keysOfOne} in one object`,
   )
 }
 
@@ -61,8 +63,8 @@ const OPENING = [...'[{'].map((character) => character.charCodeAt(0))
 const CLOSING = [...']}'].map((character) => character.charCodeAt(0))
 
 /**
- * Of JSON that has not been parsed: at least how many values and keys it has, and the largest object. Throws
- * `invalid_body` where it is nested too deep.
+ * Returns lower bounds for the number of values and keys in unparsed JSON, and the largest object. Throws
+ * `invalid_body` if it is nested too deep.
  */
 function sizesOf(json: Uint8Array): JsonParts {
   let [level, values, keys, own, keysOfOne] = [0, 0, 0, 0, 0]
@@ -88,7 +90,7 @@ function sizesOf(json: Uint8Array): JsonParts {
   return { values, keys, keysOfOne: Math.max(own, keysOfOne) }
 }
 
-/** Whether a parsed JSON value is nested deeper than any honest one. */
+/** True if a parsed JSON value is nested deeper than any genuine one. */
 export function isNestedTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type Component, runUntilStopped } from './lifecycle.ts'
 import { createLog } from './log.ts'
 
-/** Runs a program that is told to stop while its start is under way. */
+/** Runs a program that is stopped during its start. */
 async function stopWhileStarting(program: Component, begun: Promise<void>): Promise<number> {
   const stopping = new AbortController()
   const ended = runUntilStopped(program, stopping.signal, createLog('silent'))
@@ -12,7 +12,7 @@ async function stopWhileStarting(program: Component, begun: Promise<void>): Prom
   return ended
 }
 
-test('a program that is stopped in the middle of its start ends with 0, and leaves nothing of it open', async () => {
+test('a program stopped in the middle of its start exits with 0 and leaves nothing open', async () => {
   const begun = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
   let isOpen = false
@@ -32,7 +32,7 @@ test('a program that is stopped in the middle of its start ends with 0, and leav
   assert.equal(isOpen, false)
 })
 
-test('a start that fails because it was told to end is no failure of the program', async () => {
+test('a start that fails because it was stopped is not a failure of the program', async () => {
   const begun = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
   const program: Component = {

@@ -2,15 +2,17 @@ import { CONFIG_EXIT_CODE, ConfigError, describeError } from './errors.ts'
 import type { Log } from './log.ts'
 import { watchStartup } from './start-watch.ts'
 
-/** A part of a program: constructing it only assigns, `start()` acts, `stop()` undoes it and may be called twice. */
+/**
+ * Component of a program: its constructor only assigns, `start()` acts, `stop()` reverts it and may be called twice.
+ */
 export interface Component {
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * Starts parts in order, each as far as it has something to start; if one fails, stops those that did start, newest
- * first, and throws its error.
+ * Starts components in order; `start` is optional. If one fails, stops those that did start, newest first, and throws
+ * its error.
  */
 export async function startAll(parts: readonly Partial<Component>[]): Promise<void> {
   const started: Partial<Component>[] = []
@@ -25,7 +27,7 @@ export async function startAll(parts: readonly Partial<Component>[]): Promise<vo
   }
 }
 
-/** Stops parts, last first, all of them even if one fails; then throws the first error. */
+/** Stops components, last first, all of them even if one fails; then throws the first error. */
 export async function stopAll(parts: readonly Partial<Component>[]): Promise<void> {
   const errors: unknown[] = []
   for (const part of parts.toReversed()) {
@@ -39,9 +41,9 @@ export async function stopAll(parts: readonly Partial<Component>[]): Promise<voi
 }
 
 /**
- * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 when it stopped
- * cleanly, also in the middle of its start, 78 when a setting kept it from starting, 1 when it did not start otherwise
- * or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
+ * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 after a clean
+ * stop, also during the start; 78 if a setting prevented the start; 1 if the start failed otherwise or the stop was not
+ * clean. A start that hangs ends the process (start-watch.ts).
  */
 export function runUntilStopped(program: Component, stopping: AbortSignal, log: Log): Promise<number> {
   return new Promise((resolve) => {
@@ -51,7 +53,7 @@ export function runUntilStopped(program: Component, stopping: AbortSignal, log: 
       log.info({ signal: stopping.reason }, 'stopping')
       try {
         await program.stop()
-        // what a start under way has begun meanwhile is undone as well
+        // reverts whatever the active start has begun meanwhile
         await starting.catch(() => undefined)
         await program.stop()
         log.info({}, 'stopped')
@@ -66,7 +68,7 @@ export function runUntilStopped(program: Component, stopping: AbortSignal, log: 
     stopping.addEventListener('abort', () => void stop())
     starting
       .catch((error: unknown) => {
-        // a start that was told to end has not failed: how the stop goes is what counts
+        // an aborted start has not failed: the result of the stop counts
         if (stopping.aborted) return
         log.error({ reason: describeError(error) }, 'not started')
         resolve(error instanceof ConfigError ? CONFIG_EXIT_CODE : 1)

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 
-/** What a program prints that logs two events; on a terminal if `isTerminal`. */
+/** Returns the output of a program that logs two events; on a terminal if `isTerminal`. */
 function printed(isTerminal: boolean): string {
   const program = `
     import { createProgramLog } from '${new URL('./log.ts', import.meta.url)}'

@@ -8,15 +8,12 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 const SECRET_FIELDS = ['api_key', 'apiKey', 'password', 'key', 'token', 'code', 'authorization']
 
-/** File descriptor of the standard output. */
+/** File descriptor of standard output. */
 const OUTPUT = 1
-/** `level` is the first field of each line, see `createLog`. */
+/** `level` is the first field of each line; see `createLog`. */
 const LEVEL = /^\{"level":"(\w+)"/
 
-/**
- * The log of a program on its standard output: lines for people on a terminal, else JSON; with their priority for a
- * journal.
- */
+/** Log of a program on standard output: readable lines on a terminal, JSON otherwise, with priorities for a journal. */
 export async function createProgramLog(level: LogLevel, isTerminal: boolean, journalStream?: string): Promise<Log> {
   if (!isTerminal) return createLog(level, destinationFor(journalPrefix(OUTPUT, journalStream)))
   const { default: pretty } = await import('pino-pretty')
@@ -29,7 +26,7 @@ function destinationFor(prefixOf: ((level: string) => string) | undefined): Dest
   return { write: (line) => output.write(prefixOf(LEVEL.exec(line)?.[1] ?? '') + line) }
 }
 
-/** JSON lines to `destination` (standard output unless told). A field that looks like a secret is blanked. */
+/** Writes JSON lines to `destination`, by default standard output. Fields that look like a secret are redacted. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   const options = {
     level,

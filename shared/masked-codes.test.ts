@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { maskCode, readMaskedCode } from './masked-codes.ts'
 
-test('a masked code has the length of the code and tells nothing but its last two characters', () => {
+test('a masked code has the length of the code and reveals only its last two characters', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (code) => {
       const [characters, shown] = [[...code], [...maskCode(code)]]
@@ -15,7 +15,7 @@ test('a masked code has the length of the code and tells nothing but its last tw
   )
 })
 
-test('a masked code is read as what it hides and shows, and nothing else is one', () => {
+test('a masked code is parsed into its hidden length and visible end, and other text is rejected', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (code) => {
       const characters = [...code]

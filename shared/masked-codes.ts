@@ -1,17 +1,17 @@
-/** A code as it is shown to whom it is not to tell everything: all but its last two characters are asterisks. */
+/** Masks a code for viewers who may not see it in full: replaces all characters except the last two with asterisks. */
 export function maskCode(code: string): string {
   const characters = [...code]
   const shown = characters.length > 2 ? characters.slice(-2) : []
   return '*'.repeat(characters.length - shown.length) + shown.join('')
 }
 
-/** How many characters of a code are hidden, and those behind them. */
+/** Number of hidden characters of a code, and the characters after them. */
 export interface MaskedCode {
   readonly hidden: number
   readonly last: readonly string[]
 }
 
-/** What `maskCode` made of a code; null for what it makes of none. */
+/** Parses the output of `maskCode`; null for other texts. */
 export function readMaskedCode(text: string): MaskedCode | null {
   const characters = [...text]
   const hidden = characters.length - (characters.length > 2 ? 2 : 0)

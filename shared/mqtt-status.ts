@@ -1,36 +1,36 @@
 export const MQTT_TRANSPORTS = ['tcp', 'tls', 'websocket'] as const
 
-/** What MQTT is spoken over. */
+/** Transport of an MQTT connection. */
 export type MqttTransport = (typeof MQTT_TRANSPORTS)[number]
 
-/** PUBLISH packets and the bytes of their payloads. */
+/** Number of PUBLISH packets and of their payload bytes. */
 export interface MqttFlow {
   messages: number
   bytes: number
   perSecond: number
 }
 
-/** What a client of the broker is called. */
+/** Names of a client of the broker. */
 export interface MqttClientName {
-  /** The one name no other client has. */
+  /** Unique name within the broker. */
   key: string
-  /** As the client gave it; those of two users may be the same. */
+  /** Client id as sent by the client; two users may use the same one. */
   clientId: string
   owner: string
   isConnected: boolean
 }
 
-/** One client of the broker: a connection, or a session that waits for one. */
+/** Client of the broker: a connection, or a persistent session without one. */
 export interface MqttClientStatus {
   clientId: string
-  /** The login, as the part that accepted it describes it. */
+  /** Login, as described by the component that accepted it. */
   owner: string
   cleanSession: boolean
   subscriptions: { topicFilter: string; qos: number }[]
   queue: { messages: number; bytes: number; inFlight: number; dropped: number }
   /** Hours without a connection; null while connected. */
   idleHours: number | null
-  /** Null while away. */
+  /** Null while disconnected. */
   connection: {
     address: string
     transport: MqttTransport
@@ -40,9 +40,9 @@ export interface MqttClientStatus {
     received: MqttFlow
     sent: MqttFlow
     unreadBytes: number
-    /** QoS 0 messages left out because the client had not read what came before. */
+    /** QoS 0 messages dropped because the client had not read earlier ones. */
     skipped: number
-    /** Times it was not read for a while because it had sent too much. */
+    /** Number of times reading was paused because the client sent too much. */
     throttled: number
   } | null
 }
@@ -50,21 +50,21 @@ export interface MqttClientStatus {
 /** PUBLISH packets of all clients since the start. */
 export interface MqttTraffic extends MqttFlow {
   byQos: [number, number, number]
-  /** Those that were read in place, and not by Aedes. */
+  /** Number of packets parsed by the fast path instead of Aedes. */
   onFastLane: number
-  /** Packets of every kind, and all their bytes. */
+  /** Packets of all types, with all their bytes. */
   packets: number
   packetBytes: number
 }
 
-/** How the broker is doing, since the process started. */
+/** Statistics of the broker since the process started. */
 export interface MqttStats {
   version: string
   uptimeS: number
   connections: {
     open: number
     loggedIn: number
-    /** The most that were logged in at once. */
+    /** Maximum number of clients connected at the same time. */
     maximum: number
     byTransport: Record<MqttTransport, number>
   }
@@ -76,6 +76,6 @@ export interface MqttStats {
   sent: MqttTraffic
   refused: Record<string, number>
   dropped: Record<string, number>
-  /** Connections that wait to be read. */
+  /** Connections whose input waits to be read. */
   waitingConnections: number
 }

@@ -17,12 +17,12 @@ test('files of the program are found by their paths in the sources', () => {
   assert.match(migrations.read('007-telemetry-blocks.sql')?.toString() ?? '', /CREATE TABLE/)
 })
 
-test('a file that an executable would not carry cannot be read from sources either', () => {
+test('a file that the executable does not include cannot be read from sources either', () => {
   assert.throws(() => readProgramFile('README.md'), /the executable would not have README\.md/)
   assert.throws(() => readProgramFile('shared/time.ts'), /PROGRAM_FILES/)
 })
 
-test('a folder has names of files only, and nothing where there is no file', (t) => {
+test('a folder lists files only, and returns undefined for a missing one', (t) => {
   const path = mkdtempSync(join(tmpdir(), 'cartbarn-folder-'))
   t.after(() => rmSync(path, { recursive: true }))
   mkdirSync(join(path, 'below'))
@@ -36,7 +36,7 @@ test('a folder has names of files only, and nothing where there is no file', (t)
   assert.throws(() => folder.read('below'), { code: 'EISDIR' })
 })
 
-test('a library of the sources is loaded from where it lies', () => {
+test('a library in the sources is loaded from its path', () => {
   assert.equal(
     loadLibrary('gateway/x.so', (path) => path),
     join(import.meta.dirname, '../gateway/x.so'),

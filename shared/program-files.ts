@@ -7,8 +7,8 @@ import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worke
 import { describeError } from './errors.ts'
 
 /**
- * What the program reads of its own while it runs, folders with a slash: an executable carries it, and from sources
- * nothing else is read.
+ * Files of the program that it reads at run time; folders end with a slash. The executable contains them, and nothing
+ * else is read when running from sources.
  */
 export const PROGRAM_FILES = [
   'package.json',
@@ -23,20 +23,22 @@ export const PROGRAM_FILES = [
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Whether this is the executable: one file, with everything inside. */
+/** True in the executable, a single file that contains everything. */
 export const isExecutable = isSea()
 
-/** The files of a folder. */
+/** Files of a folder. */
 export interface Folder {
-  /** Where it is, for people. */
+  /** Location of the folder, for messages. */
   readonly path: string
-  /** In the order of their names, without those of folders below it. */
+  /** File names in order, without those in subfolders. */
   names(): string[]
-  /** Undefined when there is no such file. What is read must not be written to: it may lie in the executable. */
+  /**
+   * Returns undefined if the file does not exist. The buffer must not be modified: it may be part of the executable.
+   */
   read(name: string): Buffer<ArrayBuffer> | undefined
 }
 
-/** Reads a file of the program by its path in the sources. Throws when there is none. */
+/** Reads a file of the program by its path in the sources. Throws if it does not exist. */
 export function readProgramFile(path: string): Buffer<ArrayBuffer> {
   if (isExecutable) return Buffer.from(getRawAsset(path))
   if (!PROGRAM_FILES.some((one) => path === one || (one.endsWith('/') && path.startsWith(one))))
@@ -44,7 +46,7 @@ export function readProgramFile(path: string): Buffer<ArrayBuffer> {
   return readFileSync(join(ROOT, path))
 }
 
-/** A folder of the program by its path in the sources. */
+/** Returns a folder of the program by its path in the sources. */
 export function programFolder(path: string): Folder {
   if (!isExecutable) return diskFolder(join(ROOT, path))
   const prefix = `${path}/`
@@ -60,7 +62,7 @@ export function programFolder(path: string): Folder {
   }
 }
 
-/** A folder that need not belong to the program. */
+/** Returns any folder on disk. */
 export function diskFolder(path: string): Folder {
   return {
     path,
@@ -81,10 +83,9 @@ export function diskFolder(path: string): Folder {
 }
 
 /**
- * Gives `load` the path of a shared library of the program, for the system to load. That of an executable is a file
- * only for as long as that takes. It has one path for the whole process: the system knows a loaded library by its path,
- * and a second SQLite in a process would drop the locks of the first. So the main thread loads it first, and must keep
- * it.
+ * Calls `load` with the path of a shared library of the program. In an executable the file exists only during the call.
+ * The path is the same for the whole process: the system identifies a loaded library by its path, and a second SQLite
+ * in a process would drop the locks of the first. So the main thread must load it first and keep it loaded.
  */
 export function loadLibrary<Loaded>(path: string, load: (realPath: string) => Loaded): Loaded {
   if (!isExecutable) return load(join(ROOT, path))
@@ -108,13 +109,13 @@ export function loadLibrary<Loaded>(path: string, load: (realPath: string) => Lo
     }
   }
   throw new Error(
-    `cannot load a part of the program (${refusals.join('; ')}): set TMPDIR to a folder that may be written to and that is ` +
+    `cannot load a component of the program (${refusals.join('; ')}): set TMPDIR to a folder that is writable and ` +
       'not mounted with noexec',
   )
 }
 
 /**
- * Where a file can be put for a moment. Of a hardened service one of them may be read-only or mounted without
+ * Candidate folders for a temporary file. In a hardened service one of them may be read-only or mounted without
  * execution.
  */
 function libraryFolders(): string[] {

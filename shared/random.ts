@@ -1,9 +1,9 @@
-/** A seeded source of numbers: the same labels give the same sequence on every machine. */
+/** Seeded random numbers: the same labels yield the same sequence on every computer. */
 export interface Random {
   /** At least 0, below 1. */
   next(): number
   between(low: number, high: number): number
-  /** A whole number, both bounds included. */
+  /** Whole number; both bounds are inclusive. */
   integer(low: number, high: number): number
   chance(probability: number): boolean
   /** Mean 0, standard deviation 1, within 6. */
@@ -12,7 +12,7 @@ export interface Random {
 }
 
 /**
- * A source that depends on nothing but its labels, so that any part of the model can be computed on its own:
+ * Creates a generator that depends only on its labels, so that each part of a model can be computed separately:
  * `createRandom(seed, 'cart', 7, 'day', 20_000)`. The generator is sfc32.
  */
 export function createRandom(...labels: readonly (string | number)[]): Random {
@@ -39,7 +39,7 @@ export function createRandom(...labels: readonly (string | number)[]): Random {
     integer: (low, high) => low + Math.floor((high - low + 1) * next()),
     chance: (probability) => next() < probability,
     gaussian() {
-      // Irwin-Hall: no logarithm whose last digit could differ between machines
+      // Irwin-Hall: avoids a logarithm, whose last digit may differ between computers
       let sum = -6
       for (let i = 0; i < 12; i++) sum += next()
       return sum
@@ -48,7 +48,7 @@ export function createRandom(...labels: readonly (string | number)[]): Random {
   }
 }
 
-/** xmur3: turns a text into a sequence of 32-bit seeds. */
+/** xmur3: converts a text to a sequence of 32-bit seeds. */
 function hashSeeds(text: string): () => number {
   let hash = 1779033703 ^ text.length
   for (let i = 0; i < text.length; i++) {

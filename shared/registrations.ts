@@ -1,17 +1,18 @@
-/** A registration of a device: a hardware_id that was deleted can be registered again. */
+/** Registration of a device: a deleted hardware_id can be registered again. */
 export interface Registration {
   shortId: string
   sinceMs: number
 }
 
-/** What carries the registration it is of; null if it was stored by a program that did not keep it. */
+/** Data with the registration it belongs to; null if the program that stored it did not record that. */
 interface Registered {
   shortId: string | null
   atMs: number
 }
 
 /**
- * Whether something is of the registration its hardware_id has now, undefined for none; without its own, by its time.
+ * True if the data belongs to the current registration of its hardware_id, undefined for none. Data without a
+ * registration is matched by its time.
  */
 export function isOfRegistration(now: Registration | undefined, { shortId, atMs }: Registered): boolean {
   if (now === undefined) return false

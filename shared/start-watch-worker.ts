@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import { hasServiceManager, notifyServiceManager } from '#shared/service/manager.ts'
 
-/** A start that does anything uses more of a processor than this. */
+/** Processor share above which a start counts as active. */
 const IDLE_SHARE = 0.02
 const LOOK_MS = 1000
 const STDERR = 2
@@ -20,14 +20,15 @@ if (hasServiceManager()) {
 }
 
 /**
- * As long as the start gets on: a large database takes longer to upgrade than a service manager waits for by itself.
+ * Extends the start timeout while the start progresses: upgrading a large database takes longer than the default of a
+ * service manager.
  */
 function askForTime(): void {
   if (performance.now() - idleSinceMs > idleMs / 2) return
   void notifyServiceManager({ EXTEND_TIMEOUT_USEC: Math.round(idleMs * 1000) })
 }
 
-/** Times of the processor are those of the whole process, in microseconds. */
+/** CPU times cover the whole process, in microseconds. */
 function look(): void {
   const nowMs = performance.now()
   const { user, system } = process.cpuUsage(usage)
@@ -37,7 +38,7 @@ function look(): void {
   if (nowMs - idleSinceMs >= idleMs) giveUp()
 }
 
-/** The main thread may hang in the system, and then no other way ends the process. */
+/** SIGKILL, because the main thread may hang in a system call, where nothing else ends the process. */
 function giveUp(): void {
   const waited = `${Math.round(idleMs / 1000)} seconds`
   writeSync(STDERR, `cartbarn: the start hung: nothing happened for ${waited}. Start the program again.\n`)

@@ -9,64 +9,64 @@ import type {
   SyncStream,
 } from '#shared/wire/replication/sync.ts'
 
-/** A piece of a replicated stream: everything behind the position asked for up to `to`. */
+/** Batch of a replicated stream: everything after the requested position up to `to`. */
 export interface StreamPart {
   readonly to: number
-  /** Rows; 0 when nothing between the positions is to be sent any more. */
+  /** Number of rows; 0 if nothing between the positions needs to be sent any more. */
   readonly count: number
   readonly encoding: PartEncoding
   readonly data: Uint8Array
-  /** When the oldest of it was received, measured or changed; null when that is not known. */
+  /** Time at which the oldest row was received, measured or changed; null if unknown. */
   readonly oldestMs: number | null
 }
 
-/** What a part may be at most; one row always fits. */
+/** Maximum size of a batch; one row always fits. */
 export interface PartLimits {
   readonly bytes: number
   readonly rows: number
 }
 
-/** Rows of a stream that are still to be sent. */
+/** Rows of a stream that are not sent yet. */
 export interface StreamBacklog {
   readonly rows: number
   readonly oldestMs: number | null
 }
 
-/** Which database this is to a head office. */
+/** Identity of this database for a hub. */
 export interface SyncIdentity {
   readonly epoch: string
-  /** The site it was replicated as; null before the first time. */
+  /** Site as which it was replicated; null before the first time. */
   readonly site: string | null
   readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
 }
 
-/** What the agent needs of the gateway's store. When a promise resolves, the change is on the disk. */
+/** Store of the gateway, as needed by the sync agent. A resolved promise means that the change is on disk. */
 export interface SyncSourcePort {
   identity(): SyncIdentity
-  /** The last position ever given in each stream. */
+  /** Returns the last position ever assigned in each stream. */
   ends(): Record<SyncStream, number>
-  /** The cursors of the hub when they were last written. */
+  /** Returns the last saved cursors of the hub. */
   cursors(): SyncCursors
-  /** Reads in a reader thread. Null when there is no data after `after`, or none that can be sent yet. */
+  /** Reads in a reader thread. Null if there is no data after `after`, or none that can be sent yet. */
   nextPart(stream: SyncStream, after: number, limits: PartLimits, signal: AbortSignal): Promise<StreamPart | null>
-  /** The hub has everything up to these cursors. */
+  /** Records that the hub has everything up to these cursors. */
   acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void>
-  /** The hub has less than it acknowledged: takes its cursors, so that the streams continue there. */
+  /** Resets to the cursors of a hub that has less than it acknowledged, so that the streams continue there. */
   adopt(cursors: SyncCursors): Promise<void>
-  /** Starts a new epoch: its cursors begin at 0; acknowledged data stays acknowledged. */
+  /** Starts a new epoch, whose cursors begin at 0; acknowledged data stays acknowledged. */
   fork(reason: string): Promise<SyncIdentity>
-  /** Stores which site this database belongs to; for the first time only. */
+  /** Stores the site of this database; only the first time. */
   claim(site: string): Promise<void>
-  /** Puts what the streams get piece by piece into them at once. */
+  /** Adds everything that is queued in chunks to the streams immediately. */
   queueAll(): Promise<void>
-  /** What waits; it may be some seconds old unless it is to be `isFresh`. */
+  /** Returns the pending data; it may be some seconds old unless `isFresh`. */
   backlog(signal: AbortSignal, isFresh?: boolean): Promise<Record<SyncStream, StreamBacklog>>
 
-  /** Days (midnight, UTC, ms) of which there are rows of a kind, oldest first; [null] for entities. */
+  /** Returns the days (midnight, UTC, ms) with rows of a kind, oldest first; [null] for entities. */
   auditDays(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]>
-  /** Each with the time of its newest row, except entities. */
+  /** Returns the groups of a day; each has the time of its newest row, except entities. */
   auditGroups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]>
-  /** All rows of a group of a day, in parts for `is_resend`; their `to` is 0. */
+  /** Returns all rows of a group of a day, in batches for `is_resend`; their `to` is 0. */
   resendParts(
     kind: AuditKind,
     dayMs: number | null,
@@ -76,19 +76,22 @@ export interface SyncSourcePort {
   ): AsyncIterable<StreamPart>
 }
 
-/** What the agent needs to apply intents of the head office. */
+/** Application of the hub's intents, as needed by the sync agent. */
 export interface IntentInboxPort {
-  /** The `seq` of the last one that was received. */
+  /** Returns the `seq` of the last received intent. */
   lastSeq(): number
-  /** Applies an intent once, however often it comes; its result is a note. Never throws because of a bad intent. */
+  /**
+   * Applies an intent once, even if it is received again; its result is a note. Never throws because of an invalid
+   * intent.
+   */
   receive(intent: Intent): Promise<IntentResult>
 }
 
-/** The states of devices as the gateway's API tells them. */
+/** Device states in the form of the gateway's API. */
 export interface LatestStatesPort {
-  /** Hardware ids of devices whose state changed since the last call; null for all of them. */
+  /** Returns the hardware ids of devices whose state changed since the last call; null for all devices. */
   takeChanged(): ReadonlySet<string> | null
-  /** As `GET /devices/:id`; undefined for one that is gone. */
+  /** Returns the body of `GET /devices/:id`; undefined for a deleted device. */
   deviceJson(hardwareId: string): Record<string, unknown> | undefined
   hardwareIds(): readonly string[]
 }

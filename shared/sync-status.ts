@@ -1,6 +1,6 @@
 import type { AuditKind, SyncStream, SyncWarning } from '#shared/wire/replication/sync.ts'
 
-/** What the replication of a gateway can be in, in one word. */
+/** States of the replication of a gateway. */
 export const SYNC_STATES = [
   'connecting',
   'in_sync',
@@ -20,10 +20,10 @@ export const SYNC_STATES = [
 ] as const
 export type SyncState = (typeof SYNC_STATES)[number]
 
-/** How the replication of a gateway is doing. Times are milliseconds since 1970. */
+/** Replication status of a gateway. Times are milliseconds since 1970. */
 export interface SyncStatus {
   readonly state: SyncState
-  /** For people: what it is, and what they are to do about it. */
+  /** Describes the state for users, with the remedy. */
   readonly explanation: string
   readonly host: string
   readonly site: string
@@ -31,36 +31,36 @@ export interface SyncStatus {
   readonly forkedFrom: { readonly epoch: string; readonly reason: string } | null
   readonly lastContactMs: number | null
   readonly lastError: { readonly atMs: number; readonly detail: string } | null
-  /** Milliseconds until the head office is tried again; null while connected. */
+  /** Milliseconds until the next attempt to reach the hub; null while connected. */
   readonly retryInMs: number | null
   readonly warnings: readonly (SyncWarning | 'clock')[]
-  /** How far the clock here is ahead of that of the head office; null before it answered. */
+  /** Lead of the local clock over that of the hub; null before the first response. */
   readonly clockOffsetMs: number | null
   readonly streams: readonly SyncStreamStatus[]
   /** Bytes of bodies and rows acknowledged since the start. */
   readonly sentBytes: number
   readonly ackedRows: number
   readonly rowsPerSecond: number
-  /** How long the backlog will take at this rate; null when it is unknown or there is none. */
+  /** Estimated time for the backlog at this rate; null if unknown or empty. */
   readonly timeToGoMs: number | null
   readonly audit: SyncAuditStatus
 }
 
 export interface SyncStreamStatus {
   readonly stream: SyncStream
-  /** The position up to which the head office has everything. */
+  /** Position up to which the hub has everything. */
   readonly ackedSeq: number
   readonly ackedRows: number
-  /** Null when rows wait that were not counted yet. */
+  /** Null while waiting rows have not been counted. */
   readonly waitingRows: number | null
   readonly oldestMs: number | null
-  /** Why it does not go on, in words; null while it does. */
+  /** Reason why the replication is stopped; null while it runs. */
   readonly trouble: string | null
 }
 
 export interface SyncAuditStatus {
   readonly state: 'idle' | 'wanted' | 'running'
-  /** Rows that were compared and that the head office was not seen to have; null while they are not counted. */
+  /** Compared rows that the hub did not confirm; null until counted. */
   readonly unconfirmedRows: number | null
   readonly last: {
     readonly startedAtMs: number
@@ -70,7 +70,9 @@ export interface SyncAuditStatus {
   } | null
 }
 
-/** Rows here, those of them the head office has, those that were sent again, and what only the head office has. */
+/**
+ * Row counts of an audit: local rows, those that the hub has, those that were resent, and rows that only the hub has.
+ */
 export interface SyncAuditCount {
   readonly rows: number
   readonly confirmed: number

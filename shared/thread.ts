@@ -12,10 +12,10 @@ export const THREADS = {
   'start-watch': './start-watch-worker.ts',
 } as const
 
-/** In an executable, what runs the code that the name of its thread says. */
+/** Entry point of all threads in an executable; runs the code that the thread name selects. */
 export const THREAD_ENTRY = 'code/loader.cjs'
 
-/** Starts a thread by its name: the one place that knows where the code of threads is. */
+/** Starts a thread by its name; the only place that knows the location of thread code. */
 export function startThread(name: keyof typeof THREADS, options: WorkerOptions): Worker {
   return isExecutable
     ? new Worker(readProgramFile(THREAD_ENTRY).toString(), { ...options, name, eval: true })
@@ -23,8 +23,8 @@ export function startThread(name: keyof typeof THREADS, options: WorkerOptions):
 }
 
 /**
- * Lets the other threads of the machine go before this one. Only on Linux, where it counts for the thread that asks. A
- * sandbox may refuse it: the thread then works beside the others, as it must work.
+ * Lowers the priority of the calling thread, so that other threads of the computer run first. Linux only, where
+ * priorities are per thread. A sandbox may forbid it; the thread then runs at the normal priority.
  */
 export function lowerThreadPriority(niceness: number): void {
   if (platform() !== 'linux') return
@@ -32,6 +32,6 @@ export function lowerThreadPriority(niceness: number): void {
     // 0 is this thread, not the process
     setPriority(0, niceness)
   } catch {
-    // the rests between its jobs have to do
+    // the pauses between its jobs must suffice
   }
 }

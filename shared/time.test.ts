@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS, parseIso, startOfDayMs, toIso } from './time.ts'
 
 const anyMs = fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('9999-12-30T00:00:00Z') })
 
-test('what toIso writes, parseIso reads', () => {
+test('parseIso reads every time that toIso writes', () => {
   fc.assert(
     fc.property(anyMs, (atMs) => {
       assert.equal(parseIso(toIso(atMs)), atMs)
@@ -116,7 +116,7 @@ for (const text of [
   'Fri, 01 May 2026 12:00:00 GMT',
   '٢٠٢٦-05-01',
 ]) {
-  test(`${JSON.stringify(text)} is no date`, () => {
+  test(`${JSON.stringify(text)} is not a date`, () => {
     assert.equal(parseIso(text), undefined)
   })
 }

@@ -1,9 +1,11 @@
-/** Where code gets "now" from: milliseconds since 1970, UTC. */
+/** Source of the current time: milliseconds since 1970, UTC. */
 export interface Clock {
   nowMs(): number
 }
 
-/** Milliseconds since some start, independent of changes of the system clock: for windows, rates and time limits. */
+/**
+ * Milliseconds since an arbitrary start, independent of changes to the system clock: for windows, rates and timeouts.
+ */
 export interface MonotonicClock {
   monotonicMs(): number
 }
@@ -17,7 +19,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
-/** ISO 8601 in UTC with milliseconds: the only form of a time in JSON. */
+/** Formats a time as ISO 8601 in UTC with milliseconds: the only form of a time in JSON. */
 export function toIso(atMs: number): string {
   return new Date(atMs).toISOString()
 }
@@ -30,10 +32,10 @@ const ISO_DATE =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+\- ]\d{2}:?\d{2})?)?$/i
 
 /**
- * Reads a date parameter: RFC 3339 or ISO 8601, seconds and fraction optional; no offset means UTC,
- * a date alone is UTC midnight, a space where `+` stood (an undecoded query) reads as `+`. 24:00:00 is the midnight
- * that ends the day, a second of 60 is the next second.
- * Returns milliseconds since 1970, or undefined for anything else (epoch numbers and 30 February included).
+ * Parses a date parameter: RFC 3339 or ISO 8601, seconds and fraction optional. No offset means UTC, a date alone is
+ * UTC midnight, and a space in place of `+` (an undecoded query) is read as `+`. 24:00:00 is the midnight that ends the
+ * day, a second of 60 is the next second. Returns milliseconds since 1970, or undefined for anything else (including
+ * epoch numbers and 30 February).
  */
 export function parseIso(text: string): number | undefined {
   const match = ISO_DATE.exec(text)
@@ -43,13 +45,13 @@ export function parseIso(text: string): number | undefined {
   const local = [Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second)] as const
   const [y, mo, d, h, mi, s] = local
   const isMidnightAfter = h === 24 && mi === 0 && s === 0 && ms === 0
-  // 60 is a leap second, and where one is written like any other: the next second
+  // 60 is a leap second; it is read as the next second, even where none exists
   if ((h > 23 && !isMidnightAfter) || mi > 59 || s > 60) return undefined
   const date = new Date(0)
   date.setUTCFullYear(y, mo - 1, d)
   if (date.getUTCMonth() !== mo - 1 || date.getUTCDate() !== d) return undefined
   date.setUTCHours(h, mi, s, ms)
-  // it could not be written again
+  // could not be formatted again
   if (date.getUTCFullYear() > 9999) return undefined
   const offsetMinutes = parseOffsetMinutes(offset)
   return offsetMinutes === undefined ? undefined : date.getTime() - offsetMinutes * MINUTE_MS
@@ -57,7 +59,7 @@ export function parseIso(text: string): number | undefined {
 
 const ZONE = /:\d{2}\S*(?:Z|[+-]\d{2}:?\d{2})$/i
 
-/** Whether a text that `parseIso` reads has a time and its zone. */
+/** True if a text that `parseIso` accepts contains a time and its zone. */
 export function hasZone(text: string): boolean {
   return ZONE.test(text)
 }
@@ -70,12 +72,15 @@ function parseOffsetMinutes(offset: string): number | undefined {
   return (offset.startsWith('-') ? -1 : 1) * (hours * 60 + minutes)
 }
 
-/** Midnight, UTC, of the day `atMs` lies in. */
+/** Returns midnight, UTC, of the day that contains `atMs`. */
 export function startOfDayMs(atMs: number): number {
   return atMs - (((atMs % DAY_MS) + DAY_MS) % DAY_MS)
 }
 
-/** Whether an event moves on what is known; a known time after `latestMs` was the mistake of a clock. */
+/**
+ * True if an event is newer than the known one; a known time after `latestMs` was caused by a wrong clock and does not
+ * count.
+ */
 export function isNewer(atMs: number, knownAtMs: number, latestMs: number): boolean {
   return atMs > knownAtMs || knownAtMs > latestMs
 }

@@ -4,42 +4,42 @@ import { isIP } from 'node:net'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { ConfigError, describeError } from './errors.ts'
 
-/** Where a certificate (with its chain) and its private key lie, in PEM. */
+/** Paths of a certificate (with its chain) and of its private key, in PEM. */
 export interface KeyPairFiles {
   certPath: string
   keyPath: string
 }
 
-/** The settings that name the two files, for messages. */
+/** Names of the settings with the two paths, for messages. */
 export interface KeyPairSettings {
   cert: string
   key: string
 }
 
-/** A client that has not finished its TLS handshake by then is closed. */
+/** Time after which a client with an unfinished TLS handshake is disconnected. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000
 
-/** The contents of the two files, as they were read. */
+/** Contents of the two files. */
 export interface PemPair {
   cert: Buffer
   key: Buffer
 }
 
-/** A certificate with its key that a TLS server can use, and what people want to know of it. */
+/** Certificate and key that a TLS server can use, with the facts that users need. */
 export interface KeyPair extends PemPair {
   subject: string
   validFromMs: number
   expiresAtMs: number
-  /** Browsers warn of it, unless they were told to trust it. */
+  /** Browsers warn about it unless it is installed as trusted. */
   isSelfSigned: boolean
-  /** Whether it is for a host, as an address or a name. */
+  /** True if it covers a host, given as an address or a name. */
   isFor: (host: string) => boolean
 }
 
-/** How a certificate in use is doing. */
+/** Status of a certificate in use. */
 export interface CertificateStatus {
   expiresAtMs: number
-  /** Why another cannot be made or taken; null while all is well. */
+  /** Reason why no new one can be issued or loaded; null while all is well. */
   problem: string | null
 }
 
@@ -52,20 +52,20 @@ export async function readPemPair({ certPath, keyPath }: KeyPairFiles, settings:
   return { cert: await read(settings.cert, certPath), key: await read(settings.key, keyPath) }
 }
 
-/** Makes sure that the two belong together and can be used. Throws a `ConfigError` that names the setting. */
+/** Verifies that certificate and key match and are usable. Throws a `ConfigError` that names the setting. */
 export function checkPemPair({ cert, key }: PemPair, settings: KeyPairSettings): KeyPair {
-  const x509 = attempt(settings.cert, 'is no certificate in PEM form', () => new X509Certificate(cert))
-  const privateKey = attempt(settings.key, 'is no private key in PEM form without a passphrase', () =>
+  const x509 = attempt(settings.cert, 'is not a certificate in PEM form', () => new X509Certificate(cert))
+  const privateKey = attempt(settings.key, 'is not a private key in PEM form without a passphrase', () =>
     createPrivateKey(key),
   )
   if (!x509.checkPrivateKey(privateKey))
-    throw new ConfigError(`${settings.key}: is not the key of the certificate in ${settings.cert}`)
-  // what only OpenSSL itself finds: a chain that is cut short, a key too weak
+    throw new ConfigError(`${settings.key}: does not match the certificate in ${settings.cert}`)
+  // only OpenSSL itself detects a truncated chain or a weak key
   attempt(settings.cert, 'cannot be used', () => createSecureContext(secureOptions({ cert, key })))
   return {
     cert,
     key,
-    // public authorities leave the subject empty and name the hosts beside it
+    // public authorities leave the subject empty and list the hosts as alternative names
     subject: x509.subject?.replaceAll('\n', ', ') || (x509.subjectAltName ?? ''),
     validFromMs: x509.validFromDate.getTime(),
     expiresAtMs: x509.validToDate.getTime(),
@@ -74,7 +74,7 @@ export function checkPemPair({ cert, key }: PemPair, settings: KeyPairSettings):
   }
 }
 
-/** Only suites with forward secrecy. Source: Mozilla, Server Side TLS 5.7, intermediate, without DHE. */
+/** Cipher suites with forward secrecy only. Source: Mozilla, Server Side TLS 5.7, intermediate, without DHE. */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -87,7 +87,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** What every TLS server is given. */
+/** Options of every TLS server. */
 export function secureOptions({ cert, key }: PemPair): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS }
 }

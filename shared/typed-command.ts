@@ -1,11 +1,9 @@
 import { isExecutable } from './program-files.ts'
 
-/** npm has other names for these. */
+/** Commands with another name in npm. */
 const SCRIPTS: Record<string, string> = { 'sync-export': 'sync:export', 'sync-import': 'sync:import' }
 
-/**
- * What a person types to call a command, with its words: a machine with the package has neither npm nor the sources.
- */
+/** Returns the shell text of a command for the user: a computer with the package has neither npm nor the sources. */
 export function typedCommand(command: string, isPackaged = isExecutable): string {
   if (isPackaged) return `cartbarn ${command}`
   const [name = '', ...words] = command.split(' ')

@@ -4,7 +4,7 @@ import { fromUnits, type Measure, toUnits } from './units.ts'
 
 const MEASURES: readonly Measure[] = ['speed', 'length', 'acceleration']
 
-test('what is typed in miles, yards or feet is stored in metres, and reads as it was typed', () => {
+test('a length entered in miles, yards or feet is stored in metres and displayed as entered', () => {
   assert.equal(fromUnits(10, 'speed', 'imperial'), 16.093)
   assert.equal(fromUnits(100, 'length', 'imperial'), 91.44)
   for (const measure of MEASURES)
@@ -14,7 +14,7 @@ test('what is typed in miles, yards or feet is stored in metres, and reads as it
     }
 })
 
-test('metric values stay what they are', () => {
+test('metric values stay unchanged', () => {
   for (const measure of MEASURES) {
     assert.equal(fromUnits(0.123_456, measure, 'metric'), 0.123_456)
     assert.equal(toUnits(0.123_456, measure, 'metric'), 0.123_456)

@@ -20,7 +20,7 @@ function assertSame(rig: AgentRig, what = ''): void {
   assert.equal(rig.hub.duplicates, 0, `duplicates ${what}`)
 }
 
-test('everything arrives once and in order, and is acknowledged', async (t) => {
+test('every row arrives once and in order, and is acknowledged', async (t) => {
   const rig = await startRig(t)
   for (const stream of SYNC_STREAMS) rig.source.append(stream, 50)
   await rig.until(() => rig.isDrained, 'drained')
@@ -47,7 +47,7 @@ const FAULTS: Fault[] = [
 ]
 
 for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
-  test(`whatever happens on the way, everything arrives once and in order (${seed})`, async (t) => {
+  test(`every row arrives once and in order despite random faults (${seed})`, async (t) => {
     const rig = await startRig(t, { seed, timeoutMs: 150 })
     const { random, hub, source } = rig
     const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item
@@ -57,7 +57,7 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
     for (let n = 0; n < 60; n++) {
       source.append(pick(SYNC_STREAMS), Math.floor(random() * 10))
       if (random() < 0.1) hub.release()
-      // a process that ends between what it sent and what it heard
+      // a process that ends between a request and its response
       if (random() < 0.1) await rig.restart()
       await rig.round(300_000)
     }
@@ -71,7 +71,7 @@ for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
   })
 }
 
-test('a backlog is sent without anything new, by timers alone', async (t) => {
+test('the agent sends a backlog on its timers when no new rows arrive', async (t) => {
   const rig = await startRig(t, { clock: new SetClock() })
   for (const stream of ['lock_events', 'history'] as const) rig.source.append(stream, 200)
   rig.hub.limits = { ...rig.hub.limits, parts: 2, part_bytes: 1024 }
@@ -81,7 +81,7 @@ test('a backlog is sent without anything new, by timers alone', async (t) => {
   assertSame(rig)
 })
 
-test('stopping ends what is under way, and the next start knows what became of it', async (t) => {
+test('stopping aborts the push in progress, and the next start finds out whether it was applied', async (t) => {
   const rig = await startRig(t, { clock: new SetClock() })
   rig.source.append('lock_events', 5)
   rig.hub.faultOf = (path) => (path === 'push' ? 'late' : null)
@@ -98,7 +98,7 @@ test('stopping ends what is under way, and the next start knows what became of i
   assert.equal(rig.source.calls.fork, 0)
 })
 
-test('a clock that is set by years in either direction stops nothing', async (t) => {
+test('setting the clock by years in either direction does not stop the sync', async (t) => {
   const clock = new FakeClock()
   const rig = await startRig(t, { clock })
   for (const year of [2050, 1990, 2026]) {
@@ -109,7 +109,7 @@ test('a clock that is set by years in either direction stops nothing', async (t)
   assertSame(rig)
 })
 
-test('rows that wait are counted when somebody asks, and are never 0 while they wait', async (t) => {
+test('waiting rows are counted when the status is requested, and never reported as 0 while they wait', async (t) => {
   const rig = await startRig(t)
   await rig.until(() => rig.isDrained, 'drained')
   const waiting = (status: SyncStatus) =>
@@ -126,7 +126,7 @@ test('rows that wait are counted when somebody asks, and are never 0 while they 
   assert.equal(waiting(await rig.agent.countedStatus()).notes, null)
 })
 
-test('it is in sync only when the backlog was counted and the head office can use what it has', async (t) => {
+test('the sync is in sync only once the backlog is counted and the hub can use its data', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   assert.deepEqual(rig.agent.status.state, 'draining')

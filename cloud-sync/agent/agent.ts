@@ -28,27 +28,27 @@ import { Upstream, type UpstreamOptions } from './upstream.ts'
 
 export interface AgentOptions {
   readonly source: SyncSourcePort
-  /** Without one the agent does not ask the hub for intents. */
+  /** If missing, the agent does not request intents from the hub. */
   readonly inbox?: IntentInboxPort
   readonly latest: LatestStatesPort
   readonly upstream: UpstreamOptions
-  /** The id of the site that this gateway belongs to. */
+  /** Site that this gateway belongs to. */
   readonly site: string
-  /** How long the newest samples are held so that more go with them; `HELD` by default. */
+  /** Delay of the newest samples, so that a request carries more of them; `HELD` by default. */
   readonly holdMs?: number
-  /** Between two attempts to reach a hub that does not answer. */
+  /** Maximum delay between two attempts while the hub does not respond. */
   readonly longestBackoffMs?: number
-  /** Where the side files are kept, beside the database; undefined where that does not outlive the process either. */
+  /** Folder of the side files, next to the database; undefined if the database does not outlive the process. */
   readonly dataDir: string | undefined
   /** Name and version of this program. */
   readonly program: string
   readonly clock: AgentClock
   readonly log: Log
-  /** Why nothing may leave this gateway until a person has decided, for people; null when it may. */
+  /** Reason, as text for staff, why no data may leave this gateway until an admin decides; null if data may leave. */
   readonly heldBy?: () => string | null
-  /** Whether devices wait for the disk. */
+  /** True while devices wait for the disk. */
   readonly isBusy: () => boolean
-  /** Stands for chance, from 0 to 1. */
+  /** Replaces the random number generator; returns 0 to 1. */
   readonly random?: () => number
 }
 
@@ -57,17 +57,17 @@ const FAILURES = ['network', 'timeout', 'busy', 'unavailable', 'bad_answer', 're
 const NOT_HELD = { ms: 0, positions: 1 }
 /** With this hold 95 % of samples reach the hub within ten seconds; more than 20,000 positions compress no better. */
 const HELD = { ms: 6_500, positions: 20_000 }
-/** Carts cross zones all the time: one by one, each would cost a request and a transaction on both sides. */
+/** Carts cross zones all the time: sent singly, each event would cost a request and a transaction on both sides. */
 const HELD_EVENTS = { ms: 5_000, positions: 500 }
 const ROWS = 20_000
 const COUNT_TIMEOUT_MS = 2_000
 
 /**
- * Replicates a gateway to its head office: live data first, then the backlog, then rows that an audit finds missing
- * there. Data counts as sent only when the hub has acknowledged it.
+ * Replicates a gateway to the hub: live data first, then the backlog, then rows that an audit finds missing at the hub.
+ * Data counts as sent only when the hub has acknowledged it.
  */
 export class SyncAgent implements Component {
-  /** How requests failed, by reason. */
+  /** Failed requests, by reason. */
   readonly failures = new Counter(FAILURES)
   /** Bytes sent, by kind of request. */
   readonly sentBytes: Counter
@@ -208,7 +208,7 @@ export class SyncAgent implements Component {
     for (const loop of Object.values(this.loops)) loop.start()
   }
 
-  /** Aborts requests under way; the hello at the next start finds out what the hub took of them. */
+  /** Aborts open requests; the hello at the next start shows which of them the hub applied. */
   async stop(): Promise<void> {
     this.#upstream.close()
     if (this.#isStarted) {
@@ -219,7 +219,7 @@ export class SyncAgent implements Component {
     await this.#cursors.close()
   }
 
-  /** Loads cursors and audits; nothing is sent before. */
+  /** Loads cursors and audits; nothing is sent before this. */
   async #load(): Promise<void> {
     await this.#auditor.load()
     const isOlder = await this.#cursors.load()
@@ -228,19 +228,20 @@ export class SyncAgent implements Component {
     this.#isLoaded = true
   }
 
-  /** There is new data to send. */
+  /** Called when there is new data to send. */
   wake(): void {
     this.loops.events.wake()
     this.loops.latest.wake()
   }
 
-  /** A person has decided that data may leave this gateway. */
+  /** Called when an admin has decided that data may leave this gateway. */
   letGo(): void {
     this.loops.link.wake()
   }
 
   /**
-   * Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait.
+   * Sends all data up to now, including held data; ends when no cursor moves any more. Data that arrives meanwhile can
+   * wait.
    */
   async flush(signal: AbortSignal): Promise<void> {
     const { events, telemetry, history } = this.loops
@@ -263,12 +264,12 @@ export class SyncAgent implements Component {
     this.loops.audit.wake()
   }
 
-  /** Whether the hub may lack data that it acknowledged: it lost data, or the first audit is still to come. */
+  /** True if the hub may lack data that it acknowledged: it lost data, or the first audit is still pending. */
   get mayLack(): boolean {
     return !this.#isLoaded || this.#auditor.isEverythingWanted
   }
 
-  /** All data that is not acknowledged, as the lines of a file that is carried to the hub. */
+  /** Returns all unacknowledged data as the lines of a file that is carried to the hub. */
   async *exportLines(signal: AbortSignal): AsyncGenerator<string> {
     const { source, site, program, clock, latest } = this.#options
     await this.#requireOurs()
@@ -288,7 +289,7 @@ export class SyncAgent implements Component {
   }
 
   /**
-   * Takes the receipt of a hub for a file. Throws `unknown_receipt` unless the file was written here and taken to its
+   * Applies the hub's receipt for a file. Throws `unknown_receipt` unless the file was written here and read to its
    * end.
    */
   async takeReceipt({ site, epoch, cursors }: SyncFileReceipt): Promise<void> {
@@ -299,7 +300,9 @@ export class SyncAgent implements Component {
       throw new ConflictError('unknown_receipt', 'this receipt does not belong to the last export file of this gateway')
   }
 
-  /** Nothing leaves this gateway before its database belongs to a site, and the gateway to its machine. */
+  /**
+   * Waits until the database belongs to a site and the gateway to its machine; nothing leaves the gateway before that.
+   */
   async #requireOurs(): Promise<void> {
     const { source, site, heldBy } = this.#options
     const held = heldBy?.() ?? null
@@ -310,7 +313,7 @@ export class SyncAgent implements Component {
     else if (claimed !== site) throw new ConflictError('other_site', `this database already belongs to site ${claimed}`)
   }
 
-  /** As `status`, with rows counted now; those that cannot be counted in a moment are not known. */
+  /** Like `status`, with rows counted now; counts that take too long are reported as unknown. */
   async countedStatus(): Promise<SyncStatus> {
     try {
       await this.#monitor.recount(AbortSignal.timeout(COUNT_TIMEOUT_MS))
@@ -325,7 +328,7 @@ export class SyncAgent implements Component {
     }
   }
 
-  /** The number of waiting rows is that of the last count. */
+  /** The number of waiting rows is from the last count. */
   get status(): SyncStatus {
     const { source, site } = this.#options
     const { backlog, total } = this.#monitor
@@ -366,7 +369,7 @@ export class SyncAgent implements Component {
     }
   }
 
-  /** Of all data; what is missing of a day that was asked for is in the result of its audit. */
+  /** Covers all data; rows missing from a requested day are in the result of its audit. */
   get #unconfirmedRows(): number | null {
     return this.mayLack ? this.#auditor.unconfirmedRows : 0
   }

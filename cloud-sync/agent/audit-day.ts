@@ -26,10 +26,10 @@ export interface DayAuditDeps {
   readonly flush: (signal: AbortSignal) => Promise<void>
 }
 
-/** Groups that the hub was not seen to have completely, with their rows. */
+/** Groups not yet confirmed to be complete at the hub, with their row counts. */
 export type OpenGroups = ReadonlyMap<string, number>
 
-/** The result of a day: rows, and the groups of which the hub has more, which need not be sent once more. */
+/** Result of a day: rows, and the groups of which the hub has more rows and that need not be sent again. */
 export interface ComparedDay {
   readonly count: AuditCount
   readonly proven: VerifiedGroups
@@ -40,22 +40,22 @@ const PRIORITY = 4
 const LONGEST_REST_MS = 2_000
 const RESEND_ROWS = 20_000
 
-/** The hub is unreachable, or the rows read have been erased meanwhile: the audit continues later where it stopped. */
+/** The hub is unreachable, or the rows read have been erased meanwhile: the audit later continues where it stopped. */
 export class InterruptedError extends Error {}
 
-/** The hub refuses the request, now and later. */
+/** The hub refuses the request permanently. */
 class RefusedError extends Error {}
 
 interface Compared {
   readonly missing: ReadonlySet<string>
-  /** How many rows the hub has more. */
+  /** Number of rows that only the hub has, by group. */
   readonly extra: ReadonlyMap<string, number>
 }
 
 /**
- * Compares one day with the hub, sends again what is missing there, and compares once more. Each group is compared up
- * to the newest row that it had when it was counted, so that a device may go on sending. An older hub compares all it
- * has, and entities change: of these, groups that changed meanwhile stay open.
+ * Compares one day with the hub, sends missing rows again, and compares once more. Each group is compared up to the
+ * newest row that it had when it was counted, so that a device may continue to send. An older hub compares all its
+ * rows, and entities change: in both cases, groups that changed meanwhile stay open.
  */
 export class DayAudit {
   readonly #deps: DayAuditDeps
@@ -64,7 +64,7 @@ export class DayAudit {
     this.#deps = deps
   }
 
-  /** `proven` is the result of the last comparison of the day; only groups in `open` count, all without it. */
+  /** `proven` is the result of the day's last comparison; only groups in `open` count, or all if it is missing. */
   async compare(
     kind: AuditKind,
     day: number | null,
@@ -78,11 +78,8 @@ export class DayAudit {
       return await this.#compareGroups(kind, day, groups, { proven, open }, signal)
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
-      // it would keep all other days from being compared for ever
-      log.error(
-        { kind, day, reason: describeError(error) },
-        'the hub refused to compare a day; skipping it in this audit',
-      )
+      // Retrying would permanently keep all other days from being compared.
+      log.error({ kind, day, reason: describeError(error) }, 'the hub refused to compare a day; skipped in this audit')
       const count = { rows: sumOf(groups), confirmed: 0, resent: 0, extra: 0 }
       return { count, proven: {}, open: open ?? openOf(groups) }
     } finally {
@@ -106,9 +103,9 @@ export class DayAudit {
       return judged({ before, groups: before, first, last: first, resent: 0 })
     const recount = async () => (isFixed(before) ? before : await this.#count(kind, day, signal))
     const groups = await recount()
-    // what changed meanwhile is a device at work, not a loss: the next comparison will see
+    // A group that changed meanwhile belongs to a working device and is not a loss: the next comparison decides.
     const settled = groups.filter((group) => isUnchanged(group, before))
-    // a hub that has more may lack some as well, which the counts do not tell
+    // A hub with more rows may also lack some, which the counts do not show.
     const doubtful = settled.filter((group) => isDoubtful(group, first, proven))
     const missing = settled.filter(({ group }) => first.missing.has(group))
     let resent = 0
@@ -120,7 +117,7 @@ export class DayAudit {
     await flush(signal)
     const second = within(open, await this.#ask(kind, day, again, signal))
     for (const { group } of doubtful) {
-      // that many more it has now were missing
+      // The hub's increase since the first comparison is the number of rows that were missing.
       resent += Math.max(0, (second.extra.get(group) ?? 0) - (first.extra.get(group) ?? 0))
     }
     return judged({ before, groups: again, first, last: second, resent })
@@ -149,7 +146,7 @@ export class DayAudit {
     }
   }
 
-  /** Returns how many rows that were. */
+  /** Returns the number of rows sent. */
   async #resend(kind: AuditKind, day: number | null, group: string, signal: AbortSignal): Promise<number> {
     const { source, upstream, link } = this.#deps
     const { part_bytes, body_bytes } = link.limits
@@ -184,9 +181,7 @@ export class DayAudit {
   }
 }
 
-/**
- * What was counted before and in the end, what the hub said of it first and last, and how many rows were sent again.
- */
+/** Counts before and after, the hub's first and last comparison, and the number of rows sent again. */
 interface Course {
   readonly before: readonly AuditGroup[]
   readonly groups: readonly AuditGroup[]
@@ -201,7 +196,7 @@ function judged({ before, groups, first, last, resent }: Course): ComparedDay {
   const confirmed = counted.filter(({ group }) => !last.missing.has(group))
   const moving = new Set(groups.filter(isMoving).map(({ group }) => group))
   let extra = 0
-  // of a device at work it is what has come since it was counted
+  // For a working device, the surplus is rows that arrived after the count.
   for (const [group, count] of last.extra) if (!moving.has(group)) extra += count
   const proven = groups.flatMap((group): [string, string][] =>
     !isMoving(group) && first.extra.has(group.group) && last.extra.has(group.group)
@@ -219,12 +214,12 @@ function openOf(groups: readonly AuditGroup[]): OpenGroups {
   return new Map(groups.map(({ group, count }) => [group, count]))
 }
 
-/** Without what was confirmed before: rows that have come late since are none that the hub has lost. */
+/** Ignores groups confirmed before: rows that arrived late are not rows that the hub has lost. */
 function within(open: OpenGroups | undefined, { missing, extra }: Compared): Compared {
   return { missing: new Set([...missing].filter((group) => open?.has(group) ?? true)), extra }
 }
 
-/** Whether these counts stay true whatever comes: rows up to a time, which do not change. */
+/** True if these counts cannot change: rows up to a time are immutable. */
 function isFixed(groups: readonly AuditGroup[]): boolean {
   return groups.every(({ through_ms }) => through_ms !== undefined)
 }
@@ -233,7 +228,7 @@ function isDoubtful(group: AuditGroup, compared: Compared, proven: VerifiedGroup
   return compared.extra.has(group.group) && proven[group.group] !== proofOf(group, compared)
 }
 
-/** With the same rows here and as many there, what was proven still is. */
+/** A proof holds while the rows here and the number of rows at the hub stay the same. */
 function proofOf({ group, count, sum }: AuditGroup, { extra }: Compared): string {
   return `${count} ${sum} ${extra.get(group) ?? 0}`
 }
@@ -246,7 +241,7 @@ function isUnchanged({ group, count, sum }: AuditGroup, before: readonly AuditGr
   return before.some((other) => other.group === group && other.count === count && other.sum === sum)
 }
 
-/** Resent parts have no position; their stream says what kind of rows they have. */
+/** Resent parts have no position; their stream defines the kind of their rows. */
 function toResentPart(kind: AuditKind, { count, encoding, data }: StreamPart): SyncPart {
   const head = {
     stream: streamOf(kind, encoding),

@@ -2,32 +2,32 @@ import { z } from 'zod'
 import { DAY_MS, startOfDayMs } from '#shared/time.ts'
 import { type AuditKind, auditKindSchema } from '#shared/wire/replication/sync.ts'
 
-/** The rows of one kind that an audit compared. */
+/** Rows of one kind compared by an audit. */
 export const auditCountSchema = z.object({
-  /** Rows here. */
+  /** Rows at the gateway. */
   rows: z.number().int(),
-  /** Of these, the rows the hub has too. */
+  /** Rows here that the hub has too. */
   confirmed: z.number().int(),
-  /** Rows that were sent again. */
+  /** Rows sent again. */
   resent: z.number().int(),
-  /** Rows of the hub that are not here any more, as after retention. */
+  /** Rows of the hub that the gateway no longer has, for example after retention. */
   extra: z.number().int(),
 })
 export type AuditCount = z.infer<typeof auditCountSchema>
 
 /**
- * Groups of which the hub has more rows than the gateway, and which the gateway has sent completely once more: as long
- * as both counts stay the same, the hub lacks none of their rows.
+ * Groups of which the hub has more rows than the gateway, and which the gateway has completely sent again: while both
+ * counts stay the same, the hub lacks none of their rows.
  */
 const provenGroupsSchema = z.record(z.string(), z.string())
 export type VerifiedGroups = Readonly<z.infer<typeof provenGroupsSchema>>
 
 const auditScopeSchema = z.object({ kind: auditKindSchema.nullable(), dayMs: z.number().nullable() })
-/** What to compare; null means all kinds or all days. */
+/** Kinds and days to compare; null means all. */
 export type AuditScope = Readonly<z.infer<typeof auditScopeSchema>>
 export const FULL_SCOPE: AuditScope = { kind: null, dayMs: null }
 
-/** What is kept of audits over a restart. Times in milliseconds. */
+/** State of audits that survives a restart. Times in milliseconds. */
 export const auditRecordSchema = z.object({
   epoch: z.string(),
   last: z
@@ -38,21 +38,21 @@ export const auditRecordSchema = z.object({
       counts: z.partialRecord(auditKindSchema, auditCountSchema),
     })
     .nullable(),
-  /** When each day was compared last, by kind; midnight, UTC. */
+  /** Time of the last comparison of each day, by kind; days are keyed by midnight, UTC. */
   days: z.partialRecord(auditKindSchema, z.record(z.string(), z.number())),
   /** The day of the last nightly audit. */
   nightMs: z.number().nullable(),
   /** Requested audits that are not finished. */
   wanted: z.array(auditScopeSchema),
-  /** By kind and day. */
+  /** Keyed by kind and day. */
   proven: z.record(z.string(), provenGroupsSchema),
 })
 export type AuditRecord = z.infer<typeof auditRecordSchema>
 
-/** More requested scopes than these become one for everything. */
+/** More requested scopes than this are merged into one for everything. */
 const MAX_WANTED = 100
 
-/** Adds a requested scope, unless one of `wanted` is the same or includes it. */
+/** Adds a requested scope, unless `wanted` contains it or one that includes it. */
 export function addScope(wanted: readonly AuditScope[], scope: AuditScope): AuditScope[] {
   if (wanted.some((known) => includes(known, scope))) return [...wanted]
   const others = wanted.filter((known) => !includes(scope, known))
@@ -63,7 +63,7 @@ export function isEverything({ kind, dayMs }: AuditScope): boolean {
   return kind === null && dayMs === null
 }
 
-/** The days of a kind that were asked for; entities have none, and are meant by their name. */
+/** Returns the requested days of a kind; entities have none and are requested by their kind. */
 export function requestedDays(
   wanted: readonly AuditScope[],
   kind: AuditKind,
@@ -80,12 +80,12 @@ function includes(a: AuditScope, b: AuditScope): boolean {
 }
 
 const RECENT_DAYS = 7
-/** So that a day is compared at least every 30 days, with some nights to spare. */
+/** Ensures that each day is compared at least every 30 days, with some nights in reserve. */
 const ROTATION_DAYS = 25
 
 /**
- * The days to compare tonight: the newest ones, and the older ones that were compared longest ago, enough to compare
- * each day within `ROTATION_DAYS`. `days` are oldest first.
+ * Returns the days to compare tonight: the newest ones, and the older ones compared longest ago, enough to compare each
+ * day within `ROTATION_DAYS`. `days` are oldest first.
  */
 export function daysToAudit(
   days: readonly (number | null)[],
@@ -94,7 +94,7 @@ export function daysToAudit(
 ): readonly (number | null)[] {
   const recentMs = startOfDayMs(nowMs) - RECENT_DAYS * DAY_MS
   const isRecent = (day: number | null) => day === null || day >= recentMs
-  // a time in the future was noted by a clock that was wrong
+  // a time in the future was recorded while the clock was wrong
   const ageMs = (day: number) => {
     const atMs = auditedAtMs[day] ?? Number.NEGATIVE_INFINITY
     return atMs > nowMs ? Number.POSITIVE_INFINITY : nowMs - atMs
@@ -109,8 +109,8 @@ const WINDOW_FROM_H = 2
 const WINDOW_MINUTES = 120
 
 /**
- * The night (midnight of its day, in the time zone of the gateway) whose audit may begin at `nowMs`; null by day.
- * `share` from 0 to 1 is when in the window this gateway begins.
+ * Returns the night (midnight of its day, in the gateway's time zone) whose audit may begin at `nowMs`; null by day.
+ * `share`, from 0 to 1, is the start of this gateway within the window.
  */
 export function nightOf(nowMs: number, share: number): number | null {
   const now = new Date(nowMs)

@@ -8,7 +8,7 @@ import { daysToAudit, nightOf } from './audit-plan.ts'
 
 const DAY = Date.UTC(2026, 3, 30)
 
-/** A rig whose hub has everything: lock events of two carts, and telemetry of two days. */
+/** Starts a rig whose hub has everything: lock events of two carts, and telemetry of two days. */
 async function startDrained(t: TestContext): Promise<AgentRig> {
   const rig = await startRig(t)
   rig.source.append('lock_events', 10, { group: 'cart-1', day: DAY })
@@ -26,7 +26,7 @@ function rowsAtHub(rig: AgentRig, stream: 'lock_events' | 'telemetry') {
   return stored.rows[stream]
 }
 
-test('an audit that is asked for compares everything and says how much was confirmed', async (t) => {
+test('a requested audit compares all rows and reports how many were confirmed', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit()
   assert.equal(rig.agent.status.audit.state, 'wanted')
@@ -38,7 +38,7 @@ test('an audit that is asked for compares everything and says how much was confi
   assert.deepEqual(last?.counts.gps, { rows: 40, confirmed: 40, resent: 0, extra: 0 })
 })
 
-test('rows the hub lacks are sent again, and compared once more', async (t) => {
+test('the agent sends rows that the hub lacks again and compares them once more', async (t) => {
   const rig = await startDrained(t)
   rowsAtHub(rig, 'lock_events').splice(2, 3)
   rowsAtHub(rig, 'telemetry').splice(25, 1)
@@ -53,7 +53,7 @@ test('rows the hub lacks are sent again, and compared once more', async (t) => {
   assert.equal(rig.hub.duplicates, 0)
 })
 
-test('what the hub does not keep although it is sent again stays unconfirmed', async (t) => {
+test('rows that the hub does not keep after a resend stay unconfirmed', async (t) => {
   const rig = await startDrained(t)
   rowsAtHub(rig, 'lock_events').splice(0, 1)
   const rows = rowsAtHub(rig, 'lock_events')
@@ -68,7 +68,7 @@ test('what the hub does not keep although it is sent again stays unconfirmed', a
   })
 })
 
-test('an audit waits until what is waiting has been sent', async (t) => {
+test('an audit waits until the backlog has been sent', async (t) => {
   const rig = await startDrained(t)
   rig.source.append('history', 10)
   await rig.step('monitor')
@@ -81,7 +81,7 @@ test('an audit waits until what is waiting has been sent', async (t) => {
   assert.ok(rig.hub.audits.length > 0)
 })
 
-test('to a hub of before a device at work is neither a loss nor proof', async (t) => {
+test('with an older hub, an audit skips the day of a device that is still sending', async (t) => {
   const rig = await startRig(t)
   rig.hub.isOld = true
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })
@@ -99,7 +99,7 @@ test('to a hub of before a device at work is neither a loss nor proof', async (t
   assert.deepEqual([rows, confirmed, resent], [20, 20, 0])
 })
 
-test('an audit that is cut goes on where it was', async (t) => {
+test('an interrupted audit continues where it stopped', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit()
   rig.hub.faultOf = (path) => (path === 'audit' && rig.hub.audits.length === 2 ? 'cut_before' : null)
@@ -112,7 +112,7 @@ test('an audit that is cut goes on where it was', async (t) => {
   assert.equal(rig.agent.status.audit.last?.counts.gps?.confirmed, 40)
 })
 
-test('the last audit, and one that is wanted, are known after a restart', async (t) => {
+test('the last audit and a requested audit are known after a restart', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit()
   await rig.step('audit')
@@ -123,7 +123,7 @@ test('the last audit, and one that is wanted, are known after a restart', async 
   assert.deepEqual(rig.agent.status.audit, { state: 'wanted', unconfirmedRows: null, last })
 })
 
-test('at night the newest days are compared by themselves, once', async (t) => {
+test('at night the agent compares the newest days once, without a request', async (t) => {
   const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   const rig = await startRig(t, { clock })
   rig.source.append('lock_events', 3, { day: DAY })
@@ -140,7 +140,7 @@ test('at night the newest days are compared by themselves, once', async (t) => {
   assert.ok(rig.hub.audits.length > asked)
 })
 
-test('a clock that is not set decides on no night', async (t) => {
+test('the agent starts no nightly audit while its clock is not set', async (t) => {
   const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   clock.isTrusted = false
   const rig = await startRig(t, { clock })
@@ -150,7 +150,7 @@ test('a clock that is not set decides on no night', async (t) => {
   assert.equal(rig.hub.audits.length, 0)
 })
 
-test('nights begin between two and four, and end at five', () => {
+test('nightly audits start between two and four and end at five', () => {
   const at = (hour: number, minute = 0) => new Date(2026, 4, 1, hour, minute).getTime()
   assert.equal(nightOf(at(1, 59), 0), null)
   assert.equal(nightOf(at(2), 0), at(0))
@@ -160,7 +160,7 @@ test('nights begin between two and four, and end at five', () => {
   assert.equal(nightOf(at(5), 0), null)
 })
 
-test('in thirty nights every day has had its turn, and the newest had it every night', () => {
+test('within thirty nights every day is compared once, and the newest days every night', () => {
   const today = Date.UTC(2026, 4, 1)
   const auditedAtMs: Record<string, number> = { [today - 20 * DAY_MS]: today + 900 * DAY_MS }
   const days = Array.from({ length: 400 }, (_, n) => today - (399 - n) * DAY_MS)
@@ -179,11 +179,11 @@ test('in thirty nights every day has had its turn, and the newest had it every n
   assert.ok((turns.get(today) ?? 0) >= 8)
 })
 
-test('an audit ends while devices never stop sending', async (t) => {
+test('an audit ends although devices never stop sending', async (t) => {
   const rig = await startDrained(t)
   let pushes = 0
   rig.hub.faultOf = (path) => {
-    // far more often than any audit needs to send what had come before it
+    // far more often than any audit needs to send the rows from before it
     if (path === 'push' && ++pushes < 500) rig.source.append('telemetry', 1, { group: 'cart-2', day: DAY })
     return null
   }
@@ -194,7 +194,7 @@ test('an audit ends while devices never stop sending', async (t) => {
   assert.ok(pushes < 100, `${pushes} pushes`)
 })
 
-test('what was compared before the hub lost it is compared again', async (t) => {
+test('rows that were compared before the hub lost them are compared again', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit()
   rig.hub.faultOf = (path) => (path === 'audit' && rig.hub.audits.length === 2 ? 'cut_before' : null)
@@ -211,7 +211,7 @@ test('what was compared before the hub lost it is compared again', async (t) => 
   assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
 })
 
-test('an audit that is asked for while one runs is done after it', async (t) => {
+test('an audit that is requested during another one runs after it', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit()
   let again: Promise<void> | undefined
@@ -227,7 +227,7 @@ test('an audit that is asked for while one runs is done after it', async (t) => 
   assert.deepEqual([rig.agent.status.audit.state, rig.hub.audits.length > asked], ['idle', true])
 })
 
-test('only what the head office asks for is compared, if it asks for a kind or a day', async (t) => {
+test('the agent compares only the kinds and days that the head office requests', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit({ kind: 'gps', dayMs: DAY })
   await rig.agent.audit({ kind: 'lock_events', dayMs: null })
@@ -242,7 +242,7 @@ test('only what the head office asks for is compared, if it asks for a kind or a
   assert.deepEqual(Object.keys(last?.counts ?? {}).sort(), ['gps', 'lock_events'])
 })
 
-test('a day that was asked for is known after a restart', async (t) => {
+test('a requested day is known after a restart', async (t) => {
   const rig = await startDrained(t)
   await rig.agent.audit({ kind: null, dayMs: DAY - DAY_MS })
   await rig.restart()
@@ -255,7 +255,7 @@ test('a day that was asked for is known after a restart', async (t) => {
   )
 })
 
-test('a hub that has more than is here is sent it all the same, once: it may lack something as well', async (t) => {
+test('a group with more rows at the hub is sent again once, because the hub may also lack rows', async (t) => {
   const rig = await startDrained(t)
   rowsAtHub(rig, 'lock_events').splice(2, 1)
   for (const id of ['a', 'b', 'c']) rowsAtHub(rig, 'lock_events').push({ seq: 0, id, group: 'cart-1', day: DAY })
@@ -279,7 +279,7 @@ test('a hub that has more than is here is sent it all the same, once: it may lac
   assert.equal(rowsAtHub(rig, 'lock_events').length, 18)
 })
 
-test('what is being sent again is dropped when something is erased, and compared anew', async (t) => {
+test('an erasure cancels a resend in progress, and the rows are compared again', async (t) => {
   const rig = await startDrained(t)
   rowsAtHub(rig, 'telemetry').splice(0, 40)
   const { source } = rig
@@ -301,7 +301,7 @@ test('what is being sent again is dropped when something is erased, and compared
   assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
 })
 
-test('what the hub cannot compare is not confirmed, and does not keep the rest from it', async (t) => {
+test('a group that the hub cannot compare stays unconfirmed and does not block the others', async (t) => {
   const rig = await startDrained(t)
   rig.hub.faultOf = (path, body) =>
     path === 'audit' && (body as Audit).day_ms === DAY - DAY_MS ? { status: 400, code: 'invalid_body' } : null
@@ -313,7 +313,7 @@ test('what the hub cannot compare is not confirmed, and does not keep the rest f
   assert.deepEqual(last?.counts.lock_events?.confirmed, 15)
 })
 
-test('a day of which something stayed missing is compared again the next night, before others', async (t) => {
+test('a day with missing rows is compared again the next night, before other days', async (t) => {
   const clock = new FakeClock(new Date(2026, 4, 1, 4, 30).getTime())
   const rig = await startRig(t, { clock })
   const days = Array.from({ length: 20 }, (_, n) => DAY - (20 + n) * DAY_MS)
@@ -321,7 +321,7 @@ test('a day of which something stayed missing is compared again the next night, 
   await rig.until(() => rig.isDrained, 'drained')
   await rig.step('monitor')
   const rows = rowsAtHub(rig, 'lock_events')
-  // the oldest, whose turn it is
+  // the oldest, which is due
   const lost = days.at(-1) ?? 0
   rows.splice(
     rows.findIndex(({ day }) => day === lost),
@@ -344,7 +344,7 @@ test('a day of which something stayed missing is compared again the next night, 
   assert.equal(rows.length, 40)
 })
 
-/** Every cart sends something whenever the hub is asked anything. */
+/** Lets every cart send something with each request to the hub. */
 function keepSending(rig: AgentRig, stream: 'telemetry' | 'lock_events' = 'telemetry'): void {
   rig.hub.faultOf = (path) => {
     if (path !== 'push' && path !== 'audit') return null
@@ -353,7 +353,7 @@ function keepSending(rig: AgentRig, stream: 'telemetry' | 'lock_events' = 'telem
   }
 }
 
-test('what a hub lost comes back while every device goes on sending, and until then nothing is in sync', async (t) => {
+test('rows that a hub lost are restored while devices keep sending, and the sync is behind until then', async (t) => {
   const rig = await startDrained(t)
   rowsAtHub(rig, 'telemetry').splice(3, 30)
   keepSending(rig)
@@ -369,7 +369,7 @@ test('what a hub lost comes back while every device goes on sending, and until t
   assert.deepEqual([rig.agent.status.audit.state, rig.agent.status.state], ['idle', 'in_sync'])
 })
 
-/** Time goes on until no audit is wanted. */
+/** Advances the clock until no audit is requested. */
 async function compareAll(rig: AgentRig): Promise<void> {
   for (let n = 0; n < 20 && rig.agent.status.audit.state !== 'idle'; n++) {
     await rig.round(60_000)
@@ -377,7 +377,7 @@ async function compareAll(rig: AgentRig): Promise<void> {
   }
 }
 
-test('what stays unconfirmed is compared again until it is confirmed, after a restart too', async (t) => {
+test('unconfirmed rows are compared again until they are confirmed, also after a restart', async (t) => {
   const rig = await startDrained(t)
   const rows = rowsAtHub(rig, 'lock_events')
   rows.splice(0, 1)
@@ -401,7 +401,7 @@ test('what stays unconfirmed is compared again until it is confirmed, after a re
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
 })
 
-test('nothing is in sync before the whole comparison is over, although all that was missing is there again', async (t) => {
+test('the sync is not in sync before the whole comparison has ended, even if all rows are restored', async (t) => {
   const rig = await startDrained(t)
   const rows = rowsAtHub(rig, 'lock_events')
   rows.splice(0, 1)
@@ -424,7 +424,7 @@ test('nothing is in sync before the whole comparison is over, although all that 
   assert.deepEqual(states, ['comparing', 'comparing', 'comparing'])
 })
 
-test('a hub of before is told no times, and what devices send meanwhile is compared when they rest', async (t) => {
+test('with an older hub, a device that is still sending is compared once it stops', async (t) => {
   const rig = await startRig(t)
   rig.hub.isOld = true
   rig.source.append('telemetry', 20, { group: 'cart-1', day: DAY })

@@ -21,22 +21,22 @@ interface AuditDeps extends DayAuditDeps {
   readonly clock: AgentClock
   readonly random: () => number
   readonly dataDir: string | undefined
-  /** Whether the hub has all data except the newest. */
+  /** True if the hub has all data except the newest. */
   readonly isDrained: () => boolean
 }
 
 const LOOK_MS = 15_000
 const DRAIN_LOOK_MS = 1_000
-/** Until rows that are not confirmed are compared again: the first time, and at most. */
+/** Delay before unconfirmed rows are compared again: initial and maximum. */
 const RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 3_600_000
-/** Proofs that are kept that the hub lacks nothing of a group; without a proof the group is sent again. */
+/** Maximum number of stored proofs that the hub lacks no rows of a group; a group without a proof is sent again. */
 const MAX_PROVEN = 20_000
 
 /**
- * Audits the sync: compares count and sum of the rows of each device and day with the hub, sends again what the hub
- * lacks, and compares once more. It audits the newest and some older days every night, and whatever is requested: that
- * again and again, until the hub was seen to have every row.
+ * Audits the sync: compares count and sum of the rows of each device and day with the hub, sends missing rows again,
+ * and compares once more. It audits the newest and some older days every night. A requested audit is repeated until
+ * every row is confirmed to be at the hub.
  */
 export class Auditor {
   readonly #deps: AuditDeps
@@ -45,19 +45,22 @@ export class Auditor {
   readonly #share: number
   #record: AuditRecord
   #isLoaded = false
-  /** What the audit under way has compared, by kind and day: after an interruption it goes on there. */
+  /** Results of the running audit, by kind and day; after an interruption the audit continues from them. */
   readonly #compared = new Map<string, AuditCount>()
-  /** What it did not find confirmed, by kind and day. */
+  /** Groups that the running audit did not confirm, by kind and day. */
   readonly #open = new Map<string, OpenGroups>()
-  /** How many rows of a day that stayed open were sent again so far. */
+  /** Number of rows sent again so far for each day that stayed open. */
   readonly #resent = new Map<string, number>()
-  /** Whether each day was compared since the last request. */
+  /** True if each day was compared since the last request. */
   #isCounted = false
-  /** Of requests: what was being compared when one came counts for those before it only. */
+  /**
+   * Number of the latest request: a comparison that was running when a request arrived counts only for earlier
+   * requests.
+   */
   #generation = 0
   #attempts = 0
   #retryAtMs = Number.NEGATIVE_INFINITY
-  /** The scopes of the audit under way; null while there is none. */
+  /** Scopes of the running audit; null if none is running. */
   #running: readonly AuditScope[] | null = null
 
   constructor(deps: AuditDeps) {
@@ -77,14 +80,14 @@ export class Auditor {
     return this.#record.wanted.length > 0 ? 'wanted' : 'idle'
   }
 
-  /** Whether a full audit is pending: until it ends the hub may lack data that it acknowledged. */
+  /** True while a full audit is pending: until it ends the hub may lack data that it acknowledged. */
   get isEverythingWanted(): boolean {
     return this.#record.wanted.some(isEverything)
   }
 
   /**
-   * Rows the hub was not seen to have although an audit was requested; null while that is not known: before each day
-   * was compared, and when nothing is open any more until the end of the audit, which still compares what has come
+   * Rows not confirmed at the hub although an audit was requested. Null while unknown: before each day was compared,
+   * and from the time nothing is open any more until the end of the audit, which still compares rows that arrived
    * since.
    */
   get unconfirmedRows(): number | null {
@@ -99,10 +102,10 @@ export class Auditor {
     const { epoch } = this.#deps.source.identity()
     const record = await this.#file.read()
     const { wanted } = this.#record
-    // what another epoch was to have compared is still to be compared
+    // a comparison requested in another epoch is still pending
     this.#record = record?.epoch === epoch ? record : { ...emptyRecord(epoch), wanted: record?.wanted ?? [] }
     this.#isLoaded = true
-    // asked for since the start
+    // requested since the start
     for (const scope of wanted) await this.request(scope)
   }
 
@@ -112,7 +115,7 @@ export class Auditor {
     if (this.#isLoaded) await this.#save()
   }
 
-  /** The same for everything; rejects when the request could not be written to the disk. */
+  /** Like `request`, for everything; rejects if the request could not be written to the disk. */
   async requestEverything(): Promise<void> {
     this.#want(FULL_SCOPE)
     await this.#file.write(this.#record)
@@ -121,14 +124,14 @@ export class Auditor {
   #want(scope: AuditScope): void {
     this.#begin()
     this.#generation++
-    // the audit under way may have passed this scope
+    // the running audit may have passed this scope
     const running = this.#running ?? []
     const others = this.#record.wanted.filter((known) => !running.includes(known))
-    // a request counts on its own, even if an equal one is under way
+    // each request counts, even if an equal one is running
     this.#record = { ...this.#record, wanted: [...running, ...addScope(others, { ...scope })] }
   }
 
-  /** Nothing was compared yet. */
+  /** Resets the progress of the comparison. */
   #begin(): void {
     this.#compared.clear()
     this.#open.clear()
@@ -138,7 +141,7 @@ export class Auditor {
     this.#retryAtMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Does the audit that is due, if one is. Returns in how many milliseconds to look again. */
+  /** Runs the audit that is due, if any. Returns the delay until the next step, in ms. */
   async step(signal: AbortSignal): Promise<number> {
     const { link, clock, source, isDrained } = this.#deps
     const { epoch } = source.identity()
@@ -153,7 +156,7 @@ export class Auditor {
     if (wanted.length === 0 && !isNight) return LOOK_MS
     const restMs = Math.max(link.holdMs, this.#retryAtMs - clock.monotonicMs())
     if (restMs > 0) return Math.min(restMs, LOOK_MS)
-    // rows still to be sent would look missing, and be sent twice
+    // unsent rows would count as missing and be sent twice
     if (!isDrained()) return DRAIN_LOOK_MS
     const generation = this.#generation
     this.#running = wanted
@@ -184,10 +187,10 @@ export class Auditor {
     this.#isCounted = true
     const restMs = Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** this.#attempts++)
     this.#retryAtMs = clock.monotonicMs() + restMs
-    log.info({ rows: this.unconfirmedRows, restMs }, 'the audit goes on: rows are not confirmed')
+    log.info({ rows: this.unconfirmedRows, restMs }, 'the audit continues: rows are not confirmed')
   }
 
-  /** Compares the requested scopes, or the days of the nightly audit if there are none. */
+  /** Compares the requested scopes, or else the days of the nightly audit. */
   async #compareAll(wanted: readonly AuditScope[], startedAtMs: number, signal: AbortSignal): Promise<void> {
     const { source, clock, log } = this.#deps
     const counts: Partial<Record<AuditKind, AuditCount>> = {}
@@ -210,7 +213,7 @@ export class Auditor {
       }
       counts[kind] = total
       if (total.confirmed < total.rows) log.warn({ kind, ...total }, 'the audit could not confirm all rows')
-      // a hub that has more of a day, as after a purge here, asks for it once to be sure
+      // a hub that has more of a day, for example after a purge here, gets that day once more to be sure
       else if (total.resent > 0 && total.extra > 0)
         log.info({ kind, ...total }, 'the audit sent rows again because the hub has more rows than this gateway')
       else if (total.resent > 0) log.warn({ kind, ...total }, 'the audit sent rows that the hub lacked')
@@ -229,7 +232,7 @@ export class Auditor {
     const { count: counted, proven, open } = await this.#day.compare(kind, day, before, signal)
     const count = { ...counted, resent: counted.resent + (this.#resent.get(name) ?? 0) }
     this.#keep(kind, day, proven, count.confirmed === count.rows)
-    // asked for since: what was read before does not count
+    // requested again meanwhile: rows read before the request do not count
     if (generation !== this.#generation) return count
     this.#resent.set(name, count.resent)
     if (open.size > 0) this.#open.set(name, open)
@@ -240,7 +243,7 @@ export class Auditor {
     return count
   }
 
-  /** Days that have no rows any more have none to confirm. */
+  /** Closes days that no longer have any rows: there is nothing left to confirm. */
   #closeOthers(kind: AuditKind, days: readonly (number | null)[]): void {
     const names = new Set(days.map((day) => nameOf(kind, day)))
     for (const name of this.#open.keys()) if (name.startsWith(`${kind}/`) && !names.has(name)) this.#open.delete(name)
@@ -259,7 +262,7 @@ export class Auditor {
     this.#record = { ...this.#record, days: { ...days, [kind]: noted } }
   }
 
-  /** Forgets days whose rows retention has deleted. */
+  /** Deletes the state of days whose rows retention has deleted. */
   #forgetOthers(kind: AuditKind, all: readonly (number | null)[]): void {
     const { days, proven } = this.#record
     const held = new Set(all.map((day) => nameOf(kind, day)))
@@ -276,7 +279,7 @@ export class Auditor {
     try {
       await this.#file.write(this.#record)
     } catch (error) {
-      this.#deps.log.warn({ reason: describeError(error) }, 'cannot write sync-audit.json')
+      this.#deps.log.warn({ reason: describeError(error) }, 'writing sync-audit.json failed')
     }
   }
 }

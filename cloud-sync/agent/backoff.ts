@@ -1,4 +1,4 @@
-/** Ceilings of how long to wait, in milliseconds. */
+/** Upper limits of the delay, in milliseconds. */
 export interface BackoffRange {
   readonly firstMs: number
   readonly longestMs: number
@@ -10,8 +10,8 @@ export const LONGEST_BACKOFF_MS = 300_000
 const LEAST_MS = 100
 
 /**
- * How long to wait after failures: anything up to a ceiling that doubles with each ("full jitter"), so that thousands
- * of gateways that lost the hub at the same moment do not come back at the same moment.
+ * Delay after failures: random, up to a ceiling that doubles with each failure ("full jitter"), so that thousands of
+ * gateways that lost the hub together do not return together.
  */
 export class Backoff {
   readonly #random: () => number
@@ -29,7 +29,10 @@ export class Backoff {
     return this.#failures
   }
 
-  /** After one more failure; at least `leastMs`, and never all at once at its end. */
+  /**
+   * Returns the delay after one more failure: at least `leastMs`, and random beyond it, so that not all clients retry
+   * at its end.
+   */
   nextMs(leastMs = 0, longestMs = this.#longestMs): number {
     const ceilingMs = Math.min(this.#firstMs * 2 ** this.#failures, longestMs, this.#longestMs)
     this.#failures = Math.min(this.#failures + 1, 30)

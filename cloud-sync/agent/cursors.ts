@@ -15,41 +15,40 @@ interface CursorsDeps {
   readonly site: string
   readonly dataDir: string | undefined
   readonly log: Log
-  /** Rows of a stream were acknowledged. */
+  /** Called when rows of a stream were acknowledged. */
   readonly onAcked: (stream: SyncStream, rows: number) => void
-  /** The hub has less than it acknowledged. When this resolves, that everything is to be compared is on the disk. */
+  /** Called when the hub has less than it acknowledged. Resolves once the request for a full audit is on the disk. */
   readonly onWentBack: () => Promise<void>
 }
 
-/** The cursors that were known at some moment. */
+/** Snapshot of the known cursors. */
 export interface KnownCursors {
   readonly generation: number
   readonly acked: SyncCursors
 }
 
-/** How the hub's cursors compare to what is known here. */
+/** Result of comparing the hub's cursors with those known here. */
 export type CursorComparison =
-  /** The same cursors, or those after parts whose answers were lost. */
+  /** The same cursors, or those after parts whose responses were lost. */
   | 'known'
-  /** The hub has less than it once acknowledged; its cursors hold now. */
+  /** The hub has less than it once acknowledged; its cursors now apply. */
   | 'went_back'
   /** The hub has parts that this gateway never sent. */
   | 'foreign'
 
-/** More attempts than these on one stream without knowing what became of any are not remembered. */
+/** Maximum number of remembered attempts on one stream whose result is unknown. */
 const MAX_ATTEMPTS = 128
 
 const EARLIER_FILE = 'sync.json'
 
 /**
- * The cursor of each stream. The cursors of the hub count; the attempts that are kept here tell which of them this
- * gateway can have caused. Changes are made one after the other; an answer from before a fork or a reset changes
- * nothing.
+ * Cursor of each stream. The cursors of the hub are authoritative; the attempts stored here show which of them this
+ * gateway can have caused. Changes are serialised; a response from before a fork or a reset changes nothing.
  */
 export class Cursors {
   readonly #deps: CursorsDeps
   readonly #file: SlotFile<typeof sideFileSchema> | undefined
-  /** Where an earlier version kept the same; gone once it is kept here. */
+  /** File in which an earlier version stored the same; deleted once it is stored in the new one. */
   readonly #earlierFile: JsonFile<typeof sideFileSchema>
   #isEarlierGone = false
   readonly #turns = new SerialQueue()
@@ -66,7 +65,7 @@ export class Cursors {
     this.#acked = nowhere()
   }
 
-  /** What is known now; what an answer says counts as of when it was asked for. */
+  /** Current snapshot; a response is evaluated against the snapshot at the time of its request. */
   get known(): KnownCursors {
     return { generation: this.#generation, acked: this.#acked }
   }
@@ -86,14 +85,14 @@ export class Cursors {
     if (isOlderThan(content, site, identity, source.ends())) return true
     if (content.site !== site || content.epoch !== identity.epoch) return false
     for (const stream of SYNC_STREAMS) {
-      // one that began elsewhere was sent by a later state of this database than it is in now
+      // an attempt that began elsewhere was made by a later state of this database than the current one
       const attempts = (content.attempts[stream] ?? []).filter(({ from }) => from.seq >= this.#acked[stream].seq)
       if (attempts.some(({ from }) => isSame(from, this.#acked[stream]))) this.#attempts.set(stream, attempts)
     }
     return false
   }
 
-  /** Stores on the disk what is about to be sent. */
+  /** Writes the attempts to the disk before they are sent. */
   async sending(attempts: readonly (Attempt & { stream: SyncStream })[]): Promise<void> {
     for (const { stream, ...attempt } of attempts) {
       const known = this.#attempts.get(stream) ?? []
@@ -103,7 +102,9 @@ export class Cursors {
     await this.save()
   }
 
-  /** Takes the hub's answer to a request made when `asked` was known. Returns false when the answer is out of date. */
+  /**
+   * Applies the hub's response to a request made at the snapshot `asked`. Returns false if the response is out of date.
+   */
   acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>, { generation }: KnownCursors): Promise<boolean> {
     return this.#turns.take(async () => {
       if (generation !== this.#generation) return false
@@ -112,7 +113,7 @@ export class Cursors {
     })
   }
 
-  /** Takes the hub's cursors, unless they are nothing this gateway can have caused. */
+  /** Adopts the hub's cursors, unless this gateway cannot have caused them. */
   reconcile(hub: SyncCursors, asked: KnownCursors): Promise<CursorComparison> {
     return this.#turns.take(async () => {
       if (asked.generation !== this.#generation) return 'known'
@@ -121,7 +122,7 @@ export class Cursors {
       for (const stream of SYNC_STREAMS) {
         const ours = this.#acked[stream]
         const theirs = hub[stream]
-        // what moved while the hub was asked makes its answer an old one
+        // a cursor that moved during the request makes the response out of date
         if (isSame(ours, theirs) || !isSame(ours, asked.acked[stream])) continue
         if (this.#attempts.get(stream)?.some(({ to }) => isSame(to, theirs)) === true) taken[stream] = theirs
         else if (theirs.seq < ours.seq) wentBack = true
@@ -131,7 +132,7 @@ export class Cursors {
         await this.#take(taken)
         return 'known'
       }
-      // an end after the adoption must not forget it: with the hub's cursors everything looks as it should
+      // written before the adoption: after a crash, the adopted cursors would hide the loss
       await this.#deps.onWentBack()
       await this.#deps.source.adopt(hub)
       this.#begin({ ...hub })
@@ -140,9 +141,7 @@ export class Cursors {
     })
   }
 
-  /**
-   * Takes cursors that a hub had after what was carried there; false unless each is known, or what it is here already.
-   */
+  /** Adopts the cursors of a hub after the import of a file; false unless each is known or equals the current one. */
   async isReconciled(hub: SyncCursors): Promise<boolean> {
     const { acked } = this.known
     const isKnown = SYNC_STREAMS.every(
@@ -153,7 +152,7 @@ export class Cursors {
     return isKnown && (await this.reconcile(hub, this.known)) === 'known'
   }
 
-  /** Becomes a new epoch, of which the hub has nothing. */
+  /** Starts a new epoch, of which the hub has no data. */
   fork(reason: string): Promise<void> {
     return this.#turns.take(async () => {
       await this.#deps.source.fork(reason)
@@ -162,7 +161,7 @@ export class Cursors {
     })
   }
 
-  /** Writes the side file. A disk that does not take it costs a new epoch after a crash, not the replication. */
+  /** Writes the side file. If the disk rejects it, replication continues, but a crash then costs a new epoch. */
   async save(): Promise<void> {
     const { source, site, log } = this.#deps
     const content: SideFileContent = {
@@ -176,12 +175,12 @@ export class Cursors {
       await this.#forgetEarlier()
       this.#isFileTold = true
     } catch (error) {
-      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'cannot write sync.slots')
+      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'writing sync.slots failed')
       this.#isFileTold = false
     }
   }
 
-  /** Lets go of the side file, for another process to have. */
+  /** Releases the side file to another process. */
   async close(): Promise<void> {
     await this.#file?.close()
   }
@@ -205,7 +204,7 @@ export class Cursors {
       const attempts = this.#attempts.get(stream) ?? []
       const rows = rowsUpTo(to, this.#acked[stream], attempts)
       this.#acked = { ...this.#acked, [stream]: to }
-      // a part behind this one may be on its way still
+      // a part that follows this one may still be in flight
       const behind = attempts.filter(({ from }) => from.seq >= to.seq)
       if (behind.length > 0) this.#attempts.set(stream, behind)
       else this.#attempts.delete(stream)
@@ -222,7 +221,7 @@ export class Cursors {
 
 function nowhere(): SyncCursors {
   const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR]))
-  // of each stream there is one
+  // contains one cursor for each stream
   return cursors as SyncCursors
 }
 
@@ -235,7 +234,7 @@ function isSame(a: SyncCursor, b: SyncCursor): boolean {
   return a.seq === b.seq && a.hash === b.hash
 }
 
-/** The rows of the parts that lead from one cursor to the other. */
+/** Returns the number of rows in the parts that lead from one cursor to the other. */
 function rowsUpTo(to: SyncCursor, from: SyncCursor, attempts: readonly Attempt[]): number {
   let rows = 0
   let at = to

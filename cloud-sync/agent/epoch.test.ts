@@ -6,7 +6,7 @@ import { startRig } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
 import { Cursors } from './cursors.ts'
 
-/** A rig whose hub has ten lock events and as much telemetry. */
+/** Starts a rig whose hub has ten lock events and as much telemetry. */
 async function startDrained(t: TestContext) {
   const rig = await startRig(t)
   rig.source.append('lock_events', 10)
@@ -24,7 +24,7 @@ test('the first hello claims the database for the site', async (t) => {
   assert.deepEqual([hello?.protocol, hello?.site, hello?.forked_from], [1, 'links', null])
 })
 
-test('a database of another site sends nothing and says what to do', async (t) => {
+test('a gateway with the database of another site sends no data and reports what to do', async (t) => {
   const rig = await startRig(t)
   await rig.source.claim('palms')
   rig.source.append('lock_events', 3)
@@ -35,14 +35,14 @@ test('a database of another site sends nothing and says what to do', async (t) =
   assert.match(explanation, /site palms.*CARTBARN_SITE_ID is links.*empty data folder/)
 })
 
-test('an epoch the hub knows from another site is the same', async (t) => {
+test('a gateway whose epoch belongs to another site at the hub is in the state other_site', async (t) => {
   const rig = await startRig(t)
   rig.hub.faultOf = () => ({ status: 409, code: 'foreign_epoch' })
   await rig.round()
   assert.equal(rig.agent.status.state, 'other_site')
 })
 
-test('a database put back to yesterday goes on as a new epoch, by the side file alone', async (t) => {
+test('a database restored to yesterday continues as a new epoch, detected by the side file alone', async (t) => {
   const rig = await startRig(t)
   rig.source.append('lock_events', 10)
   const yesterday = rig.source.copy()
@@ -68,7 +68,7 @@ test('a database put back to yesterday goes on as a new epoch, by the side file 
   assert.equal(yesterday.calls.fork, 1, 'not once more')
 })
 
-test('the same without a side file, by the word of the hub', async (t) => {
+test('without a side file, the response of the hub reveals a restored database', async (t) => {
   const rig = await startDrained(t)
   const other = await startRig(t)
   // as if the folder had been put back with the database
@@ -83,7 +83,7 @@ test('the same without a side file, by the word of the hub', async (t) => {
   assert.match(older.identity().forkedFrom?.reason ?? '', /restored from a backup/)
 })
 
-test('two gateways with one identity: the second to come goes on as a new epoch, and nothing is lost', async (t) => {
+test('the second of two gateways with one identity continues as a new epoch, without data loss', async (t) => {
   const rig = await startDrained(t)
   const clone = await startRig(t)
   const { epoch } = rig.source.identity()
@@ -101,7 +101,7 @@ test('two gateways with one identity: the second to come goes on as a new epoch,
   assert.match(clone.source.identity().forkedFrom?.reason ?? '', /another gateway/)
 })
 
-test('what the hub says of two gateways is said here too', async (t) => {
+test('a warning of the hub about two gateways is shown in the status of the gateway', async (t) => {
   const rig = await startDrained(t)
   rig.hub.warnings = ['two_gateways', 'quarantined']
   rig.source.append('lock_events')
@@ -111,7 +111,7 @@ test('what the hub says of two gateways is said here too', async (t) => {
   assert.match(explanation, /Two gateways send as site links.*Switch one off.*could not read/s)
 })
 
-test('a hub that lost data is followed back to where it is, and everything is compared', async (t) => {
+test('a hub that lost data gets the lost rows again, and all data is compared', async (t) => {
   const rig = await startDrained(t)
   assert.equal(rig.agent.mayLack, false)
   const stored = rig.hub.epochs.get(rig.source.identity().epoch)
@@ -129,7 +129,7 @@ test('a hub that lost data is followed back to where it is, and everything is co
   assert.equal(rig.agent.mayLack, false)
 })
 
-test('that a hub lost data is on the disk before its cursors are: an end in between forgets nothing', async (t) => {
+test('the data loss of a hub is on the disk before its cursors, so that a crash does not lose it', async (t) => {
   const rig = await startDrained(t)
   const stored = rig.hub.epochs.get(rig.source.identity().epoch)
   assert.ok(stored !== undefined)
@@ -149,7 +149,7 @@ test('that a hub lost data is on the disk before its cursors are: an end in betw
   assert.equal(rig.agent.status.state, 'comparing')
 })
 
-test('a gateway that was restored is in sync when all of it was compared', async (t) => {
+test('a restored gateway is in sync once all its data has been compared', async (t) => {
   const rig = await startDrained(t)
   const yesterday = rig.source.copy()
   rig.source.append('lock_events', 10)
@@ -169,7 +169,7 @@ test('a gateway that was restored is in sync when all of it was compared', async
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
 })
 
-test('an epoch the hub does not know any more begins with hello', async (t) => {
+test('an epoch that the hub no longer knows starts with a hello', async (t) => {
   const rig = await startDrained(t)
   rig.hub.epochs.clear()
   rig.source.append('lock_events')
@@ -177,7 +177,7 @@ test('an epoch the hub does not know any more begins with hello', async (t) => {
   assert.equal(rig.source.calls.fork, 0)
 })
 
-test('an answer of before does not take back what was acknowledged meanwhile', async (t) => {
+test('a late response does not revert acknowledgements received since', async (t) => {
   const rig = await startRig(t)
   const { source, dataDir } = rig
   const cursors = new Cursors({
@@ -208,7 +208,7 @@ test('an answer of before does not take back what was acknowledged meanwhile', a
   )
 })
 
-test('an answer to what another epoch sent counts for nothing', async (t) => {
+test('a response to a request of another epoch is ignored', async (t) => {
   const rig = await startRig(t)
   const { source, dataDir } = rig
   const cursors = new Cursors({
@@ -225,7 +225,7 @@ test('an answer to what another epoch sent counts for nothing', async (t) => {
   assert.deepEqual([cursors.at('lock_events'), source.calls.acknowledge], [NO_CURSOR, 0])
 })
 
-test('a hub that contradicts itself again and again does not make new epochs for ever', async (t) => {
+test('a hub that keeps contradicting itself does not cause endless new epochs', async (t) => {
   const rig = await startRig(t)
   rig.source.append('lock_events', 1)
   const foreign = byStream(() => ({ seq: 7, hash: 'f'.repeat(64) }))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { syncFileLineSchema } from '#shared/wire/replication/sync-file.ts'
 import { startRig } from '#sync-testing/agent-rig.ts'
 
-test('the states of thousands of devices are on lines as long as those of parts', async (t) => {
+test('an export splits the states of thousands of devices into lines no longer than those of batches', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   for (let n = 0; n < 6_000; n++) {
@@ -24,7 +24,7 @@ test('the states of thousands of devices are on lines as long as those of parts'
   assert.deepEqual([kinds[0], kinds[1], kinds.at(-1)], ['head', 'part', 'end'])
 })
 
-test('a file of a gateway without devices says that there are none', async (t) => {
+test('an export of a gateway without devices contains an empty device list', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   const lines: string[] = []
@@ -32,7 +32,7 @@ test('a file of a gateway without devices says that there are none', async (t) =
   assert.deepEqual(JSON.parse(lines[1] ?? ''), { devices: [] })
 })
 
-test('what is sealed while the log is read is in the same file', async (t) => {
+test('rows sealed while the log is read are part of the same export', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.source.append('lock_events', 3)

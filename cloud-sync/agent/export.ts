@@ -11,10 +11,10 @@ import {
 import type { SyncFileEnd, SyncFileHead } from '#shared/wire/replication/sync-file.ts'
 import { statePages } from './state-pages.ts'
 
-/** The limits of a request to a hub, because the import sends the lines on. */
+/** Limits of a request to a hub, because the import sends the lines on. */
 const LIMITS: PartLimits = { bytes: 256 << 10, rows: 200_000 }
 
-/** Where a file begins and ends, stream by stream, and how many rows that is. */
+/** Start and end of a file, by stream, with the number of rows. */
 export interface ExportedRange {
   readonly stream: SyncStream
   readonly from: SyncCursor
@@ -23,9 +23,9 @@ export interface ExportedRange {
 }
 
 /**
- * All that is not acknowledged, as the lines of a file (shared/wire/sync-file.ts). Changes nothing: what is
- * acknowledged meanwhile, or sent, may be in it all the same, and a hub knows what it has. Whatever is reported after
- * the call may be left for the next file.
+ * Returns all unacknowledged data as the lines of a file (shared/wire/sync-file.ts). Changes nothing: the file may
+ * contain data that is acknowledged or sent meanwhile; the hub skips what it has. Data reported after the call may be
+ * left for the next file.
  */
 export async function* exportLines(
   source: SyncSourcePort,
@@ -41,9 +41,9 @@ export async function* exportLines(
     program: string
     nowMs: number
     signal: AbortSignal
-    /** The states of all devices, as `GET /devices/:id`. */
+    /** States of all devices, as in `GET /devices/:id`. */
     devices: readonly Record<string, unknown>[]
-    /** Told before the last line: what the file leads to is to be known again when a hub says it. */
+    /** Called before the last line, so that the cursors after the file are recognised when a hub reports them. */
     onExported: (ranges: readonly ExportedRange[]) => Promise<void>
   },
 ): AsyncGenerator<string> {
@@ -66,7 +66,7 @@ export async function* exportLines(
   for (const stream of SYNC_STREAMS) {
     const first = cursors[stream]
     let rows = 0
-    // what is sealed meanwhile is no longer in the log that was read before, but in blocks that are new
+    // rows sealed meanwhile have left the log, which was read before, and are in new blocks
     const end = () => (stream === 'history' ? source.ends().history : ends[stream])
     while (cursors[stream].seq < end()) {
       const { seq: from, hash: prevHash } = cursors[stream]

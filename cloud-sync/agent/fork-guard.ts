@@ -3,7 +3,7 @@ import type { MonotonicClock } from '#shared/time.ts'
 const FORKS = 3
 const WINDOW_MS = 3_600_000
 
-/** A new epoch sends all data once more: a few in an hour can happen, more point to a fault of a program. */
+/** Limits new epochs: each sends all data again. A few within an hour can happen, more indicate a program fault. */
 export class ForkGuard {
   readonly #clock: MonotonicClock
   #takenMs: number[] = []
@@ -12,7 +12,7 @@ export class ForkGuard {
     this.#clock = clock
   }
 
-  /** False when there were too many within the last hour. */
+  /** Returns false if there were too many within the last hour. */
   take(): boolean {
     const nowMs = this.#clock.monotonicMs()
     this.#takenMs = this.#takenMs.filter((atMs) => nowMs - atMs < WINDOW_MS)

@@ -18,15 +18,15 @@ export interface Exchange {
   readonly signal: AbortSignal
 }
 
-/** The answer is longer than any answer of a hub. */
+/** The response is longer than any response of a hub. */
 export class ResponseTooLargeError extends Error {}
 
-/** Sends requests over kept-alive connections. Never follows a redirect: the key is for this host only. */
+/** Sends requests over kept-alive connections. Never follows a redirect: the key is only for this host. */
 export class HttpExchange {
   readonly #base: URL
   readonly #agent: HttpAgent | HttpsAgent
 
-  /** Each lane of a gateway has a request in flight, and the intents another: none waits for a connection. */
+  /** Each lane of a gateway has one open request, and intents have another: none waits for a connection. */
   constructor(base: URL, maxSockets = 8) {
     this.#base = base
     // most recently used first, because the hub closes idle connections
@@ -34,17 +34,17 @@ export class HttpExchange {
     this.#agent = base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
   }
 
-  /** Closes the connections. */
   close(): void {
     this.#agent.destroy()
   }
 
-  /** Rejects when there is no whole answer. */
+  /** Rejects if the response is missing or incomplete. */
   async send(exchange: Exchange): Promise<RawAnswer> {
     try {
       return await this.#once(exchange)
     } catch (error) {
-      // the other side closed the connection while it was idle; at worst the hub gets the same twice, and takes it once
+      // the other side closed the connection while it was idle; at worst the hub gets the request twice and applies it
+      // once
       if (!(error instanceof ReusedSocketError) || exchange.signal.aborted) throw error
       return this.#once(exchange)
     }
@@ -82,7 +82,7 @@ async function readText(response: IncomingMessage, maxBytes: number): Promise<st
   let bytes = 0
   for await (const chunk of response) {
     bytes += chunk.length
-    if (bytes > maxBytes) throw new ResponseTooLargeError(`the answer is longer than ${maxBytes} bytes`)
+    if (bytes > maxBytes) throw new ResponseTooLargeError(`the response is longer than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   if (!response.complete) throw new Error('the answer was cut off')
@@ -93,7 +93,7 @@ function toRawAnswer({ statusCode = 0, headers }: IncomingMessage, text: string)
   return { status: statusCode, text, retryAfter: headers['retry-after'], hubMs: readTime(headers) }
 }
 
-/** An older hub tells its time in seconds only, as every server does. */
+/** Returns the hub's time. An older hub sends only the standard `Date` header, in seconds. */
 function readTime({ [HUB_TIME_HEADER]: time, date }: IncomingHttpHeaders): number | null {
   const timeMs = typeof time === 'string' && /^\d{1,15}$/.test(time) ? Number(time) : Date.parse(date ?? '')
   return Number.isNaN(timeMs) ? null : timeMs

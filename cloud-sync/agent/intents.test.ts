@@ -33,7 +33,7 @@ test('intents arrive in order, each once, also after a restart', async (t) => {
   assert.deepEqual(rig.hub.intentQueries, ['?after=0&wait=50', '?after=2&wait=50', '?after=2&wait=50'])
 })
 
-test('an intent that could not be received comes again, before the ones after it', async (t) => {
+test('an intent that could not be received is fetched again, before the ones after it', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.intents = [intent(1), intent(2)]
@@ -51,7 +51,7 @@ test('an intent that could not be received comes again, before the ones after it
   )
 })
 
-test('a number that no hub reaches by counting is refused, and leaves nothing behind', async (t) => {
+test('an intent number that no hub reaches by counting is rejected and leaves no trace', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.intents = [intent(Number.MAX_SAFE_INTEGER)]
@@ -63,7 +63,7 @@ test('a number that no hub reaches by counting is refused, and leaves nothing be
   assert.deepEqual(rig.inbox.received, [intent(1)])
 })
 
-test('after the highest number a hostile hub may send, an honest one goes on', async (t) => {
+test('after the highest intent number a hostile hub may send, the agent still receives lower ones', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.inbox.lastSeq = () => 0
@@ -75,7 +75,7 @@ test('after the highest number a hostile hub may send, an honest one goes on', a
   assert.ok(rig.hub.intentQueries.at(-1)?.startsWith(`?after=${MAX_REMEMBERED_INTENT_SEQ}&`))
 })
 
-test('behind a proxy with a short timeout the agent asks for shorter waits, and the link stays up', async (t) => {
+test('behind a proxy with a short timeout the agent requests shorter waits, and the link stays up', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.faultOf = (path) => (path === 'intents' ? { status: 504, body: '' } : null)
@@ -89,7 +89,7 @@ test('behind a proxy with a short timeout the agent asks for shorter waits, and 
 
 const YEAR_MS = 31_536_000_000
 
-test('an intent has as much time left as it has at the hub, whatever the clocks say', async (t) => {
+test('an intent has as much time left at the gateway as at the hub, whatever the clocks show', async (t) => {
   for (const isOld of [false, true]) {
     const rig = await startRig(t)
     rig.hub.isOld = isOld
@@ -99,7 +99,7 @@ test('an intent has as much time left as it has at the hub, whatever the clocks 
       [2, -2 * YEAR_MS],
       [3, 0],
     ] as const) {
-      // while connected: there is no other hello
+      // while connected, so that no other hello follows
       rig.hub.nowMs = () => rig.clock.nowMs() + aheadMs
       rig.hub.intents = [{ ...intent(seq), expires_at_ms: rig.hub.nowMs() + 120_000 }]
       await rig.step('latest')
@@ -113,7 +113,7 @@ test('an intent has as much time left as it has at the hub, whatever the clocks 
   }
 })
 
-test('an intent that was long on its way has that much less time left', async (t) => {
+test('an intent that travelled for a long time has that much less time left', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   rig.hub.intents = [{ ...intent(1), expires_at_ms: rig.clock.nowMs() + 10_000 }]
@@ -128,7 +128,7 @@ test('an intent that was long on its way has that much less time left', async (t
   assert.equal(leftMs, -5_000)
 })
 
-test('that the clocks differ is said from a minute on, until they agree again', async (t) => {
+test('a clock difference is reported from one minute on, until the clocks agree again', async (t) => {
   const rig = await startRig(t)
   await rig.until(() => rig.agent.status.state === 'in_sync', 'up')
   const offset = () => [rig.agent.status.clockOffsetMs, rig.agent.status.warnings]

@@ -17,7 +17,7 @@ interface IntentsDeps {
   readonly hubClock: HubClock
   readonly random: () => number
   readonly failures: Counter
-  /** There are results to send. */
+  /** Called when there are results to send. */
   readonly onReceived: () => void
 }
 
@@ -26,7 +26,7 @@ const SHORTEST_WAIT_S = 5
 /** Pause after a request without intents. */
 const PAUSE_MS = 1_000
 
-/** Fetches intents from the hub and hands them to the inbox: each once, in order. */
+/** Fetches intents from the hub and passes each once, in order, to the inbox. */
 export class Intents {
   readonly #deps: IntentsDeps
   readonly #backoff: Backoff
@@ -38,7 +38,10 @@ export class Intents {
     this.#backoff = new Backoff(deps.random)
   }
 
-  /** Asks once; the hub answers when there is something, or after a while. Returns when to ask again. */
+  /**
+   * Sends one request; the hub responds when there are intents, or after a while. Returns the delay before the next
+   * request.
+   */
   async step(signal: AbortSignal): Promise<number> {
     const { inbox, upstream, cursors, link, failures } = this.#deps
     if (link.holdMs > 0) return link.holdMs
@@ -64,11 +67,11 @@ export class Intents {
       this.#receivedSeq = Math.min(intent.seq, MAX_REMEMBERED_INTENT_SEQ)
       this.#deps.onReceived()
     }
-    // intents above the highest number that is remembered come until the hub has their results
+    // the hub repeats intents above the highest stored number until it has their results
     return this.#lastSeq === before ? PAUSE_MS : 0
   }
 
-  /** With the time left that it has at the hub: the clock there may be another than the one here. */
+  /** Converts the expiry to the clock of this gateway by the time left at the hub: the two clocks may differ. */
   #inOurTime(intent: Intent): Intent {
     const offsetMs = this.#deps.hubClock.offsetMs ?? 0
     const { issued_at_ms, expires_at_ms } = intent

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { JsonFile } from './json-file.ts'
 
-test('what is written is on the disk when its promise is kept, also by several at once', async (t) => {
+test('a write is on the disk when its promise resolves, also with concurrent writers', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-json-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'sync.json')
@@ -21,7 +21,7 @@ test('what is written is on the disk when its promise is kept, also by several a
   assert.equal(await file.read(), 4)
 })
 
-test('without a folder nothing is kept', async () => {
+test('without a folder the file stores no data', async () => {
   const file = new JsonFile(undefined, 'sync.json', z.number())
   await file.write(1)
   assert.equal(await file.read(), undefined)

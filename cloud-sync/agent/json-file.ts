@@ -2,7 +2,10 @@ import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { z } from 'zod'
 
-/** A small JSON file that is whole after every crash: the old one or the new one. Without a folder nothing is kept. */
+/**
+ * Small JSON file that is complete after every crash: either the old or the new content. Without a folder nothing is
+ * stored.
+ */
 export class JsonFile<Schema extends z.ZodType> {
   readonly #folder: string | undefined
   readonly #name: string
@@ -16,7 +19,7 @@ export class JsonFile<Schema extends z.ZodType> {
     this.#schema = schema
   }
 
-  /** Undefined when the file is missing or unreadable: it is written again soon. */
+  /** Returns undefined if the file is missing or unreadable: it will soon be written again. */
   async read(): Promise<z.output<Schema> | undefined> {
     if (this.#folder === undefined) return undefined
     try {
@@ -37,7 +40,7 @@ export class JsonFile<Schema extends z.ZodType> {
       })
       await this.#writing
     }
-    // another call may have begun to write this content
+    // another call may have started to write this content
     await this.#writing
   }
 
@@ -55,7 +58,7 @@ export class JsonFile<Schema extends z.ZodType> {
     }
     await rename(temporary, path)
     const opened = await open(folder, 'r')
-    // the name is part of the folder
+    // the file name is stored in the folder
     await opened.sync().finally(() => opened.close())
   }
 }

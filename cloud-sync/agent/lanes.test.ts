@@ -5,7 +5,7 @@ import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import type { Fault } from '#sync-testing/test-hub.ts'
 import { Priorities } from './priorities.ts'
 
-/** A rig that has said hello. */
+/** Starts a rig that has sent hello. */
 async function startUp(t: TestContext): Promise<AgentRig> {
   const rig = await startRig(t)
   await rig.step('link')
@@ -29,7 +29,7 @@ function refuse(rig: AgentRig, fault: Fault, isBad: (parts: SyncPart[]) => boole
 
 const hasStream = (stream: SyncStream) => (parts: SyncPart[]) => parts.some((part) => part.stream === stream)
 
-test('live telemetry is held for some seconds and then goes together', async (t) => {
+test('the agent collects live telemetry for some seconds and sends it together', async (t) => {
   const rig = await startUp(t)
   for (let second = 0; second < 7; second++) {
     rig.source.append('telemetry', 10)
@@ -44,7 +44,7 @@ test('live telemetry is held for some seconds and then goes together', async (t)
   )
 })
 
-test('much telemetry at once is not held', async (t) => {
+test('the agent does not hold back a large amount of telemetry', async (t) => {
   const rig = await startUp(t)
   rig.source.append('telemetry', 20_000)
   rig.hub.limits = { ...rig.hub.limits, part_bytes: 4_000_000, body_bytes: 8_000_000 }
@@ -52,7 +52,7 @@ test('much telemetry at once is not held', async (t) => {
   assert.ok(partsOf(rig, 'telemetry').length > 0)
 })
 
-test('what one request has no room for follows at once', async (t) => {
+test('rows that do not fit into a request follow immediately in the next', async (t) => {
   const rig = await startUp(t)
   rig.source.append('telemetry', 6_000)
   await rig.step('telemetry')
@@ -62,7 +62,7 @@ test('what one request has no room for follows at once', async (t) => {
   assert.ok(rig.hub.pushes.length >= 2)
 })
 
-test('a request keeps to what the hub says it can take', async (t) => {
+test('a request respects the limits of the hub', async (t) => {
   const rig = await startRig(t)
   rig.hub.limits = { ...rig.hub.limits, part_bytes: 2_048, body_bytes: 8_192, parts: 3 }
   for (const stream of ['history', 'lock_events', 'notes'] as const) rig.source.append(stream, 300)
@@ -74,7 +74,7 @@ test('a request keeps to what the hub says it can take', async (t) => {
   }
 })
 
-test('several streams of events share a request, and each keeps its chain', async (t) => {
+test('several streams of events share a request, and each stays in order', async (t) => {
   const rig = await startUp(t)
   for (const stream of ['notes', 'lock_events', 'geofence_events', 'entities'] as const)
     rig.source.append(stream, stream === 'geofence_events' ? 500 : 2)
@@ -85,7 +85,7 @@ test('several streams of events share a request, and each keeps its chain', asyn
   )
 })
 
-test('a request that is too large is halved down to one row, and grows again', async (t) => {
+test('the agent halves a request that is too large, down to one row, and then grows it again', async (t) => {
   const rig = await startUp(t)
   rig.source.append('lock_events', 64)
   refuse(rig, { status: 413 }, (parts) => parts.reduce((sum, { count }) => sum + count, 0) > 5)
@@ -101,7 +101,7 @@ test('a request that is too large is halved down to one row, and grows again', a
   assert.equal(partsOf(rig, 'lock_events').at(-1)?.count, 50)
 })
 
-test('one row that is too large is said to be, and does not stop the others', async (t) => {
+test('a single row that is too large is reported and does not stop the other streams', async (t) => {
   const rig = await startUp(t)
   for (const stream of ['notes', 'lock_events', 'telemetry', 'history'] as const) rig.source.append(stream, 20)
   refuse(rig, { status: 413 }, hasStream('lock_events'))
@@ -112,7 +112,7 @@ test('one row that is too large is said to be, and does not stop the others', as
   assert.equal(rig.source.cursors().lock_events.seq, 0)
 })
 
-test('a part that is refused three times is said to be, tried again later, and does not stop the others', async (t) => {
+test('a batch rejected three times is reported, retried later and does not stop the other streams', async (t) => {
   const rig = await startUp(t)
   for (const stream of ['notes', 'lock_events', 'entities', 'telemetry'] as const) rig.source.append(stream, 5)
   refuse(rig, { status: 400, code: 'invalid_data' }, hasStream('entities'))
@@ -131,7 +131,7 @@ test('a part that is refused three times is said to be, tried again later, and d
   await rig.until(() => rig.agent.status.state === 'in_sync', 'well again')
 })
 
-test('a stream that cannot be read here is said to be, is tried again, and does not stop the others', async (t) => {
+test('a stream that the gateway cannot read is reported, retried and does not stop the others', async (t) => {
   for (const damaged of ['history', 'entities'] as const) {
     const rig = await startUp(t)
     for (const stream of ['notes', 'lock_events', 'entities', 'telemetry', 'history'] as const)
@@ -157,7 +157,7 @@ test('a stream that cannot be read here is said to be, is tried again, and does 
   }
 })
 
-test('a push has no more records than the hub takes, and a backlog comes no faster than it says', async (t) => {
+test('a push has no more records than the hub accepts, and a backlog keeps to the rate of the hub', async (t) => {
   const rig = await startRig(t)
   rig.hub.limits = { ...rig.hub.limits, records: 50, records_per_second: 100 }
   rig.source.append('history', 1_000)
@@ -171,7 +171,7 @@ test('a push has no more records than the hub takes, and a backlog comes no fast
   assert.equal(rig.agent.failures.get('busy'), 0)
 })
 
-test('what took too long is made smaller', async (t) => {
+test('the agent makes requests smaller after one that took too long', async (t) => {
   const rig = await startRig(t, { timeoutMs: 80 })
   rig.source.append('lock_events', 64)
   refuse(rig, 'hang', (parts) => parts.reduce((sum, { count }) => sum + count, 0) > 20)
@@ -179,7 +179,7 @@ test('what took too long is made smaller', async (t) => {
   assert.equal(rig.agent.failures.get('timeout') > 0, true)
 })
 
-test('Retry-After is obeyed', async (t) => {
+test('the agent obeys Retry-After', async (t) => {
   const rig = await startUp(t)
   for (const status of [429, 503]) {
     rig.source.append('lock_events', 1)
@@ -194,7 +194,7 @@ test('Retry-After is obeyed', async (t) => {
   }
 })
 
-test('a hub that refuses the key is asked seldom, and the status says so', async (t) => {
+test('after a hub rejects the key, the agent retries rarely and reports the rejection', async (t) => {
   const rig = await startRig(t)
   let asked = 0
   rig.hub.faultOf = () => {
@@ -209,7 +209,7 @@ test('a hub that refuses the key is asked seldom, and the status says so', async
   await rig.until(() => rig.isDrained, 'drained')
 })
 
-test('a hub that is away is asked ever less often, at random times, and all lanes wait', async (t) => {
+test('an unreachable hub is retried at growing random intervals, and all lanes wait', async (t) => {
   const rig = await startRig(t)
   for (const stream of ['notes', 'telemetry', 'history'] as const) rig.source.append(stream)
   const askedAtMs: number[] = []
@@ -226,7 +226,7 @@ test('a hub that is away is asked ever less often, at random times, and all lane
   assert.equal(rig.agent.status.state, 'waiting')
 })
 
-test('after a long failure of the hub live data goes at once, the backlog at some time within a minute', async (t) => {
+test('after a long hub failure, live data goes immediately, the backlog at some time within a minute', async (t) => {
   const rig = await startRig(t, { seed: 3 })
   rig.hub.faultOf = () => ({ status: 503 })
   const beganAtMs = rig.clock.monotonicMs()
@@ -240,7 +240,7 @@ test('after a long failure of the hub live data goes at once, the backlog at som
   assert.ok(rig.clock.monotonicMs() - backAtMs <= 61_000)
 })
 
-test('a backlog makes room for devices that wait for the disk', async (t) => {
+test('sending a backlog yields to devices that wait for the disk', async (t) => {
   const rig = await startUp(t)
   rig.hub.limits = { ...rig.hub.limits, parts: 1, part_bytes: 1_024 }
   rig.source.append('history', 100)
@@ -257,7 +257,7 @@ test('a backlog makes room for devices that wait for the disk', async (t) => {
   assert.equal(rig.hub.pushes.length, before)
 })
 
-test('a lane does not begin a request while one before it is busy', async () => {
+test('a lane does not start a request while its previous one is running', async () => {
   const priorities = new Priorities()
   const { signal } = new AbortController()
   const order: string[] = []
@@ -275,7 +275,7 @@ test('a lane does not begin a request while one before it is busy', async () => 
   assert.deepEqual(order, ['events', 'telemetry', 'history'])
 })
 
-test('a hub that answers while nothing moves is said to be stuck, and greeted again', async (t) => {
+test('a hub that responds without accepting data is reported as stuck and gets another hello', async (t) => {
   const rig = await startUp(t)
   rig.source.append('telemetry', 5)
   // the source has rows, and none of them may go yet
@@ -288,9 +288,9 @@ test('a hub that answers while nothing moves is said to be stuck, and greeted ag
   assert.ok(rig.hub.hellos.length > hellos)
 })
 
-test('devices that tell of the past, as one whose clock is slow, are no backlog as long as the hub keeps up', async (t) => {
+test('readings with old timestamps are not a backlog while the hub keeps up', async (t) => {
   const rig = await startUp(t)
-  // all of them say 1970
+  // all of them are dated 1970
   rig.source.append('telemetry', 50)
   await rig.step('monitor')
   await rig.until(() => rig.isDrained, 'drained')

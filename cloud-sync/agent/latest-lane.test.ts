@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRig } from '#sync-testing/agent-rig.ts'
 
-test('all states go first when the link comes up, however much is waiting', async (t) => {
+test('when the link comes up, all states are sent first, whatever the backlog', async (t) => {
   const rig = await startRig(t)
   for (let n = 0; n < 50; n++) rig.states.set(`cart-${n}`, { name: `Cart ${n}` })
   rig.source.append('history', 5_000)
@@ -13,7 +13,7 @@ test('all states go first when the link comes up, however much is waiting', asyn
   assert.equal(rig.isDrained, false)
 })
 
-test('then what changed, at most once an interval, and nothing while nothing changes', async (t) => {
+test('after the first report only changed states are sent, at most once per interval', async (t) => {
   const rig = await startRig(t)
   rig.states.set('cart-1')
   rig.states.set('cart-2')
@@ -31,7 +31,7 @@ test('then what changed, at most once an interval, and nothing while nothing cha
   assert.equal(rig.hub.latest.length, 2)
 })
 
-test('a silent gateway is heard of twice a minute, with what it still has to send', async (t) => {
+test('a gateway without changes reports twice a minute, with its backlog', async (t) => {
   const rig = await startRig(t)
   await rig.step('link')
   await rig.step('latest')
@@ -45,7 +45,7 @@ test('a silent gateway is heard of twice a minute, with what it still has to sen
   assert.deepEqual(acked?.telemetry, rig.source.cursors().telemetry.seq)
 })
 
-test('the hub hears that what it acknowledged is not confirmed', async (t) => {
+test('the agent reports to the hub that acknowledged rows are not yet confirmed', async (t) => {
   const rig = await startRig(t)
   rig.source.append('lock_events', 3)
   await rig.until(() => rig.isDrained, 'drained')
@@ -57,7 +57,7 @@ test('the hub hears that what it acknowledged is not confirmed', async (t) => {
   await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === 0, 'told again')
 })
 
-test('what could not be told is told when the link is up again', async (t) => {
+test('states that could not be sent are sent when the link is up again', async (t) => {
   const rig = await startRig(t)
   rig.states.set('cart-1')
   await rig.step('link')
@@ -72,7 +72,7 @@ test('what could not be told is told when the link is up again', async (t) => {
   assert.equal(rig.hub.latest[1]?.is_complete, true)
 })
 
-test('more states than a request holds go in several', async (t) => {
+test('more states than one request holds are sent in several', async (t) => {
   const rig = await startRig(t)
   rig.hub.limits = { ...rig.hub.limits, body_bytes: 4_096 }
   for (let n = 0; n < 100; n++) rig.states.set(`cart-${n}`, { name: 'x'.repeat(100) })

@@ -23,13 +23,13 @@ interface LatestLaneDeps {
 const FIRST_PRIORITY = 0
 const PRIORITY = 1
 const LOOK_MS = 1_000
-/** How often the hub hears of this gateway when nothing changes. */
+/** Interval at which this gateway reports to the hub when nothing changes. */
 const TICK_MS = 30_000
-/** How often all states are sent, in case a change announced itself to no one. */
+/** Interval at which all states are sent, in case a change was not announced. */
 const ALL_MS = 900_000
 const ENVELOPE_BYTES = 1_024
 
-/** Sends the states of devices: all of them, before anything else, when the link comes up; then what changed. */
+/** Sends the states of devices: all of them first when the link comes up, then those that changed. */
 export class LatestLane {
   readonly #deps: LatestLaneDeps
   readonly #unsent = new Set<string>()
@@ -42,7 +42,7 @@ export class LatestLane {
     this.#deps = deps
   }
 
-  /** The link is up: the head office may have missed anything. */
+  /** Called when the link is up: the hub may have missed any change. */
   begin(): void {
     this.#isFirst = true
     this.#isAllUnsent = true

@@ -15,7 +15,7 @@ export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_sit
 
 export type AgentClock = Clock & MonotonicClock & { readonly isTrusted: boolean }
 
-/** The hub's rate, and what is left of it. */
+/** Record rate of the hub, and what remains of its allowance. */
 interface RecordRate {
   readonly perSecond: number
   readonly bucket: TokenBucket
@@ -33,15 +33,15 @@ interface LinkDeps {
   readonly failures: Counter
   readonly longestBackoffMs: number
   readonly heldBy: () => string | null
-  /** The hub has said hello. */
+  /** Called when the hub has answered hello. */
   readonly onUp: () => void
-  /** The agent has to say hello again, now or soon. */
+  /** Called when the agent must send hello again, now or soon. */
   readonly onDown: () => void
-  /** This database is not the one that was replicated: the hub may lack what it acknowledged. */
+  /** Called when this database is not the one that was replicated: the hub may lack data that it acknowledged. */
   readonly onDoubt: () => Promise<void>
 }
 
-/** Limits that every hub accepts, until the hub has told its own. */
+/** Limits that every hub accepts, used until the hub has sent its own. */
 const FIRST_LIMITS: SyncLimits = {
   part_bytes: 65_536,
   body_bytes: 262_144,
@@ -49,22 +49,21 @@ const FIRST_LIMITS: SyncLimits = {
   min_interval_ms: 1000,
   latest_interval_ms: 5000,
 }
-/** Attempts that never reach the hub do not load it: a short backoff finds out soon that the network is back. */
+/** Attempts that never reach the hub put no load on it: a short backoff soon detects that the network is back. */
 const LONGEST_LOCAL_MS = 30_000
 /**
  * After an outage of the hub this long, all sites have a backlog: each starts at a random time in `DRAIN_SPREAD_MS`.
  */
 const LONG_FAILURE_MS = 60_000
 const DRAIN_SPREAD_MS = 60_000
-/** A little less than the hub allows, in smaller bursts: what keeps to it is never refused. */
+/** Slightly less than the hub allows, in smaller bursts, so that requests are never refused. */
 const RECORDS_SHARE = 0.95
 const RECORDS_BURST_S = 2
-const FOREIGN =
-  'the head office has parts that this database did not send: another gateway uses, or used, the same identity'
+const FOREIGN = 'the hub has parts that this database did not send: another gateway uses, or used, the same identity'
 
 /**
- * The connection with the hub in terms of the protocol: it begins with hello, in which both sides state their
- * positions, and ends with every answer that leaves in doubt what the hub has. Nothing is sent without it.
+ * Protocol connection to the hub: it begins with hello, in which both sides state their positions, and ends with every
+ * response that leaves open which data the hub has. Nothing is sent without it.
  */
 export class Link {
   readonly instance = newUuid()
@@ -95,7 +94,7 @@ export class Link {
     return this.#state
   }
 
-  /** Why the link is not up, for people. */
+  /** Reason, as text for staff, why the link is not up. */
   get detail(): string {
     return this.#detail
   }
@@ -104,17 +103,17 @@ export class Link {
     return this.#limits
   }
 
-  /** Whether the hub compares rows up to a time. */
+  /** True if the hub compares rows up to a time. */
   get auditsThrough(): boolean {
     return this.#auditsThrough
   }
 
-  /** Milliseconds until the hub's rate of records allows more. */
+  /** Milliseconds until the hub's record rate allows more. */
   get recordsHoldMs(): number {
     return this.#records?.bucket.waitMs() ?? 0
   }
 
-  /** So many records are about to be sent. */
+  /** Deducts records that are about to be sent from the hub's rate. */
   spendRecords(count: number): void {
     this.#records?.bucket.spend(count)
   }
@@ -131,7 +130,7 @@ export class Link {
     return this.#contact?.atMs ?? null
   }
 
-  /** Whether the hub has answered within the last `ms` milliseconds. */
+  /** True if the hub has responded within the last `ms` milliseconds. */
   heardWithin(ms: number): boolean {
     return this.#contact !== null && this.#deps.clock.monotonicMs() - this.#contact.monotonicMs <= ms
   }
@@ -147,12 +146,12 @@ export class Link {
     return Math.max(0, this.#busyUntilMs - this.#deps.clock.monotonicMs())
   }
 
-  /** The same for the backlog. */
+  /** Milliseconds for which no backlog may be sent; Infinity until the link is up. */
   get drainHoldMs(): number {
     return Math.max(this.holdMs, this.#drainAtMs - this.#deps.clock.monotonicMs())
   }
 
-  /** Says hello if that is due. Returns in how many milliseconds to look again. */
+  /** Sends hello if it is due. Returns the delay until the next step, in ms. */
   async step(signal: AbortSignal): Promise<number> {
     const { source, upstream, cursors, site, heldBy } = this.#deps
     if (this.#state === 'up') return Number.POSITIVE_INFINITY
@@ -174,7 +173,7 @@ export class Link {
     return this.state === 'up' ? Number.POSITIVE_INFINITY : this.retryInMs
   }
 
-  /** The hub took the request. */
+  /** Records that the hub accepted a request. */
   succeeded({ limits, warnings }: { limits?: SyncLimits; warnings?: readonly SyncWarning[] }): void {
     this.#heard()
     this.#backoff.reset()
@@ -182,13 +181,13 @@ export class Link {
     if (warnings !== undefined) this.#warnings = warnings
   }
 
-  /** The request failed. Its sender handles parts that the hub refuses. */
+  /** Records that a request failed. Its sender handles parts that the hub refuses. */
   async failed<Answer>(outcome: Exclude<RequestResult<Answer>, { kind: 'ok' }>, asked: KnownCursors): Promise<void> {
     const { cursors, failures } = this.#deps
     failures.add(outcome.kind === 'retry' ? outcome.reason : outcome.kind)
     if (outcome.kind !== 'retry') this.#heard()
     if ('detail' in outcome) this.#note(outcome.detail)
-    // another lane has reset the cursors since: the answer is out of date
+    // another lane has reset the cursors since: the response is out of date
     if (asked.generation !== cursors.known.generation) return
     // each lane gets the same failure; the first one has handled it
     if (this.#state !== 'up' && !this.#isGreeting) return
@@ -198,7 +197,7 @@ export class Link {
       case 'unknown_epoch':
         return this.#down('waiting', outcome.detail, this.#backoff.nextMs())
       case 'ahead':
-        return this.#fork('restored from a backup: the head office has more data than this database')
+        return this.#fork('restored from a backup: the hub has more data than this database')
       case 'foreign_epoch':
         return this.#down('other_site', outcome.detail, LONGEST_BACKOFF_MS)
       case 'refused':
@@ -207,17 +206,17 @@ export class Link {
         return this.#wait(outcome)
       case 'too_large':
       case 'rejected':
-        // a refused hello: waiting does not help, but the hub may be upgraded
+        // a refused hello: only an upgrade of the hub helps, so the wait is long
         if (this.#state !== 'up') this.#down('refused', outcome.detail, LONGEST_BACKOFF_MS)
     }
   }
 
-  /** Says hello again, for example when streams are stuck. */
+  /** Sends hello again, for example when streams are stuck. */
   renew(reason: string): void {
     if (this.#state === 'up') this.#down('waiting', reason, 0)
   }
 
-  /** This database is not the one that was replicated: continues as a new epoch. */
+  /** Continues as a new epoch, because this database is not the one that was replicated. */
   async fork(reason: string): Promise<void> {
     await this.#fork(reason)
   }
@@ -271,7 +270,7 @@ export class Link {
   }
 
   #wentBack(): void {
-    this.#deps.log.warn({}, 'the hub has lost data that it had acknowledged; sending it again')
+    this.#deps.log.warn({}, 'the hub lost acknowledged data; sending it again')
   }
 
   async #fork(reason: string): Promise<void> {

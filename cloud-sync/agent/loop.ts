@@ -5,7 +5,7 @@ import { Backoff } from './backoff.ts'
 
 interface LoopDeps {
   readonly name: string
-  /** Does the work that is due; returns in how many milliseconds to look again. */
+  /** Does the work that is due; returns the delay until the next step, in ms. */
   readonly step: (signal: AbortSignal) => Promise<number>
   readonly random: () => number
   readonly log: Log
@@ -14,7 +14,7 @@ interface LoopDeps {
 /** Timers cannot wait longer than 24 days, and a step without work costs nothing. */
 const LONGEST_MS = 60_000
 
-/** Repeats a step: after the time that the last one returned, or at once when woken. Logs errors and backs off. */
+/** Repeats a step after the delay that the last one returned, or immediately when woken. Logs errors and backs off. */
 export class Loop {
   readonly #deps: LoopDeps
   readonly #turns = new SerialQueue()
@@ -35,7 +35,7 @@ export class Loop {
     this.#schedule(0)
   }
 
-  /** Ends what is under way. */
+  /** Aborts the running step. */
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
@@ -44,13 +44,13 @@ export class Loop {
     await this.#turns.idle()
   }
 
-  /** Looks now, or again at once if a step is under way. */
+  /** Starts a step now, or right after the running one. */
   wake(): void {
     this.#isWoken = true
     if (this.#timer !== undefined) this.#schedule(0)
   }
 
-  /** One step, behind one that is under way. Returns in how many milliseconds the next is due. */
+  /** Runs one step, after a running one. Returns the delay until the next one, in ms. */
   runOnce(): Promise<number> {
     return this.#turns.take(async () => {
       const { signal } = this.#stopping
@@ -62,7 +62,7 @@ export class Loop {
         const nextMs = this.#backoff.nextMs()
         const { name, log } = this.#deps
         if (!signal.aborted)
-          log.warn({ lane: name, reason: describeError(error) }, 'a replication lane failed; retrying after a pause')
+          log.warn({ lane: name, reason: describeError(error) }, 'replication lane failed; will retry')
         return nextMs
       }
     })

@@ -25,19 +25,19 @@ interface MonitorDeps {
 const LOOK_MS = 10_000
 const STUCK_MS = 5 * MINUTE_MS
 const HEARD_MS = MINUTE_MS
-/** The newest samples are held for some seconds, so that they go together: they are no backlog. */
+/** The newest samples are held for some seconds to share a request; they do not count as a backlog. */
 const LIVE_MS = 30_000
 const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
-/** Counts the backlog now and then, and notices streams that do not advance although the hub answers. */
+/** Counts the backlog at intervals, and detects streams that do not advance although the hub responds. */
 export class Monitor {
   readonly #deps: MonitorDeps
   #counted: Record<SyncStream, StreamBacklog> = byStream(() => NOTHING)
   /** Rows that had been acknowledged when the backlog was counted. */
   #ackedRows: Record<SyncStream, number> = byStream(() => 0)
-  /** The ends of the streams when it was counted; undefined before. */
+  /** Ends of the streams at that count; undefined before the first. */
   #countedEnds: Record<SyncStream, number> | undefined
-  /** The end of telemetry at several times; the first is from some seconds ago. */
+  /** End of telemetry at several times; the first is some seconds old. */
   #telemetryEnds: { atMs: number; seq: number }[] = []
   #stuck: readonly SyncStream[] = []
   #isClockOff = false
@@ -46,7 +46,7 @@ export class Monitor {
     this.#deps = deps
   }
 
-  /** The backlog: the last count without the rows that have been acknowledged since. */
+  /** Backlog: the last count minus the rows acknowledged since. */
   get backlog(): Readonly<Record<SyncStream, StreamBacklog>> {
     const { source, cursors, progress } = this.#deps
     const ends = source.ends()
@@ -58,20 +58,20 @@ export class Monitor {
     })
   }
 
-  /** Rows of a stream that wait, as last counted; null when rows wait that are not counted yet. */
+  /** Waiting rows of a stream, as last counted; null if there are waiting rows that are not counted yet. */
   waitingRows(stream: SyncStream): number | null {
     const { source, cursors } = this.#deps
     if (cursors.at(stream).seq >= source.ends()[stream]) return 0
     return this.#countedEnds === undefined ? null : this.backlog[stream].rows || null
   }
 
-  /** Counts again if rows came since the last time. Throws when they cannot be counted in time. */
+  /** Counts again if rows arrived since the last count. Throws if they cannot be counted in time. */
   async recount(signal: AbortSignal): Promise<void> {
     const ends = this.#deps.source.ends()
     if (SYNC_STREAMS.some((stream) => this.#countedEnds?.[stream] !== ends[stream])) await this.#count(signal, true)
   }
 
-  /** Whether the backlog was counted since the start. */
+  /** True if the backlog was counted since the start. */
   get isCounted(): boolean {
     return this.#countedEnds !== undefined
   }
@@ -80,7 +80,7 @@ export class Monitor {
     return this.#stuck
   }
 
-  /** The backlog of all streams: rows, and the time of the oldest. */
+  /** Backlog of all streams: number of rows, and time of the oldest. */
   get total(): StreamBacklog {
     const all = Object.values(this.backlog)
     const times = all.flatMap(({ oldestMs }) => (oldestMs === null ? [] : [oldestMs]))
@@ -91,15 +91,15 @@ export class Monitor {
   }
 
   /**
-   * Whether the hub has all telemetry that had arrived some seconds ago. It compares positions, because the times of
-   * devices may be long past, as after a time out of reach, or wrong.
+   * True if the hub has all telemetry that had arrived some seconds ago. Compares positions, because the times of
+   * devices may be wrong, or old after a signal loss.
    */
   get isLive(): boolean {
     const [reference] = this.#telemetryEnds
     return reference !== undefined && this.#deps.cursors.at('telemetry').seq >= reference.seq
   }
 
-  /** Whether the hub has all data except the newest. */
+  /** True if the hub has all data except the newest. */
   get isDrained(): boolean {
     return this.isCounted && !hasBacklog(this)
   }
@@ -126,7 +126,7 @@ export class Monitor {
     const nowMs = clock.monotonicMs()
     this.#telemetryEnds.push({ atMs: nowMs, seq: source.ends().telemetry })
     const recent = this.#telemetryEnds.findIndex(({ atMs }) => nowMs - atMs < LIVE_MS)
-    // the newest of those that are old enough; the first one at the start
+    // keeps the newest of those that are old enough, or the first one at the start
     this.#telemetryEnds.splice(0, Math.max(0, recent - 1))
   }
 
@@ -136,8 +136,8 @@ export class Monitor {
     const isClockOff = isOff(offsetMs)
     if (isClockOff === this.#isClockOff) return
     this.#isClockOff = isClockOff
-    if (isClockOff) log.warn({ offsetMs }, 'the clocks of this gateway and of the head office differ')
-    else log.info({ offsetMs }, 'the clocks of this gateway and of the head office agree again')
+    if (isClockOff) log.warn({ offsetMs }, 'the clocks of this gateway and the hub differ')
+    else log.info({ offsetMs }, 'the clocks of this gateway and the hub agree again')
   }
 
   #watch(): void {
@@ -146,20 +146,20 @@ export class Monitor {
     const { backlog } = this
     const stuck: SyncStream[] = []
     for (const { stream, trouble } of senders) {
-      // without a link, or when the hub says what is wrong, the cause is known
+      // without a link, or if the hub reports a problem, the cause is known
       if (!isUp || trouble !== null || backlog[stream].rows === 0) progress.moved(stream)
       else if (progress.stillMs(stream) >= STUCK_MS) stuck.push(stream)
     }
     const isNew = stuck.some((stream) => !this.#stuck.includes(stream))
     this.#stuck = stuck
     if (!isNew) return
-    log.error({ streams: stuck, backlog }, 'streams do not advance although the hub answers; saying hello again')
+    log.error({ streams: stuck, backlog }, 'streams do not advance although the hub responds; sending hello again')
     link.renew(`no cursor of ${stuck.join(', ')} advanced for five minutes`)
   }
 }
 
 function byStream<Value>(make: (stream: SyncStream) => Value): Record<SyncStream, Value> {
   const record = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, make(stream)]))
-  // of each stream there is one
+  // contains one value for each stream
   return record as Record<SyncStream, Value>
 }

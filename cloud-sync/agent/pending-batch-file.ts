@@ -4,19 +4,19 @@ import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import { cursorSchema, type SyncStream, syncStreamSchema } from '#shared/wire/replication/sync.ts'
 
 const attemptSchema = z.object({
-  /** Where it began. */
+  /** Cursor at which the part begins. */
   from: cursorSchema,
-  /** Where the stream is if the part was taken. */
+  /** Cursor of the stream if the hub applied the part. */
   to: cursorSchema,
   rows: z.number().int().min(0),
 })
 
-/** A part that was sent, without an answer whether the hub took it. */
+/** Part that was sent without a response that shows if the hub applied it. */
 export type Attempt = z.infer<typeof attemptSchema>
 
 /**
- * What is kept beside the database, so that a database that was put back to an earlier time can be told from one that
- * is as it was left, and a part whose answer was lost in a crash from another gateway's.
+ * Record stored next to the database. It distinguishes a database that was put back to an earlier time from an
+ * unchanged one, and a part whose response was lost in a crash from a part of another gateway.
  */
 export const sideFileSchema = z.object({
   site: z.string(),
@@ -26,14 +26,14 @@ export const sideFileSchema = z.object({
 })
 export type SideFileContent = z.infer<typeof sideFileSchema>
 
-/** Whether the head office had more of this site's data than the database ever gave: it is an older copy. */
+/** True if the hub had more of this site's data than the database ever sent, so that the database is an older copy. */
 export function isOlderThan(
   content: SideFileContent,
   site: string,
   { epoch, forkedFrom }: SyncIdentity,
   ends: Record<SyncStream, number>,
 ): boolean {
-  // a file of another site proves nothing; a restore that was noticed before is part of the identity
+  // a file of another site proves nothing; a restore that was detected before is part of the identity
   if (content.site !== site || (content.epoch !== epoch && forkedFrom?.epoch === content.epoch)) return false
   return SYNC_STREAMS.some((stream) => (content.acked[stream] ?? 0) > ends[stream])
 }

@@ -1,13 +1,13 @@
 /**
- * Decides which lane goes first. Each lane has its own request in flight, but none begins one while a lane of a lower
- * number has data to send: on a slow network urgent data has the bandwidth alone. Between two requests of a lane the
+ * Decides which lane goes first. Each lane has its own open request, but none begins one while a lane with a lower
+ * number has data to send: on a slow network urgent data has the whole bandwidth. Between two requests of a lane the
  * next lane may begin one, so that a long backlog of the first does not block the others.
  */
 export class Priorities {
   readonly #busy = new Map<number, number>()
   #waiting: (() => void)[] = []
 
-  /** Does `work` once no lane of a lower number is busy; rejects when `signal` aborts before. */
+  /** Runs `work` once no lane with a lower number is busy; rejects if `signal` aborts before. */
   async run<Result>(lane: number, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     this.#busy.set(lane, (this.#busy.get(lane) ?? 0) + 1)
     try {

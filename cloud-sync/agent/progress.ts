@@ -5,7 +5,7 @@ import type { SyncStream } from '#shared/wire/replication/sync.ts'
 const BUCKET_MS = 10_000
 const BUCKETS = 18
 
-/** How many rows the hub has acknowledged, in all and lately, and when each stream moved last. */
+/** Number of rows that the hub has acknowledged, in total and recently, and time of the last move of each stream. */
 export class Progress {
   readonly #clock: MonotonicClock
   readonly #rows = new Map<SyncStream, number>()
@@ -25,7 +25,7 @@ export class Progress {
     else this.#recent = [...this.#recent, { bucket, rows }].slice(-BUCKETS)
   }
 
-  /** Nothing holds the stream up. */
+  /** Records that nothing blocks the stream. */
   moved(stream: SyncStream): void {
     this.#movedAtMs.set(stream, this.#clock.monotonicMs())
   }
@@ -38,7 +38,7 @@ export class Progress {
     return SYNC_STREAMS.reduce((sum, stream) => sum + this.rowsOf(stream), 0)
   }
 
-  /** How long the stream has stood still; since the start if it never moved. */
+  /** Milliseconds since the stream last moved, or since the start. */
   stillMs(stream: SyncStream): number {
     const nowMs = this.#clock.monotonicMs()
     const sinceMs = this.#movedAtMs.get(stream)
@@ -49,7 +49,7 @@ export class Progress {
     return nowMs - sinceMs
   }
 
-  /** Rows a second over the last three minutes, or as long as there were any. */
+  /** Rows per second over the last three minutes, or over a shorter time if rows have moved only since then. */
   get rowsPerSecond(): number {
     const nowMs = this.#clock.monotonicMs()
     const newest = Math.floor(nowMs / BUCKET_MS)

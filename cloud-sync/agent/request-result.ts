@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { cursorProblemSchema, type SyncCursors } from '#shared/wire/replication/sync.ts'
 
-/** Why a request has to be repeated, as counted by a tally. */
+/** Reason to repeat a request, counted as a metric. */
 export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'
 
-/** What became of a request to the hub. */
+/** Result of a request to the hub. */
 export type RequestResult<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
-  /** The cursors of the hub are different; it took nothing. */
+  /** The cursors of the hub are different; it applied nothing. */
   | { readonly kind: 'cursor'; readonly cursors: SyncCursors }
   | Failure
 
 export type Failure =
   | { readonly kind: 'unknown_epoch' | 'ahead' | 'foreign_epoch'; readonly detail: string }
-  /** The hub will take nothing until an admin acts. */
+  /** The hub accepts nothing until an admin acts. */
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'too_large'; readonly detail: string }
-  /** The hub cannot take this, now or later. */
+  /** The hub refuses this request permanently. */
   | { readonly kind: 'rejected'; readonly code: string; readonly detail: string }
-  /** It is unknown whether the hub took the request, except that a `busy` one did not. */
+  /** It is unknown if the hub applied the request; it did not for `busy`. */
   | {
       readonly kind: 'retry'
       readonly reason: RetryReason
@@ -28,12 +28,12 @@ export type Failure =
       readonly isLocal: boolean
     }
 
-/** An answer before it is parsed. */
+/** Response before it is parsed. */
 export interface RawAnswer {
   readonly status: number
   readonly text: string
   readonly retryAfter: string | undefined
-  /** The time at the hub when it answered; null when the answer does not say. */
+  /** Time at the hub when it responded; null if the response has none. */
   readonly hubMs: number | null
 }
 
@@ -50,7 +50,7 @@ export function retry(
   return { kind: 'retry', reason, detail, retryAfterMs, isLocal }
 }
 
-/** Reads an answer; one that is not from a hub is a reason to retry. */
+/** Parses a response; one that is not from a hub is a reason to retry. */
 export function readOutcome<Schema extends z.ZodType>(
   { status, text, retryAfter }: RawAnswer,
   schema: Schema,
@@ -59,7 +59,7 @@ export function readOutcome<Schema extends z.ZodType>(
   if (status === 200) {
     const parsed = schema.safeParse(value)
     if (parsed.success) return { kind: 'ok', answer: parsed.data }
-    return retry('bad_answer', 'the answer does not have the format of a hub that this gateway understands')
+    return retry('bad_answer', 'the response does not have the format of a hub that this gateway supports')
   }
   const problem = problemSchema.safeParse(value)
   if (status === 429 || status >= 500) {
@@ -98,7 +98,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** RFC 9110, 10.2.3, in seconds; a date would need a clock that is right here. */
+/** Reads the header of RFC 9110, 10.2.3, in seconds; a date would need a correct clock here. */
 function readRetryAfter(value: string | undefined): number {
   if (value === undefined || !/^\d{1,9}$/.test(value)) return 0
   return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS)

@@ -18,7 +18,7 @@ async function readAnew(path: string): Promise<string | undefined> {
   return new SlotFile(path, textSchema).read()
 }
 
-test('what is written is on the disk when its promise is kept, also by several at once', async (t) => {
+test('a write is on the disk when its promise resolves, also with concurrent writers', async (t) => {
   const path = slotPath(t)
   const file = new SlotFile(path, textSchema)
   const onDisk: (string | undefined)[] = []
@@ -31,7 +31,7 @@ test('what is written is on the disk when its promise is kept, also by several a
   await file.close()
 })
 
-test('a write that was cut off anywhere leaves the record before it', async (t) => {
+test('a write cut off at any point leaves the previous record', async (t) => {
   const path = slotPath(t)
   const file = new SlotFile(path, textSchema)
   await file.write('the old one, which is é and longer')
@@ -48,7 +48,7 @@ test('a write that was cut off anywhere leaves the record before it', async (t) 
   }
 })
 
-test('the next writer goes on behind what it found, in a file that does not grow', async (t) => {
+test('the next writer continues after the last record, in a file that does not grow', async (t) => {
   const path = slotPath(t)
   for (const content of ['one', 'two', 'three', 'four']) {
     const file = new SlotFile(path, textSchema)
@@ -61,7 +61,7 @@ test('the next writer goes on behind what it found, in a file that does not grow
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('nothing, noise, a record of another kind and one that is too large are no record', async (t) => {
+test('an empty file, random bytes, a record of another kind and one that is too large are ignored', async (t) => {
   const path = slotPath(t)
   assert.equal(await readAnew(path), undefined)
   for (const noise of ['', 'x', `${'0'.repeat(64)} 1 5\nhello`, '{"a":1}']) {

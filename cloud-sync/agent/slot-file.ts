@@ -4,23 +4,23 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { z } from 'zod'
 
-/** Two of them, written by turns. */
+/** Number of slots, written alternately. */
 const SLOTS = 2
 const SLOT_BYTES = 262_144
 const PAGE_BYTES = 4096
-/** The sum of what follows, the number of the write, and the bytes of JSON behind the line. */
+/** Checksum of the rest, number of the write, and bytes of JSON after the line. */
 const HEAD = /^([0-9a-f]{64}) (\d{1,15}) (\d{1,6})\n/
 const HEAD_BYTES = 96
 
 /**
- * A small record that is whole after every crash: the old one or the new one. It is written in place, into one of two
- * slots by turns: the file system's journal has nothing to write then, which is fifteen times as much as the record
- * where a file is replaced by another.
+ * Small record that is complete after every crash: either the old or the new one. It is written in place, alternately
+ * into one of two slots, so that the file system's journal has nothing to write; replacing the file makes the journal
+ * write fifteen times the size of the record.
  */
 export class SlotFile<Schema extends z.ZodType> {
   readonly #path: string
   readonly #schema: Schema
-  /** Of the newest write. */
+  /** Number of the newest write. */
   #number = 0
   #wanted: z.output<Schema> | undefined
   #writing: Promise<void> | undefined
@@ -31,7 +31,7 @@ export class SlotFile<Schema extends z.ZodType> {
     this.#schema = schema
   }
 
-  /** Undefined when there is no record that can be read. */
+  /** Returns undefined if there is no readable record. */
   async read(): Promise<z.output<Schema> | undefined> {
     const bytes = await this.#readAll()
     let newest: { number: number; content: z.output<Schema> } | undefined
@@ -52,7 +52,7 @@ export class SlotFile<Schema extends z.ZodType> {
       })
       await this.#writing
     }
-    // another call may have begun to write this content
+    // another call may have started to write this content
     await this.#writing
   }
 
@@ -75,20 +75,21 @@ export class SlotFile<Schema extends z.ZodType> {
     this.#number = number
   }
 
-  /** The file, all of it on the disk: what is written in place later needs no new block. */
+  /** Opens the file with all its blocks allocated on the disk: later writes in place need no new block. */
   async #open(): Promise<FileHandle> {
     if (this.#file !== undefined) return this.#file
     const file = await open(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600)
     try {
       const { size } = await file.stat()
       if (size < SLOTS * SLOT_BYTES) {
-        // page by page: Linux keeps what is written at once together, and counts all of it as written with each byte
+        // page by page: Linux caches a single large write as one unit, and counts the whole unit as written with each
+        // changed byte
         const page = Buffer.alloc(PAGE_BYTES)
         for (let at = size; at < SLOTS * SLOT_BYTES; at += PAGE_BYTES) await file.write(page, 0, PAGE_BYTES, at)
         await file.truncate(SLOTS * SLOT_BYTES)
         await file.sync()
         const folder = await open(dirname(this.#path), 'r')
-        // the name is part of the folder
+        // the file name is stored in the folder
         await folder.sync().finally(() => folder.close())
       }
     } catch (error) {

@@ -6,31 +6,31 @@ import type { SyncStream, SyncWarning } from '#shared/wire/replication/sync.ts'
 import type { LinkState } from './link.ts'
 import type { StreamTrouble } from './stream-sender.ts'
 
-/** All that determines the state of the replication. */
+/** Facts that determine the state of the replication. */
 export interface Situation {
   readonly link: LinkState
-  /** Why the link is not up. */
+  /** Reason why the link is not up. */
   readonly detail: string
   readonly host: string
   readonly site: string
   readonly identity: SyncIdentity
   readonly warnings: readonly SyncWarning[]
   readonly backlog: Readonly<Record<SyncStream, StreamBacklog>>
-  /** Streams that have not advanced for long. */
+  /** Streams that have not advanced for a long time. */
   readonly stuck: readonly SyncStream[]
   /** Problems of single streams. */
   readonly troubles: readonly (StreamTrouble & { readonly stream: SyncStream })[]
-  /** The hub has all telemetry that had come some seconds ago. */
+  /** True if the hub has all telemetry that had arrived some seconds ago. */
   readonly isLive: boolean
-  /** The backlog was counted since the start. */
+  /** True if the backlog was counted since the start. */
   readonly isCounted: boolean
-  /** Acknowledged rows that the hub may have lost, until all is compared; null while they are not counted. */
+  /** Acknowledged rows that the hub may have lost, until everything is compared; null while they are not counted. */
   readonly unconfirmedRows: number | null
-  /** How far the clock of this gateway is ahead of the hub's; null before the hub has answered. */
+  /** Milliseconds by which the clock of this gateway is ahead of the hub's; null before the hub has responded. */
   readonly clockOffsetMs: number | null
 }
 
-/** The state in one word; problems that people must solve come first. */
+/** Returns the state as one word; problems that staff must solve come first. */
 export function stateOf(situation: Situation): SyncState {
   const { link, warnings, stuck, troubles, identity } = situation
   if (link !== 'up') return link
@@ -46,24 +46,26 @@ export function stateOf(situation: Situation): SyncState {
   return identity.forkedFrom === null ? 'draining' : 'forked'
 }
 
-/** Whether rows wait besides the newest. */
+/** True if more rows wait than the newest. */
 export function hasBacklog({ backlog, isLive }: Pick<Situation, 'backlog' | 'isLive'>): boolean {
   return SYNC_STREAMS.some((stream) => backlog[stream].rows > 0 && !(stream === 'telemetry' && isLive))
 }
 
-/** The state as sentences, with what people should do about it. */
+/** Describes the state in sentences, with what staff should do about it. */
 export function explain(state: SyncState, situation: Situation): string {
   const sentences = [WORDS[state](situation)]
   const { forkedFrom } = situation.identity
   if (state === 'draining' || state === 'forked') sentences.push(...remarkOnComparison(situation))
   if (forkedFrom !== null)
     sentences.push(
-      `This database is replicated as a new epoch, which follows ${forkedFrom.epoch.slice(0, 8)} (${forkedFrom.reason}); the head office keeps what it received of both.`,
+      `This database is replicated as a new epoch, which follows ${forkedFrom.epoch.slice(0, 8)} ` +
+        `(${forkedFrom.reason}); the head office keeps what it received of both.`,
     )
   const { clockOffsetMs } = situation
   if (clockOffsetMs !== null && isOff(clockOffsetMs))
     sentences.push(
-      `The clock of this gateway is ${describeOffset(clockOffsetMs)} that of the head office: set the one that is wrong, and let both follow a time server.`,
+      `The clock of this gateway is ${describeOffset(clockOffsetMs)} that of the head office: set the one that ` +
+        'is wrong, and let both follow a time server.',
     )
   if (state !== 'quarantined' && situation.warnings.includes('quarantined')) sentences.push(QUARANTINED)
   return sentences.join(' ')
@@ -72,34 +74,45 @@ export function explain(state: SyncState, situation: Situation): string {
 const QUARANTINED =
   'The head office received data that it could not read, damaged or of a version that it does not know, and ' +
   'keeps it in quarantine, where its admins can inspect it.'
-const KEPT = 'The gateway keeps what is not acknowledged as long as its disk has room'
+const KEPT = 'The gateway keeps unacknowledged data as long as its disk has room'
 
 const WORDS: Record<SyncState, (situation: Situation) => string> = {
   connecting: ({ host }) => `Connecting to the head office at ${host} for the first time since the start.`,
   in_sync: () =>
     'The head office has acknowledged all data except that of the last seconds, which the gateway is sending.',
   quarantined: () =>
-    `The head office has acknowledged all data except that of the last seconds, but not all of it can be used there. ${QUARANTINED}`,
+    'The head office has acknowledged all data except that of the last seconds, but cannot use all of the data. ' +
+    `${QUARANTINED}`,
   comparing: (situation) => `Connected. ${remarkOnComparison(situation).join('')}`,
   draining: sending,
   waiting: ({ host, detail }) =>
-    `No connection to the head office at ${host}: ${detail}. ${KEPT}, and retries automatically. Check the network and CARTBARN_UPSTREAM_URL if this lasts.`,
+    `No connection to the head office at ${host}: ${detail}. ${KEPT}, and retries automatically. Check the ` +
+    'network and CARTBARN_UPSTREAM_URL if this lasts.',
   refused: ({ host, detail }) =>
-    `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID, or ask the head office for a new site key. ${KEPT}.`,
+    `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and ` +
+    `CARTBARN_SITE_ID, or ask the head office for a new site key. ${KEPT}.`,
   other_site: ({ site, detail }) =>
-    `The gateway sends nothing: ${detail}, but CARTBARN_SITE_ID is ${site}. If the setting is wrong, correct it; if this disk is a copy of another gateway's, start with an empty data folder.`,
+    `The gateway sends nothing: ${detail}, but CARTBARN_SITE_ID is ${site}. If the setting is wrong, correct ` +
+    "it; if this disk is a copy of another gateway's, start with an empty data folder.",
   other_machine: ({ detail }) => `${detail} ${KEPT}.`,
   forked: sending,
   stuck: ({ stuck }) =>
-    `Connected, but the head office accepts no more data of ${stuck.join(', ')}. See the log output of the gateway and of the hub.`,
+    `Connected, but the head office accepts no more data of ${stuck.join(', ')}. See the log output of the ` +
+    'gateway and of the hub.',
   unreadable: ({ troubles }) =>
-    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The disk or the database is damaged: see the log output of the gateway, replace the disk if it reports more read errors, and restore a backup. The gateway retries automatically.`,
+    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The disk or the ` +
+    'database is damaged: see the log output of the gateway, replace the disk if it reports more read errors, ' +
+    'and restore a backup. The gateway retries automatically.',
   part_refused: ({ troubles }) =>
-    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The hub may need an upgrade. The gateway retries automatically.`,
+    `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The hub may need ` +
+    'an upgrade. The gateway retries automatically.',
   hub_full: ({ troubles }) =>
-    `Connected, but ${describeFull(troubles)}. States of devices, configurations and intents still go through. ${KEPT}, asks every few minutes, and sends it as soon as the head office has room. Ask an admin of the head office to raise its limit for this site.`,
+    `Connected, but ${describeFull(troubles)}. States of devices, configurations and intents still go through. ` +
+    `${KEPT}, asks every few minutes, and sends it as soon as the head office has room. Ask an admin of the ` +
+    'head office to raise its limit for this site.',
   two_gateways: ({ site }) =>
-    `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. The head office keeps what both send.`,
+    `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or ` +
+    'give it a site of its own and an empty data folder. The head office keeps what both send.',
 }
 
 function sending({ isCounted }: Situation): string {
@@ -115,7 +128,8 @@ function remarkOnComparison({ unconfirmedRows: rows }: Situation): string[] {
       ? 'it is not known yet how many rows are not confirmed'
       : `${rows.toLocaleString('en-US')} ${rows === 1 ? 'row is' : 'rows are'} not confirmed`
   return [
-    `The gateway is comparing its data with the head office, and sends again what is missing there: ${open}. Until all are, retention deletes nothing.`,
+    `The gateway is comparing its data with the head office, and resends missing data: ${open}. Until all are, ` +
+      'retention deletes nothing.',
   ]
 }
 

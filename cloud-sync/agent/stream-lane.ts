@@ -17,16 +17,16 @@ interface Hold {
 export interface LaneOptions {
   readonly priority: number
   readonly senders: readonly StreamSender[]
-  /** Rows of a part, at most. */
+  /** Maximum number of rows in a part. */
   readonly rows: number
   readonly density: Density
-  /** New data is held for `ms`, so that more goes in one request, or until `positions` wait. */
+  /** Holds new data for `ms`, so that a request carries more, or until `positions` wait. */
   readonly hold: Hold
-  /** Streams that are held for another time. */
+  /** Streams with their own hold. */
   readonly holds?: Partial<Record<SyncStream, Hold>>
-  /** Keeps the hub's interval between two pushes, and its rate of records. */
+  /** True if the lane keeps the hub's interval between two pushes, and its record rate. */
   readonly keepsInterval: boolean
-  /** The lane sends a backlog, which gives way to devices and, after an outage of the hub, to other sites. */
+  /** True if the lane sends a backlog, which yields to devices and, after an outage of the hub, to other sites. */
   readonly isBacklog: boolean
 }
 
@@ -38,17 +38,17 @@ export interface LaneDeps {
   readonly priorities: Priorities
   readonly clock: AgentClock
   readonly log: Log
-  /** Whether devices wait for the disk. */
+  /** True while devices wait for the disk. */
   readonly isBusy: () => boolean
-  /** The hub has intents for this site. */
+  /** Called when the hub has intents for this site. */
   readonly onIntents: () => void
 }
 
-/** How often a lane looks for new data by itself. */
+/** Interval at which a lane checks for new data without being woken. */
 const LOOK_MS = 500
-/** The fields of a part besides its data, with room to spare. */
+/** Upper bound of the fields of a part without its data. */
 const PART_BYTES = 600
-/** A body is serialised in one go, which blocks the event loop. */
+/** Limits the time that serialising a body blocks the event loop. */
 const MAX_BODY_BYTES = 1_048_576
 const LEAST_PART_BYTES = 256
 const BUSY_LOOK_MS = 20
@@ -60,7 +60,7 @@ interface Gathered {
   readonly part: SyncPart
 }
 
-/** Sends streams part by part: reads after their cursors, pushes, and moves the cursors when the hub acknowledges. */
+/** Sends streams in parts: reads from their cursors, pushes, and moves the cursors when the hub acknowledges. */
 export class StreamLane {
   readonly #deps: LaneDeps
   readonly #options: LaneOptions
@@ -73,7 +73,7 @@ export class StreamLane {
     this.#options = options
   }
 
-  /** Sends one request with data that is due. Returns in how many milliseconds to look again. */
+  /** Sends one request with the data that is due. Returns the delay until the next step, in ms. */
   async step(signal: AbortSignal): Promise<number> {
     const waitMs = this.#waitMs()
     if (waitMs > 0) return waitMs
@@ -96,7 +96,7 @@ export class StreamLane {
     for (const { stream } of this.#options.senders) this.#heldSinceMs.set(stream, Number.NEGATIVE_INFINITY)
   }
 
-  /** Milliseconds left of the hub's interval between two pushes, or until its rate of records allows the next. */
+  /** Milliseconds left of the hub's interval between two pushes, or until its record rate allows the next. */
   get intervalMs(): number {
     const { link, clock } = this.#deps
     if (!this.#options.keepsInterval) return 0
@@ -172,7 +172,7 @@ export class StreamLane {
       return 0
     }
     if (outcome.kind === 'ok') {
-      await link.failed(retry('bad_answer', 'acknowledged what was not sent'), asked)
+      await link.failed(retry('bad_answer', 'acknowledged rows that were not sent'), asked)
       return 0
     }
     const wasAlone = senders.length === 1
@@ -184,7 +184,7 @@ export class StreamLane {
       else if (outcome.kind === 'rejected' && outcome.code === SITE_FULL) sender.hubIsFull(wasAlone, outcome.detail)
       else if (outcome.kind === 'rejected') sender.rejected(wasAlone, outcome.detail)
       else if (outcome.kind === 'retry' && outcome.reason === 'timeout') sender.tookTooLong()
-      // a hub that contradicts itself would be asked again for ever
+      // otherwise the lane would repeat requests forever to a hub that contradicts itself
       else if (outcome.kind === 'cursor' && before.acked[sender.stream] === cursors.known.acked[sender.stream])
         sender.hold()
     }
@@ -204,8 +204,7 @@ export class StreamLane {
     const reason = describeWithCause(error)
     const wasKnown = sender.trouble !== null
     sender.cannotRead(reason)
-    if (!wasKnown)
-      this.#deps.log.warn({ stream: sender.stream, reason }, 'cannot read the next part of a stream to send')
+    if (!wasKnown) this.#deps.log.warn({ stream: sender.stream, reason }, 'reading the next part of a stream failed')
   }
 
   async #gather(senders: readonly StreamSender[], signal: AbortSignal): Promise<Gathered[]> {
@@ -217,7 +216,7 @@ export class StreamLane {
     for (const sender of senders) {
       const { stream, shrink, isAlone } = sender
       let from = cursors.at(stream)
-      // parts that had to shrink go one by one
+      // parts that had to shrink are sent singly
       const most = isAlone || shrink > 0 ? 1 : parts - gathered.length
       for (let n = 0; n < most && gathered.length < parts; n++) {
         const bytes = Math.floor(Math.min(part_bytes, ((leftBytes - PART_BYTES) * 3) / 4) / 2 ** shrink)
@@ -238,7 +237,7 @@ export class StreamLane {
         }
         if (read.to <= from.seq) throw new Error(`a part of ${stream} does not advance its cursor`)
         const part = toSyncPart(stream, from, read)
-        // the size of a row or block is only known once it is read: this one goes alone, with the next request
+        // the size of a row or block is only known once it is read: this part is sent alone, with the next request
         const isTooMuch = part.data.length + PART_BYTES > leftBytes || part.count > leftRows
         if (gathered.length > 0 && isTooMuch) return gathered
         gathered.push({ sender, part })
@@ -251,7 +250,7 @@ export class StreamLane {
   }
 }
 
-/** The streams that share the next request; one that must go alone goes first. */
+/** Returns the streams that share the next request; a stream that must go alone goes first. */
 function chooseSenders(due: readonly StreamSender[]): readonly StreamSender[] {
   const alone = due.find(({ isAlone }) => isAlone)
   return alone === undefined ? due : [alone]
@@ -261,7 +260,7 @@ function largestOf(gathered: readonly Gathered[], sender: StreamSender): number 
   return Math.max(...gathered.filter((one) => one.sender === sender).map(({ part }) => part.count))
 }
 
-/** Whether `acked` has the cursor after the last part of each stream that was sent, and no other. */
+/** True if `acked` has exactly the cursors after the last part of each stream that was sent. */
 function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolean {
   const last = new Map(parts.map((part) => [part.stream, part]))
   return (
@@ -270,7 +269,7 @@ function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolea
   )
 }
 
-/** The message of the store, and its cause, which only admins see. */
+/** Returns the message of the store with its cause, which only admins see. */
 function describeWithCause(error: unknown): string {
   const words = describeError(error)
   const cause = error instanceof Error && error.cause !== undefined ? describeError(error.cause) : ''

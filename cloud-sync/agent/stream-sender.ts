@@ -4,21 +4,23 @@ import type { MonotonicClock } from '#shared/time.ts'
 import type { SyncCursor, SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 
-/** A problem of a stream that only people can solve. */
+/** Problem of a stream that only staff can solve. */
 export interface StreamTrouble {
   readonly state: 'part_refused' | 'unreadable' | 'hub_full'
   readonly detail: string
 }
 
-/** Refusals of the same part before the stream reports it. */
+/** Number of refusals of the same part before the stream reports a problem. */
 const REJECTIONS = 3
-/** Failed reads before the stream reports them: a store that is stopping or busy recovers soon. */
+/** Number of failed reads before the stream reports a problem: a stopping or busy store recovers soon. */
 const UNREAD = 3
 const LARGEST_SHRINK = 20
-/** Accepted parts before the next may be larger again. */
+/** Number of accepted parts before the next one may be larger again. */
 const GROW_AFTER = 8
 
-/** The state of sending one stream: how large parts may be, when the next is tried, and whether it goes alone. */
+/**
+ * State of sending one stream: maximum size of parts, time of the next attempt, and if it needs a request of its own.
+ */
 export class StreamSender {
   readonly stream: SyncStream
   readonly #clock: MonotonicClock
@@ -41,7 +43,7 @@ export class StreamSender {
     return this.#trouble
   }
 
-  /** A shared request was refused: until it is known whose part it was, the stream shares none. */
+  /** True after a shared request was refused: until it is known whose part caused it, the stream shares none. */
   get isAlone(): boolean {
     return this.#isAlone
   }
@@ -51,7 +53,7 @@ export class StreamSender {
     return Math.max(0, this.#notBeforeMs - this.#clock.monotonicMs())
   }
 
-  /** How often its parts have been halved; a hub that is full is asked with as little as can be. */
+  /** Number of times that its parts have been halved; a full hub gets the smallest possible request. */
   get shrink(): number {
     return this.#trouble?.state === 'hub_full' ? LARGEST_SHRINK : this.#shrink
   }
@@ -68,54 +70,54 @@ export class StreamSender {
     }
   }
 
-  /** Its request was too large; `rows` are those of its part. */
+  /** Records that its request was too large; `rows` is the number of rows in its part. */
   tooLarge(rows: number, wasAlone: boolean, detail: string): void {
     this.#taken = 0
     if (!wasAlone) this.#isAlone = true
     else if (rows > 1 && this.#shrink < LARGEST_SHRINK) this.#shrink++
-    else this.#give(`a single row is too large for the head office: ${detail}`)
+    else this.#give(`a single row is too large for the hub: ${detail}`)
   }
 
-  /** The request took too long: a smaller one may get through. */
+  /** Records that the request took too long: a smaller one may succeed. */
   tookTooLong(): void {
     this.#taken = 0
     this.#shrink = Math.min(this.#shrink + 1, LARGEST_SHRINK)
   }
 
-  /** The hub cannot read or apply the part. */
+  /** Records that the hub cannot read or apply the part. */
   rejected(wasAlone: boolean, detail: string): void {
     if (!wasAlone) {
       this.#isAlone = true
       return
     }
     this.#rejections++
-    if (this.#rejections >= REJECTIONS) this.#give(`the head office refuses a part: ${detail}`)
+    if (this.#rejections >= REJECTIONS) this.#give(`the hub refuses a part: ${detail}`)
     else this.hold()
   }
 
-  /** The hub has no room for more of this stream: it is asked again, more and more rarely. */
+  /** Records that the hub has no room for more of this stream: attempts become increasingly rare. */
   hubIsFull(wasAlone: boolean, detail: string): void {
     this.#isAlone = true
-    // another stream of the same request may have been too much
+    // another stream of the same request may have caused the refusal
     if (!wasAlone) return
     this.#trouble = { state: 'hub_full', detail }
     this.hold()
   }
 
-  /** The gateway cannot read the next part; the other streams need not wait for it. */
+  /** Records that the gateway cannot read the next part; other streams need not wait for it. */
   cannotRead(detail: string): void {
     this.#unread++
     if (this.#unread >= UNREAD) this.#trouble = { state: 'unreadable', detail }
     this.hold()
   }
 
-  /** The stream is at its end: the unreadable rows have been deleted. */
+  /** Records that the stream is at its end: the unreadable rows have been deleted. */
   isAtEnd(): void {
     this.#unread = 0
     if (this.#trouble?.state === 'unreadable') this.#trouble = null
   }
 
-  /** Waits a little, longer each time. */
+  /** Delays the next attempt, longer each time. */
   hold(): void {
     this.#notBeforeMs = this.#clock.monotonicMs() + this.#backoff.nextMs()
   }
@@ -127,7 +129,7 @@ export class StreamSender {
   }
 }
 
-/** The part as it goes over the wire, behind `from`. */
+/** Returns the part in its wire format, starting after `from`. */
 export function toSyncPart(stream: SyncStream, from: SyncCursor, part: StreamPart): SyncPart {
   const { to, count, encoding, data } = part
   const head = { stream, from: from.seq, to, count, prev_hash: from.hash, encoding }

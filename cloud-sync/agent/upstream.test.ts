@@ -85,7 +85,7 @@ for (const [what, fault, expected] of [
   })
 }
 
-test('no answer is given up after a while', async () => {
+test('a request without a response is aborted after a while', async () => {
   const timeoutsMs = { short: 50 }
   const hasty = new Upstream({ url: hub.url, key: SITE_KEY, isInsecureAllowed: false, timeoutsMs })
   hub.faultOf = () => 'hang'
@@ -94,7 +94,7 @@ test('no answer is given up after a while', async () => {
   assert.ok(outcome.kind === 'retry' && outcome.reason === 'timeout')
 })
 
-test('a redirect is not followed: the key is for one host', async () => {
+test('the agent does not follow a redirect, because the key is for one host', async () => {
   let asked = 0
   const thief = createServer((_, response) => {
     asked++
@@ -109,32 +109,32 @@ test('a redirect is not followed: the key is for one host', async () => {
   assert.deepEqual([outcome.kind, asked], ['retry', 0])
 })
 
-test('an endless answer is given up', async () => {
+test('the agent aborts an endless response', async () => {
   const outcome = await outcomeOf({ status: 200, body: 'x'.repeat(2_000_000) })
   assert.deepEqual(outcome.kind === 'retry' && outcome.reason, 'bad_answer')
 })
 
-test('a connection the hub closed while it was idle is not a failure', async () => {
+test('a connection that the hub closed while idle is not a failure', async () => {
   await outcomeOf(null)
   hub.closeIdle()
   assert.equal((await outcomeOf(null)).kind, 'ok')
 })
 
-test('the words of a refusal are kept, the key is not among them', async () => {
+test('the text of a rejection is kept, without the key', async () => {
   const outcome = await outcomeOf({ status: 401, code: 'revoked_site_key' })
   assert.ok(outcome.kind === 'refused')
   assert.match(outcome.detail, /the test wants 401 \(revoked_site_key\)/)
   assert.ok(!outcome.detail.includes(SITE_KEY))
 })
 
-test('a host that cannot be found is a matter of the network here', async () => {
+test('a host name that does not resolve is reported as a local network problem', async () => {
   const nowhere = new Upstream({ url: 'https://hub.invalid', key: SITE_KEY, isInsecureAllowed: false })
   const outcome = await nowhere.hello(HELLO, signal)
   nowhere.close()
   assert.ok(outcome.kind === 'retry' && outcome.reason === 'network' && outcome.isLocal)
 })
 
-test('shared connections stay open when one of those that share them closes', async (t) => {
+test('shared connections stay open when one of their users closes', async (t) => {
   const server = createServer((_, response) => {
     other.close()
     response.writeHead(409, { 'content-type': 'application/json' })
@@ -170,7 +170,7 @@ for (const [url, isInsecureAllowed, isGood] of [
   ['hub.example.com', true, false],
   ['', true, false],
 ] as const) {
-  test(`${url || 'nothing'} is ${isGood ? 'good' : 'refused'}${isInsecureAllowed ? ' though insecure is allowed' : ''}`, () => {
+  test(`URL "${url}" is ${isGood ? 'accepted' : 'rejected'}${isInsecureAllowed ? ' (insecure allowed)' : ''}`, () => {
     assert.equal(upstreamUrlFault(url, isInsecureAllowed) === null, isGood)
   })
 }

@@ -38,11 +38,11 @@ const gzip = promisify(gzipCallback)
 export interface UpstreamOptions {
   readonly url: string
   readonly key: string
-  /** Lets the key travel in the clear to other machines. */
+  /** Allows the key to be sent unencrypted to other machines. */
   readonly isInsecureAllowed: boolean
-  /** Stands for the times requests may take, in milliseconds. */
+  /** Replaces the timeouts of requests, in milliseconds. */
   readonly timeoutsMs?: Partial<Timeouts>
-  /** Shared connections to the hub; their owner closes them. */
+  /** Shared connections to the hub, closed by the caller. */
   readonly exchange?: HttpExchange
 }
 
@@ -50,7 +50,7 @@ interface Timeouts {
   readonly short: number
   readonly push: number
   readonly audit: number
-  /** Besides what the hub is asked to wait. */
+  /** Added to the time that the hub is asked to wait. */
   readonly intents: number
 }
 
@@ -58,13 +58,13 @@ const TIMEOUTS_MS: Timeouts = { short: 20_000, push: 90_000, audit: 120_000, int
 const REBUILD = '/sync/v1/rebuild'
 const ANSWER_BYTES = 1_048_576
 const LONG_ANSWER_BYTES = 16_777_216
-/** Errors before the hub was reached: no route, no name, no network. */
+/** Errors before the hub was reached: no route, name or network. */
 const LOCAL_CODES = ['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EAI_AGAIN', 'ENOTFOUND']
 
-/** How well a body compresses: of base64 of dense data, Huffman coding alone removes the two unused bits in eight. */
+/** Compressibility of a body: for base64 of dense data, Huffman coding alone removes the two unused bits in eight. */
 export type Density = 'loose' | 'dense'
 
-/** The hub over HTTP: each request has a timeout, each answer a maximum size and a schema. Never throws. */
+/** Hub over HTTP: each request has a timeout, each response a maximum size and a schema. Never throws. */
 export class Upstream {
   /** Bytes of compressed bodies, by kind of request. */
   readonly sentBytes = new Counter(['hello', 'push', 'latest', 'audit', 'rebuild'])
@@ -75,10 +75,10 @@ export class Upstream {
   readonly #timeouts: Timeouts
   readonly #hubClock: HubClock | undefined
 
-  /** `hubClock` hears the time in each answer. Throws for an address the key must not be sent to. */
+  /** `hubClock` receives the time in each response. Throws for an address to which the key must not be sent. */
   constructor({ url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions, hubClock?: HubClock) {
     const fault = upstreamUrlFault(url, isInsecureAllowed)
-    if (fault !== null) throw new Error(`the address of the head office ${fault}`)
+    if (fault !== null) throw new Error(`the address of the hub ${fault}`)
     const base = new URL(url)
     this.host = base.host
     this.#exchange = exchange ?? new HttpExchange(base)
@@ -108,7 +108,7 @@ export class Upstream {
     return this.#post('audit', audit, auditAnswerSchema, this.#timeouts.audit, signal)
   }
 
-  /** Waits for intents behind `after`; none after `waitS` seconds. */
+  /** Waits for intents after `after`; returns an empty list after `waitS` seconds without one. */
   async intents(after: number, waitS: number, signal: AbortSignal): Promise<RequestResult<readonly Intent[]>> {
     const path = `/sync/v1/intents?after=${after}&wait=${waitS}`
     const timeoutMs = waitS * 1000 + this.#timeouts.intents
@@ -116,12 +116,12 @@ export class Upstream {
     return outcome.kind === 'ok' ? { kind: 'ok', answer: outcome.answer.intents } : outcome
   }
 
-  /** What the hub can give back to a gateway that lost its database. */
+  /** Fetches an overview of the data that the hub can return to a gateway that lost its database. */
   rebuildOffer(signal: AbortSignal): Promise<RequestResult<RebuildOffer>> {
     return this.#request('GET', REBUILD, undefined, rebuildOfferSchema, this.#timeouts.short, signal)
   }
 
-  /** The page behind `after` of what the hub has of a kind; records only from `sinceMs` on. */
+  /** Fetches the page after `after` of the hub's data of a kind; records only from `sinceMs` on. */
   async rebuildPage(
     { kind, after, sinceMs }: { kind: RebuildKind; after: string | null; sinceMs: number },
     signal: AbortSignal,
@@ -130,10 +130,10 @@ export class Upstream {
     const path = `${REBUILD}/${kind}?${query}`
     const page = await this.#request('GET', path, undefined, rebuildPageSchema, this.#timeouts.audit, signal)
     if (page.kind !== 'ok' || hash('sha256', page.answer.content) === page.answer.sum) return page
-    return retry('bad_answer', 'a page was changed on its way')
+    return retry('bad_answer', 'a page was changed in transit')
   }
 
-  /** Says as which epoch the database goes on that was made of the pages. */
+  /** Reports the epoch in which the database made from the pages continues. */
   rebuilt(rebuilt: Rebuilt, signal: AbortSignal): Promise<RequestResult<RebuiltAnswer>> {
     return this.#post('rebuild', rebuilt, rebuiltAnswerSchema, this.#timeouts.audit, signal)
   }
@@ -202,14 +202,14 @@ function describeNetworkError(error: unknown): string {
   return words === '' ? codeOf(error) || 'no connection' : words
 }
 
-/** What is wrong with the address of a hub, in words for people; null when the key may be sent there. */
+/** Returns the fault in the address of a hub, as text for staff; null if the key may be sent there. */
 export function upstreamUrlFault(text: string, isInsecureAllowed: boolean): string | null {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an https:// address'
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     return 'must be a plain address, without user, query or fragment'
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !isInsecureAllowed)
-    return 'must be https://, or the site key could be read on the way'
+    return 'must be https://, or the site key could be read in transit'
   return null
 }
 

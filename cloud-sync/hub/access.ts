@@ -10,17 +10,17 @@ export function isHubAdmin({ role }: HubUser): boolean {
   return role === 'admin'
 }
 
-/** Whether the user is shown codes of lock events as they are. */
+/** True if the user may see the codes of lock events unmasked. */
 export function canSeeCodes(user: HubUser): boolean {
   return isHubAdmin(user) || !user.masksCodes
 }
 
-/** The sites that a user may see; null means all sites. */
+/** Returns the sites that a user may see; null means all sites. */
 export function visibleSites(user: HubUser): readonly string[] | null {
   return isHubAdmin(user) ? null : user.siteIds
 }
 
-/** Throws `site_not_found`, and `site_forbidden` for one that is out of scope. */
+/** Throws `site_not_found`, and `site_forbidden` for a site outside the user's scope. */
 export async function requireSite(sql: Sql, user: HubUser, siteId: string): Promise<SiteRow> {
   const site = await findSite(sql, siteId)
   if (site === undefined) throw siteNotFound(siteId)
@@ -29,7 +29,7 @@ export async function requireSite(sql: Sql, user: HubUser, siteId: string): Prom
   return site
 }
 
-/** The fields of a device that reads of its history need. */
+/** Fields of a device that reads of its history need. */
 export interface TrackedDevice {
   readonly siteId: string
   readonly hardwareId: string
@@ -38,11 +38,11 @@ export interface TrackedDevice {
 }
 
 export interface SiteDevice extends TrackedDevice {
-  /** JSON as its gateway wrote it. */
+  /** JSON written by its gateway. */
   readonly text: string
 }
 
-/** Throws as `requireSite` does, and `device_not_found`. */
+/** Throws like `requireSite`, and `device_not_found`. */
 export async function requireDevice(sql: Sql, user: HubUser, siteId: string, id: string): Promise<SiteDevice> {
   await requireSite(sql, user, siteId)
   const row = await findSiteDevice(sql, siteId, id)
@@ -58,8 +58,8 @@ export async function requireDevice(sql: Sql, user: HubUser, siteId: string, id:
 }
 
 /**
- * As `requireDevice`, for what is answered from histories alone: they may be here some seconds before the first state
- * of the device, which has its name.
+ * Like `requireDevice`, for responses that need only histories: these may arrive some seconds before the first state of
+ * the device, which has its name.
  */
 export async function requireTrackedDevice(
   sql: Sql,

@@ -13,7 +13,7 @@ import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createHub, type Hub } from './hub.ts'
 
-/** Hubs over one database, each with a data folder. */
+/** Opens hubs over one database, each with a data folder. */
 async function openOffice(t: TestContext) {
   const database = await ANY_DATABASE.open()
   t.after(() => database.stop())
@@ -52,7 +52,7 @@ async function statusWith(hub: Hub, key: string): Promise<number> {
   return (await hub.app.request('/users', { headers: { 'x-api-key': key } })).status
 }
 
-test('the key is in a file for its owner only, in no log, and the file goes with the first use', async (t) => {
+test('the key is in a file for its owner only, in no log, and its first use deletes the file', async (t) => {
   const { newFolder, create, logged } = await openOffice(t)
   const folder = newFolder()
   await create(folder).start()
@@ -69,7 +69,7 @@ test('the key is in a file for its owner only, in no log, and the file goes with
   assert.ok(!logged().includes(key))
 })
 
-test('of hubs that start at once on one database, only the file with the valid key stays', async (t) => {
+test('when two hubs start on one database together, only the file with the valid key remains', async (t) => {
   const { newFolder, create } = await openOffice(t)
   const folders = [newFolder(), newFolder()]
   const hubs = folders.map((folder) => create(folder))
@@ -80,7 +80,7 @@ test('of hubs that start at once on one database, only the file with the valid k
   for (const hub of hubs) assert.equal(await statusWith(hub, key), 200)
 })
 
-test('a start that cannot listen makes no admin', async (t) => {
+test('a start that cannot listen creates no admin', async (t) => {
   const { newFolder, create } = await openOffice(t)
   const folder = newFolder()
   const taken = createServer().listen(0, '127.0.0.1')
@@ -97,7 +97,7 @@ test('a start that cannot listen makes no admin', async (t) => {
   assert.equal(await statusWith(hub, keyIn(folder)), 200)
 })
 
-test('a start that was killed between the file and the admin leaves its key to the next', async (t) => {
+test('a start killed between the file and the admin leaves its key to the next start', async (t) => {
   const { newFolder, create } = await openOffice(t)
   const folder = newFolder()
   writeFileSync(join(folder, 'admin-key.txt'), `cbh_${'k'.repeat(43)}\n`)
@@ -106,17 +106,17 @@ test('a start that was killed between the file and the admin leaves its key to t
   assert.equal(await statusWith(hub, `cbh_${'k'.repeat(43)}`), 200)
 })
 
-test('another key that is given later is named in the log', async (t) => {
+test('the log names a different key that is set later', async (t) => {
   const { newFolder, create, logged } = await openOffice(t)
   const folder = newFolder()
   await create(folder, { adminApiKey: 'a-key-of-at-least-24-characters' }).start()
   assert.equal(isThere(folder), false)
   assert.doesNotMatch(logged(), /HUB_ADMIN_API_KEY/)
   await create(folder, { adminApiKey: 'another-key-of-24-characters' }).start()
-  assert.match(logged(), /CARTBARN_HUB_ADMIN_API_KEY is the key of no admin.*admin-key makes a new key/)
+  assert.match(logged(), /CARTBARN_HUB_ADMIN_API_KEY is not the key of an admin.*admin-key makes a new key/)
 })
 
-test('hub admin-key replaces the key, while the hub runs and while it does not', async (t) => {
+test('hub admin-key replaces the key, with the hub running or stopped', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-hub-key-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const settings = { CARTBARN_HUB_DATA_DIR: folder }

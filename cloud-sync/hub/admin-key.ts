@@ -21,9 +21,9 @@ interface HubAdminKeyDeps {
 const LOOK_MS = 2_000
 
 /**
- * Makes the first admin, and keeps its key in a file until it is used. The file is on the disk before the key is valid,
- * and is removed when this hub has seen a use of the key. Of several hubs that start on one empty database, one makes
- * the admin, and only its file stays.
+ * Creates the first admin, and stores its key in a file until it is used. The file is on the disk before the key is
+ * valid, and is removed when this hub has received a request with the key. If several hubs start on one empty database,
+ * one creates the admin, and only its file stays.
  */
 export class HubAdminKey implements Component {
   readonly #deps: HubAdminKeyDeps
@@ -37,7 +37,7 @@ export class HubAdminKey implements Component {
     this.#givenKey = givenKey
   }
 
-  /** Throws an `Error` in words when the file cannot be written. */
+  /** Throws an `Error` with a readable message if the file cannot be written. */
   async start(): Promise<void> {
     const { database, file, clock, log } = this.#deps
     if (!(await hasHubAdmin(database))) {
@@ -47,7 +47,8 @@ export class HubAdminKey implements Component {
     if (this.#givenKey !== undefined && !(await this.#isAdmins(this.#givenKey)))
       log.warn(
         {},
-        `CARTBARN_HUB_ADMIN_API_KEY is the key of no admin: it counts at the first start only; ${typedCommand('hub admin-key')} makes a new key`,
+        'CARTBARN_HUB_ADMIN_API_KEY is not the key of an admin: it applies only to the first start; ' +
+          `${typedCommand('hub admin-key')} makes a new key`,
       )
     const key = file.read()
     if (key !== undefined && !(await this.#isAdmins(key))) file.tryRemove(log)
@@ -60,19 +61,19 @@ export class HubAdminKey implements Component {
     clearInterval(this.#timer)
   }
 
-  /** Whether the key in the file has not been used yet. */
+  /** True while the key in the file has not been used. */
   get isWaiting(): boolean {
     return this.#waitingHash !== undefined
   }
 
-  /** Takes note that a request was made with a key. */
+  /** Records that a request was made with a key. */
   wasUsed(keyHash: string): void {
     if (keyHash === this.#waitingHash && this.#deps.file.tryRemove(this.#deps.log)) this.#waitingHash = undefined
   }
 
   /**
-   * Gives the oldest active admin another key, and returns what to print: the key if it `isShown`, else where its file
-   * is.
+   * Replaces the key of the oldest active admin, and returns the text to print: the key if `isShown`, else the path of
+   * its file.
    */
   async replace(isShown: boolean): Promise<string> {
     const { database, dataDir, file } = this.#deps
@@ -92,13 +93,13 @@ export class HubAdminKey implements Component {
     return isShown ? `${key}\n${said}` : said
   }
 
-  /** The command that replaces a key may run in another process, beside a hub on PostgreSQL. */
+  /** The command that replaces a key may run in another process, alongside a hub on PostgreSQL. */
   #look(): void {
     const key = this.#deps.file.read()
     this.#waitingHash = key === undefined ? undefined : hashSecret(key)
   }
 
-  /** Hubs on one machine may start at once in one folder. */
+  /** Hubs on one machine may start simultaneously in one folder. */
   #keyInFile(): string {
     const { dataDir, file } = this.#deps
     preparePrivateFolder(dataDir, ['admin-key.txt'])

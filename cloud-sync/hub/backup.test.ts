@@ -15,7 +15,7 @@ import { test } from 'node:test'
 import { PgliteDatabase } from '#hub/store/database/pglite.ts'
 import { runHub, runHubCommand } from '#hub/testing/run-hub.ts'
 
-test('a hub is backed up while it runs and put back; what is no backup changes nothing', async (t) => {
+test('a running hub can be backed up and restored; restoring an invalid backup changes nothing', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-hub-backup-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')
@@ -30,7 +30,7 @@ test('a hub is backed up while it runs and put back; what is no backup changes n
   assert.equal(statSync(file).mode & 0o777, 0o600)
   const again = await runHubCommand(['backup', file], settings)
   assert.equal(again.exitCode, 1)
-  assert.match(again.stderr, /the backup .*hub\.backup cannot be made: it exists/)
+  assert.match(again.stderr, /the backup .*hub\.backup could not be written: it exists/)
   const inUse = await runHubCommand(['restore', file], settings)
   assert.equal(inUse.exitCode, 1)
   assert.match(inUse.stderr, /another hub is using the data folder/)
@@ -43,7 +43,7 @@ test('a hub is backed up while it runs and put back; what is no backup changes n
     writeFileSync(torn, part)
     const refused = await runHubCommand(['restore', torn], settings)
     assert.equal(refused.exitCode, 1)
-    assert.match(refused.stderr, /is no whole backup of a hub .*nothing was changed/s)
+    assert.match(refused.stderr, /is not a complete backup of a hub .*nothing was changed/s)
   }
   assert.match((await runHubCommand(['site', 'list'], settings)).stdout, /New Course/)
 
@@ -78,7 +78,8 @@ test('a hub is backed up while it runs and put back; what is no backup changes n
   const clean = new PgliteDatabase(dataDir)
   await clean.start()
   const programs = await clean.all(
-    `SELECT tgname FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT rulename FROM pg_rules WHERE schemaname = 'public'
+    `SELECT tgname FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT rulename FROM pg_rules WHERE schemaname =
+      'public'
      UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
      UNION ALL SELECT relname FROM pg_class WHERE relname IN ('theirs', 'seen')`,
   )

@@ -14,12 +14,12 @@ interface Counted {
 }
 
 /**
- * Writes the embedded database of a hub into a new file, and reads it back: other requests wait for the first part. All
- * of it is in memory meanwhile. Returns what to print. Throws an `Error` in words.
+ * Writes the embedded database of a hub into a new file, and reads it back. Other requests wait while it is dumped. The
+ * whole archive is in memory meanwhile. Returns the text to print. Throws an `Error` with a readable message.
  */
 export async function backUpHub(database: unknown, path: string): Promise<string> {
   if (!(database instanceof PgliteDatabase))
-    throw new Error('the hub is on PostgreSQL: back that up with pg_dump, see docs/head-office.md')
+    throw new Error('the hub is on PostgreSQL: back that up with pg_dump, see docs/hub.md')
   const part = `${path}.part`
   try {
     if (existsSync(path)) throw new Error('it exists')
@@ -31,38 +31,41 @@ export async function backUpHub(database: unknown, path: string): Promise<string
     } finally {
       closeSync(file)
     }
-    // what is on the disk, not what is in memory
+    // verifies the data on the disk, not that in memory
     const counted = await countIn(readFileSync(part))
     renameSync(part, path)
     syncFolder(dirname(path))
-    return `${path} has ${bytes.length.toLocaleString('en-US')} bytes: ${inWords(counted)}. It holds hashes of keys and all data: keep it where nobody else reads it.\n`
+    return (
+      `${path} has ${bytes.length.toLocaleString('en-US')} bytes: ${inWords(counted)}. It holds hashes of keys ` +
+      `and all data: keep it where no other user can read it.\n`
+    )
   } catch (error) {
     rmSync(part, { force: true })
-    throw new Error(`the backup ${path} cannot be made: ${describeError(error)}`, { cause: error })
+    throw new Error(`the backup ${path} could not be written: ${describeError(error)}`, { cause: error })
   }
 }
 
 /**
- * Puts the database of a backup into the place of the one in the folder, which is kept beside it. The hub must be
- * stopped. Returns what to print. Throws an `Error` in words; then nothing was changed.
+ * Replaces the database in the folder with that of a backup; the old one is kept next to it. The hub must be stopped.
+ * Returns the text to print. Throws an `Error` with a readable message; then nothing was changed.
  */
 export async function restoreHub(dataDir: string, path: string, atMs: number): Promise<string> {
   const backup = readBackup(path)
   const work = join(dataDir, UNFINISHED)
-  // in memory, so that whatever else is in it cannot leave it
+  // in memory, so that any code in the backup cannot reach the disk
   const source = new PgliteDatabase(undefined, new Blob([backup]))
   let counted: Counted
   try {
-    // what is no backup is told before anything is touched
+    // a file that is not a backup is reported before anything changes
     counted = await source
       .start()
       .then(() => countRows(source))
       .catch((error: unknown) => {
-        throw new Error(`${path} is no whole backup of a hub (${describeError(error)}); nothing was changed`, {
+        throw new Error(`${path} is not a complete backup of a hub (${describeError(error)}); nothing was changed`, {
           cause: error,
         })
       })
-    // makes the folder and takes its lock, unless a hub has it
+    // creates the folder and takes its lock, unless a hub holds it
     const restored = new PgliteDatabase(dataDir, undefined, UNFINISHED)
     rmSync(work, { recursive: true, force: true })
     try {
@@ -85,11 +88,14 @@ export async function restoreHub(dataDir: string, path: string, atMs: number): P
     renameSync(work, successor)
     syncFolder(dataDir)
     if (hadOne) renameSync(current, kept)
-    // cut off here, the next start does it
+    // if interrupted here, the next start completes it
     renameSync(successor, current)
     syncFolder(dataDir)
     const before = hadOne ? ` The one that was there is kept in ${kept}.` : ''
-    return `${dataDir} has the database of the backup: ${inWords(counted)}.${before} Start the hub: each gateway compares its data with it and sends what it lacks.\n`
+    return (
+      `${dataDir} has the database of the backup: ${inWords(counted)}.${before} Start the hub: each gateway ` +
+      `compares its data with it and sends what it lacks.\n`
+    )
   } finally {
     lock.release()
   }
@@ -122,21 +128,22 @@ async function countRows(database: PgliteDatabase): Promise<Counted> {
 
 /**
  * Copies the rows of all tables into a new database. A backup is a whole database, which may have been altered:
- * triggers, functions, rules and other tables stay behind. Throws when a table is none or has other columns.
+ * triggers, functions, rules and other tables are not copied. Throws if a table is missing, is not a plain table or has
+ * other columns.
  */
 async function copyRows(from: PgliteDatabase, to: PgliteDatabase): Promise<void> {
   for (const table of schemaTables()) {
     const columns = await columnsOf(to, table)
     const given = await columnsOf(from, table)
     if (columns.length !== given.length || columns.some((column) => !given.includes(column)))
-      throw new Error(`the backup is of no hub of this version: table ${table} has other columns`)
+      throw new Error(`the backup is not of a hub of this version: table ${table} has other columns`)
     // a new database has the version of its schema
     await to.run(`DELETE FROM ${table}`)
     await to.copyIn(table, columns, await from.copyOut(table, columns))
   }
 }
 
-/** Columns of a table that is kept as rows: no view, and no column that an expression makes. */
+/** Returns the columns of a plain table: not of a view, and without generated columns. */
 async function columnsOf(database: PgliteDatabase, table: string): Promise<string[]> {
   const rows = await database.all<{ name: string }>(
     `SELECT a.attname AS name FROM pg_catalog.pg_attribute a

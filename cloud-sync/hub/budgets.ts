@@ -2,12 +2,12 @@ import { Budgets } from '#shared/budgets/budgets.ts'
 import { FAILED_KEYS } from '#shared/budgets/failed-keys.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 
-/** Requests a key may make at once, in seconds of its rate. */
+/** Burst of requests with one key, in seconds of its rate. */
 const BURST_S = 4
-/** Long histories a user reads at once. */
+/** Maximum number of long histories that a user reads simultaneously. */
 const DOWNLOADS = 4
 
-/** Every limit of the head office that counts per owner. `requestsPerSecond` 0 is no limit. */
+/** Limits of the hub that count per budget key. `requestsPerSecond` 0 means no limit. */
 export function createHubBudgets(requestsPerSecond: number, clock: MonotonicClock) {
   const budgets = new Budgets(['failed_keys', 'requests', 'downloads'], clock)
   return {

@@ -17,7 +17,7 @@ const siteCommandSchema = z.discriminatedUnion('action', [
 
 type SiteCommand = z.infer<typeof siteCommandSchema>
 
-/** Runs a command and returns its output. Throws an error that says why it failed. */
+/** Runs a command and returns its output. Throws an error with the reason of a failure. */
 async function runSiteCommand(sites: Sites, command: SiteCommand): Promise<string> {
   switch (command.action) {
     case 'list':
@@ -28,7 +28,10 @@ async function runSiteCommand(sites: Sites, command: SiteCommand): Promise<strin
     }
     case 'revoke': {
       const count = await sites.revoke(command.id)
-      return `${count === 0 ? 'the site had no valid key' : 'revoked all keys'}: no gateway can send as ${command.id} any more; the hub keeps the data of the site\n`
+      return (
+        `${count === 0 ? 'the site had no valid key' : 'revoked all keys'}: no gateway can send as ${command.id} ` +
+        `any more; the hub keeps the data of the site\n`
+      )
     }
     case 'rotate': {
       const key = await sites.rotate(command.id)
@@ -56,7 +59,7 @@ export const hubCommandSchema = z.discriminatedUnion('action', [
 
 export type HubCommand = z.infer<typeof hubCommandSchema>
 
-/** Runs a command and returns what to print. Throws an error that says why it failed. */
+/** Runs a command and returns the text to print. Throws an error with the reason of a failure. */
 export function runHubCommand(
   { sites, adminKey, database }: { sites: Sites; adminKey: HubAdminKey; database: Database },
   command: HubCommand,

@@ -12,7 +12,7 @@ import { SetClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { createCompaction } from './compaction.ts'
 
-describe('the hub looks for segments that should be blocks', () => {
+describe('the compaction of segments into blocks', () => {
   const clock = new SetClock()
   let database: Database
   let sites: Sites
@@ -45,7 +45,7 @@ describe('the hub looks for segments that should be blocks', () => {
     return row?.count
   }
 
-  test('by the number of its devices, which it counts again for each of its compactions only', async () => {
+  test('scales with the number of devices of a site, which it counts only once per compaction', async () => {
     const counted: string[][] = []
     const seen: Database = Object.assign(watching(database, counted), {
       transaction: <Result>(work: (sql: Sql) => Promise<Result>) => database.transaction(work),
@@ -91,7 +91,7 @@ describe('the hub looks for segments that should be blocks', () => {
   })
 })
 
-/** Notes of which sites states are counted. */
+/** Records the sites whose states are counted. */
 function watching(database: Sql, counted: string[][]): Sql {
   return {
     get: (text, values) => database.get(text, values),

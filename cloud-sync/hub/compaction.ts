@@ -25,7 +25,7 @@ async function compactDue(
   clock: Clock,
   isStopping: () => boolean,
 ): Promise<void> {
-  // however few devices a site has, less than this makes no block
+  // whatever the number of devices, fewer rows than this make no block
   const backlogs = (await segmentBacklogs(database)).filter((site) => isDue(site, 1, clock.nowMs()))
   const counts = await devices.of(backlogs.map(({ siteId }) => siteId))
   const due = backlogs.filter((site) => isDue(site, counts.get(site.siteId) ?? 0, clock.nowMs()))
@@ -38,8 +38,8 @@ async function compactDue(
 }
 
 /**
- * How many devices sites have, counted once for each of their compactions: their states are written again every few
- * seconds, so that counting those of all sites costs more than all else here.
+ * Number of devices of each site, counted once per compaction of that site: their states are rewritten every few
+ * seconds, so that counting them for all sites costs more than the rest of the task.
  */
 class KnownDevices {
   readonly #database: Database
@@ -49,7 +49,7 @@ class KnownDevices {
     this.#database = database
   }
 
-  /** Of these sites; those of others are forgotten. */
+  /** Returns the counts of these sites, and drops those of others. */
   async of(siteIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const unknown = siteIds.filter((siteId) => !this.#counts.has(siteId))
     const counted = unknown.length === 0 ? undefined : await deviceCounts(this.#database, unknown)

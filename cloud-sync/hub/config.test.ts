@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cartbarn-hub-config-'))
 after(() => rmSync(folder, { recursive: true }))
 const KEY = 'a-key-of-at-least-24-characters'
 
-/** The lines of the refusal. */
+/** Returns the lines of the error. */
 function refusalOf(environment: Record<string, string>): string[] {
   try {
     readHubConfig(environment)
@@ -21,7 +21,7 @@ function refusalOf(environment: Record<string, string>): string[] {
   assert.fail('was accepted')
 }
 
-test('the key of the first admin may be in a file, and not in both places', () => {
+test('the key of the first admin may be in a file, but not in both places', () => {
   const path = join(folder, 'key.txt')
   writeFileSync(path, `${KEY}\n`)
   const CARTBARN_HUB_ADMIN_API_KEY_FILE = path
@@ -31,7 +31,7 @@ test('the key of the first admin may be in a file, and not in both places', () =
   ])
 })
 
-test('a URL of several servers, or one that cannot be read, is refused by the name of its setting', () => {
+test('a URL of several servers, or an unreadable one, is rejected by the name of its setting', () => {
   for (const [url, words] of [
     ['postgres://u:p@a:1,b:2/db?target_session_attrs=read-write', /^CARTBARN_HUB_DATABASE_URL: names several servers/],
     ['postgresql://a,b/db', /names several servers/],
@@ -49,19 +49,19 @@ test('a URL of several servers, or one that cannot be read, is refused by the na
     assert.equal(readHubConfig({ CARTBARN_HUB_DATABASE_URL: url }).databaseUrl, url)
 })
 
-test('a weak key is refused', () => {
+test('a weak key is rejected', () => {
   assert.deepEqual(refusalOf({ CARTBARN_HUB_ADMIN_API_KEY: 'a'.repeat(24) }), [
     'CARTBARN_HUB_ADMIN_API_KEY: must have at least 8 different characters',
   ])
 })
 
-test('the key that commands use is no setting of the hub', () => {
+test('the hub ignores the setting for the key that commands use', () => {
   assert.deepEqual(readHubConfig({ CARTBARN_HUB_API_KEY: KEY }), readHubConfig({}))
   assert.deepEqual(readHubConfig({ CARTBARN_API_KEY: KEY }), readHubConfig({}))
   assert.equal(refusalOf({ CARTBARN_HUB_API_KYE: KEY }).length, 1)
 })
 
-test('what is wrong with any setting is said in words of ours', () => {
+test('an invalid setting is reported in our own text, not that of a library', () => {
   for (const { name } of describeHubSettings().filter(({ name }) => !/HOST|DIR|TLS|_FILE/.test(name))) {
     const [line = '', ...others] = refusalOf({ [name]: '-' })
     assert.match(line, new RegExp(`^${name}: must `))
@@ -69,14 +69,14 @@ test('what is wrong with any setting is said in words of ours', () => {
   }
 })
 
-test('without a certificate it listens for this machine only, unless it is told', () => {
+test('without a certificate the hub listens on localhost only, unless a host is set', () => {
   const tls = { CARTBARN_HUB_TLS_CERT: 'cert.pem', CARTBARN_HUB_TLS_KEY: 'key.pem' }
   assert.equal(readHubConfig({}).host, '127.0.0.1')
   assert.equal(readHubConfig(tls).host, '::')
   assert.equal(readHubConfig({ CARTBARN_HUB_HOST: '0.0.0.0' }).host, '0.0.0.0')
 })
 
-test('what belongs to a gateway on the same machine is ignored, right or wrong', () => {
+test('settings of a gateway on the same host are ignored, right or wrong', () => {
   const ofGateway = { CARTBARN_DATA_DIR: '/var/lib/cartbarn', CARTBARN_HTTP_PORT: 'none', CARTBARN_HOST: '' }
   assert.deepEqual(readHubConfig(ofGateway), readHubConfig({}))
 })

@@ -5,10 +5,10 @@ import { proxiesSetting } from '#shared/http/client-address.ts'
 import { count, type FieldsOf, type Setting, SettingTable, secretFile, userChosenKey } from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_HUB_'
-/** What commands that ask a hub read of the same environment before version 1. */
+/** Variables that commands for a hub read from the same environment before version 1. */
 const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 
-/** Every setting: its name in the environment without `CARTBARN_HUB_`, its rule, its default and what it does. */
+/** Settings: name in the environment without `CARTBARN_HUB_`, rule, default and description. */
 const SETTINGS = {
   HOST: {
     schema: z.string().min(1).optional(),
@@ -41,32 +41,32 @@ const SETTINGS = {
   ADMIN_API_KEY_FILE: secretFile('HUB_ADMIN_API_KEY'),
   REQUESTS_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
-    help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
+    help: 'requests a second of each user, with bursts of four times that; 0 means no limit',
   },
-  /** Undefined: whoever opens a connection asks for himself. */
+  /** Undefined: the peer of a connection is the client. */
   TRUSTED_PROXIES: {
     schema: proxiesSetting.optional(),
     help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
   },
   SITE_REQUESTS_PER_SECOND: {
     schema: count(0, 1_000_000).default(50),
-    help: 'requests a second of the gateway of each site, with bursts of four times that; 0 is no limit',
+    help: 'requests a second of the gateway of each site, with bursts of four times that; 0 means no limit',
   },
   SITE_RECORDS_PER_SECOND: {
     schema: count(0, 100_000_000).default(100_000),
-    help: 'positions, voltages and events a second of each site, with bursts of five times that; 0 is no limit',
+    help: 'positions, voltages and events a second of each site, with bursts of five times that; 0 means no limit',
   },
   SITE_MAX_GB: {
     schema: count(0, 1_000_000).default(100),
-    help: 'gigabytes that are kept of each site; past them its gateway keeps new positions and events; 0 is no limit',
+    help: 'gigabytes stored for each site; above, its gateway keeps new positions and events; 0 means no limit',
     part: 'siteMaxBytes',
   },
-  /** 0 keeps nothing of what a site erases. */
+  /** 0 keeps no erased data. */
   ERASED_KEEP_DAYS: {
     schema: count(0, 3_650).default(30),
     help: 'days for which an admin can put back the telemetry and devices that a site erased; 0 keeps nothing of them',
   },
-  /** 0 keeps entries for ever. */
+  /** 0 keeps entries permanently. */
   AUDIT_LOG_RETENTION_DAYS: {
     schema: count(0, 36_500).default(400),
     help: 'days after which entries of the audit logs of sites are deleted here; 0 keeps them',
@@ -89,18 +89,21 @@ const SETTINGS = {
 
 const table = new SettingTable(SETTINGS, PREFIX)
 
-/** How one hub is to run; made by `readHubConfig`, or by a test. */
+/** Configuration of a hub, created by `readHubConfig` or by a test. */
 export interface HubConfig extends FieldsOf<typeof SETTINGS> {
   host: string
-  /** Of what is kept of each site; 0 is no limit. */
+  /** Maximum bytes stored for each site; 0 means no limit. */
   siteMaxBytes: number
   tls: { certPath: string; keyPath: string } | undefined
 }
 
-/** Reads `CARTBARN_HUB_*` of the environment. Unknown names and bad values throw a `ConfigError` that lists all. */
+/**
+ * Reads `CARTBARN_HUB_*` from the environment. Unknown names and invalid values throw a `ConfigError` that lists all of
+ * them.
+ */
 export function readHubConfig(environment: Record<string, string | undefined>): HubConfig {
   const given = Object.entries(environment)
-    // compose files write an unset variable as an empty one
+    // compose files pass an unset variable as an empty one
     .filter(([name, value]) => isOurs(name) && value !== undefined && value !== '')
     .map(([name, value]) => [name.slice(PREFIX.length), value])
   const { settings, faults } = withSecretFiles(Object.fromEntries(given), ['ADMIN_API_KEY'], PREFIX)
@@ -117,11 +120,11 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
   }
 }
 
-/** Why a URL of PostgreSQL cannot be used, without what is secret in it. */
+/** Returns the fault in a PostgreSQL URL, without its secrets. */
 function databaseUrlFault(text: string): string | undefined {
   const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? ''
   const hosts = authority.slice(authority.lastIndexOf('@') + 1)
-  // with a user and a socket there is no host, as pg takes it
+  // pg accepts a user and a socket without a host
   const url = URL.parse(text.replace('@/', '@localhost/'))
   const given = ['host', 'port'].map((name) => url?.searchParams.get(name) ?? '')
   if ([hosts, ...given].some((value) => value.includes(',')))
@@ -131,7 +134,7 @@ function databaseUrlFault(text: string): string | undefined {
     : undefined
 }
 
-/** One line per setting, for `--help` and `/docs`. */
+/** Returns one line per setting, for `--help` and `/docs`. */
 export function describeHubSettings(): Setting[] {
   return table.describe()
 }

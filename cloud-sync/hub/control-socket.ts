@@ -12,7 +12,7 @@ import { type HubCommand, hubCommandSchema } from './commands.ts'
 const answerSchema = z.object({ isDone: z.boolean(), text: z.string() })
 type Answer = z.infer<typeof answerSchema>
 
-/** The operating system stores the path of a socket in 108 bytes, of which one ends it. */
+/** The operating system stores the path of a socket in 108 bytes, of which one is the terminator. */
 const MAX_PATH_BYTES = 107
 const MAX_REQUEST_CHARACTERS = 65_536
 
@@ -44,7 +44,7 @@ export class ControlSocket implements Component {
       this.#server = server
     } catch (error) {
       const fields = { path: this.#path, reason: describeError(error) }
-      this.#log.warn(fields, 'cannot open the control socket; commands will not work while the hub runs')
+      this.#log.warn(fields, 'opening the control socket failed; commands will not work while the hub runs')
     }
   }
 
@@ -76,7 +76,7 @@ export class ControlSocket implements Component {
   }
 }
 
-/** Gives a running hub a command; undefined when none listens. */
+/** Sends a command to a running hub; undefined if none is listening. */
 export async function sendHubCommand(dataDir: string, command: HubCommand): Promise<Answer | undefined> {
   const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true })
   try {

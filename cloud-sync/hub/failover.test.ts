@@ -50,7 +50,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
     }, 'an answer')
     return siteSchema.parse(await answer?.json())
   }
-  /** Each finds out about the database before the gateway reports, as it does within seconds. */
+  /** Each hub checks the database before the gateway reports, as happens within seconds. */
   const reportWell = async () => {
     for (const hub of hubs) await hub.continuityCheck.run()
     assert.equal((await site.latest(WELL)).status, 200)
@@ -76,14 +76,14 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
     assert.equal(answer.status, 200)
   }
 
-  test('a server that lacks what was acknowledged: no hub says that all is there', async () => {
+  test('report that they are comparing when the server lacks acknowledged rows', async () => {
     await server.kill()
     const putBack = server.keepBackup()
     await server.restart()
     await eventually(async () => (await site.latest(WELL)).status === 200, 'the first server again')
     await pushOne()
     await reportWell()
-    // nobody asks the other hub before
+    // the other hub gets no request before
     assert.equal((await read(first())).state, 'ok')
     await server.kill()
     putBack()
@@ -95,7 +95,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
       assert.doesNotMatch(explanation, /All is well|all data is here except/)
       assert.equal(unconfirmed_rows, null)
     }
-    // it was told of more than is there, and is refused until it has compared
+    // it had acknowledged more than exists, and is refused until it has compared
     assert.equal(
       (
         await site.latest({
@@ -111,7 +111,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
     await statesAre('ok')
   })
 
-  test('tables that are put back under open connections: no hub says that all is there', async () => {
+  test('report that they are comparing when tables are restored under open connections', async () => {
     const tables = schemaStatements().flatMap((text) => /CREATE TABLE IF NOT EXISTS (\w+)/.exec(text)?.[1] ?? [])
     const { database } = first()
     for (const table of tables) await database.run(`CREATE TABLE saved_${table} AS TABLE ${table}`)
@@ -130,7 +130,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
     await statesAre('ok')
   })
 
-  test('connections that reached a standby are not used any more once it takes writes', async () => {
+  test('stop using connections to a standby once it accepts writes', async () => {
     const health = async (hub: Hub) => (await hub.app.request('/health')).status
     await server.kill()
     server.becomeStandby()
@@ -154,7 +154,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
     await statesAre('ok')
   })
 
-  test('a server that is set to read only takes the hub out of the load balancer', async () => {
+  test('leave the load balancer when the server is set to read only', async () => {
     const { database } = first()
     const set = async (mode: string) => {
       await database.run(`ALTER SYSTEM SET default_transaction_read_only = ${mode}`)

@@ -28,7 +28,7 @@ import { createStorageCount } from './stored-bytes-refresh.ts'
 
 const CHECK_EVERY_MS = 10_000
 
-/** Looks again and again whether the database went back: a hub that is asked for nothing knows how far it was, too. */
+/** Checks periodically if the database went back, so that a hub without requests also detects it. */
 function createContinuityCheck(continuity: Continuity, log: Log): RepeatedTask {
   return new RepeatedTask({
     everyMs: CHECK_EVERY_MS,
@@ -44,34 +44,36 @@ export interface Hub extends Component {
   readonly app: ReturnType<typeof createHubApp>
   readonly database: Database
   readonly sites: Sites
-  /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
+  /** File with the admin's key until its first use; null afterwards, and if the key was configured. */
   adminKeyFile(): AdminKeyFile | null
   readonly intentWatch: IntentWatch
   readonly continuityCheck: RepeatedTask
   readonly retention: RepeatedTask
   readonly storageCount: RepeatedTask
-  /** Requests of gateways that were refused, by reason. */
+  /** Refused requests of gateways, by reason. */
   readonly refused: Counter
-  /** Where it listens, once it is started. */
+  /** Address of the listener, once it is started. */
   url(): string
 }
 
-/** The clock and the database that tests use instead of the real ones. */
+/** Clock and database that tests use instead of the real ones. */
 export interface HubOverrides {
   clock?: Clock
-  /** One that may be shared; the hub starts and stops it all the same. */
+  /** May be shared; the hub starts and stops it anyway. */
   database?: Database
-  /** How long the body of a gateway's request may take. */
+  /** Timeout of the body of a gateway's request. */
   bodyTimeoutMs?: number
 }
 
-/** How long requests under way may take at the end. */
+/** Maximum time that open requests get during a stop. */
 const DRAIN_MS = 5_000
-/** Longer than load balancers and gateways keep an idle connection: a request fails if the hub closes it just then. */
+/**
+ * Longer than load balancers and gateways keep an idle connection: a request fails if the hub closes it at that moment.
+ */
 const KEEP_ALIVE_MS = 75_000
 const TLS_SETTINGS = { cert: 'CARTBARN_HUB_TLS_CERT', key: 'CARTBARN_HUB_TLS_KEY' }
 
-/** Builds a hub: creates every part and connects them. */
+/** Builds a hub: creates and connects its components. */
 export function createHub(config: HubConfig, log: Log, overrides: HubOverrides = {}): Hub {
   const clock = overrides.clock ?? systemClock
   const database = overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
@@ -146,7 +148,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     decoder,
     { stop: () => http.drain() },
     withPortFaults(http, 'CARTBARN_HUB_PORT', 'CARTBARN_HUB_HOST'),
-    // whatever fails before has made no key that nobody would ever see
+    // after everything that may fail, so that no key is created that is never shown
     adminKey,
     intentWatch,
   ]

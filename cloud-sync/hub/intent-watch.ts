@@ -13,8 +13,8 @@ interface Waiter {
 }
 
 /**
- * Gateways that wait for intents. An intent that this hub creates wakes its gateway at once; those of other hubs are
- * found by polling the table, with one query for all gateways.
+ * Gateways that wait for intents. An intent that this hub creates wakes its gateway immediately; those of other hubs
+ * are found by polling the table, with one query for all gateways.
  */
 export class IntentWatch implements Component {
   readonly #sql: Sql
@@ -40,7 +40,7 @@ export class IntentWatch implements Component {
     }, this.#pollMs)
   }
 
-  /** Ends all waits, so that the waiting requests are answered. */
+  /** Ends all waits, so that the waiting requests get their response. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#timer)
@@ -48,7 +48,7 @@ export class IntentWatch implements Component {
     await this.#polling
   }
 
-  /** There is a new intent for this site. */
+  /** Called when there is a new intent for this site. */
   wake(siteId: string): void {
     for (const waiter of this.#waiters) if (waiter.siteId === siteId) waiter.wake()
   }
@@ -58,7 +58,7 @@ export class IntentWatch implements Component {
   }
 
   /**
-   * Resolves when there may be an intent behind `after`, after `waitMs`, or when the client has closed the connection.
+   * Resolves when there may be an intent after `after`, after `waitMs`, or when the client has closed the connection.
    */
   async wait(siteId: string, after: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isStopped || signal.aborted || waitMs <= 0) return
@@ -84,7 +84,7 @@ export class IntentWatch implements Component {
         if ((newest.get(waiter.siteId) ?? 0) > waiter.after) waiter.wake()
       }
     } catch (error) {
-      this.#log.warn({ reason: describeError(error) }, 'cannot check for new intents; retrying')
+      this.#log.warn({ reason: describeError(error) }, 'checking for new intents failed; will retry')
     }
   }
 }

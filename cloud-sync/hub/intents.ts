@@ -7,8 +7,8 @@ import type { IntentWatch } from './intent-watch.ts'
 const INTENTS_AT_ONCE = 100
 
 /**
- * The intents of a site behind `after`, as soon as there are any; an empty list after `waitMs` without one. `admit`
- * throws when the key is not good any more: it is asked again after the wait.
+ * Returns the intents of a site after `after` as soon as there are any, or an empty list after `waitMs`. `admit` throws
+ * if the key is no longer valid; it is called again after the wait.
  */
 export async function nextIntents(
   { database, intentWatch }: { database: Database; intentWatch: IntentWatch },

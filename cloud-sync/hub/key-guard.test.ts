@@ -7,7 +7,7 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { createHubBudgets } from './budgets.ts'
 import { HubKeyGuard } from './key-guard.ts'
 
-test('a user that is read again during a download has not used the key again, and is no request', async (t) => {
+test('re-reading a user during a download does not count as a use of the key or as a request', async (t) => {
   const database = await ANY_DATABASE.open()
   t.after(() => database.stop())
   const all = { isActive: true, masksCodes: false, createdAtMs: 1 }
@@ -18,7 +18,7 @@ test('a user that is read again during a download has not used the key again, an
   const row = { ...user, ...all, keyHash: hashSecret(key) }
   assert.ok(await createHubUser(database, row))
   const used: string[] = []
-  // four at once, and none comes back
+  // a burst of four, and none is refilled
   const budgets = createHubBudgets(1, new FakeClock())
   const guard = new HubKeyGuard(database, budgets, (keyHash) => used.push(keyHash))
   for (let i = 0; i < 10; i++) assert.equal((await guard.userOf(key))?.userId, 'u1')

@@ -7,8 +7,8 @@ import { hashSecret } from '#shared/ids.ts'
 import type { HubBudgets } from './budgets.ts'
 
 /**
- * The door of the head office. Keys are looked up in the database each time, so that one that is revoked through
- * another hub is void at once; failures and rates are counted by each hub for itself.
+ * Authentication of users of the hub. Keys are looked up in the database each time, so that a key revoked through
+ * another hub becomes invalid immediately; each hub counts failures and rates separately.
  */
 export class HubKeyGuard {
   readonly #sql: Sql
@@ -16,7 +16,7 @@ export class HubKeyGuard {
   readonly #requests: Rates
   readonly #onKeyUsed: (keyHash: string) => void
 
-  /** `onKeyUsed` is told the hash of each key that was right. */
+  /** `onKeyUsed` receives the hash of each valid key. */
   constructor(
     sql: Sql,
     { failedKeys, requests }: Pick<HubBudgets, 'failedKeys' | 'requests'>,
@@ -29,8 +29,9 @@ export class HubKeyGuard {
   }
 
   /**
-   * Whose key this is, counted as one request. Throws the error for a missing key, a wrong key or too many requests. A
-   * right key is never refused for wrong ones of the same address: behind a proxy all people may share one.
+   * Returns the user of a key, and counts one request. Throws the error for a missing key, a wrong key or too many
+   * requests. A valid key is never refused because of wrong keys from the same address: behind a proxy all users may
+   * share one.
    */
   async admit(apiKey: string | undefined, address: string): Promise<HubUser> {
     if (apiKey === undefined || apiKey === '')
@@ -46,7 +47,7 @@ export class HubKeyGuard {
     return user
   }
 
-  /** The active user of a key; undefined if there is none. */
+  /** Returns the active user of a key, or undefined. */
   async userOf(apiKey: string): Promise<HubUser | undefined> {
     const user = await hubUserByKey(this.#sql, hashSecret(apiKey))
     return user?.isActive ? user : undefined

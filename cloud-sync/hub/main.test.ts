@@ -15,7 +15,7 @@ describe('a hub as a program', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('keeps sites and what they sent, through commands while it runs, kill -9 and a clean stop', async () => {
+  test('keeps sites and their data, through commands while it runs, kill -9 and a clean stop', async () => {
     hub = await runHub(settings)
     assert.equal(statSync(settings.CARTBARN_HUB_DATA_DIR).mode & 0o77, 0, 'for its user only')
     const added = await runHubCommand(['site', 'add', 'Old Course', '--id', 'old-1'], settings)
@@ -40,7 +40,7 @@ describe('a hub as a program', () => {
       body: Buffer.alloc(100_000_000),
     }).then(
       async (response) => ({ status: response.status, text: await response.text() }),
-      // it may hang up on what it does not want to read
+      // it may close the connection without reading the whole body
       () => ({ status: 413, text: 'payload_too_large' }),
     )
     assert.equal(large.status, 413)
@@ -54,7 +54,7 @@ describe('a hub as a program', () => {
     assert.equal((await again.hello()).status, 200)
     assert.equal(await hub.end('SIGTERM'), 0)
     assert.ok(hub.output.some((line) => line.includes('"msg":"stopped"')))
-    // who waited is told that there is nothing, unless the door closed before
+    // a waiting request gets an empty response, unless the listener closed first
     assert.deepEqual(
       await waiting.then(
         ({ body }) => body.intents ?? [],
@@ -67,7 +67,7 @@ describe('a hub as a program', () => {
     assert.match(rotated.stdout, /cbs_old-1_\S{43}/)
   })
 
-  test('says that it speaks without encryption to others, and only then', async () => {
+  test('warns about unencrypted access only if it listens for other hosts', async () => {
     const said = async (host: string) => {
       const open = await runHub({
         CARTBARN_HUB_DATA_DIR: join(folder, host),
@@ -79,7 +79,7 @@ describe('a hub as a program', () => {
     assert.deepEqual([await said('0.0.0.0'), await said('127.0.0.1')], [1, 0])
   })
 
-  test('says what is wrong with a command or a setting', async () => {
+  test('reports errors in a command or a setting', async () => {
     const unknown = await runHubCommand(['sites'], settings)
     assert.equal(unknown.exitCode, 2)
     assert.match(unknown.stderr, /there is no command sites \(see --help\)/)
@@ -90,7 +90,7 @@ describe('a hub as a program', () => {
     })
     assert.equal(port.exitCode, 78)
     assert.match(port.stderr, /CARTBARN_HUB_PORT: must be a whole number/)
-    assert.match(port.stderr, /CARTBARN_HUB_COLOUR is no setting of this program/)
+    assert.match(port.stderr, /CARTBARN_HUB_COLOUR is not a setting of this program/)
     const help = await runHubCommand(['--help'], settings)
     assert.match(help.stdout, /CARTBARN_HUB_DATABASE_URL/)
     assert.match((await runHubCommand(['citus'], settings)).stdout, /create_distributed_table\('segment', 'site_id'/)

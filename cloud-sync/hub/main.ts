@@ -36,7 +36,7 @@ const WITHOUT_ENCRYPTION =
   'HTTP without encryption: others on the network can read keys and positions; set CARTBARN_HUB_TLS_CERT, or let ' +
   'only a proxy reach the hub'
 
-/** The key itself only on a terminal: anything else may be a log, which many can read. */
+/** The key itself is printed only on a terminal: any other output may be a log with many readers. */
 function whereTheKeyIs(file: AdminKeyFile): string {
   const path = resolve(file.path)
   const value = isatty(2) ? file.read() : `"$(cat '${path}')"`
@@ -44,7 +44,8 @@ function whereTheKeyIs(file: AdminKeyFile): string {
 }
 
 /**
- * Adds, lists or changes sites, or replaces the key of the admin; returns what to print. Throws an `Error` in words.
+ * Adds, lists or changes sites, or replaces the key of the admin; returns the text to print. Throws an `Error` with a
+ * readable message.
  */
 export async function manageHub(config: HubConfig, command: HubCommand): Promise<string> {
   const log = createLog('silent')
@@ -63,7 +64,7 @@ export async function manageHub(config: HubConfig, command: HubCommand): Promise
   }
 }
 
-/** The running hub has the embedded database open, so it runs the command. */
+/** The running hub holds the embedded database, so it runs the command. */
 async function askHub(dataDir: string, command: HubCommand): Promise<string> {
   const answer = await sendHubCommand(dataDir, command)
   if (answer === undefined)
@@ -74,7 +75,7 @@ async function askHub(dataDir: string, command: HubCommand): Promise<string> {
   return answer.text
 }
 
-/** Without the user and password of the database. */
+/** Omits the user and password of the database. */
 function describeDatabase({ databaseUrl, dataDir }: HubConfig): string {
   if (databaseUrl === undefined) return `embedded, in ${dataDir}`
   const { host, pathname } = new URL(databaseUrl)

@@ -3,7 +3,7 @@ import type { MonotonicClock } from '#shared/time.ts'
 /** Upper bounds in seconds. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** How long pushes of gateways took that were stored: a histogram for Prometheus. */
+/** Durations of stored pushes: a histogram for Prometheus. */
 export class PushTimes {
   readonly #clock: MonotonicClock
   readonly #counts = BUCKETS.map((s) => ({ s, count: 0 }))

@@ -3,16 +3,16 @@ import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 
 interface TaskOptions {
-  /** On average: several hubs of one database must not do it at the same moment. */
+  /** Average interval: several hubs of one database must not run the task at the same moment. */
   everyMs: number
-  /** Ends early when it `isStopping`. */
+  /** Returns early when `isStopping` is true. */
   task: (isStopping: () => boolean) => Promise<void>
-  /** What the log says when the task fails. */
+  /** Message of the log when the task fails. */
   failure: string
   log: Log
 }
 
-/** Does a task again and again, one run after the other. A run that fails is logged, and the next one tries again. */
+/** Repeats a task; runs never overlap. A failed run is logged, and the next one tries again. */
 export class RepeatedTask implements Component {
   readonly #options: TaskOptions
   #timer: NodeJS.Timeout | undefined
@@ -34,7 +34,7 @@ export class RepeatedTask implements Component {
     await this.#running
   }
 
-  /** Does it now. Never throws. */
+  /** Runs the task now. Never throws. */
   async run(): Promise<void> {
     const { task, failure, log } = this.#options
     try {

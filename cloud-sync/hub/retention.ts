@@ -8,15 +8,15 @@ import { RepeatedTask } from './repeated-task.ts'
 
 const RUN_EVERY_MS = HOUR_MS
 
-/** How long the head office keeps what does not stay for ever. */
+/** Retention times of data that the hub does not keep permanently. */
 export interface RetentionSettings {
-  /** What sites erased; 0 keeps nothing. */
+  /** Days that data erased by sites is kept; 0 keeps none. */
   readonly erasedKeepDays: number
-  /** Entries of the audit logs of sites; 0 keeps them for ever. */
+  /** Days that entries of the audit logs of sites are kept; 0 keeps them permanently. */
   readonly auditLogRetentionDays: number
 }
 
-/** Deletes what is older than the head office keeps it. */
+/** Deletes data whose retention time has passed. */
 export function createRetention(database: Database, clock: Clock, log: Log, settings: RetentionSettings): RepeatedTask {
   return new RepeatedTask({
     everyMs: RUN_EVERY_MS,

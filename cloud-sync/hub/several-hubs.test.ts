@@ -35,7 +35,7 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
 
   const send = (path: string, init: RequestInit, hub: number) => fetch(`${hubs[hub]?.url}${path}`, init)
 
-  test('take the parts of a site once and in order, whoever of several senders is faster', async () => {
+  test('store the batches of a site once and in order, whichever of several senders is faster', async () => {
     let round = 0
     await fc.assert(
       fc.asyncProperty(

@@ -7,14 +7,16 @@ import { inGb } from '#shared/units.ts'
 import { RepeatedTask } from './repeated-task.ts'
 
 const LOOK_EVERY_MS = MINUTE_MS
-/** What is added up as it comes is too much in time: compaction, newer versions and deletion make it less. */
+/**
+ * The running sum of arriving bytes becomes too large over time: compaction, newer versions and deletion free space.
+ */
 const COUNT_EVERY_MS = 6 * HOUR_MS
 /** A full site is counted more often: an admin may have made room. */
 const COUNT_FULL_EVERY_MS = 5 * MINUTE_MS
-/** Counted also when so much of what is allowed has come since the last time. */
+/** Share of the limit: a site is also counted after receiving this much since the last count. */
 const COUNT_SHARE = 0.05
 
-/** Counts now and then what is kept of each site. */
+/** Periodically counts the bytes stored for each site. */
 export function createStorageCount(
   database: Database,
   clock: Clock,
@@ -35,10 +37,10 @@ export function createStorageCount(
     const fields = { site: siteId, keeps: inGb(bytes), atMost: inGb(budgets.maxBytes) }
     if (isFull) {
       full.add(siteId)
-      log.warn(fields, 'a site is full: taking no more positions and events of it; see CARTBARN_HUB_SITE_MAX_GB')
+      log.warn(fields, 'site full: its positions and events are refused; see CARTBARN_HUB_SITE_MAX_GB')
     } else {
       full.delete(siteId)
-      log.info(fields, 'there is room for a site again')
+      log.info(fields, 'site has room again')
     }
   }
   return new RepeatedTask({
@@ -50,7 +52,7 @@ export function createStorageCount(
         tell(site.siteId, counted ?? site.bytes)
       }
     },
-    failure: 'cannot count what is kept of sites; retrying later',
+    failure: 'counting the stored bytes of sites failed; will retry',
     log,
   })
 }

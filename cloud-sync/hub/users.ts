@@ -2,10 +2,10 @@ import type { Database } from '#hub/store/database/database.ts'
 import { createHubUser, type HubUser, requireHubUser } from '#hub/store/users.ts'
 import { hashSecret, newHubKey, newUuid } from '#shared/ids.ts'
 
-/** The first admin has this id, so that of several hubs that start on an empty database only one makes it. */
+/** Fixed id of the first admin, so that only one of several hubs starting on an empty database creates it. */
 const FIRST_ADMIN_ID = 'admin'
 
-/** Creates the first admin. False when another hub has. */
+/** Creates the first admin. False if another hub already has. */
 export function createFirstHubAdmin(database: Database, apiKey: string, nowMs: number): Promise<boolean> {
   return createHubUser(database, {
     userId: FIRST_ADMIN_ID,
@@ -19,7 +19,7 @@ export function createFirstHubAdmin(database: Database, apiKey: string, nowMs: n
   })
 }
 
-/** A new user and its key, which is shown once. */
+/** Creates a user and its key, which is shown once. */
 export async function addHubUser(
   database: Database,
   fields: Pick<HubUser, 'name' | 'role' | 'siteIds' | 'masksCodes'>,

@@ -59,7 +59,7 @@ export interface RigOptions {
   readonly timeoutMs?: number
 }
 
-/** An agent with a hub of its own, whose clock only goes on when told to. */
+/** Agent with its own hub; the clock only advances on request. */
 export class AgentRig {
   readonly hub = new TestHub()
   readonly inbox = new MemoryInbox()
@@ -68,7 +68,7 @@ export class AgentRig {
   readonly random: () => number
   readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-agent-'))
   readonly #options: RigOptions
-  /** What the gateway has; a test may put another in its place before a restart. */
+  /** Data of the gateway; a test may replace it before a restart. */
   source: MemorySource
   isBusy = false
   #agent: SyncAgent | undefined
@@ -92,7 +92,7 @@ export class AgentRig {
     return this
   }
 
-  /** A new process on the same data; the old one is simply not asked any more. */
+  /** Starts a new process on the same data; the old one is no longer used. */
   async restart(): Promise<void> {
     await this.#agent?.stop()
     const { site = 'links', timeoutMs } = this.#options
@@ -120,7 +120,10 @@ export class AgentRig {
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 
-  /** One step of each lane, all at once as in life, and as much time as the soonest asks for, at most `mostMs`. */
+  /**
+   * Runs one step of each lane, concurrently as in production, then advances the clock by the shortest requested delay,
+   * at most `mostMs`.
+   */
   async round(mostMs = 1_000): Promise<void> {
     const { link, events, latest, telemetry, history, monitor } = this.agent.loops
     await link.runOnce()
@@ -129,7 +132,7 @@ export class AgentRig {
     this.clock.advance(Math.max(1, Math.min(mostMs, ...pauses)))
   }
 
-  /** Rounds until it is so; throws after too many. */
+  /** Runs rounds until `isSo` is true; throws after too many. */
   async until(isSo: () => boolean, what: string, rounds = 2_000, mostMs?: number): Promise<void> {
     for (let n = 0; n < rounds; n++) {
       if (isSo()) return
@@ -138,12 +141,12 @@ export class AgentRig {
     throw new Error(`not within ${rounds} rounds: ${what}: ${JSON.stringify(this.agent.status)}`)
   }
 
-  /** One step of a loop by name. */
+  /** Runs one step of a loop by name. */
   step(name: keyof SyncAgent['loops']): Promise<number> {
     return this.agent.loops[name].runOnce()
   }
 
-  /** Whether the hub has acknowledged everything. */
+  /** True if the hub has acknowledged everything. */
   get isDrained(): boolean {
     const ends = this.source.ends()
     const cursors = this.source.cursors()
@@ -151,7 +154,7 @@ export class AgentRig {
   }
 }
 
-/** An agent and its hub, which end with the test. */
+/** Starts an agent and its hub, which end with the test. */
 export async function startRig(t: TestContext, options: RigOptions = {}): Promise<AgentRig> {
   const rig = new AgentRig(options)
   t.after(() => rig.stop())

@@ -4,7 +4,7 @@ import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePor
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { AuditGroup, AuditKind, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 
-/** A row of any stream, as these tests have them. */
+/** Row of any stream, as these tests use them. */
 export interface TestRow {
   readonly seq: number
   readonly id: string
@@ -12,7 +12,7 @@ export interface TestRow {
   readonly day: number
 }
 
-/** Which stream the rows of a kind are in; here telemetry is GPS only. */
+/** Stream of the rows of each kind; here telemetry is GPS only. */
 export const STREAM_OF: Partial<Record<AuditKind, SyncStream>> = {
   gps: 'telemetry',
   lock_events: 'lock_events',
@@ -20,14 +20,14 @@ export const STREAM_OF: Partial<Record<AuditKind, SyncStream>> = {
   notes: 'notes',
 }
 
-/** A gateway's data in memory: what is kept of it after a crash is exactly this. */
+/** Data of a gateway in memory; exactly this survives a crash. */
 export class MemorySource implements SyncSourcePort {
   readonly rows: Record<SyncStream, TestRow[]>
   readonly #clock: { nowMs(): number }
   #identity: SyncIdentity = { epoch: newEpoch(), site: null, forkedFrom: null }
   #ends: Record<SyncStream, number>
   #cursors: SyncCursors
-  /** How often each was asked of it. */
+  /** Number of calls of each method. */
   readonly calls = { acknowledge: 0, adopt: 0, fork: 0 }
   #ids = 0
 
@@ -38,7 +38,7 @@ export class MemorySource implements SyncSourcePort {
     this.#cursors = byStream(() => NO_CURSOR)
   }
 
-  /** New rows, with positions left out now and then, as rolled back transactions leave them. */
+  /** Appends rows, with occasional gaps in the positions, as rolled back transactions leave them. */
   append(stream: SyncStream, count = 1, { group = 'cart-1', day = 0 } = {}): void {
     for (let n = 0; n < count; n++) {
       this.#ends[stream] += this.#ids % 5 === 0 ? 2 : 1
@@ -46,14 +46,14 @@ export class MemorySource implements SyncSourcePort {
     }
   }
 
-  /** A copy of all there is, as a backup has it. */
+  /** Copies everything, like a backup. */
   copy(): MemorySource {
     const copy = new MemorySource(this.#clock)
     for (const stream of SYNC_STREAMS) copy.rows[stream].push(...this.rows[stream])
     copy.#identity = this.#identity
     copy.#ends = { ...this.#ends }
     copy.#cursors = { ...this.#cursors }
-    // what it gets from now on is its own
+    // rows that the copy gets from now on have ids of their own
     copy.#ids = this.#ids + 1_000_000
     return copy
   }
@@ -101,7 +101,7 @@ export class MemorySource implements SyncSourcePort {
   }
 
   async queueAll(): Promise<void> {
-    // nothing of it comes piece by piece
+    // this source sends nothing in chunks
   }
 
   async claim(site: string): Promise<void> {
@@ -114,7 +114,7 @@ export class MemorySource implements SyncSourcePort {
         const rows = this.rows[stream].filter(({ seq }) => seq > this.#cursors[stream].seq).length
         return [stream, { rows, oldestMs: rows === 0 ? null : 0 }]
       }),
-      // of each stream there is one
+      // contains one value for each stream
     ) as Record<SyncStream, StreamBacklog>
   }
 
@@ -161,7 +161,7 @@ export function groupsOf(rows: readonly TestRow[]): AuditGroup[] {
 
 export function byStream<Value>(make: (stream: SyncStream) => Value): Record<SyncStream, Value> {
   const record = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, make(stream)]))
-  // of each stream there is one
+  // contains one value for each stream
   return record as Record<SyncStream, Value>
 }
 

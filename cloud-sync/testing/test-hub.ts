@@ -19,21 +19,21 @@ import {
 } from '#shared/wire/replication/sync.ts'
 import { atMsOf, byStream, groupsOf, STREAM_OF, type TestRow } from './memory-source.ts'
 
-/** What can happen to a request and its answer. */
+/** Fault of a request or its response. */
 export type Fault =
-  /** The connection is gone before anything is read of it. */
+  /** The connection ends before the request is read. */
   | 'cut_before'
-  /** Taken, and the connection is gone before the answer. */
+  /** Applied, and the connection ends before the response. */
   | 'cut_after'
-  /** Taken, and half of the answer comes. */
+  /** Applied, and half of the response is sent. */
   | 'truncate'
-  /** Taken, and what comes back is no answer of a hub. */
+  /** Applied, and the response is not one of a hub. */
   | 'garble'
-  /** Taken only when `release` is called, and never answered. */
+  /** Applied only when `release` is called, and never answered. */
   | 'late'
-  /** Never taken and never answered. */
+  /** Never applied and never answered. */
   | 'hang'
-  /** Refused with this. */
+  /** Refused with this response. */
   | { status: number; code?: string; headers?: Record<string, string>; body?: unknown }
 
 interface Answer {
@@ -50,33 +50,33 @@ const LIMITS: SyncLimits = {
   latest_interval_ms: 1000,
 }
 
-/** What a hub has of one epoch. */
+/** Data of one epoch at the hub. */
 interface StoredEpoch {
   cursors: SyncCursors
-  /** In the order in which they came. */
+  /** In order of arrival. */
   rows: Record<SyncStream, TestRow[]>
 }
 
-/** A hub that keeps to the protocol, in memory and over real HTTP, and misbehaves when it is told to. */
+/** Hub that follows the protocol, in memory and over real HTTP, and misbehaves on request. */
 export class TestHub {
   limits = LIMITS
   warnings: SyncWarning[] = []
   intents: Intent[] = []
-  /** As hubs of before audits had `through_ms`. */
+  /** Behaves like hubs from before audits had `through_ms`. */
   isOld = false
-  /** What its clock says. */
+  /** Clock of the hub. */
   nowMs: () => number = Date.now
-  /** Asked of every request. */
+  /** Called for every request. */
   faultOf: (path: string, body: unknown) => Fault | null = () => null
   readonly epochs = new Map<string, StoredEpoch>()
-  /** What came, in the order in which it came. */
+  /** Requests in order of arrival. */
   readonly hellos: Hello[] = []
   readonly pushes: Push[] = []
   readonly latest: Latest[] = []
   readonly audits: Audit[] = []
   readonly intentQueries: string[] = []
   readonly keys = new Set<string | undefined>()
-  /** Rows that came again although they had been taken. */
+  /** Rows that arrived again although they had been applied. */
   duplicates = 0
   readonly #server: Server
   #late: (() => void)[] = []
@@ -112,17 +112,17 @@ export class TestHub {
     await promise
   }
 
-  /** Closes connections nobody uses. */
+  /** Closes idle connections. */
   closeIdle(): void {
     this.#server.closeIdleConnections()
   }
 
-  /** Takes the requests that are late. */
+  /** Applies the late requests. */
   release(): void {
     for (const take of this.#late.splice(0)) take()
   }
 
-  /** The ids of the rows of a stream of an epoch, as they came. */
+  /** Returns the ids of the rows of a stream of an epoch, in order of arrival. */
   idsOf(epoch: string, stream: SyncStream): string[] {
     return (this.epochs.get(epoch)?.rows[stream] ?? []).map(({ id }) => id)
   }
@@ -213,7 +213,7 @@ export class TestHub {
     const acked: Partial<SyncCursors> = {}
     for (const { stream, data, encoding, is_resend } of parts) {
       if (is_resend !== true) acked[stream] = cursors[stream]
-      // what is in others is not this hub's business
+      // this hub reads no other encoding
       if (encoding !== 'rows-1') continue
       this.#take(stored, stream, JSON.parse(Buffer.from(data, 'base64').toString()), is_resend === true)
     }

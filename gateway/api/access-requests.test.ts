@@ -12,13 +12,13 @@ let keys: Record<Who, string | null>
 let shopId: string
 
 before(async () => {
-  // whoever is asked for in X-Forwarded-For asks
+  // the requesting tablet is the one named in X-Forwarded-For
   g = await startGateway({ CARTBARN_TRUSTED_PROXIES: '127.0.0.1' }, { clock })
   keys = await createCallers(g, [])
   shopId = (await g.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId
 })
 after(() => g.stop())
-// what waits of one test must not be in the way of the next
+// requests left waiting by one test must not affect the next
 beforeEach(() => clock.advance(10 * MINUTE_MS))
 
 function ask(name: unknown = 'Barn tablet', headers: Record<string, string> = {}) {
@@ -51,14 +51,14 @@ for (const [method, path, body] of [
   }
 }
 
-test('a tablet that waits asks again and again, and is no guess', async () => {
+test('polling by a waiting tablet does not count as guessing', async () => {
   const { body: asked } = await ask()
   for (let n = 0; n < 50; n++) assert.deepEqual(await codeOf(signIn(asked)), [403, 'not_allowed_yet'])
   await allow(asked.request_id)
   assert.equal((await signIn(asked)).status, 201)
 })
 
-test('a tablet asks, an admin compares four digits and allows it, and it signs in once', async () => {
+test('a tablet requests access, an admin compares four digits and approves, and it signs in once', async () => {
   const { status, body: asked } = await ask()
   assert.equal(status, 201)
   assert.match(asked.check, /^\d{4}$/)
@@ -93,7 +93,7 @@ test('a tablet asks, an admin compares four digits and allows it, and it signs i
   assert.ok(!JSON.stringify(log).includes(asked.secret))
 })
 
-test('a request that was turned away, has expired, or is unknown opens nothing', async () => {
+test('a rejected, expired or unknown request cannot sign in', async () => {
   const [away, late] = [(await ask()).body, (await ask()).body]
   const answer = await g.request('DELETE', `/access-requests/${away.request_id}`)
   assert.deepEqual([answer.status, answer.body], [200, { success: true, deleted: away.request_id }])
@@ -107,7 +107,7 @@ test('a request that was turned away, has expired, or is unknown opens nothing',
   }
 })
 
-test('it is allowed for an active user only, and is void when that one is disabled', async () => {
+test('a request is approved only for an active user and is revoked when that user is disabled', async () => {
   const { body: asked } = await ask()
   const { userId } = await g.createUser({ name: 'Leaves' })
   assert.deepEqual(await codeOf(allow(asked.request_id, NOBODY)), [404, 'user_not_found'])
@@ -120,7 +120,7 @@ test('it is allowed for an active user only, and is void when that one is disabl
   assert.deepEqual(await codeOf(signIn(asked)), [401, 'invalid_code'])
 })
 
-test('three of an address and twenty in all may wait, and what is over makes room', async () => {
+test('three requests per address and twenty in all may wait, and expired ones make room', async () => {
   const from = (address: string) =>
     fetch(`${g.http}/access-requests`, {
       method: 'POST',
@@ -145,12 +145,12 @@ for (const [what, name, status] of [
   ['101 characters', 'x'.repeat(101), 400],
   ['a number', 5, 400],
 ] as const) {
-  test(`${what} as its name is ${status}`, async () => {
+  test(`a request with ${what} as its name is ${status}`, async () => {
     assert.equal((await ask(name)).status, status)
   })
 }
 
-test('a page of somebody else cannot ask', async () => {
+test('a page from another origin cannot request access', async () => {
   assert.deepEqual(await codeOf(ask('x', { origin: 'http://evil.example' })), [403, 'foreign_origin'])
   assert.equal((await ask('x', { origin: 'http://localhost' })).status, 201)
 })

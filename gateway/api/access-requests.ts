@@ -35,19 +35,19 @@ function toAccessRequestJson(request: AccessRequest): AccessRequestJson {
   }
 }
 
-/** `POST /access-requests` needs no key; it comes before the door. */
+/** `POST /access-requests` needs no key, so it is mounted before the key check. */
 export function createAskForAccessApi({ accessRequests, origins }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.post('/access-requests', 'Ask for access', {
       description:
-        'For a tablet without a code: an admin allows it, and then POST /sessions with request_id and secret ' +
-        'signs it in. Needs no key; three of an address and twenty in all may wait, for ten minutes.',
+        'For a tablet without a code: once an admin has approved it, POST /sessions with request_id and secret ' +
+        'signs the tablet in. Needs no key. Up to 3 requests of an address and 20 in all wait for 10 minutes.',
       middleware: [jsonBody],
       request: { body: body(newAccessRequestSchema) },
       responses: {
-        201: json(createdAccessRequestSchema, 'It waits for an admin.'),
+        201: json(createdAccessRequestSchema, 'The request waits for an admin.'),
         ...problems(400, 403, 413, 415),
       },
     }),
@@ -67,7 +67,7 @@ export function createAskForAccessApi({ accessRequests, origins }: PeopleDeps): 
   return api
 }
 
-/** `/access-requests`: which tablets ask for access. For admins. */
+/** `/access-requests`: tablets that request access. For admins. */
 export function createAccessRequestsApi({ accessRequests }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -76,7 +76,7 @@ export function createAccessRequestsApi({ accessRequests }: PeopleDeps): OpenAPI
       description: 'For admins.',
       middleware: [adminOnly],
       request: { query: oldestListQuerySchema },
-      responses: answers(z.array(accessRequestSchema), 'Those that wait, oldest first.', 400, 403),
+      responses: answers(z.array(accessRequestSchema), 'Waiting requests, oldest first.', 400, 403),
     }),
     (c) => c.json(inOrder(accessRequests.all(), c.req.valid('query').order).map(toAccessRequestJson), 200),
   )
@@ -86,7 +86,7 @@ export function createAccessRequestsApi({ accessRequests }: PeopleDeps): OpenAPI
       description: 'Compare the four digits on both screens first. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: requestIdParams, body: body(allowedRequestSchema) },
-      responses: answers(allowedAccessSchema, 'It may sign in as this user.', 400, 403, 404, 409, 413, 415),
+      responses: answers(allowedAccessSchema, 'The tablet may sign in as this user.', 400, 403, 404, 409, 413, 415),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -100,7 +100,7 @@ export function createAccessRequestsApi({ accessRequests }: PeopleDeps): OpenAPI
       description: 'For admins.',
       middleware: [adminOnly],
       request: { params: requestIdParams },
-      responses: answers(deletedAccessRequestSchema, 'It cannot sign in.', 403, 404),
+      responses: answers(deletedAccessRequestSchema, 'The request is deleted; the tablet cannot sign in.', 403, 404),
     }),
     async (c) => {
       const { id } = c.req.valid('param')

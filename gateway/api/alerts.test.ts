@@ -12,7 +12,7 @@ const NOON = Date.UTC(2026, 4, 1, 12)
 const clock = new FakeClock(NOON)
 let g: TestGateway
 let keys: Record<Who, string | null>
-/** When each was opened, in order. */
+/** Opening times of the alerts, in order. */
 let openedMs: number[]
 
 before(async () => {
@@ -37,7 +37,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-/** Kinds and carts, newest first. */
+/** Returns kinds and carts, newest first. */
 async function story(query = '', key?: string): Promise<string[]> {
   const { status, body } = await g.request('GET', `/alerts${query}`, key === undefined ? {} : { key })
   assert.equal(status, 200, JSON.stringify(body))

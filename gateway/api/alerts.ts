@@ -12,17 +12,19 @@ import { alertIdParams, alertListSchema, alertNoteSchema, alertQuerySchema, aler
 import { type ApiEnv, createApi, listerOf, requireStaff, staffOnly } from './api-env.ts'
 import type { AlertsDeps, PeopleDeps, RecordsDeps } from './deps.ts'
 
-/** `/alerts`: what people are warned of. */
+/** `/alerts`: alerts of carts and of the site. */
 export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  /** Who it is that acts now: another may act once it is the turn of what was asked for. */
+  /** Returns the person signed in now; a different one may be signed in by the time the change runs. */
   function personOf(c: Context<ApiEnv>) {
     const { userId } = c.var.user.caller
     return { userId, name: users.find(userId)?.row.name ?? '' }
   }
 
-  /** What the caller may do when it is its turn. Throws when that is not the right of staff any more. */
+  /**
+   * Returns the caller's current rights, read when the change runs. Throws if they no longer include those of staff.
+   */
   function staffNow(c: Context<ApiEnv>): Caller {
     const caller = requireStillIn(c.var.user)
     requireStaff(caller)
@@ -32,10 +34,10 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
   api.openapi(
     listRoute('/alerts', 'List alerts', {
       description:
-        'Those of carts in scope; staff and admins also see those of the site, and admins those of PINs. Kept ' +
-        'for 400 days after they were closed.',
+        'Alerts of carts in scope; staff and admins also see those of the site, and admins those of PINs. Kept ' +
+        'for 400 days after they are closed.',
       request: { query: alertQuerySchema },
-      responses: answers(alertListSchema, 'Alerts, newest first unless order says otherwise.', 400),
+      responses: answers(alertListSchema, 'Alerts, newest first by default.', 400),
     }),
     async (c) => {
       const { from, to, state, kind, cart, ...page } = c.req.valid('query')
@@ -61,7 +63,7 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
   api.openapi(
     route.post('/alerts/{id}/acknowledge', 'Acknowledge an alert', {
       description:
-        'Says that somebody sees to it; the first acknowledgement stays. One that is closed may be acknowledged, ' +
+        'Marks the alert as being handled; the first acknowledgement stays. A closed alert may be acknowledged ' +
         'too. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },
@@ -77,7 +79,7 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
 
   api.openapi(
     route.post('/alerts/{id}/close', 'Close an alert', {
-      description: 'It is not opened again before what it tells of was over once. For staff and admins.',
+      description: 'It is not opened again until its condition has ended once. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },
       responses: answers(alertSchema, 'The alert as it is now.', 400, 403, 404, 413, 415),

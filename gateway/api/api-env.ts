@@ -12,20 +12,20 @@ import { requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { clearedSessionCookie, sessionCookie, sessionTokenIn } from '#shared/http/session-cookie.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 
-/** What a handler finds on `c.var`. */
+/** Variables of a request on `c.var`. */
 export interface ApiEnv {
   Variables: RequestEnv['Variables'] & {
-    /** Who was let in. */
+    /** Authenticated caller. */
     user: Login
   }
 }
 
-/** A part of the API: routes with schemas; what does not fit them is answered with 400. */
+/** Creates a component of the API: routes with schemas. Requests that do not match them get 400. */
 export function createApi(): OpenAPIHono<ApiEnv> {
   return createApiOf<ApiEnv>()
 }
 
-/** Throws `admin_required`; comes before the resource is looked up. */
+/** Throws `admin_required`; call it before the resource is read. */
 export function requireAdmin(user: Login): void {
   if (!isAdmin(user.caller)) throw new ForbiddenError('admin_required', 'this operation needs the rights of an admin')
 }
@@ -39,9 +39,9 @@ interface Door {
 }
 
 /**
- * Admits callers with a good key or session, and keeps who they are in `c.var.user`. A key makes a cookie irrelevant. A
- * cookie alone is not trusted: what may change anything has to come from a page of ours. Prometheus before 2.55 cannot
- * send `X-API-Key`, so `/metrics` takes a bearer token too.
+ * Admits callers with a valid key or session and stores them in `c.var.user`. A cookie is ignored if there is a key. A
+ * cookie alone is not trusted: a request that may change data must come from a page of this gateway. Prometheus before
+ * 2.55 cannot send `X-API-Key`, so `/metrics` accepts a bearer token too.
  */
 export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
@@ -52,23 +52,23 @@ export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
     const user =
       token === undefined ? door.keyGuard.admit(apiKey, c.var.address, isForMetrics) : admitSession(c, door, token)
     c.set('user', user)
-    // a body may take a minute, in which its sender may have lost what let it in
+    // a body may take a minute to arrive, in which its sender may have lost access
     c.set('requireStillIn', () => void requireStillIn(user))
     return next()
   }
 }
 
-/** Whether the caller's browser speaks TLS. */
+/** True if the caller's browser uses TLS. */
 export function isSecure(c: Context<ApiEnv>): boolean {
   return c.var.ownOrigin()?.startsWith('https:') ?? false
 }
 
-/** Whether a request came to this port without TLS, from a proxy as well. */
+/** True if a request reached this port without TLS, even from a proxy that has TLS. */
 export function isPlain(c: Context<ApiEnv>): boolean {
   return c.req.url.startsWith('http:')
 }
 
-/** Who the cookie of a browser is signed in for. Throws 401; the answer then makes the browser forget the cookie. */
+/** Returns the login of a browser's cookie. Throws 401 and lets the response clear the cookie. */
 export function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }: Door, token: string): Login {
   const isUnsafe = !['GET', 'HEAD'].includes(c.req.method)
   if (isUnsafe) requireOwnOrigin(c.req.header('origin'), c.var.ownOrigin())
@@ -76,7 +76,7 @@ export function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }
     const login = keyGuard.admitSession(token)
     const { session } = login
     if (session !== null && isUnsafe) persons.acted(session)
-    // the browser forgets it after 400 days, however often it was sent
+    // browsers drop a cookie after 400 days unless it is set again
     if (session !== null && sessions.isCookieDue(session, isSecure(c)))
       setHeader(c, 'set-cookie', sessionCookie(token, isSecure(c)))
     return login
@@ -86,12 +86,18 @@ export function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }
   }
 }
 
-/** For whom a reader thread works: users take turns, and what a client has left behind is not done. */
+/**
+ * Returns the options of a reader-thread job: the jobs of users alternate, and the job of a client that has
+ * disconnected is dropped.
+ */
 export function readerOwnerOf(c: Context<ApiEnv>): JobOptions {
   return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
 }
 
-/** How a list is read: the newest items at once; what skips or seeks gives way to devices and to other reads. */
+/**
+ * Returns the options for reading a list: the newest items have priority; a request that skips or seeks yields to
+ * devices and to other reads.
+ */
 export function listerOf(c: Context<ApiEnv>, isDeep: boolean): JobOptions {
   return isDeep ? { ...readerOwnerOf(c), isPartOfLongRead: true } : { ...readerOwnerOf(c), isShort: true }
 }
@@ -101,7 +107,7 @@ export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   await next()
 }
 
-/** For admins, and for users who read metrics and nothing else. Throws `admin_required`. */
+/** Admits admins, and users with the `metrics` role. Throws `admin_required`. */
 export const metricsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   if (c.var.user.row.role !== 'metrics') requireAdmin(c.var.user)
   await next()
@@ -112,7 +118,7 @@ export function requireStaff(caller: Caller): void {
   if (!isStaff(caller)) throw new ForbiddenError('staff_required', 'this operation is for staff and admins')
 }
 
-/** Throws `staff_required`; comes before the resource is looked up. */
+/** Throws `staff_required`; runs before the resource is read. */
 export const staffOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   requireStaff(c.var.user.caller)
   await next()

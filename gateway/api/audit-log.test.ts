@@ -39,7 +39,7 @@ async function entries(query = '?limit=1000'): Promise<Entry[]> {
   return body.entries
 }
 
-/** What was entered while `work` ran, oldest first. */
+/** Returns the entries written while `work` ran, oldest first. */
 async function entered(work: () => Promise<unknown>): Promise<Entry[]> {
   const known = new Set((await entries()).map(({ entry_id }) => entry_id))
   await work()
@@ -60,7 +60,7 @@ async function newDevice(): Promise<string> {
   await g.register(hardwareId)
   return hardwareId
 }
-/** A cart whose pack is low. */
+/** Opens an alert for a cart with a low battery. */
 async function newAlert(): Promise<string> {
   const hardwareId = fresh('cart')
   const device = await g.device(hardwareId)
@@ -90,7 +90,7 @@ const ZONES = {
     },
   ],
 }
-/** Puts one zone of the site, of this id. */
+/** Puts one zone of the site with this id. */
 async function putZones(id: string) {
   const features = ZONES.features.map((feature) => ({ ...feature, id }))
   const answer = await g.request('PUT', '/zones', {
@@ -123,7 +123,7 @@ async function putPhoto() {
   const { status } = await g.request('PUT', `/course/photo?corners=${corners}`, { body: image, headers })
   assert.equal(status, 200)
 }
-/** Where nobody listens. */
+/** Address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9/hook'
 const newWebhook = async () => (await ok('POST', '/webhooks', { url: NOWHERE })).webhook.webhook_id
 const newNotifier = async () => (await ok('POST', '/notifiers', { channel: 'ntfy', to: NOWHERE })).notifier.notifier_id
@@ -135,7 +135,7 @@ const TYPE = {
 }
 const RECORDS = { gps: [{ timestamp: '2026-04-01T00:00:00Z', lat: 1, long: 1 }] }
 
-/** How each operation that changes something is made to do so; returns what does it, after what it needs. */
+/** Operations that change data: each function prepares what the operation needs and returns the call. */
 const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
   'POST /devices': async () => newDevice,
   'POST /devices/import': async () => () => {
@@ -294,7 +294,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
   'POST /commands/{id}/retry': async () => {
     const id = await newDevice()
     const command = (await ok('POST', `/devices/${id}/commands`, { command: 'unlock' })).command_id
-    // which ends the one before
+    // ends the previous command
     await ok('POST', `/devices/${id}/commands`, { command: 'lock' })
     return () => ok('POST', `/commands/${command}/retry`)
   },
@@ -361,7 +361,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
   },
 }
 
-/** What changes nothing that a person decides. */
+/** Operations that change nothing a person decides, with the reason. */
 const CHANGES_NOTHING: Record<string, string> = {
   'POST /sync/audit': 'compares, and sends what is missing',
   'POST /sync/receipts': 'notes what the head office has',
@@ -369,19 +369,19 @@ const CHANGES_NOTHING: Record<string, string> = {
   'DELETE /mqtt/clients/{client_id}': 'closes a connection, which the client may open again',
 }
 
-/** What needs a gateway of its own, and the tests that look at its entry. */
+/** Operations that need a gateway of their own, and the tests that check their entries. */
 const ELSEWHERE: Record<string, string> = {
   'POST /machine/confirm': 'machine/machine.test.ts: on another machine',
   'POST /backups': 'machine/backups.test.ts: with a target',
   'POST /sessions/current/key': '../first-run.test.ts: of the browser that sets up',
 }
 
-/** What nobody who is known does. */
+/** Operation without an authenticated user. */
 const BY_NOBODY = 'POST /access-requests'
 
 for (const operation of Object.keys(operations).filter((name) => !name.startsWith('GET '))) {
   if (operation in CHANGES_NOTHING || operation in ELSEWHERE) continue
-  test(`${operation} is entered, with who did it`, async () => {
+  test(`${operation} is entered with the user who did it`, async () => {
     const prepare = CHANGES[operation]
     assert.ok(prepare !== undefined, `say here how ${operation} changes something, or why it does not`)
     const change = await prepare()
@@ -404,7 +404,7 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
   })
 }
 
-test('an entry says what was different, before and after, and no secret', async () => {
+test('an entry has the changed fields, before and after, and no secret', async () => {
   const id = fresh('cart')
   let password = ''
   let apiKey = ''
@@ -440,7 +440,7 @@ test('an entry says what was different, before and after, and no secret', async 
     assert.ok(!text.includes(secret), secret)
 })
 
-test('what is refused, or changes nothing, is not entered', async () => {
+test('a rejected request, or one that changes nothing, is not entered', async () => {
   const { userId } = await g.createUser({ name: 'Same' })
   const all = await entered(async () => {
     await ok('PATCH', `/users/${userId}`, { name: 'Same' })
@@ -451,7 +451,7 @@ test('what is refused, or changes nothing, is not entered', async () => {
   assert.deepEqual(all, [])
 })
 
-test('a command holds who sent it, by HTTP and on /realtime, however many wait, and neither params nor metadata', async () => {
+test('a command entry has its sender over HTTP and /realtime, and neither params nor metadata', async () => {
   const id = await newDevice()
   const users = await Promise.all([1, 2, 3].map(() => g.createUser({ allowed_hardware_ids: [id] })))
   const sockets = await Promise.all(users.map(({ key }) => g.realtime(key)))
@@ -474,7 +474,7 @@ test('a command holds who sent it, by HTTP and on /realtime, however many wait, 
   assert.ok(!JSON.stringify(all).includes('Jane'))
 })
 
-test('an intent of the head office and an enrolment are of no user', async () => {
+test('an entry for an intent of the head office or an enrolment has no user', async () => {
   const id = await newDevice()
   const intent = {
     intent_id: 'i1',
@@ -497,7 +497,7 @@ test('an intent of the head office and an enrolment are of no user', async () =>
   assert.deepEqual([enrolled?.action, enrolled?.target, enrolled?.user_id], ['device.created', 'enrolled-1', null])
 })
 
-test('it is listed newest first, by page, time, user and action', async () => {
+test('the log is listed newest first, by page, time, user and action', async () => {
   clock.advance(MINUTE_MS)
   const fromMs = clock.nowMs()
   const id = await newDevice()
@@ -514,7 +514,7 @@ test('it is listed newest first, by page, time, user and action', async () => {
   assert.equal((await g.request('GET', `/audit-log?from=${toIso(fromMs)}&to=2020-01-01`)).status, 400)
 })
 
-test('as CSV it is the same page, and no cell is a formula', async () => {
+test('the CSV has the same page, and no cell is a formula', async () => {
   const id = '-1-1'
   await g.register(id)
   await ok('PATCH', `/devices/${id}`, { name: 'a "quoted", name' })

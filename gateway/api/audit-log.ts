@@ -23,7 +23,7 @@ function toAuditEntryJson(row: AuditRow): AuditEntryJson {
   }
 }
 
-/** `/audit-log`: who changed what, and who sent which command. For admins. */
+/** `/audit-log`: changes and commands with the users who made them. For admins. */
 export function createAuditLogApi({ store }: RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -31,11 +31,11 @@ export function createAuditLogApi({ store }: RecordsDeps): OpenAPIHono<ApiEnv> {
     listRoute('/audit-log', 'List what was done', {
       description:
         'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and ' +
-        'enrolment, every backup that was asked for, every deletion of telemetry, and every command, written ' +
+        'enrolment, every requested backup, every deletion of telemetry, and every command, written ' +
         'together with the change. Kept as long as events.',
       middleware: [adminOnly],
       request: { query: auditLogQuerySchema },
-      responses: answers(auditLogSchema, 'What was done, newest first.', 400, 403),
+      responses: answers(auditLogSchema, 'Entries, newest first.', 400, 403),
     }),
     async (c) => {
       const { from, to, user_id, action, ...page } = c.req.valid('query')

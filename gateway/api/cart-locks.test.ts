@@ -39,7 +39,7 @@ function ask(body: unknown, key = staff.key, headers: Record<string, string> = {
   return g.request('POST', '/carts/lock', { body, key, headers })
 }
 
-/** Each result as its cart, and the code or whether there is a command. */
+/** Returns for each cart the error code, or a mark that it has a command. */
 async function outcome(body: unknown, key = staff.key): Promise<[string, string][]> {
   const { status, body: answer } = await ask(body, key)
   assert.equal(status, 202, JSON.stringify(answer))
@@ -55,7 +55,7 @@ async function heard(): Promise<string[]> {
   return names
 }
 
-test('in: all in the barn that are unlocked and in service, in natural order', async () => {
+test('"in" locks all unlocked carts in service in the barn, in natural order', async () => {
   assert.deepEqual(await outcome({ carts: 'in' }), [
     ['b-2', 'sent'],
     ['b-10', 'sent'],
@@ -64,7 +64,7 @@ test('in: all in the barn that are unlocked and in service, in natural order', a
   assert.deepEqual(await heard(), ['b-2', 'b-10'])
 })
 
-test('by name: in the order asked, each once, with the first reason that holds', async () => {
+test('named carts are processed in request order, each once, with the first reason that applies', async () => {
   const names = ['away', 'b-10', 'nobody', 'b-10', 'locked', 'broken', 'unseen', 'driving', 'elsewhere']
   assert.deepEqual(await outcome({ carts: names }), [
     ['away', 'on_course'],
@@ -80,7 +80,7 @@ test('by name: in the order asked, each once, with the first reason that holds',
   assert.deepEqual(await heard(), ['b-10', 'locked', 'broken'])
 })
 
-test('of a scope: others are forbidden, and left out of in', async () => {
+test('carts outside the scope are forbidden by name and left out of "in"', async () => {
   assert.deepEqual(await outcome({ carts: ['b-10', 'b-2'] }, partial.key), [
     ['b-10', 'cart_forbidden'],
     ['b-2', 'sent'],
@@ -88,7 +88,7 @@ test('of a scope: others are forbidden, and left out of in', async () => {
   assert.deepEqual(await outcome({ carts: 'in' }, partial.key), [['b-2', 'sent']])
 })
 
-test('what staff did is in the records: who, and what was said of it', async () => {
+test('command and audit entry name the staff member and hold the metadata of the request', async () => {
   const { body } = await ask({ carts: ['b-2'], metadata: { why: 'Closing time' } })
   const [{ command_id }] = body.results
   const { body: command } = await g.request('GET', `/commands/${command_id}`)
@@ -100,7 +100,7 @@ test('what staff did is in the records: who, and what was said of it', async () 
   assert.deepEqual([entries[0].target, entries[0].user_id], [command_id, staff.userId])
 })
 
-test('the same request twice with an Idempotency-Key: the same answer, one lock', async () => {
+test('the same request with the same Idempotency-Key gets the same response and one lock', async () => {
   await heard()
   const headers = { 'idempotency-key': 'evening' }
   const body = { carts: ['b-2', 'away'] }
@@ -127,12 +127,12 @@ const bad: [string, unknown][] = [
   ['metadata that is too large', { carts: ['b-2'], metadata: { text: 'x'.repeat(5000) } }],
 ]
 for (const [what, body] of bad)
-  test(`refused: ${what}`, async () => {
+  test(`a request is rejected: ${what}`, async () => {
     assert.equal((await ask(body)).status, 400)
     assert.deepEqual(await heard(), [])
   })
 
-test('500 carts are not too many, and a user is not staff', async () => {
+test('500 carts are accepted, and a plain user is rejected', async () => {
   const names = Array.from({ length: 500 }, (_, i) => `c${i}`)
   assert.equal((await outcome({ carts: names })).length, 500)
   const user = await g.createUser({ allowed_hardware_ids: ['*'] })

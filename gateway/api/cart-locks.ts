@@ -8,19 +8,19 @@ import { idempotencyHeaders } from '#shared/wire/commands.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
 import type { CommandsDeps } from './deps.ts'
 
-/** `/carts/lock`: many carts at once, in the barn. */
+/** `/carts/lock`: locks many carts in the barn with one request. */
 export function createCartLocksApi({ cartLocks }: CommandsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.post('/carts/lock', 'Lock the carts in the barn', {
       description:
-        'Sends a lock to each cart that is in a parking zone, in one step. A cart anywhere else is on_course: ' +
+        'Sends a lock to each cart that is in a parking zone, in one request. Any other cart is on_course: ' +
         'lock it by a command to its device. For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { headers: idempotencyHeaders, body: body(newCartLocksSchema) },
       responses: {
-        202: json(cartLocksSchema, 'For each cart its command, or why there is none.'),
+        202: json(cartLocksSchema, 'For each cart its command, or the reason for having none.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),

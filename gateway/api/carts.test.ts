@@ -13,7 +13,7 @@ let course: Course
 let keys: Record<Who, string | null>
 let count = 0
 
-/** A name that no other test uses. */
+/** Returns a name that no other test uses. */
 const fresh = (name: string) => `${name}${++count}`
 const iso = () => toIso(clock.nowMs())
 
@@ -21,13 +21,13 @@ before(async () => {
   g = await startGateway({}, { clock })
   course = new Course(g, clock)
   await course.group(7)
-  // the admin is the first of all
+  // the admin must be the oldest user
   clock.advance(1000)
   keys = await createCallers(g, ['nobody-has-this'])
 })
 after(() => g.stop())
 
-describe('who may', () => {
+describe('access', () => {
   for (const path of ['/carts', '/carts/1'])
     for (const [who, status, code] of REFUSED_WITHOUT_KEY)
       test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
@@ -40,7 +40,7 @@ describe('who may', () => {
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })
 
-  test('a cart that is none is not found, one outside the scope is forbidden', async () => {
+  test('an unknown cart is not found, and one outside the scope is forbidden', async () => {
     const id = fresh('d')
     await course.device(id, { cart: `C${id}` })
     const { key } = await g.createUser({ allowed_hardware_ids: ['other'], role: 'staff' })
@@ -57,8 +57,8 @@ describe('who may', () => {
   })
 })
 
-describe('what a cart is', () => {
-  test('a device that has said nothing is a cart of its own that nobody knows anything of', async () => {
+describe('a cart', () => {
+  test('of a device that sent nothing is a cart of its own with an unknown state', async () => {
     const id = fresh('d')
     const device = await course.device(id)
     await device.leave()
@@ -84,7 +84,7 @@ describe('what a cart is', () => {
     })
   })
 
-  test('devices with the same cart are one, by hardware id; it is found by either', async () => {
+  test('joins the devices with the same cart by hardware id and is found by either', async () => {
     const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
     await course.device(two, { cart, deviceType: 'cartcaddie' })
     await course.device(one, { cart, name: 'Lock' })
@@ -94,7 +94,7 @@ describe('what a cart is', () => {
     }
   })
 
-  test('its key is the cart, else the name, else the hardware id, which it also is when the name is taken', async () => {
+  test('has as key its cart, else name, else hardware id, which is also used if the name is taken', async () => {
     const [cart, one, two, three] = [fresh('C'), fresh('d'), fresh('d'), fresh('d')]
     await course.device(one, { cart })
     await course.device(two, { name: cart })
@@ -106,7 +106,7 @@ describe('what a cart is', () => {
   })
 
   for (const name of ['__proto__', 'constructor', '0', '007', 'a/b', 'ä ö', '%2F', '17 #?&'])
-    test(`a cart may be called ${name}`, async () => {
+    test(`may be called ${name}`, async () => {
       await course.device(fresh('d'), { cart: name })
       assert.equal((await course.cart(name)).cart, name)
       const path = `/carts/${encodeURIComponent(name)}`
@@ -114,7 +114,7 @@ describe('what a cart is', () => {
       assert.deepEqual([status, body.cart, body.note], [200, name, 'Squeaks'])
     })
 
-  test('the list is in natural order and counts states and flags', async () => {
+  test('is listed in natural order, and the list counts states and flags', async () => {
     const other = await startGateway({}, { clock })
     const there = new Course(other, clock)
     await there.group(7)
@@ -145,7 +145,7 @@ describe('what a cart is', () => {
     await other.stop()
   })
 
-  test('a cart is seen when one of its devices is, and all in it comes from those', async () => {
+  test('is seen when one of its devices is, and all its fields come from those devices', async () => {
     const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
     const teebox = await course.device(lock, { cart, groupId: 7 })
     const caddie = await course.device(screen, { cart, deviceType: 'cartcaddie', groupId: 7 })
@@ -164,7 +164,7 @@ describe('what a cart is', () => {
     assert.deepEqual(body.carts, [part])
   })
 
-  test('two carts far apart under one number go by the newest lock', async () => {
+  test('with two devices far apart under one number follows the newest lock', async () => {
     const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
     const [a, b] = [await course.device(one, { cart, groupId: 7 }), await course.device(two, { cart, groupId: 7 })]
     await a.goTo('barn')
@@ -179,7 +179,7 @@ describe('what a cart is', () => {
     assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), ['in', one])
   })
 
-  test('the screen speaks for the place of its cart only when it is a minute ahead', async () => {
+  test('takes its position from the screen only when the screen is a minute ahead', async () => {
     const cart = fresh('C')
     const teebox = await course.device(fresh('a'), { cart, groupId: 7 })
     const caddie = await course.device(fresh('b'), { cart, groupId: 7, deviceType: 'cartcaddie' })
@@ -193,8 +193,8 @@ describe('what a cart is', () => {
   })
 })
 
-describe('where it is and how', () => {
-  test('a cart in the barn, on the course, on the road and back', async () => {
+describe('state and position', () => {
+  test('a cart is in the barn, on the course, on the road and back in the barn', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     const firstMs = clock.nowMs()
@@ -213,7 +213,7 @@ describe('where it is and how', () => {
     clock.advance(MINUTE_MS)
     const leftMs = clock.nowMs()
     await device.tell('fairway', { speed: 15 })
-    // one fix outside may be a mistake
+    // a single fix outside may be an error
     assert.equal((await course.cart(id)).state, 'in')
     clock.advance(5000)
     await device.tell('fairway', { speed: 15 })
@@ -229,7 +229,7 @@ describe('where it is and how', () => {
     assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['in', null])
   })
 
-  test('a cart that is first seen on the course is out since then', async () => {
+  test('a cart first seen on the course is out since then', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     const firstMs = clock.nowMs() + 1000
@@ -238,7 +238,7 @@ describe('where it is and how', () => {
     assert.equal((await course.cart(id)).out_since, toIso(firstMs))
   })
 
-  test('a set of zones that changes is judged at once at the newest fix', async () => {
+  test('a changed set of zones is evaluated immediately at the newest fix', async () => {
     const id = fresh('d')
     await course.group(8, courseZones({ hasBarn: false, hasBoundary: false }))
     const device = await course.device(id, { groupId: 8 })
@@ -250,7 +250,7 @@ describe('where it is and how', () => {
     assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['out', iso()])
   })
 
-  test('zones of the group of any of its devices count for a cart, whichever device speaks', async () => {
+  test('zones of the group of any of its devices count for a cart, whichever device reports', async () => {
     const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
     const teebox = await course.device(lock, { cart, groupId: 7 })
     const caddie = await course.device(screen, { cart, deviceType: 'cartcaddie' })
@@ -265,14 +265,14 @@ describe('where it is and how', () => {
     clock.advance(1000)
     await caddie.tell('road')
     assert.equal((await course.cart(cart)).state, 'outside')
-    // to whom sees only the screen there are no such zones
+    // a caller who sees only the screen does not get these zones
     const { key } = await g.createUser({ allowed_hardware_ids: [screen] })
     await caddie.goTo('barn')
     const part = await course.cart(cart, key)
     assert.deepEqual([part.state, part.zones], ['out', []])
   })
 
-  test('a cart is silent once nobody has heard of it, later while it is connected and out', async () => {
+  test('a cart is silent after a time without messages, later if it is connected and out', async () => {
     const [id, parked, gone] = [fresh('d'), fresh('d'), fresh('d')]
     const device = await course.device(id, { groupId: 7 })
     const inBarn = await course.device(parked, { groupId: 7 })
@@ -293,7 +293,7 @@ describe('where it is and how', () => {
     assert.deepEqual(await states(), ['out', 'in', 'silent'])
   })
 
-  test('a cart that said in the barn that it sleeps is never silent', async () => {
+  test('a cart that reported in the barn that it sleeps is never silent', async () => {
     const [barn, out] = [fresh('d'), fresh('d')]
     for (const [id, place] of [
       [barn, 'barn'],
@@ -312,7 +312,7 @@ describe('where it is and how', () => {
     assert.deepEqual([silent.state, silent.is_asleep], ['silent', false])
   })
 
-  test('the pack: its voltage at rest, in percent, and low', async () => {
+  test('the battery has its voltage at rest, its percentage and a low flag', async () => {
     await g.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
@@ -343,7 +343,7 @@ describe('where it is and how', () => {
     assert.deepEqual([unknown.is_low, unknown.battery?.percent], [false, null])
   })
 
-  test('its lock: by a code, by somebody who asked for it, and by its telemetry alone', async () => {
+  test('the lock state comes from a code, from the requester of a command, or from telemetry alone', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     await device.tell('barn', { lock_status: 1 })
@@ -382,7 +382,7 @@ describe('where it is and how', () => {
     assert.deepEqual([lock?.is_locked, lock?.source, lock?.by], [true, 'remote', 'Jane'])
   })
 
-  test('what is deleted of the history of a device is forgotten of its cart', async () => {
+  test('deleting the history of a device also deletes what its cart derived from it', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     await device.goTo('barn', { battery_voltage: 50 })
@@ -398,7 +398,7 @@ describe('where it is and how', () => {
     assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['out', first])
   })
 
-  test('jitter at the edge of the barn does not take a cart out of it', async () => {
+  test('a cart that jitters at the edge of the barn stays in the barn', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     await device.tell('barn')
@@ -410,7 +410,7 @@ describe('where it is and how', () => {
     }
   })
 
-  test('an upload of old readings tells how long it has stood', async () => {
+  test('an upload of old readings shows how long the cart has stood', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     const nowMs = clock.nowMs()
@@ -428,10 +428,10 @@ describe('where it is and how', () => {
   })
 })
 
-describe('what people say of it', () => {
+describe('staff fields', () => {
   const patch = (cart: string, body: unknown) => g.request('PATCH', `/carts/${cart}`, { body })
 
-  test('out of service, with who said so, and back', async () => {
+  test('out of service has the user who set it and can be cleared', async () => {
     const id = fresh('d')
     await course.device(id)
     const jane = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: [id] })
@@ -467,11 +467,11 @@ describe('what people say of it', () => {
       { exempt: { zone_types: ['stop'], until: '2020-01-01T00:00:00Z', why: 'x' } },
       'exempt.until',
     ],
-    ['until that is no date', { exempt: { zone_types: ['stop'], until: 'noon', why: 'x' } }, 'exempt.until'],
+    ['an until that is not a date', { exempt: { zone_types: ['stop'], until: 'noon', why: 'x' } }, 'exempt.until'],
     ['both', { out_of_service: { why: 'x' }, exempt: { zone_types: ['stop'], why: 'x' } }, 'exempt'],
     ['true', { out_of_service: true }, 'out_of_service'],
   ] as const)
-    test(`refused: ${name}`, async () => {
+    test(`a change is rejected: ${name}`, async () => {
       const id = fresh('d')
       await course.device(id)
       const { status, body: problem } = await patch(id, body)
@@ -481,7 +481,7 @@ describe('what people say of it', () => {
       assert.deepEqual([out_of_service, exempt, note], [null, null, null])
     })
 
-  test('one beside the null of the other is taken', async () => {
+  test('setting one field while the other is null is accepted', async () => {
     const id = fresh('d')
     await course.device(id)
     const { status } = await patch(id, { out_of_service: null, exempt: { zone_types: ['stop'], why: 'x' } })
@@ -489,7 +489,7 @@ describe('what people say of it', () => {
     assert.equal((await patch(id, { out_of_service: { why: 'x' }, exempt: null })).body.exempt, null)
   })
 
-  test('exempt until the next closing, else until the end of the day', async () => {
+  test('an exemption lasts until the next closing time, else until the end of the day', async () => {
     const id = fresh('d')
     await course.device(id)
     const exempt = { zone_types: ['stop', 'slow'], why: 'Flag' }
@@ -504,7 +504,7 @@ describe('what people say of it', () => {
     await g.request('PATCH', '/site', { body: { opening_hours: null } })
   })
 
-  test('the devices of an exempt cart are told in their configuration, and when it is over', async () => {
+  test('the devices of an exempt cart receive the exemption and its end in their configuration', async () => {
     const [cart, one, two, three] = [fresh('C'), fresh('a'), fresh('b'), fresh('c')]
     for (const id of [one, two]) await course.device(id, { cart })
     await course.device(three, { cart: fresh('C') })
@@ -521,7 +521,7 @@ describe('what people say of it', () => {
     await patch(cart, { exempt: { zone_types: ['stop'], until, why: 'Flag' } })
     await all([one, two], ['stop'])
     assert.equal(await told(three), undefined)
-    // a device that comes into the cart, and one that goes
+    // a device that joins the cart, and one that leaves
     await g.request('PATCH', `/devices/${three}`, { body: { cart } })
     await g.request('PATCH', `/devices/${two}`, { body: { cart: null } })
     await all([one, three], ['stop'])
@@ -535,7 +535,7 @@ describe('what people say of it', () => {
     assert.deepEqual(JSON.parse(await retained).config.zone_exempt, [])
   })
 
-  test('it goes with the last device of the cart, and stays with another', async () => {
+  test('the fields are deleted with the last device of the cart and stay with another', async () => {
     const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
     for (const id of [one, two]) await course.device(id, { cart })
     await patch(cart, { note: 'Squeaks', out_of_service: { why: 'Tyre' } })
@@ -548,7 +548,7 @@ describe('what people say of it', () => {
     assert.deepEqual([note, out_of_service], [null, null])
   })
 
-  test('the audit log has what changed, and by whom', async () => {
+  test('the audit log has the changes and their user', async () => {
     const id = fresh('d')
     await course.device(id)
     await patch(id, { note: 'Squeaks' })
@@ -562,7 +562,7 @@ describe('what people say of it', () => {
     assert.equal(entries[1].target, id)
   })
 
-  test('an erased person or code is not shown of a cart any more', async () => {
+  test('an erased person or code is removed from the fields of a cart', async () => {
     const id = fresh('d')
     const device = await course.device(id)
     await device.send('evt', { event: 'lock', source: 'keypad', code: '4711', ts: clock.nowMs() })
@@ -575,7 +575,7 @@ describe('what people say of it', () => {
     assert.deepEqual([note, out_of_service?.why], [null, ''])
   })
 
-  test('patches at the same time are all kept', async () => {
+  test('concurrent patches are all kept', async () => {
     const id = fresh('d')
     await course.device(id)
     await Promise.all([patch(id, { note: 'N' }), patch(id, { out_of_service: { why: 'W' } })])
@@ -585,7 +585,7 @@ describe('what people say of it', () => {
 })
 
 describe('over a restart', () => {
-  test('all of it is as it was, and what came since it was kept is made up for', async () => {
+  test('a cart keeps its fields and includes the readings since its last save', async () => {
     const other = await startGateway({}, { clock })
     const there = new Course(other, clock)
     await there.group(7)
@@ -610,7 +610,7 @@ describe('over a restart', () => {
     await other.stop()
   })
 
-  test('stillness and stays begin anew when the clock is set', async () => {
+  test('setting the clock restarts stillness and dwell times', async () => {
     const own = new FakeClock()
     const other = await startGateway({}, { clock: own, isTimeSynchronized: () => true })
     const there = new Course(other, own)

@@ -27,7 +27,7 @@ interface Remembered {
   text: string
 }
 
-/** Lists of carts as JSON; the text of a cart is written again only once something about it has changed. */
+/** Lists of carts as JSON; the text of a cart is serialised again only after the cart has changed. */
 class CartListTexts {
   readonly #carts: VisibleCarts
   readonly #plain = new WeakMap<Cart, Remembered>()
@@ -56,7 +56,7 @@ class CartListTexts {
   }
 }
 
-/** `/carts`: what people drive, put together of the devices that are in it. */
+/** `/carts`: carts, assembled from the devices in them. */
 export function createCartsApi({
   carts,
   visibleCarts,
@@ -69,12 +69,12 @@ export function createCartsApi({
 
   const list = listRoute('/carts', 'List carts', {
     description:
-      'All carts with a device in scope, in natural order. What is said of a cart comes from its devices in ' +
-      'scope alone.',
+      'All carts with a device in scope, in natural order. The values of a cart come only from its devices in ' +
+      'scope.',
     request: { query: cartListQuerySchema },
-    responses: answers(cartListSchema, 'Carts in scope, and how many there are of each kind.', 400),
+    responses: answers(cartListSchema, 'Carts in scope, and the number of each kind.', 400),
   })
-  // what tablets ask for all the time: described like the others, its text is put together of texts that are kept
+  // tablets request this continuously: documented like the other routes, but the response is joined from cached texts
   api.openAPIRegistry.registerPath(list)
   api.get(list.getRoutingPath(), list.asTable, (c) => {
     const { caller } = c.get('user')
@@ -95,10 +95,10 @@ export function createCartsApi({
   )
 
   api.openapi(
-    route.patch('/carts/{cart}', 'Change what is said of a cart', {
+    route.patch('/carts/{cart}', 'Change the notes on a cart', {
       description:
         'A cart that is out of service opens no alerts and is exempt from nothing. An exempt cart may be in ' +
-        'zones of these types, and its devices are told so by zone_exempt of their configuration. For staff.',
+        'zones of these types; its devices receive them as zone_exempt in their configuration. For staff.',
       middleware: [staffOnly, jsonBody],
       request: { params: cartParams, body: body(cartPatchSchema) },
       responses: answers(cartSchema, 'The cart as it is now.', 400, 403, 404, 413, 415),

@@ -28,7 +28,7 @@ async function refusalOf(call: Promise<unknown>): Promise<ApiError> {
   return error
 }
 
-test('path, query and body go where they belong', async () => {
+test('the client places path, query and body parameters correctly', async () => {
   const made = await client.call('POST /devices', { body: { hardware_id: 'a.b-c', device_type: 'teebox' } })
   assert.equal(made.device.hardware_id, 'a.b-c')
   const device = await client.call('PATCH /devices/{id}', { path: { id: 'a.b-c' }, body: { name: 'ü / ?' } })
@@ -49,12 +49,12 @@ test('a realtime connection logs in without a key in its address', async () => {
   socket.close()
 })
 
-test('an id of any characters stays one level of the path', async () => {
+test('an id with any characters stays one level of the path', async () => {
   const { code } = await refusalOf(client.call('GET /users/{id}', { path: { id: '../devices?a=#b' } }))
   assert.equal(code, 'user_not_found')
 })
 
-test('a refusal carries all the gateway says', async () => {
+test('an error carries status, code, request id and all details of the gateway', async () => {
   const call = client.call('GET /lock-events', { query: { limit: 0, offset: -1 } })
   const error = await refusalOf(call)
   assert.deepEqual([error.status, error.code, error.retryAfterS], [400, 'invalid_number', undefined])
@@ -63,7 +63,7 @@ test('a refusal carries all the gateway says', async () => {
   assert.match(error.message, /^GET \/lock-events\?limit=0&offset=-1: 400 invalid_number: limit: must be/)
 })
 
-test('whoever is to wait is told how long', async () => {
+test('an error for too many requests carries the wait in seconds', async () => {
   const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' })
   const hasty = new ApiClient({ url: own.http, apiKey: ADMIN_KEY })
   const errors = await Promise.all(
@@ -74,17 +74,17 @@ test('whoever is to wait is told how long', async () => {
   assert.deepEqual([refused?.status, refused?.code, refused?.retryAfterS], [429, 'rate_limited', 1])
 })
 
-test('without a key what is open answers, the rest refuses', async () => {
+test('without a key open operations respond and all others fail', async () => {
   const nobody = new ApiClient({ url: gateway.http })
   assert.equal((await nobody.call('GET /health')).status, 'ok')
   assert.equal((await refusalOf(nobody.call('GET /users'))).code, 'missing_api_key')
 })
 
-test('answers that are no JSON are text', async () => {
+test('responses that are not JSON are text', async () => {
   assert.match(await client.call('GET /metrics'), /^cartbarn_devices /m)
 })
 
-test('a download is given as it comes in', async () => {
+test('a download is returned as a stream', async () => {
   const response = await client.download('GET /devices/{id}/gps', {
     path: { id: 'cart-1' },
     headers: { Accept: 'text/csv' },
@@ -97,7 +97,7 @@ test('a download is given as it comes in', async () => {
   assert.equal((await refusalOf(missing)).code, 'device_not_found')
 })
 
-test('a signal ends a request, be it of the call or of the client', async () => {
+test('a signal of the call or of the client ends a request', async () => {
   const reason = new Error('enough')
   const signal = AbortSignal.abort(reason)
   await assert.rejects(client.call('GET /stats', { signal }), reason)
@@ -105,7 +105,7 @@ test('a signal ends a request, be it of the call or of the client', async () => 
   await assert.rejects(ended.call('GET /stats'), reason)
 })
 
-test('an answer that is not of a gateway is told as it is', async () => {
+test('a response that does not come from a gateway is passed on unchanged', async () => {
   const proxy = createServer((_, response) => response.writeHead(502).end('<h1>Bad Gateway</h1>'))
   proxy.listen(0, '127.0.0.1')
   await once(proxy, 'listening')
@@ -117,8 +117,8 @@ test('an answer that is not of a gateway is told as it is', async () => {
   assert.deepEqual([error.status, error.code, error.detail], [502, 'unexpected_answer', '<h1>Bad Gateway</h1>'])
 })
 
-test('what does not fit the schemas does not compile', async () => {
-  // each call is refused here too: nothing answers at this address
+test('a call that does not fit the schemas does not compile', async () => {
+  // each call fails here too: nothing listens at this address
   const nobody = new ApiClient({ url: 'http://127.0.0.1:1' })
   const calls = [
     // @ts-expect-error there is no such operation

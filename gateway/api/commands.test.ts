@@ -35,7 +35,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {},
   return g.request('POST', path, { body, headers, ...(key == null ? {} : { key }) })
 }
 
-/** Routes with who is refused, and `:id` where the id of a command goes. */
+/** Routes with the rejected roles; `:id` stands for the id of a command. */
 const ROUTES: [method: string, path: string, body: object | undefined, refused: typeof REFUSED_AS_NO_ADMIN][] = [
   ['POST', '/devices/teebox-1/commands', { command: 'locate' }, REFUSED_OUTSIDE_SCOPE],
   ['GET', '/devices/teebox-1/commands', undefined, REFUSED_OUTSIDE_SCOPE],
@@ -59,13 +59,13 @@ for (const [method, path, body, refused] of ROUTES) {
   }
   for (const who of ['in scope', 'admin'] as const) {
     if (refused.some(([refusedWho]) => refusedWho === who)) continue
-    test(`${method} ${path}: ${who} is let in`, async () => {
+    test(`${method} ${path}: ${who} is authorised`, async () => {
       assert.equal((await ask(who)).status, method === 'POST' ? 202 : 200)
     })
   }
 }
 
-test('a command nobody knows is 404, a device outside the scope 403, before the body is looked at', async () => {
+test('an unknown command is 404 and a device outside the scope 403 before the body is read', async () => {
   for (const [method, path] of [
     ['GET', `/commands/${NOBODY}`],
     ['GET', '/commands/%00'],
@@ -94,7 +94,7 @@ for (const [what, body, code, name] of [
   ['params that are no object', { command: 'lock', params: [] }, 'invalid_field', 'params'],
   ['an unknown parameter', { command: 'lock', params: { hard: true } }, 'unknown_field', 'params.hard'],
   ['a parameter of the wrong type', { command: 'locate', params: { beep: 1 } }, 'invalid_field', 'params.beep'],
-  ['metadata that is no object', { command: 'lock', metadata: 'Jane' }, 'invalid_field', 'metadata'],
+  ['metadata that is not an object', { command: 'lock', metadata: 'Jane' }, 'invalid_field', 'metadata'],
   ['metadata over 4 KiB', { command: 'lock', metadata: { text: `${METADATA.text}x` } }, 'too_large', 'metadata'],
   ['no time at all', { command: 'lock', ttl_seconds: 0 }, 'invalid_field', 'ttl_seconds'],
   ['more than a day', { command: 'lock', ttl_seconds: 86_401 }, 'invalid_field', 'ttl_seconds'],
@@ -112,7 +112,7 @@ for (const [what, body, code, name] of [
   })
 }
 
-test('a body that is no JSON is 400, of another type 415, too large 413', async () => {
+test('a body that is not JSON is 400, of another content type 415, too large 413', async () => {
   for (const path of EVERY_PATH) {
     assert.equal((await post(path, '{"command"')).body.code, 'invalid_json')
     assert.equal((await post(path, '[]')).body.code, 'invalid_body')
@@ -121,7 +121,7 @@ test('a body that is no JSON is 400, of another type 415, too large 413', async 
   }
 })
 
-test('a command of other kinds of devices only is unsupported; both refusals list what there is', async () => {
+test('a command of other device types is unsupported; both errors list the available commands', async () => {
   const unsupported = await post('/devices/teebox-1/commands', { command: 'message', params: { text: 'x' } })
   assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
   const unknown = await post('/devices/caddie-1/commands', { command: 'dance' })
@@ -142,7 +142,7 @@ test('a message needs a text of 1 to 200 characters', async () => {
   assert.deepEqual((await send({ text: 'x'.repeat(200) })).body.params, { text: 'x'.repeat(200) })
 })
 
-test('fetch_geofences is not for a device without a group, and its parameters are not for the caller', async () => {
+test('fetch_geofences needs a device in a group, and the caller cannot set its parameters', async () => {
   const { status, body } = await post('/devices/caddie-1/commands', { command: 'fetch_geofences' })
   assert.deepEqual([status, body.code], [400, 'no_group'])
   const own = await post('/devices/caddie-1/commands', { command: 'fetch_geofences', params: { url: 'x' } })
@@ -157,7 +157,7 @@ for (const [type, name, ttlS] of [
   ['caddie', 'refresh_config', 86_400],
   ['caddie', 'message', 600],
 ] as const) {
-  test(`${name} has ${ttlS} s, or what the caller gives it`, async () => {
+  test(`${name} expires after ${ttlS} s, or after the time the caller sets`, async () => {
     const params = name === 'message' ? { text: 'x' } : {}
     for (const [ttl_seconds, expectedS] of [
       [undefined, ttlS],
@@ -170,7 +170,7 @@ for (const [type, name, ttlS] of [
   })
 }
 
-test('a device may be named by its short id; null is as good as nothing; 4 KiB of metadata are taken', async () => {
+test('a device may be named by its short id; null counts as absent; 4 KiB of metadata are accepted', async () => {
   const { body: device } = await g.request('GET', '/devices/teebox-1')
   const body = { command: 'lock', params: null, metadata: null }
   const created = await post(`/devices/${device.short_id}/commands`, body)
@@ -199,7 +199,7 @@ describe('lists', () => {
     return body.commands.map(({ command_id }: { command_id: string }) => command_id)
   }
 
-  test('newest first, in pages', async () => {
+  test('are newest first, in pages', async () => {
     const newest = created.toReversed()
     assert.deepEqual(await idsOf('/devices/listed/commands'), newest)
     assert.deepEqual(await idsOf('/devices/listed/commands?limit=2&offset=1'), newest.slice(1, 3))
@@ -208,7 +208,7 @@ describe('lists', () => {
     assert.deepEqual((await idsOf('/commands?limit=5')).length, 5)
   })
 
-  test('oldest first if asked for, and on from any command', async () => {
+  test('are oldest first on request and continue after any command', async () => {
     assert.deepEqual(await idsOf('/devices/listed/commands?order=asc'), created)
     assert.deepEqual(await idsOf(`/devices/listed/commands?before=${created[3]}&limit=2`), [created[2], created[1]])
     assert.deepEqual(await idsOf(`/commands?hardware_id=listed&before=${created[0]}`), [])
@@ -217,7 +217,7 @@ describe('lists', () => {
     assert.deepEqual([elsewhere.status, elsewhere.body.code], [400, 'invalid_parameter'])
   })
 
-  test('filtered by status, command and device', async () => {
+  test('are filtered by status, command and device', async () => {
     const [lock, firstLocate, , secondLocate] = created
     assert.deepEqual(await idsOf('/devices/listed/commands?status=failed'), [lock])
     assert.deepEqual(await idsOf('/commands?hardware_id=listed&command=locate&status=pending'), [
@@ -254,7 +254,7 @@ describe('retry', () => {
       `the command is ${status}`,
     )
 
-  test('of what is not over is 409 command_not_finished, of what was done 409 command_completed', async () => {
+  test('of an unfinished command is 409 command_not_finished, of a completed one 409 command_completed', async () => {
     const password = await g.register('obedient')
     const { body } = await post('/devices/obedient/commands', { command: 'locate' })
     const refusal = async () => {
@@ -275,7 +275,7 @@ describe('retry', () => {
     await device.leave()
   })
 
-  test('the same again, as a new command that names the old one, which failed or timed out', async () => {
+  test('of a failed or expired command repeats it as a new command that names the old one', async () => {
     const asked = { command: 'locate', params: { beep: true }, metadata: { a: 1 }, ttl_seconds: 7 }
     const { body: first } = await post('/devices/teebox-1/commands', asked)
     clock.advance(7000)
@@ -292,7 +292,7 @@ describe('retry', () => {
     assert.notEqual(body.command_id, first.command_id)
   })
 
-  test('of a device that is gone is 404, of one that is of another kind now 400', async () => {
+  test('for a removed device is 404, for one that now has another type 400', async () => {
     await g.register('gone', 'cartcaddie')
     const message = { command: 'message', params: { text: 'x' } }
     const { body } = await post('/devices/gone/commands', { ...message, ttl_seconds: 1 })
@@ -312,7 +312,7 @@ describe('Idempotency-Key', () => {
   const withKey = (key: string) => ({ 'idempotency-key': key })
   const body = { command: 'locate', params: { beep: true }, metadata: { a: 1, b: 2 } }
 
-  test('the same request gets the same command, also when its keys are in another order', async () => {
+  test('gives the same request the same command, even with its keys in another order', async () => {
     const first = await post(path, body, withKey('one'))
     const again = await post(path, { ...body, metadata: { b: 2, a: 1 } }, withKey('one'))
     assert.deepEqual([first.status, again.status], [202, 202])
@@ -321,13 +321,13 @@ describe('Idempotency-Key', () => {
     assert.equal(again.headers.get('idempotency-replayed'), 'true')
   })
 
-  test('twins at the same time create one', async () => {
+  test('creates one command for two concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(path, body, withKey('twins'))))
     assert.equal(new Set(answers.map((answer) => answer.body.command_id)).size, 1)
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]))
   })
 
-  test('another request under the same key is 409: another body, device or way', async () => {
+  test('is 409 for another request under the same key: another body, device or path', async () => {
     const { body: first } = await post(path, body, withKey('two'))
     for (const [otherPath, otherBody] of [
       [path, { ...body, params: { beep: false } }],
@@ -343,19 +343,19 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  test('the key of another user is another key', async () => {
+  test('is separate for each user', async () => {
     const mine = await post(path, body, withKey('three'))
     const theirs = await post(path, body, withKey('three'), keys['in scope'])
     assert.equal(theirs.status, 202)
     assert.notEqual(mine.body.command_id, theirs.body.command_id)
   })
 
-  test('a request that was refused uses up no key', async () => {
+  test('is not used up by a rejected request', async () => {
     assert.equal((await post(path, { command: 'dance' }, withKey('four'))).status, 400)
     assert.equal((await post(path, body, withKey('four'))).status, 202)
   })
 
-  test('it survives a restart, and is forgotten after a day', async () => {
+  test('survives a restart and is forgotten after a day', async () => {
     const { body: first } = await post(path, body, withKey('five'))
     await g.restart()
     assert.equal((await post(path, body, withKey('five'))).body.command_id, first.command_id)
@@ -365,7 +365,7 @@ describe('Idempotency-Key', () => {
     assert.notEqual((await post(path, body, withKey('five'))).body.command_id, first.command_id)
   })
 
-  test('a retry and a group command have it too', async () => {
+  test('also applies to a retry and a group command', async () => {
     for (const [otherPath, otherBody] of [
       [`/commands/${commandId}/retry`, undefined],
       ['/groups/9/commands', { command: 'locate' }],
@@ -382,13 +382,13 @@ describe('Idempotency-Key', () => {
   })
 
   for (const key of ['', 'x'.repeat(256), 'ü', 'a\tb']) {
-    test(`${JSON.stringify(key.slice(0, 9))} (${key.length} characters) is no key: 400`, async () => {
+    test(`${JSON.stringify(key.slice(0, 9))} (${key.length} characters) is invalid: 400`, async () => {
       const { status, body: problem } = await post(path, body, withKey(key))
       assert.deepEqual([status, problem.code, problem.errors[0].in], [400, 'invalid_field', 'header'])
     })
   }
 
-  test('255 characters, blanks within, are a key', async () => {
+  test('may have 255 characters and inner blanks', async () => {
     assert.equal((await post(path, body, withKey(`a b${'~'.repeat(252)}`))).status, 202)
   })
 })
@@ -406,7 +406,7 @@ describe('a command for a group', () => {
   const told = (commands: { hardware_id: string }[]) => commands.map(({ hardware_id }) => hardware_id)
   const caddies = ids.filter((_, i) => i % 2 === 1)
 
-  test('goes to all of its devices, and to those that are there at once', async () => {
+  test('goes to all of its devices, and immediately to connected ones', async () => {
     const password = (await g.request('POST', `/devices/${ids[0]}/rotate-mqtt-password`)).body.mqtt.password
     const device = await CommandedDevice.connect(g, ids[0] ?? '', password)
     const before = (await g.request('GET', '/stats')).body.commands
@@ -433,7 +433,7 @@ describe('a command for a group', () => {
     )
   })
 
-  test('leaves out those whose kind does not know it', async () => {
+  test('leaves out device types without the command', async () => {
     const { body } = await post(`/groups/${group}/commands`, { command: 'message', params: { text: 'Rain' } })
     assert.deepEqual(told(body.commands), caddies)
     const { body: only } = await post(`/groups/${group}/commands`, {
@@ -443,7 +443,7 @@ describe('a command for a group', () => {
     assert.deepEqual(told(only.commands), caddies)
   })
 
-  test('for a kind that does not know it, or is none, is 400', async () => {
+  test('for a type that does not know it, or an unknown type, is 400', async () => {
     const ask = (device_type: string) =>
       post(`/groups/${group}/commands`, { command: 'message', params: { text: 'x' }, device_type })
     const unsupported = await ask('teebox')
@@ -452,13 +452,13 @@ describe('a command for a group', () => {
     assert.deepEqual([unknown.status, unknown.body.code], [400, 'unknown_device_type'])
   })
 
-  test('of nobody is an empty list', async () => {
+  test('without devices is an empty list', async () => {
     const { status, body } = await post('/groups/9/commands', { command: 'lock' })
     assert.deepEqual([status, body], [202, { group_id: 9, commands: [], refused: [] }])
   })
 })
 
-test('what becomes of commands is counted', async () => {
+test('commands are counted by outcome', async () => {
   assert.ok((await metric(g, 'cartbarn_commands_total', 'created')) > 0)
   assert.ok((await metric(g, 'cartbarn_commands_unfinished')) > 0)
 })

@@ -31,11 +31,11 @@ import type { CommandRow } from '#store/tables/commands.ts'
 import { type ApiEnv, adminOnly, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
 import type { CommandsDeps, DevicesDeps } from './deps.ts'
 
-const CREATED = 'Written down, and sent if the device is there; see status.'
-/** What is special about locks. */
+const CREATED = 'The command is recorded, and sent if the device is connected; see status.'
+/** Special behaviour of lock commands. */
 const SAFE_LOCK =
-  'A lock is judged by its cart: cart_is_moving while that drives; where its position is old and it is outside ' +
-  'its parking zones, it is asked for a new one first, and the lock stays pending for up to 15 s.'
+  'A lock depends on its cart: cart_is_moving while that drives. If its position is old and outside its parking ' +
+  'zones, the gateway requests a new position first, and the lock stays pending for up to 15 s.'
 
 /** `/commands`: commands to devices, and their status. */
 export function createCommandsApi({
@@ -58,7 +58,10 @@ export function createCommandsApi({
 
   api.openapi(
     route.post('/devices/{id}/commands', 'Send a command', {
-      description: `Records the command and sends it if the device is connected; otherwise when the device connects before expires_at, and never later. Follow it with GET /commands/{id} or command_status on /realtime. ${SAFE_LOCK}`,
+      description:
+        'Records the command and sends it if the device is connected; otherwise when the device connects before ' +
+        'expires_at, and never later. Follow it with GET /commands/{id} or command_status on /realtime. ' +
+        `${SAFE_LOCK}`,
       middleware: [jsonBody],
       request: { params: deviceIdParams, headers: idempotencyHeaders, body: body(newCommandSchema) },
       responses: { 202: json(commandSchema, CREATED), ...problems(400, 403, 404, 409, 413, 415) },
@@ -106,7 +109,7 @@ export function createCommandsApi({
 
   api.openapi(
     route.get('/commands/{id}', 'Get a command', {
-      description: 'Its status and, once it is over, its outcome.',
+      description: 'Status of the command, and its result once it has ended.',
       request: { params: commandIdParams },
       responses: answers(commandSchema, 'The command.', 403, 404),
     }),
@@ -135,13 +138,13 @@ export function createCommandsApi({
   api.openapi(
     route.post('/groups/{groupId}/commands', 'Send a command to a group', {
       description:
-        'Sends it to each device whose type knows the command, in one step; refused when a device of the group ' +
-        'is outside the scope. A lock is judged for each cart: those that must not be locked now are in refused. ' +
+        'Sends it to each device whose type supports the command; rejected if a device of the group is outside ' +
+        'the scope. A lock is checked for each cart: those that must not be locked now are in refused. ' +
         'For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {
-        202: json(groupCommandsSchema, 'A command for each device whose type knows it.'),
+        202: json(groupCommandsSchema, 'A command for each device whose type supports it.'),
         ...problems(400, 403, 404, 409, 413, 415),
       },
     }),
@@ -189,7 +192,7 @@ function markRepeated(c: Context<ApiEnv>, { isRepeated }: Pick<CommandBody, 'isR
   if (isRepeated) c.header('idempotency-replayed', 'true')
 }
 
-/** A command as this caller may see it. */
+/** Converts a command to the JSON that this caller may see. */
 function toCommandJson(row: CommandRow, caller: Caller): CommandJson {
   const { lateAck } = row
   return {

@@ -19,7 +19,7 @@ after(() => g.stop())
 // failed keys of one test must not lock out those of the next
 beforeEach(() => clock.advance(MINUTE_MS))
 
-/** Runs with a gateway of its own. */
+/** Runs a test with a gateway of its own. */
 async function withGateway(
   settings: Record<string, string>,
   run: (own: TestGateway, ownClock: FakeClock) => Promise<void>,
@@ -54,10 +54,10 @@ for (const [what, status, code, method, path, options] of [
   ['no key', 401, 'missing_api_key', 'GET', '/devices', { key: null }],
   ['an empty key', 401, 'missing_api_key', 'GET', '/devices', { key: '' }],
   ['a bad key', 401, 'invalid_api_key', 'GET', '/devices', { key: 'nonsense' }],
-  ['a path nobody knows', 404, 'not_found', 'GET', '/nowhere', {}],
+  ['an unknown path', 404, 'not_found', 'GET', '/nowhere', {}],
   ['a path too deep', 404, 'not_found', 'GET', '/devices/cart-1/gps/latest/more', {}],
   ['the root', 404, 'not_found', 'GET', '/', {}],
-  ['a device nobody knows', 404, 'device_not_found', 'GET', '/devices/nowhere', {}],
+  ['an unknown device', 404, 'device_not_found', 'GET', '/devices/nowhere', {}],
   ['the wrong method', 405, 'method_not_allowed', 'DELETE', '/devices', {}],
   ['a taken id', 409, 'device_exists', 'POST', '/devices', { body: { hardware_id: 'cart-1', device_type: 'teebox' } }],
   ['broken JSON', 400, 'invalid_json', 'POST', '/users', { body: '{"name":' }],
@@ -72,17 +72,17 @@ for (const [what, status, code, method, path, options] of [
   ['a bad parameter', 400, 'invalid_number', 'GET', '/devices?limit=x', {}],
   ['a large body', 413, 'payload_too_large', 'POST', '/users', { body: { name: MEGABYTE } }],
 ] as [string, number, string, string, string, { key?: string | null; body?: unknown }][]) {
-  test(`${what}: ${status} ${code}, as a problem`, async () => {
+  test(`${what} is ${status} ${code}, as a problem document`, async () => {
     assertProblem(await g.request(method, path, options), status, code)
   })
 }
 
-test('only a 401 asks for a key, by its scheme', async () => {
+test('only a 401 requests a key, by its scheme', async () => {
   assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('www-authenticate'), 'ApiKey')
   assert.equal((await g.request('GET', '/users', { key: keys['in scope'] })).headers.get('www-authenticate'), null)
 })
 
-test('without a key nobody learns what exists', async () => {
+test('without a key a caller cannot find out what exists', async () => {
   for (const path of ['/nowhere', '/devices/nowhere', '/users/x', '/metrics']) {
     assertProblem(await g.request('GET', path, { key: null }), 401, 'missing_api_key')
   }
@@ -94,7 +94,7 @@ for (const contentType of [
   'APPLICATION/JSON',
   'application/merge-patch+json',
 ]) {
-  test(`content type "${contentType}" is taken`, async () => {
+  test(`content type "${contentType}" is accepted`, async () => {
     const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
     assert.equal((await g.request('PATCH', '/devices/cart-1', options)).status, 200)
   })
@@ -114,7 +114,7 @@ for (const contentType of [
   })
 }
 
-test('a body that is not UTF-8 is refused, not stored as something else', async () => {
+test('a body that is not UTF-8 is rejected, not stored in another form', async () => {
   const body = Buffer.concat([Buffer.from('{"name":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')])
   const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' }
   const answer = await g.app.request('/groups', { method: 'POST', headers, body })
@@ -130,7 +130,7 @@ for (const encoding of ['gzip', 'br', 'deflate', 'nonsense']) {
   })
 }
 
-test('identity is no encoding', async () => {
+test('the identity encoding is accepted as unencoded', async () => {
   const options = { body: { name: 'Cart' }, headers: { 'content-encoding': 'identity' } }
   assert.equal((await g.request('PATCH', '/devices/cart-1', options)).status, 200)
 })
@@ -159,7 +159,7 @@ for (const path of [
   '/devices/cart-1/commands',
   '/devices/cart-1/gps',
 ]) {
-  test(`GET ${path} has an order, and refuses one that is none`, async () => {
+  test(`GET ${path} accepts an order and rejects an invalid one`, async () => {
     for (const order of ['asc', 'desc']) assert.equal((await g.request('GET', `${path}?order=${order}`)).status, 200)
     for (const order of ['sideways', 'ASC', '']) {
       const { status, body } = await g.request('GET', `${path}?order=${order}`)
@@ -171,7 +171,7 @@ for (const path of [
   })
 }
 
-test('a list turns round with its order', async () => {
+test('order=desc reverses a list', async () => {
   const ids = async (path: string, id: string) => {
     const { body } = await g.request('GET', path)
     return (body.devices ?? body.clients ?? body).map((one: Record<string, unknown>) => one[id])
@@ -196,7 +196,7 @@ test('a list turns round with its order', async () => {
   assert.deepEqual(await ids('/devices?order=desc&limit=1&offset=1', 'hardware_id'), ['cart-1'])
 })
 
-test('what is wrong is said in words of this API, not of a library', async () => {
+test('error texts use the terms of this API, not those of a library', async () => {
   const details = async (method: string, path: string, body: unknown) => {
     const answer = await g.request(method, path, { body })
     assert.equal(answer.status, 400)
@@ -221,14 +221,14 @@ test('what is wrong is said in words of this API, not of a library', async () =>
 })
 
 for (const name of ['Jane\r\nBcc: x', 'Jane\u001b[31m', 'a\u0000b', 'x\u0085y']) {
-  test(`a user is not called ${JSON.stringify(name)}`, async () => {
+  test(`a user name cannot be ${JSON.stringify(name)}`, async () => {
     const { status, body } = await g.request('POST', '/users', { body: { name } })
     assert.deepEqual([status, body.errors[0].name], [400, 'name'])
     assert.equal(body.errors[0].detail, 'must be one line without control characters')
   })
 }
 
-test('all that is wrong with a request is told at once', async () => {
+test('one response lists all errors of a request', async () => {
   const { body } = await g.request('POST', '/users', { body: { name: 5, email: 'x', role: 'y', a: 1, b: 2 } })
   const named = body.errors.map((error: { name: string; code: string }) => `${error.name} ${error.code}`)
   assert.deepEqual(named.sort(), [
@@ -247,7 +247,7 @@ test('all that is wrong with a request is told at once', async () => {
   ])
 })
 
-test('a request keeps its id; an unusable or missing one is replaced', async () => {
+test('a request keeps its id; an unusable or missing id is replaced', async () => {
   const idOf = async (id: string | null, path = '/devices') => {
     const { headers } = await g.request('GET', path, id === null ? {} : { headers: { 'x-request-id': id } })
     return headers.get('x-request-id') ?? ''
@@ -280,7 +280,7 @@ for (const [method, path, allow] of [
   })
 }
 
-test('an empty level in a path is nowhere, whatever the method', async () => {
+test('an empty level in a path is 404 for any method', async () => {
   for (const method of ['GET', 'POST']) {
     assertProblem(await g.request(method, '/devices//details'), 404, 'not_found')
     assertProblem(await g.request(method, '/devices//'), 404, 'not_found')
@@ -295,7 +295,7 @@ test('a trailing slash makes no difference', async () => {
   assert.equal(status, 200)
 })
 
-test('HEAD is GET without the body, errors too', async () => {
+test('HEAD is GET without the body, for errors too', async () => {
   for (const path of [
     '/devices',
     '/devices/cart-1',
@@ -331,7 +331,7 @@ test('a body of exactly 64 KiB is read, one byte more is not', async () => {
   )
 })
 
-test('a claimed length changes nothing: too little is found out, too much is refused unread', async () => {
+test('a false content length is detected: too small by counting, too large before reading', async () => {
   const small = { 'content-length': '10' }
   assertProblem(
     await g.request('POST', '/users', { body: { name: MEGABYTE }, headers: small }),
@@ -342,7 +342,7 @@ test('a claimed length changes nothing: too little is found out, too much is ref
   assertProblem(await g.request('POST', '/users', { body: { name: 'x' }, headers: large }), 413, 'payload_too_large')
 })
 
-test('a body that is too large is refused over a socket, without a length too; the gateway goes on', async () => {
+test('a body that is too large is rejected over a socket, also without a length', async () => {
   const send = (chunked: boolean) =>
     new Promise<number | undefined>((resolve, reject) => {
       const request = httpRequest(
@@ -360,7 +360,7 @@ test('a body that is too large is refused over a socket, without a length too; t
           resolve(response.statusCode)
         },
       )
-      // the gateway may hang up once it has answered
+      // the gateway may close the connection after its response
       request.on('error', reject)
       request.end(MEGABYTE)
     })
@@ -396,7 +396,7 @@ for (const path of ['/stats', '/metrics', '/mqtt/quarantine']) {
   }
 }
 
-test('/stats, /health, /metrics and /mqtt/quarantine tell an admin what is there', async () => {
+test('an admin reads the state of the gateway in /stats, /health, /metrics and /mqtt/quarantine', async () => {
   await withGateway({}, async (own, ownClock) => {
     const client = await own.device('cart-1')
     await client.publishAsync('dev/cart-1/tlm', '{"lat":1,"long":2,"battery_voltage":3}', { qos: 1 })
@@ -433,7 +433,7 @@ test('/stats, /health, /metrics and /mqtt/quarantine tell an admin what is there
   })
 })
 
-test('past 300 failed keys an address is told to wait, and no right key of it ever is', async () => {
+test('past 300 failed keys an address must wait, and its valid keys still work', async () => {
   await withGateway({}, async (own, ownClock) => {
     const { key } = await own.createUser({})
     for (let i = 0; i < 300; i++)
@@ -441,7 +441,7 @@ test('past 300 failed keys an address is told to wait, and no right key of it ev
     const refused = await own.request('GET', '/devices', { key: 'guess-301' })
     assertProblem(refused, 429, 'rate_limited')
     assert.equal(refused.headers.get('retry-after'), '1')
-    // neither one that was never used, nor one that is made now
+    // neither a key that was never used, nor a new one
     const late = await own.createUser({})
     for (const right of [key, late.key])
       assert.equal((await own.request('GET', '/devices', { key: right })).status, 200)
@@ -456,7 +456,7 @@ test('past 300 failed keys an address is told to wait, and no right key of it ev
   })
 })
 
-test('guessing at /health uses up the failed keys; a right key is known there all the same, and probes are answered', async () => {
+test('guesses at /health count as failed keys; valid keys and probes still get a response', async () => {
   await withGateway({}, async (own) => {
     const health = async (key: string | null) => (await own.request('GET', '/health', { key })).body
     assert.ok('subscriptions' in (await health(ADMIN_KEY)))
@@ -468,20 +468,20 @@ test('guessing at /health uses up the failed keys; a right key is known there al
   })
 })
 
-test('no cache keeps an answer, whatever it is', async () => {
+test('caches store no response', async () => {
   for (const path of ['/devices', '/nowhere', '/health'])
     assert.equal((await g.request('GET', path)).headers.get('cache-control'), 'no-store')
   assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('cache-control'), 'no-store')
 })
 
-test('a missing key is no failed key', async () => {
+test('a missing key does not count as a failed key', async () => {
   await withGateway({}, async (own) => {
     for (let i = 0; i < 30; i++) await own.request('GET', '/devices', { key: null })
     assert.equal((await own.request('GET', '/devices', { key: 'bad' })).status, 401)
   })
 })
 
-test('a key is held to its request rate, alone; the rate comes back with time', async () => {
+test('each key has its own request rate, which recovers with time', async () => {
   await withGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, async (own, ownClock) => {
     const { key } = await own.createUser({})
     const other = await own.createUser({})
@@ -514,7 +514,7 @@ test('CORS is off unless configured', async () => {
   assert.equal(preflight.headers.get('access-control-allow-origin'), null)
 })
 
-test('a configured origin may call, errors included, another may not', async () => {
+test('a configured origin may call and read errors, another origin may not', async () => {
   await withGateway({ CARTBARN_CORS_ORIGINS: 'https://dash.example, https://two.example' }, async (own) => {
     const from = (origin: string, more: object = {}) => ({ headers: { origin, ...more } })
     for (const origin of ['https://dash.example', 'https://two.example']) {
@@ -538,14 +538,14 @@ test('a configured origin may call, errors included, another may not', async () 
   })
 })
 
-test('CORS * is for every origin', async () => {
+test('CORS * allows every origin', async () => {
   await withGateway({ CARTBARN_CORS_ORIGINS: '*' }, async (own) => {
     const { headers } = await own.request('GET', '/devices', { headers: { origin: 'https://any.example' } })
     assert.equal(headers.get('access-control-allow-origin'), '*')
   })
 })
 
-test('a store that is closed is 503 with Retry-After for writes; a fault of our own is 500 and says nothing', async () => {
+test('with a closed store writes are 503 with Retry-After; an internal fault is 500 without details', async () => {
   const own = await startGateway()
   await own.stop()
   const unavailable = await own.request('POST', '/users', { body: { name: 'Late' } })

@@ -85,7 +85,7 @@ for (const [method, path, refused] of [
   }
 }
 
-test('before there is one it is empty, without a photo', async () => {
+test('before the first upload the course map is empty and has no photo', async () => {
   const fresh = await startGateway()
   try {
     const { status, body, headers } = await fresh.request('GET', '/course')
@@ -102,7 +102,7 @@ test('before there is one it is empty, without a photo', async () => {
   }
 })
 
-test('what is put is counted, and what is known of it is kept and answered to everybody', async () => {
+test('an uploaded course map is counted, stored in its known features and readable by every role', async () => {
   const answer = await put(COURSE)
   assert.equal(answer.status, 200)
   const { holes, greens, outlines, bunkers } = answer.body.counts
@@ -115,13 +115,13 @@ test('what is put is counted, and what is known of it is kept and answered to ev
   assert.equal(same.status, 304)
 })
 
-test('an export of a map is taken under its own type', async () => {
+test('an export of a map is accepted under its own type', async () => {
   assert.equal((await put(COURSE, { 'content-type': 'application/geo+json' })).status, 200)
   assert.equal((await put(COURSE, { 'content-type': 'text/plain' })).status, 415)
 })
 
 for (const [what, body, code, named] of [
-  ['what is no collection', { type: 'Feature' }, 'invalid_course', 'not_geojson'],
+  ['a body that is not a collection', { type: 'Feature' }, 'invalid_course', 'not_geojson'],
   ['nothing of a course', { ...COURSE, features: [feature({ shop: 'golf' })] }, 'invalid_course', 'nothing_known'],
   [
     'other coordinates',
@@ -147,7 +147,7 @@ for (const [what, body, code, named] of [
     'broken_geometry',
   ],
 ] as const) {
-  test(`${what} is refused, and the drawing there is stays`, async () => {
+  test(`${what} is rejected, and the stored course map stays`, async () => {
     await put(COURSE)
     const answer = await put(body)
     assert.deepEqual([answer.status, answer.body.code, answer.body.errors[0].code], [400, code, named])
@@ -155,7 +155,7 @@ for (const [what, body, code, named] of [
   })
 }
 
-test('what is broken, nested without end, or over 5 MB is refused', async () => {
+test('a broken body, endless nesting, or more than 5 MB is rejected', async () => {
   assert.equal((await put('{"type":')).body.code, 'invalid_json')
   assert.equal(
     (await put(`{"type":"FeatureCollection","features":${'['.repeat(99)}${']'.repeat(99)}}`)).body.code,
@@ -165,7 +165,7 @@ test('what is broken, nested without end, or over 5 MB is refused', async () => 
   assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])
 })
 
-test('the drawing and its photo are there after a restart', async () => {
+test('the course map and its photo survive a restart', async () => {
   await put(COURSE)
   await putPhoto(jpeg())
   const before = (await g.request('GET', '/course')).body
@@ -174,7 +174,7 @@ test('the drawing and its photo are there after a restart', async () => {
   assert.equal((await getPhoto()).status, 200)
 })
 
-test('an open map hears of a new drawing and of a new photo', async () => {
+test('an open map is notified of a new course map and of a new photo', async () => {
   const socket = await g.realtime()
   await put(COURSE)
   const told = await socket.next('course_changed')
@@ -188,7 +188,7 @@ for (const [image, type] of [
   [png(), 'image/png'],
   [webp(), 'image/webp'],
 ] as const) {
-  test(`a photo of type ${type} is kept without what it tells, and served as nothing else`, async () => {
+  test(`a photo of type ${type} is stored without metadata and served with that type only`, async () => {
     const answer = await putPhoto(image)
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
     const response = await getPhoto()
@@ -204,19 +204,19 @@ for (const [image, type] of [
   })
 }
 
-test('what a photo is is judged by its bytes, not by what it is called', async () => {
+test('a photo is identified by its bytes, not by its declared type', async () => {
   await putPhoto(png(), PHOTO, 'image/jpeg')
   assert.equal((await getPhoto()).headers.get('content-type'), 'image/png')
 })
 
-test('a photo that is turned by its Exif lies where its upright corners are, of whatever type', async () => {
+test('a photo rotated by Exif is placed by its upright corners, for every image type', async () => {
   for (const photo of [jpeg({ orientation: 6 }), png({ orientation: 6 }), webp({ orientation: 6 })]) {
     const { body } = await putPhoto(photo)
     assert.deepEqual(body.photo.corners[0], { lat: 28.42, long: -81.57 })
   }
 })
 
-test('what is no photo is refused, and the photo there is stays', async () => {
+test('a body that is not a photo is rejected, and the stored photo stays', async () => {
   await putPhoto(png())
   const { etag } = (await g.request('GET', '/course')).body.photo
   for (const [body, type, status, code] of [
@@ -234,7 +234,7 @@ test('what is no photo is refused, and the photo there is stays', async () => {
   assert.equal((await g.request('GET', '/course')).body.photo.etag, etag)
 })
 
-test('a photo needs four different places', async () => {
+test('a photo needs four different positions', async () => {
   const missing = await putPhoto(png(), '/course/photo')
   assert.deepEqual([missing.status, missing.body.code], [400, 'missing_parameter'])
   for (const corners of [
@@ -251,7 +251,7 @@ test('a photo needs four different places', async () => {
   }
 })
 
-test('drawing and photo are deleted one without the other', async () => {
+test('course map and photo are deleted independently', async () => {
   await put(COURSE)
   await putPhoto(png())
   assert.equal((await g.request('DELETE', '/course')).status, 200)
@@ -261,7 +261,7 @@ test('drawing and photo are deleted one without the other', async () => {
   assert.equal((await getPhoto()).status, 404)
 })
 
-test('zones are proposed from it, in the language of the site, as PUT /zones takes them', async () => {
+test("zones are proposed from the course map in the site's language, in the form of PUT /zones", async () => {
   const none = await g.request('POST', '/course/propose-zones')
   assert.deepEqual([none.status, none.body.code], [409, 'no_course'])
   await put(COURSE)
@@ -288,7 +288,7 @@ test('zones are proposed from it, in the language of the site, as PUT /zones tak
   assert.equal(german[1].properties.name, 'Bahn 7')
 })
 
-test('the audit log tells who changed it, and counts what it is now', async () => {
+test('the audit log has the user of a change and the new counts', async () => {
   await put(COURSE)
   await putPhoto(png())
   await g.request('DELETE', '/course/photo')

@@ -21,12 +21,12 @@ import { type ApiEnv, adminOnly, createApi, readerOwnerOf } from './api-env.ts'
 import type { CourseDeps } from './deps.ts'
 import { answerTagged, Representations } from './representations.ts'
 
-/** The image of the course. */
+/** Body with the course photo. */
 const imageBody = bytesBodyUpTo(8 * 1_048_576, PHOTO_TYPES)
 
 const courseBody = unreadJsonUpTo(5 * 1_048_576)
 
-/** `/course`: the drawing of the course, and the photo below it. */
+/** `/course`: the course map and the photo below it. */
 export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const representations = new Representations(courseText)
@@ -34,10 +34,10 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.get('/course', 'Get the drawing of the course', {
       description:
-        'As GeoJSON with tags of OpenStreetMap, and where its photo lies. Answers 304 if If-None-Match has the ' +
+        'GeoJSON with OpenStreetMap tags, and the position of its photo. Answers 304 if If-None-Match has the ' +
         'current ETag.',
       responses: {
-        ...answers(courseSchema, 'The drawing; empty at version 0 while there never was one.'),
+        ...answers(courseSchema, 'The course map; empty at version 0 if none was ever set.'),
         304: { description: 'It has not changed since the version in If-None-Match.' },
       },
     }),
@@ -48,11 +48,11 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     route.put('/course', 'Set the drawing of the course', {
       description:
         'GeoJSON of at most 5 MB with tags of OpenStreetMap, such as an export of Overpass turbo: holes, greens, ' +
-        'fairways, tees, bunkers, water, woods, buildings, paths. It replaces the one there is; the photo stays. ' +
-        'Devices do not get it. For admins.',
+        'fairways, tees, bunkers, water, woods, buildings, paths. It replaces the present one; the photo stays. ' +
+        'Devices do not receive it. For admins.',
       middleware: [adminOnly, courseBody],
       request: { body: body(newCourseSchema) },
-      responses: answers(changedCourseSchema, 'What is kept of it, counted.', 400, 403, 413, 415),
+      responses: answers(changedCourseSchema, 'Number of stored features of each kind.', 400, 403, 413, 415),
     }),
     async (c) => {
       const bytes = new Uint8Array(await c.req.arrayBuffer())
@@ -65,7 +65,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     route.delete('/course', 'Delete the drawing of the course', {
       description: 'The photo and the zones stay. For admins.',
       middleware: [adminOnly],
-      responses: answers(changedCourseSchema, 'There is no drawing now.', 403),
+      responses: answers(changedCourseSchema, 'The course map is deleted.', 403),
     }),
     async (c) => {
       const { version, counts } = await course.remove()
@@ -90,9 +90,8 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.put('/course/photo', 'Set the photo of the course', {
       description:
-        'A JPEG, PNG or WebP of at most 8 MB as the body. What it says beside its pixels and colours, such as ' +
-        'where and by whom it was taken, is stripped. How it is to be turned goes, too: corners are then those ' +
-        'of the stored image. For admins.',
+        'JPEG, PNG or WebP of at most 8 MB as the body. Metadata except pixels and colours, such as place and ' +
+        'author, is stripped, including the orientation: corners are those of the stored image. For admins.',
       middleware: [adminOnly, imageBody],
       request: {
         query: coursePhotoQuerySchema,
@@ -101,7 +100,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
           content: Object.fromEntries(PHOTO_TYPES.map((type) => [type, { schema: imageSchema }])),
         },
       },
-      responses: answers(changedPhotoSchema, 'The photo lies below the drawing.', 400, 403, 413, 415),
+      responses: answers(changedPhotoSchema, 'The photo is shown below the course map.', 400, 403, 413, 415),
     }),
     async (c) => {
       const bytes = new Uint8Array(await c.req.arrayBuffer())
@@ -114,7 +113,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     route.delete('/course/photo', 'Delete the photo of the course', {
       description: 'For admins.',
       middleware: [adminOnly],
-      responses: answers(changedPhotoSchema, 'There is no photo now.', 403),
+      responses: answers(changedPhotoSchema, 'The photo is deleted.', 403),
     }),
     async (c) => {
       const { version, photo } = await course.removePhoto()
@@ -126,10 +125,10 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     route.post('/course/propose-zones', 'Propose zones of the course', {
       operationId: 'proposeZones',
       description:
-        'Zones made from the drawing, as PUT /zones takes them; nothing is stored. The boundary is the outline ' +
-        'of the course, else what surrounds all of it; a hole zone reaches 38 m to each side of the line of a ' +
-        'hole; greens are circles and water is drawn, both alert; fairways of each hole are there, disabled, to ' +
-        'be switched on while carts keep to the path. At most 90 of them go to devices. For admins.',
+        'Zones derived from the course map, in the form of PUT /zones; nothing is stored. The boundary is the ' +
+        'outline of the course, else a hull around its features; a hole zone extends 38 m to each side of the line ' +
+        'of a hole; greens are circles and water is drawn, both alert; fairways of each hole are disabled, to be ' +
+        'switched on for cart path only. At most 90 of them go to devices. For admins.',
       middleware: [adminOnly],
       responses: answers(proposedZonesSchema, 'The zones.', 400, 403, 409),
     }),
@@ -142,7 +141,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
   return api
 }
 
-/** The drawing as it is answered: its features are JSON already, megabytes of it. */
+/** Builds the response text of the course map: its features are already JSON, several megabytes long. */
 function courseText({ version, attribution, counts, photo, featuresJson }: DrawnCourse): string {
   const head: Omit<CourseJson, 'features'> = {
     type: 'FeatureCollection',

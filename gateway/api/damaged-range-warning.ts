@@ -3,12 +3,12 @@ import type { Device } from '#services/fleet.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Store } from '#store/store.ts'
 
-/** Where an answer that is a file or a bare array says what is missing in it. */
+/** Header with the warning for a response that is a file or a bare array. */
 const HEADER = 'cartbarn-warning'
 
 /**
- * Says what an answer about a range may lack because it lies in damaged blocks, in a header and in what is returned;
- * empty where nothing is missing.
+ * Warns, in a header and in the returned object, that records of a range may be missing because they lie in damaged
+ * blocks. Returns an empty object if the range has no damaged blocks.
  */
 export function addMissingWarning(
   c: Context,

@@ -20,7 +20,7 @@ after(() => g.stop())
 
 const health = async (key: string | null) => (await g.request('GET', '/health', { key })).body
 
-/** A block of `cart-1` that is no block any more, with the middle of three days inside. */
+/** Damages a block of `cart-1` beyond recognition, with the middle of three days inside. */
 function damage(): void {
   const table = new BlockTable(join(g.config.dataDir, 'cartbarn.db'))
   const device = table.connection.get<{ id: number }>('SELECT device_id AS id FROM device')
@@ -32,7 +32,7 @@ function damage(): void {
   table.close()
 }
 
-test('what is damaged is told to admins in /health and in the metrics, and is gone with the device', async () => {
+test('damage is shown to admins in /health and in the metrics, until the device is deleted', async () => {
   assert.equal('damaged_telemetry' in (await health(keys.admin)), false)
   assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
   assert.equal(await metric(g, 'cartbarn_unreadable_blocks_total', 'not_a_block'), 0)

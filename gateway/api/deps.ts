@@ -61,7 +61,7 @@ import type { subscriptionsSchema } from '#shared/wire/system.ts'
 import type { Store } from '#store/store.ts'
 import type { Dashboard } from './dashboard/dashboard.ts'
 
-/** Who may come in, and who does what. */
+/** Authentication, users and sessions. */
 export interface PeopleDeps {
   users: Users
   sessions: Sessions
@@ -75,7 +75,7 @@ export interface PeopleDeps {
   origins: AuditContext
 }
 
-/** Devices, and what they are configured with. */
+/** Devices and their configuration. */
 export interface DevicesDeps {
   fleet: Fleet
   devices: Devices
@@ -101,7 +101,7 @@ export interface CommandsDeps {
   recall: Recall
 }
 
-/** The course and its carts, as staff work with them. */
+/** Course and carts, as staff work with them. */
 export interface CourseDeps {
   site: Site
   course: CourseDrawing
@@ -117,7 +117,7 @@ export interface AlertsDeps {
   notifiers: Notifiers
 }
 
-/** What was recorded, and its deletion. */
+/** Recorded data and its deletion. */
 export interface RecordsDeps {
   store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage' | 'swappedBack'>
   telemetry: TelemetryDeletion
@@ -126,11 +126,11 @@ export interface RecordsDeps {
   trips: Trips
   reports: Reports
   erasures: Erasures
-  /** Long histories that users read, by user. */
+  /** Slots for long history reads, keyed by user. */
   downloads: Slots
 }
 
-/** The computer, its disk and its clock. */
+/** Host, disk and clock. */
 export interface MachineDeps {
   machine: Pick<HostIdentity, 'detail' | 'confirm'>
   damage: Pick<BlockDamage, 'summary'>
@@ -139,31 +139,33 @@ export interface MachineDeps {
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>
-  /** By the clock as it is now, which may not have been right then. */
+  /** Start in ms by the present clock, which may have been wrong at the start. */
   startedAtMs: () => number
 }
 
-/** How the gateway is reached. */
+/** Listeners and addresses of the gateway. */
 export interface NetworkDeps {
   config: {
     corsOrigins: string[]
-    /** HTTP is served beside HTTPS. */
+    /** True if HTTP is served in addition to HTTPS. */
     takesPlainHttp: boolean
-    /** What links begin with; undefined: where the request came to. */
+    /** Base of links; undefined: the address that the request was sent to. */
     publicUrl: string | undefined
-    /** How many connections the broker takes. */
+    /** Maximum number of broker connections. */
     mqttConnections: number
   }
   addresses: ClientAddresses
-  /** What the gateway shows over TLS; undefined without TLS. */
+  /** Certificate of the gateway; undefined without TLS. */
   certificate: { isFor(host: string): boolean; readonly status: CertificateStatus } | undefined
-  /** Who still uses plain HTTP; undefined without TLS. */
+  /** Clients that still use plain HTTP; undefined without TLS. */
   plainHttp: UnencryptedClients | undefined
-  /** The certificate that tablets are told to trust; undefined without an authority of our own. */
+  /**
+   * Returns the authority certificate that tablets must trust; undefined if the gateway has no authority of its own.
+   */
   authority: () => X509Certificate | undefined
-  /** Who watches what on `/realtime`. */
+  /** Summary of the subscriptions on `/realtime`. */
   realtime: { summary(): z.infer<typeof subscriptionsSchema> }
-  /** The broker, as far as an admin may look into it. */
+  /** Broker data for admins. */
   broker: {
     status: {
       clients(): MqttClientName[]
@@ -172,13 +174,13 @@ export interface NetworkDeps {
     }
     removeClient(key: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
   }
-  /** URLs of the broker, the likeliest first. */
+  /** Resolves to URLs of the broker, the most likely first. */
   mqttAddresses: () => Promise<string[]>
-  /** The replication to a head office; undefined without one. */
+  /** Replication to a hub; undefined without one. */
   sync:
     | {
         readonly status: SyncStatus
-        /** Its waiting rows are counted now. */
+        /** Resolves to the status with freshly counted waiting rows. */
         countedStatus(): Promise<SyncStatus>
         audit(): Promise<void>
         exportLines(signal: AbortSignal): AsyncIterable<string>
@@ -187,18 +189,18 @@ export interface NetworkDeps {
     | undefined
 }
 
-/** What describes the gateway. */
+/** Documents, app and metrics that the gateway serves. */
 export interface ServedDeps {
-  /** The app at /app/. */
+  /** App at /app/. */
   dashboard: Pick<Dashboard, 'files'>
-  /** What `/docs` lists. */
+  /** Settings listed in `/docs`. */
   settings: readonly Setting[]
-  /** All metrics in the Prometheus text format. */
+  /** Resolves to all metrics in the Prometheus text format. */
   metrics: () => Promise<string>
   log: Log
 }
 
-/** The parts of the gateway that answer its API; each route names the rooms that it uses. */
+/** All dependencies of the API; each route names the groups that it uses. */
 export type ApiDeps = PeopleDeps &
   DevicesDeps &
   ZonesDeps &

@@ -44,7 +44,7 @@ for (const [said, kept] of [
   ['🏌'.repeat(16), '🏌'.repeat(16)],
   [null, null],
 ] as const) {
-  test(`the cart ${JSON.stringify(said)} is kept as ${JSON.stringify(kept)}, however it is set`, async () => {
+  test(`the cart ${JSON.stringify(said)} is stored as ${JSON.stringify(kept)}, however it is set`, async () => {
     const made = await newDevice({ cart: said })
     assert.equal(await cartOf(made), kept)
     const changed = await newDevice({ cart: 'before' })
@@ -72,7 +72,7 @@ for (const [what, cart] of [
   ['a list', ['17']],
   ['a huge text', 'x'.repeat(50_000)],
 ] as const) {
-  test(`${what} is no cart`, async () => {
+  test(`${what} is rejected as a cart`, async () => {
     const id = await newDevice({ cart: '5' })
     const whole = { name: null, device_type: 'teebox', group_id: null, cart }
     for (const [method, path, body] of [
@@ -90,7 +90,7 @@ for (const [what, cart] of [
   })
 }
 
-test('a cart stays when something else is changed, and over a restart', async () => {
+test('a cart stays over other changes and over a restart', async () => {
   const id = await newDevice({ cart: '9' })
   await g.request('PATCH', `/devices/${id}`, { body: { name: 'Nine' } })
   await g.request('PATCH', `/devices/${id}`, { body: {} })
@@ -108,7 +108,7 @@ test('a cart stays when something else is changed, and over a restart', async ()
   assert.ok(both.body.updated_at > updatedAt)
 })
 
-test('of changes of name, cart and type at the same time none is lost', async () => {
+test('concurrent changes of name, cart and type are all kept', async () => {
   const id = await newDevice()
   for (let i = 0; i < 20; i++) {
     const place = { name: `n${i}`, device_type: i % 2 === 0 ? 'cartcaddie' : 'teebox', group_id: null }
@@ -125,7 +125,7 @@ test('of changes of name, cart and type at the same time none is lost', async ()
   }
 })
 
-test('only an admin sets it, even beside the name', async () => {
+test('only an admin sets the cart, even together with the name', async () => {
   const id = await newDevice({ cart: '3' })
   for (const role of ['user', 'staff'] as const) {
     const { key } = await g.createUser({ role, allowed_hardware_ids: [id] })
@@ -134,7 +134,7 @@ test('only an admin sets it, even beside the name', async () => {
       [id, { cart: '3' }],
       [id, { cart: null }],
       [id, { name: 'x', cart: '4' }],
-      // before it is looked up
+      // this fails before the device is searched
       ['nowhere', { cart: '4' }],
     ] as const) {
       const answer = await g.request('PATCH', `/devices/${path}`, { key, body })
@@ -145,7 +145,7 @@ test('only an admin sets it, even beside the name', async () => {
   }
 })
 
-test('the audit log has who put a device into a cart', async () => {
+test('the audit log has the user who put a device into a cart', async () => {
   const id = await newDevice({ cart: '21' })
   await g.request('PATCH', `/devices/${id}`, { body: { cart: '22' } })
   const { entries } = (await g.request('GET', '/audit-log?limit=2&action=device.updated')).body
@@ -165,7 +165,7 @@ async function publish(client: RawMqtt, hardwareId: string, status: unknown): Pr
   await client.next(PACKET.puback)
 }
 
-test('a device says its cart when it enrols, once', async () => {
+test('a device reports its cart once, when it enrols', async () => {
   const client = await enrol('new-1', { online: true, type: 'teebox', cart: ' 31 ' })
   assert.equal(await cartOf('new-1'), '31')
   await publish(client, 'new-1', { online: true, type: 'teebox', cart: '32' })
@@ -186,28 +186,28 @@ test('a device says its cart when it enrols, once', async () => {
 })
 
 for (const [i, cart] of ['', 'site', 'x'.repeat(17), 'a\u0000', 17, true, {}, ['3'], 'x'.repeat(9000)].entries()) {
-  test(`a device that enrols with the cart ${JSON.stringify(cart).slice(0, 20)} is taken, its cart is not`, async () => {
+  test(`the cart ${JSON.stringify(cart).slice(0, 20)} of an enrolling device is dropped`, async () => {
     const before = await metric(g, 'cartbarn_dropped_total', 'invalid_cart')
     const client = await enrol(`odd-${i}`, { online: true, type: 'teebox', fw: '1', cart })
     assert.equal(await cartOf(`odd-${i}`), null)
     const { dropped, status } = (await g.request('GET', `/devices/odd-${i}/details`)).body
     assert.deepEqual([dropped, status.fw], [{ invalid_cart: 1 }, '1'])
     assert.equal(await metric(g, 'cartbarn_dropped_total', 'invalid_cart'), before + 1)
-    // later ones are not looked at
+    // later ones are ignored
     await publish(client, `odd-${i}`, { online: true, type: 'teebox', cart })
     assert.deepEqual((await g.request('GET', `/devices/odd-${i}/details`)).body.dropped, { invalid_cart: 1 })
     client.destroy()
   })
 }
 
-test('a device that names no cart when it enrols has none, and nothing is dropped', async () => {
+test('a device that reports no cart when it enrols has none, and nothing is dropped', async () => {
   const client = await enrol('plain', { online: true, type: 'teebox', cart: null })
   assert.equal(await cartOf('plain'), null)
   assert.deepEqual((await g.request('GET', '/devices/plain/details')).body.dropped, {})
   client.destroy()
 })
 
-test('devices are listed by cart, presence, group and voltage, together with all else', async (t) => {
+test('devices are listed by cart, presence, group and voltage, combined with other filters', async (t) => {
   const own = await startGateway({}, { clock })
   t.after(() => own.stop())
   const { group_id } = (await own.request('POST', '/groups', { body: { name: 'A' } })).body

@@ -166,7 +166,7 @@ test('a device shows its layers, its version, and on request the schema', async 
     applied_version: null,
     applied_at: null,
   }
-  const warnings = [{ name: 'beep', code: 'unknown_key', detail: 'the device type does not know this key' }]
+  const warnings = [{ name: 'beep', code: 'unknown_key', detail: 'the device type has no setting with this key' }]
   assert.deepEqual(device.body, { ...shown, published: 1, warnings })
   assert.deepEqual(await configOf('shown'), shown)
   const { schema, ...others } = (await g.request('GET', '/devices/shown/config?schema=true')).body
@@ -195,7 +195,7 @@ test('the layers of a group are shown by type, cleared, and gone with the group'
     device_type: 'teebox',
     config: { key_keyless_state: 'keyless', beep: 1 },
     devices: 0,
-    warnings: [{ name: 'beep', code: 'unknown_key', detail: 'the device type does not know this key' }],
+    warnings: [{ name: 'beep', code: 'unknown_key', detail: 'the device type has no setting with this key' }],
   })
   const cleared = await g.request('DELETE', '/groups/77/config/teebox')
   assert.equal(cleared.status, 200)

@@ -20,7 +20,7 @@ import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
 import { toDeviceConfigJson } from './shown/device-config-json.ts'
 
-/** Configuration: the layer of a group and a type, and the layer of a device. All for admins. */
+/** Configuration routes: the layer of a group and a type, and the layer of a device. All for admins. */
 export function createDeviceConfigsApi({
   deviceConfigs,
   deviceTypes,
@@ -162,5 +162,5 @@ function toGroupConfigJson(groupId: number, deviceType: string, outcome: LayerOu
 }
 
 function toWarning(name: string) {
-  return { name, code: 'unknown_key' as const, detail: 'the device type does not know this key' }
+  return { name, code: 'unknown_key' as const, detail: 'the device type has no setting with this key' }
 }

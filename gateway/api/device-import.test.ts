@@ -34,7 +34,7 @@ async function imported(body: string | Uint8Array, query = '') {
   return { counts: [created, updated, unchanged], credentials }
 }
 
-/** The lines that are wrong, and of what kind. */
+/** Returns the invalid lines with their error codes. */
 async function wrongIn(body: string): Promise<[line: number, code: string][]> {
   const answer = await send(body)
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_import'])
@@ -56,7 +56,7 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
   })
 }
 
-test('a file registers devices that log in with what the answer says, and the same file again changes nothing', async () => {
+test('imported devices can log in with the returned passwords, and the same file changes nothing', async () => {
   const file = 'hardware_id,device_type,name,cart,group\na-1,teebox,Cart 1,1,North\na-2,cartcaddie,,1,\n'
   const { counts, credentials } = await imported(file)
   assert.deepEqual(counts, [2, 0, 0])
@@ -95,7 +95,7 @@ test('a file registers devices that log in with what the answer says, and the sa
   await g.connect('a-2', credentials[1].password)
 })
 
-test('a line changes a device that is there, which keeps its password, and empty fields leave what is there', async () => {
+test('a line changes an existing device, which keeps its password; empty fields change nothing', async () => {
   const password = await g.register('b-1')
   await g.request('PATCH', '/devices/b-1', { body: { name: 'Old', cart: '11' } })
   const { counts, credentials } = await imported('hardware_id,cart,name,group\nb-1,12,,North\n')
@@ -108,7 +108,7 @@ test('a line changes a device that is there, which keeps its password, and empty
   await g.connect('b-1', password)
 })
 
-test('a dry run tells the same counts and makes nothing', async () => {
+test('a dry run returns the same counts and changes nothing', async () => {
   await g.register('c-1')
   const file = 'hardware_id,device_type,name\nc-1,teebox,Renamed\nc-2,teebox,\n'
   assert.deepEqual(await imported(file, '?dry_run=true'), { counts: [1, 1, 0], credentials: [] })
@@ -136,7 +136,7 @@ for (const [what, file, name] of [
   ['capitals and blanks', ' Hardware_ID , DEVICE_TYPE,name\n d-1 , teebox ,  Cart \n', 'Cart'],
   ['empty lines and fields', '\nhardware_id,device_type,name,\n,,,\nd-1,teebox,Cart,,\n\n', 'Cart'],
 ] as const) {
-  test(`a file with ${what} is read`, async () => {
+  test(`a file with ${what} is accepted`, async () => {
     const { credentials } = await imported(file)
     const [{ hardware_id: id }] = credentials
     assert.equal((await device(id)).name, name)
@@ -144,7 +144,7 @@ for (const [what, file, name] of [
   })
 }
 
-test('each line that is wrong is told by its number, and nothing of the file is done', async () => {
+test('each wrong line is reported by its number, and nothing of the file is imported', async () => {
   await g.register('e-0')
   const { short_id } = (await g.request('GET', '/devices/e-0')).body
   const lines = [
@@ -186,7 +186,7 @@ test('each line that is wrong is told by its number, and nothing of the file is 
   assert.equal((await device('e-0')).name, undefined)
 })
 
-test('quotation marks that are left open are told by their line', async () => {
+test('an unclosed quotation mark is reported by its line', async () => {
   assert.deepEqual(await wrongIn('hardware_id,name\ne-0,fine\ne-1,"open\ne-2,x\n'), [[3, 'invalid']])
 })
 
@@ -205,14 +205,14 @@ for (const [what, file, status, code] of [
 }
 
 for (const type of ['application/json', 'text/plain', 'text/csvx', '']) {
-  test(`content type "${type}" is refused`, async () => {
+  test(`content type "${type}" is rejected`, async () => {
     const headers = { 'content-type': type }
     const { status, body } = await g.request('POST', '/devices/import', { body: 'hardware_id\n', headers })
     assert.deepEqual([status, body.code], [415, 'unsupported_media_type'])
   })
 }
 
-test('a content type with a charset is taken, compression is not', async () => {
+test('a content type with a charset is accepted, and compression is not', async () => {
   const request = (headers: Record<string, string>) =>
     g.request('POST', '/devices/import', { body: 'hardware_id\n', headers })
   assert.equal((await request({ 'content-type': 'Text/CSV; charset=windows-1252' })).status, 200)
@@ -223,7 +223,7 @@ function idLines(count: number): string {
   return Array.from({ length: count }, (_, i) => `g-${i}\n`).join('')
 }
 
-test('5,000 devices are registered at once, and each is in the audit log without its password', async () => {
+test('5,000 devices are registered in one import, each in the audit log without its password', async () => {
   const lines = Array.from({ length: 5000 }, (_, i) => `h-${i},teebox,${i}\n`).join('')
   const file = `hardware_id,device_type,cart\n${lines}`
   const { counts, credentials } = await imported(file)
@@ -236,14 +236,14 @@ test('5,000 devices are registered at once, and each is in the audit log without
   assert.deepEqual((await imported(file)).counts, [0, 0, 5000])
 })
 
-test('headers and types are read as people write them, and a workbook is told what to do', async () => {
+test('loosely written headers and types are accepted, and a workbook is rejected with advice', async () => {
   const file = 'Hardware ID;Device-Type;Cart Number;Gruppe\npeople-1;Teebox;51;North\n'
   assert.deepEqual((await imported(file)).counts, [1, 0, 0])
   const { body } = await g.request('GET', '/devices/people-1')
   assert.deepEqual([body.device_type, body.cart, body.group_id], ['teebox', '51', northId])
   assert.deepEqual(await wrongIn('hardware_id,device_type\npeople-2,lock\n'), [[2, 'unknown_device_type']])
   const unnamed = await send('hardware_id\npeople-2\n')
-  assert.match(unnamed.body.detail, /people-2 is new and has no device_type: one of .*teebox/)
+  assert.match(unnamed.body.detail, /people-2 is new and needs a device_type, one of: .*teebox/)
   const workbook = await send(new Uint8Array([0x50, 0x4b, 3, 4, 20, 0, 6, 0]))
   assert.deepEqual([workbook.status, workbook.body.code], [400, 'invalid_import'])
   assert.match(workbook.body.detail, /Excel workbook: save it as CSV/)

@@ -13,14 +13,14 @@ import {
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
 
-/** Registers the devices of a list that people wrote in a spreadsheet. */
+/** Registers the devices of a spreadsheet list. */
 export function createDeviceImportApi({ deviceImport }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.post('/devices/import', 'Register or change the devices of a CSV file', {
       description:
-        'Takes all lines or none; `errors` of the problem names the lines that are wrong. An empty field leaves ' +
-        'what is there, and a device that exists keeps its password. Repeating the request changes nothing. For ' +
+        'Takes all lines or none; `errors` of the problem lists the invalid lines. An empty field leaves ' +
+        'the present value, and an existing device keeps its password. Repeating the request changes nothing. For ' +
         'admins.',
       middleware: [adminOnly, bytesBodyUpTo(IMPORT_BYTES_MAX, ['text/csv'])],
       request: {
@@ -29,7 +29,7 @@ export function createDeviceImportApi({ deviceImport }: DevicesDeps): OpenAPIHon
       },
       responses: answers(
         deviceImportSchema,
-        'What became of the lines, and the passwords of new devices, which are shown only here.',
+        'Number of devices created, updated and unchanged, and the passwords of new ones, shown only here.',
         400,
         403,
         413,

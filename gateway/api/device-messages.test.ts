@@ -46,12 +46,12 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
   }
 }
 
-test('an unknown device is 404, one that said nothing has no messages', async () => {
+test('an unknown device is 404, and a device that sent nothing has no messages', async () => {
   assert.equal((await g.request('GET', '/devices/nowhere/messages')).body.code, 'device_not_found')
   assert.deepEqual(await messagesOf('cart-1'), [])
 })
 
-test('messages of all kinds are shown as they came, newest first, with what became of them', async () => {
+test('messages of all kinds are listed unchanged, newest first, with their results', async () => {
   const device = await g.device('a-1')
   const say = (level: string, payload: string | Buffer) => device.publishAsync(`dev/a-1/${level}`, payload, { qos: 1 })
   const fast = JSON.stringify({ ts: clock.nowMs(), lat: 28.4, long: -81.5 })
@@ -86,7 +86,7 @@ test('messages of all kinds are shown as they came, newest first, with what beca
   assert.equal(messages[1]?.drops.length, 1)
 })
 
-test('a message to a topic that is not its own is shown with its reason', async () => {
+test('a message to a topic of another device is listed with the reason of its rejection', async () => {
   const device = await g.device('b-1')
   await device.publishAsync('carts/b-1/position', 'x', { qos: 0 })
   await eventually(async () => (await messagesOf('b-1')).length > 0, 'the message')
@@ -94,7 +94,7 @@ test('a message to a topic that is not its own is shown with its reason', async 
   assert.deepEqual([message?.topic, message?.result], ['carts/b-1/position', 'topic_not_writable'])
 })
 
-test('the last 20 are kept, of one second no more, and a long payload is cut where a character ends', async () => {
+test('the last 20 messages are kept, across seconds, and a long payload is cut between characters', async () => {
   const device = await g.device('c-1')
   const say = (payload: string) => device.publishAsync('dev/c-1/st', payload, { qos: 1 })
   const many = Array.from({ length: 30 }, (_, i) => say(JSON.stringify({ online: true, i })))
@@ -114,7 +114,7 @@ test('the last 20 are kept, of one second no more, and a long payload is cut whe
   assert.ok(long.startsWith(message?.payload ?? 'x') && (message?.payload.length ?? 0) > 500)
 })
 
-test('of many readings that come together on the fast lane the last are shown', async () => {
+test('of many readings that arrive together on the fast lane the last are listed', async () => {
   const device = await g.device('d-1')
   const said = Array.from({ length: 40 }, (_, i) =>
     device.publishAsync('dev/d-1/tlm', `{"ts":${clock.nowMs() + i},"lat":1,"long":${i / 100}}`, { qos: 1 }),
@@ -125,7 +125,7 @@ test('of many readings that come together on the fast lane the last are shown', 
   assert.ok(messages.every(({ result }) => result === 'stored'))
 })
 
-test('a device that is registered again begins without messages', async () => {
+test('a device that is registered again starts without messages', async () => {
   const device = await g.device('e-1')
   await device.publishAsync('dev/e-1/st', '{"online":true}', { qos: 1 })
   assert.equal((await messagesOf('e-1')).length, 1)

@@ -44,7 +44,7 @@ for (const [method, path, body] of [
   }
 }
 
-test('two types are there from the start, listed by name, each the same as alone', async () => {
+test('two types exist from the start; the list is sorted by name and equals the single responses', async () => {
   const { status, body } = await g.request('GET', '/device-types')
   assert.equal(status, 200)
   const names = body.map(({ name }: { name: string }) => name)
@@ -55,7 +55,7 @@ test('two types are there from the start, listed by name, each the same as alone
   }
 })
 
-test('what is shown of a type can be put back as it is', async () => {
+test('a type can be put back exactly as it is returned', async () => {
   for (const { name, ...type } of (await g.request('GET', '/device-types')).body) {
     const { status, body } = await g.request('PUT', `/device-types/${name}`, { body: type })
     assert.equal(status, 200)
@@ -68,7 +68,7 @@ test('an unknown type is 404 device_type_not_found', async () => {
   assert.deepEqual([status, body.code], [404, 'device_type_not_found'])
 })
 
-test('a type is made, has devices, and is there after a restart', async () => {
+test('a created type can have devices and survives a restart', async () => {
   const early = { hardware_id: 'ranger-0', device_type: 'ranger' }
   assert.equal((await g.request('POST', '/devices', { body: early })).body.code, 'unknown_device_type')
   const { status, body } = await g.request('PUT', '/device-types/ranger', { body: RANGER })
@@ -87,7 +87,7 @@ test('a type is made, has devices, and is there after a restart', async () => {
   assert.equal((await g.request('GET', '/devices?device_type=ranger')).body.devices.length, 2)
 })
 
-test('a type the program brings is replaced, whole, also across a restart', async () => {
+test('a built-in type can be replaced as a whole, also across a restart', async () => {
   const own = await startGateway()
   try {
     const replaced = { ...RANGER, description: '', commands: {} }
@@ -140,7 +140,7 @@ for (const [what, change, name, code = 'invalid_field'] of [
   ['a description of 501', { description: 'x'.repeat(501) }, 'description'],
   ['an unknown field', { colour: 'red' }, 'colour', 'unknown_field'],
 ] as [string, object, string, string?][]) {
-  test(`PUT /device-types/:type with ${what} is 400 ${code} and makes nothing`, async () => {
+  test(`PUT /device-types/:type with ${what} is 400 ${code} and creates nothing`, async () => {
     const { status, body } = await g.request('PUT', '/device-types/refused', {
       body: { ...RANGER, ...change },
     })

@@ -18,7 +18,7 @@ import { idListQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
 
-/** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
+/** `/device-types`: device types with their settings and commands. */
 export function createDeviceTypesApi({ deviceTypes }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 

@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 const clock = new FakeClock()
 let g: TestGateway
 let keys: Record<Who, string | null>
-/** Sees the carts of the list tests, and only those. */
+/** Key of a user who sees exactly the carts of the list tests. */
 let listKey: string
 
 const LIST_CARTS = [
@@ -26,7 +26,7 @@ before(async () => {
   await g.register('cart-1')
   await g.register('cart-2', 'cartcaddie')
   keys = await createCallers(g, ['cart-1'])
-  // backwards, so that the order of the list is not that of the registrations
+  // in reverse, so that the order of the list differs from that of the registrations
   for (const { id, type, name, values } of LIST_CARTS.toReversed()) {
     const client = await g.device(id, type)
     await client.publishAsync(`dev/${id}/tlm`, JSON.stringify(values), { qos: 1 })
@@ -43,7 +43,7 @@ async function shortIdOf(hardwareId: string): Promise<string> {
   return (await g.request('GET', `/devices/${hardwareId}`)).body.short_id
 }
 
-/** The hardware ids of the list answered to `query`, for the user of the list tests. */
+/** Returns the hardware ids in the response to `query`, for the user of the list tests. */
 async function listed(query: string, key: string | null = listKey): Promise<string[]> {
   const { status, body } = await g.request('GET', `/devices${query}`, { key })
   assert.equal(status, 200, JSON.stringify(body))
@@ -99,7 +99,7 @@ for (const [method, path, body] of USER_ROUTES) {
   }
 }
 
-test('a registered device comes with what it logs in with, shown once', async () => {
+test('a registration returns the login of the device, shown once', async () => {
   const { status, headers, body } = await g.request('POST', '/devices', {
     body: { hardware_id: 'New.Cart_1-a', device_type: 'cartcaddie', name: '  Nine  ' },
   })
@@ -141,7 +141,7 @@ test('a registered device comes with what it logs in with, shown once', async ()
 for (const [what, fields, code, name] of [
   ['nothing', {}, 'missing_field', 'hardware_id'],
   ['no type', { hardware_id: 'bad-1' }, 'missing_field', 'device_type'],
-  ['a type nobody knows', { hardware_id: 'bad-1', device_type: 'boat' }, 'unknown_device_type', 'device_type'],
+  ['a type that does not exist', { hardware_id: 'bad-1', device_type: 'boat' }, 'unknown_device_type', 'device_type'],
   ['an empty id', { hardware_id: '', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['a slash in the id', { hardware_id: 'a/b', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['a wildcard in the id', { hardware_id: 'a+', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
@@ -163,14 +163,14 @@ for (const [what, fields, code, name] of [
   })
 }
 
-test('a hardware id is taken once, case matters', async () => {
+test('a hardware id is registered once, and case matters', async () => {
   await g.register('Twice')
   const again = await g.request('POST', '/devices', { body: { hardware_id: 'Twice', device_type: 'teebox' } })
   assert.deepEqual([again.status, again.body.code], [409, 'device_exists'])
   await g.register('twice')
 })
 
-test('of many registrations of one id at once exactly one succeeds', async () => {
+test('exactly one of many concurrent registrations of one id succeeds', async () => {
   const body = { hardware_id: 'raced', device_type: 'teebox' }
   const answers = await Promise.all(Array.from({ length: 5 }, () => g.request('POST', '/devices', { body })))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])
@@ -182,7 +182,7 @@ test('a hardware id that is the short id of another device is 409', async () => 
   assert.deepEqual([answer.status, answer.body.code], [409, 'device_exists'])
 })
 
-test('a device is found by its short id too, within the scope', async () => {
+test('a device is also found by its short id, within the scope', async () => {
   const shortId = await shortIdOf('cart-1')
   for (const path of [`/devices/${shortId}`, `/devices/${shortId}/details`, `/devices/${shortId}/`]) {
     assert.equal((await g.request('GET', path)).body.hardware_id, 'cart-1')
@@ -224,7 +224,7 @@ test('a user in scope renames a device and clears its name; updated_at moves', a
   assert.equal(unmoved.body.updated_at, new Date(clock.nowMs() - 1000).toISOString())
 })
 
-test('a device without a name has no such member, wherever it is shown', async () => {
+test('a device without a name has no such member in any response', async () => {
   const device = await g.device('nameless')
   await g.request('POST', '/groups', { body: { name: 'N', group_id: 77 } })
   await g.request('PUT', '/groups/77/devices/nameless')
@@ -315,7 +315,7 @@ test('details show counts, drops, status and connection', async () => {
   assert.match(mqtt.address, /127\.0\.0\.1/)
 })
 
-test('details of a device that never spoke are empty, not missing', async () => {
+test('details of a device that never sent anything are empty, not missing', async () => {
   const { body } = await g.request('GET', '/devices/cart-2/details')
   const empty = { count: 0, first_at: null, last_at: null }
   assert.deepEqual(body.telemetry, { gps: empty, battery: empty })
@@ -339,7 +339,7 @@ test('telemetry moves attributes, updated_at and last_responded_at', async () =>
   })
 })
 
-test('a rotated MQTT password opens, the old one does not', async () => {
+test('a rotated MQTT password works and the old one does not', async () => {
   const old = await g.register('rotated')
   const { status, body } = await g.request('POST', '/devices/rotated/rotate-mqtt-password')
   assert.equal(status, 200)
@@ -349,7 +349,7 @@ test('a rotated MQTT password opens, the old one does not', async () => {
   await (await g.connect('rotated', body.mqtt.password)).endAsync()
 })
 
-test('a deleted device is off everywhere: list, path, login, connection, telemetry', async () => {
+test('a deleted device is gone everywhere: list, path, login, connection, telemetry', async () => {
   const password = await g.register('doomed')
   const client = await g.connect('doomed', password)
   await client.publishAsync('dev/doomed/tlm', '{"lat":1,"long":2,"battery_voltage":3}', { qos: 1 })
@@ -377,7 +377,7 @@ test('a deleted device is off everywhere: list, path, login, connection, telemet
   assert.equal((await g.request('GET', '/devices/doomed/gps/latest')).body.code, 'no_telemetry')
 })
 
-test('of many deletions of one device at once exactly one succeeds', async () => {
+test('exactly one of many concurrent deletions of a device succeeds', async () => {
   await g.register('raced-away')
   const answers = await Promise.all(Array.from({ length: 3 }, () => g.request('DELETE', '/devices/raced-away')))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404])
@@ -390,7 +390,7 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN.slice(0, 3)) {
   })
 }
 
-test('a list holds what the caller may see, each the same as alone', async () => {
+test("a list holds the devices in the caller's scope, each the same as alone", async () => {
   assert.deepEqual(await listed('', keys['in scope']), ['cart-1'])
   assert.deepEqual(await listed('', keys['no scope']), [])
   assert.deepEqual(await listed('?hardware_ids=cart-1', keys['out of scope']), [])
@@ -484,7 +484,7 @@ test('a list of hardware ids does not take short ids', async () => {
   assert.deepEqual(await listed(`?hardware_ids=L-02,${await shortIdOf('L-01')}`), ['L-02'])
 })
 
-test('any number of attributes may be asked for at once', async () => {
+test('any number of attributes may be filtered in one request', async () => {
   const client = await g.device('many')
   const values = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`key_${i}`, i]))
   await client.publishAsync('dev/many/tlm', JSON.stringify(values), { qos: 1 })
@@ -493,7 +493,7 @@ test('any number of attributes may be asked for at once', async () => {
   assert.deepEqual(await listed(`?${filters.join('&')}&attr_key_33=1`, keys.admin), [])
 })
 
-test('a list shows what has changed since the last one', async () => {
+test('a list reflects changes since the last list', async () => {
   const password = await g.register('changing')
   const shown = async () => {
     const { body } = await g.request('GET', '/devices?hardware_ids=changing')
@@ -514,7 +514,7 @@ test('a list shows what has changed since the last one', async () => {
   assert.deepEqual(await shown(), (await g.request('GET', '/devices/changing')).body)
 })
 
-test('a parameter given twice that may be given once is 400', async () => {
+test('repeating a parameter that is allowed once is 400', async () => {
   for (const query of ['limit=1&limit=2', 'offset=1&offset=2', 'search=a&search=b', 'device_type=a&device_type=b']) {
     const { status, body } = await g.request('GET', `/devices?${query}`)
     assert.equal(status, 400)
@@ -522,7 +522,7 @@ test('a parameter given twice that may be given once is 400', async () => {
   }
 })
 
-test('pages of any size, one after the other, are the whole list, ordered by hardware_id', async () => {
+test('pages of any size form the whole list when joined, ordered by hardware_id', async () => {
   const whole = await listed('?limit=1000', keys.admin)
   assert.deepEqual(
     whole,
@@ -543,7 +543,7 @@ test('pages of any size, one after the other, are the whole list, ordered by har
   )
 })
 
-test('devices, names and attributes survive a restart; everybody is offline then', async () => {
+test('devices, names and attributes survive a restart; all devices are offline then', async () => {
   const before = (await g.request('GET', '/devices?limit=1000')).body.devices
   await g.restart()
   const after = (await g.request('GET', '/devices?limit=1000')).body.devices

@@ -39,14 +39,14 @@ interface Page {
   text: Buffer<ArrayBuffer>
 }
 
-/** Lists of devices as JSON, joined again only once one of the devices, or which they are, has changed. */
+/** Lists of devices as JSON, joined again only after one of the devices or the selection has changed. */
 class DeviceListTexts {
-  /** Each with a comma before it. */
+  /** JSON of each device with a leading comma. */
   readonly #texts = new DeviceTexts((device) => Buffer.from(`,${JSON.stringify(toDeviceJson(device))}`))
-  /** The last answer to each query that is remembered. */
+  /** Last response to each remembered query. */
   readonly #pages = new WeakMap<DeviceListQuery, Page>()
 
-  /** The answer to `query`, of which `devices` are the page. */
+  /** Returns the response to `query`; `devices` are its page. */
   of(query: DeviceListQuery, devices: readonly Device[]): Buffer<ArrayBuffer> {
     const parts = devices.map((device) => this.#texts.of(device))
     const last = this.#pages.get(query)
@@ -72,7 +72,7 @@ function join(devices: readonly Buffer[], pagination: object): Buffer<ArrayBuffe
   ])
 }
 
-/** `/devices`: the register, and the latest state of each device. */
+/** `/devices`: the registered devices and the latest state of each. */
 export function createDevicesApi({
   fleet,
   devices,
@@ -89,7 +89,7 @@ export function createDevicesApi({
     request: { query: deviceListQuerySchema },
     responses: answers(deviceListSchema, 'Devices in scope, by hardware_id.', 400),
   })
-  // what tablets ask for all the time: described like the others, but its query is checked once and remembered
+  // tablets request this continuously: documented like the other routes, but its query is validated once and remembered
   api.openAPIRegistry.registerPath(list)
   api.get(list.getRoutingPath(), list.asTable, (c) => {
     const query = queries.of(c)
@@ -101,11 +101,11 @@ export function createDevicesApi({
 
   api.openapi(
     route.post('/devices', 'Register a device', {
-      description: 'Makes the device known and issues its MQTT password, which is shown only here. For admins.',
+      description: 'Registers the device and issues its MQTT password, which is shown only here. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newDeviceSchema) },
       responses: {
-        201: json(registeredDeviceSchema, 'The device and what it logs in with; the password is shown only here.'),
+        201: json(registeredDeviceSchema, 'The device and its login; the password is shown only here.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),
@@ -135,8 +135,7 @@ export function createDevicesApi({
   api.openapi(
     route.get('/devices/{id}/details', 'Get a device with its counts and connection', {
       description:
-        'Looks into what the gateway keeps of the device: how much, since when, what it could not take, how it ' +
-        'is connected. For admins.',
+        'Data stored for the device: number of records, start, dropped readings, and the connection. ' + 'For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(deviceDetailsSchema, 'The device with counts, drops and connection.', 403, 404),
@@ -171,17 +170,11 @@ export function createDevicesApi({
   api.openapi(
     listRoute('/devices/{id}/messages', 'List the last messages of a device', {
       description:
-        'The last 20 since the start of the gateway, as they came, and why one was not taken; of more than 20 in ' +
-        'a second the first 20. They may hold keypad codes and tags. For admins.',
+        'The last 20 raw messages since the start of the gateway, with the reason for a rejected one; of more ' +
+        'than 20 in a second the first 20. They may hold keypad codes and tags. For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams, query: recentMessagesQuerySchema },
-      responses: answers(
-        recentMessagesSchema,
-        'The messages, newest first unless order says otherwise.',
-        400,
-        403,
-        404,
-      ),
+      responses: answers(recentMessagesSchema, 'The messages, newest first by default.', 400, 403, 404),
     }),
     (c) => {
       const { recent } = fleet.require(c.req.valid('param').id)
@@ -192,8 +185,7 @@ export function createDevicesApi({
 
   api.openapi(
     route.patch('/devices/{id}', 'Rename a device', {
-      description:
-        'The name is what every user with the device in its scope may change; the cart it is in is set by admins only.',
+      description: 'Every user with the device in scope may change its name; only admins may set its cart.',
       middleware: [jsonBody],
       request: { params: deviceIdParams, body: body(devicePatchSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
@@ -225,12 +217,12 @@ export function createDevicesApi({
   api.openapi(
     route.delete('/devices/{id}', 'Delete a device', {
       description:
-        'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the ' +
+        'Its MQTT connection is closed immediately and its password is revoked; its telemetry is deleted in the ' +
         'background. Lock events stay. The enrolment key does not bring it back: only POST /devices does. For ' +
         'admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
-      responses: answers(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.', 403, 404),
+      responses: answers(deletedDeviceSchema, 'The device is deleted; its telemetry is being deleted.', 403, 404),
     }),
     async (c) => {
       const device = fleet.require(c.req.valid('param').id)
@@ -242,7 +234,7 @@ export function createDevicesApi({
   api.openapi(
     route.post('/devices/{id}/rotate-mqtt-password', 'Issue a new MQTT password', {
       description:
-        'The old password is void at once; the gateway closes an open connection and ends the MQTT session. For admins.',
+        'Revokes the old password immediately, closes an open connection and ends the MQTT session. For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(rotatedPasswordSchema, 'The new password, shown only here.', 403, 404),
@@ -267,7 +259,7 @@ function toRecentJson(message: RecentMessage) {
   return { at: toIso(atMs), topic, ...shown, bytes, result, drops: [...drops], clock_off_s: clockOffS }
 }
 
-/** The page of what is wanted; looks no further than it must. */
+/** Returns a page of the matching items; stops as soon as the page is full. */
 function pageOf<Item>(
   items: readonly Item[],
   isWanted: (item: Item) => boolean,
@@ -291,7 +283,7 @@ function credentials({ row }: Device, password: string) {
     client_id: hardwareId,
     topics: {
       publish: UPLINKS.map((level) => deviceTopic(hardwareId, level)),
-      // it has its password: none comes on `key`
+      // the device already has its password, so none is sent on `key`
       subscribe: DOWNLINKS.filter((level) => level !== 'key').map((level) => deviceTopic(hardwareId, level)),
     },
   }
@@ -305,7 +297,7 @@ function toStreamJson({ count, firstMs, lastMs }: { count: number; firstMs: numb
   return { count, first_at: isoOrNull(firstMs), last_at: isoOrNull(lastMs) }
 }
 
-/** Finds the devices that a query asks for, whoever asks. Throws `invalid_attribute_name`. */
+/** Builds the filter of a device query, independent of the caller. Throws `invalid_attribute_name`. */
 function deviceFilter(query: DeviceListQuery): (device: Device) => boolean {
   const { hardware_ids, device_type, cart, group_id, battery_below, search = '', ...rest } = query
   const {
@@ -332,7 +324,7 @@ function deviceFilter(query: DeviceListQuery): (device: Device) => boolean {
     matchesAttributes(reported.state.values, attributes)
 }
 
-/** Whether a value is the one asked for, or none is asked for. */
+/** True if no value is requested or the value matches. */
 function isOrAny<Value>(wanted: Value | undefined, value: Value | null): boolean {
   return wanted === undefined || value === wanted
 }

@@ -14,7 +14,7 @@ async function start(t: TestContext) {
   return g
 }
 
-test('a disk that fills up is told to admins in /health and in the metrics', async (t) => {
+test('a filling disk is shown to admins in /health and in the metrics', async (t) => {
   const g = await start(t)
   assert.equal('disk' in (await g.request('GET', '/health')).body, false)
   assert.equal(await metric(g, 'cartbarn_disk_budget_bytes'), BUDGET)

@@ -23,14 +23,14 @@ before(async () => {
 
 after(() => gateway.stop())
 
-test('the page needs no key and nothing from anywhere else, and may load nothing', () => {
+test('the page needs no key, uses nothing from elsewhere, and may load nothing', () => {
   assert.match(headers.get('content-type') ?? '', /^text\/html/)
   assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/)
   assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(/)
   for (const [, target = ''] of page.matchAll(/\shref="([^"]*)"/g)) assert.match(target, /^(#|\/openapi\.json$)/)
 })
 
-test('every link in the page leads somewhere in it', () => {
+test('every link in the page has a target in the page', () => {
   const ids = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id))
   assert.equal(ids.size, [...page.matchAll(/\sid="/g)].length, 'an id stands twice')
   for (const [, id] of page.matchAll(/\shref="#([^"]*)"/g)) assert.ok(ids.has(id), id)
@@ -42,7 +42,7 @@ test('every operation and schema is in the page', () => {
   for (const name of Object.keys(document.components.schemas)) assert.ok(page.includes(`id="schema-${name}"`), name)
 })
 
-test('the filter finds every message, topic, setting and error code: each is a row of its chapter', () => {
+test('the filter finds every message, topic, setting and error code as a row of its chapter', () => {
   const listed = {
     realtime: document['x-realtime'].messages.map(({ type }) => type),
     mqtt: document['x-mqtt'].topics.map(({ topic }) => topic),
@@ -57,7 +57,7 @@ test('the filter finds every message, topic, setting and error code: each is a r
   }
 })
 
-test('commands have the address the reader has used, and nothing else of a Host header', async () => {
+test('commands use the address of the reader, and nothing else of a Host header', async () => {
   const at = async (host: string) => (await gateway.app.request(`http://${host}/docs`)).text()
   const local = await at('192.168.1.5:8080')
   assert.ok(local.includes('curl &quot;http://192.168.1.5:8080/devices&quot;'))
@@ -68,20 +68,20 @@ test('commands have the address the reader has used, and nothing else of a Host 
   assert.ok(!(await at("a';id;'")).includes(';id;'))
 })
 
-test('the page is made for a few addresses only, however many are asked for', async () => {
+test('the page is rendered for a few addresses only, however many are requested', async () => {
   const tags = new Set<string | null>()
   for (let i = 0; i < 30; i++) tags.add((await gateway.app.request(`http://host-${i}/docs`)).headers.get('etag'))
   assert.ok(tags.size <= 9, `${tags.size} pages`)
 })
 
-test('it is sent once: the next time it is 304 by its ETag', async () => {
+test('the page is sent once and is 304 by its ETag the next time', async () => {
   const etag = headers.get('etag') ?? ''
   assert.match(etag, /^"/)
   const again = await gateway.request('GET', '/docs', { key: null, headers: { 'if-none-match': etag } })
   assert.deepEqual([again.status, again.body], [304, ''])
 })
 
-test('what somebody wrote into the document is text in the page', () => {
+test('user text in the document is plain text in the page', () => {
   const evil = structuredClone(document)
   for (const path of Object.values(evil.paths)) {
     for (const operation of Object.values(path)) {
@@ -117,7 +117,7 @@ test('each step of the tour works on a new gateway, in order', async () => {
   assert.equal((await gateway.request('GET', '/lock-events?hardware_id=cart-07')).body.events.length, 1)
 })
 
-test('the tour promises nothing the gateway cannot do', () => {
+test('the tour offers only what the gateway can do', () => {
   const bare = tourOf(TOUR, { ...document, paths: {} })
   const actions = bare.flatMap((step) => step.actions)
   assert.ok(actions.every((action) => !('method' in action)))

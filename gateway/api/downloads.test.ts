@@ -27,7 +27,7 @@ after(() => g.stop())
 
 const ALL = '/devices/cart-1/gps?from=2020-01-01&to=2099-01-01&order=asc'
 
-/** Begins to read a history of some 10 MB. */
+/** Starts reading a history of some 10 MB. */
 async function download(key: string, path = ALL) {
   const response = await fetch(g.http + path, { headers: { 'x-api-key': key } })
   assert.ok(response.body)
@@ -55,7 +55,7 @@ for (const [how, revoke] of Object.entries({
   'a scope that is narrowed': (id: string) =>
     g.request('PATCH', `/users/${id}`, { body: { allowed_hardware_ids: [] } }),
 })) {
-  test(`the download of ${how} is cut off`, async () => {
+  test(`the download of ${how} is aborted`, async () => {
     const { userId, key } = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
     const cut = await download(key)
     await cut.readOn(1)
@@ -64,13 +64,13 @@ for (const [how, revoke] of Object.entries({
     await assert.rejects(async () => {
       for (;;) text = await cut.readOn(1)
     }, /terminated/)
-    // what is on its way when the key dies still arrives
+    // data already sent when the key is revoked still arrives
     assert.ok(text.length < 8_000_000, `${text.length} characters arrived`)
     assert.throws(() => JSON.parse(text))
   })
 }
 
-test('a download ends at the time of its request, however slowly it is read', async () => {
+test('a download contains the data up to its request, however slowly it is read', async () => {
   const { key } = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
   const slow = await download(key)
   await slow.readOn(1)
@@ -82,7 +82,7 @@ test('a download ends at the time of its request, however slowly it is read', as
   assert.equal(newest[0].lat, 1)
 })
 
-test('a user reads four long histories at once; short ones and those of others are not counted', async () => {
+test('a user reads four long histories at a time; short ones and other users do not count', async () => {
   const { key } = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
   const four = await Promise.all(Array.from({ length: 4 }, () => download(key)))
   const refused = await g.request('GET', ALL, { key })

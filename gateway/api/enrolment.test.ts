@@ -40,7 +40,7 @@ async function codeOf(hardwareId: string, at = g, password = KEY): Promise<numbe
   return code
 }
 
-/** Enrols a device as far as its registration. */
+/** Enrols a device up to its registration. */
 async function enrol(hardwareId: string, at = g): Promise<RawMqtt> {
   const { client, code } = await login(hardwareId, at)
   assert.equal(code, 0)
@@ -77,7 +77,7 @@ for (const [what, body, code] of [
   })
 }
 
-test('without a key it is closed and cannot be opened', async (t) => {
+test('without a key enrolment is closed and cannot be opened', async (t) => {
   const closed = await open(t, {})
   const { body } = await closed.request('GET', '/enrolment')
   assert.deepEqual(body, {
@@ -91,7 +91,7 @@ test('without a key it is closed and cannot be opened', async (t) => {
   assert.deepEqual([answer.status, answer.body.code], [409, 'no_enrolment_key'])
 })
 
-test('it is open for 24 hours after a start, then for who was registered before and for nobody new', async (t) => {
+test('enrolment is open for 24 hours after a start, then only for devices registered before', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const openUntil = new Date(clock.nowMs() + 24 * HOUR_MS).toISOString()
   assert.deepEqual((await gateway.request('GET', '/enrolment')).body, {
@@ -113,7 +113,7 @@ test('it is open for 24 hours after a start, then for who was registered before 
   assert.equal(await codeOf('too-late', gateway), NOT_NOW)
   assert.equal(await refusals('enrolment_closed', gateway), refused + 1)
   assert.equal(await codeOf('too-late', gateway, 'wrong'), REFUSED)
-  // it was let in while it was open, and asks to be registered after
+  // it connected while enrolment was open, and asks to be registered afterwards
   late.send(publishPacket('dev/late/st', HELLO))
   assert.equal(await late.nextOrClosed(), null)
   assert.equal((await gateway.request('GET', '/devices/late')).status, 404)
@@ -123,7 +123,7 @@ test('it is open for 24 hours after a start, then for who was registered before 
   assert.deepEqual([await codeOf('early', gateway), await codeOf('early', gateway, password)], [0, 0])
 })
 
-test('POST /enrolment opens it for so many minutes from now on, shorter than before too', async (t) => {
+test('POST /enrolment opens it for the given minutes from now on, even if that is shorter', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const { status, body } = await gateway.request('POST', '/enrolment', { body: { minutes: 30 } })
   assert.equal(status, 200)
@@ -134,13 +134,13 @@ test('POST /enrolment opens it for so many minutes from now on, shorter than bef
   assert.equal(await codeOf('new-1', gateway), 0)
 })
 
-test('a clock that is set does not close it', async (t) => {
+test('setting the clock does not close enrolment', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   clock.set(clock.nowMs() + 1000 * HOUR_MS)
   assert.equal(await codeOf('new-1', gateway), 0)
 })
 
-test('with CARTBARN_ENROLMENT=always it never closes', async (t) => {
+test('with CARTBARN_ENROLMENT=always enrolment never closes', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_ENROLMENT: 'always' })
   await gateway.request('POST', '/enrolment', { body: { minutes: 1 } })
   clock.advance(1000 * HOUR_MS)
@@ -149,7 +149,7 @@ test('with CARTBARN_ENROLMENT=always it never closes', async (t) => {
   assert.equal(await codeOf('new-1', gateway), 0)
 })
 
-test('a deleted device comes back by an admin only', async (t) => {
+test('only an admin can register a deleted device again', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const client = await enrol('removed', gateway)
   await gateway.request('DELETE', '/devices/removed')
@@ -163,7 +163,7 @@ test('a deleted device comes back by an admin only', async (t) => {
   assert.equal(await codeOf('removed', gateway, password), 0)
 })
 
-test('a connection with the shared key that was open before a device was registered and deleted brings nothing back', async (t) => {
+test('an older connection with the shared key cannot register a deleted device again', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const { client } = await login('removed', gateway)
   await gateway.register('removed')
@@ -173,7 +173,7 @@ test('a connection with the shared key that was open before a device was registe
   assert.equal((await gateway.request('GET', '/devices/removed')).status, 404)
 })
 
-test('at most 1,000 devices wait; those that do still get in, and make room', async (t) => {
+test('at most 1,000 devices wait; waiting devices can still log in and make room', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const first = await enrol('first', gateway)
   first.destroy()
@@ -181,7 +181,8 @@ test('at most 1,000 devices wait; those that do still get in, and make room', as
     const database = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
     database.exec(`
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 998)
-      INSERT INTO device (hardware_id, short_id, device_type, mqtt_password_hash, is_on_shared_key, created_at_ms, updated_at_ms)
+      INSERT INTO device (hardware_id, short_id, device_type, mqtt_password_hash, is_on_shared_key, created_at_ms,
+      updated_at_ms)
         SELECT 'w' || i, 's' || i, 'teebox', 'hash' || i, 1, 1, 1 FROM n;
       INSERT INTO device_state (device_id, latest, updated_at_ms)
         SELECT device_id, '{}', 1 FROM device WHERE device_id NOT IN (SELECT device_id FROM device_state);

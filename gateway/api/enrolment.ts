@@ -7,15 +7,15 @@ import { enrolmentSchema, newEnrolmentSchema, openedEnrolmentSchema } from '#sha
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
 
-/** `/enrolment`: when devices may register themselves with the shared key. For admins. */
+/** `/enrolment`: the period in which devices may register themselves with the shared key. For admins. */
 export function createEnrolmentApi({ enrolment }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.get('/enrolment', 'Get who may enrol now', {
-      description: 'Tells whether devices may register themselves with CARTBARN_ENROLMENT_KEY. For admins.',
+      description: 'State of the enrolment with CARTBARN_ENROLMENT_KEY. For admins.',
       middleware: [adminOnly],
-      responses: answers(enrolmentSchema, 'Whether it is open, until when, and how many wait.', 403),
+      responses: answers(enrolmentSchema, 'True if it is open, its end, and the number of waiting devices.', 403),
     }),
     (c) => {
       const { isKeyConfigured, isOpen, openUntilMs, waiting, waitingLimit } = enrolment.state()
@@ -39,7 +39,7 @@ export function createEnrolmentApi({ enrolment }: DevicesDeps): OpenAPIHono<ApiE
         'enrolment is closed, even if it would have stayed open longer. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newEnrolmentSchema) },
-      responses: answers(openedEnrolmentSchema, 'It is open.', 400, 403, 409, 413, 415),
+      responses: answers(openedEnrolmentSchema, 'Enrolment is open.', 400, 403, 409, 413, 415),
     }),
     async (c) => {
       const { openUntilMs } = await enrolment.open(c.req.valid('json').minutes)

@@ -18,7 +18,7 @@ const NOTHING = { lock_events: 0, commands: 0, metadata: 0, other: 0 }
 
 const erase = (body: unknown) => g.request('POST', '/erasures', { body })
 
-/** Whether a text is anywhere in the files of the database. */
+/** True if a text occurs in a file of the database. */
 function isOnDisk(text: string): boolean {
   const files = ['cartbarn.db', 'cartbarn.db-wal']
   return files.some((file) => readFileSync(join(g.config.dataDir, file)).includes(text))
@@ -30,7 +30,7 @@ async function lockEvents(hardwareId: string) {
 
 let count = 0
 
-/** A cart whose lock events and commands name `name` and `code` among others. */
+/** Creates a cart whose lock events and commands contain `name` and `code` among others. */
 async function cartWith(name: string, code: string, others = 3) {
   const id = `cart-${++count}`
   const cart = await g.device(id)
@@ -44,7 +44,7 @@ async function cartWith(name: string, code: string, others = 3) {
   const commandId = asked.body.command_id
   const events: object[] = [{ eid: 'r', event: 'unlock', source: 'remote', cmd: commandId }]
   for (let i = 0; i < others; i++) {
-    // with and without an id of the device's own
+    // with and without an id assigned by the device
     events.push({ ts: clock.nowMs() - i, event: 'unlock', source: 'rfid', code })
     events.push({ eid: `o${i}`, ts: clock.nowMs() - i, event: 'lock', source: 'rfid', code: `9${i}${code}` })
   }
@@ -64,10 +64,10 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
 }
 
 for (const body of [{}, { person: 'A', code: 'B' }, { person: '' }, { person: ' ' }, { code: '' }, { name: 'A' }]) {
-  test(`${JSON.stringify(body)} is refused`, async () => assert.equal((await erase(body)).status, 400))
+  test(`${JSON.stringify(body)} is rejected`, async () => assert.equal((await erase(body)).status, 400))
 }
 
-test('a person is gone from metadata of events and commands, as a whole value and whatever the case', async () => {
+test('a person is erased from metadata of events and commands, as a whole value in any case', async () => {
   const { id, commandId } = await cartWith('Jane Doe', 'AAAA1111')
   assert.deepEqual((await erase({ person: 'jane doe' })).body, {
     lock_events: 1,
@@ -82,7 +82,7 @@ test('a person is gone from metadata of events and commands, as a whole value an
   assert.deepEqual((await erase({ person: 'Jane Doe' })).body, NOTHING)
 })
 
-test('a code is gone from lock events, others stay, and the erased event is not stored twice', async () => {
+test('a code is erased from lock events, others stay, and the erased event is not stored twice', async () => {
   const { id, cart } = await cartWith('Bob', 'BBBB2222')
   const eventIds = (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id)
   assert.deepEqual((await erase({ code: 'BBBB2222' })).body, { ...NOTHING, lock_events: 3 })
@@ -94,7 +94,7 @@ test('a code is gone from lock events, others stay, and the erased event is not 
   const codes = left.flatMap(({ code }: { code?: string }) => code ?? [])
   assert.deepEqual(codes.sort(), ['90BBBB2222', '91BBBB2222', '92BBBB2222'])
   assert.deepEqual((await erase({ code: 'bbbb2222' })).body, NOTHING)
-  // as a cart does that had no acknowledgement
+  // repeated, as by a cart that received no acknowledgement
   assert.equal((await erase({ code: '90BBBB2222' })).body.lock_events, 1)
   const again = { eid: 'o0', ts: clock.nowMs(), event: 'lock', source: 'rfid', code: '90BBBB2222' }
   await cart.publishAsync(`dev/${id}/evt`, JSON.stringify(again), { qos: 1 })
@@ -104,20 +104,20 @@ test('a code is gone from lock events, others stay, and the erased event is not 
   )
 })
 
-test('what is erased is in no file of the database any more, over thousands of events', async () => {
+test('erased data is in no file of the database, over thousands of events', async () => {
   const [name, code] = ['Zaphod Beeblebrox', 'C0DE-T0-ERASE']
   for (let i = 0; i < 4; i++) await cartWith(name, code, 400)
   assert.ok(isOnDisk(name) && isOnDisk(code))
   assert.equal((await erase({ person: name })).body.lock_events, 4)
-  // the note "for …" is no whole value, and stays
+  // the note "for …" is not a whole value, and stays
   assert.equal((await erase({ person: `for ${name}` })).body.lock_events, 4)
   assert.equal((await erase({ code })).body.lock_events, 1_600)
   for (let i = 0; i < 400; i++) await erase({ code: `9${i}${code}` })
   assert.deepEqual([isOnDisk(name), isOnDisk(name.toUpperCase()), isOnDisk(code)], [false, false, false])
 })
 
-test('one that was interrupted is finished by asking again', async () => {
-  // several, as one may report a thousand events at once
+test('an interrupted erasure is finished by repeating the request', async () => {
+  // several batches, as one may report a thousand events at a time
   for (let i = 0; i < 2; i++) await cartWith('Kim', 'D0D0D0', 400)
   const { id } = await cartWith('Kim', 'D0D0D0', 400)
   const asked = erase({ code: 'D0D0D0' })
@@ -129,7 +129,7 @@ test('one that was interrupted is finished by asking again', async () => {
   assert.ok(events.every(({ code }: { code?: string }) => code !== 'D0D0D0'))
 })
 
-test('a name is gone from the audit log: of whom something was changed, and of who did it', async () => {
+test('a name is erased from the audit log, both as the subject and as the user of an entry', async () => {
   const name = 'Ford Prefect'
   const tablet = await g.createUser({ name, role: 'staff', allowed_hardware_ids: ['*'] })
   await g.request('PATCH', `/users/${tablet.userId}`, { body: { name: ' FORD PREFECT ' } })
@@ -139,7 +139,7 @@ test('a name is gone from the audit log: of whom something was changed, and of w
       ({ target }: { target: string }) => target === tablet.userId,
     )
   const before = await entries()
-  // made with it, changed from and to it, and changed from it again
+  // created with the name, changed from and to it, and changed from it again
   assert.deepEqual((await erase({ person: 'ford prefect' })).body, { ...NOTHING, other: 4 })
   const after = await entries()
   assert.deepEqual(
@@ -153,7 +153,7 @@ test('a name is gone from the audit log: of whom something was changed, and of w
       [undefined, ''],
     ],
   )
-  // what else they say stays
+  // their other content stays
   assert.deepEqual(
     after.map(({ before: _, after: __, ...entry }: Record<string, unknown>) => entry),
     before.map(({ before: _, after: __, ...entry }: Record<string, unknown>) => entry),
@@ -161,7 +161,7 @@ test('a name is gone from the audit log: of whom something was changed, and of w
   assert.deepEqual((await erase({ person: name })).body, NOTHING)
 })
 
-test('an erasure enters that it was, and not of whom or what', async () => {
+test('the audit entry of an erasure does not name its subject', async () => {
   await erase({ code: 'SECRET-CODE-1' })
   const { entries } = (await g.request('GET', '/audit-log?action=erasure.created&limit=1')).body
   assert.deepEqual([entries[0].target, entries[0].before, entries[0].after], ['code', null, null])

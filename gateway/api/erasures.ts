@@ -6,18 +6,18 @@ import { erasureSchema, newErasureSchema } from '#shared/wire/erasures.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { RecordsDeps } from './deps.ts'
 
-/** `/erasures`: nothing is kept of a person or a code. For admins. */
+/** `/erasures`: removes all data of a person or a code. For admins. */
 export function createErasuresApi({ erasures }: RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.post('/erasures', 'Erase a person or a code', {
       description:
-        'Blanks a name or a code in lock events, commands and the audit log, here and at the head office. Asking ' +
-        'again finishes one that was interrupted.',
+        'Blanks a name or a code in lock events, commands and the audit log, here and at the hub. Repeating ' +
+        'the request finishes an interrupted erasure.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newErasureSchema) },
-      responses: answers(erasureSchema, 'How much was blanked.', 400, 403, 413, 415),
+      responses: answers(erasureSchema, 'Number of blanked values.', 400, 403, 413, 415),
     }),
     async (c) => {
       const { person, code } = c.req.valid('json')

@@ -26,7 +26,7 @@ after(() => g.stop())
 // failed keys of one test must not lock out those of the next
 beforeEach(() => clock.advance(MINUTE_MS))
 
-/** A group with a zone and a screen in it. */
+/** Group with a zone and a screen. */
 class Course {
   readonly groupId: number
   readonly hardwareId: string
@@ -69,7 +69,7 @@ class Course {
   }
 }
 
-test('a token opens the zones of its group, as often as it is used', async () => {
+test('a token gives the zones of its group, as often as it is used', async () => {
   const course = await Course.create()
   const query = `?token=${course.token()}`
   for (let i = 0; i < 3; i++) {
@@ -103,7 +103,7 @@ for (const [who, status, code] of [
   })
 }
 
-test('an empty token is none', async () => {
+test('an empty token counts as missing', async () => {
   assert.deepEqual(await (await Course.create()).answerTo(''), [401, 'invalid_token'])
 })
 
@@ -113,7 +113,7 @@ test('two tokens are 400', async () => {
   assert.deepEqual([status, body.code], [400, 'invalid_parameter'])
 })
 
-test('a token is good for a day, to the millisecond', async () => {
+test('a token is valid for a day, to the millisecond', async () => {
   const course = await Course.create()
   const token = course.token()
   clock.advance(DAY_MS - 1)
@@ -122,7 +122,7 @@ test('a token is good for a day, to the millisecond', async () => {
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
 })
 
-test('a token of another group is 403, whether there is such a group or not', async () => {
+test('a token of another group is 403, whether that group exists or not', async () => {
   const course = await Course.create()
   const other = await Course.create()
   const token = course.token()
@@ -136,12 +136,12 @@ test('an unknown id is 404 for an admin', async () => {
   assert.deepEqual([status, body.code], [404, 'group_not_found'])
 })
 
-test('an id that is no number is 400', async () => {
+test('an id that is not a number is 400', async () => {
   const { status, body } = await g.request('GET', '/geofences/here/download')
   assert.deepEqual([status, body.code], [400, 'invalid_number'])
 })
 
-test('a token is dead once its device has left the group, is in another, or is deleted', async () => {
+test('a token is invalid once its device has left or changed its group, or is deleted', async () => {
   const course = await Course.create()
   const other = await Course.create()
   const token = course.token()
@@ -154,14 +154,14 @@ test('a token is dead once its device has left the group, is in another, or is d
   assert.deepEqual(await other.answerTo(token), [401, 'invalid_token'])
   await g.request('DELETE', `/devices/${course.hardwareId}`)
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
-  // the same name is not the same device
+  // an equal name does not make it the same device
   await g.register(course.hardwareId, 'cartcaddie')
   await g.request('PUT', path)
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
   assert.notEqual(deviceIdOf(g, course.hardwareId), course.deviceId)
 })
 
-test('a token is dead once the user who had it sent is gone, disabled, or may not see the device', async () => {
+test('a token is invalid once its user is deleted, disabled, or may not see the device', async () => {
   const course = await Course.create()
   const seeing = { allowed_hardware_ids: [course.hardwareId] }
   for (const [method, body] of [
@@ -180,7 +180,7 @@ test('a token is dead once the user who had it sent is gone, disabled, or may no
   }
 })
 
-test('a token that was changed anywhere is refused', async () => {
+test('a token that was changed anywhere is rejected', async () => {
   const course = await Course.create()
   const token = course.token()
   for (let i = 0; i < token.length; i++) {
@@ -209,7 +209,7 @@ test('a token that was changed anywhere is refused', async () => {
   }
 })
 
-test('who guesses tokens has to wait like who guesses keys; screens behind the same router do not', async () => {
+test('guessing tokens is limited like guessing keys, and screens behind the same router are not', async () => {
   const course = await Course.create()
   for (let i = 0; i < 300; i++) assert.deepEqual(await course.answerTo(`guess-${i}`), [401, 'invalid_token'])
   assert.deepEqual(await course.answerTo('guess-301'), [429, 'rate_limited'])
@@ -219,13 +219,13 @@ test('who guesses tokens has to wait like who guesses keys; screens behind the s
   assert.deepEqual(await course.answerTo('guess-302'), [401, 'invalid_token'])
 })
 
-test('an old token is no guess, whatever a screen does with it', async () => {
+test('an expired token does not count as a guess, however often a screen uses it', async () => {
   const course = await Course.create()
   const token = course.token({ expiresAtMs: clock.nowMs() - 1 })
   for (let i = 0; i < 30; i++) assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
 })
 
-test('a device is held to the request rate of a key', async () => {
+test('a device has the request rate of a key', async () => {
   const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, { clock: new FakeClock(clock.nowMs()) })
   try {
     const groupId = 1
@@ -242,7 +242,7 @@ test('a device is held to the request rate of a key', async () => {
   }
 })
 
-test('a tag stands for the zones as they are: 304 until they change', async () => {
+test('a tag identifies the current zones: 304 until they change', async () => {
   const course = await Course.create()
   const query = `?token=${course.token()}`
   const etagOf = async () => (await course.download(query)).headers.get('etag') ?? ''
@@ -260,7 +260,7 @@ test('a tag stands for the zones as they are: 304 until they change', async () =
   assert.equal((await ask(etag)).status, 200)
   assert.notEqual(await etagOf(), etag)
   await course.put(BARN)
-  // the same zones, and another version
+  // same zones, different version
   assert.notEqual(await etagOf(), etag)
   assert.equal((await course.download('?token=x', { headers: { 'if-none-match': '*' } })).status, 401)
 })
@@ -274,7 +274,7 @@ test('tokens and tags survive a restart', async () => {
   assert.deepEqual([status, headers.get('etag')], [200, etag])
 })
 
-test('another gateway has another secret', async () => {
+test('each gateway has its own secret', async () => {
   const other = await startGateway({}, { clock })
   try {
     const content = { groupId: 1, deviceId: 1, expiresAtMs: clock.nowMs() + DAY_MS }
@@ -284,7 +284,7 @@ test('another gateway has another secret', async () => {
   }
 })
 
-test('while the clock is not set nothing expires, and leaving the group still ends a token', async () => {
+test('while the clock is not set tokens do not expire, and leaving the group still ends a token', async () => {
   const ownClock = new FakeClock(clock.nowMs())
   const own = await startGateway({}, { clock: ownClock, isTimeSynchronized: () => false })
   try {

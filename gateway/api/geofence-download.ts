@@ -10,13 +10,13 @@ import type { DevicesDeps, NetworkDeps, PeopleDeps, ZonesDeps } from './deps.ts'
 import { requireGeofences, toGroupGeofencesJson } from './geofences.ts'
 import { answerTagged, Representations } from './representations.ts'
 
-/** `/geofences/:id/download`: a token opens it as well as an admin's key, so it comes before the door. */
+/** `/geofences/:id/download`: accepts a token in place of an admin's key, so it is mounted before the key check. */
 export function createGeofenceDownloadApi(
   deps: PeopleDeps & DevicesDeps & ZonesDeps & NetworkDeps,
 ): OpenAPIHono<ApiEnv> {
   const { geofenceTokens, keyGuard, plainHttp } = deps
   const api = createApi()
-  // a fleet that got the command fetch_geofences asks for the same at the same time
+  // a fleet that received the command fetch_geofences requests the same zones simultaneously
   const representations = new Representations(toGroupGeofencesJson)
 
   function admit(c: Context<ApiEnv>, id: number, token = ''): void {
@@ -41,8 +41,8 @@ export function createGeofenceDownloadApi(
   api.openapi(
     route.get('/geofences/{id}/download', 'Download the zones of a group', {
       description:
-        'All zones that count for the group, also those of the site. For cartcaddies: needs the token that the ' +
-        'command fetch_geofences carries, or the key or session of an admin. Answers 304 if If-None-Match has ' +
+        'All zones that apply to the group, including those of the site. For cartcaddies: needs the token of the ' +
+        'command fetch_geofences, or the key or session of an admin. Answers 304 if If-None-Match has ' +
         'the current ETag.',
       security: [],
       request: { params: geofenceIdParams, query: geofenceDownloadQuerySchema },

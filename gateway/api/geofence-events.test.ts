@@ -18,7 +18,7 @@ const ZONES = {
 } as const
 const GROUP_OF = { A: 1, B: 1, C: 2 }
 
-/** What the carts do, one a minute from noon; the minute is the event's name below. */
+/** Movements of the carts, one a minute from noon; the minute is the event's name below. */
 const EVENTS = [
   { cart: 'A', event: 'enter', zone: 'green' },
   { cart: 'A', event: 'exit', zone: 'green' },
@@ -88,7 +88,7 @@ for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
   })
 }
 
-test('an event says who passed which edge, when and where', async () => {
+test('an event has the device, the crossed zone, the time and the position', async () => {
   const { events, pagination } = await list('')
   assert.deepEqual(pagination, { limit: 100, offset: 0, returned: EVENTS.length })
   for (const [i, shown] of events.entries()) {
@@ -143,7 +143,7 @@ for (const [query, expected] of [
   ['?offset=5', [1, 0]],
   ['?offset=7', []],
 ] as [string, number[]][]) {
-  test(`GET /geofence-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
+  test(`GET /geofence-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
     assert.deepEqual(await minutes(query), expected)
   })
 }
@@ -159,7 +159,7 @@ for (const [who, query, expected] of [
   ['out of scope', '?hardware_id=A', []],
   ['no scope', '', []],
 ] as [Who, string, number[]][]) {
-  test(`${who}: GET /geofence-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
+  test(`${who}: GET /geofence-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
     assert.deepEqual(await minutes(query, who), expected)
   })
 }

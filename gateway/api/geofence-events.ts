@@ -32,7 +32,7 @@ function toGeofenceEventJson(row: GeofenceEventRow, fleet: Fleet): GeofenceEvent
   }
 }
 
-/** `/geofence-events`: which device entered and left which zone, and when. */
+/** `/geofence-events`: entries and exits of zones by devices, with their times. */
 export function createGeofenceEventsApi({ store, fleet }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -40,11 +40,7 @@ export function createGeofenceEventsApi({ store, fleet }: DevicesDeps & RecordsD
     listRoute('/geofence-events', 'List geofence events', {
       description: 'Zones that the devices in scope entered and left.',
       request: { query: geofenceEventQuerySchema },
-      responses: answers(
-        geofenceEventListSchema,
-        'Events of devices in scope, newest first unless order says otherwise.',
-        400,
-      ),
+      responses: answers(geofenceEventListSchema, 'Events of devices in scope, newest first by default.', 400),
     }),
     async (c) => {
       const { hardware_id, group_id, zone_id, zone_type, from, to, ...query } = c.req.valid('query')

@@ -94,7 +94,7 @@ for (const [method, path, unknownId] of ROUTES) {
     if (unknownId === 404) assert.equal(answer.body.code, 'group_not_found')
   })
 
-  test(`${method} ${path} ${path.startsWith('/groups') ? 'is no old path' : 'says which path is the new one'}`, async () => {
+  test(`${method} ${path} ${path.startsWith('/groups') ? 'is not deprecated' : 'names its successor'}`, async () => {
     const groupId = await createGroup()
     const isOld = path.startsWith('/geofences')
     const { headers } = await g.request(method, path.replace('ID', String(groupId)), options)
@@ -103,7 +103,7 @@ for (const [method, path, unknownId] of ROUTES) {
   })
 }
 
-test('what is put is what is got, with a version that grows', async () => {
+test('stored zones are returned unchanged, with a growing version', async () => {
   const id = await createGroup()
   assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 0 })
   const answer = await put(`/groups/${id}/geofences`, zones(GREEN, BARN))
@@ -128,7 +128,7 @@ test('what is put is what is got, with a version that grows', async () => {
   assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 3 })
 })
 
-test('those who have to fetch are the cartcaddies of the group', async () => {
+test('fetch_required lists the cartcaddies of the group', async () => {
   const id = await createGroup()
   for (const [hardwareId, deviceType, groupId] of [
     ['screen-b', 'cartcaddie', id],
@@ -144,7 +144,7 @@ test('those who have to fetch are the cartcaddies of the group', async () => {
   assert.deepEqual((await g.request('DELETE', `/geofences/${id}`)).body.fetch_required, ['screen-a', 'screen-b'])
 })
 
-test('devices of a type that the API made have to fetch if it obeys fetch_geofences, after a restart too', async () => {
+test('fetch_required lists custom types that accept fetch_geofences, also after a restart', async () => {
   const id = await createGroup()
   const command = { ttl_seconds: 60, params_schema: { type: 'object', properties: {} } }
   for (const [type, commands] of [
@@ -163,7 +163,7 @@ test('devices of a type that the API made have to fetch if it obeys fetch_geofen
   assert.deepEqual(await fetchers(), ['tablet-1'])
 })
 
-test('the older paths show and change the same zones', async () => {
+test('the deprecated paths show and change the same zones', async () => {
   const id = await createGroup()
   assert.equal((await put(`/geofences/${id}`, zones(GREEN))).body.version, 1)
   assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [GREEN])
@@ -175,7 +175,7 @@ test('the older paths show and change the same zones', async () => {
   assert.deepEqual(await stored(`/geofences/${id}`), { ...expected, features: [], version: 3 })
 })
 
-test('zones without a group go when they are deleted; their version does not begin again', async () => {
+test('zones without a group are gone once deleted; their version does not restart', async () => {
   const id = ++unusedId
   assert.equal((await put(`/geofences/${id}`)).body.version, 1)
   assert.equal((await g.request('GET', `/groups/${id}/geofences`)).status, 404)
@@ -186,7 +186,7 @@ test('zones without a group go when they are deleted; their version does not beg
   assert.equal((await put(`/geofences/${id}`)).body.version, 3)
 })
 
-test('a group takes over the zones that are under its id, and leaves none behind', async () => {
+test('a group takes over the zones under its id, and its deletion deletes them', async () => {
   const id = ++unusedId
   await put(`/geofences/${id}`, zones(BARN))
   const made = await g.request('POST', '/groups', { body: { name: 'Adopts', group_id: id } })
@@ -328,7 +328,7 @@ for (const [what, code, place, body] of [
   })
 }
 
-test('members nobody knows are ignored, whatever is in them', async () => {
+test('unknown members are ignored, whatever they contain', async () => {
   const id = await createGroup()
   const deep = `${'['.repeat(28)}${']'.repeat(28)}`
   const body = JSON.stringify(zones(BARN)).replace('"type":"Feature"', `"type":"Feature","bbox":${deep}`)
@@ -348,7 +348,7 @@ test('a body of 1 MiB is read, one byte more is 413; another content type is 415
   assert.equal((await g.request('PUT', path, { body: text, headers })).status, 415)
 })
 
-test('a megabyte of nonsense is one short answer', async () => {
+test('a megabyte of nonsense gets one short response', async () => {
   const path = `/groups/${await createGroup()}/geofences`
   for (const features of [Array(300_000).fill(0), Array(100).fill({}), unnamed(100, ring(Array(201).fill('x')))]) {
     const answer = await put(path, { ...zones(), features })
@@ -357,7 +357,7 @@ test('a megabyte of nonsense is one short answer', async () => {
   }
 })
 
-test('sets that are put at the same time are stored one after the other, each with a version of its own', async () => {
+test('sets put concurrently are stored one after the other, each with its own version', async () => {
   const id = await createGroup()
   const named = (i: number) => ({ ...BARN, properties: { ...BARN.properties, name: `Barn ${i}` } })
   const answers = await Promise.all(
@@ -374,7 +374,7 @@ test('sets that are put at the same time are stored one after the other, each wi
   assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [named(last)])
 })
 
-test('a set put while its group is deleted is refused, or deleted with it', async () => {
+test('a set put while its group is deleted is rejected, or deleted with it', async () => {
   const id = await createGroup()
   const path = `/groups/${id}/geofences`
   const [first, deleted, late] = await Promise.all([put(path), g.request('DELETE', `/groups/${id}`), put(path)])
@@ -392,7 +392,7 @@ test('zones survive a restart', async () => {
   assert.equal((await put(`/groups/${id}/geofences`)).body.version, 2)
 })
 
-test('with a store that is closed a set is 503 and nothing of it shows', async () => {
+test('with a closed store a set is 503 and nothing of it is visible', async () => {
   const own = await startGateway()
   await own.request('POST', '/groups', { body: { name: 'Group', group_id: 1 } })
   await own.stop()

@@ -25,10 +25,10 @@ import type { DevicesDeps, ZonesDeps } from './deps.ts'
 
 const geofencesBody = jsonBodyUpTo(1_048_576, { mayBeList: true })
 
-/** 2026-01-01: the paths below /groups are there from the first release on. Source for the form: RFC 9745, 2.1. */
+/** 2026-01-01: the paths below /groups exist since the first release. Source for the form: RFC 9745, 2.1. */
 const DEPRECATED_SINCE = '@1767225600'
 
-/** Says that a path is an old one, and which is the new one. Source: RFC 9745, RFC 5829. */
+/** Marks a path as deprecated and links its successor. Source: RFC 9745, RFC 5829. */
 const isLegacy: MiddlewareHandler<ApiEnv> = async (c, next) => {
   await next()
   c.header('deprecation', DEPRECATED_SINCE)
@@ -36,23 +36,23 @@ const isLegacy: MiddlewareHandler<ApiEnv> = async (c, next) => {
   if (/^\d+$/.test(id)) c.header('link', `</groups/${id}/geofences>; rel="successor-version"`)
 }
 
-/** Up to a tenth of a metre: never less than it is. */
+/** Rounds up to a tenth of a metre, so that the result is never less than the exact length. */
 export function ceilToTenth(metres: number): number {
   return Math.ceil(metres * 10) / 10
 }
 
-/** The zones of a set with its id and version. */
+/** Converts a zone set to JSON with its id and version. */
 export function toGroupGeofencesJson({ groupId, version, zones }: GeofenceSet) {
   return { ...toGeofencesJson(zones), group_id: groupId, version }
 }
 
-/** Throws `group_not_found` when there is neither a group nor zones under the id. */
+/** Throws `group_not_found` if neither a group nor zones exist under the id. */
 export function requireGeofences({ geofences, groups }: DevicesDeps & ZonesDeps, id: number): GeofenceSet {
   if (groups.has(id) || geofences.has(id)) return geofences.of(id)
-  throw new NotFoundError('group_not_found', `there is neither a group nor geofences under ${id}`)
+  throw new NotFoundError('group_not_found', `neither a group nor geofences exist under ${id}`)
 }
 
-/** The geofences of groups, and the older paths to the same. Staff read those of groups. */
+/** Geofences of groups, with their deprecated paths. Staff may read those of groups. */
 export function createGeofencesApi(deps: DevicesDeps & ZonesDeps): OpenAPIHono<ApiEnv> {
   const { geofences, groups, deviceTypes } = deps
   const api = createApi()
@@ -95,7 +95,9 @@ export function createGeofencesApi(deps: DevicesDeps & ZonesDeps): OpenAPIHono<A
 
   api.openapi(
     route.put('/groups/{groupId}/geofences', 'Set the zones of a group', {
-      description: `Replaces all zones of the group and publishes them to teeboxes; cartcaddies need the command fetch_geofences. ${COMPLETED} For admins.`,
+      description:
+        'Replaces all zones of the group and publishes them to teeboxes; cartcaddies need the command ' +
+        `fetch_geofences. ${COMPLETED} For admins.`,
       middleware: [adminOnly, geofencesBody],
       request: { params: groupIdParams, body: body(newGeofencesSchema) },
       responses: {

@@ -18,7 +18,7 @@ after(() => g.stop())
 // failed keys of one test must not lock out those of the next
 beforeEach(() => clock.advance(MINUTE_MS))
 
-/** Makes a group; returns its id. */
+/** Creates a group; returns its id. */
 async function createGroup(name = 'Front nine', groupId?: number): Promise<number> {
   const { status, body } = await g.request('POST', '/groups', {
     body: { name, ...(groupId === undefined ? {} : { group_id: groupId }) },
@@ -71,7 +71,7 @@ for (const method of ['PUT', 'DELETE']) {
   })
 }
 
-test('a group is made, shown, listed and renamed', async () => {
+test('a group is created, shown, listed and renamed', async () => {
   const { status, headers, body } = await g.request('POST', '/groups', {
     body: { name: '  Back nine ', group_id: 4711 },
   })
@@ -111,20 +111,20 @@ test('the list is ordered by group_id', async () => {
   for (const groupId of [90, 900, 9000]) assert.ok(ids.includes(groupId))
 })
 
-test('a generated id is one more than the highest, also of groups made at once', async () => {
+test('a generated id is one more than the highest, also for groups created concurrently', async () => {
   const first = await createGroup()
   const others = await Promise.all([createGroup(), createGroup(), createGroup()])
   assert.deepEqual(others.toSorted(), [first + 1, first + 2, first + 3])
 })
 
-test('a taken id is 409 group_exists; of many at once exactly one succeeds', async () => {
+test('a used id is 409 group_exists; exactly one of many concurrent requests succeeds', async () => {
   const body = { name: 'Raced', group_id: 5555 }
   const answers = await Promise.all(Array.from({ length: 4 }, () => g.request('POST', '/groups', { body })))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409])
   assert.equal(answers.find(({ status }) => status === 409)?.body.code, 'group_exists')
 })
 
-test('after the highest id there is, the caller has to choose one', async () => {
+test('once the highest id is used, the caller has to choose one', async () => {
   const own = await startGateway()
   try {
     const last = await own.request('POST', '/groups', {
@@ -151,7 +151,7 @@ for (const [what, fields, code, name] of [
   ['an id as text', { name: 'x', group_id: '7' }, 'invalid_field', 'group_id'],
   ['an unknown field', { name: 'x', colour: 'red' }, 'unknown_field', 'colour'],
 ] as [string, object, string, string][]) {
-  test(`POST /groups with ${what} is 400 ${code} and makes nothing`, async () => {
+  test(`POST /groups with ${what} is 400 ${code} and creates nothing`, async () => {
     const known = (await g.request('GET', '/groups')).body.length
     const { status, body } = await g.request('POST', '/groups', { body: fields })
     assert.deepEqual([status, body.code, body.errors[0].name], [400, code, name])
@@ -175,7 +175,7 @@ test('a body over 64 KiB is 413', async () => {
   assert.equal(status, 413)
 })
 
-test('a device is assigned once, moved, and taken out; doing it again changes nothing', async () => {
+test('a device is assigned, moved and removed; repeating a request changes nothing', async () => {
   const [first, second] = [await createGroup('A'), await createGroup('B')]
   await g.register('moved')
   const shortId = (await g.request('GET', '/devices/moved')).body.short_id
@@ -211,7 +211,7 @@ test('a device is assigned once, moved, and taken out; doing it again changes no
   assert.deepEqual([again.status, again.body.code], [404, 'device_not_in_group'])
 })
 
-test('the devices of a group come by hardware_id, in pages, each the same as alone', async () => {
+test('the devices of a group are listed by hardware_id, in pages, each the same as alone', async () => {
   const groupId = await createGroup('Listed')
   for (const id of ['g-3', 'g-1', 'g-2']) {
     await g.register(id)
@@ -230,7 +230,7 @@ test('the devices of a group come by hardware_id, in pages, each the same as alo
   }
 })
 
-test('a group is given at registration and by PUT /devices/:id; null takes the device out', async () => {
+test('a group is set at registration and by PUT /devices/:id; null removes the device from it', async () => {
   const groupId = await createGroup('Given')
   const { status, body } = await g.request('POST', '/devices', {
     body: { hardware_id: 'grouped', device_type: 'teebox', group_id: groupId },
@@ -273,7 +273,7 @@ test('a group that is deleted while a device joins is either gone or not empty',
   }
 })
 
-test('groups and who is in them are the same after a restart', async () => {
+test('groups and their members are the same after a restart', async () => {
   const groupId = await createGroup('Kept')
   await g.request('PUT', `/groups/${groupId}/devices/cart-1`)
   const known = (await g.request('GET', '/groups')).body

@@ -25,7 +25,7 @@ import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
 import { toDeviceJson } from './shown/device-json.ts'
 
-/** `/groups`: which there are, and which devices are in them. Staff read them. */
+/** `/groups`: groups and their devices. Staff may read them. */
 export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -58,7 +58,7 @@ export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAP
 
   api.openapi(
     route.post('/groups', 'Create a group', {
-      description: 'Takes a group_id of your choice, or the next free one. For admins.',
+      description: 'Creates a group with the given group_id, or the next free one. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newGroupSchema) },
       responses: {
@@ -101,7 +101,7 @@ export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAP
 
   api.openapi(
     route.delete('/groups/{groupId}', 'Delete a group', {
-      description: 'Deletes its configuration and its zones too; refused while devices are in the group. For admins.',
+      description: 'Deletes its configuration and its zones too; rejected while devices are in the group. For admins.',
       middleware: [adminOnly],
       request: { params: groupIdParams },
       responses: answers(deletedGroupSchema, 'The group is deleted, with its zones.', 400, 403, 404, 409),
@@ -116,7 +116,7 @@ export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAP
 
   api.openapi(
     listRoute('/groups/{groupId}/devices', 'List the devices of a group', {
-      description: 'Those in scope, by hardware_id. For staff and admins.',
+      description: 'Devices in scope, by hardware_id. For staff and admins.',
       middleware: [staffOnly],
       request: { params: groupIdParams, query: idPageQuerySchema },
       responses: answers(deviceListSchema, 'The devices in the group, by hardware_id.', 400, 403, 404),
@@ -138,7 +138,7 @@ export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAP
       description: 'The device leaves the group it was in, and receives its new configuration. For admins.',
       middleware: [adminOnly],
       request: { params: groupDeviceParams },
-      responses: answers(assignmentSchema, 'The device is in this group and in no other.', 400, 403, 404),
+      responses: answers(assignmentSchema, 'The device is in this group only.', 400, 403, 404),
     }),
     async (c) => {
       const { groupId, id } = c.req.valid('param')
@@ -153,10 +153,10 @@ export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAP
 
   api.openapi(
     route.delete('/groups/{groupId}/devices/{id}', 'Take a device out of a group', {
-      description: 'The device is in no group afterwards. For admins.',
+      description: 'The device has no group afterwards. For admins.',
       middleware: [adminOnly],
       request: { params: groupDeviceParams },
-      responses: answers(assignmentSchema, 'The device is in no group any more.', 400, 403, 404),
+      responses: answers(assignmentSchema, 'The device has left its group.', 400, 403, 404),
     }),
     async (c) => {
       const { groupId, id } = c.req.valid('param')

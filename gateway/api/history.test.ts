@@ -5,18 +5,18 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// The rules of which records are answered are in telemetry.test.ts; here they are written as files.
+// The selection of records is tested in telemetry.test.ts; these tests cover the file formats.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const NAME = `Tom & "Jerry's" <1> ]]> ü\u{1f3cc}`
 const GAP_MS = 30 * MINUTE_MS
-/** More than two pages, with a gap right between the first and the second. */
+/** Fills more than two pages, with a gap exactly between the first and the second. */
 const COUNT = 2500
 const clock = new FakeClock(NOON_MS + 24 * 60 * MINUTE_MS)
 let g: TestGateway
 
 function sample(i: number) {
-  // the longest silence that is no gap after 100, the shortest gap after 1000, and another
+  // after 100 the longest interval that does not count as a gap, after 1000 the shortest gap, then another
   const gapsMs = (i > 100 ? GAP_MS : 0) + (i >= 1000 ? GAP_MS + 1 : 0) + (i >= 2001 ? 2 * GAP_MS : 0)
   const position = i === 0 ? { lat: 1e-7, long: -3e-7 } : { lat: 48 + i / 1e7, long: -11.5 - i / 1e7 }
   return {
@@ -58,7 +58,7 @@ async function records(path: string): Promise<RecordJson[]> {
   return (await file(path, 'application/json')).body
 }
 
-/** Reads RFC 4180 by its grammar: fields, commas and CRLF, nothing else. */
+/** Parses RFC 4180 by its grammar: fields, commas and CRLF, nothing else. */
 function parseCsv(text: string): Record<string, string>[] {
   const rows: string[][] = [[]]
   let at = 0
@@ -93,7 +93,7 @@ function decode(text: string): string {
   })
 }
 
-/** Reads the part of XML that a program writes: elements, attributes, text and the five entities. */
+/** Parses the subset of XML that programs write: elements, attributes, text and the five entities. */
 function parseXml(xml: string): Element {
   const root: Element = { name: '', attributes: {}, children: [], text: '' }
   const open = [root]
@@ -148,7 +148,7 @@ function parseGpx(xml: string): Track {
 
 function parsePoint({ name, attributes, children }: Element): RecordJson {
   assert.equal(name, 'trkpt')
-  // xsd:decimal knows no exponent
+  // xsd:decimal has no exponent
   for (const value of [attributes.lat, attributes.lon]) assert.match(value ?? '', /^-?\d+(\.\d+)?$/)
   const extension = children.find((one) => one.name === 'extensions')?.children[0]
   const speed = child(extension, 'gpxtpx:speed')
@@ -232,7 +232,7 @@ for (const [query, first, count] of [
   ['limit=1600', COUNT - 1600, 1600],
   ['limit=10000', 0, COUNT],
 ] as const) {
-  test(`GPX ?${query} is ${count} records from number ${first} on, oldest first`, async () => {
+  test(`GPX ?${query} has ${count} records from number ${first} on, oldest first`, async () => {
     const { body } = await file(`/devices/cart-1/gps?format=gpx&${query}`)
     assert.deepEqual(
       parseGpx(body)
@@ -244,7 +244,7 @@ for (const [query, first, count] of [
 }
 
 for (const query of [ALL, `${ALL}&order=asc`, 'limit=1', 'limit=201&order=asc']) {
-  test(`GeoJSON ?${query} is the records of the JSON as points, in its order`, async () => {
+  test(`GeoJSON ?${query} has the records of the JSON as points, in its order`, async () => {
     const expected = await records(`/devices/cart-1/gps?${query}`)
     const { body, headers } = await file(`/devices/cart-1/gps?${query}`, 'application/geo+json')
     assert.equal(headers.get('content-type'), 'application/geo+json')
@@ -267,7 +267,7 @@ test('a device without records gives files without records', async () => {
   assert.deepEqual(parseGpx(await empty('gpx')), { name: '..-silent', segments: [[]] })
 })
 
-test('files have safe names, JSON has none; every answer varies by Accept', async () => {
+test('files have safe names, JSON has none; every response varies by Accept', async () => {
   for (const [path, accept, name] of [
     ['/devices/cart-1/gps', 'text/csv', 'gps-cart-1.csv'],
     ['/devices/cart-1/gps', 'application/x-ndjson', 'gps-cart-1.ndjson'],
@@ -331,14 +331,14 @@ for (const [path, choices] of [
   })
 }
 
-test('errors are problems, whatever was asked for', async () => {
+test('errors are problem documents, whatever format was requested', async () => {
   const { status, headers, body } = await file('/devices/nowhere/gps', 'text/csv')
   assert.deepEqual([status, body.code], [404, 'device_not_found'])
   assert.equal(headers.get('content-type'), 'application/problem+json')
   assert.equal(headers.get('content-disposition'), null)
 })
 
-test('over a socket: HEAD has the headers of the file, GET all of it', async () => {
+test('over a socket HEAD has the headers of the file and GET the complete file', async () => {
   const url = `${g.http}/devices/cart-1/gps?${ALL}&format=csv`
   const options = { headers: { 'x-api-key': ADMIN_KEY } }
   const head = await fetch(url, { method: 'HEAD', ...options })
@@ -348,7 +348,7 @@ test('over a socket: HEAD has the headers of the file, GET all of it', async () 
   assert.equal(parseCsv(await full.text()).length, COUNT)
 })
 
-test('clients that leave in the middle of a file harm nothing', async () => {
+test('clients that leave during a file do no harm', async () => {
   for (const format of ['csv', 'ndjson', 'gpx', 'geojson']) {
     await new Promise<void>((resolve) => {
       const url = `${g.http}/devices/cart-1/gps?${ALL}&format=${format}`

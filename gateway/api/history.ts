@@ -38,7 +38,7 @@ export function createHistoryApi({ devices, store, downloads }: DevicesDeps & Re
     const readPage = (page: HistoryPageRequest) =>
       store.readers.run('historyPage', page, { ...ask, isPartOfLongRead: page.previousMs !== null })
     const text = await streamHistory(readPage, request, frame, {
-      // of one user over all its sessions: a download takes memory for as long as it lasts
+      // limited per user across all sessions: a download holds memory for as long as it lasts
       userId: c.var.user.row.userId,
       slots: downloads,
       mayGoOn: () => {
@@ -49,7 +49,7 @@ export function createHistoryApi({ devices, store, downloads }: DevicesDeps & Re
     return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
 
-  /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
+  /** Writes the selected records oldest first, whichever order selected them, because a track has one direction. */
   async function writeForward(request: Omit<HistoryPageRequest, 'previousMs'>, ask: JobOptions): Promise<void> {
     const { order, deviceId, limit } = request
     if (order === 'asc') return

@@ -10,10 +10,10 @@ import { EXISTING } from '#testing/existing-ids.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { StoredContent } from '#testing/stored-content.ts'
 
-/** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time, and for more mixtures. */
+/** Set CARTBARN_TEST_LONG=1 to send every single-fault request, and more combinations. */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
 const RANDOM_REQUESTS = IS_LONG ? 500 : 10
-/** Of the systematic requests one in so many is sent. */
+/** Sampling interval of the systematic requests. */
 const STRIDE = IS_LONG ? 1 : 11
 
 type Who = 'admin' | 'user' | 'nobody'
@@ -23,11 +23,11 @@ let documented: DocumentedAnswers
 let stored: StoredContent
 let requests: HostileRequests
 let keys: Record<Who, string | null>
-/** Ids of what exists, by the word before them in a path. */
+/** Ids of existing objects, keyed by the preceding word of a path. */
 const existing: Record<string, string> = { ...EXISTING }
 
 before(async () => {
-  // the time of a command that was allowed must not end while another request is looked at
+  // a permitted command must not expire while another request is checked
   gateway = await startGateway({}, { clock: new FakeClock() })
   documented = await gateway.documented()
   const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
@@ -35,7 +35,7 @@ before(async () => {
   const client = await gateway.device('cart-1')
   await client.publishAsync('dev/cart-1/tlm', '{"lat":28.4,"long":-81.5,"battery_voltage":50}', { qos: 1 })
   const { body } = await gateway.request('GET', '/openapi.json', { key: null })
-  // it was made as one
+  // the gateway builds it as one
   requests = new HostileRequests(body as OpenApiDocument, existing)
   stored = new StoredContent(gateway.config.dataDir)
 })
@@ -45,7 +45,7 @@ after(async () => {
   await gateway.stop()
 })
 
-/** Makes again what a request may have deleted, rightly, so that the next ones find something. */
+/** Recreates objects that a request may have legitimately deleted, so that the next ones exist. */
 async function restore(): Promise<void> {
   await makeIfMissing('/devices/cart-1', '/devices', { hardware_id: 'cart-1', device_type: 'teebox' })
   await makeIfMissing('/groups/1', '/groups', { name: 'Walkers', group_id: 1 })
@@ -62,7 +62,7 @@ async function makeIfMissing(path: string, collection: string, body: object) {
   return (await gateway.request('POST', collection, { body })).body
 }
 
-/** Sends a request; `TestGateway.request` looks whether the answer is a documented one. */
+/** Sends a request; `TestGateway.request` checks that the response is documented. */
 async function send(request: HostileRequest, target: Target, who: Who): Promise<void> {
   const { what, method, path, body, headers = {}, isForbidden = false } = request
   const place = `${who}: ${method} ${path.slice(0, 200)} (${what})`
@@ -82,7 +82,7 @@ async function send(request: HostileRequest, target: Target, who: Who): Promise<
   else await eventually(() => stored.read().telemetry_deletion === '[]', 'the end of a deletion')
 }
 
-test('whatever is wrong with a request, it is refused as documented and nothing is stored', async () => {
+test('a request with any one fault is rejected as documented and nothing is stored', async () => {
   let made = 0
   let sent = 0
   for (const target of requests.targets()) {
@@ -97,7 +97,7 @@ test('whatever is wrong with a request, it is refused as documented and nothing 
   assert.ok(sent > 500, `${sent} requests`)
 })
 
-test('nor does any mixture of wrong things get through', async () => {
+test('a request with any mixture of faults is rejected as documented', async () => {
   for (const target of requests.targets()) {
     await restore()
     const caller = fc.constantFrom<Who>('admin', 'admin', 'user', 'nobody')
@@ -108,7 +108,7 @@ test('nor does any mixture of wrong things get through', async () => {
   }
 })
 
-test('what the gateway has in memory afterwards is what it has stored', async () => {
+test('after these requests the memory of the gateway matches its store', async () => {
   const look = async () => {
     const { devices } = (await gateway.request('GET', '/devices?limit=1000')).body
     const users: { usage?: unknown }[] = (await gateway.request('GET', '/users')).body
@@ -118,7 +118,7 @@ test('what the gateway has in memory afterwards is what it has stored', async ()
   const before = await look()
   await gateway.restart()
   const afterwards = await look()
-  // one at a time: of thousands of users a difference could not be seen
+  // compared one by one: the diff of thousands of users would be unreadable
   for (const [i, user] of before.users.entries()) assert.deepEqual(afterwards.users[i], user)
   for (const [i, device] of before.devices.entries()) assert.deepEqual(afterwards.devices[i], device)
   assert.deepEqual([afterwards.users.length, afterwards.devices.length], [before.users.length, before.devices.length])

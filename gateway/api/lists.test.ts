@@ -7,7 +7,7 @@ import { DAY_MS, toIso } from '#shared/time.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { GatewayDocument } from './documents/openapi.ts'
 
-/** Answers that have rows in them and are no list of rows. */
+/** Responses that contain rows but are not lists of rows. */
 const NO_LISTS = {
   '/health': 'a status: what is damaged is a part of it',
   '/recall': 'the state of one recall, with its carts',
@@ -55,11 +55,11 @@ before(async () => {
 })
 after(() => g.stop())
 
-test('every GET that answers rows has an order and is a file of CSV, or there is a reason', () => {
+test('every GET that returns rows accepts order and CSV, or has a reason not to', () => {
   assert.deepEqual(listFaults(document, NO_LISTS), [])
 })
 
-test('every list obeys order and format, and another word is an error', async () => {
+test('every list obeys order and format, and an unknown value is an error', async () => {
   const ids = { '{groupId}': '1', '{id}': 'a', '{hardwareId}': 'a' }
   const range = `from=${toIso(clock.nowMs() - DAY_MS)}&to=${toIso(clock.nowMs())}`
   const values: Record<string, string> = {
@@ -83,7 +83,7 @@ test('every list obeys order and format, and another word is an error', async ()
     assert.equal(counts[path], 2, path)
 })
 
-test('cells hold what JSON says: text is no formula, numbers are numbers, and what is always an object has columns', async () => {
+test('CSV cells match the JSON: text is no formula, numbers stay numbers, objects become columns', async () => {
   const { body, headers } = await g.request('GET', '/users?format=csv&order=desc')
   const [names = [], ...users] = linesIn(body)
   const of = (name: string) => users.map((user) => user[names.indexOf(name)])
@@ -97,13 +97,13 @@ test('cells hold what JSON says: text is no formula, numbers are numbers, and wh
   assert.equal(events[1]?.[events[0]?.indexOf('code') ?? -1], "'-04A1")
 })
 
-test('a parameter that takes one value says so when it is given two', async () => {
+test('a single-value parameter given twice is an error that names it', async () => {
   const ids = { id: 'a', groupId: '1', hardwareId: 'a', cart: 'a', type: 'teebox' }
   const ask = (method: string, path: string) => g.request(method, path)
   assert.ok((await checkRepeated(document, ask, ids)) > 150)
 })
 
-test('an error is an error in whatever form', async () => {
+test('an error is a problem document in any format', async () => {
   const answer = await g.request('GET', '/lock-events?before=nobody', { headers: { accept: 'text/csv' } })
   assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_parameter'])
   const { key } = await g.createUser({})

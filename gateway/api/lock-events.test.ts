@@ -13,7 +13,7 @@ const clock = new FakeClock(NOON_MS + 60 * MINUTE_MS)
 let g: TestGateway
 let keys: Record<Who, string | null>
 
-/** What the carts report, one a minute from noon; the minute is the event's name below. */
+/** Reports of the carts, one a minute from noon; the minute is the event's name below. */
 const EVENTS = [
   { cart: 'A', event: 'unlock', source: 'rfid', code: '04A1' },
   { cart: 'A', event: 'lock', source: 'rfid', code: '04A1' },
@@ -64,7 +64,7 @@ for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
   })
 }
 
-test('an event has the fields of the specification; code only where it belongs', async () => {
+test('an event has the fields of the specification, and a code only where it belongs', async () => {
   const { events, pagination } = await list('')
   assert.deepEqual(pagination, { limit: 100, offset: 0, returned: EVENTS.length })
   for (const [i, shown] of events.entries()) {
@@ -123,7 +123,7 @@ for (const [query, expected] of [
   ['?order=asc&source=rfid&offset=1', [1, 6]],
   ['?event=unlock&limit=2&offset=2', [3, 2]],
 ] as [string, number[]][]) {
-  test(`GET /lock-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
+  test(`GET /lock-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
     assert.deepEqual(await minutes(query), expected)
   })
 }
@@ -140,7 +140,7 @@ for (const [who, query, expected] of [
   ['no scope', '', []],
   ['no scope', '?hardware_id=A', []],
 ] as [Who, string, number[]][]) {
-  test(`${who}: GET /lock-events${query} is ${expected.join(' ') || 'nothing'}`, async () => {
+  test(`${who}: GET /lock-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
     assert.deepEqual(await minutes(query, who), expected)
   })
 }
@@ -170,7 +170,7 @@ for (const [query, name, code] of [
   })
 }
 
-test('pages of any size, one after the other, are the whole list', async () => {
+test('pages of any size form the whole list when joined', async () => {
   const whole = await list('?limit=1000')
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: EVENTS.length + 1 }), async (limit) => {
@@ -187,7 +187,7 @@ test('pages of any size, one after the other, are the whole list', async () => {
   )
 })
 
-test('past the end of every list there is an empty page, however far', async () => {
+test('a page past the end of a list is empty, however far past', async () => {
   const id = (await g.request('GET', '/devices')).body.devices[0].hardware_id
   for (const path of ['/devices', '/lock-events', '/geofence-events', '/commands', `/devices/${id}/commands`])
     for (const offset of ['10001', '9007199254740991', '9007199254740993', '9'.repeat(400)]) {
@@ -198,7 +198,7 @@ test('past the end of every list there is an empty page, however far', async () 
 })
 
 for (const who of ['admin', 'in scope'] as const) {
-  test(`${who}: pages that each go on before the last event are the whole list, whatever comes in meanwhile`, async () => {
+  test(`${who}: pages that continue before the last event form the whole list`, async () => {
     const whole: EventJson[] = (await list('?limit=1000', who)).events
     const pages: EventJson[] = []
     for (let before = ''; ; before = `&before=${pages.at(-1)?.event_id}`) {
@@ -213,7 +213,7 @@ for (const who of ['admin', 'in scope'] as const) {
   })
 }
 
-test('an event outside the scope is as unknown as one that never was', async () => {
+test('an event outside the scope is as unknown as one that never existed', async () => {
   const { events } = await list('?hardware_id=C')
   const { status, body } = await g.request('GET', `/lock-events?before=${events[0].event_id}`, {
     key: keys['in scope'],
@@ -221,7 +221,7 @@ test('an event outside the scope is as unknown as one that never was', async () 
   assert.deepEqual([status, body.code, body.errors[0].name], [400, 'invalid_parameter', 'before'])
 })
 
-test('a list is read in another thread: what is slow there holds up nothing here', async () => {
+test('a list is read in another thread, and a slow read there holds up nothing else', async () => {
   const jobs = new HeldJobs()
   try {
     jobs.hold()
@@ -246,7 +246,7 @@ test('a list is read in another thread: what is slow there holds up nothing here
   }
 })
 
-test('the same event reported again is one event', async () => {
+test('an event that is reported again is stored once', async () => {
   const client = await g.device('again')
   const timed = { event: 'unlock', source: 'rfid', code: 'X1', ts: NOON_MS }
   const named = { eid: 17, event: 'lock', source: 'key', ts: NOON_MS + 1 }
@@ -264,7 +264,7 @@ test('the same event reported again is one event', async () => {
   )
 })
 
-test('events outlive the registration of their device, for those who may see it', async () => {
+test('events outlive the registration of their device, for users with access to it', async () => {
   const client = await g.device('gone')
   await client.publishAsync('dev/gone/evt', '{"event":"lock","source":"key"}', { qos: 1 })
   await g.request('DELETE', '/devices/gone')
@@ -273,7 +273,7 @@ test('events outlive the registration of their device, for those who may see it'
   assert.equal((await list('?hardware_id=gone', 'in scope')).events.length, 0)
 })
 
-test('a device that is registered again is another one: it has its own events and commands', async () => {
+test('a device that is registered again has its own events and commands', async () => {
   const reported = '{"eid":"1","event":"lock","source":"key","ts":1777636800000}'
   const report = async () => {
     const client = await g.device('anew')

@@ -25,7 +25,7 @@ function toLockEventJson(row: LockEventRow, fleet: Fleet, masksCodes: boolean): 
   }
 }
 
-/** `/lock-events`: which device was locked or unlocked, when, and by which tag, code or command. */
+/** `/lock-events`: locks and unlocks of devices, with time and the tag, code or command used. */
 export function createLockEventsApi({ store, fleet }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -33,11 +33,7 @@ export function createLockEventsApi({ store, fleet }: DevicesDeps & RecordsDeps)
     listRoute('/lock-events', 'List lock events', {
       description: 'Includes events of devices that have been deleted; leaves out devices outside the scope.',
       request: { query: lockEventQuerySchema },
-      responses: answers(
-        lockEventListSchema,
-        'Events of devices in scope, newest first unless order says otherwise.',
-        400,
-      ),
+      responses: answers(lockEventListSchema, 'Events of devices in scope, newest first by default.', 400),
     }),
     async (c) => {
       const { hardware_id, from, to, ...query } = c.req.valid('query')

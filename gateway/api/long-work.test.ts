@@ -5,9 +5,9 @@ import { LongWork } from '#shared/testing/long-work.ts'
 import { EXISTING } from '#testing/existing-ids.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-/** Devices wait for as long at most, whatever is sent. */
+/** Longest time that devices may wait, whatever is sent. */
 const MOST_MS = 100
-/** Bodies of several megabytes. */
+/** Limits for bodies of several megabytes. */
 const MOST_MS_OF: Record<string, number> = { 'PUT /course': 250, 'PUT /course/photo': 250 }
 
 let gateway: TestGateway
@@ -18,7 +18,7 @@ before(async () => {
   await restore()
   const { body } = await gateway.request('GET', '/openapi.json', { key: null })
   work = new LongWork({
-    // it was made as one
+    // the gateway builds it as one
     document: body as OpenApiDocument,
     existing: { ...EXISTING, carts: '7' },
     restore,
@@ -45,10 +45,10 @@ async function make(collection: string, path: string, body: object): Promise<voi
   if ((await gateway.request('GET', path)).status === 404) await gateway.request('POST', collection, { body })
 }
 
-test('no body stops the main thread for long, however large and strange', async () => {
+test('no body blocks the main thread for long, however large or strange', async () => {
   assert.ok((await work.checkBodies()) > 200)
 })
 
-test('nor does any query', async () => {
+test('no query blocks the main thread for long', async () => {
   assert.ok((await work.checkQueries()) > 200)
 })

@@ -9,23 +9,23 @@ import { type ApiEnv, createApi } from './api-env.ts'
 import type { CourseDeps, MachineDeps, PeopleDeps } from './deps.ts'
 import { toMeJson } from './shown/session-json.ts'
 
-/** `/me` and `/people`: who one is, and who else may act on a tablet. For everybody who was let in. */
+/** `/me` and `/people`: the caller, and the other PIN users of a tablet. For every authenticated caller. */
 export function createMeApi(deps: PeopleDeps & CourseDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.get('/me', 'Get who you are', {
-      description: 'The user of the key or session, and what it may do now.',
-      responses: answers(meSchema, 'Who asks.'),
+      description: 'The user of the key or session, and the current rights.',
+      responses: answers(meSchema, 'The caller.'),
     }),
     (c) => c.json(toMeJson(c.var.user, deps), 200),
   )
 
   api.openapi(
     listRoute('/people', 'List who can act on a tablet', {
-      description: 'Active users who have a PIN, by name.',
+      description: 'Active users with a PIN, by name.',
       request: { query: peopleQuerySchema },
-      responses: answers(z.array(personSchema), 'Those who have a PIN, by name.', 400),
+      responses: answers(z.array(personSchema), 'Users with a PIN, by name.', 400),
     }),
     (c) => {
       const people = deps.users

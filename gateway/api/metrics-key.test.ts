@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => gateway.stop())
 
-test('a key for metrics reads /metrics, and no other operation that needs a key', async () => {
+test('a metrics key reads /metrics, and no other operation that needs a key', async () => {
   const { key } = scraper
   const { body: document } = await gateway.request('GET', '/openapi.json')
   let refused = 0
@@ -39,7 +39,7 @@ test('a key for metrics reads /metrics, and no other operation that needs a key'
   assert.match(bearer.body, /^cartbarn_/m)
 })
 
-test('what needs no key answers a key for metrics as it answers no key', async () => {
+test('operations without authentication treat a metrics key as no key', async () => {
   const { key } = scraper
   const [withKey, without] = [
     await gateway.request('GET', '/health', { key }),
@@ -52,7 +52,7 @@ test('what needs no key answers a key for metrics as it answers no key', async (
   assert.deepEqual([signIn.status, signIn.body.code], [403, 'metrics_only'])
 })
 
-test('a key for metrics opens neither WebSocket nor MQTT', async () => {
+test('a metrics key opens neither WebSocket nor MQTT', async () => {
   await assert.rejects(gateway.realtime(scraper.key), /403/)
   const socket = new WebSocket(`${gateway.http.replace('http', 'ws')}/realtime?authenticate=message`)
   await once(socket, 'open')
@@ -64,7 +64,7 @@ test('a key for metrics opens neither WebSocket nor MQTT', async () => {
     await assert.rejects(gateway.program({ protocol }, scraper), /Bad username or password/)
 })
 
-test('a user for metrics cannot sign in, by a code, a request or a PIN', async () => {
+test('a metrics user cannot sign in, by a code, a request or a PIN', async () => {
   const body = { user_id: scraper.userId }
   const { body: asked } = await gateway.request('POST', '/access-requests', {
     key: null,
@@ -80,7 +80,7 @@ test('a user for metrics cannot sign in, by a code, a request or a PIN', async (
   }
 })
 
-test('a user who is for metrics from now on loses all that is open, and may get it again', async () => {
+test('a user who becomes a metrics user loses all open access, and may get it again', async () => {
   const staff = await gateway.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'] })
   const path = `/users/${staff.userId}`
   await gateway.request('PUT', `${path}/pin`, { body: { pin: '4711' } })
@@ -103,14 +103,14 @@ test('a user who is for metrics from now on loses all that is open, and may get 
   assert.equal((await gateway.request('GET', '/metrics', { key: staff.key })).status, 403)
 })
 
-test('the only admin cannot be for metrics', async () => {
+test('the only admin cannot become a metrics user', async () => {
   const answer = await gateway.request('PATCH', `/users/${await gateway.adminId()}`, {
     body: { role: 'metrics' },
   })
   assert.deepEqual([answer.status, answer.body.code], [409, 'last_admin'])
 })
 
-test('version 1.0.0 finds a user of no device in the database, this version the same role again', async () => {
+test('version 1.0.0 finds a user without devices in the database, this version the same role again', async () => {
   const { userId, key } = scraper
   await gateway.restart(() => {
     const reader = openReader(join(gateway.config.dataDir, 'cartbarn.db'))

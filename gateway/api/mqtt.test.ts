@@ -43,7 +43,7 @@ interface ProgramOptions {
   keepaliveS?: number
 }
 
-/** Logs in as a program of the admin. */
+/** Connects as a program of the admin. */
 async function program(clientId: string, { transport = 'tcp', ...fields }: ProgramOptions = {}): Promise<RawMqtt> {
   const client = await open(transport)
   assert.equal(await client.login({ clientId, username: adminId, password: ADMIN_KEY, ...fields }), 0)
@@ -101,7 +101,7 @@ for (const [query, name, code] of [
   })
 }
 
-test('a device, and a program that is away, are told of with all there is to know and no secret', async () => {
+test('a connected device and an offline program are listed with all details and no secret', async () => {
   const password = await g.register('cart-1')
   const device = await open('tls')
   const login = { clientId: 'cart-1', username: 'cart-1', password, clean: false, keepaliveS: 30 }
@@ -210,7 +210,7 @@ test('a device, and a program that is away, are told of with all there is to kno
   assert.deepEqual(stats.received.by_qos, { qos_0: 0, qos_1: 2, qos_2: 0 })
   assert.equal(stats.write_queue_rows, 0)
 
-  // the same, for Prometheus
+  // same figures for Prometheus
   const { body: metrics } = await g.request('GET', '/metrics')
   for (const line of [
     'cartbarn_mqtt_connections{transport="tcp"} 0',
@@ -236,7 +236,7 @@ test('a device, and a program that is away, are told of with all there is to kno
   await eventually(async () => (await idsAt('?connected=true')).length === 0, 'gone')
 })
 
-test('a list is by client id, in pages, of those connected or away, and can be searched', async () => {
+test('a list is sorted by client id, in pages, filtered by connection, and searchable', async () => {
   for (const clientId of ['page-b', 'page-a', 'PAGE-c']) await program(clientId)
   const sleeper = await program('page-away', { clean: false })
   sleeper.destroy()
@@ -249,7 +249,7 @@ test('a list is by client id, in pages, of those connected or away, and can be s
   assert.deepEqual(await idsAt('?search=%25'), [])
 })
 
-test('a subscriber that does not read shows what it has not read and what was left out', async () => {
+test('a subscriber that does not read shows its unread and skipped messages', async () => {
   const deaf = await program('deaf')
   await subscribed(deaf, { 'deaf/0': 0, 'deaf/1': 1 })
   deaf.stream.pause()
@@ -266,7 +266,7 @@ test('a subscriber that does not read shows what it has not read and what was le
   }, 'seen')
 })
 
-test('one that sends too much shows how often it was made to wait', async () => {
+test('a client that sends too much shows how often it was throttled', async () => {
   const own = await startGateway({ CARTBARN_MQTT_MESSAGES_PER_SECOND: '10' })
   try {
     const eager = await own.program({ clientId: 'eager' })
@@ -284,7 +284,7 @@ test('one that sends too much shows how often it was made to wait', async () => 
 const AWKWARD = ['plain', 'a/b', 'a b', 'ä€😀', '100%', '%2F', '?x=1&y#z', '+/#', '__proto__', 'x'.repeat(256)]
 
 for (const clientId of AWKWARD) {
-  test(`DELETE closes and forgets ${JSON.stringify(clientId.slice(0, 20))}, connected and away`, async () => {
+  test(`DELETE closes and forgets ${JSON.stringify(clientId.slice(0, 20))}, connected or offline`, async () => {
     const path = `/mqtt/clients/${encodeURIComponent(clientId)}`
     const stays = await program('stays')
     const client = await program(clientId, { clean: false })
@@ -312,7 +312,7 @@ for (const clientId of AWKWARD) {
   })
 }
 
-test('a session that was removed is not there after a restart, what others are waiting for is', async () => {
+test('a removed session stays removed after a restart, and messages queued for others are kept', async () => {
   const own = await startGateway()
   try {
     for (const clientId of ['removed', 'kept']) {
@@ -337,13 +337,13 @@ test('a session that was removed is not there after a restart, what others are w
   }
 })
 
-test('while nothing can be written, nothing is removed: 503', async () => {
+test('while the store cannot be written nothing is removed: 503', async () => {
   const own = await startGateway()
   const database = join(own.config.dataDir, 'cartbarn.db')
   try {
     await own.program({ clientId: 'stays', clean: false })
     renameSync(database, `${database}.away`)
-    // found out by whoever writes
+    // the next write detects it
     const isRefused = async () => (await own.request('POST', '/users', { body: { name: 'X' } })).status === 503
     await eventually(isRefused, 'found out')
     const { status, headers, body } = await own.request('DELETE', '/mqtt/clients/stays')
@@ -368,7 +368,7 @@ for (const [method, path, allow] of [
   })
 }
 
-test('DELETE /mqtt/clients/{client_id}: of two users with the same client_id, the one that is named', async () => {
+test('DELETE /mqtt/clients/{client_id} removes the named one of two users with the same client_id', async () => {
   const other = await g.createUser({})
   for (const { userId, key } of [{ userId: adminId, key: ADMIN_KEY }, other]) {
     const client = await open('tcp')

@@ -28,7 +28,7 @@ import type { DevicesDeps, NetworkDeps, RecordsDeps } from './deps.ts'
 
 const QUARANTINE_LIMIT = 1000
 const idParams = z.object({
-  client_id: z.string().meta({ description: 'As in the list.', example: 'cart-07' }),
+  client_id: z.string().meta({ description: 'Client id, as in the list.', example: 'cart-07' }),
 })
 
 function toMqttClientJson(client: MqttClientStatus, fleet: DevicesDeps['fleet']): MqttClientJson {
@@ -48,7 +48,7 @@ function toMqttClientJson(client: MqttClientStatus, fleet: DevicesDeps['fleet'])
     keepalive_s: connection?.keepaliveS ?? null,
     subscriptions: client.subscriptions
       .slice(0, SHOWN_SUBSCRIPTIONS)
-      // one that is kept from before there was a limit may be longer
+      // a subscription stored before the limit existed may be longer
       .map(({ topicFilter, qos }) => ({ topic_filter: topicFilter.slice(0, TOPIC_FILTER_MAX), qos })),
     subscription_count: client.subscriptions.length,
     received: connection && toFlowJson(connection.received),
@@ -108,7 +108,7 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
   }
 }
 
-/** `/mqtt/…`: the clients and figures of the broker, and the messages it could not read. All for admins. */
+/** `/mqtt/…`: clients and figures of the broker, and the messages that it could not parse. All for admins. */
 export function createMqttApi({
   store,
   fleet,
@@ -147,8 +147,8 @@ export function createMqttApi({
     route.delete('/mqtt/clients/{client_id}', 'Delete an MQTT client', {
       description:
         'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The ' +
-        'client may connect again. Several users, and a device, may use the same client_id: user_id says whose ' +
-        'client to delete; without user_id all of them are deleted.',
+        'client may reconnect. Several users, and a device, may use the same client_id: user_id selects one of ' +
+        'them; without user_id all of them are deleted.',
       middleware: [adminOnly],
       request: { params: idParams, query: removedMqttClientQuerySchema },
       responses: {
@@ -157,8 +157,7 @@ export function createMqttApi({
       },
     }),
     async (c) => {
-      if (!store.health.isUsable)
-        throw new UnavailableError('the store cannot be written, so the session cannot be deleted')
+      if (!store.health.isUsable) throw new UnavailableError('the session cannot be deleted: the store is not writable')
       const { client_id } = c.req.valid('param')
       const { user_id } = c.req.valid('query')
       const keys = broker.status
@@ -187,26 +186,20 @@ export function createMqttApi({
   api.openapi(
     route.get('/mqtt/addresses', 'List where devices reach the broker', {
       description:
-        'The addresses of this computer with the ports that the broker listens on. Behind a router, a proxy or ' +
-        'in a container others may count.',
+        'Addresses of this computer with the ports that the broker listens on. Behind a router or a proxy, or in ' +
+        'a container, the reachable ones may differ.',
       middleware: [adminOnly],
-      responses: answers(mqttAddressesSchema, 'Addresses, the likeliest first.', 403),
+      responses: answers(mqttAddressesSchema, 'Addresses, the most likely first.', 403),
     }),
     async (c) => c.json({ addresses: await mqttAddresses() }, 200),
   )
 
   api.openapi(
     listRoute('/mqtt/quarantine', 'List messages that could not be read', {
-      description:
-        'The newest 1000 messages. Also readings of a batch whose times the gateway did not believe (implausible_time).',
+      description: 'The newest 1000 messages. Includes readings of a batch with implausible times (implausible_time).',
       middleware: [adminOnly],
       request: { query: quarantineQuerySchema },
-      responses: answers(
-        quarantineSchema,
-        'Payloads that could not be read, newest first unless order says otherwise.',
-        400,
-        403,
-      ),
+      responses: answers(quarantineSchema, 'Payloads that could not be parsed, newest first by default.', 400, 403),
     }),
     (c) => {
       const newest = store.read.quarantine(QUARANTINE_LIMIT)

@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-/** Inside of a name: at its ends space of any kind is left out. */
+/** Characters forbidden inside a name; white space at its ends is trimmed. */
 const NOT_IN_NAMES = [
   '\r\n',
   '\n',
@@ -50,7 +50,7 @@ const course = (properties: object) => ({
   ],
 })
 
-/** Every way in for a name or another text of one line. */
+/** Every operation that sets a name or another single-line text. */
 const WAYS: [string, string, (name: string) => unknown, Record<string, string>?][] = [
   ['PUT', '/zones', zones, { 'if-match': '*' }],
   ['PUT', '/groups/1/geofences', zones],
@@ -73,11 +73,11 @@ const WAYS: [string, string, (name: string) => unknown, Record<string, string>?]
 ]
 
 for (const [method, path, bodyOf, headers = {}] of WAYS) {
-  test(`${method} ${path}: a name with a control character in it is refused (${JSON.stringify(bodyOf('x')).slice(-60)})`, async () => {
+  test(`${method} ${path} rejects control characters in names (${JSON.stringify(bodyOf('x')).slice(-60)})`, async () => {
     const good = await g.request(method, path, { body: bodyOf('ab 1'), headers })
     assert.notEqual(good.status, 400, JSON.stringify(good.body))
     for (const part of NOT_IN_NAMES) {
-      // a file or JSON text in UTF-8 cannot have half a character
+      // a UTF-8 file or JSON text cannot contain half a surrogate pair
       if (part === '\ud800' && headers['content-type'] === 'text/csv') continue
       const { status } = await g.request(method, path, { body: bodyOf(`a${part}b`), headers })
       assert.equal(status, 400, JSON.stringify(part))
@@ -85,7 +85,7 @@ for (const [method, path, bodyOf, headers = {}] of WAYS) {
   })
 }
 
-test('a name of any language and its emoji is taken', async () => {
+test('a name in any language, with its emoji, is accepted', async () => {
   for (const name of ['Grün 7', 'גרין', 'نقطه‌ای', '👨‍👩‍👧 family', '高尔夫', 'O’Hara 𝔾'])
     assert.equal((await g.request('PATCH', '/groups/1', { body: { name } })).status, 200, name)
 })

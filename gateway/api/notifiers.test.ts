@@ -31,7 +31,7 @@ after(async () => {
   for (const end of ends) await end()
 })
 
-/** Makes a notifier that is gone after the test. */
+/** Creates a notifier that is removed after the test. */
 async function notifier(t: TestContext, fields: object) {
   const answer = await g.request('POST', '/notifiers', { body: fields })
   const id: string | undefined = answer.body.notifier?.notifier_id
@@ -57,13 +57,13 @@ for (const [method, path, body] of [
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })
   if (path.includes(NOBODY))
-    test(`${method} ${path.replace(NOBODY, ':id')}: an unknown one is 404`, async () => {
+    test(`${method} ${path.replace(NOBODY, ':id')}: an unknown notifier is 404`, async () => {
       const answer = await g.request(method, path, body && { body })
       assert.deepEqual([answer.status, answer.body.code], [404, 'notifier_not_found'])
     })
 }
 
-test('a notifier is made, listed without its token, changed and deleted', async (t) => {
+test('a notifier is created, listed without its token, changed and deleted', async (t) => {
   const made = await notifier(t, {
     channel: 'telegram',
     to: '-100200300',
@@ -117,7 +117,7 @@ test('a notifier is made, listed without its token, changed and deleted', async 
   assert.ok(!/S3CRET/.test(JSON.stringify(log)))
 })
 
-describe('refused', () => {
+describe('rejected requests', () => {
   const email = (to: string) => ({ channel: 'email', to })
   for (const [what, body, code] of [
     ['no channel', { to: 'a@b.example' }, 'invalid_field'],
@@ -133,7 +133,7 @@ describe('refused', () => {
     ['no URL', { channel: 'ntfy', to: 'my-topic' }, 'invalid_url'],
     ['a user in the URL', { channel: 'ntfy', to: 'https://me:x@ntfy.example/t' }, 'invalid_url'],
     ['another protocol', { channel: 'ntfy', to: 'mailto:a@b.example' }, 'invalid_url'],
-    ['a token that is no header', { ...NTFY, token: 'a\r\nb: c' }, 'invalid_field'],
+    ['a token that is not a header value', { ...NTFY, token: 'a\r\nb: c' }, 'invalid_field'],
     ['no token for Telegram', { channel: 'telegram', to: '1' }, 'missing_field'],
     ['null as token for Telegram', { channel: 'telegram', to: '1', token: null }, 'missing_field'],
     ['a token that is a path', { channel: 'telegram', to: '1', token: '1/../../x' }, 'invalid_field'],
@@ -166,13 +166,13 @@ describe('refused', () => {
       assert.deepEqual([status, problem.code], [400, code])
     })
 
-  test('the token of a Telegram notifier cannot be taken away', async (t) => {
+  test('the token of a Telegram notifier cannot be removed', async (t) => {
     const { id } = await notifier(t, { channel: 'telegram', to: '1', token: '1:x' })
     const { status } = await g.request('PATCH', `/notifiers/${id}`, { body: { token: null } })
     assert.equal(status, 400)
   })
 
-  test('the 21st', async (t) => {
+  test('a 21st notifier is rejected', async (t) => {
     const { body: known } = await g.request('GET', '/notifiers')
     const made = await Promise.all(Array.from({ length: 21 - known.length }, () => notifier(t, NTFY)))
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe('refused', () => {
     )
   })
 
-  test('e-mail without a mail server', async (t) => {
+  test('an e-mail notifier is rejected without a mail server', async (t) => {
     const own = await startGateway()
     t.after(() => own.stop())
     const body = { channel: 'email', to: 'a@b.example' }
@@ -190,8 +190,8 @@ describe('refused', () => {
   })
 })
 
-describe('a test', () => {
-  test('by e-mail, with user and password', async (t) => {
+describe('a test message', () => {
+  test('is sent by e-mail, with user and password', async (t) => {
     const { id } = await notifier(t, { channel: 'email', to: 'ann@club.example' })
     assert.equal((await g.request('POST', `/notifiers/${id}/test`)).status, 202)
     await mailbox.has(1)
@@ -203,7 +203,7 @@ describe('a test', () => {
     await eventually(async () => (await shown(id)).last_success_at !== null, 'a success')
   })
 
-  test('by ntfy, with a token', async (t) => {
+  test('is sent by ntfy, with a token', async (t) => {
     const receiver = await Receiver.open(t)
     const { id } = await notifier(t, { channel: 'ntfy', to: `${receiver.url}/carts`, token: 'tk_S3CRET' })
     await g.request('POST', `/notifiers/${id}/test`)
@@ -217,7 +217,7 @@ describe('a test', () => {
     assert.match(text, /^This is a test/)
   })
 
-  test('by Telegram, in the language of the site', async (t) => {
+  test('is sent by Telegram, in the language of the site', async (t) => {
     await g.request('PATCH', '/site', { body: { language: 'de', name: 'Grünau' } })
     t.after(() => g.request('PATCH', '/site', { body: { language: null, name: null } }))
     const { id } = await notifier(t, { channel: 'telegram', to: '-42', token: '1:x' })
@@ -229,7 +229,7 @@ describe('a test', () => {
     assert.match(text, /^Dies ist ein Test/)
   })
 
-  test('in a title, letters beyond ASCII are encoded', async (t) => {
+  test('has letters beyond ASCII encoded in its title', async (t) => {
     await g.request('PATCH', '/site', { body: { name: 'Grünau' } })
     t.after(() => g.request('PATCH', '/site', { body: { name: null } }))
     const receiver = await Receiver.open(t)
@@ -240,7 +240,7 @@ describe('a test', () => {
     assert.equal(receiver.received[0]?.headers.title, title)
   })
 
-  test('goes out although others hang, again when it is refused, and says why', async (t) => {
+  test('is sent while other targets hang, is retried when rejected, and reports the reason', async (t) => {
     const receiver = await Receiver.open(t, ANSWERS.hang)
     const slow = await notifier(t, { channel: 'ntfy', to: receiver.url })
     for (let i = 0; i < 5; i++) await g.request('POST', `/notifiers/${slow.id}/test`)

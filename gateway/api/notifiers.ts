@@ -47,12 +47,12 @@ function toHours(between: NotifierJson['between']): [number, number] | null {
   return between === null ? null : [toMinute(between[0]), toMinute(between[1])]
 }
 
-/** Its schema takes nothing but HH:MM. */
+/** The schema accepts only HH:MM. */
 function toMinute(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 }
 
-/** `/notifiers`: people who are told of alerts by e-mail, ntfy or Telegram. For admins. */
+/** `/notifiers`: people who receive alerts by e-mail, ntfy or Telegram. For admins. */
 export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -67,15 +67,15 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
   )
 
   api.openapi(
-    route.post('/notifiers', 'Tell somebody of alerts', {
+    route.post('/notifiers', 'Notify a person of alerts', {
       description:
-        'By e-mail, ntfy or Telegram, in the language and by the clocks of the site. Alerts that are opened ' +
-        'within 30 seconds are one message. The gateway tries for 24 hours, over restarts too. For admins; there ' +
-        'may be 20.',
+        'By e-mail, ntfy or Telegram, in the language and by the clocks of the site. Alerts opened ' +
+        'within 30 seconds are sent as one message. The gateway retries for 24 hours, across restarts. For admins; ' +
+        'at most 20.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newNotifierSchema) },
       responses: {
-        201: json(createdNotifierSchema, 'Whoever it names is told of alerts from now on.'),
+        201: json(createdNotifierSchema, 'The recipient is notified of alerts from now on.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),
@@ -97,8 +97,8 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.patch('/notifiers/{id}', 'Change a notifier', {
       description:
-        'A merge patch (RFC 7396): a field that is left out stays as it is; null is its default. What waits ' +
-        'already is told as it is then. For admins.',
+        'A merge patch (RFC 7396): an omitted field stays unchanged; null restores its default. Waiting ' +
+        'messages are sent with the new values. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: notifierIdParams, body: body(notifierPatchSchema) },
       responses: answers(notifierSchema, 'The notifier as it is now.', 400, 403, 404, 413, 415),
@@ -118,10 +118,10 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
 
   api.openapi(
     route.delete('/notifiers/{id}', 'Delete a notifier', {
-      description: 'What waits for it is not sent any more. For admins.',
+      description: 'Waiting messages are dropped. For admins.',
       middleware: [adminOnly],
       request: { params: notifierIdParams },
-      responses: answers(deletedNotifierSchema, 'It tells nobody any more.', 403, 404),
+      responses: answers(deletedNotifierSchema, 'The notifier is deleted.', 403, 404),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -132,11 +132,11 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
 
   api.openapi(
     route.post('/notifiers/{id}/test', 'Test a notifier', {
-      description: 'Sends a message that says so, at once. For admins.',
+      description: 'Sends a test message immediately. For admins.',
       middleware: [adminOnly],
       request: { params: notifierIdParams },
       responses: {
-        202: json(queuedTestSchema, 'It is sent, and again until it arrives.'),
+        202: json(queuedTestSchema, 'The message is sent, with retries until it arrives.'),
         ...problems(403, 404, 409),
       },
     }),

@@ -38,7 +38,7 @@ test('every route is in the document, and nothing else', () => {
   assert.deepEqual([...new Set(routes)].sort(), documented.sort())
 })
 
-test('it is OpenAPI 3.1 with unique operations, and every reference leads somewhere', () => {
+test('the document is OpenAPI 3.1 with unique operations, and every reference has a target', () => {
   assert.equal(document.openapi, '3.1.0')
   assert.match(document.info.version, /^\d+\.\d+\.\d+/)
   const ids = operations.map(({ operationId }) => operationId)
@@ -52,7 +52,7 @@ test('it is OpenAPI 3.1 with unique operations, and every reference leads somewh
   for (const operation of operations) assert.ok(operation.tags.every((tag) => tags.includes(tag)))
 })
 
-test('every parameter of a path is declared, and every parameter says what it is', () => {
+test('every path parameter is declared, and every parameter has a description', () => {
   for (const { operationId, path, parameters } of operations) {
     const declared = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`)
     assert.deepEqual(declared.sort(), (path.match(/\{.+?\}/g) ?? []).sort(), operationId)
@@ -60,9 +60,9 @@ test('every parameter of a path is declared, and every parameter says what it is
   }
 })
 
-test('what a schema requires it defines', () => assert.deepEqual(undefinedNames(document), []))
+test('a schema defines every field it requires', () => assert.deepEqual(undefinedNames(document), []))
 
-test('every field of a body says what it is, or what it is in does', () => {
+test('every field of a body, or the schema it belongs to, has a description', () => {
   const silent: string[] = []
   const visit = (schema: JsonSchema, place: string): void => {
     for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -82,7 +82,7 @@ test('every field of a body says what it is, or what it is in does', () => {
   assert.deepEqual(silent, [])
 })
 
-/** A field whose values are named, or whose parts are described, needs no more words. */
+/** True for a field with named values or described members, which needs no description. */
 function explainsItself(field: JsonSchema): boolean {
   const { description, enum: choices, anyOf, items, properties, $ref } = field
   if (description !== undefined || choices !== undefined || 'const' in field) return true
@@ -107,7 +107,7 @@ test('every example fits the schema it explains', () => {
   visit(document.paths)
 })
 
-test('who may call is as the document says', async () => {
+test('access to each operation is as documented', async () => {
   const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
   for (const { method, path, security, operationId } of operations) {
     const call = (caller: string | null) =>
@@ -118,9 +118,9 @@ test('who may call is as the document says', async () => {
     )
     const nobody = await call(null)
     assert.equal(nobody.body.code === 'missing_api_key', !isOpen, `${operationId} for nobody`)
-    // a handler that is open to all decides by itself, as about a token
+    // a handler of an open route decides itself, for example by a token
     if (isOpen) continue
-    // which everybody may do to oneself
+    // every user may set the own PIN
     if (operationId === 'putUserPin') continue
     const user = await call(key)
     assert.equal(user.body.code === 'admin_required', isForAdmins, `${operationId} for a user`)
@@ -129,7 +129,7 @@ test('who may call is as the document says', async () => {
   }
 })
 
-test('needs no key and is sent once: the next time it is 304 by its ETag', async () => {
+test('the document needs no key, is sent once and is 304 by its ETag the next time', async () => {
   const first = await gateway.request('GET', '/openapi.json', { key: null })
   const etag = first.headers.get('etag') ?? ''
   assert.match(etag, /^"/)
@@ -143,7 +143,7 @@ test('needs no key and is sent once: the next time it is 304 by its ETag', async
   assert.equal(other.status, 200)
 })
 
-test('every error code is a word with the status of an error', () => {
+test('every error code is snake_case with the status of an error', () => {
   for (const [code, { status }] of Object.entries(ERROR_CODES)) {
     assert.match(code, /^[a-z]+(_[a-z]+)*$/)
     assert.ok(status >= 400 && status <= 599)
@@ -152,7 +152,7 @@ test('every error code is a word with the status of an error', () => {
   assert.ok(Object.hasOwn(document.components.schemas, problemSchema.meta()?.id ?? ''))
 })
 
-test('what a client may send on /realtime is described, with examples that are understood', () => {
+test('messages that a client may send on /realtime are described, with valid examples', () => {
   const described = document['x-realtime'].messages.filter(({ from }) => from === 'client')
   for (const option of clientMessageSchema.options) {
     const type = option.shape.type.value
@@ -162,7 +162,7 @@ test('what a client may send on /realtime is described, with examples that are u
   }
 })
 
-test('what a text may hold stands in the document', () => {
+test('the document has the characters that a text may contain', () => {
   const patternOf = (schema: z.ZodType) =>
     String(new SchemaComponents().convert(schema.meta({ description: 'Of a test.' }), 'input').pattern)
   const { cart } = newDeviceSchema.shape

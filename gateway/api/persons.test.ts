@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
 import { type Browser, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-/** With the right one. Set CARTBARN_TEST_LONG=1 for all there are. */
+/** Samples of all PINs, including the correct one. Set CARTBARN_TEST_LONG=1 for all of them. */
 const PINS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0')).filter(
   (pin) => process.env.CARTBARN_TEST_LONG !== undefined || pin.endsWith('6'),
 )
@@ -51,7 +51,7 @@ for (const path of ['/me', '/people']) {
 }
 
 describe('GET /me', () => {
-  test('with a key tells who it is and what it may do', async () => {
+  test('with a key returns the user and its access', async () => {
     const { userId, key } = await g.createUser({ name: 'Me', allowed_hardware_ids: ['cart-2', 'cart-1'] })
     const { status, body } = await g.request('GET', '/me', { key })
     const { user, started_at, version, ...rest } = body
@@ -83,7 +83,7 @@ describe('GET /me', () => {
     })
   }
 
-  test('says when the gateway was started, whatever its clock is set to since', async (t) => {
+  test('returns the start time of the gateway, whatever its clock is set to since', async (t) => {
     const ownClock = new FakeClock()
     const own = await startGateway({}, { clock: ownClock })
     t.after(() => own.stop())
@@ -104,7 +104,7 @@ describe('a PIN', () => {
     })
   }
 
-  test('of somebody else, or of nobody, is for admins', async () => {
+  test('of another user, or of an unknown one, may be set by admins only', async () => {
     const { userId } = await newPerson(null)
     for (const who of ['in scope', 'no scope'] as const)
       for (const id of [userId, NOBODY])
@@ -118,7 +118,7 @@ describe('a PIN', () => {
     ])
   })
 
-  test('of oneself is for everybody, and makes one of the people', async () => {
+  test('may be set by every user for themselves, which adds them to the list of people', async () => {
     const { userId, key } = await newPerson(null, { name: 'Ärmel' })
     const people = async () => (await g.request('GET', '/people', { key })).body
     assert.ok(!(await people()).some((one: { user_id: string }) => one.user_id === userId))
@@ -130,7 +130,7 @@ describe('a PIN', () => {
     assert.ok(!(await people()).some((one: { user_id: string }) => one.user_id === userId))
   })
 
-  test('is listed by name, of active users only', async (t) => {
+  test('lists its user by name among the people if the user is active', async (t) => {
     const own = await startGateway()
     t.after(() => own.stop())
     for (const name of ['Zoe', '<b>Bob</b>', '👩‍🌾', 'x'.repeat(200), 'שרה', 'Ann']) {
@@ -148,7 +148,7 @@ describe('a PIN', () => {
     assert.ok(names.includes('<b>Bob</b>') && !names.includes('Ann'))
   })
 
-  test('of the admin cannot be set on his tablet once his rights are over', async () => {
+  test('of the admin cannot be set on his tablet once his admin rights have ended', async () => {
     const adminId = (await g.createUser({ role: 'admin' })).userId
     const browser = await g.pair(adminId)
     const body = { pin: '4711' }
@@ -167,7 +167,7 @@ describe('the PIN of an admin', () => {
     ['on a tablet of a user', 'user', false],
     ["on another admin's tablet, once the rights are over", 'admin', true],
   ] as const)
-    test(`${where} is set with the old one only`, async () => {
+    test(`${where} can be set with the old one only`, async () => {
       const { userId } = await newPerson('4711', { role: 'admin' })
       const tablet = await g.createUser({ role: tabletRole, allowed_hardware_ids: ['*'] })
       const browser = await g.pair(tablet.userId)
@@ -186,7 +186,7 @@ describe('the PIN of an admin', () => {
       assert.equal((await browser.act(userId, '0000')).status, 200)
     })
 
-  test('is set without it where the admin has the rights of one', async () => {
+  test('can be set without the old one where the admin has admin rights', async () => {
     const { userId, key } = await newPerson('4711', { role: 'admin' })
     const tablet = await g.createUser({ role: 'admin' })
     const browser = await g.pair(tablet.userId)
@@ -197,7 +197,7 @@ describe('the PIN of an admin', () => {
   })
 })
 
-describe('a person on a tablet', () => {
+describe('a PIN user on a tablet', () => {
   for (const [tablet, person, role, scope] of [
     [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'staff', allowed_hardware_ids: ['*'] }, 'staff', 'all'],
     [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'admin' }, 'staff', 'all'],
@@ -212,7 +212,7 @@ describe('a person on a tablet', () => {
     [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'staff', allowed_hardware_ids: null }, 'staff', []],
   ] as const) {
     const name = `${JSON.stringify(tablet)} and ${JSON.stringify(person)}`
-    test(`has the lower role and what both see: ${name}`, async () => {
+    test(`has the lower role and the devices that both see: ${name}`, async () => {
       const browser = await g.pair((await g.createUser(tablet)).userId)
       const { userId } = await newPerson('1234', person)
       const { status, body } = await browser.act(userId, '1234')
@@ -229,7 +229,7 @@ describe('a person on a tablet', () => {
     })
   }
 
-  test('is named by what is done, and the tablet beside it', async () => {
+  test('is recorded in commands and audit entries, together with the tablet', async () => {
     const browser = await g.pair(shopId, 'Counter')
     const { userId } = await newPerson('1234', { name: 'Ann' })
     await browser.act(userId, '1234')
@@ -244,7 +244,7 @@ describe('a person on a tablet', () => {
     assert.deepEqual([entry.user_id, entry.person, entry.session_id], [shopId, null, browser.sessionId])
   })
 
-  test('is over by DELETE, which says who is there then', async () => {
+  test('is signed out by DELETE, which returns the new state', async () => {
     const browser = await g.pair(shopId)
     const { userId } = await newPerson('1234')
     await browser.act(userId, '1234')
@@ -253,7 +253,7 @@ describe('a person on a tablet', () => {
     assert.equal((await browser.request('DELETE', '/sessions/current/person')).status, 200)
   })
 
-  test('is over after ten minutes without a change: reading is none', async () => {
+  test('is signed out after ten minutes without a change; reading does not count', async () => {
     const browser = await g.pair(shopId)
     const { userId } = await newPerson('1234')
     await browser.act(userId, '1234')
@@ -266,7 +266,7 @@ describe('a person on a tablet', () => {
     assert.equal((await browser.me()).session.person, null)
   })
 
-  test('is not there again when the tablet does something right after the ten minutes', async () => {
+  test('is not signed in again by a change made after the ten minutes', async () => {
     const browser = await g.pair(shopId)
     const { userId } = await newPerson('1234')
     await browser.act(userId, '1234')
@@ -276,7 +276,7 @@ describe('a person on a tablet', () => {
     await browser.act(userId, '1234')
   })
 
-  test('is over when the clock is set ahead, and is given nothing when it is set back', async () => {
+  test('is signed out when the clock is set ahead, and gains no time when it is set back', async () => {
     const [one, other] = [await g.pair(shopId), await g.pair(shopId)]
     const { userId } = await newPerson('1234')
     await one.act(userId, '1234')
@@ -298,7 +298,7 @@ describe('a person on a tablet', () => {
     ['been disabled', (userId: string) => g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })],
     ['been deleted', (userId: string) => g.request('DELETE', `/users/${userId}`)],
   ] as const) {
-    test(`is over on three tablets at once when it has ${what}`, async () => {
+    test(`is signed out on three tablets together when it has ${what}`, async () => {
       const tablets = await Promise.all([1, 2, 3].map(() => g.pair(shopId)))
       const { userId } = await newPerson('1234', { allowed_hardware_ids: ['cart-1'] })
       for (const tablet of tablets) assert.equal((await tablet.act(userId, '1234')).status, 200)
@@ -308,7 +308,7 @@ describe('a person on a tablet', () => {
       for (const [i, tablet] of tablets.entries()) {
         const me = await tablet.me()
         assert.deepEqual([me.session.person, me.scope], [null, 'all'])
-        // the socket goes on, for the tablet
+        // the socket stays open, for the tablet
         const { hardwareIds } = (await sockets[i]?.subscribe('cart-2')) ?? {}
         assert.deepEqual(hardwareIds, ['cart-2'])
         assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [403, 'wrong_pin'])
@@ -316,7 +316,7 @@ describe('a person on a tablet', () => {
     })
   }
 
-  test('leaves what only it could see, and its tablet follows', async () => {
+  test('loses subscriptions out of its scope, and so does its tablet', async () => {
     const tablet = await g.pair((await g.createUser({ allowed_hardware_ids: ['cart-1', 'cart-2'] })).userId)
     const { userId } = await newPerson('1234', { allowed_hardware_ids: ['cart-2'] })
     const socket = await tablet.realtime()
@@ -326,7 +326,7 @@ describe('a person on a tablet', () => {
     assert.deepEqual([hardwareIds, reason], [['cart-1'], 'scope'])
   })
 
-  test('whose user is masked, or whose tablet is, sees asterisks', async () => {
+  test('sees masked codes if the user or the tablet is masked', async () => {
     const masked = await g.createUser({ allowed_hardware_ids: ['cart-1'], mask_codes: true })
     const plain = await newPerson('1234', { role: 'user', allowed_hardware_ids: ['cart-1'] })
     const maskedPerson = await newPerson('1234', {
@@ -364,7 +364,7 @@ describe('a person on a tablet', () => {
     }
   })
 
-  test('of an admin gives the tablet of an admin his rights for ten minutes, however busy', async () => {
+  test("with the admin role gives an admin's tablet admin rights for ten minutes, however busy", async () => {
     const { userId } = await newPerson('1234', { role: 'admin' })
     const tablet = await g.pair(userId)
     clock.advance(10 * MINUTE_MS)
@@ -378,7 +378,7 @@ describe('a person on a tablet', () => {
     assert.deepEqual(await codeOf(refused), [403, 'admin_required'])
   })
 
-  test('of an admin loses these rights on open sockets too', async () => {
+  test('with the admin role loses these rights on open sockets too', async () => {
     const admin = await newPerson('1234', { role: 'admin', allowed_hardware_ids: null })
     const guest = await g.pair(admin.userId)
     const socket = await guest.realtime()
@@ -387,12 +387,12 @@ describe('a person on a tablet', () => {
     await guest.act(person.userId, '1234')
     assert.deepEqual((await socket.next('unsubscribed')).hardwareIds, ['cart-2'])
     clock.advance(10 * MINUTE_MS)
-    // nobody asks: the gateway looks by itself
+    // no request is sent: the gateway ends it on its own timer
     await eventually(async () => (await metric(g, 'cartbarn_persons_acting')) === 0, 'nobody acts')
     assert.deepEqual((await socket.subscribe('cart-2')).denied, [])
   })
 
-  test('of staff gives the tablet of an admin no rights of one, nor when it leaves', async () => {
+  test("with the staff role gives an admin's tablet no admin rights, even after sign-out", async () => {
     const tablet = await g.pair((await newPerson(null, { role: 'admin' })).userId)
     clock.advance(10 * MINUTE_MS)
     const { userId } = await newPerson('1234')
@@ -403,7 +403,7 @@ describe('a person on a tablet', () => {
 })
 
 describe('wrong PINs', () => {
-  test('of nobody, of a disabled person and of one without a PIN are 403 wrong_pin', async () => {
+  test('for an unknown user, a disabled one and one without a PIN are 403 wrong_pin', async () => {
     const tablet = await g.pair(shopId)
     const [none, disabled] = [await newPerson(null), await newPerson('1234')]
     await g.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
@@ -411,7 +411,7 @@ describe('wrong PINs', () => {
       assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [403, 'wrong_pin'])
   })
 
-  test('lock a person on a tablet for five minutes after five, the right one included, and nowhere else', async () => {
+  test('lock a PIN user on one tablet for five minutes after five, even for the right PIN', async () => {
     const [tablet, other] = [await g.pair(shopId), await g.pair(shopId)]
     const { userId } = await newPerson('1234')
     for (let i = 0; i < 5; i++) assert.deepEqual(await codeOf(tablet.act(userId, '0000')), [403, 'wrong_pin'])
@@ -419,14 +419,14 @@ describe('wrong PINs', () => {
     assert.deepEqual([locked.status, locked.body.code], [429, 'pin_locked'])
     assert.equal(locked.headers.get('retry-after'), '300')
     assert.equal((await other.act(userId, '1234')).status, 200)
-    // a clock that is set unlocks nothing
+    // setting the clock unlocks nothing
     clock.set(clock.nowMs() + HOUR_MS)
     assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [429, 'pin_locked'])
     clock.advance(5 * MINUTE_MS)
     assert.equal((await tablet.act(userId, '1234')).status, 200)
   })
 
-  test('are forgiven by a right one on the tablet', async () => {
+  test('are cleared by a right one on the tablet', async () => {
     const tablet = await g.pair(shopId)
     const { userId } = await newPerson('1234')
     for (let round = 0; round < 3; round++) {
@@ -435,7 +435,7 @@ describe('wrong PINs', () => {
     }
   })
 
-  test(`${PINS.length} of them over 100 sessions: twenty are compared, then the person is locked for an hour`, async () => {
+  test(`lock the user for an hour after twenty of ${PINS.length} guesses over 100 sessions`, async () => {
     const { userId } = await newPerson('9876')
     const { userId: owner, key } = await g.createUser({ name: 'Thief', allowed_hardware_ids: ['*'] })
     const tablets = await Promise.all(Array.from({ length: 100 }, () => g.signIn({ api_key: key })))
@@ -454,7 +454,7 @@ describe('wrong PINs', () => {
     assert.equal((await (await g.pair(shopId)).act(userId, '9876')).status, 200)
   })
 
-  test('before a restart count after it, in time that goes by while the gateway runs', async (t) => {
+  test('before a restart count after it, by the running time of the gateway', async (t) => {
     const ownClock = new FakeClock()
     const own = await startGateway({}, { clock: ownClock })
     t.after(() => own.stop())
@@ -469,7 +469,7 @@ describe('wrong PINs', () => {
     const restart = (offMs: number) => own.restart(() => ownClock.set(ownClock.nowMs() + offMs))
     await guess(4)
     ownClock.advance(HOUR_MS)
-    // those of an hour ago do not count any more
+    // attempts older than an hour no longer count
     for (let power = 0; power < 4; power++) {
       await guess(5)
       await restart(HOUR_MS)
@@ -483,7 +483,7 @@ describe('wrong PINs', () => {
     await own.restart()
   })
 
-  test('keep nothing else waiting', async () => {
+  test('hold up no other work', async () => {
     const people = await Promise.all(Array.from({ length: 20 }, () => newPerson('1234')))
     const tablet = await g.pair(shopId)
     let pending = 0

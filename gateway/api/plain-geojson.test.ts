@@ -57,7 +57,7 @@ for (const [path, headers] of [
   ['/zones', { 'if-match': '*' }],
 ] as const) {
   for (const [what, body, zones, codes] of FORMS) {
-    test(`PUT ${path}: ${what} is taken as what it means, and the answer says so`, async () => {
+    test(`PUT ${path}: ${what} is accepted by its meaning, with a warning in the response`, async () => {
       const answer = await g.request('PUT', path, { body, headers })
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
       assert.deepEqual(
@@ -73,7 +73,7 @@ for (const [path, headers] of [
     })
   }
 
-  test(`PUT ${path}: a MultiPolygon of two, properties of another kind and a foreign type are refused`, async () => {
+  test(`PUT ${path}: a MultiPolygon of two, foreign properties and a foreign type are rejected`, async () => {
     for (const wrong of [
       collection(feature(NAMED, { type: 'MultiPolygon', coordinates: [[RING], [RING]] })),
       collection(feature('x')),

@@ -9,7 +9,7 @@ import { metric, startGateway, type TestGateway } from '#testing/start-gateway.t
 
 const DEFAULT_TEXT = 'All carts in: please return to the clubhouse now.'
 
-/** A gateway with screens, each with its password. */
+/** Gateway with screens, each with its password. */
 class Course {
   readonly g: TestGateway
   readonly #passwords = new Map<string, string>()
@@ -51,7 +51,7 @@ class Course {
     return (await this.g.request('GET', '/recall')).body.active
   }
 
-  /** Commands that were made for a screen, oldest first. */
+  /** Returns the commands created for a screen, oldest first. */
   async messages(
     hardwareId: string,
   ): Promise<{ params: unknown; status: string; command_id: string; error: string | null }[]> {
@@ -66,7 +66,7 @@ class Course {
     }, `messages to ${hardwareId}: ${statuses.join()}`)
   }
 
-  /** As after a power cut: what is on the disk, changed. */
+  /** Restarts as after a power cut, with changes to the data on the disk. */
   async crash(change: (db: Database.Database) => void): Promise<void> {
     await this.g.restart(() => {
       const db = new Database(join(this.g.config.dataDir, 'cartbarn.db'))
@@ -76,14 +76,14 @@ class Course {
   }
 }
 
-test('without a recall nobody is called in', async (t) => {
+test('without a recall the status is inactive and no cart is called in', async (t) => {
   const { g } = await Course.open(t)
   assert.deepEqual((await g.request('GET', '/recall')).body, { active: null, carts: [] })
   const { status, body } = await g.request('DELETE', '/recall')
   assert.deepEqual([status, body.code], [404, 'no_recall'])
 })
 
-test('nobody but staff and admins has to do with it', async (t) => {
+test('only staff and admins can read, start and end a recall', async (t) => {
   const { g } = await Course.open(t)
   const keys = await createCallers(g, ['screen'])
   for (const method of ['GET', 'POST', 'DELETE'])
@@ -93,7 +93,7 @@ test('nobody but staff and admins has to do with it', async (t) => {
     }
 })
 
-test('a body that is wrong is refused, and nobody is called in', async (t) => {
+test('an invalid body is rejected, and no cart is called in', async (t) => {
   const course = await Course.open(t)
   for (const [name, body, status, code] of [
     ['a text that is too long', { text: 'x'.repeat(201) }, 400, 'invalid_field'],
@@ -104,7 +104,7 @@ test('a body that is wrong is refused, and nobody is called in', async (t) => {
     ['no object', '[]', 400, 'invalid_body'],
     ['no JSON', '{', 400, 'invalid_json'],
   ] as const)
-    await t.test(`a body with ${name}`, async () => {
+    await t.test(`a body with ${name} is rejected`, async () => {
       const answer = await course.begin(body)
       assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
       assert.equal(await course.active(), null)
@@ -136,7 +136,7 @@ test('the screens show the right text', async (t) => {
     })
 })
 
-test('a body is left out also with a content type; anything else is no body of ours', async (t) => {
+test('an empty body is accepted with any content type, and other content types are rejected', async (t) => {
   const course = await Course.open(t)
   const { g } = course
   const empty = await g.request('POST', '/recall', { headers: { 'content-type': 'application/json' } })
@@ -153,7 +153,7 @@ test('a body is left out also with a content type; anything else is no body of o
   assert.equal(bare.status, 200)
 })
 
-test('screens that are there and that come back are told, confirm, and are told that it is over', async (t) => {
+test('connected and returning screens receive the recall, confirm it, and receive its end', async (t) => {
   const course = await Course.open(t, 'here', 'away')
   await course.g.register('teebox')
   const here = await course.connect('here')
@@ -176,12 +176,12 @@ test('screens that are there and that come back are told, confirm, and are told 
   for (const screen of [here, away]) await screen.leave()
 })
 
-test('a screen that comes back is told again, by a command of its own once the first was done', async (t) => {
+test('a returning screen receives the message again, in a new command once the first has ended', async (t) => {
   const course = await Course.open(t, 'screen')
   await course.begin()
   const first = await course.connect('screen')
   const { id } = await first.next()
-  // not answered: the same goes again
+  // not acknowledged: the same message is sent again
   await first.lose(course.g)
   const second = await course.connect('screen')
   assert.equal((await second.next()).id, id)
@@ -195,7 +195,7 @@ test('a screen that comes back is told again, by a command of its own once the f
   await third.leave()
 })
 
-test('one recall at a time for the whole site', async (t) => {
+test('the site has one recall at a time', async (t) => {
   const course = await Course.open(t)
   const both = await Promise.all([course.begin({ text: 'A' }), course.begin({ text: 'B' })])
   assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409])
@@ -206,7 +206,7 @@ test('one recall at a time for the whole site', async (t) => {
   assert.equal((await course.begin()).status, 201)
 })
 
-test('a screen that was away for all of it is told nothing of it', async (t) => {
+test('a screen that was away for the whole recall receives only its end', async (t) => {
   const course = await Course.open(t, 'screen')
   await course.begin()
   await course.becomes('screen', 'pending')
@@ -220,7 +220,7 @@ test('a screen that was away for all of it is told nothing of it', async (t) => 
   await screen.leave()
 })
 
-test('staff with some devices calls in those, and who sees others sees no carts of it', async (t) => {
+test('staff with some devices recall only those, and staff with others see no carts of the recall', async (t) => {
   const course = await Course.open(t, 'mine', 'other')
   const { userId, key } = await course.g.createUser({
     name: 'Jane',
@@ -236,7 +236,7 @@ test('staff with some devices calls in those, and who sees others sees no carts 
   await other.leave()
 })
 
-test('the carts of a recall show how far it has come with their screens, to each who sees them', async (t) => {
+test('the carts of a recall show the progress of their screens, to each user in scope', async (t) => {
   const course = await Course.open(t, 's1', 's2', 's10', 'other')
   const { g } = course
   for (const id of ['t2', 't3']) await g.register(id)
@@ -273,7 +273,7 @@ test('the carts of a recall show how far it has come with their screens, to each
   await s1.leave()
 })
 
-test('a screen that is registered later is called in with the others', async (t) => {
+test('a screen that is registered later receives the recall too', async (t) => {
   const course = await Course.open(t)
   await course.begin()
   const password = await course.g.register('new', 'cartcaddie')
@@ -282,7 +282,7 @@ test('a screen that is registered later is called in with the others', async (t)
   await screen.leave()
 })
 
-test('it survives a restart, with who has confirmed it', async (t) => {
+test('a recall survives a restart with its confirmations', async (t) => {
   const course = await Course.open(t, 'done', 'away')
   const done = await course.connect('done')
   const { body: recall } = await course.begin({ text: 'In!' })
@@ -307,7 +307,7 @@ test('the end of a recall supersedes no message that its screen has received', a
   const ids = Array.from({ length: 20 }, (_, i) => `screen-${i}`)
   const course = await Course.open(t, ...ids)
   await course.begin()
-  // each comes back by itself: the last is sent while it is written down that the first was
+  // each reconnects separately: the last message is sent while the delivery of the first is stored
   const screens = await Promise.all(ids.map((id) => course.connect(id)))
   await Promise.all(screens.map((screen) => screen.next()))
   await course.end()
@@ -315,7 +315,7 @@ test('the end of a recall supersedes no message that its screen has received', a
   for (const id of ids) await course.becomes(id, 'published', 'published')
 })
 
-test('a power cut right after the recall: the next start tells the screens', async (t) => {
+test('after a power cut right after the recall the next start sends it to the screens', async (t) => {
   const course = await Course.open(t, 'screen')
   await course.begin({ text: 'In!' })
   await course.becomes('screen', 'pending')
@@ -323,7 +323,7 @@ test('a power cut right after the recall: the next start tells the screens', asy
   await course.becomes('screen', 'pending')
 })
 
-test('a power cut right after its end: the next start says that it is over, to those who heard of it', async (t) => {
+test('after a power cut right after its end the next start sends the end to the recalled screens', async (t) => {
   const course = await Course.open(t, 'screen')
   await course.begin()
   const screen = await course.connect('screen')
@@ -343,7 +343,7 @@ test('a power cut right after its end: the next start says that it is over, to t
   assert.equal((await course.messages('screen')).length, 2)
 })
 
-test('a command that is gone is taken for one that was not sent, and for one that was once it is over', async (t) => {
+test('a lost command is sent again during the recall, and counts as sent after its end', async (t) => {
   const course = await Course.open(t, 'screen')
   await course.begin()
   await course.becomes('screen', 'pending')
@@ -356,7 +356,7 @@ test('a command that is gone is taken for one that was not sent, and for one tha
   assert.deepEqual((await course.messages('screen'))[0]?.params, { text: 'It is over.', recall: false })
 })
 
-test('staff and admins are told on the realtime channel, users are not', async (t) => {
+test('staff and admins are notified on the realtime channel, and users are not', async (t) => {
   const course = await Course.open(t, 'screen')
   const { g } = course
   const some = await g.createUser({ role: 'staff', allowed_hardware_ids: ['other'] })
@@ -392,7 +392,7 @@ test('staff and admins are told on the realtime channel, users are not', async (
   await screen.leave()
 })
 
-test('the audit log says who called the carts in and who ended it', async (t) => {
+test('the audit log has the users who started and ended a recall', async (t) => {
   const course = await Course.open(t)
   const { body: recall } = await course.begin({ text: 'In!' })
   await course.end({ text: 'Out!' })

@@ -14,14 +14,13 @@ import {
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
 import type { CommandsDeps, CourseDeps, PeopleDeps } from './deps.ts'
 
-/** `/recall`: all carts in. */
+/** `/recall`: calls all carts in. */
 export function createRecallApi({ recall, carts, users }: PeopleDeps & CommandsDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.get('/recall', 'Get how far the recall has come', {
-      description:
-        'Whether all carts are called in, and which of their screens have confirmed it. For staff and admins.',
+      description: 'State of the recall, and the screens that have confirmed it. For staff and admins.',
       middleware: [staffOnly],
       responses: answers(recallStateSchema, 'The recall and its carts in scope.', 403),
     }),
@@ -41,8 +40,8 @@ export function createRecallApi({ recall, carts, users }: PeopleDeps & CommandsD
   api.openapi(
     route.post('/recall', 'Call all carts in', {
       description:
-        'Sends a message to every screen in scope, and again whenever one comes back, until DELETE /recall. One ' +
-        'at a time for the whole site. For staff and admins.',
+        'Sends a message to every screen in scope, and again whenever a screen reconnects, until DELETE /recall. ' +
+        'One recall at a time for the whole site. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { body: bodyOrNone(newRecallSchema) },
       responses: {
@@ -62,10 +61,10 @@ export function createRecallApi({ recall, carts, users }: PeopleDeps & CommandsD
 
   api.openapi(
     route.delete('/recall', 'End the recall', {
-      description: 'Tells every screen that was told of it that it is over. For staff and admins.',
+      description: 'Notifies every screen that received the recall of its end. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { body: bodyOrNone(endedRecallSchema) },
-      responses: answers(deletedRecallSchema, 'It is over.', 400, 403, 404, 413, 415),
+      responses: answers(deletedRecallSchema, 'The recall has ended.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const { recallId } = await recall.end(c.req.valid('json').text)

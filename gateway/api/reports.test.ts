@@ -17,7 +17,7 @@ let g: TestGateway
 let keys: Record<Who, string | null>
 let staff: string
 
-/** A morning in Berlin: an hour at the barn, an hour out, an hour at the barn. */
+/** Morning in Berlin: an hour at the barn, an hour out, an hour at the barn. */
 function outing(day: number, { hourUtc = 7, meanwhileS = 0 } = {}): Ride {
   return new Ride({ atMs: Date.UTC(2026, 2, day, hourUtc), ...BARN })
     .wait(3600, 60)
@@ -83,15 +83,16 @@ before(async () => {
   await register('lock-10', '10')
   const ride = outing(27).record().records
   await send('lock-7', ride, ({ speedKmh }) => ((speedKmh ?? 0) > 3 ? 47.5 : 50.25))
-  // the screen says the same three seconds later, and another voltage: it is no other cart, and does not speak
+  // the screen reports the same three seconds later with a different voltage; it is in the same cart and does not
+  // determine its position
   await send(
     'screen-7',
     ride.map((fix) => ({ ...fix, atMs: fix.atMs + 3000 })),
     () => 12,
   )
-  // falls silent for 40 minutes, out on the course
+  // loses its signal for 40 minutes on the course
   await send('lock-8', outing(27, { meanwhileS: 2400 }).record().records)
-  // an outing over the night of the clocks: 22:00 to 02:00 UTC, from 23:00 on the 28th
+  // out during the night of the clock change: 22:00 to 02:00 UTC, from 23:00 on the 28th
   await send(
     'lock-10',
     new Ride({ atMs: Date.UTC(2026, 2, 28, 21), ...BARN })
@@ -116,7 +117,7 @@ const RANGE = 'from=2026-03-27&to=2026-03-30'
 const MONTHLY = ['/reports/utilisation', '/reports/battery']
 const MAPS = ['/reports/traffic', '/reports/silence']
 
-describe('who may', () => {
+describe('access', () => {
   for (const path of [...MONTHLY.map((p) => `${p}?month=2026-03`), ...MAPS.map((p) => `${p}?${RANGE}`)])
     for (const [who, status, code] of REFUSED_AS_NO_STAFF)
       test(`${path}: ${who} gets ${status} ${code}`, async () => {
@@ -124,7 +125,7 @@ describe('who may', () => {
         assert.deepEqual([answer.status, answer.body.code], [status, code])
       })
 
-  test('staff see carts in scope, by what their devices in scope say', async () => {
+  test('staff see the carts in scope, with data of their devices in scope only', async () => {
     const { rows } = await get('/reports/battery?month=2026-03', staff)
     assert.deepEqual(rows, [{ cart: '7', date: '2026-03-27', rest_voltage_morning: 12, lowest_voltage: 12 }])
     const { rows: used } = await get('/reports/utilisation?month=2026-03', staff)
@@ -170,23 +171,23 @@ for (const path of MAPS) {
     })
 }
 
-test('how carts were used, by cart in natural order and by local day', async () => {
+test('utilisation is listed by cart in natural order and by local day', async () => {
   const { rows } = await get('/reports/utilisation?month=2026-03')
   assert.deepEqual(
     rows.map(({ cart, date }: UtilisationRowJson) => `${cart} ${date}`),
     ['7 2026-03-27', '8 2026-03-27', '10 2026-03-28', '10 2026-03-29'],
   )
   const [seven, eight, before, night] = rows
-  // it is out from the first fix beyond the barn to the first in it, and drives 12 km
+  // out from the first fix beyond the barn to the first one in it, over 12 km
   near(seven.hours_out, 1, 0.02)
   near(seven.distance, 12_000, 30)
-  // of its 40 minutes of silence 15 count
+  // of the 40 minutes without a signal 15 count
   near(eight.hours_out, 1.25, 0.02)
   // from 23:00 to midnight, then until 04:00 by clocks that skipped an hour
   near(before.hours_out, 1, 0.02)
   near(night.hours_out, 3, 0.02)
   near(before.distance + night.distance, 40_000, 200)
-  // of the day on which they began, however often the clock passes midnight
+  // counted on the day of their start, however often they pass midnight
   assert.deepEqual(
     rows.map(({ rounds }: UtilisationRowJson) => rounds),
     [1, 1, 1, 0],
@@ -195,13 +196,13 @@ test('how carts were used, by cart in natural order and by local day', async () 
   assert.equal(rounds.length, 3)
 })
 
-test('a day of 25 hours has them all', async () => {
+test('a day of 25 hours is counted in full', async () => {
   const other = new FakeClock(Date.UTC(2026, 9, 27))
   const fresh = await startGateway({}, { clock: other })
   try {
     await fresh.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
     const client = await fresh.device('cart-1')
-    // without a parking zone it is out while it is on a trip: from 23:30 to 00:30, 26 hours on
+    // without a parking zone a cart is out while it is on a trip: from 23:30 to 00:30, 26 hours later
     const fixes = new Ride({ atMs: Date.UTC(2026, 9, 24, 21, 30), ...BARN }).drive(26 * 3600, 10, 60).record()
     const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({
       ts: atMs,
@@ -225,7 +226,7 @@ test('a day of 25 hours has them all', async () => {
   }
 })
 
-test('what carts did before the first of a month says how they were when it began', async () => {
+test('the state of carts at the start of a month comes from their history before it', async () => {
   const midnightMs = Date.UTC(2026, 2, 1)
   const fresh = await startGateway({}, { clock: new FakeClock(midnightMs + 12 * 60 * MINUTE_MS) })
   try {
@@ -255,7 +256,7 @@ test('what carts did before the first of a month says how they were when it bega
         battery_voltage: volts,
       }))
     const minutes = (count: number) => midnightMs + count * MINUTE_MS
-    // out since half past eleven, silent from two minutes before midnight to eight after, back at 00:38
+    // out since half past eleven, without a signal from two minutes before midnight to eight after, back at 00:38
     const out = new Ride({ atMs: minutes(-120), ...BARN })
       .wait(3600, 60)
       .drive(1800, 12, 5)
@@ -264,11 +265,11 @@ test('what carts did before the first of a month says how they were when it bega
       .drive(1800, 12, 5, { headingDeg: 180 })
       .wait(600, 60)
     await say('out', fixes(out))
-    // in the barn all night; the first fix of the month is a mistake of the receiver
+    // in the barn all night; the first fix of the month is a receiver error
     await say('in', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
     await say('in', [{ ts: minutes(2), lat: BARN.lat + 0.01, long: BARN.long, speed: 0 }])
     await say('in', fixes(new Ride({ atMs: minutes(4), ...BARN }).wait(1200, 60)))
-    // last heard of at eleven; says its voltage at 00:02 and drives off
+    // last seen at eleven; reports its voltage at 00:02 and drives off
     await say('pack', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
     await say('pack', [{ ts: minutes(2), battery_voltage: 50.5 }])
     await say('pack', fixes(new Ride({ atMs: minutes(3), ...BARN }).drive(600, 12, 5), 47.5))
@@ -285,20 +286,20 @@ test('what carts did before the first of a month says how they were when it bega
     })
     const range = 'from=2026-03-01T00:00:00Z&to=2026-03-01T11:00:00Z'
     const { body: traffic } = await fresh.request('GET', `/reports/traffic?${range}`)
-    // of both that were out: one for 38 minutes, and one from 00:03 on until it counts as silent
+    // of the two that were out: one for 38 minutes, and one from 00:03 until it counts as without a signal
     near(traffic.seconds, 38 * 60 + 600 + 900, 60)
   } finally {
     await fresh.stop()
   }
 })
 
-test('how packs are: the lock speaks', async () => {
+test('the battery report uses the voltages of the lock', async () => {
   const { month, time_zone, rows } = await get('/reports/battery?month=2026-03')
   assert.deepEqual([month, time_zone], ['2026-03', 'Europe/Berlin'])
   assert.deepEqual(rows, [{ cart: '7', date: '2026-03-27', rest_voltage_morning: 50.25, lowest_voltage: 47.5 }])
 })
 
-test('reports of a month as CSV have the same names and rows', async () => {
+test('monthly reports as CSV have the same names and rows', async () => {
   for (const [path, name, columns] of [
     ['/reports/utilisation', 'utilisation', 'cart,date,hours_out,distance,rounds'],
     ['/reports/battery', 'battery', 'cart,date,rest_voltage_morning,lowest_voltage'],
@@ -317,12 +318,12 @@ test('reports of a month as CSV have the same names and rows', async () => {
   }
 })
 
-test('traffic is where carts were while they were out, in seconds', async () => {
+test('the traffic map counts the seconds that carts on the course spent in each place', async () => {
   const { cell_m, seconds, cells }: TrafficJson = await get(
     '/reports/traffic?from=2026-03-27T00:00:00Z&to=2026-03-27T23:59:59Z',
   )
   assert.ok(cell_m > 7 && cell_m < 8, `${cell_m}`)
-  // an hour of one cart, and of the other the 15 minutes that count of its silence too
+  // an hour of one cart, and of the other also the 15 minutes that count of its signal loss
   near(seconds, 2 * 3600 + 900, 120)
   assert.equal(
     seconds,
@@ -338,7 +339,7 @@ test('traffic is where carts were while they were out, in seconds', async () => 
   assert.deepEqual([future.seconds, future.cells], [0, []])
 })
 
-test('a cart that says nothing out on the course is on the map of silences', async () => {
+test('a cart without signal on the course is on the map of signal loss', async () => {
   const { silent_after_s, total, silences } = await get(
     '/reports/silence?from=2026-03-27T00:00:00Z&to=2026-03-27T23:59:59Z',
   )
@@ -349,7 +350,7 @@ test('a cart that says nothing out on the course is on the map of silences', asy
   near(lat, BARN.lat + 0.0539, 0.001)
 })
 
-test('one that says its voltage meanwhile was not silent', async () => {
+test('a cart that reports its voltage meanwhile counts as having a signal', async () => {
   const said = (atMs: number) => ({ ts: atMs, battery_voltage: 48 })
   const client = await g.connect('lock-8', passwords.get('lock-8') ?? '')
   const from = Date.UTC(2026, 2, 27, 8, 30)
@@ -358,7 +359,7 @@ test('one that says its voltage meanwhile was not silent', async () => {
   assert.equal((await get(`/reports/silence?${RANGE}`)).total, 0)
 })
 
-test('a user has as many reports at once as downloads', async () => {
+test('a user may run as many reports at a time as downloads', async () => {
   const four = Array.from({ length: 8 }, () => g.request('GET', '/reports/utilisation?month=2026-03'))
   const answers = await Promise.all(four)
   const refused = answers.filter(({ status }) => status === 429)

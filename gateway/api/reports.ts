@@ -34,12 +34,12 @@ interface Range {
   toMs: number
 }
 
-/** Silences in an answer. */
+/** Maximum number of signal losses in a response. */
 const SILENCES_MAX = 2000
-/** To 1e-7 degree, as positions are stored. */
+/** Units per degree, the precision in which positions are stored. */
 const E7 = 1e7
 
-/** Where carts were, as the API shows it. */
+/** Converts the traffic of carts to JSON. */
 function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): TrafficJson {
   const { zoom, x, y, seconds } = grid.cells()
   const cells = Array.from(seconds, (inCell, i) => {
@@ -53,14 +53,14 @@ function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): TrafficJson 
   return {
     from: toIso(fromMs),
     to: toIso(toMs),
-    // one in the middle stands for all: a course is small
+    // the width of the middle cell serves for all, because a course is small
     cell_m: Math.round(cellWidthM(zoom, cells[cells.length >> 1]?.lat ?? 0) * 100) / 100,
     seconds: cells.reduce((sum, cell) => sum + cell.seconds, 0),
     cells,
   }
 }
 
-/** Where carts fell silent, as the API shows it. */
+/** Converts the signal losses of carts to JSON. */
 function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences: readonly SignalLoss[]): SilencesJson {
   return {
     from: toIso(fromMs),
@@ -80,19 +80,19 @@ function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences:
 
 const RETRY_S = 10
 
-/** `/reports`: what carts did, by month or on a map. For staff. */
+/** `/reports`: usage of carts by month or on a map. For staff. */
 export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const { reports, visibleCarts, downloads, store, site } = deps
   const api = createApi()
 
-  /** A report takes a reader thread for as long as a long download. */
+  /** Reads a report; it occupies a reader thread for as long as a long download. */
   async function report<Found>(
     c: Context<ApiEnv>,
     work: (carts: readonly Cart[], asker: JobOptions) => Promise<Found>,
   ): Promise<{ found: Found; carts: readonly Cart[] }> {
     const { userId } = c.var.user.row
     if (!downloads.take(userId)) {
-      const message = 'you have as many downloads and reports under way as one user may'
+      const message = 'too many downloads and reports of this user are in progress; wait for one to end'
       throw new RateLimitedError(message, RETRY_S, 'too_many_downloads')
     }
     try {
@@ -117,8 +117,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     listRoute('/reports/utilisation', 'Report how carts were used', {
       operationId: 'reportUtilisation',
       description:
-        'Of each cart in scope and each local day of the month: how long it was out, how far it went and how ' +
-        'many rounds it began. Of all devices of a cart the one that speaks for it.',
+        'Time out, distance and number of begun rounds for each cart in scope and each local day of the month. ' +
+        'The device that determines the position of a cart counts.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
       responses: answers(utilisationSchema, 'Rows by cart and date.', 400, 403),
@@ -145,8 +145,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     listRoute('/reports/battery', 'Report how packs are', {
       operationId: 'reportBattery',
       description:
-        'Of each cart in scope and each local day of the month: the voltage it began the day with and the lowest ' +
-        'under load.',
+        'Voltage at the start of the day and lowest voltage under load, for each cart in scope and each local day ' +
+        'of the month.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
       responses: answers(batteryReportSchema, 'Rows by cart and date.', 400, 403),
@@ -172,8 +172,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     route.get('/reports/traffic', 'Map where carts were', {
       operationId: 'reportTraffic',
       description:
-        'The seconds that carts in scope spent in each cell of a grid while they were out of their parking ' +
-        'zones, over up to 31 days.',
+        'Seconds that carts in scope spent in each cell of a grid outside their parking zones; range up to ' +
+        '31 days.',
       middleware: [staffOnly],
       request: { query: mapReportQuerySchema },
       responses: answers(trafficSchema, 'Cells with traffic.', 400, 403),
@@ -190,11 +190,11 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     route.get('/reports/silence', 'Map where carts fell silent', {
       operationId: 'reportSilence',
       description:
-        'Where carts in scope were, out of their parking zones, when they sent nothing for longer than ' +
-        'silent_on_course_after_s of the site; over up to 31 days.',
+        'Places outside their parking zones at which carts in scope lost their signal for longer than ' +
+        'silent_on_course_after_s of the site; range up to 31 days.',
       middleware: [staffOnly],
       request: { query: mapReportQuerySchema },
-      responses: answers(silencesSchema, 'The longest silences.', 400, 403),
+      responses: answers(silencesSchema, 'The longest signal losses.', 400, 403),
     }),
     async (c) => {
       const { from, to } = c.req.valid('query')
@@ -208,7 +208,7 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
   return api
 }
 
-/** To so many parts of one. */
+/** Rounds a value to the given number of parts per unit. */
 function rounded(value: number, parts: number): number {
   return Math.round(value * parts) / parts
 }

@@ -5,18 +5,18 @@ import { described } from '#shared/http/responses.ts'
 import { hashSecret } from '#shared/ids.ts'
 import type { ApiEnv } from './api-env.ts'
 
-/** The text of an answer and the tag that tells it from any other. */
+/** Text of a response, and the tag that identifies it. */
 export interface Representation {
   text: string
   etag: string
 }
 
-/** What is asked for often and changes seldom: its text is made once for each version. */
+/** Response texts of a resource that is requested often and changes seldom; each version is serialised once. */
 export class Representations<Source extends { version: number }> {
   readonly #toJson: (source: Source) => unknown
   readonly #made = new WeakMap<Source, Representation>()
 
-  /** `toJson` gives what JSON is made of, or a text that is JSON already. */
+  /** `toJson` returns a value to serialise, or text that is JSON already. */
   constructor(toJson: (source: Source) => unknown) {
     this.#toJson = toJson
   }
@@ -26,7 +26,7 @@ export class Representations<Source extends { version: number }> {
     if (known === undefined) {
       const json = this.#toJson(source)
       const text = typeof json === 'string' ? json : JSON.stringify(json)
-      // not the version alone: a restored backup may give it to something else
+      // the version alone is not enough: after a restore it may belong to a different content
       known = { text, etag: `"${source.version}-${hashSecret(text).slice(0, 16)}"` }
       this.#made.set(source, known)
     }
@@ -34,7 +34,7 @@ export class Representations<Source extends { version: number }> {
   }
 }
 
-/** Answers with the text, or with 304 to a caller that has it; for a route whose schema describes the text. */
+/** Responds with the text, or with 304 to a caller that has it; for a route whose schema describes the text. */
 export function answerTagged(c: Context<ApiEnv>, { text, etag }: Representation): never {
   c.header('etag', etag)
   c.header('cache-control', 'private, no-cache')
@@ -43,13 +43,13 @@ export function answerTagged(c: Context<ApiEnv>, { text, etag }: Representation)
   return described(c.body(text, 200))
 }
 
-/** Refuses a change that does not say what it was made to. Source: RFC 6585, 3. */
+/** Rejects a change without If-Match, which names the version that it was made to. Source: RFC 6585, 3. */
 export const requireIfMatch: MiddlewareHandler<ApiEnv> = async (c, next) => {
   if (c.req.header('if-match') === undefined)
     throw new AppError(
       'precondition_required',
       'precondition_required',
-      'send the ETag of what you change as If-Match, or *',
+      'send the ETag of the changed resource as If-Match, or *',
     )
   await next()
 }

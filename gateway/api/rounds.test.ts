@@ -21,7 +21,7 @@ const BARN = 0.1
 const PATH = 0.1015
 const HOLES = { 1: 0.103, 2: 0.106, 3: 0.109 } as const
 
-/** A barn, and three holes north of it; each is a strip of land. */
+/** Creates a barn, and three holes to its north, each a strip of land. */
 function zones(numbers: readonly (number | null)[] = [1, 2, 3]) {
   const strip = (id: string, properties: object, south: number, north: number) => {
     const [west, east] = [0.09, 0.11]
@@ -50,7 +50,7 @@ async function putZones(body: object): Promise<void> {
   assert.equal(status, 200)
 }
 
-/** Fixes at these latitudes up to now, each for so many minutes, one in 30 s; the last of them is now. */
+/** Builds fixes at these latitudes, each for a number of minutes, every 30 s; the last one is now. */
 function track(...legs: readonly [lat: number, minutes: number][]): SentFix[] {
   const fixes: SentFix[] = []
   let atMs = clock.nowMs() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
@@ -76,7 +76,7 @@ async function listed(query = '', key?: string): Promise<RoundJson[]> {
   return body.rounds
 }
 
-/** The running round of a cart, once it is as it should be. */
+/** Waits for the active round of a cart to satisfy `isRight`. */
 async function runs(cart: string, isRight: (round: RoundJson) => boolean = () => true): Promise<RoundJson> {
   let found: RoundJson | undefined
   await eventually(async () => {
@@ -101,7 +101,7 @@ beforeEach(async () => {
 })
 after(() => g.stop())
 
-describe('who may', () => {
+describe('access', () => {
   for (const path of ['/rounds/active', '/rounds?from=2026-05-01&to=2026-05-02'])
     for (const [who, status, code] of REFUSED_WITHOUT_KEY)
       test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
@@ -109,7 +109,7 @@ describe('who may', () => {
         assert.deepEqual([answer.status, answer.body.code], [status, code])
       })
 
-  test('a caller sees rounds of carts in scope, and of a cart in part what its devices say', async () => {
+  test('a caller sees rounds of carts in scope, from the devices in scope of a partly visible cart', async () => {
     const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
     const teebox = await course.device(lock, { cart })
     const caddie = await course.device(screen, { cart, deviceType: 'cartcaddie' })
@@ -134,12 +134,12 @@ describe('GET /rounds', () => {
     ['?from=2026-05-01&to=2026-05-02&limit=0', 'invalid_number'],
   ]
   for (const [query, code] of SCENARIOS)
-    test(`${query || 'nothing'} is ${code}`, async () => {
+    test(`is 400 for ${query || 'nothing'}: ${code}`, async () => {
       const { status, body } = await g.request('GET', `/rounds${query}`)
       assert.deepEqual([status, body.errors?.[0]?.code ?? body.code], [400, code])
     })
 
-  test('lists rounds of all carts by when they began, a page at a time, or those of one', async () => {
+  test('lists the rounds of all carts or of one, by start time, a page at a time', async () => {
     const carts = [fresh('P'), fresh('P')]
     for (const [i, cart] of carts.entries()) {
       const device = await course.device(fresh('d'), { cart })
@@ -162,10 +162,10 @@ describe('GET /rounds', () => {
     assert.deepEqual(await listed('&cart=nothing'), [])
   })
 
-  test('lists a round where it began, also one that goes over midnight and over the change of clocks', async () => {
+  test('lists a round at its start, even across midnight and a change of clocks', async () => {
     const cart = fresh('N')
     const device = await course.device(fresh('d'), { cart })
-    // from ten to midnight until after the hour that comes twice
+    // from ten to midnight until after the repeated hour
     clock.advance(Date.parse('2026-10-25T02:00:00Z') - clock.nowMs())
     const legs: [number, number][] = [
       [BARN, 5],
@@ -184,7 +184,7 @@ describe('GET /rounds', () => {
 })
 
 describe('GET /rounds/active', () => {
-  test('tells how far behind a round is, by the minutes per hole of the site', async () => {
+  test('reports how far a round is behind, by the minutes per hole of the site', async () => {
     const cart = fresh('A')
     const device = await course.device(fresh('d'), { cart })
     await send(device, track([BARN, 5], [PATH, 2], [HOLES[1], 20], [HOLES[2], 10]))
@@ -211,7 +211,7 @@ describe('GET /rounds/active', () => {
     await g.request('PATCH', '/site', { body: { minutes_per_hole: 10 } })
     assert.equal((await runs(cart)).minutes_behind, 19.5)
     await g.request('PATCH', '/site', { body: { minutes_per_hole: 15 } })
-    // as far as the second hole, from the first fix outside on
+    // up to the second hole, from the first fix outside
     assert.ok(Math.abs(round.distance - 0.0045 * 110_574) < 25, String(round.distance))
     clock.advance(5 * MINUTE_MS)
     await send(device, track([PATH, 1]))
@@ -223,7 +223,7 @@ describe('GET /rounds/active', () => {
     assert.deepEqual([ended?.round_id, ended?.ended_at], [round.round_id, toIso(clock.nowMs() - 90_000)])
   })
 
-  test('goes on over a restart, and with what came late', async () => {
+  test('continues a round over a restart and with late data', async () => {
     const cart = fresh('L')
     const id = fresh('d')
     const answer = await g.request('POST', '/devices', {
@@ -241,7 +241,7 @@ describe('GET /rounds/active', () => {
     await g.restart()
     assert.deepEqual(await runs(cart), before)
     await send(await course.connect(id, password), fixes.filter(isLate))
-    // at most once in five seconds
+    // updated at most once in five seconds
     clock.advance(6000)
     const whole = await runs(cart, (round) => played(round).includes(2))
     assert.deepEqual(played(whole), [1, 2, 3])
@@ -250,7 +250,7 @@ describe('GET /rounds/active', () => {
     assert.deepEqual(await runs(cart), whole)
   })
 
-  test('is found in what is imported, and gone with what is deleted', async () => {
+  test('finds a round in imported data and loses it with deleted data', async () => {
     const [cart, id] = [fresh('I'), fresh('d')]
     await course.device(id, { cart })
     const gps = track([BARN, 5], [HOLES[1], 20]).map(({ atMs, lat, long }) => ({
@@ -267,7 +267,7 @@ describe('GET /rounds/active', () => {
     await eventually(async () => !(await active()).some((one) => one.cart === cart), 'nothing is known of it')
   })
 
-  test('is of the cart that a device is in now, under the name it has now', async () => {
+  test('lists a round under the current cart of its device and the current name', async () => {
     const [cart, other, id] = [fresh('M'), fresh('M'), fresh('d')]
     const device = await course.device(id, { cart })
     await send(device, track([BARN, 5], [HOLES[1], 20]))
@@ -280,7 +280,7 @@ describe('GET /rounds/active', () => {
     assert.ok(!(await active()).some((one) => one.cart === cart))
   })
 
-  test('goes by the zones as they are now', async () => {
+  test('uses the current zones', async () => {
     const cart = fresh('Z')
     const device = await course.device(fresh('d'), { cart })
     await send(device, track([BARN, 5], [HOLES[1], 20], [HOLES[2], 5]))

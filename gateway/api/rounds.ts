@@ -22,11 +22,11 @@ import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
 
 /**
- * Rounds that go on as JSON, for tablets that ask all the time: what stays the same until the next hole is written
- * once.
+ * Active rounds as JSON for tablets, which request them continuously: the data that stays the same until the next hole
+ * is serialised once.
  */
 class RoundTexts {
-  /** By the holes, which are another array whenever one of them is another. */
+  /** Texts keyed by the array of holes, which is replaced when a hole changes. */
   readonly #texts = new WeakMap<readonly HoleStay[], { cart: string; text: string }>()
 
   of(rounds: readonly CartRound[], minutesPerHole: number, nowMs: number): string {
@@ -37,7 +37,7 @@ class RoundTexts {
     return `{"rounds":[${texts.join(',')}]}`
   }
 
-  /** Without its last brace: what changes follows. */
+  /** Omits the closing brace: the changing members follow. */
   #holesText(one: CartRound): string {
     const { holes } = one.round
     const known = this.#texts.get(holes)
@@ -48,7 +48,7 @@ class RoundTexts {
   }
 }
 
-/** `/rounds`: what carts played, hole by hole, and how far behind those are that play now. */
+/** `/rounds`: rounds of carts, hole by hole, and the pace of those in play. */
 export function createRoundsApi({
   rounds,
   carts,
@@ -60,7 +60,7 @@ export function createRoundsApi({
   const queries = new RememberedQueries(activeRoundQuerySchema)
   const texts = new RoundTexts()
 
-  /** Carts as the caller sees them, and of which it sees some devices only. */
+  /** Returns the carts that the caller sees: those it sees whole, and those of which it sees some devices only. */
   function cartsFor(c: Context<ApiEnv>): { whole: Cart[]; parts: Cart[] } {
     const { caller } = c.get('user')
     const whole: Cart[] = []
@@ -73,15 +73,15 @@ export function createRoundsApi({
     return { whole, parts }
   }
 
-  const activeRoute = listRoute('/rounds/active', 'List rounds that go on', {
+  const activeRoute = listRoute('/rounds/active', 'List active rounds', {
     operationId: 'listActiveRounds',
     description:
-      'A round goes on from when a cart leaves parking until it is back, once it was on a hole. Carts in scope; ' +
-      'of a cart that is partly in scope, what the devices in scope say.',
+      'A round lasts from the time a cart leaves parking until it is back, once it was on a hole. Carts in scope; ' +
+      'for a cart that is partly in scope, by the devices in scope.',
     request: { query: activeRoundQuerySchema },
-    responses: answers(activeRoundsSchema, 'Rounds that go on now.', 400),
+    responses: answers(activeRoundsSchema, 'Active rounds.', 400),
   })
-  // what tablets ask for all the time: described like the others, its text is put together of texts that are kept
+  // tablets request this continuously: documented like the other routes, but the response is joined from cached texts
   api.openAPIRegistry.registerPath(activeRoute)
   api.get(activeRoute.getRoutingPath(), activeRoute.asTable, async (c) => {
     const { order } = queries.of(c)

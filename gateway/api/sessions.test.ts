@@ -67,13 +67,13 @@ for (const [method, path, body] of [
   })
 }
 
-test('POST /sessions/current/key: a browser that does not set the gateway up gets 403 admin_required', async () => {
+test('POST /sessions/current/key is 403 admin_required for a browser that is not in setup', async () => {
   const browser = await g.signIn()
   assert.deepEqual(await codeOf(browser.request('POST', '/sessions/current/key')), [403, 'admin_required'])
 })
 
 describe('a pairing code', () => {
-  test('is twelve characters for five minutes, with a link to where the request came to', async () => {
+  test('has twelve characters, is valid for five minutes and links to the host of its request', async () => {
     const body = { user_id: staffId, name: 'Starter tablet' }
     const headers = { host: 'barn.example:8080' }
     const answer = await g.request('POST', '/pairing-codes', { body, headers })
@@ -83,7 +83,7 @@ describe('a pairing code', () => {
     assert.ok(!answer.headers.get('location')?.includes(answer.body.code))
   })
 
-  test('signs a browser in, once, as it was typed', async () => {
+  test('signs one browser in, once, in any way of typing', async () => {
     const code = await newCode(staffId, 'Barn')
     const typed = `${code.slice(0, 4).toLowerCase()}-${code.slice(4, 8)} ${code.slice(8)}`
     const { status, headers, body } = await signIn({ code: typed })
@@ -95,13 +95,13 @@ describe('a pairing code', () => {
     assert.deepEqual(await codeOf(signIn({ code })), [401, 'invalid_code'])
   })
 
-  test('is used by one of many who use it at once', async () => {
+  test('can be used by one of many concurrent sign-ins', async () => {
     const code = await newCode()
     const answers = await Promise.all(Array.from({ length: 10 }, () => signIn({ code })))
     assert.equal(answers.filter(({ status }) => status === 201).length, 1)
   })
 
-  test('is void after five minutes, by either clock', async () => {
+  test('expires after five minutes, by either clock', async () => {
     const [late, ahead] = [await newCode(), await newCode()]
     clock.advance(5 * MINUTE_MS)
     assert.deepEqual(await codeOf(signIn({ code: late })), [401, 'invalid_code'])
@@ -114,7 +114,7 @@ describe('a pairing code', () => {
     clock.set(nowMs + 6 * MINUTE_MS)
   })
 
-  test('is void once its user was disabled or deleted, and is not made for such', async () => {
+  test('is revoked when its user is disabled or deleted, and is not created for such a user', async () => {
     const { userId } = await g.createUser({ name: 'Leaves' })
     const [code, other] = [await newCode(userId), await newCode(userId)]
     await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
@@ -139,7 +139,7 @@ describe('a pairing code', () => {
     ['a line break', 'a\nb', 400],
     ['nothing', undefined, 400],
   ] as const) {
-    test(`with ${what} as its name is ${status}, and the name stays as it is`, async () => {
+    test(`with ${what} as its name is ${status}, and the name is stored unchanged`, async () => {
       const answer = await g.request('POST', '/pairing-codes', { body: { user_id: staffId, name } })
       assert.equal(answer.status, status)
       if (status !== 201) return
@@ -152,7 +152,7 @@ describe('a pairing code', () => {
 })
 
 describe('signing in', () => {
-  test('with a key makes a session called browser, or as it is told', async () => {
+  test('with a key creates a session called browser, or with the given name', async () => {
     const one = await signIn({ api_key: keys['in scope'] })
     assert.deepEqual([one.status, one.body.session.name, one.body.scope], [201, 'browser', ['cart-1']])
     const other = await signIn({ api_key: keys['in scope'], name: 'Laptop' })
@@ -179,7 +179,7 @@ describe('signing in', () => {
     assert.deepEqual(await codeOf(signIn({ api_key: keys['a disabled user'] })), [401, 'user_inactive'])
   })
 
-  test('past 20 wrong codes an address is told to wait, and a right one is let in all the same', async () => {
+  test('is rate-limited for an address after 20 wrong codes, except with a valid code', async () => {
     const code = await newCode()
     const codes: unknown[] = []
     for (let i = 0; i < 21; i++) codes.push((await signIn({ code: 'AAAABBBBCCCC' })).body.code)
@@ -201,13 +201,13 @@ describe('signing in', () => {
   }
 })
 
-describe('who is signed in', () => {
-  test('nobody without a cookie, and 200 all the same', async () => {
+describe('GET /sessions/current', () => {
+  test('is 200 without a user if there is no cookie', async () => {
     const { status, body } = await g.request('GET', '/sessions/current', { key: null })
     assert.deepEqual([status, body], [200, { me: null }])
   })
 
-  test('is whom the cookie is for, as GET /me says', async () => {
+  test('returns the user of the cookie, as GET /me does', async () => {
     const browser = await g.signIn()
     const { body } = await browser.request('GET', '/sessions/current')
     const { body: me } = await browser.request('GET', '/me')
@@ -217,7 +217,7 @@ describe('who is signed in', () => {
     assert.deepEqual([status, after], [200, { me: null }])
   })
 
-  test('is nobody with a cookie that was never given, which the browser then forgets', async () => {
+  test('returns no user for an unknown cookie, which it clears', async () => {
     const headers = { cookie: `cartbarn_session=${'A'.repeat(43)}` }
     const { status, body, headers: given } = await g.request('GET', '/sessions/current', { key: null, headers })
     assert.deepEqual([status, body], [200, { me: null }])
@@ -226,7 +226,7 @@ describe('who is signed in', () => {
 })
 
 describe('a cookie', () => {
-  test('is not trusted alone for what may change something', async () => {
+  test('does not authorise a change without a matching Origin', async () => {
     const browser = await g.pair(staffId)
     const name = { name: 'Cart one' }
     for (const origin of [null, 'null', 'http://localhost:3000', 'http://localhost.evil.example', 'localhost', '']) {
@@ -247,7 +247,7 @@ describe('a cookie', () => {
     assert.equal((await browser.request('PATCH', '/devices/cart-1', sent)).status, 200)
   })
 
-  test('of nobody is 401 invalid_session, after its Origin was judged, and is cleared', async () => {
+  test('without a session is 401 invalid_session after the Origin check, and is cleared', async () => {
     const headers = { cookie: 'cartbarn_session=nobody' }
     const read = await g.request('GET', '/devices', { key: null, headers })
     assert.deepEqual([read.status, read.body.code], [401, 'invalid_session'])
@@ -259,7 +259,7 @@ describe('a cookie', () => {
     ])
   })
 
-  test('gives way to a key, a bad one too', async () => {
+  test('is ignored if there is a key, even an invalid one', async () => {
     const browser = await g.pair(staffId)
     const headers = { 'x-api-key': ADMIN_KEY }
     const { body } = await browser.request('GET', '/me', { headers })
@@ -270,7 +270,7 @@ describe('a cookie', () => {
     assert.deepEqual(await codeOf(bad), [401, 'invalid_api_key'])
   })
 
-  test('is sent again when its browser could forget it', async () => {
+  test('is renewed before its browser could drop it', async () => {
     const browser = await g.pair(staffId)
     assert.equal((await browser.request('GET', '/me')).headers.get('set-cookie'), null)
     clock.advance(DAY_MS)
@@ -279,7 +279,7 @@ describe('a cookie', () => {
 })
 
 describe('a session', () => {
-  test('has its shape, and is listed by the time it was made', async () => {
+  test('has the documented fields, and the list is sorted by creation', async () => {
     const { userId } = await g.createUser({ name: 'Lister' })
     const browser = await g.pair(userId, 'One')
     const atMs = clock.nowMs()
@@ -300,7 +300,7 @@ describe('a session', () => {
     assert.equal(own[1].name, 'Two')
   })
 
-  test('counts for its user', async () => {
+  test('counts as usage of its user', async () => {
     const { userId } = await g.createUser({ name: 'Counted' })
     const browser = await g.pair(userId)
     for (let i = 0; i < 3; i++) await browser.request('GET', '/devices')
@@ -316,7 +316,7 @@ describe('a session', () => {
     assert.deepEqual(await codeOf(browser.request('GET', '/me')), [401, 'invalid_session'])
   })
 
-  test('ends when an admin says so, once', async () => {
+  test('ends when an admin deletes it, once', async () => {
     const browser = await g.pair(staffId)
     const path = `/sessions/${browser.sessionId}`
     const { status, body } = await g.request('DELETE', path)
@@ -342,7 +342,7 @@ describe('a session', () => {
     })
   }
 
-  test('survives a restart with when it was used', async () => {
+  test('survives a restart with its time of last use', async () => {
     const browser = await g.pair(staffId, 'Survivor')
     clock.advance(HOUR_MS)
     await browser.request('GET', '/me')
@@ -354,7 +354,7 @@ describe('a session', () => {
     assert.equal((await browser.me()).session.name, 'Survivor')
   })
 
-  test('of a user: the 101st ends the one that was used longest ago', async () => {
+  test('number 101 of a user ends the least recently used one', async () => {
     const { userId, key } = await g.createUser({ name: 'Many' })
     const browsers: Browser[] = []
     for (let i = 0; i < 100; i++) {
@@ -378,21 +378,21 @@ describe('a session', () => {
     assert.equal((await unused.request('GET', '/me')).status, 401)
   })
 
-  test('ends by no clock that is put right, nor do the rights of a new one', async (t) => {
+  test('keeps itself and its rights when the clock is corrected', async (t) => {
     const ownClock = new FakeClock(START_MS)
     const own = await startGateway({}, { clock: ownClock })
     t.after(() => own.stop())
     const browser = await own.signIn()
     ownClock.set(START_MS + 500 * DAY_MS)
     assert.equal((await browser.me()).role, 'admin')
-    // nobody knows whether the clock is right: what it says ends nothing
+    // while the clock is unconfirmed, it expires no session
     const unused = await own.signIn()
     ownClock.set(START_MS + 1_000 * DAY_MS)
     await own.restart()
     assert.equal((await unused.me()).session.session_id, unused.sessionId)
   })
 
-  test('of an admin has the rights of staff ten minutes after it was made', async () => {
+  test('of an admin has staff rights from ten minutes after its creation on', async () => {
     const browser = await g.signIn()
     assert.equal((await browser.request('GET', '/users')).status, 200)
     assert.equal((await browser.me()).role, 'admin')
@@ -404,7 +404,7 @@ describe('a session', () => {
   })
 })
 
-test('signing in again in the same browser ends the session of before', async () => {
+test('signing in again in the same browser ends the previous session', async () => {
   const { key } = await g.createUser({ role: 'admin' })
   const body = { api_key: key }
   const cookieOf = ({ headers }: { headers: Headers }) => headers.get('set-cookie')?.split(';')[0] ?? ''
@@ -414,13 +414,13 @@ test('signing in again in the same browser ends the session of before', async ()
   const me = (cookie: string) => g.request('GET', '/me', { key: null, headers: { cookie } })
   assert.equal((await me(first)).body.code, 'invalid_session')
   assert.equal((await me(cookieOf(second))).status, 200)
-  // a failed one ends nothing
+  // a failed sign-in ends no session
   const failed = { key: null, body: { code: 'nonsense' }, headers: { cookie: cookieOf(second) } }
   assert.equal((await g.request('POST', '/sessions', failed)).status, 401)
   assert.equal((await me(cookieOf(second))).status, 200)
 })
 
-test('the zones of a group are downloaded with the cookie of an admin, and of nobody else', async () => {
+test('only the cookie of an admin downloads the zones of a group', async () => {
   await g.request('POST', '/groups', { body: { name: 'Zones', group_id: 4711 } })
   for (const [role, status] of [
     ['admin', 200],

@@ -32,19 +32,19 @@ import { secureOrigin } from './trust/secure-origin.ts'
 
 const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_id' }) })
 
-/** What a session is called that was made with a key. */
+/** Name of a session that was opened with a key. */
 const BROWSER = 'browser'
 
-/** `POST /sessions` and `GET /sessions/current` need no key; they come before the door. */
+/** `POST /sessions` and `GET /sessions/current` need no key, so they are mounted before the key check. */
 export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.post('/sessions', 'Sign a browser in', {
       description:
-        'With a pairing code, the setup code, an API key, or a request for access that an admin has allowed. The ' +
-        'cookie that the answer sets stands for a key from then on: HttpOnly, for 400 days after its last use. ' +
-        'Whatever may change something needs the Origin of this gateway beside it.',
+        'With a pairing code, the setup code, an API key, or an access request that an admin has approved. The ' +
+        'cookie in the response then replaces a key: HttpOnly, for 400 days after its last use. A request that ' +
+        'may change data needs the Origin of this gateway too.',
       middleware: [jsonBody],
       request: { body: body(newSessionSchema) },
       responses: { 201: json(meSchema, 'Signed in; as GET /me.'), ...problems(400, 403, 413, 415) },
@@ -52,7 +52,7 @@ export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & Ne
     async (c) => {
       requireOwnOriginIfAny(c)
       const { session, token, login } = await deps.signIn.begin(toProof(c.req.valid('json')), c.var.address)
-      // the cookie of before is replaced
+      // the earlier cookie is replaced
       const before = deps.sessions.find(sessionTokenIn(c.req.header('cookie')) ?? '')
       if (before !== undefined) await deps.sessions.end(before.row.sessionId)
       deps.sessions.isCookieDue(session, isSecure(c))
@@ -66,8 +66,8 @@ export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & Ne
     route.get('/sessions/current', 'Get who is signed in', {
       operationId: 'getSignedIn',
       description:
-        'By the cookie alone, and needs none: a page that has just been opened asks this, because a browser ' +
-        'reports every 401 as an error. It also says whether that page could have come over TLS.',
+        'Reads only the cookie, and needs none: a newly opened page requests this, because a browser reports ' +
+        'every 401 as an error. The response also has the TLS address of that page, if there is one.',
       responses: answers(currentSessionSchema, 'Who is signed in, or null.'),
     }),
     (c) => {
@@ -79,20 +79,20 @@ export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & Ne
   return api
 }
 
-/** Where a page that came over plain HTTP is over TLS, if it is. */
+/** Returns the TLS address of a page that was loaded over plain HTTP, if it has one. */
 function tlsFor(
   c: Context<ApiEnv>,
   { certificate, authority }: NetworkDeps,
 ): Pick<z.infer<typeof currentSessionSchema>, 'tls'> {
   const own = c.var.ownOrigin()
-  // the address of a proxy is not ours to judge
+  // the gateway does not know the TLS address of a proxy
   if (!own?.startsWith('http:') || c.req.header('x-forwarded-for') !== undefined) return {}
   const host = new URL(own).hostname.replace(/^\[(.*)\]$/, '$1')
   if (certificate?.isFor(host) !== true) return {}
   return { tls: { url: secureOrigin(own), guide: authority() === undefined ? null : `${own}/trust` } }
 }
 
-/** Whose cookie came with a request; null for none, and for one that is not valid any more. */
+/** Returns the login of the request's cookie; null without a cookie or if it has ended. */
 function signedIn(c: Context<ApiEnv>, deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps): Login | null {
   const token = sessionTokenIn(c.req.header('cookie'))
   try {
@@ -103,7 +103,7 @@ function signedIn(c: Context<ApiEnv>, deps: PeopleDeps & CourseDeps & MachineDep
   }
 }
 
-/** `/sessions` and `/pairing-codes`: which browsers are signed in, and who acts on a tablet. */
+/** `/sessions` and `/pairing-codes`: signed-in browsers, and the PIN user of a tablet. */
 export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const { sessions, persons, pairingCodes } = deps
   const api = createApi()
@@ -125,7 +125,7 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
   api.openapi(
     route.delete('/sessions/current', 'Sign out', {
       operationId: 'signOut',
-      description: 'Ends the session of the cookie, closes what is open for it, and clears the cookie.',
+      description: 'Ends the session of the cookie, closes its open connections and responses, and clears the cookie.',
       responses: answers(signedOutSchema, 'Signed out.', 403, 404),
     }),
     async (c) => {
@@ -141,12 +141,12 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
       operationId: 'beginPerson',
       description:
         'With the PIN of the person. From then on the tablet has the lower of both roles and the devices that ' +
-        "both see, and what is done is the person's doing: until DELETE, or ten minutes without a change or a " +
+        'both see, and actions are attributed to the person: until DELETE, or ten minutes without a change or a ' +
         'command. Five wrong PINs lock the person on this tablet for five minutes, twenty within an hour on all ' +
         'tablets for an hour.',
       middleware: [jsonBody],
       request: { body: body(newPersonSchema) },
-      responses: answers(meSchema, 'The person acts; as GET /me.', 400, 403, 404, 413, 415),
+      responses: answers(meSchema, 'The person is signed in with the PIN; as GET /me.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const session = requireSession(c.var.user)
@@ -159,7 +159,7 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
   api.openapi(
     route.delete('/sessions/current/person', 'Stop acting as a person', {
       operationId: 'endPerson',
-      responses: answers(meSchema, 'Nobody in particular acts; as GET /me.', 403, 404),
+      responses: answers(meSchema, 'The tablet acts as itself; as GET /me.', 403, 404),
     }),
     async (c) => {
       await persons.end(requireSession(c.var.user))
@@ -171,8 +171,8 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
     route.post('/sessions/current/key', 'Make the key of the first admin', {
       operationId: 'makeSetUpKey',
       description:
-        'For the browser that came in with the setup code, as often as it is needed until somebody signs in with ' +
-        'the key: that ends the session of the set-up. The key before is void at once.',
+        'For the browser that signed in with the setup code, as often as needed until a user signs in with the ' +
+        'key, which ends the set-up session. Revokes the previous key immediately.',
       responses: answers(rotatedKeySchema, 'The new key, which only this response shows.', 403, 404),
     }),
     async (c) => {
@@ -183,10 +183,10 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
 
   api.openapi(
     route.delete('/sessions/{id}', 'End a session', {
-      description: 'Closes what is open for it at once. For admins.',
+      description: 'Closes its open connections and responses immediately. For admins.',
       middleware: [adminOnly],
       request: { params: sessionIdParams },
-      responses: answers(signedOutSchema, 'The session is over.', 403, 404),
+      responses: answers(signedOutSchema, 'The session has ended.', 403, 404),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -201,7 +201,7 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
       middleware: [adminOnly, jsonBody],
       request: { body: body(newPairingCodeSchema) },
       responses: {
-        201: json(pairingCodeSchema, 'The code, which only this answer shows.'),
+        201: json(pairingCodeSchema, 'The code, which only this response shows.'),
         ...problems(400, 403, 404, 409, 413, 415),
       },
     }),
@@ -209,7 +209,7 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
       const { user_id, name } = c.req.valid('json')
       const { code, expiresAtMs } = await pairingCodes.create({ userId: user_id, name })
       const url = `${deps.config.publicUrl ?? c.var.ownOrigin() ?? ''}/app/#pair=${code}`
-      // where it is used; an address with the code in it would end in logs
+      // the path where the code is redeemed; an address with the code in it would end up in logs
       c.header('location', '/sessions')
       return c.json({ code, expires_at: toIso(expiresAtMs), url }, 201)
     },
@@ -218,7 +218,7 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
   return api
 }
 
-/** Throws `foreign_origin` for a page of somebody else; programs need not say where they are from. */
+/** Throws `foreign_origin` for a page of a different origin; programs may omit the header. */
 export function requireOwnOriginIfAny(c: Context<ApiEnv>): void {
   const origin = c.req.header('origin')
   if (origin !== undefined) requireOwnOrigin(origin, c.var.ownOrigin())
@@ -227,10 +227,10 @@ export function requireOwnOriginIfAny(c: Context<ApiEnv>): void {
 /** Throws `session_not_found` for a caller with a key. */
 function requireSession({ session }: Login): Session {
   if (session !== null) return session
-  throw new NotFoundError('session_not_found', 'this request came with a key, not with a session')
+  throw new NotFoundError('session_not_found', 'this request has a key and no session; sign in with POST /sessions')
 }
 
-/** The schema takes exactly one of the three. */
+/** The schema accepts exactly one of the three. */
 function toProof(given: z.infer<typeof newSessionSchema>): SignInCredential {
   const { code, api_key, name = BROWSER, request_id = '', secret = '' } = given
   if (code !== undefined) return { code }

@@ -44,7 +44,7 @@ beforeEach(async () => {
   assert.equal((await patch(RESET)).status, 200)
 })
 
-test('before anybody has said something all is as by default, and null makes it so again', async () => {
+test('a new gateway has the default settings', async () => {
   assert.deepEqual(await read(), DEFAULTS)
 })
 
@@ -60,13 +60,13 @@ for (const [refused, method, body] of [
   }
 }
 
-test('everybody is told in /me what screens go by', async () => {
+test('every user gets the settings of the display in /me', async () => {
   await patch({ name: 'Pebble', time_zone: 'Europe/Berlin' })
   const { body } = await g.request('GET', '/me', { key: keys['in scope'] })
   assert.deepEqual(body.site, { name: 'Pebble', time_zone: 'Europe/Berlin', units: 'metric', language: 'en' })
 })
 
-test('what is left out stays, and the answer is the whole site', async () => {
+test('omitted fields stay, and the response is the whole site', async () => {
   const first = await patch({
     name: ' Pebble Creek ',
     time_zone: 'America/New_York',
@@ -84,7 +84,7 @@ test('what is left out stays, and the answer is the whole site', async () => {
   assert.deepEqual(await read(), second.body)
 })
 
-test('a first day closes the others, later ones leave them, null closes a day, and null of all forgets them', async () => {
+test('the first day set closes the others, null closes a day, and null for all clears the hours', async () => {
   const hours = async (opening_hours: unknown) => (await patch({ opening_hours })).body.opening_hours
   assert.deepEqual(await hours({ mon: ['07:00', '20:00'] }), { ...CLOSED, mon: ['07:00', '20:00'] })
   const two = { ...CLOSED, mon: ['07:00', '20:00'], sat: ['00:00', '24:00'] }
@@ -94,7 +94,7 @@ test('a first day closes the others, later ones leave them, null closes a day, a
   assert.deepEqual(await hours({}), CLOSED)
 })
 
-test('packs and trips are merged field by field', async () => {
+test('battery and trip settings are merged field by field', async () => {
   await patch({ pack: { empty_v: 47, full_v: 51 }, trips: { minimalTripDistance: 100, speedThreshold: 2 } })
   const { body } = await patch({ pack: { low_v: 48.5, full_v: null }, trips: { speedThreshold: null } })
   assert.deepEqual(body.pack, { empty_v: 47, full_v: null, low_v: 48.5 })
@@ -105,9 +105,9 @@ const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
   ['an unknown field', { nmae: 'A' }, 'unknown_field', 'nmae'],
   ['an unknown field of the pack', { pack: { empty: 1 } }, 'unknown_field'],
   ['an unknown parameter of trips', { trips: { speed: 1 } }, 'unknown_field'],
-  ['a place that is none', { time_zone: 'Mars/Olympus' }, 'invalid_time_zone', 'time_zone'],
+  ['an unknown time zone', { time_zone: 'Mars/Olympus' }, 'invalid_time_zone', 'time_zone'],
   ['an offset', { time_zone: '+02:00' }, 'invalid_time_zone', 'time_zone'],
-  ['a language that nothing is said in', { language: 'fr' }, 'invalid_field', 'language'],
+  ['an unsupported language', { language: 'fr' }, 'invalid_field', 'language'],
   ['a name of 201 characters', { name: 'x'.repeat(201) }, 'invalid_field', 'name'],
   ['a name with a line break', { name: 'A\nB' }, 'invalid_field', 'name'],
   ['no seconds', { silent_after_s: 0 }, 'invalid_field', 'silent_after_s'],
@@ -138,12 +138,12 @@ const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
     'invalid_opening_hours',
     'opening_hours.mon',
   ]),
-  ['a day that is none', { opening_hours: { monday: null } }, 'invalid_opening_hours', 'opening_hours.monday'],
+  ['an unknown day', { opening_hours: { monday: null } }, 'invalid_opening_hours', 'opening_hours.monday'],
   ['hours in a list', { opening_hours: [] }, 'invalid_opening_hours', 'opening_hours'],
 ]
 
 for (const [name, body, code, field] of REFUSED) {
-  test(`refused: ${name}`, async () => {
+  test(`a change is rejected: ${name}`, async () => {
     const { status, body: problem } = await patch({ language: 'de', ...(body as object) })
     assert.deepEqual([status, problem.errors[0].code], [400, code], JSON.stringify(problem))
     if (field !== undefined) assert.equal(problem.errors[0].name, field)
@@ -151,13 +151,13 @@ for (const [name, body, code, field] of REFUSED) {
   })
 }
 
-test('a voltage is compared with those that are set already', async () => {
+test('a voltage is checked against the stored ones', async () => {
   await patch({ pack: { full_v: 51 } })
   assert.equal((await patch({ pack: { low_v: 52 } })).status, 400)
   assert.equal((await patch({ pack: { low_v: 52, full_v: 55 } })).status, 200)
 })
 
-test('patches at the same time are all kept, and so is everything over a restart', async () => {
+test('concurrent patches are all kept, and all settings survive a restart', async () => {
   const patches = [{ name: 'A' }, { language: 'de' }, { pack: { low_v: 48 } }, { trips: { speedThreshold: 2 } }]
   await Promise.all(patches.map(patch))
   await g.restart()
@@ -165,7 +165,7 @@ test('patches at the same time are all kept, and so is everything over a restart
   assert.deepEqual([site.name, site.language, site.pack.low_v, site.trips], ['A', 'de', 48, { speedThreshold: 2 }])
 })
 
-test('the audit log has the fields that are others now, and nothing of a patch that changes none', async () => {
+test('the audit log has the changed fields only, and no entry for a patch without a change', async () => {
   await patch({ name: 'Pebble', language: 'de' })
   await patch({ name: 'Creek', language: 'de' })
   await patch({ name: 'Creek' })
@@ -175,7 +175,7 @@ test('the audit log has the fields that are others now, and nothing of a patch t
   assert.equal(entries[0].target, 'site')
 })
 
-test('everybody who is connected hears of a change, users only what their screens go by', async (t) => {
+test('all connected users are notified of a change, plain users only of display settings', async (t) => {
   const [admin, user] = await Promise.all(
     [keys.admin, keys['in scope']].map((key) =>
       RealtimeClient.open(`${g.http.replace('http', 'ws')}/realtime`, { 'x-api-key': key ?? '' }),
@@ -192,7 +192,7 @@ test('everybody who is connected hears of a change, users only what their screen
   })
 })
 
-test('trips are looked for with what the site has set, a request wins over it', async () => {
+test('trips use the settings of the site, and a request overrides them', async () => {
   await g.device('cart-1')
   await patch({ trips: { minimalTripDistance: 100, speedThreshold: 2 } })
   const used = async (path: string) => (await g.request('GET', path)).body.summary.configUsed
@@ -207,7 +207,7 @@ for (const [date, from, to] of [
   ['2026-03-29', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
   ['2026-10-25', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
 ]) {
-  test(`the summary of ${date} is that of the local day`, async () => {
+  test(`the summary of ${date} covers the local day`, async () => {
     await patch({ time_zone: 'Europe/Berlin' })
     const { body } = await g.request('GET', `/trips/cart-1/summary?date=${date}`)
     assert.deepEqual([body.from, body.to], [from, to])
@@ -221,7 +221,7 @@ for (const [query, code] of [
   ['date=2026-05-01&from=2026-05-01T00:00:00Z', 'invalid_range'],
   ['date=2026-05-01&to=2026-05-01T00:00:00Z', 'invalid_range'],
 ]) {
-  test(`a summary of ${query} is refused as ${code}`, async () => {
+  test(`a summary of ${query} is rejected as ${code}`, async () => {
     const { status, body } = await g.request('GET', `/trips/cart-1/summary?${query}`)
     assert.deepEqual([status, body.errors[0].code], [400, code])
   })

@@ -7,7 +7,7 @@ import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { CourseDeps } from './deps.ts'
 
-/** `/site`: the course as people describe it, and by which the rules of carts go. */
+/** `/site`: settings of the course, which the rules for carts use. */
 export function createSiteApi({ site }: CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -15,7 +15,7 @@ export function createSiteApi({ site }: CourseDeps): OpenAPIHono<ApiEnv> {
     route.get('/site', 'Get the settings of the site', {
       description: 'For staff and admins.',
       middleware: [staffOnly],
-      responses: answers(siteSettingsSchema, 'All settings; the default for what nobody has set.', 403),
+      responses: answers(siteSettingsSchema, 'All settings; the default where none is set.', 403),
     }),
     (c) => c.json(toSiteSettingsJson(site.settings), 200),
   )
@@ -23,7 +23,7 @@ export function createSiteApi({ site }: CourseDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.patch('/site', 'Change the settings of the site', {
       description:
-        'A merge patch (RFC 7396): a field that is left out stays as it is, null is the default again. A day of ' +
+        'A merge patch (RFC 7396): an omitted field stays unchanged, null restores the default. A day of ' +
         'opening_hours that is null is closed. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(siteSettingsPatchSchema) },

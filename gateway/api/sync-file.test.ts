@@ -20,7 +20,7 @@ import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.t
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SETTINGS = {
-  // nobody is there, as at a site without a network
+  // without a hub, as at a site without a network
   CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:1',
   CARTBARN_UPSTREAM_KEY: `cbs_links_${'k'.repeat(43)}`,
   CARTBARN_SITE_ID: 'links',
@@ -82,9 +82,12 @@ async function fileOf(gateway: TestGateway): Promise<File> {
   return file
 }
 
-/** Every part goes on where the one before it ended, from what is acknowledged to what the file says. */
+/**
+ * Asserts that every batch continues where the previous one ended, from the acknowledged position to the end of the
+ * file.
+ */
 function assertChained({ head, parts, end }: File): void {
-  // of each stream there is one
+  // each stream has one
   const at = structuredClone(head.cursors) as SyncCursors
   for (const part of parts) {
     assert.deepEqual([part.from, part.prev_hash], [at[part.stream].seq, at[part.stream].hash])
@@ -100,7 +103,7 @@ function rowsIn(parts: readonly SyncPart[], ...streams: string[]): number {
   return counted.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** Device and time of each position. */
+/** Returns device and time of each position. */
 function recordsIn(parts: readonly SyncPart[]): Set<string> {
   const records = new Set<string>()
   const add = (hardwareId: string, times: Iterable<number>) => {
@@ -157,14 +160,14 @@ for (const [method, path] of [
   }
 }
 
-test('a gateway without a head office has no file, and takes no receipt', async () => {
+test('a gateway without a head office has no file and rejects receipts', async () => {
   const file = await alone.request('GET', '/sync/export')
   assert.deepEqual([file.status, file.body.code], [409, 'sync_not_configured'])
   const receipt = await give(alone, receiptOf(await fileOf(g)))
   assert.deepEqual([receipt.status, receipt.body.code], [409, 'sync_not_configured'])
 })
 
-test('what is no receipt is refused', async () => {
+test('an invalid receipt is rejected', async () => {
   const receipt = receiptOf(await fileOf(g))
   for (const body of [{}, { ...receipt, more: 1 }, { ...receipt, cursors: {} }, { ...receipt, epoch: 'x' }]) {
     const { status } = await give(g, body)
@@ -172,7 +175,7 @@ test('what is no receipt is refused', async () => {
   }
 })
 
-test('a file carries what is not acknowledged, and its receipt says that it need not come again', async () => {
+test('a file carries all unacknowledged data until its receipt arrives', async () => {
   await g.register('carried-1')
   await importFixes(g, 'carried-1', 500)
   const file = await fileOf(g)
@@ -182,7 +185,7 @@ test('a file carries what is not acknowledged, and its receipt says that it need
   const again = await fileOf(g)
   assert.deepEqual(again.end, file.end, 'until there is a receipt')
 
-  // data arrives on the way to the head office and back
+  // data arrives while the file travels to the hub and back
   await g.register('carried-2')
   await importFixes(g, 'carried-2', 30)
   const receipt = receiptOf(file)
@@ -200,7 +203,7 @@ test('a file carries what is not acknowledged, and its receipt says that it need
   assert.equal(telemetry.acked_seq, file.end.cursors.telemetry?.seq)
 })
 
-test('a receipt of a file that is not known is refused, and changes nothing', async () => {
+test('a receipt of an unknown file is rejected and changes nothing', async () => {
   await importFixes(g, 'carried-1', 5, Date.now() - 2 * DAY_MS)
   const file = await fileOf(g)
   const receipt = receiptOf(file)
@@ -218,7 +221,7 @@ test('a receipt of a file that is not known is refused, and changes nothing', as
   assert.equal((await give(g, receipt)).status, 200)
 })
 
-test('a receipt comes back after a restart', async () => {
+test('a receipt is accepted after a restart', async () => {
   await importFixes(g, 'carried-1', 7, Date.now() - 3 * DAY_MS)
   const file = await fileOf(g)
   await g.restart()
@@ -227,7 +230,7 @@ test('a receipt comes back after a restart', async () => {
   assert.deepEqual((await fileOf(g)).head.cursors, file.end.cursors)
 })
 
-test('a file that nobody reads to its end is given up, and the next one is whole', async () => {
+test('a file that is not read to its end is dropped, and the next one is complete', async () => {
   await importFixes(g, 'carried-1', 5_000, Date.now() - 4 * DAY_MS)
   for (let n = 0; n < 20; n++) {
     const controller = new AbortController()
@@ -242,7 +245,7 @@ test('a file that nobody reads to its end is given up, and the next one is whole
   assert.equal((await g.request('GET', '/devices/carried-1/gps?limit=1')).status, 200)
 })
 
-test('what arrives while a file is written is in it or in the next', async () => {
+test('data that arrives while a file is written is in it or in the next', async () => {
   const known = await fileOf(g)
   assert.equal((await give(g, receiptOf(known))).status, 200)
   let isWriting = true
@@ -268,7 +271,7 @@ test('what arrives while a file is written is in it or in the next', async () =>
   )
 })
 
-test('a database of another site gives no file away, and takes no receipt', async (t) => {
+test('a database of another site exports no file and rejects receipts', async (t) => {
   const file = await fileOf(g)
   await g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'pebble' } }))
   t.after(() => g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'links' } })))
@@ -280,7 +283,7 @@ test('a database of another site gives no file away, and takes no receipt', asyn
   assert.deepEqual([status, body.code], [409, 'other_site'])
 })
 
-test('a file of 300,000 records is written as it is read, and is whole', async () => {
+test('a file of 300,000 records is streamed and complete', async () => {
   const big = await startGateway(SETTINGS)
   try {
     for (let n = 0; n < 30; n++) {
@@ -289,7 +292,7 @@ test('a file of 300,000 records is written as it is read, and is whole', async (
     }
     await isReady(big)
     const file = await fileOf(big)
-    // what is sealed meanwhile may be in both streams, which is harmless
+    // records sealed meanwhile may be in both streams, which is harmless
     assert.equal(recordsIn(file.parts).size, 300_000)
     for (const { data } of file.parts) assert.ok(data.length <= 400_000)
   } finally {

@@ -40,7 +40,7 @@ for (const [method, path] of [
   }
 }
 
-test('a gateway without a head office says so, and has nothing to compare', async () => {
+test('a gateway without a head office reports that and cannot compare', async () => {
   const { status, body } = await alone.request('GET', '/sync/status')
   assert.deepEqual([status, body.configured, body.state, body.details], [200, false, 'not_configured', null])
   assert.match(body.explanation, /CARTBARN_UPSTREAM_URL/)
@@ -49,7 +49,7 @@ test('a gateway without a head office says so, and has nothing to compare', asyn
   assert.doesNotMatch((await alone.request('GET', '/metrics')).body, /cartbarn_sync/)
 })
 
-test('what devices do arrives, and the status says that the head office has it', async () => {
+test('device data arrives at the head office, and the status shows the acknowledgement', async () => {
   const device = await g.device('cart-1')
   await device.publishAsync('dev/cart-1/evt', JSON.stringify({ event: 'lock', source: 'key', eid: 'e-1' }), {
     qos: 1,
@@ -80,7 +80,7 @@ test('what devices do arrives, and the status says that the head office has it',
   assert.deepEqual([...hub.keys], [`Bearer ${SITE_KEY}`])
 })
 
-test('what is changed of a device without a word from it arrives too', async () => {
+test('a change to a device without a message from it arrives too', async () => {
   await g.register('quiet-1')
   const told = (fields: Record<string, unknown>) => () =>
     hub.latest.some(({ devices }) => {
@@ -95,7 +95,7 @@ test('what is changed of a device without a word from it arrives too', async () 
   await eventually(told({ name: 'Three', device_type: 'cartcaddie' }), 'its new name and type')
 })
 
-test('metrics tell of it', async () => {
+test('the metrics show acknowledgements, bytes, contact, backlog, failures and state', async () => {
   assert.ok((await metric(g, 'cartbarn_sync_acked_rows_total')) > 0)
   assert.ok((await metric(g, 'cartbarn_sync_sent_bytes_total', 'hello')) > 0)
   const contactS = await metric(g, 'cartbarn_sync_last_contact_timestamp_seconds')
@@ -106,7 +106,7 @@ test('metrics tell of it', async () => {
   assert.equal(body.match(/cartbarn_sync_state\{state="\w+"\} 1/g)?.length, 1)
 })
 
-test('an audit that is asked for is taken and remembered', async () => {
+test('a requested audit is accepted and remembered', async () => {
   const { status, body } = await g.request('POST', '/sync/audit')
   assert.deepEqual([status, body], [202, { success: true }])
   const after = await g.request('GET', '/sync/status')

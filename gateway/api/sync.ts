@@ -20,7 +20,7 @@ const NOT_CONFIGURED: SyncStatusJson = {
   configured: false,
   state: 'not_configured',
   explanation:
-    'This gateway has no head office, and needs none. To replicate it, set CARTBARN_UPSTREAM_URL, ' +
+    'This gateway has no hub, and needs none. To replicate it, set CARTBARN_UPSTREAM_URL, ' +
     'CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID.',
   details: null,
 }
@@ -77,18 +77,18 @@ function toAuditJson({ state, unconfirmedRows, last }: SyncAuditStatus) {
   }
 }
 
-/** The lines of which the first was read already. */
+/** Yields lines of which the first was already read. */
 async function* begunWith(first: IteratorResult<string>, rest: AsyncIterable<string>): AsyncGenerator<string> {
   if (first.done !== true) yield first.value
   yield* rest
 }
 
-/** `/sync/…`: how the replication to the head office is doing. For admins. */
+/** `/sync/…`: status of the replication to the hub. For admins. */
 export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
-    route.get('/sync/status', 'Get the state of the replication to the head office', {
+    route.get('/sync/status', 'Get the state of the replication to the hub', {
       middleware: [adminOnly],
       responses: answers(syncStatusSchema, 'State, explanation and figures.', 403),
     }),
@@ -96,9 +96,9 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    route.post('/sync/audit', 'Compare everything with the head office', {
+    route.post('/sync/audit', 'Compare everything with the hub', {
       description:
-        'Compares counts and sums of all rows by device and day, and sends again what the head office lacks. GET ' +
+        'Compares counts and sums of all rows by device and day, and sends the rows that the hub lacks again. GET ' +
         '/sync/status has the result.',
       middleware: [adminOnly],
       responses: {
@@ -113,11 +113,11 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    route.get('/sync/export', 'Export what the head office lacks as a file', {
+    route.get('/sync/export', 'Export the rows that the hub lacks as a file', {
       operationId: 'exportSync',
       description:
-        'For a site without a network: carry the file to the head office and post it to /sites/:site/import of ' +
-        'the hub. The file is streamed; it is complete only with its last line, which the hub checks. npm run ' +
+        'For a site without a network: carry the file to the hub and post it to /sites/:site/import there. ' +
+        'The file is streamed; it is complete only with its last line, which the hub checks. npm run ' +
         'sync:export does this.',
       middleware: [adminOnly],
       responses: {
@@ -128,7 +128,7 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
     async (c) => {
       const { site } = requireSync().status
       const lines = requireSync().exportLines(c.req.raw.signal)
-      // what refuses does so before the first line, while there can still be an answer that says so
+      // errors occur before the first line, while a response can still report them
       const first = await lines[Symbol.asyncIterator]().next()
       const file = Readable.from(begunWith(first, lines)).compose(createGzip())
       c.header('content-disposition', attachment(`cartbarn-${site}.sync.gz`))
@@ -137,15 +137,15 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    route.post('/sync/receipts', 'Confirm that the head office has imported a file', {
+    route.post('/sync/receipts', 'Confirm that the hub has imported a file', {
       operationId: 'takeSyncReceipt',
       description:
-        'The body is the answer of the hub to the last file, unchanged. Afterwards the gateway no longer keeps ' +
+        'The body is the response of the hub to the last file, unchanged. Afterwards the gateway no longer keeps ' +
         'the content of the file for the hub.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(syncFileReceiptSchema) },
       responses: {
-        200: json(takenReceiptSchema, 'The gateway has recorded the answer of the hub.'),
+        200: json(takenReceiptSchema, 'The gateway has recorded the response of the hub.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),
@@ -156,7 +156,8 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   )
 
   function requireSync() {
-    if (sync === undefined) throw new ConflictError('sync_not_configured', 'this gateway has no head office')
+    if (sync === undefined)
+      throw new ConflictError('sync_not_configured', 'this gateway has no hub; set CARTBARN_UPSTREAM_URL')
     return sync
   }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { HOUR_MS, toIso } from '#shared/time.ts'
 import { startGateway } from '#testing/start-gateway.ts'
 
-test('/health tells admins of nightly backups, and nothing without a place for them', async (t) => {
+test('/health shows nightly backups to admins, and omits them without a target', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-health-'))
   const dataDir = join(folder, 'data')
   const target = join(folder, 'stick')

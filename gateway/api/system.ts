@@ -13,7 +13,7 @@ import { type ApiEnv, adminOnly, createApi, METRICS_PATH, metricsOnly } from './
 import type { DevicesDeps, MachineDeps, NetworkDeps, PeopleDeps, RecordsDeps, ServedDeps } from './deps.ts'
 import { toCertificateJson } from './machine/tls.ts'
 
-/** `/health` needs no key; it comes before the door. */
+/** `/health` needs no key, so it is mounted before the key check. */
 export function createHealthApi({
   store,
   keyGuard,
@@ -32,7 +32,7 @@ export function createHealthApi({
   api.openapi(
     route.get('/health', 'Get the health of the gateway', {
       description:
-        'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never ' +
+        'Needs no key. An invalid key gets the same response as none, and counts as a failed key: a probe is never ' +
         'locked out.',
       responses: {
         200: json(healthSchema, 'The gateway runs; an admin gets details.'),
@@ -128,7 +128,7 @@ function toDamagedJson({ blocks, records, newest }: DamagedBlocks): z.infer<type
   }
 }
 
-/** `/stats`, `/metrics`: how the gateway is doing, for admins and who reads metrics. */
+/** `/stats` and `/metrics`: state of the gateway, for admins and users with the `metrics` role. */
 export function createSystemApi({
   store,
   fleet,

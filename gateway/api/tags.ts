@@ -1,17 +1,17 @@
 import type { Tags } from '#shared/http/operation-names.ts'
 
-/** The parts of the gateway's API. */
+/** Sections of the API document. */
 export const TAGS: Tags = {
   order: ['Devices', 'Telemetry', 'Carts', 'Lock events', 'Commands', 'Trips', 'Reports', 'Groups', 'Configuration'],
   rules: [
     {
       name: 'Reports',
-      description: 'How carts were used, how their packs are, and where they were: by month, or on a map.',
+      description: 'Usage, batteries and positions of carts: by month, or on a map.',
       nouns: ['reports'],
     },
     {
       name: 'Commands',
-      description: 'Send a command to a device, and follow it to its outcome.',
+      description: 'Commands to devices, and their results.',
       nouns: ['commands'],
     },
     {
@@ -21,7 +21,7 @@ export const TAGS: Tags = {
     },
     {
       name: 'Geofences',
-      description: 'The zones of the site and of groups, and the devices that entered and left them.',
+      description: 'Zones of the site and of groups, and the devices that entered and left them.',
       nouns: ['zones', 'geofences', 'geofence-events'],
     },
     {
@@ -32,43 +32,43 @@ export const TAGS: Tags = {
     { name: 'Groups', description: 'Devices that belong together.', nouns: ['groups'] },
     {
       name: 'Devices',
-      description: 'The register, and the latest state of each device.',
+      description: 'Registered devices, and the latest state of each.',
       nouns: ['devices', 'enrolment', 'messages'],
     },
     {
       name: 'Carts',
-      description: 'What people drive: the devices of a cart together, where it is and how it is.',
+      description: 'Carts with their devices, positions and states.',
       nouns: ['carts', 'replay'],
     },
     {
       name: 'Lock events',
-      description: 'Which device was locked or unlocked, when, and by which tag, code or command.',
+      description: 'Locks and unlocks of devices, with time and the tag, code or command used.',
       nouns: ['lock-events', 'erasures'],
     },
     {
       name: 'Rounds',
-      description: 'What carts played, hole by hole, and how far behind those are that play now.',
+      description: 'Rounds of carts, hole by hole, and the pace of those in play.',
       nouns: ['rounds'],
     },
     { name: 'Trips', description: 'Trips and stops, detected from GPS history.', nouns: ['trips'] },
     {
       name: 'Site',
-      description: 'The course as people describe it: its name, its opening hours, its rules, its drawing.',
+      description: 'Settings of the course: name, opening hours, rules and course map.',
       nouns: ['site', 'course'],
     },
     {
       name: 'Alerts',
-      description: 'What people are warned of: packs, carts that go astray, doors left open, the machine itself.',
+      description: 'Alerts: batteries, carts out of bounds, unlocked carts, the gateway computer.',
       nouns: ['alerts'],
     },
     {
       name: 'Recall',
-      description: 'All carts in: a message to every screen, and which of them have confirmed it.',
+      description: 'All carts in: a message to every screen, and the screens that have confirmed it.',
       nouns: ['recall'],
     },
     {
       name: 'Notifications',
-      description: 'Programs and people who are told of alerts: webhooks, e-mail, ntfy, Telegram.',
+      description: 'Programs and people that receive alerts: webhooks, e-mail, ntfy, Telegram.',
       nouns: ['webhooks', 'notifiers'],
     },
     {
@@ -78,32 +78,32 @@ export const TAGS: Tags = {
     },
     {
       name: 'Sessions',
-      description: 'Browsers that are signed in, how they get there, and who acts on them.',
+      description: 'Signed-in browsers, ways to sign in, and PIN users.',
       nouns: ['sessions', 'pairing-codes', 'access-requests'],
     },
     {
       name: 'Audit log',
-      description: 'Who changed what, and who sent which command.',
+      description: 'Changes and commands, with the users who made them.',
       nouns: ['audit-log'],
     },
     {
       name: 'MQTT',
-      description: 'The broker: its clients, its figures, and the messages it could not read.',
+      description: 'Clients and figures of the broker, and the messages that it could not parse.',
       nouns: ['mqtt'],
     },
     {
       name: 'Head office',
-      description: 'The replication of this gateway, if it has a head office.',
+      description: 'Replication of this gateway to a hub, if it has one.',
       nouns: ['sync'],
     },
     {
       name: 'Backups',
-      description: 'The nightly backups: where they are, which there are, and one at once.',
+      description: 'Nightly backups: target, list, and a backup on request.',
       nouns: ['backups'],
     },
     {
       name: 'System',
-      description: 'The health and the figures of the gateway, and these documents.',
+      description: 'Health and figures of the gateway, and these documents.',
       nouns: ['health', 'stats', 'metrics', 'clock', 'machine', 'tls', 'docs', 'openapi.json'],
     },
   ],

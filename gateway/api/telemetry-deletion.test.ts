@@ -65,7 +65,7 @@ async function timesOf(id: string, stream = 'gps'): Promise<string[]> {
   return records.map(({ timestamp }) => timestamp)
 }
 
-/** Memory, counts and records say the same of a device, now and after a restart. */
+/** Asserts that memory, counts and records agree on a device, now and after a restart. */
 async function assertConsistent(id: string): Promise<void> {
   const times = { gps: await timesOf(id), battery: await timesOf(id, 'battery') }
   assert.deepEqual(await stats(id), [times.gps.length, times.battery.length])
@@ -126,7 +126,7 @@ for (const [what, body, code] of [
   })
 }
 
-test('purge deletes what was measured before the cutoff, to the millisecond, and nothing else', async () => {
+test('a purge deletes records measured before the cutoff, to the millisecond, and no others', async () => {
   const [old, both, fresh] = [await newDevice(), await newDevice(), await newDevice()]
   const cutoffMs = clock.nowMs() - 30 * DAY_MS
   await send(old, readings(cutoffMs - 10_000, 10))
@@ -151,7 +151,7 @@ test('purge deletes what was measured before the cutoff, to the millisecond, and
     gps: total.gps - 13,
     battery: total.battery - 7,
   })
-  // the state of a device is what it last said, whether the record is kept or not
+  // the state of a device is its last report, even if the record is deleted
   assert.deepEqual((await g.request('GET', `/devices/${old.id}`)).body, before)
   assert.deepEqual((await purge(30)).body.purged, { gps: 0, battery: 0 })
   for (const { id } of [old, both, fresh]) await assertConsistent(id)
@@ -159,7 +159,7 @@ test('purge deletes what was measured before the cutoff, to the millisecond, and
   for (const { id } of [old, both, fresh]) await assertConsistent(id)
 })
 
-test('lock events are no telemetry: they stay', async () => {
+test('lock events do not count as telemetry and stay', async () => {
   const device = await newDevice()
   const client = await g.connect(device.id, device.password)
   const event = { eid: 'e1', event: 'unlock', source: 'key', ts: NOON_MS - 100 * DAY_MS }
@@ -171,7 +171,7 @@ test('lock events are no telemetry: they stay', async () => {
   assert.equal(body.events.length, 1)
 })
 
-test('of purges at the same time each counts its own, and together they count all', async () => {
+test('concurrent purges each return their own count, and together the total', async () => {
   const device = await newDevice()
   await send(device, readings(clock.nowMs() - 50 * DAY_MS, 6000))
   const answers = await Promise.all([purge(40), purge(30), purge(30)])
@@ -183,7 +183,7 @@ test('of purges at the same time each counts its own, and together they count al
   await assertConsistent(device.id)
 })
 
-test('a gateway that does not know the time refuses to delete by it', async () => {
+test('a gateway that does not know the time rejects deletion by time', async () => {
   const wrong = new FakeClock(NOON_MS)
   const own = await startGateway({}, { clock: wrong, isTimeSynchronized: () => false })
   try {
@@ -220,20 +220,20 @@ test('all records of a device are deleted, or those of one stream, by either id'
   assert.deepEqual(zeros.body, { success: true, purged: { gps: 0, battery: 0 } })
   assert.deepEqual(await stats(other.id), [1200, 600])
 
-  // a late reading is the newest there is then
+  // a late reading is then the newest record
   await send(mine, readings(NOON_MS - 5 * DAY_MS, 1))
   await assertConsistent(mine.id)
   assert.deepEqual(await stats(mine.id), [1, 1])
 })
 
-test('deletes of a device nobody knows are 404', async () => {
+test('deleting records of an unknown device is 404', async () => {
   for (const path of ['', '/gps', '/battery']) {
     const answer = await g.request('DELETE', `/devices/nowhere/telemetry${path}`)
     assert.deepEqual([answer.status, answer.body.code], [404, 'device_not_found'])
   }
 })
 
-test('a device that sends while its records are deleted: each is gone or counted, none is both', async () => {
+test('records sent while others are deleted are each deleted or counted, never both', async () => {
   const device = await newDevice()
   await send(device, readings(NOON_MS - DAY_MS, 4000))
   const client = await g.connect(device.id, device.password)
@@ -241,7 +241,7 @@ test('a device that sends while its records are deleted: each is gone or counted
   let sent = 0
   const sending = (async () => {
     while (!isDone) {
-      // now and then older than all that is there
+      // occasionally older than all existing records
       const ts = sent % 5 === 0 ? NOON_MS - 2 * DAY_MS + sent : clock.nowMs() - 100_000 + sent
       await client.publishAsync(`dev/${device.id}/tlm`, JSON.stringify({ ts, lat: 1, long: 1 }), { qos: 1 })
       sent++
@@ -260,7 +260,7 @@ test('a device that sends while its records are deleted: each is gone or counted
   await assertConsistent(device.id)
 })
 
-test('acknowledgements and a long download go on during a purge', async () => {
+test('acknowledgements and a long download continue during a purge', async () => {
   const [old, live] = [await newDevice(), await newDevice()]
   await send(old, readings(NOON_MS - 90 * DAY_MS, 20_000))
   await send(live, readings(NOON_MS - 90 * DAY_MS, 20_000))
@@ -286,13 +286,13 @@ test('acknowledgements and a long download go on during a purge', async () => {
   assert.ok(longestMs < 15_000, `${longestMs} ms for one`)
   const lines = (await download.text()).trimEnd().split('\n')
   const times: string[] = lines.map((line) => JSON.parse(line).timestamp)
-  // newest first: what was not purged comes before what was
+  // newest first: remaining records come before purged ones
   assert.ok(times.length >= 3000, `${times.length} records`)
   assert.deepEqual(times, times.toSorted().toReversed())
   assert.equal((await stats(live.id))[0], 3000 + acknowledged)
 })
 
-test('a purge goes on when the client that asked for it leaves', async () => {
+test('a purge continues when its client disconnects', async () => {
   const device = await newDevice()
   await send(device, readings(NOON_MS - 90 * DAY_MS, 10_000))
   const request = httpRequest(`${g.http}/telemetry/purge`, {

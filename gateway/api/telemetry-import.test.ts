@@ -108,7 +108,7 @@ test('another content type is 415', async () => {
   assert.deepEqual([status, body.code], [415, 'unsupported_media_type'])
 })
 
-test('5,000 records with all they can have fit into a body, and are in the history after a restart', async () => {
+test('5,000 records with all fields fit into a body and are in the history after a restart', async () => {
   const id = await newDevice()
   const gps = Array.from({ length: 4000 }, (_, i) => fix(NOON_MS - i * 1000, { lat: -28.4101234, speed: 12.345 }))
   const battery = Array.from({ length: 1000 }, (_, i) => charge(NOON_MS - i * 1000, 50.123))
@@ -140,7 +140,7 @@ test('5,000 records with all they can have fit into a body, and are in the histo
   }
 })
 
-test('what is there already is a duplicate and stays as it is', async () => {
+test('a record that exists already is a duplicate, and the stored one stays', async () => {
   const id = await newDevice()
   const body = { gps: [fix(NOON_MS), fix(NOON_MS - 1000)], battery: [charge(NOON_MS)] }
   await importTo(id, body)
@@ -156,7 +156,7 @@ test('what is there already is a duplicate and stays as it is', async () => {
   assert.deepEqual(await stats(id), [3, 1])
 })
 
-test('what the device has sent is a duplicate too', async () => {
+test('a record that the device sent itself is a duplicate too', async () => {
   const id = `cart-${++devices}`
   const client = await g.device(id)
   await client.publishAsync(`dev/${id}/tlm`, JSON.stringify({ ts: NOON_MS, lat: 1, long: 2 }), { qos: 1 })
@@ -165,7 +165,7 @@ test('what the device has sent is a duplicate too', async () => {
   assert.equal((await recordsOf(id))[0]?.lat, 1)
 })
 
-test('what cannot be used is counted by reason, and the rest is stored', async () => {
+test('unusable records are counted by reason, and the rest is stored', async () => {
   const id = await newDevice()
   const aheadMs = clock.nowMs() + 5 * MINUTE_MS
   const { status, body } = await importTo(id, {
@@ -209,7 +209,7 @@ test('what cannot be used is counted by reason, and the rest is stored', async (
   )
 })
 
-test('nothing usable, or nothing at all, is answered like the rest', async () => {
+test('an import without usable records has the usual response', async () => {
   const id = await newDevice()
   for (const body of [{}, { gps: [] }, { gps: [], battery: [] }]) {
     const answer = await importTo(id, body)
@@ -220,7 +220,7 @@ test('nothing usable, or nothing at all, is answered like the rest', async () =>
   assert.deepEqual(body.dropped, [{ reason: 'invalid_time', count: 1 }])
 })
 
-test('the newest record moves on, and not back; attributes and live messages do not move', async () => {
+test('an import advances the newest record only; attributes and live messages stay', async () => {
   const id = `cart-${++devices}`
   const nowMs = clock.nowMs()
   const client = await g.device(id)
@@ -239,12 +239,12 @@ test('the newest record moves on, and not back; attributes and live messages do 
   const { body } = await g.request('GET', `/devices/${id}/battery/latest`)
   assert.equal(body.timestamp, toIso(nowMs - DAY_MS))
   assert.deepEqual((await g.request('GET', `/devices/${id}`)).body, before)
-  // carts of other tests may have become silent meanwhile
+  // carts of other tests may have lost their signal meanwhile
   const about = (await socket.flush()).filter((message) => JSON.stringify(message).includes(`"${id}"`))
   assert.deepEqual(about, [])
 })
 
-test('a device that is deleted meanwhile is 404, and nothing of it stays', async () => {
+test('an import for a device deleted meanwhile is 404 and stores nothing', async () => {
   const id = await newDevice()
   const [deleted, imported] = await Promise.all([
     g.request('DELETE', `/devices/${id}`),
@@ -257,7 +257,7 @@ test('a device that is deleted meanwhile is 404, and nothing of it stays', async
   assert.deepEqual(await recordsOf(id), [])
 })
 
-test('while the clock of the gateway is not to be trusted, it does not judge times that may be right', async () => {
+test('while the gateway clock is untrusted, plausible times are accepted', async () => {
   const unset = await startGateway({}, { clock: new FakeClock(DAY_MS) })
   try {
     await unset.register('cart-1')

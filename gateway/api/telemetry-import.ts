@@ -7,19 +7,22 @@ import { IMPORT_RECORDS_MAX, importedTelemetrySchema, telemetryImportSchema } fr
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
 
-/** As many records as are allowed, each as long as the gateway itself would write it. */
+/** Body with the maximum number of records, each as long as the gateway itself would write it. */
 const importBody = jsonBodyUpTo(512 * 1024)
 
-/** Takes records of files into the history of a device. */
+/** Imports the records of files into the history of a device. */
 export function createTelemetryImportApi({ fleet, telemetryImport }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.post('/devices/{id}/telemetry/import', 'Add records to the history of a device', {
-      description: `Up to ${IMPORT_RECORDS_MAX} records from elsewhere, such as a GPX file. The gateway checks them like samples of the device, counts unusable ones by reason and stores the rest. Repeating the request is harmless. The newest record may change; attributes, zone events and live messages do not.`,
+      description:
+        `Up to ${IMPORT_RECORDS_MAX} records from elsewhere, such as a GPX file. The gateway checks them like ` +
+        'samples of the device, counts unusable ones by reason and stores the rest. Repeating the request is ' +
+        'harmless. The newest record may change; attributes, zone events and live messages do not.',
       middleware: [adminOnly, importBody],
       request: { params: deviceIdParams, body: body(telemetryImportSchema) },
       responses: {
-        200: json(importedTelemetrySchema, 'The numbers of records stored, and of those refused by reason.'),
+        200: json(importedTelemetrySchema, 'The numbers of records stored, and of those rejected, by reason.'),
         ...problems(400, 403, 404, 413, 415),
       },
     }),

@@ -70,7 +70,7 @@ async function history(path: string): Promise<RecordJson[]> {
   return body
 }
 
-/** The numbers of the records of `cart-1` answered to `query`. */
+/** Returns the numbers of the `cart-1` records in the response to `query`. */
 async function numbers(query: string, stream = 'gps'): Promise<number[]> {
   const records = await history(`/devices/cart-1/${stream}${query}`)
   return records.map(({ timestamp }) => (Date.parse(timestamp) - NOON_MS) / 1000)
@@ -138,7 +138,7 @@ test('a repeated upload changes neither counts nor history', async () => {
   assert.equal((await g.request('GET', '/devices/cart-1/telemetry/stats')).body.gps, COUNT)
 })
 
-test('GPS records have the shape of the specification and come back as they were sent', async () => {
+test('GPS records have the shape of the specification and are returned as sent', async () => {
   const records = await history('/devices/cart-1/gps?limit=150&order=asc')
   for (const [i, record] of records.entries()) {
     const { ts, lat, long, speed } = { speed: undefined, ...sample(i) }
@@ -164,7 +164,7 @@ test('battery records have the shape of the specification', async () => {
   }
 })
 
-test('ids are unique over streams and devices, the same in every answer and after a restart', async () => {
+test('ids are unique over streams and devices, the same in every response and after a restart', async () => {
   const all = async () => [
     ...(await history('/devices/cart-1/gps?limit=10000')),
     ...(await history('/devices/cart-1/battery?limit=10000')),
@@ -184,7 +184,7 @@ test('ids are unique over streams and devices, the same in every answer and afte
   }
 })
 
-test('a device without records: empty histories, latest is 404 no_telemetry', async () => {
+test('a device without records has empty histories, and its latest is 404 no_telemetry', async () => {
   for (const stream of ['gps', 'battery']) {
     assert.deepEqual(await history(`/devices/silent/${stream}`), [])
     const answer = await g.request('GET', `/devices/silent/${stream}/latest`)
@@ -192,7 +192,7 @@ test('a device without records: empty histories, latest is 404 no_telemetry', as
   }
 })
 
-test('latest is the newest by time, whatever arrived last', async () => {
+test('latest is the newest record by time, whatever arrived last', async () => {
   await fill('late', [
     { ts: NOON_MS + 1000, lat: 1, long: 1 },
     { ts: NOON_MS, lat: 2, long: 2 },
@@ -230,12 +230,12 @@ for (const [query, expected] of [
   ['?from=2026-04-01&to=2026-05-01', []],
   ['?from=0001-01-01&to=9999-12-31', NEWEST],
 ] as [string, number[]][]) {
-  test(`GPS history ${query} is ${expected.length} records, ${expected.slice(0, 3)} …`, async () => {
+  test(`GPS history ${query} has ${expected.length} records, ${expected.slice(0, 3)} …`, async () => {
     assert.deepEqual(await numbers(query), expected)
   })
 }
 
-test('battery history goes by the same rules', async () => {
+test('battery history follows the same rules', async () => {
   assert.deepEqual(await numbers('?limit=2', 'battery'), [148, 146])
   assert.deepEqual(await numbers(`?from=${T10}&to=${T12}&limit=x`, 'battery'), [12, 10])
 })
@@ -297,7 +297,7 @@ for (const [query, count] of [
 
 const LONG_URL = '/devices/long/gps?from=2026-05-01&to=2026-05-03'
 
-test('over a socket a long range is one JSON array, many at once', async () => {
+test('over a socket a long range is one JSON array, for many concurrent requests', async () => {
   const answers = await Promise.all(
     range(8).map(async () => {
       const response = await fetch(g.http + LONG_URL, { headers: { 'x-api-key': ADMIN_KEY } })
@@ -309,13 +309,13 @@ test('over a socket a long range is one JSON array, many at once', async () => {
   assert.deepEqual(new Set(answers), new Set([LONG_COUNT]))
 })
 
-test('HEAD of a history answers without a body', async () => {
+test('HEAD of a history has no body', async () => {
   const response = await fetch(g.http + LONG_URL, { method: 'HEAD', headers: { 'x-api-key': ADMIN_KEY } })
   assert.equal(response.status, 200)
   assert.equal(await response.text(), '')
 })
 
-test('clients that leave in the middle of an answer harm nothing', async () => {
+test('clients that leave during a response do no harm', async () => {
   for (let i = 0; i < 20; i++) {
     const request = get(g.http + LONG_URL, { headers: { 'x-api-key': ADMIN_KEY } })
     request.on('error', () => undefined)

@@ -25,7 +25,7 @@ import { type ApiEnv, adminOnly, createApi, readerOwnerOf } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
 import { DeviceTexts } from './shown/device-texts.ts'
 
-/** The newest record of each stream, counts, and what deletes records. */
+/** Routes for the newest record of each stream, for counts and for deletions. */
 export function createTelemetryApi({
   fleet,
   devices,
@@ -39,7 +39,8 @@ export function createTelemetryApi({
     const toJson = latestJson[stream]
     const texts = new DeviceTexts((device) => JSON.stringify(toJson(device)))
     const newest = latestRoute('/devices/{id}', deviceIdParams, stream)
-    // what is asked for most: described like the others, but an id is any text, and to run its schema cost a tenth
+    // the most frequent request: documented like the other routes, but any text is a valid id, and its schema took a
+    // tenth of the time
     api.openAPIRegistry.registerPath(newest)
     api.get(newest.getRoutingPath(), (c) => {
       const device = devices.requireVisible(c.get('user').caller, c.req.param('id'))
@@ -98,8 +99,8 @@ export function createTelemetryApi({
   api.openapi(
     listRoute('/telemetry/months', 'Get how old the telemetry is', {
       description:
-        'The bytes of positions and voltages by the month in which they were recorded, oldest first: what ' +
-        'retention deletes next. The newest messages, which are not in blocks yet, are left out.',
+        'Bytes of positions and voltages by the month of their recording, oldest first, which is the order of ' +
+        'retention. The newest messages, which are not in blocks yet, are left out.',
       middleware: [adminOnly],
       request: { query: storedMonthsQuerySchema },
       responses: answers(storedMonthsSchema, 'Bytes by month.', 400, 403),
@@ -113,8 +114,8 @@ export function createTelemetryApi({
   api.openapi(
     route.post('/telemetry/purge', 'Delete old telemetry of all devices', {
       description:
-        'Deletes GPS and battery records older than the given number of days. Refused while the clock of the ' +
-        'gateway is in doubt.',
+        'Deletes GPS and battery records older than the given number of days. Rejected while the gateway ' +
+        'reports a clock fault.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(purgeSchema) },
       responses: {

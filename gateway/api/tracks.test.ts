@@ -39,7 +39,7 @@ before(async () => {
     { ts: MORNING_MS + MINUTE_MS, battery_voltage: 50.1 },
   ]
   await lock.publishAsync('dev/lock-17/tlm', JSON.stringify(volts), { qos: 1 })
-  // the evening before, and nothing since
+  // the evening before, without later records
   await sendTrack(resting, 'lock-18', [{ atMs: MORNING_MS - 10 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
   await sendTrack(lost, 'lock-19', [{ atMs: MORNING_MS - 30 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
   keys = await createCallers(g, ['lock-17'])
@@ -65,7 +65,7 @@ function summed(column: readonly number[]): number[] {
   })
 }
 
-describe('who may', () => {
+describe('access', () => {
   for (const [who, status, code] of REFUSED_WITHOUT_KEY)
     test(`GET ${TRACK}: ${who} gets ${status} ${code}`, async () => {
       const answer = await ask(DAY, who)
@@ -81,14 +81,14 @@ describe('who may', () => {
       const answer = await ask(REPLAY, who)
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })
-  test('of a cart that is partly in scope only the devices in scope are told', async () => {
+  test('a track of a partly visible cart has only the devices in scope', async () => {
     const { devices } = await get<CartTrackJson>(DAY, 'in scope')
     assert.deepEqual(
       devices.map(({ hardware_id }) => hardware_id),
       ['lock-17'],
     )
   })
-  test('staff see in a replay what is in scope', async () => {
+  test('a replay for staff has only the devices in scope', async () => {
     const { key } = await g.createUser({ role: 'staff', allowed_hardware_ids: ['lock-18'] })
     const { body } = await g.request('GET', REPLAY, { key })
     assert.deepEqual(
@@ -98,7 +98,7 @@ describe('who may', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('rejected requests', () => {
   const from = `from=${toIso(MORNING_MS)}`
   for (const [path, status, code] of [
     ['/carts/nothing/track?date=2026-05-04', 404, 'cart_not_found'],
@@ -116,7 +116,7 @@ describe('what is refused', () => {
       assert.deepEqual([answer.status, answer.body.code ?? answer.body.errors?.[0]?.code], [status, code])
     })
 
-  test('a user has a few reads under way, and the next is told to wait', async () => {
+  test('a user may run a few reads at a time, and the next one gets a wait time', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(DAY)))
     const refused = answers.filter(({ status }) => status === 429)
     assert.ok(refused.length > 0 && refused.length <= 4, String(refused.length))
@@ -125,7 +125,7 @@ describe('what is refused', () => {
   })
 })
 
-test('the track of a day has every record of each device, by the clocks of the site', async () => {
+test('the track of a day has every record of each device, by the time zone of the site', async () => {
   const { cart, from, to, devices } = await get<CartTrackJson>(DAY)
   assert.deepEqual([cart, from, to], ['17', '2026-05-03T22:00:00.000Z', '2026-05-04T21:59:59.999Z'])
   const [lock, screen] = devices
@@ -144,14 +144,14 @@ test('the track of a day has every record of each device, by the clocks of the s
   assert.deepEqual(summed(lock?.battery.voltage ?? []), [50_900, 50_100])
 })
 
-test('a day that has not come, and one of 23 hours, have no records and their own length', async () => {
+test('a future day has no records, and a day of 23 hours has its own length', async () => {
   const future = await get<CartTrackJson>(`${TRACK}?date=2027-01-01`)
   assert.deepEqual(future.devices[0]?.gps.at, [])
   const short = await get<CartTrackJson>(`${TRACK}?date=2026-03-29`)
   assert.equal(Date.parse(short.to) + 1 - Date.parse(short.from), 23 * HOUR_MS)
 })
 
-test('a replay is thinned, and begins with where each cart was seen last', async () => {
+test('a replay is simplified and starts with the last known position of each cart', async () => {
   const { devices } = await get<ReplayJson>(REPLAY)
   assert.deepEqual(
     devices.map(({ cart, hardware_id }) => [cart, hardware_id]),
@@ -167,7 +167,7 @@ test('a replay is thinned, and begins with where each cart was seen last', async
   assert.equal(MORNING_MS + (times.at(-1) ?? 0), FIXES.at(-1)?.atMs)
 })
 
-test('a replay of the hour after begins with the last position before it', async () => {
+test('a replay of the hour after starts with the last position before it', async () => {
   const next = `/replay?from=${toIso(NOW_MS - MINUTE_MS)}&to=${toIso(NOW_MS)}`
   const { devices } = await get<ReplayJson>(next)
   const [driven] = devices

@@ -24,7 +24,7 @@ interface Range {
   toMs: number
 }
 
-/** Where a cart was on a day, and where all carts were, in columns: what is drawn and replayed. */
+/** Track of a cart on a day, and tracks of all carts, in columns, for drawing and replay. */
 export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -48,8 +48,8 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
   api.openapi(
     route.get('/carts/{cart}/track', 'Get the track of a cart', {
       description:
-        'All positions and voltages of a day, or between from and to, of the devices that are in the cart: in ' +
-        'columns, a sixth as long as the histories.',
+        'Positions and voltages of a day, or between from and to, of the devices in the cart: in columns, a sixth ' +
+        'of the size of the histories.',
       request: { params: cartParams, query: cartTrackQuerySchema },
       responses: answers(cartTrackSchema, 'The tracks of its devices.', 400, 403, 404),
     }),
@@ -72,11 +72,11 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
   api.openapi(
     route.get('/replay', 'Replay the course', {
       description:
-        'Where all carts in scope were, thinned to one position in five seconds of a cart that drives and one a ' +
-        'minute of one that stands. For staff.',
+        'Tracks of all carts in scope, reduced to one position in five seconds while a cart drives and one a ' +
+        'minute while it stands. For staff.',
       middleware: [staffOnly],
       request: { query: replayQuerySchema },
-      responses: answers(replaySchema, 'The tracks of all devices that were seen.', 400, 403),
+      responses: answers(replaySchema, 'The tracks of all devices with positions.', 400, 403),
     }),
     async (c) => {
       const { from, to } = c.req.valid('query')
@@ -105,11 +105,11 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
 function requireRange(fromMs: number | undefined, toMs: number | undefined, mostMs: number): Range {
   if (fromMs === undefined || toMs === undefined) {
     const name = fromMs === undefined ? 'from' : 'to'
-    throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to, or date, must be given' })
+    throw invalidQuery({ name, code: 'missing_parameter', detail: 'send from and to, or date' })
   }
   requireOrder(fromMs, toMs)
   if (toMs - fromMs > mostMs) {
-    const detail = `to may be ${mostMs / HOUR_MS} hours after from`
+    const detail = `to must be at most ${mostMs / HOUR_MS} hours after from`
     throw invalidQuery({ name: 'to', code: 'range_too_large', detail })
   }
   return { fromMs, toMs }
@@ -119,7 +119,7 @@ function rangeJson({ fromMs, toMs }: Range) {
   return { from: toIso(fromMs), to: toIso(toMs) }
 }
 
-/** An object with one field more, whose items are text already. */
+/** Builds an object with an additional field of items that are already text. */
 function withDevices(head: object, texts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const comma = Buffer.from(',')
   const items = texts.flatMap((text, i) => (i === 0 ? [text] : [comma, text]))

@@ -31,7 +31,7 @@ for (const [what, path, job] of [
   ['a list of active trips', '/trips/active', 'activeTrips'],
   ['a history', '/devices/cart-0/gps', 'historyPage'],
 ] as const) {
-  test(`of ${what} nothing more is read when the client has gone`, async (t) => {
+  test(`${what} is read no further when the client has gone`, async (t) => {
     jobs.hold()
     const removing = t.mock.method(FairQueue.prototype, 'remove')
     const request = get(`${g.http}${path}`, { headers: { 'x-api-key': ADMIN_KEY } })
@@ -49,7 +49,7 @@ for (const [what, path, job] of [
   })
 }
 
-test('of a map nothing more is read when the client goes in the middle of it', async (t) => {
+test('a map is read no further when the client leaves during it', async (t) => {
   jobs.hold()
   const removing = t.mock.method(FairQueue.prototype, 'remove')
   const headers = { 'x-api-key': ADMIN_KEY, accept: 'application/geo+json' }
@@ -72,7 +72,7 @@ test('of a map nothing more is read when the client goes in the middle of it', a
   )
 })
 
-test('who has hundreds of requests under way does not keep others from an answer', async () => {
+test('a user with hundreds of concurrent requests does not keep others from a response', async () => {
   jobs.hold()
   let answered = 0
   const greedy = Array.from({ length: 100 }, async () => {

@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 const RANGE = 'from=2026-05-04&to=2026-05-05'
 let g: TestGateway
 
-/** Thousands of points in each of two trips, with spikes in the first. */
+/** Builds two trips of thousands of points, with spikes in the first. */
 function longShift(): Ride['records'] {
   const { records } = new Ride().drive(4500, 15, 1).wait(600).drive(2000, 15, 1).wait(600).record()
   return records.map((record, i) => ([5, 1999, 2000, 3500].includes(i) ? { ...record, lat: 37 } : record))

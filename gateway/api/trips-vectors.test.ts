@@ -15,7 +15,7 @@ import { sendTrack } from '#testing/course/sent-track.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const { vectors, activeVectors } = readTripVectors()
-/** Devices did not exist before 2020 and are not believed to have: such a case is moved by ten years. */
+/** First plausible year: device times before 2020 are rejected, so such a case is moved by ten years. */
 const FIRST_YEAR_MS = Date.UTC(2020, 0, 1)
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - Date.UTC(2016, 0, 1)
 const LATER_MS = Date.UTC(2028, 0, 1)
@@ -25,7 +25,7 @@ const clock = new FakeClock(LATER_MS)
 let g: TestGateway
 
 before(async () => {
-  // which is why its clock may be set back
+  // allows its clock to be set back
   g = await startGateway({}, { clock, isTimeSynchronized: () => true })
   for (const { name, points } of [...vectors, ...activeVectors]) {
     const shiftMs = shiftOf(points)

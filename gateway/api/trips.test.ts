@@ -18,16 +18,16 @@ const DEVICES_TOO_MANY = Array.from({ length: 51 }, (_, i) => `cart-${i}`)
 let g: TestGateway
 let keys: Record<Who, string | null>
 
-/** What each device did; the rest did nothing. */
+/** Movements of each device; other devices have none. */
 const TRACKS: Record<string, Ride['records']> = {
-  // two trips with stops around them; the last move is under way at noon
+  // two trips with stops around them; the last segment is in progress at noon
   'cart-1': new Ride().wait(300).drive(610, 15.1234, 10).wait(300).drive(610, 15.1234, 10).wait(300).record().records,
   'cart-2': new Ride({ atMs: MORNING_MS + 5 * MINUTE_MS, lat: 36.6, long: -121.9 })
     .drive(600, 20, 10)
     .wait(600)
     .record().records,
   'cart-3': new Ride({ atMs: MORNING_MS, lat: 36.6, long: -121.9 }).wait(3600).record().records,
-  // drives now
+  // driving now
   'cart-4': new Ride({ atMs: NOW_MS - 400_000, lat: 36.7, long: -121.9 }).drive(400, 18, 10).record({
     speedKmh: 18,
   }).records,
@@ -75,7 +75,7 @@ for (const path of [...LISTS, ...OF_DEVICE]) {
     })
   }
   for (const who of ['in scope', 'admin'] as const) {
-    test(`${path}: ${who} gets an answer`, () => get(path, who))
+    test(`${path}: ${who} gets a response`, () => get(path, who))
   }
 }
 
@@ -104,7 +104,7 @@ for (const path of [`/trips?${RANGE}`, '/trips/active?']) {
   }
 }
 
-test('the trips of a device are what it drove, between its stops', async () => {
+test('the trips of a device are its drives between stops', async () => {
   const { trips, stops, summary } = await get(`/trips/cart-1?${RANGE}`)
   const at = (seconds: number) => toIso(MORNING_MS + seconds * 1000)
   assert.deepEqual(
@@ -139,7 +139,7 @@ test('the trips of a device are what it drove, between its stops', async () => {
   })
 })
 
-test('the list of many devices is that of each, by time and then by device', async () => {
+test('the list of many devices equals their single lists, sorted by time and then by device', async () => {
   const all = await get(`/trips?${RANGE}&hardware_ids=cart-2,cart-1,cart-3,..-silent`)
   const each = await Promise.all(['..-silent', 'cart-1', 'cart-2', 'cart-3'].map((id) => get(`/trips/${id}?${RANGE}`)))
   for (const list of ['trips', 'stops'] as const) {
@@ -168,7 +168,7 @@ test('the list of many devices is that of each, by time and then by device', asy
   )
 })
 
-test('order=desc is the same list backwards, and not for maps', async () => {
+test('order=desc reverses a list and is rejected for maps', async () => {
   for (const path of [`/trips/cart-1?${RANGE}`, `/trips?${RANGE}&hardware_ids=cart-1,cart-2,cart-3`]) {
     const ascending = await get(path)
     assert.ok(ascending.trips.length > 1)
@@ -187,13 +187,13 @@ test('order=desc is the same list backwards, and not for maps', async () => {
   }
 })
 
-test('a short id does as well as the hardware id', async () => {
+test('a short id works like the hardware id', async () => {
   const { short_id } = await get('/devices/cart-1')
   for (const path of [`?${RANGE}`, '/active', '/summary'])
     assert.deepEqual(await get(`/trips/${short_id}${path}`), await get(`/trips/cart-1${path}`))
 })
 
-test('a device nobody knows is 404, for whoever asks', async () => {
+test('an unknown device is 404 for every caller', async () => {
   for (const path of [`/trips/nowhere?${RANGE}`, '/trips/nowhere/active', '/trips/nowhere/summary']) {
     for (const who of ['admin', 'in scope', 'no scope'] as const) {
       const { status, body } = await ask(path, who)
@@ -215,7 +215,7 @@ for (const [id, trips, stops, positions] of [
   })
 }
 
-test('years of silence between two trips lie outside of any range', async () => {
+test('years without data between two trips lie outside of every range', async () => {
   const found = async (fromMs: number) => {
     const query = `from=${toIso(fromMs)}&to=${toIso(fromMs + 31 * DAY_MS)}`
     return (await get(`/trips/two-years?${query}`)).trips.length
@@ -225,7 +225,7 @@ test('years of silence between two trips lie outside of any range', async () => 
   assert.equal(await found(Date.UTC(1996, 0, 1)), 0)
 })
 
-test('records exactly at from and to belong to the range, those right outside do not', async () => {
+test('records exactly at from and to belong to the range, and those right outside do not', async () => {
   const positions = async (fromMs: number, toMs: number) => {
     const { summary } = await get(`/trips/cart-3?from=${toIso(fromMs)}&to=${toIso(toMs)}`)
     return summary.positionsAnalyzed
@@ -237,7 +237,7 @@ test('records exactly at from and to belong to the range, those right outside do
   assert.equal(await positions(MORNING_MS, MORNING_MS), 1)
 })
 
-test('the history between start and end of a trip has its points', async () => {
+test('a trip has as many points as the history between its start and end', async () => {
   const { trips } = await get(`/trips?${RANGE}&hardware_ids=cart-1,cart-2`)
   for (const { hardware_id, startTime, endTime, pointCount } of trips) {
     const records = await get(`/devices/${hardware_id}/gps?from=${startTime}&to=${endTime}`)
@@ -249,7 +249,7 @@ const LONGEST = `from=${toIso(MORNING_MS)}&to=${toIso(MORNING_MS + 31 * DAY_MS)}
 const TOO_LONG = `from=${toIso(MORNING_MS)}&to=${toIso(MORNING_MS + 31 * DAY_MS + 1)}`
 
 for (const path of ['/trips', '/trips/cart-1', '/trips/cart-1/summary']) {
-  test(`${path}: 31 days are a range, a millisecond more is not`, async () => {
+  test(`${path}: a range may have 31 days and not a millisecond more`, async () => {
     await get(`${path}?${LONGEST}`)
     const { status, body } = await ask(`${path}?${TOO_LONG}`)
     assert.deepEqual([status, body.code], [400, 'range_too_large'])
@@ -279,7 +279,7 @@ for (const path of [
   '/trips/cart-1/active?',
 ]) {
   for (const name of Object.keys(DEFAULT_TRIP_CONFIG)) {
-    test(`${path}: ${name} is a number from 0`, async () => {
+    test(`${path}: ${name} must be a number from 0 on`, async () => {
       for (const value of ['-1', 'x', '', '1e3', 'NaN', 'Infinity', '0x10', '1,5', ' 1', '1&x=', '.5']) {
         const isFine = value.startsWith('1&')
         const { status, body } = await ask(`${path}&${name}=${value}`)
@@ -288,7 +288,7 @@ for (const path of [
       }
       const { summary, ...others } = await get(`${path}&${name}=0.5`)
       const used = summary?.configUsed
-      // a summary of a device says nothing of it
+      // the summary of a single device omits it
       if (summary === undefined) assert.equal(others.hardware_id, 'cart-1')
       else assert.deepEqual(used, { ...DEFAULT_TRIP_CONFIG, [name]: 0.5 })
     })
@@ -307,7 +307,7 @@ for (const path of ['/trips/active', '/trips/cart-1/active']) {
       assert.deepEqual([status, body.code, body.errors[0].name], [400, 'invalid_number', name])
     })
   }
-  test(`${path}: the ages in effect are told`, async () => {
+  test(`${path}: the summary has the ages in effect`, async () => {
     const { summary } = await get(`${path}?maxAgeSeconds=1.5&lookbackSeconds=2678400`)
     assert.deepEqual([summary.maxAgeSeconds, summary.lookbackSeconds], [1.5, 2_678_400])
     const { summary: defaults } = await get(path)
@@ -315,7 +315,7 @@ for (const path of ['/trips/active', '/trips/cart-1/active']) {
   })
 }
 
-test('50 devices are asked for at once, 51 are too many; one named twice is one', async () => {
+test('a request may name 50 devices and not 51; a repeated one counts once', async () => {
   const query = (ids: readonly string[]) => `/trips?${RANGE}&hardware_ids=${ids.join(',')}`
   const fifty = DEVICES_TOO_MANY.slice(1)
   assert.equal((await get(query(fifty))).summary.devicesQueried, 4)
@@ -331,14 +331,14 @@ test('50 devices are asked for at once, 51 are too many; one named twice is one'
   assert.deepEqual([status, body.code], [400, 'too_many_devices'])
 })
 
-test('a list of devices that is given is not empty', async () => {
+test('an empty list of devices is rejected', async () => {
   for (const path of [`/trips?${RANGE}&hardware_ids=`, '/trips/active?hardware_ids=,']) {
     const { status, body } = await ask(path)
     assert.deepEqual([status, body.code], [400, 'empty_list'])
   }
 })
 
-test('the summary of a device adds up its trips, without a range those of the last day', async () => {
+test('the summary of a device adds up its trips, by default those of the last day', async () => {
   const { trips, summary: totals } = await get(`/trips/cart-1?${RANGE}`)
   const summary = await get('/trips/cart-1/summary', 'in scope')
   const nowMs = clock.nowMs()
@@ -359,7 +359,7 @@ test('the summary of a device adds up its trips, without a range those of the la
   assert.deepEqual([none.totalTrips, none.maxSpeed, none.avgTripDistance], [0, 0, 0])
 })
 
-test('who drives now is active, who stands or sent nothing is not', async () => {
+test('a driving device is active, and one that stands or sent nothing is not', async () => {
   const { activeTrips, summary } = await get('/trips/active')
   assert.equal(summary.activeCount, 1)
   const [active] = activeTrips
@@ -372,7 +372,7 @@ test('who drives now is active, who stands or sent nothing is not', async () => 
   assert.deepEqual([other.active, 'activeTrip' in other], [false, false])
 })
 
-test('a device that is silent for longer than maxAgeSeconds is not active, exactly as long is', async () => {
+test('a device is active for exactly maxAgeSeconds without data, and not longer', async () => {
   clock.set(NOW_MS + 300_000)
   assert.equal((await get('/trips/cart-4/active')).active, true)
   clock.set(NOW_MS + 300_001)
@@ -380,7 +380,7 @@ test('a device that is silent for longer than maxAgeSeconds is not active, exact
   assert.equal((await get('/trips/cart-4/active?maxAgeSeconds=301')).active, true)
 })
 
-test('what is dated ahead is seen when its time comes', async () => {
+test('a position dated ahead becomes active when its time comes', async () => {
   const client = await g.device('ahead')
   const atMs = NOW_MS + 4 * MINUTE_MS
   await sendTrack(client, 'ahead', [
@@ -392,6 +392,6 @@ test('what is dated ahead is seen when its time comes', async () => {
   assert.equal((await get('/trips/ahead/active')).active, true)
 })
 
-test('the word active is the operation, whatever else it could be', async () => {
+test('the path element active is the operation and never a device id', async () => {
   assert.deepEqual(Object.keys(await get('/trips/active')), ['activeTrips', 'summary'])
 })

@@ -42,7 +42,7 @@ import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
 import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, DevicesDeps, MachineDeps, RecordsDeps } from './deps.ts'
 
-/** `/trips`: what devices drove and where they stopped, and who is driving now. */
+/** `/trips`: trips and stops of devices, and the active trips. */
 export function createTripsApi({
   fleet,
   devices,
@@ -53,7 +53,10 @@ export function createTripsApi({
 }: DevicesDeps & CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  /** The devices of a list that the caller may see, all of them for staff and admins who name none; by hardware id. */
+  /**
+   * Returns the listed devices that the caller may see, ordered by hardware id; without a list all devices, for staff
+   * and admins.
+   */
   function queriedDevices(caller: Caller, hardwareIds: readonly string[] | undefined): readonly Device[] {
     if (hardwareIds !== undefined) {
       const wanted = new Set(hardwareIds)
@@ -82,12 +85,12 @@ export function createTripsApi({
     return streamTripList(c, lists, search, { ...more, ...missing })
   }
 
-  // before the routes with an id: the word is never one
+  // registered before the routes with an id, because the word is never an id
   api.openapi(
     listRoute('/trips/active', 'List devices that are on a trip now', {
       operationId: 'listActiveTrips',
       description:
-        'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The ' +
+        'Devices in scope that move, or have stopped for less than minimalParkingDuration within a trip. The ' +
         'minimal length of a listed trip does not apply here. hardware_ids names up to 500 devices.',
       request: { query: activeTripsQuerySchema },
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400),
@@ -105,7 +108,9 @@ export function createTripsApi({
   api.openapi(
     route.get('/trips', 'List trips and stops of devices', {
       operationId: 'listTrips',
-      description: `The gateway finds them in the GPS history; hardware_ids names up to ${TRIP_DEVICES_MAX} devices, and those outside the scope are left out. With Accept: ${GEO_JSON} the answer is a map.`,
+      description:
+        `The gateway finds them in the GPS history; hardware_ids names up to ${TRIP_DEVICES_MAX} devices, and ` +
+        `those outside the scope are left out. With Accept: ${GEO_JSON} the response is a map.`,
       request: { query: tripsQuerySchema },
       responses: { 200: tripAnswer(tripsSchema), ...problems(400) },
     }),
@@ -127,7 +132,7 @@ export function createTripsApi({
   api.openapi(
     route.get('/trips/{hardwareId}', 'List trips and stops of a device', {
       operationId: 'getDeviceTrips',
-      description: `The gateway finds them in the GPS history. With Accept: ${GEO_JSON} the answer is a map.`,
+      description: `The gateway finds them in the GPS history. With Accept: ${GEO_JSON} the response is a map.`,
       request: { params: tripDeviceParams, query: deviceTripsQuerySchema },
       responses: { 200: tripAnswer(deviceTripsSchema), ...problems(400, 403, 404) },
     }),
@@ -146,7 +151,7 @@ export function createTripsApi({
   )
 
   api.openapi(
-    route.get('/trips/{hardwareId}/active', 'Tell whether a device is on a trip now', {
+    route.get('/trips/{hardwareId}/active', 'Get the active trip of a device', {
       operationId: 'getDeviceActiveTrip',
       request: { params: tripDeviceParams, query: deviceActiveTripQuerySchema },
       responses: answers(deviceActiveTripSchema, 'The trip so far, if there is one.', 400, 403, 404),

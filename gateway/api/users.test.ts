@@ -52,14 +52,14 @@ for (const [method, path, body] of ROUTES) {
     })
   }
   if (path === '/users') continue
-  test(`${method} ${path.replace(NOBODY, ':id')}: an unknown id is 404 user_not_found`, async () => {
+  test(`${method} ${path.replace(NOBODY, ':id')}: an unknown id is 404`, async () => {
     const answer = await g.request(method, path, body === undefined ? {} : { body })
     assert.equal(answer.status, 404)
     assert.equal(answer.body.code, 'user_not_found')
   })
 }
 
-test('a new user with a name only has the defaults, and nothing else', async () => {
+test('a new user with only a name has the defaults and nothing else', async () => {
   const { status, headers, body } = await g.request('POST', '/users', { body: { name: '  Jane  ' } })
   const nowIso = new Date(clock.nowMs()).toISOString()
   assert.equal(status, 201)
@@ -82,7 +82,7 @@ test('a new user with a name only has the defaults, and nothing else', async () 
   assert.deepEqual(await userOf(body.user.user_id), body.user)
 })
 
-test('a new user is what was asked for', async () => {
+test('a new user has the requested fields', async () => {
   const fields = {
     name: 'Kiosk',
     email: 'kiosk@club.example',
@@ -99,7 +99,7 @@ test('a new user is what was asked for', async () => {
 })
 
 for (const ids of [null, []]) {
-  test(`allowed_hardware_ids ${JSON.stringify(ids)} comes back as given and means no device`, async () => {
+  test(`allowed_hardware_ids ${JSON.stringify(ids)} is returned as given and allows no device`, async () => {
     const { userId, key } = await g.createUser({ allowed_hardware_ids: ids })
     assert.deepEqual((await userOf(userId)).allowed_hardware_ids, ids)
     assert.deepEqual((await g.request('GET', '/devices', { key })).body.devices, [])
@@ -129,7 +129,7 @@ for (const [what, fields, code, name] of [
   ['a misspelt field', { name: 'A', allowed_hardware_id: ['a'] }, 'unknown_field', 'allowed_hardware_id'],
   ['a field of the answer', { name: 'A', user_id: NOBODY }, 'unknown_field', 'user_id'],
 ] as [string, object, string, string][]) {
-  test(`POST /users with ${what} is 400 ${code} and makes nobody`, async () => {
+  test(`POST /users with ${what} is 400 ${code} and creates no user`, async () => {
     const before = (await g.request('GET', '/users')).body.length
     const { status, body } = await g.request('POST', '/users', { body: fields })
     assert.equal(status, 400)
@@ -146,19 +146,19 @@ for (const [what, fields] of [
   ['an empty e-mail', { name: 'A', email: '' }],
   ['5000 ids, some of them twice', { name: 'A', allowed_hardware_ids: [...tooMany.slice(1), 'c1', 'c2'] }],
 ] as [string, object][]) {
-  test(`POST /users with ${what} is fine`, async () => {
+  test(`POST /users with ${what} is accepted`, async () => {
     assert.equal((await g.request('POST', '/users', { body: fields })).status, 201)
   })
 }
 
-test('of very many errors the first hundred are told', async () => {
+test('the first hundred of very many errors are listed', async () => {
   const fields = { name: 'A', allowed_hardware_ids: Array.from({ length: 5000 }, () => 1) }
   const { status, body } = await g.request('POST', '/users', { body: fields })
   assert.equal(status, 400)
   assert.equal(body.errors.length, 100)
 })
 
-test('PATCH changes what is given, leaves the rest and moves updated_at', async () => {
+test('PATCH changes the given fields, leaves the rest and moves updated_at', async () => {
   const { userId } = await g.createUser({ name: 'Old', email: 'old@a.b', allowed_hardware_ids: ['a'] })
   const old = await userOf(userId)
   clock.advance(5000)
@@ -193,7 +193,7 @@ for (const [field, given, expected] of [
     const old = await userOf(userId)
     const { body } = await g.request('PATCH', `/users/${userId}`, { body: { [field]: given } })
     const changed = { ...old, [field]: expected, updated_at: body.updated_at }
-    // what is cleared is absent, not null
+    // cleared fields are absent, not null
     assert.deepEqual(body, JSON.parse(JSON.stringify(changed)))
   })
 }
@@ -208,7 +208,7 @@ for (const [what, fields, code] of [
   ['a bad e-mail', { email: 'a@b@c' }, 'invalid_field'],
   ['an unknown role', { role: 'owner' }, 'invalid_field'],
   ['5001 ids', { allowed_hardware_ids: tooMany }, 'invalid_field'],
-  ['an unknown field beside a good one', { name: 'Good', nmae: 'x' }, 'unknown_field'],
+  ['an unknown field next to a valid one', { name: 'Good', nmae: 'x' }, 'unknown_field'],
 ] as [string, object, string][]) {
   test(`PATCH with ${what} is 400 ${code} and changes nothing`, async () => {
     const { userId } = await g.createUser({ name: 'Kept' })
@@ -219,7 +219,7 @@ for (const [what, fields, code] of [
   })
 }
 
-test('a disabled user is shut out at once, and let in again with the same key', async () => {
+test('a disabled user is locked out immediately, and enabled again with the same key', async () => {
   const { userId, key } = await g.createUser({})
   assert.equal((await g.request('GET', '/devices', { key })).status, 200)
   await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
@@ -228,7 +228,7 @@ test('a disabled user is shut out at once, and let in again with the same key', 
   assert.equal((await g.request('GET', '/devices', { key })).status, 200)
 })
 
-test('a changed role and scope hold from the next request on', async () => {
+test('a changed role and scope apply from the next request on', async () => {
   await g.register('scoped-cart')
   const { userId, key } = await g.createUser({ allowed_hardware_ids: ['scoped-cart'] })
   const path = '/devices/scoped-cart'
@@ -240,7 +240,7 @@ test('a changed role and scope hold from the next request on', async () => {
   assert.equal((await g.request('GET', '/users', { key })).status, 200)
 })
 
-test('rotating shows a new key once; the old one is dead at once', async () => {
+test('rotating shows a new key once, and the old one is invalid immediately', async () => {
   const { userId, key } = await g.createUser({})
   const { status, body } = await g.request('POST', `/users/${userId}/rotate-key`)
   assert.equal(status, 200)
@@ -252,7 +252,7 @@ test('rotating shows a new key once; the old one is dead at once', async () => {
   assert.equal((await g.request('GET', '/devices', { key: body.api_key })).status, 200)
 })
 
-test('a deleted user is gone, the key with it; a second DELETE is 404', async () => {
+test('a deleted user is gone together with the key; a second DELETE is 404', async () => {
   const { userId, key } = await g.createUser({})
   const { status, body } = await g.request('DELETE', `/users/${userId}`)
   assert.equal(status, 200)
@@ -277,7 +277,7 @@ test('users are listed by creation, then by id, as a bare array of the same shap
   }
 })
 
-test('no answer but the first holds a key, and none its hash', async () => {
+test('only the first response holds a key, and no response its hash', async () => {
   const { userId, key } = await g.createUser({})
   const answers = [
     await g.request('GET', '/users'),
@@ -312,14 +312,14 @@ test('usage counts every request with the key, errors too', async () => {
   })
 })
 
-test('a request with a bad key or a disabled user counts for nobody', async () => {
+test('a request with an invalid key or by a disabled user counts for no user', async () => {
   const { userId, key } = await g.createUser({})
   await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
   await g.request('GET', '/devices', { key })
   assert.equal((await userOf(userId)).usage.total_requests, 0)
 })
 
-test('rotating and changing a user keep its usage', async () => {
+test('rotating the key and changing a user keep the usage', async () => {
   const { userId, key } = await g.createUser({})
   await g.request('GET', '/devices', { key })
   await g.request('PATCH', `/users/${userId}`, { body: { name: 'Renamed' } })
@@ -328,7 +328,7 @@ test('rotating and changing a user keep its usage', async () => {
   assert.equal((await userOf(userId)).usage.total_requests, 2)
 })
 
-test('requests_today starts anew at midnight, UTC, also for a user who is idle', async () => {
+test('requests_today restarts at midnight UTC, also for an idle user', async () => {
   const { userId, key } = await g.createUser({})
   await g.request('GET', '/devices', { key })
   await g.request('GET', '/devices', { key })
@@ -367,11 +367,11 @@ for (const [what, method, body] of [
   ['demoted', 'PATCH', { role: 'user' }],
   ['disabled', 'PATCH', { is_active: false }],
 ] as const) {
-  test(`the last active admin cannot be ${what}, nor can what else the request asks for be done`, async () => {
+  test(`the last active admin cannot be ${what}, and the request changes nothing else`, async () => {
     const own = await startGateway()
     try {
       const id = await adminId(own)
-      // an admin who is disabled does not count
+      // a disabled admin does not count
       const other = await own.createUser({ name: 'Other', role: 'admin' })
       await own.request('PATCH', `/users/${other.userId}`, { body: { is_active: false } })
       const more = body === undefined ? {} : { body: { ...body, name: 'Renamed' } }
@@ -389,7 +389,7 @@ for (const [what, method, body] of [
   })
 }
 
-test('two admins who remove each other at once: one stays', async () => {
+test('of two admins who remove each other concurrently one stays', async () => {
   const own = await startGateway()
   try {
     const id = await adminId(own)
@@ -404,13 +404,13 @@ test('two admins who remove each other at once: one stays', async () => {
   }
 })
 
-test('the first admin is made once: a restart with the same key makes no second', async () => {
+test('the first admin is created once: a restart with the same key creates no second', async () => {
   const before = (await g.request('GET', '/users')).body.length
   await g.restart()
   assert.equal((await g.request('GET', '/users')).body.length, before)
 })
 
-test('5000 ids of the greatest length fit into one request', async () => {
+test('5000 ids of maximum length fit into one request', async () => {
   const ids = Array.from({ length: 5000 }, (_, i) => `${'c'.repeat(60)}${String(i).padStart(4, '0')}`)
   const { status, body } = await g.request('POST', '/users', {
     body: { name: 'Fleet', allowed_hardware_ids: ids },
@@ -419,7 +419,7 @@ test('5000 ids of the greatest length fit into one request', async () => {
   assert.deepEqual(body.user.allowed_hardware_ids, ids)
 })
 
-test('a star alone is every device, now and later, over HTTP, realtime and MQTT', async () => {
+test('a lone star allows every device, now and later, over HTTP, realtime and MQTT', async () => {
   const user = await g.createUser({ name: 'Starter', allowed_hardware_ids: ['*', '*'] })
   assert.deepEqual((await userOf(user.userId)).allowed_hardware_ids, ['*'])
   const realtime = await g.realtime(user.key)
@@ -452,7 +452,7 @@ test('a star alone is every device, now and later, over HTTP, realtime and MQTT'
   assert.equal(body.events.length, 1)
 })
 
-test('a star beside other ids is refused', async () => {
+test('a star together with other ids is rejected', async () => {
   const fields = { allowed_hardware_ids: ['*', 'cart-1'] }
   for (const [method, path, body] of [
     ['POST', '/users', { name: 'Starter', ...fields }],

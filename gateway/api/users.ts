@@ -20,7 +20,7 @@ import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { PeopleDeps } from './deps.ts'
 import { toUserJson } from './shown/user-json.ts'
 
-/** Five thousand hardware ids of the greatest length fit. */
+/** Limit that fits five thousand hardware ids of maximum length. */
 const MAX_BODY_BYTES = 512 * 1024
 
 const schemas = {
@@ -35,13 +35,13 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
     'Issues its API key, which is shown only here. A user who is not an admin sees only the devices in ' +
     'allowed_hardware_ids.',
   change:
-    'A merge patch (RFC 7396): a field that is left out stays as it is; null clears email and ' +
-    'allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
-  delete: 'The key is void at once, and the gateway closes its connections.',
-  rotateKey: 'The old key is void at once, and the gateway closes connections that use it.',
+    'A merge patch (RFC 7396): an omitted field stays unchanged; null clears email and ' +
+    'allowed_hardware_ids. A narrower scope and is_active false apply immediately, also to open connections.',
+  delete: 'Revokes the key immediately, and closes its connections.',
+  rotateKey: 'Revokes the old key immediately, and closes connections that use it.',
 })
 
-/** `/users`: people and programs, their keys and scopes, for admins; and PINs, for oneself too. */
+/** `/users`: people and programs, their keys and scopes, for admins; and PINs, which users also set for themselves. */
 export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -90,9 +90,9 @@ export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiE
   api.openapi(
     route.put('/users/{id}/pin', 'Set the PIN of a user', {
       description:
-        'With it the person acts on shared tablets. For admins, and for oneself: the person who acts, else the ' +
-        'user of the session or key. An admin without the rights of one now, as on a tablet of staff, gives the ' +
-        'old PIN. Whoever acts with the old PIN does so no more.',
+        'PIN with which the person signs in on shared tablets. For admins, and for the own PIN: that of the PIN ' +
+        'user, else of the user of the session or key. An admin without admin rights now, as on a tablet of staff, ' +
+        'sends the old PIN. Sign-ins with the old PIN end.',
       middleware: [maySetPin, jsonBody],
       request: { params: userIdParams, body: body(newPinSchema) },
       responses: answers(setPinSchema, 'The PIN is set, or removed.', 400, 403, 404, 413, 415),
@@ -100,8 +100,7 @@ export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiE
     async (c) => {
       const { id } = c.req.valid('param')
       const { pin, old_pin } = c.req.valid('json')
-      // a stranger may stand at a tablet that an admin has left: a PIN of his would have the rights of an admin
-      // elsewhere
+      // a stranger at a tablet that an admin has left could set a PIN that has the rights of an admin on other tablets
       if (users.require(id).role === 'admin' && !isAdmin(c.var.user.caller)) {
         const { session } = c.var.user
         if (session === null || old_pin === undefined)
@@ -119,10 +118,10 @@ export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiE
   return api
 }
 
-/** Throws `admin_required` for the PIN of somebody else. */
+/** Throws `admin_required` for the PIN of a different user. */
 const maySetPin: MiddlewareHandler<ApiEnv> = (c, next) => {
   const { caller } = c.var.user
   if (!isAdmin(caller) && caller.userId !== c.req.param('id'))
-    throw new ForbiddenError('admin_required', 'only an admin may set the PIN of somebody else')
+    throw new ForbiddenError('admin_required', 'only an admin may set the PIN of a different user')
   return next()
 }

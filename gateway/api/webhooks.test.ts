@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-/** Makes a webhook that is gone after the test. */
+/** Creates a webhook that is removed after the test. */
 async function hook(t: TestContext, fields: object) {
   const answer = await g.request('POST', '/webhooks', { body: fields })
   const id: string | undefined = answer.body.webhook?.webhook_id
@@ -47,7 +47,7 @@ for (const [method, path, body] of [
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })
 
-test('a webhook is made, listed without its secret, tested and deleted', async (t) => {
+test('a webhook is created, listed without its secret, tested and deleted', async (t) => {
   const receiver = await Receiver.open(t)
   const made = await hook(t, { url: `${receiver.url}/alerts?a=b`, kinds: ['outside', 'disk', 'outside'] })
   assert.equal(made.status, 201)
@@ -88,7 +88,7 @@ test('a webhook is made, listed without its secret, tested and deleted', async (
   }
 })
 
-test('a secret may be given, whatever its characters', async (t) => {
+test('a secret can be given, with any characters', async (t) => {
   const receiver = await Receiver.open(t)
   const secret = 'Schlüssel 🔑'
   const made = await hook(t, { url: receiver.url, kinds: null, secret })
@@ -98,7 +98,7 @@ test('a secret may be given, whatever its characters', async (t) => {
   assert.ok(receiver.received.every((got) => isSigned(got, secret)))
 })
 
-test('the receiver in docs/alerts.md takes what is from here and now, and nothing else', async (t) => {
+test('the receiver in docs/alerts.md accepts only recent requests with a valid signature', async (t) => {
   const page = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
   const [, code] = /```js\n(.*?)```/s.exec(page) ?? []
   const module = `data:text/javascript,${encodeURIComponent(`${code}\nexport { isFromCartbarn }`)}`
@@ -119,7 +119,7 @@ test('the receiver in docs/alerts.md takes what is from here and now, and nothin
   assert.ok(!isFromCartbarn(old, text, secret))
 })
 
-describe('refused', () => {
+describe('rejected requests', () => {
   for (const [what, body, code] of [
     ['ftp', { url: 'ftp://host/' }, 'invalid_url'],
     ['a file', { url: 'file:///etc/passwd' }, 'invalid_url'],
@@ -144,7 +144,7 @@ describe('refused', () => {
       assert.deepEqual([status, problem.code], [400, code])
     })
 
-  test('the 21st', async (t) => {
+  test('a 21st webhook is rejected', async (t) => {
     const { body: known } = await g.request('GET', '/webhooks')
     const made = await Promise.all(
       Array.from({ length: 21 - known.length }, () => hook(t, { url: 'http://127.0.0.1:9/' })),
@@ -157,7 +157,7 @@ describe('refused', () => {
   })
 })
 
-test('what fails is tried again as the same delivery, and /webhooks and /metrics say so', async (t) => {
+test('a failed delivery is retried under the same id, and shown in /webhooks and /metrics', async (t) => {
   let requests = 0
   const receiver = await Receiver.open(t, (response) =>
     ++requests < 3 ? ANSWERS.broken(response) : ANSWERS.ok(response),
@@ -183,7 +183,7 @@ test('what fails is tried again as the same delivery, and /webhooks and /metrics
   assert.equal(await metric(g, 'cartbarn_notifications_failed_total', 'webhook'), failed + 2)
 })
 
-test('a webhook that hangs delays no other', async (t) => {
+test('a webhook that hangs delays no other webhook', async (t) => {
   const [hanging, other] = [await Receiver.open(t, ANSWERS.hang), await Receiver.open(t)]
   const slow = await hook(t, { url: hanging.url })
   const quick = await hook(t, { url: other.url })
@@ -192,11 +192,11 @@ test('a webhook that hangs delays no other', async (t) => {
   await g.request('POST', `/webhooks/${quick.id}/test`)
   await other.has(1)
   assert.equal((await shown(slow.id)).waiting, 20)
-  // what is under way ends at once
+  // a delivery in progress ends immediately
   await g.request('DELETE', `/webhooks/${slow.id}`)
 })
 
-test('a deleted webhook gets nothing more', async (t) => {
+test('a deleted webhook receives nothing more', async (t) => {
   const receiver = await Receiver.open(t, ANSWERS.broken)
   const made = await hook(t, { url: receiver.url })
   await g.request('POST', `/webhooks/${made.id}/test`)
@@ -204,13 +204,13 @@ test('a deleted webhook gets nothing more', async (t) => {
   await g.request('DELETE', `/webhooks/${made.id}`)
   const other = await hook(t, { url: receiver.url })
   await g.request('POST', `/webhooks/${other.id}/test`)
-  // a later retry of its own has come, and none of the first
+  // a later retry of the second webhook has arrived, and none of the first
   await receiver.has(4)
   const ids = new Set(receiver.received.slice(1).map(({ headers }) => headers['x-cartbarn-delivery']))
   assert.equal(ids.size, 1)
 })
 
-test('what waits outlives a restart, with its id, and the audit log has no secrets', async (t) => {
+test('pending deliveries survive a restart with their ids, and the audit log has no secrets', async (t) => {
   const own = await startGateway()
   t.after(() => own.stop())
   const receiver = await Receiver.open(t, ANSWERS.broken)

@@ -34,7 +34,7 @@ function toWebhookJson(webhook: Webhook): WebhookJson {
   }
 }
 
-/** `/webhooks`: programs that are told of alerts over HTTP. For admins. */
+/** `/webhooks`: programs that receive alerts over HTTP. For admins. */
 export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -49,14 +49,14 @@ export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv>
   )
 
   api.openapi(
-    route.post('/webhooks', 'Tell a program of alerts', {
+    route.post('/webhooks', 'Notify a program of alerts', {
       description:
         'The gateway sends each alert to the address when it is opened, acknowledged and closed, signed with the ' +
-        'secret (docs/alerts.md). It tries for 24 hours, over restarts too. For admins; there may be 20.',
+        'secret (docs/alerts.md). It retries for 24 hours, across restarts. For admins; at most 20.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newWebhookSchema) },
       responses: {
-        201: json(createdWebhookSchema, 'The webhook, and its secret, which only this answer shows.'),
+        201: json(createdWebhookSchema, 'The webhook, and its secret, which only this response shows.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),
@@ -70,10 +70,10 @@ export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv>
 
   api.openapi(
     route.delete('/webhooks/{id}', 'Delete a webhook', {
-      description: 'What waits for it is not sent any more. For admins.',
+      description: 'Waiting messages are dropped. For admins.',
       middleware: [adminOnly],
       request: { params: webhookIdParams },
-      responses: answers(deletedWebhookSchema, 'It gets nothing any more.', 403, 404),
+      responses: answers(deletedWebhookSchema, 'The webhook is deleted.', 403, 404),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
@@ -84,11 +84,11 @@ export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv>
 
   api.openapi(
     route.post('/webhooks/{id}/test', 'Test a webhook', {
-      description: 'Sends the event test, signed like every other, at once. For admins.',
+      description: 'Sends the event test immediately, signed like every other event. For admins.',
       middleware: [adminOnly],
       request: { params: webhookIdParams },
       responses: {
-        202: json(queuedTestSchema, 'It is sent, and again until it arrives.'),
+        202: json(queuedTestSchema, 'The event is sent, with retries until it arrives.'),
         ...problems(403, 404),
       },
     }),

@@ -79,7 +79,7 @@ const inMs = (ms: number) => toIso(clock.nowMs() + ms)
 const becomes = (id: string, wanted: boolean) =>
   eventually(async () => (await isEnabled(id)) === wanted, `${id} is ${wanted ? 'on' : 'off'}`)
 
-/** Ids of the zones that teeboxes of a group read. */
+/** Returns the ids of the zones that tee boxes of a group receive. */
 async function published(groupId: number): Promise<string[]> {
   const client = await g.program({}, admin)
   const heard: string[] = []
@@ -110,17 +110,17 @@ const BAD: Record<string, [body: unknown, status: number, code: string]> = {
   'an unknown field': [{ holes: [3], enabled: true, why: 'rain' }, 400, 'unknown_field'],
   'an unknown zone': [{ zone_ids: ['path-3', 'nowhere'], enabled: true }, 404, 'zone_not_found'],
   'a time that is past': [{ holes: [3], enabled: true, until: '2020-01-01T00:00:00Z' }, 400, 'invalid_field'],
-  'a time that is none': [{ holes: [3], enabled: true, until: 'tonight' }, 400, 'invalid_date'],
+  'an invalid time': [{ holes: [3], enabled: true, until: 'tonight' }, 400, 'invalid_date'],
 }
 for (const [what, [body, status, code]] of Object.entries(BAD))
-  test(`a switch with ${what} is ${status} ${code} and changes nothing`, async () => {
+  test(`an override with ${what} is ${status} ${code} and changes nothing`, async () => {
     const before = await g.request('GET', '/zones')
     const answer = await ask(body)
     assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
     assert.equal((await g.request('GET', '/zones')).headers.get('etag'), before.headers.get('etag'))
   })
 
-test('holes are their zones of any type but hole, on until the end of the day while no hours are known', async () => {
+test('an override of holes enables their zones until the end of the day if no hours are set', async () => {
   const before = await g.request('GET', '/zones')
   const watcher = await g.realtime(staff.key)
   const { version, switched, until } = await toggle({ holes: [3, 7, 18], enabled: true })
@@ -144,7 +144,7 @@ test('holes are their zones of any type but hole, on until the end of the day wh
   assert.deepEqual(told, [{ type: 'zones_changed', version }])
 })
 
-test('closing time is the end of it where hours are known', async () => {
+test('an override ends at closing time if hours are set', async () => {
   const everyDay = Object.fromEntries(
     ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, ['07:00', '20:00']]),
   )
@@ -154,13 +154,13 @@ test('closing time is the end of it where hours are known', async () => {
   await g.request('PATCH', '/site', { body: { opening_hours: null } })
 })
 
-test('a switch that names no zone of the site changes nothing', async () => {
+test('an override that names no zone of the site changes nothing', async () => {
   const { body } = await g.request('GET', '/zones')
   const answer = await toggle({ holes: [18], enabled: true })
   assert.deepEqual([answer.version, answer.switched], [body.version, []])
 })
 
-test('it is undone at its time, by itself, to what each zone was before the first of several switches', async () => {
+test('an override ends at its time with the state of each zone before the first of several', async () => {
   await toggle({ zone_ids: ['path-3', 'green-3'], enabled: true, until: inMs(MINUTE_MS) })
   await toggle({ zone_ids: ['green-3'], enabled: false, until: inMs(HOUR_MS) })
   await toggle({ zone_ids: ['path-3'], enabled: true, until: inMs(HOUR_MS) })
@@ -183,7 +183,7 @@ test('it is undone at its time, by itself, to what each zone was before the firs
   ])
 })
 
-test('until null it stays as it is until it is switched again', async () => {
+test('an override until null stays until the next override', async () => {
   assert.equal((await toggle({ zone_ids: ['path-3'], enabled: true, until: null })).until, null)
   clock.advance(1000 * HOUR_MS)
   assert.equal((await find('path-3')).enabled, true)
@@ -193,12 +193,12 @@ test('until null it stays as it is until it is switched again', async () => {
   assert.equal(await isEnabled('path-3'), false)
 })
 
-test('a switch is no version that is kept, and a set that is put keeps what was drawn', async () => {
+test('an override creates no stored version, and zones put meanwhile keep their drawn state', async () => {
   const versions = async () => (await g.request('GET', '/zones/versions')).body
   const before = await versions()
   await toggle({ holes: [3], enabled: true, until: inMs(MINUTE_MS) })
   assert.deepEqual(await versions(), before)
-  // what is got is put, with one zone more: nothing that is switched is changed by it
+  // puts the read zones with one added: overrides stay unchanged
   const { body } = await put([...(await features()), zone('new')])
   assert.notEqual((await find('path-3')).switched, null)
   await put([])
@@ -207,7 +207,7 @@ test('a switch is no version that is kept, and a set that is put keeps what was 
   assert.deepEqual([await isEnabled('path-3'), (await find('path-3')).switched], [false, null])
 })
 
-test('a PUT ends the switches of the zones it changes, and of no other', async () => {
+test('a PUT ends the overrides of the zones it changes, and of no others', async () => {
   await toggle({ types: ['stop'], enabled: true, until: inMs(MINUTE_MS) })
   const moved = (await features()).map((feature) =>
     feature.id === 'path-3' ? { ...feature, geometry: { type: 'Point', coordinates: [-81.7, 28.4] } } : feature,
@@ -220,7 +220,7 @@ test('a PUT ends the switches of the zones it changes, and of no other', async (
   assert.equal(await isEnabled('path-3'), true)
 })
 
-test('what a restore brings back as it was drawn is switched no more', async () => {
+test('a restore brings zones back as drawn and ends their overrides', async () => {
   const [{ version }] = (await g.request('GET', '/zones/versions')).body
   await toggle({ holes: [3], enabled: true, until: inMs(MINUTE_MS) })
   assert.equal((await g.request('POST', `/zones/versions/${version}/restore`)).status, 200)
@@ -228,14 +228,14 @@ test('what a restore brings back as it was drawn is switched no more', async () 
   assert.deepEqual([enabled, switched], [false, null])
 })
 
-test('it outlives a restart, and one whose time was over meanwhile is undone at the start', async () => {
+test('an override survives a restart, and one that expired meanwhile ends at the start', async () => {
   await toggle({ zone_ids: ['path-3'], enabled: true, until: inMs(HOUR_MS) })
   await toggle({ zone_ids: ['path-7'], enabled: true, until: inMs(MINUTE_MS) })
   const before = await find('path-3')
   await g.restart(() => clock.advance(2 * MINUTE_MS))
   assert.deepEqual([await find('path-3'), await isEnabled('path-7')], [before, false])
   assert.deepEqual(await published(2), ['path-3', 'green-3'])
-  // a clock that was wrong, and is set back, makes it longer, as it says
+  // a wrong clock that is set back prolongs it, as documented
   clock.advance(-30 * MINUTE_MS)
   clock.advance(80 * MINUTE_MS)
   assert.equal(await isEnabled('path-3'), true)
@@ -243,7 +243,7 @@ test('it outlives a restart, and one whose time was over meanwhile is undone at 
   await becomes('path-3', false)
 })
 
-test('devices have room for what a switch will bring back', async () => {
+test('devices keep room for the zones that an override will bring back', async () => {
   const many = (prefix: string, count: number, enabled: boolean) =>
     Array.from({ length: count }, (_, i) => zone(`${prefix}-${i}`, { enabled }))
   await put([...many('on', 60, true), ...many('off', 60, false)])
@@ -255,16 +255,16 @@ test('devices have room for what a switch will bring back', async () => {
   assert.deepEqual([refused.status, refused.body.code], [400, 'too_many_zones'])
 })
 
-test('a person who was erased is not named by what they switched', async () => {
+test('the name of an erased person is removed from their overrides', async () => {
   const { key } = await g.createUser({ name: 'Kim', role: 'staff', allowed_hardware_ids: ['*'] })
   await ask({ zone_ids: ['path-3'], enabled: true }, key)
   assert.equal((await g.request('POST', '/erasures', { body: { person: 'kim' } })).status, 200)
-  // the type is what GET /zones answers
+  // the type of the GET /zones response
   const { switched } = (await find('path-3')) as { switched: { by: { name: string } } }
   assert.equal(switched.by.name, '')
 })
 
-describe('who has them', () => {
+describe('the delivery of zones', () => {
   const clients = new Map<string, MqttClient>()
   const applied = async (key = staff.key) => {
     const { status, body } = await g.request('GET', '/zones/applied', { key })
@@ -296,7 +296,7 @@ describe('who has them', () => {
     }
   })
 
-  test('a cart has them when each teebox of it said so; without a teebox in a group it is in neither list', async () => {
+  test('covers a cart once each of its teeboxes has reported them, and skips carts without one', async () => {
     const version = (await g.request('GET', '/zones')).body.version
     assert.deepEqual(await applied(), { version, applied: [], waiting: ['2', '10', 'twin'] })
     const [one, two] = [await versionOf(1), await versionOf(2)]
@@ -311,7 +311,7 @@ describe('who has them', () => {
     assert.deepEqual(await applied(partial.key), { version, applied: ['twin'], waiting: ['2'] })
   })
 
-  test('a switch of zones of one group waits for the carts of that group only', async () => {
+  test('of an override in one group waits for the carts of that group only', async () => {
     for (const box of ['box-2', 'box-10', 'front']) await acknowledge(box, await versionOf(1))
     await acknowledge('rear', await versionOf(2))
     await toggle({ zone_ids: ['path-7'], enabled: true })
@@ -319,7 +319,7 @@ describe('who has them', () => {
     assert.deepEqual([have, waiting], [['2', '10'], ['twin']])
   })
 
-  test("a group's own zones make a later set, which is one with the zones of the site too", async () => {
+  test("accepts a later set with zones of the group as containing the site's zones too", async () => {
     const since = await versionOf(1)
     const own = (id: string) => ({
       body: { type: 'FeatureCollection', features: [zone(id)] },
@@ -333,8 +333,8 @@ describe('who has them', () => {
     assert.deepEqual((await applied()).applied, ['2', '10'])
   })
 
-  test('what it said in another group does not count', async () => {
-    // both groups come to the same version
+  test('ignores versions that a device reported in another group', async () => {
+    // both groups reach the same version
     while ((await versionOf(2)) < (await versionOf(1)))
       await g.request('PUT', '/groups/2/geofences', { body: { type: 'FeatureCollection', features: [] } })
     while ((await versionOf(1)) < (await versionOf(2)))

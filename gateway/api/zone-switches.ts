@@ -8,7 +8,7 @@ import { appliedZonesSchema, switchedZonesSchema, zoneSwitchSchema } from '#shar
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
 import type { CourseDeps, PeopleDeps, ZonesDeps } from './deps.ts'
 
-/** `/zones/switch` and `/zones/applied`: zones on or off for a while, and which carts have them. */
+/** `/zones/switch` and `/zones/applied`: temporary zone overrides, and the carts that have applied the zones. */
 export function createZoneSwitchesApi(deps: PeopleDeps & ZonesDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const { zoneSwitches, zonesApplied, carts, users } = deps
   const api = createApi()
@@ -16,14 +16,14 @@ export function createZoneSwitchesApi(deps: PeopleDeps & ZonesDeps & CourseDeps)
   api.openapi(
     route.post('/zones/switch', 'Switch zones of the site', {
       description:
-        'Enables or disables zones for a while, and tells teeboxes. Afterwards each is what it was before it was ' +
-        'switched first. Makes a new version of the zones, which is not among the kept ones. For staff and ' +
-        'admins.',
+        'Enables or disables zones temporarily, and publishes them to teeboxes. Afterwards each zone returns to its ' +
+        'state before the first switch. Creates a new version of the zones, which is not among the kept ones. For ' +
+        'staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { body: body(zoneSwitchSchema) },
       responses: answers(
         switchedZonesSchema,
-        'The zones are switched. Where none was named nothing has changed.',
+        'The zones are switched; nothing has changed if none was named.',
         400,
         403,
         404,
@@ -45,7 +45,7 @@ export function createZoneSwitchesApi(deps: PeopleDeps & ZonesDeps & CourseDeps)
   api.openapi(
     route.get('/zones/applied', 'Get which carts have the zones of the site', {
       description:
-        'By what teeboxes acknowledged: the zones as they are, or later ones of their group. Carts without a ' +
+        'By the acknowledgements of teeboxes: the present zones, or later ones of their group. Carts without a ' +
         'teebox in a group are in neither list. Carts in scope, for staff and admins.',
       middleware: [staffOnly],
       responses: answers(appliedZonesSchema, 'The carts in scope, in natural order.', 403),

@@ -29,7 +29,7 @@ interface FeatureOptions {
   at?: [number, number]
 }
 
-/** A circle, on the barn of the course unless told. */
+/** Builds a circle, by default on the barn of the course. */
 function zone(id: string | undefined, { type = 'parking', groups, enabled, at = [-81.6, 28.4] }: FeatureOptions = {}) {
   return {
     type: 'Feature',
@@ -39,7 +39,7 @@ function zone(id: string | undefined, { type = 'parking', groups, enabled, at = 
   }
 }
 
-/** A ring of so many corners around a place, every other one a few metres further in. */
+/** Builds a ring of `corners` corners around a place, every other one a few metres further in. */
 function jagged(id: string, corners: number, type = 'stop', more: object = {}) {
   const ring = Array.from({ length: corners }, (_, i) => {
     const angle = (i / corners) * 2 * Math.PI
@@ -72,7 +72,7 @@ interface Published {
   z: { i: string; p?: number[] }[]
 }
 
-/** What teeboxes of a group read. */
+/** Returns the zones that tee boxes of a group receive. */
 async function published(groupId: number): Promise<Published> {
   const client = await g.program({}, admin)
   const heard: string[] = []
@@ -85,7 +85,7 @@ async function published(groupId: number): Promise<Published> {
 
 const publishedIds = async (groupId: number) => (await published(groupId)).z.map(({ i }) => i)
 
-test('before the first change there are none, at version 0', async () => {
+test('before the first change the list is empty, at version 0', async () => {
   const fresh = await startGateway()
   try {
     const { status, body, headers } = await fresh.request('GET', '/zones')
@@ -112,7 +112,7 @@ for (const [method, path, refused] of [
   }
 }
 
-test('every role reads them, staff change nothing', async () => {
+test('every role may read zones, and staff cannot change them', async () => {
   const staff = await g.createUser({ name: 'Staff', role: 'staff', allowed_hardware_ids: ['*'] })
   await put([zone('barn')])
   for (const key of [keys['in scope'], keys['no scope'], staff.key])
@@ -120,7 +120,7 @@ test('every role reads them, staff change nothing', async () => {
   assert.equal((await put([], '*', staff.key)).body.code, 'admin_required')
 })
 
-test('what is put is answered with every default, and published to each group that it counts for', async () => {
+test('stored zones are returned with all defaults and published to each group they apply to', async () => {
   const answer = await put([zone('barn'), zone('two', { type: 'slow', groups: [2, 2] })])
   assert.equal(answer.status, 200)
   const { version, ...rest } = answer.body
@@ -167,13 +167,13 @@ test('what is put is answered with every default, and published to each group th
       },
     },
   ])
-  // what is got can be put
+  // the body of GET can be put
   const again = await put(body.features, headers.get('etag'))
   assert.deepEqual([again.status, again.body.version], [200, version + 1])
   assert.deepEqual((await get()).body.features, body.features)
 })
 
-test('a group that nothing changes for is not published anew', async () => {
+test('a group whose zones do not change receives no new publication', async () => {
   await put([zone('barn')])
   const before = await published(1)
   await put([zone('barn'), zone('two', { groups: [2] })])
@@ -181,7 +181,7 @@ test('a group that nothing changes for is not published anew', async () => {
   assert.deepEqual(await publishedIds(2), ['barn', 'two'])
 })
 
-test('If-Match is required, and the second of two people is told', async () => {
+test('If-Match is required, and the second of two editors gets an error', async () => {
   const missing = await put([], null)
   assert.deepEqual([missing.status, missing.body.code], [428, 'precondition_required'])
   const etag = (await get()).headers.get('etag') ?? ''
@@ -191,11 +191,11 @@ test('If-Match is required, and the second of two people is told', async () => {
     assert.deepEqual([second.status, second.body.code], [412, 'zones_changed'], stale)
   }
   const now = (await get()).headers.get('etag') ?? ''
-  // as it was compressed on its way, and beside others
+  // weak, as after compression, and next to other tags
   assert.equal((await put([zone('second')], `"x", W/${now}`)).status, 200)
 })
 
-test('of ten who change the same zones at once one is taken', async () => {
+test('of ten concurrent changes to the same zones one is accepted', async () => {
   const etag = (await get()).headers.get('etag') ?? ''
   const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => put([zone(`zone-${i}`)], etag)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(412)])
@@ -204,7 +204,7 @@ test('of ten who change the same zones at once one is taken', async () => {
   assert.deepEqual(await publishedIds(1), [`zone-${winner}`])
 })
 
-test('changes of the site and of a group at once end in what is stored', async () => {
+test('concurrent changes of the site and of a group end in the stored state', async () => {
   await Promise.all(
     Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? put([zone(`site-${i}`)]) : putOwn(1, [zone(`own-${i}`)]))),
   )
@@ -217,13 +217,13 @@ test('changes of the site and of a group at once end in what is stored', async (
   assert.equal(sent.v, own.version)
 })
 
-test('304 to who has them', async () => {
+test('the list is 304 for a caller that has it', async () => {
   const etag = (await get()).headers.get('etag') ?? ''
   const { status, body } = await get({ 'if-none-match': etag })
   assert.deepEqual([status, body], [304, ''])
 })
 
-test("a group's own zones add to those of the site, also in what screens download", async () => {
+test("a group's own zones are added to those of the site, also in downloads for screens", async () => {
   await put([zone('barn'), zone('off', { enabled: false }), zone('two', { groups: [2] })])
   await putOwn(1, [zone('own', { type: 'stop' })])
   assert.deepEqual(await publishedIds(1), ['barn', 'own'])
@@ -238,7 +238,7 @@ test("a group's own zones add to those of the site, also in what screens downloa
   assert.notEqual(later.headers.get('etag'), download.headers.get('etag'))
 })
 
-test('an id is of the site or of one group', async () => {
+test('an id belongs to the site or to one group', async () => {
   await putOwn(1, [zone('own')])
   const site = await put([zone('barn'), zone('own', { groups: [2] })])
   assert.deepEqual([site.status, site.body.code, site.body.errors[0].name], [400, 'duplicate_id', 'features[1].id'])
@@ -250,7 +250,7 @@ test('an id is of the site or of one group', async () => {
   assert.deepEqual(ids((await get()).body), ['barn'])
 })
 
-test('ids that are made up are free', async () => {
+test('generated ids are unused', async () => {
   await putOwn(1, [zone(undefined), zone(undefined)])
   assert.equal((await put([zone(undefined), zone('g4'), zone(undefined)])).status, 200)
   assert.deepEqual(ids((await get()).body), ['g3', 'g4', 'g5'])
@@ -259,7 +259,7 @@ test('ids that are made up are free', async () => {
   await g.request('DELETE', '/geofences/77')
 })
 
-test('a group that is not there is unknown; one that is deleted stays named and counts for nobody', async () => {
+test('an unknown group is rejected; a deleted one stays named and has no effect', async () => {
   const unknown = await put([zone('a', { groups: [1, 99] })])
   assert.deepEqual(
     [unknown.status, unknown.body.code, unknown.body.errors[0].name],
@@ -275,7 +275,7 @@ test('a group that is not there is unknown; one that is deleted stays named and 
   assert.deepEqual(await publishedIds(3), [])
   const { body } = await get()
   assert.deepEqual(body.features[0].properties.groups, [3])
-  // as it is read it can be written, also when it is put in force again
+  // the body of GET can be put, also when a set is restored
   const again = await put(body.features)
   assert.deepEqual(again.body.warnings, [
     { code: 'group_gone', group_id: 3, zone_id: 'a', detail: 'zone a names group 3, which was deleted' },
@@ -286,7 +286,7 @@ test('a group that is not there is unknown; one that is deleted stays named and 
   assert.deepEqual(ids((await get()).body), ['a', 'b'])
 })
 
-test('a new group has the zones of the site at once, and one of an older id beside its own', async () => {
+test('a new group has the zones of the site immediately, in addition to its own older ones', async () => {
   await put([zone('barn')])
   await g.request('PUT', '/geofences/40', { body: collection([zone('old')]) })
   assert.deepEqual(await publishedIds(40), ['old'])
@@ -297,7 +297,7 @@ test('a new group has the zones of the site at once, and one of an older id besi
   for (const groupId of [40, 41]) await g.request('DELETE', `/groups/${groupId}`)
 })
 
-test('500 zones of the site are taken, 501 are not', async () => {
+test('500 zones of the site are accepted, and 501 are not', async () => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, i) => zone(`z${i}`, { type: i % 2 === 0 ? 'hole' : 'boundary' }))
   const { status, body } = await put(many(500))
@@ -306,7 +306,7 @@ test('500 zones of the site are taken, 501 are not', async () => {
   assert.deepEqual([more.status, more.body.code], [400, 'too_many_zones'])
 })
 
-test('100 zones are for devices of a group, its own among them; hole, boundary and disabled ones do not count', async () => {
+test('a group has at most 100 zones for devices; holes, boundaries and disabled ones do not count', async () => {
   const many = (count: number, options: FeatureOptions = {}, name = 'z') =>
     Array.from({ length: count }, (_, i) => zone(`${name}${i}`, { type: 'stop', ...options }))
   const others = [...many(20, { type: 'hole' }, 'h'), zone('b', { type: 'boundary' }), zone('off', { enabled: false })]
@@ -314,7 +314,7 @@ test('100 zones are for devices of a group, its own among them; hole, boundary a
   for (const answer of [await put(many(101)), await putOwn(1, [zone('own')])])
     assert.deepEqual([answer.status, answer.body.code], [400, 'too_many_zones'])
   assert.equal((await putOwn(1, [zone('own', { type: 'hole' })])).status, 200)
-  // of another group they do not count either
+  // zones of another group do not count either
   const apart = [...many(90, { groups: [1] }, 'one'), ...many(90, { groups: [2] }, 'two')]
   assert.equal((await put([...apart, ...many(10)])).status, 200)
   assert.equal((await put([...apart, ...many(11)])).body.code, 'too_many_zones')
@@ -323,7 +323,7 @@ test('100 zones are for devices of a group, its own among them; hole, boundary a
   assert.equal((await putOwn(1, [zone('own'), zone('own2')])).body.code, 'too_many_zones')
 })
 
-test('zones that do not fit into 16 KiB lose corners, and the answer says how far edges moved', async () => {
+test('zones over 16 KiB lose corners, and the response reports how far their edges moved', async () => {
   const course = Array.from({ length: 60 }, (_, i) => jagged(`z${i}`, 120))
   const { status, body } = await put(course)
   assert.equal(status, 200)
@@ -334,7 +334,7 @@ test('zones that do not fit into 16 KiB lose corners, and the answer says how fa
   assert.ok(first.bytes <= 16_384 && first.bytes > 8_000, `${first.bytes} bytes`)
   assert.equal(sent.z.length, 60)
   for (const { p } of sent.z) assert.ok((p?.length ?? 0) >= 6)
-  // people and rules go on with what was drawn
+  // people and rules keep the zone as drawn
   assert.equal((await get()).body.features[0].geometry.coordinates[0].length, 121)
   const warned = body.warnings.map(({ code, group_id }: { code: string; group_id: number }) => [code, group_id])
   assert.deepEqual(
@@ -348,7 +348,7 @@ test('zones that do not fit into 16 KiB lose corners, and the answer says how fa
   )
 })
 
-test("a group's own zones may take corners from those of the site, and the answer says so", async () => {
+test("a group's own zones may cost the site's zones corners, which the response reports", async () => {
   const half = (name: string) => Array.from({ length: 8 }, (_, i) => jagged(`${name}${i}`, 60))
   assert.equal((await put(half('site'))).body.published[0].simplified_m, 0)
   const { status, body } = await putOwn(1, half('own'))
@@ -358,7 +358,7 @@ test("a group's own zones may take corners from those of the site, and the answe
   assert.equal((await published(2)).z[0]?.p?.length, 120)
 })
 
-test('zones that cannot be made to fit are refused, for groups and their own too', async () => {
+test('zones that cannot be made to fit are rejected, also for groups with zones of their own', async () => {
   const long = (i: number) => `${'界'.repeat(60)}-${i}`
   const most = Array.from({ length: 75 }, (_, i) => jagged(long(i), 5))
   const refused = await put(most)
@@ -368,7 +368,7 @@ test('zones that cannot be made to fit are refused, for groups and their own too
   assert.deepEqual([own.status, own.body.code], [400, 'too_large'])
 })
 
-test('bad and hostile bodies change nothing', async () => {
+test('invalid and hostile bodies change nothing', async () => {
   await put([zone('barn')])
   const bad: [unknown, number, string][] = [
     ['{', 400, 'invalid_json'],
@@ -394,7 +394,7 @@ test('bad and hostile bodies change nothing', async () => {
   assert.deepEqual(ids((await get()).body), ['barn'])
 })
 
-test('the last 20 sets are kept with person and time, and come back as a new version', async () => {
+test('the last 20 sets are stored with user and time, and are restored as a new version', async () => {
   const { user } = (await g.request('GET', '/me')).body
   clock.advance(60_000)
   for (let i = 0; i < 21; i++) await put([zone(`n${i}`), zone('x')])
@@ -417,7 +417,7 @@ test('the last 20 sets are kept with person and time, and come back as a new ver
   assert.deepEqual(await publishedIds(1), ['n1', 'x'])
   assert.equal((await g.request('GET', '/zones/versions')).body.length, 20)
   for (const [path, status, code] of [
-    // it made room for the new one
+    // dropped to make room for the new one
     [String(oldest), 404, 'version_not_found'],
     ['999999', 404, 'version_not_found'],
     ['x', 400, 'invalid_number'],
@@ -427,7 +427,7 @@ test('the last 20 sets are kept with person and time, and come back as a new ver
   }
 })
 
-test('an If-Match of a restore must match', async () => {
+test('the If-Match of a restore must match', async () => {
   await put([zone('barn')])
   const { version } = (await get()).body
   await put([])
@@ -438,7 +438,7 @@ test('an If-Match of a restore must match', async () => {
   assert.equal((await restore({ 'if-match': etag })).status, 200)
 })
 
-test('a set whose ids a group has meanwhile is not put in force again', async () => {
+test('a set with an id that a group now uses cannot be restored', async () => {
   await put([zone('barn')])
   const { version } = (await get()).body
   await put([])
@@ -447,16 +447,16 @@ test('a set whose ids a group has meanwhile is not put in force again', async ()
   assert.deepEqual([answer.status, answer.body.code], [400, 'duplicate_id'])
 })
 
-test('every socket is told, whoever it is of', async () => {
+test('every open socket is notified of a change, whatever its user', async () => {
   const sockets = [await g.realtime(), await g.realtime(keys['no scope'] ?? '')]
   const { version } = (await put([zone('barn')])).body
   for (const socket of sockets) assert.deepEqual(await socket.next('zones_changed'), { type: 'zones_changed', version })
-  // what is refused is not told
+  // a rejected change sends no message
   await put([zone('other')], '"stale"')
   for (const socket of sockets) assert.ok((await socket.flush()).every(({ type }) => type !== 'zones_changed'))
 })
 
-test('the audit log has who changed which zones', async () => {
+test('the audit log has the user and the zones of a change', async () => {
   await put([zone('barn'), zone('path', { type: 'stop' })])
   await put([zone('barn'), zone('path', { type: 'slow' })])
   const { entries } = (await g.request('GET', '/audit-log?action=zones.updated&limit=1')).body
@@ -467,7 +467,7 @@ test('the audit log has who changed which zones', async () => {
   assert.deepEqual([of(entry.before), of(entry.after)], [[['path', 'stop']], [['path', 'slow']]])
 })
 
-test('an erasure takes the name of who made a set', async () => {
+test('an erasure removes the name of the author of a set', async () => {
   const jo = await g.createUser({ name: 'Jo Greene', role: 'admin' })
   await put([zone('barn')], '*', jo.key)
   const by = async () => (await g.request('GET', '/zones/versions')).body[0].by
@@ -476,18 +476,18 @@ test('an erasure takes the name of who made a set', async () => {
   assert.deepEqual(await by(), { user_id: jo.userId, name: '' })
 })
 
-test('a restart changes nothing, and publishes nothing anew', async () => {
+test('a restart changes nothing and publishes nothing', async () => {
   await put([zone('barn'), zone('two', { groups: [2] })])
   await putOwn(2, [zone('own')])
   const before = [await get(), await published(1), await published(2), await g.request('GET', '/zones/versions')]
   await g.restart()
   const after = [await get(), await published(1), await published(2), await g.request('GET', '/zones/versions')]
-  const shown = (parts: unknown[]) => parts.map((part) => (part as { body?: unknown }).body ?? part) // answers, and what was published
+  const shown = (parts: unknown[]) => parts.map((part) => (part as { body?: unknown }).body ?? part) // responses, and published messages
   assert.deepEqual(shown(after), shown(before))
   assert.equal((await put([zone('barn')])).status, 200)
 })
 
-test('a device without a group, and one of each group, raise events of the zones that count for them', async () => {
+test('events are raised for the zones that apply to a device, with a group or without', async () => {
   const at = (east: number): [number, number] => [0.1 + east / 111_320, 0.1]
   await put([zone('all', { type: 'stop', at: at(0) }), zone('only-two', { type: 'stop', at: at(0), groups: [2] })])
   await putOwn(1, [zone('own-one', { type: 'stop', at: at(0) })])

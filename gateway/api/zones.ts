@@ -37,7 +37,7 @@ import { answerTagged, Representations, requireIfMatch } from './representations
 
 const zonesBody = jsonBodyUpTo(1_048_576, { mayBeList: true })
 
-/** Nobody sees a corner that is off by less. */
+/** Simplification tolerance in metres: an offset of a corner that is not visible on the map. */
 const SEEN_M = 5
 
 function toZonesJson({ version, zones, switches }: SiteZoneSet): ZonesJson {
@@ -49,12 +49,12 @@ function toKeptZonesJson({ version, atMs, userId, userName, count }: ZoneVersion
   return { version, at: toIso(atMs), by: { user_id: userId, name: userName }, count }
 }
 
-/** `/zones`: the zones of the site, one set for all groups. */
+/** `/zones`: zones of the site, one set for all groups. */
 export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDeps & ZonesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const representations = new Representations(toZonesJson)
 
-  /** On behalf of the caller, and only to the zones that the request names. */
+  /** Returns a change on behalf of the caller, limited to the zones that the request names. */
   function changeOf(c: Context<ApiEnv>): ZonesChange {
     const { userId } = c.var.user.caller
     const ifMatch = c.req.header('if-match')
@@ -88,7 +88,9 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
     return published
       .filter(({ simplifiedM }) => simplifiedM >= SEEN_M)
       .map(({ groupId, simplifiedM }) => {
-        const detail = `zones of group ${groupId} lost corners to fit into 16 KiB: their edges are off by up to ${ceilToTenth(simplifiedM)} m`
+        const detail =
+          `zones of group ${groupId} lost corners to fit into 16 KiB: their edges are off by up to ` +
+          `${ceilToTenth(simplifiedM)} m`
         return { code: 'simplified', group_id: groupId, zone_id: null, detail }
       })
   }
@@ -104,7 +106,7 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
     )
   }
 
-  /** Answers a change, with the tag that the next one has to name. */
+  /** Responds to a change, with the tag that the next change must name. */
   function answerChanged(c: Context<ApiEnv>, changed: ChangedZones, given?: unknown): ChangedZonesJson {
     c.header('etag', representations.of(changed.set).etag)
     return toChangedJson(changed, given)
@@ -113,10 +115,10 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     route.get('/zones', 'Get the zones of the site', {
       description:
-        'As GeoJSON, with an ETag. One set for all groups; a zone may name those it counts for. Groups may have ' +
-        'zones of their own beside them. Answers 304 if If-None-Match has the current ETag.',
+        'GeoJSON with an ETag. One set for all groups; a zone may name the groups that it applies to. Groups may ' +
+        'have zones of their own in addition. Answers 304 if If-None-Match has the current ETag.',
       responses: {
-        200: json(zonesSchema, 'The zones of the site; none at version 0 while there never were any.'),
+        200: json(zonesSchema, 'The zones of the site; none at version 0 if none were ever set.'),
         304: { description: 'The zones have not changed since the version in If-None-Match.' },
         ...problems(),
       },
@@ -127,16 +129,16 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     route.put('/zones', 'Set the zones of the site', {
       description:
-        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its ' +
-        'own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who ' +
-        'change them at once the second sees the change of the first. Switches end of the zones that it changes. ' +
+        'Replaces all zones of the site. Teeboxes of each group receive those that apply to it and its own, ' +
+        'simplified if they exceed 16 KiB. If-Match is required, so that the second of two concurrent changes ' +
+        'is rejected. Temporary overrides of the changed zones end. ' +
         COMPLETED +
         ' For admins.',
       middleware: [adminOnly, requireIfMatch, zonesBody],
       request: { headers: ifMatchHeaders, body: body(newZonesSchema) },
       responses: answers(
         changedZonesSchema,
-        'The zones are stored and published, with what of them had to be left out.',
+        'The zones are stored and published, with warnings about omitted parts.',
         400,
         403,
         412,
@@ -155,8 +157,8 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     listRoute('/zones/versions', 'List the kept zones of the site', {
       description:
-        'The last 20 sets that people made, newest first: that one is in force, but for switches. Numbers may ' +
-        'have gaps. For admins.',
+        'The last 20 saved sets, newest first: the newest is in force, except for temporary overrides. Numbers ' +
+        'may have gaps. For admins.',
       middleware: [adminOnly],
       request: { query: keptZonesQuerySchema },
       responses: answers(z.array(keptZonesSchema), 'The sets that are kept, newest first.', 400, 403),
@@ -167,8 +169,8 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     route.post('/zones/versions/{version}/restore', 'Restore zones of the site', {
       description:
-        'Puts a set that is kept in force again, as a new version. Switches end of the zones that it changes. An ' +
-        'If-Match that is sent must match. For admins.',
+        'Restores a kept set as a new version. Temporary overrides of the changed zones end. An If-Match header ' +
+        'must match if sent. For admins.',
       middleware: [adminOnly],
       request: { headers: ifMatchHeaders, params: zoneVersionParams },
       responses: answers(changedZonesSchema, 'The zones are stored and published.', 400, 403, 404, 412),

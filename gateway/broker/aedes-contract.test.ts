@@ -1,5 +1,5 @@
-// What Aedes 1.2.0 does wrong and this broker does not. Each scenario runs against both: one that Aedes begins to pass
-// has been mended there, and what was built around it here may go.
+// Faults of Aedes 1.2.0 that this broker does not have. Each scenario runs against both: if Aedes passes one, the fault
+// has been fixed there, and the workaround here can be removed.
 import assert from 'node:assert/strict'
 import { type Duplex, duplexPair } from 'node:stream'
 import { describe, mock, test } from 'node:test'
@@ -21,15 +21,15 @@ import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { createHeldMemory, StockAedes } from '#testing/stock-aedes.ts'
 import type { BrokerOptions } from './broker.ts'
 
-/** A broker of either kind. */
+/** Broker of either kind. */
 interface Side {
   readonly url: string
   readonly disk: HeldDisk
   readonly connectedClients: number
-  /** Messages that were handed in to be stored. */
+  /** Number of messages passed on for storage. */
   readonly taken: number
   handle(stream: Duplex): void
-  /** A message of the program itself, QoS 0. */
+  /** Publishes a message of the program itself, QoS 0. */
   publish(topic: string, payload: string): void
   hasWill(clientId: string): Promise<boolean>
   stop(): Promise<void>
@@ -37,9 +37,9 @@ interface Side {
 
 interface Contract {
   defect: string
-  /** What is done, and what is seen of it. */
+  /** Runs the scenario; resolves with what a client observes. */
   run: (side: Side) => Promise<unknown>
-  /** Hooks that are to do on Aedes what the port does here. */
+  /** Hooks that do for Aedes what the port does here. */
   hooks?: (disk: HeldDisk) => AedesOptions
   port?: Partial<BrokerPort<object>>
   options?: Partial<BrokerOptions>
@@ -63,7 +63,7 @@ async function subscriber(side: Side, filters: Record<string, number>, clientId 
   return client
 }
 
-/** A session that is kept, with nobody there. */
+/** Creates a persistent session whose client is offline. */
 async function sleeper(side: Side, filters: Record<string, number>): Promise<void> {
   await leave(await subscriber(side, filters, 'reader', false))
 }
@@ -73,19 +73,19 @@ async function leave(client: RawMqtt): Promise<void> {
   await client.closed()
 }
 
-/** Publishes with QoS 1, each when the one before is acknowledged. */
+/** Publishes with QoS 1, each message after the previous one was acknowledged. */
 async function publish(side: Side, ...topics: string[]): Promise<void> {
   const client = await login(side, 'writer')
   for (const topic of topics) {
     client.send(publishPacket(topic, topic))
     await client.next(PACKET.puback)
   }
-  // taken and passed on: what is asked afterwards is answered afterwards
+  // once its response arrives, everything sent before was processed
   await client.flush()
   await leave(client)
 }
 
-/** What has come to a client so far: it asks again until nothing new comes. */
+/** Returns everything that a client has received so far: pings until nothing new arrives. */
 async function received(client: RawMqtt): Promise<string[]> {
   const topics: string[] = []
   for (let quiet = 0; quiet < 5; quiet++) {
@@ -105,7 +105,7 @@ function acknowledgement({ body }: RawPacket): Buffer {
   return Buffer.concat([Buffer.from([0x40, 2]), body.subarray(at, at + 2)])
 }
 
-/** What waits for a session that is kept. */
+/** Returns the messages that wait for a persistent session. */
 async function waiting(side: Side): Promise<string[]> {
   const client = await login(side, 'reader', false)
   const topics = await received(client)
@@ -113,7 +113,7 @@ async function waiting(side: Side): Promise<string[]> {
   return topics
 }
 
-/** So many exchanges of another client: time in which the broker had every opportunity. */
+/** Lets another client complete `count` exchanges, which gives the broker time for pending work. */
 async function roundTrips(side: Side, count = 20): Promise<void> {
   const client = await login(side, 'bystander')
   for (let i = 0; i < count; i++) await client.flush()
@@ -203,7 +203,7 @@ const CONTRACTS: Contract[] = [
       const reading = (async () => {
         for (arrived = 0; arrived < sent; arrived++) await writer.next(PACKET.puback)
       })().catch(() => undefined)
-      // as long as anything comes it is not stopped; a busy machine may let it rest for a while
+      // waits as long as anything arrives; on a busy machine there may be pauses
       for (let rests = 0; rests < 10 && arrived < sent; ) {
         const before = arrived
         await roundTrips(side, 200)
@@ -263,7 +263,7 @@ const CONTRACTS: Contract[] = [
     ours: 10,
   },
   {
-    // kept: 2.0 speaks MQTT 5, and what it adds would have to be looked at
+    // stays: version 2.0 supports MQTT 5, and its additions would need a review
     defect: 'MQTT 5 is answered with return code 1 (so it is here)',
     run: async (side) => {
       const client = await RawMqtt.open(side.url)
@@ -335,7 +335,7 @@ const CONTRACTS: Contract[] = [
     ours: false,
   },
   {
-    // kept: the persistences over key-value stores mixed them up (aedes-persistence-level before 9.2)
+    // stays: the persistences over key-value stores mixed them up (aedes-persistence-level before 9.2)
     defect: 'a client id that begins with another one gets its messages (not in memory, nor here)',
     run: async (side) => {
       await leave(await subscriber(side, { long: 1 }, 'reader-10', false))
@@ -360,7 +360,7 @@ const CONTRACTS: Contract[] = [
       return received(reader)
     },
     hooks: (disk) => ({
-      // the only place before PUBACK where a store can be waited for
+      // the only hook before PUBACK that can wait for a store
       authorizePublish: (_client, _packet, done) => disk.write(() => done(null)),
     }),
     port: { publishRight: () => 'tlm' },
@@ -390,7 +390,7 @@ const CONTRACTS: Contract[] = [
     ours: 1,
   },
   {
-    // kept: Aedes takes them out one by one once it has answered, and asks its persistence to delete none of them
+    // stays: Aedes deletes the messages one by one after its response, and never asks its persistence to delete any
     defect: 'a clean session leaves the messages that waited to the next one (not in the end, nor here)',
     run: async (side) => {
       await sleeper(side, { a: 1 })
@@ -402,7 +402,7 @@ const CONTRACTS: Contract[] = [
     ours: [],
   },
   {
-    // it is taken off the queue by a packet identifier that neither of the two has yet
+    // Aedes removes it from the queue by a packet identifier that neither message has yet
     defect: 'a message that is kept from a client takes another one with it, and the client is cut off',
     run: async (side) => {
       const reader = await subscriber(side, { '#': 1 }, 'reader', false)
@@ -442,7 +442,7 @@ const CONTRACTS: Contract[] = [
     ours: 1,
   },
   {
-    // the loser is connected and on no list, so nobody takes over from it
+    // the loser is connected but not registered, so no later client takes over from it
     defect: 'who takes a client id over while its holder goes away is struck off the list',
     run: async (side) => {
       const open = () => {
@@ -450,7 +450,7 @@ const CONTRACTS: Contract[] = [
         side.handle(far)
         return new RawMqtt(near)
       }
-      // in streams within the process turns can be counted; one of these is the unlucky one
+      // with streams within the process, event-loop ticks can be counted; the fault occurs in one of these
       for (let turns = 0; turns < 4; turns++) {
         const [holder, successor, third] = [open(), open(), open()]
         await holder.login({ clientId: 'cart' })
@@ -510,7 +510,7 @@ for (const { defect, run, hooks, port = {}, options = {}, aedes, ours } of CONTR
   })
 }
 
-/** Both brokers, each with a second life of its own on what the first has written down. */
+/** Both brokers, each with a second one on the data that the first has stored. */
 const PAIRS = [
   {
     name: 'Aedes',
@@ -546,7 +546,7 @@ for (const { name, start, isWillPublished } of PAIRS) {
       mock.timers.tick(MINUTE_MS)
       await roundTrips(second, 1)
     }
-    // it is one that is to be retained
+    // the will is retained
     assert.deepEqual(await received(await subscriber(second, { gone: 1 })), isWillPublished ? ['gone'] : [])
   })
 }

@@ -1,5 +1,5 @@
-// What ends a process with Aedes 1.2.0 in it and not one with this broker. With a name as its argument this file is
-// the process that is to die.
+// Cases that end a process with Aedes 1.2.0 and not one with this broker. With a case name as its argument, this file
+// is the process that will end.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,9 +18,9 @@ import type { SessionJournal } from './mqtt-sessions/sessions.ts'
 
 interface Death {
   run: (side: StockAedes | OpenBroker) => Promise<void>
-  /** What fails in the persistence of Aedes. */
+  /** Fault injected into the persistence of Aedes. */
   fault?: object
-  /** What the process dies of. */
+  /** Expected cause of the end. */
   reason: RegExp
 }
 
@@ -37,7 +37,7 @@ async function bringDown(side: StockAedes | OpenBroker, packet: Buffer): Promise
 }
 
 const DEATHS: Record<string, Death> = {
-  // mqemitter #204, aedes #193, #553: the queue of a concurrency of 100 is worked off by recursion
+  // mqemitter #204, aedes #193, #553: the queue of a concurrency of 100 is processed recursively
   'a subscriber that fell behind and leaves': {
     run: async (side) => {
       const frozen = new FrozenStream()
@@ -86,7 +86,7 @@ if (chosen !== undefined && DEATHS[chosen] !== undefined) {
 }
 
 for (const [what, { run, fault, reason }] of Object.entries(DEATHS)) {
-  test(`${what}: Aedes takes its process with it`, async () => {
+  test(`${what}: Aedes ends its process`, async () => {
     const child = spawn(process.execPath, [fileURLToPath(import.meta.url), what], {
       env: { ...process.env, NODE_TEST_CONTEXT: undefined },
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -97,7 +97,7 @@ for (const [what, { run, fault, reason }] of Object.entries(DEATHS)) {
     assert.match(stderr, reason)
   })
 
-  test(`${what}: this broker goes on`, async (t) => {
+  test(`${what}: this broker continues`, async (t) => {
     const side = await OpenBroker.start(fault === undefined ? {} : { journal: BROKEN })
     t.after(() => side.stop())
     await run(side)

@@ -7,10 +7,10 @@ import { givenClientId } from './client-ids.ts'
 type Done = (error?: Error) => void
 type Deliver = (packet: RetainedPacket, done: () => void) => void
 
-/** A retained message that a client has just asked for. */
+/** Retained message for a client that has just subscribed. */
 export type RetainedPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos'>
 
-/** A packet that mqtt-packet has parsed, as far as the broker checks it. */
+/** Packet parsed by mqtt-packet, with the fields that the broker checks. */
 export interface ParsedPacket {
   cmd: string
   length: number
@@ -24,25 +24,25 @@ export interface ParsedPacket {
   unsubscriptions?: string[]
 }
 
-/** The parser of mqtt-packet 9.0.2: its steps, and how far they have come in the current packet. */
+/** Parser of mqtt-packet 9.0.2: its steps, and its progress in the current packet. */
 export interface Parser extends EventEmitter {
   parse(chunk: Buffer): number
-  /** Its `length` is known as soon as a fixed header has been read. */
+  /** Current packet; its `length` is known once the fixed header has been read. */
   packet: ParsedPacket
   error: Error | null
-  /** The next part of a packet: 0 its first byte, 1 its length, 2 the rest. */
+  /** Next step of a packet: 0 its first byte, 1 its length, 2 the rest. */
   _stateCounter: number
-  /** Bytes that were received and not parsed. */
+  /** Bytes that were received but not parsed. */
   _list: {
     length: number
     slice(start: number, end: number): Buffer
     toString(encoding: 'utf8', start: number, end: number): string
     readUInt16BE(at: number): number
-    /** Both throw past the end. */
+    /** Throws past the end, as does `readUInt16BE`. */
     readUInt8(at: number): number
   }
   _pos: number
-  /** Packets that wait for the end of CONNECT; null after it. */
+  /** Packets that wait until CONNECT is handled; null afterwards. */
   _queue: unknown[] | null
   _parseHeader(): boolean
   _parsePayload(): boolean
@@ -52,8 +52,8 @@ export interface Parser extends EventEmitter {
 }
 
 /**
- * The parts of Aedes 1.2.0 that it does not publish and that the broker reads or replaces. They and the replaced
- * methods of mqtt-packet and of streams are in this file only: the tests of the files that use them judge an upgrade.
+ * Undocumented parts of Aedes 1.2.0 that the broker reads or replaces. These and the replaced methods of mqtt-packet
+ * and of streams are in this file only: the tests of the files that use them verify an upgrade.
  */
 interface ClientInternals {
   _parser: Parser
@@ -61,27 +61,27 @@ interface ClientInternals {
   will: PublishPacket | null
   _will: PublishPacket | null | undefined
   connackSent: boolean
-  /** Packets that are being handled; after the last one `_nextBatch` reads on. */
+  /** Number of packets being handled; after the last one `_nextBatch` continues reading. */
   _parsingBatch: number
   _nextBatch(): void
   /** 0 or less without a timer. */
   _keepaliveInterval: number
   _keepaliveTimer: NodeJS.Timeout | null
-  /** Granted subscriptions by topic filter. */
+  /** Granted subscriptions, keyed by topic filter. */
   subscriptions: Record<string, { qos: number }>
-  /** Is called with each retained message. */
+  /** Called with each retained message. */
   deliverQoS: Deliver
 }
 
 interface BrokerInternals {
   publish(packet: PublishPacket, client: Client | Done | null, done?: Done): void
-  /** Connected clients by client id. */
+  /** Connected clients, keyed by client id. */
   clients: Record<string, Client>
-  /** How long the next connection has to send CONNECT. */
+  /** Timeout of CONNECT on the next connection, in ms. */
   connectTimeout: number
-  /** Searches the last wills of other brokers, from `listen()` on. */
+  /** Timer that searches the wills of other brokers, started by `listen()`. */
   _clearWillInterval: NodeJS.Timeout
-  /** Puts a client on the list of those connected, closing the one that has its id, and takes it off. */
+  /** Adds a client to the connected ones and closes the one with the same id; `unregisterClient` removes it. */
   registerClient(client: Client): void
   unregisterClient(client: Client): void
 }
@@ -108,40 +108,40 @@ export function pauseUntilConnack(client: Client): void {
   clientInternals(client).pause()
 }
 
-/** The last will of a CONNECT whose login is not judged yet. */
+/** Returns the will of a CONNECT before its login is decided. */
 export function requestedWill(client: Client): PublishPacket | null | undefined {
   return clientInternals(client)._will
 }
 
-/** True for the last will that Aedes publishes for a client that is gone. */
+/** True for the will that Aedes publishes for a client that has disconnected. */
 export function isWillOf(client: Client, packet: PublishPacket): boolean {
   return clientInternals(client).will === packet
 }
 
-/** Granted subscriptions by topic filter. */
+/** Returns granted subscriptions, keyed by topic filter. */
 export function subscriptionsOf(client: Client): Readonly<Record<string, { qos: number }>> {
   return clientInternals(client).subscriptions
 }
 
-/** True when Aedes has handled CONNECT and the next byte begins a packet. */
+/** True if Aedes has handled CONNECT and the next byte begins a packet. */
 export function isAtPacket(client: Client): boolean {
   const { _parser: parser, connackSent } = clientInternals(client)
   const hasReadAll = parser._stateCounter === 0 && parser._list.length === 0 && parser.error === null
   return hasReadAll && connackSent && parser._queue === null && !client.closed
 }
 
-/** Bytes that the current packet lacks; 0 where its length is not known. */
+/** Returns the number of missing bytes of the current packet; 0 if its length is unknown. */
 export function missingBytes(client: Client): number {
   const { _stateCounter, _list, packet } = clientInternals(client)._parser
   return _stateCounter === 2 ? packet.length - _list.length : 0
 }
 
-/** Bytes that were received and not parsed. */
+/** Returns the number of bytes that were received but not parsed. */
 export function unparsedBytes(client: Client): number {
   return clientInternals(client)._parser._list.length
 }
 
-/** The length that the fixed header of the current packet announces. */
+/** Returns the length announced by the fixed header of the current packet. */
 export function announcedBytes(client: Client): number {
   return clientInternals(client)._parser.packet.length
 }
@@ -151,8 +151,8 @@ export function onPacket(client: Client, listener: () => void): void {
 }
 
 /**
- * Calls `read` with each chunk in place of what parsed it before: the parser, or an earlier `read`. `read` returns the
- * number of bytes that are not parsed yet, as `parse` does.
+ * Calls `read` with each chunk instead of the previous handler: the parser, or an earlier `read`. Like `parse`, `read`
+ * returns the number of bytes not parsed yet.
  */
 export function readWith(client: Client, read: (chunk: Buffer, parse: (chunk: Buffer) => number) => number): void {
   const { _parser: parser } = clientInternals(client)
@@ -160,7 +160,7 @@ export function readWith(client: Client, read: (chunk: Buffer, parse: (chunk: Bu
   parser.parse = (chunk) => read(chunk, parse)
 }
 
-/** Steps in place of the parser's own, each of which is given the one that it replaces. */
+/** Replacements of the parser's steps; each receives the step that it replaces. */
 interface ParserSteps {
   header(parse: () => boolean): boolean
   payload(parse: () => boolean): boolean
@@ -181,14 +181,14 @@ export function parseWith(client: Client, stepsOf: (parser: Parser) => ParserSte
   parser._parseString = () => steps.string(string)
 }
 
-/** Counts packets that were read in front of Aedes among those that it handles, and as a sign of life. */
+/** Adds packets that were read before Aedes to those that it handles, and resets the keepalive timer. */
 export function beginPackets(client: Client, count: number): void {
   const internals = clientInternals(client)
   internals._parsingBatch += count
   if (internals._keepaliveInterval > 0) internals._keepaliveTimer?.refresh()
 }
 
-/** Ends as many of them; after the last packet Aedes reads on. */
+/** Ends the handling of `count` of them; after the last packet Aedes continues reading. */
 export function endPackets(client: Client, count: number): void {
   const internals = clientInternals(client)
   internals._parsingBatch -= count - 1
@@ -196,8 +196,8 @@ export function endPackets(client: Client, count: number): void {
 }
 
 /**
- * Makes writing to a stream never wait: Aedes would have each publisher wait for the slowest subscriber. `onWritten` is
- * called with the bytes of each write, `onPacket` once for each packet, Aedes' answers included.
+ * Makes writes to a stream never wait: Aedes would make each publisher wait for the slowest subscriber. `onWritten` is
+ * called with the bytes of each write, `onPacket` once for each packet, including the responses of Aedes.
  */
 export function neverWaitForDrain(
   stream: Duplex,
@@ -219,18 +219,16 @@ export function neverWaitForDrain(
   }
 }
 
-/**
- * Calls `take` in place of each `read()` that is for the reader of a stream, with a function that reads so many bytes.
- */
+/** Calls `take` instead of each `read()` by the reader of a stream, with a function that reads a number of bytes. */
 export function readStreamWith(stream: Duplex, take: (read: (size?: number) => unknown) => unknown): void {
   const read = stream.read.bind(stream)
-  // with a number the stream machinery itself asks, for its own bookkeeping
+  // calls with a number come from the stream machinery itself
   stream.read = (size?: number | null) => (typeof size === 'number' ? read(size) : take(read))
 }
 
 /**
- * Stands for the emitter that would hand each message to every subscription it matches: `SubscriptionIndex` does that,
- * and asks first who may read it.
+ * Replaces the emitter that would pass each message to every matching subscription: `SubscriptionIndex` does that,
+ * after checking the right to read.
  */
 export const NO_EMITTER = {
   on: (_topic: string, _listener: unknown, done?: () => void) => done && setImmediate(done),
@@ -240,8 +238,8 @@ export const NO_EMITTER = {
 }
 
 /**
- * Ends a message after its acknowledgement: by then it has been routed. Only what Aedes itself has to say ($SYS) is
- * handed on, with client ids as they were given.
+ * Completes a message after its acknowledgement: by then it has been routed. Only status messages of Aedes itself
+ * ($SYS) are passed on, with client ids as the clients sent them.
  */
 export function publishOnlySys(aedes: Aedes, deliver: (packet: PublishPacket) => void): void {
   brokerInternals(aedes).publish = (packet, client, done) => {
@@ -257,8 +255,8 @@ function withGivenId(packet: PublishPacket): PublishPacket {
 }
 
 /**
- * Keeps the list of connected clients right. Aedes puts a client on it whose connection ended while its last will was
- * stored, and strikes off whoever has the id when an old connection has been closed.
+ * Keeps the list of connected clients correct. Aedes adds a client whose connection ended while its will was stored,
+ * and after closing an old connection it removes whichever client has the id.
  */
 export function registerByIdentity(aedes: Aedes): void {
   const internals = brokerInternals(aedes)
@@ -271,41 +269,41 @@ export function registerByIdentity(aedes: Aedes): void {
   internals.registerClient = (client) => {
     if (client.closed) return
     const predecessor = internals.clients[client.id]
-    // one that is about to be closed would come off the list after its successor has come on it
+    // a predecessor that is being closed would otherwise be removed after its successor was added
     if (predecessor?.closed) unregisterOnce(predecessor)
     register(client)
   }
 }
 
 /**
- * Stops the search for last wills of other brokers, four minutes after `listen()` and every four minutes from then on.
- * Aedes takes a broker for dead whose heartbeat has not come through its emitter. `NO_EMITTER` hands on no heartbeat,
- * not even this broker's, so the search would publish the wills of clients that are connected. The broker publishes the
- * wills that an earlier process left when it starts.
+ * Disables the search for wills of other brokers, which Aedes runs every four minutes after `listen()`. Aedes considers
+ * a broker dead if its emitter brings no heartbeat. `NO_EMITTER` passes on none, not even that of this broker, so the
+ * search would publish the wills of connected clients. At its start, the broker publishes the wills that an earlier
+ * process left.
  */
 export function searchNoWills(aedes: Aedes): void {
   clearInterval(brokerInternals(aedes)._clearWillInterval)
 }
 
-/** How long the next connection that is handled has to send CONNECT. */
+/** Sets the timeout of CONNECT for the next connection, in ms. */
 export function setConnectTimeout(aedes: Aedes, timeoutMs: number): void {
   brokerInternals(aedes).connectTimeout = timeoutMs
 }
 
-/** Puts a client's retained messages into our hands; Aedes would write each at once and wait for the slowest reader. */
+/** Passes retained messages to `deliver`; Aedes would write each immediately and wait for the slowest reader. */
 export function deliverRetainedWith(client: Client, deliver: Deliver): void {
   clientInternals(client).deliverQoS = deliver
 }
 
 /**
- * Makes mqtt-packet write numbers as it goes. By default it keeps every 16-bit number as a buffer of its own, 65,536
- * of them, which is 7 MB for the garbage collector to walk for ever.
+ * Makes mqtt-packet encode numbers when needed. By default it caches each of the 65,536 16-bit numbers as a buffer,
+ * which is 7 MB that the garbage collector must walk each time.
  */
 export function writeNumbersUncached(): void {
   writeToStream.cacheNumbers = false
 }
 
-/** The stream under a client: a TCP socket, a TLS socket, or the stream of a WebSocket. */
+/** Returns the stream of a client: a TCP socket, a TLS socket, or the stream of a WebSocket. */
 export function streamOf(client: Client): Duplex {
   return client.conn
 }

@@ -29,7 +29,7 @@ before(async () => {
 })
 after(() => gateway.stop())
 
-/** A registered device of its own for each test. */
+/** Registers a device for a test. */
 async function newDevice(): Promise<{ hardwareId: string; password: string }> {
   const hardwareId = `cart-${++count}`
   return { hardwareId, password: await gateway.register(hardwareId) }
@@ -69,7 +69,7 @@ for (const transport of ['tcp', 'ws']) {
       return code
     }
 
-    test('the right password is let in', async () => {
+    test('the right password is accepted', async () => {
       const { hardwareId, password } = await newDevice()
       assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password }), 0)
     })
@@ -115,7 +115,7 @@ for (const transport of ['tcp', 'ws']) {
       assert.equal(await loginWith({ clientId: hardwareId, username: hardwareId, password, level: 5 }), 1)
     })
 
-    test('after a rotation only the new password is let in, and the open connection is closed', async () => {
+    test('after a rotation only the new password is accepted, and the open connection is closed', async () => {
       const device = await newDevice()
       const { hardwareId, password } = device
       const open = await loggedIn(device, { transport })
@@ -129,7 +129,7 @@ for (const transport of ['tcp', 'ws']) {
   })
 }
 
-test('a deleted device is disconnected and not let in again', async () => {
+test('a deleted device is disconnected and cannot log in again', async () => {
   const device = await newDevice()
   const client = await loggedIn(device)
   await gateway.request('DELETE', `/devices/${device.hardwareId}`)
@@ -145,7 +145,7 @@ test('a deleted device is disconnected and not let in again', async () => {
   )
 })
 
-test('over WebSocket the sub-protocol mqtt is required and answered', async () => {
+test('over WebSocket the sub-protocol mqtt is required and confirmed', async () => {
   const url = addressOf('ws')
   const good = new WebSocket(url, ['other', 'mqtt'])
   await once(good, 'open')
@@ -159,7 +159,7 @@ test('over WebSocket the sub-protocol mqtt is required and answered', async () =
 })
 
 describe('what a device may publish', () => {
-  test('each of its own uplinks is acknowledged, with every quality of service', async () => {
+  test('each of its own uplinks is acknowledged, at every quality of service', async () => {
     const device = await newDevice()
     const client = await loggedIn(device)
     const payloads = {
@@ -237,7 +237,7 @@ async function refusals(): Promise<number> {
 }
 
 describe('what a device may read', () => {
-  test('its own cmd, cfg and ta', async () => {
+  test('its own cmd, cfg and ta topics are granted', async () => {
     const device = await newDevice()
     const client = await loggedIn(device)
     const own = `dev/${device.hardwareId}`
@@ -245,7 +245,7 @@ describe('what a device may read', () => {
     client.destroy()
   })
 
-  test('nothing else: the answer is 128, the connection stays', async () => {
+  test('all other topics get 128, and the connection stays', async () => {
     const device = await newDevice()
     const client = await loggedIn(device)
     const own = `dev/${device.hardwareId}`
@@ -272,7 +272,7 @@ describe('what a device may read', () => {
     client.destroy()
   })
 
-  test('a SUBSCRIBE of good and bad topics keeps the good ones, and only those, also over a reconnect', async () => {
+  test('a SUBSCRIBE of mixed topics grants only the allowed ones, also after a reconnect', async () => {
     const [device, other] = [await newDevice(), await newDevice()]
     const mine = `dev/${device.hardwareId}`
     const theirs = `dev/${other.hardwareId}`
@@ -321,7 +321,7 @@ describe('the last will', () => {
   })
 
   for (const topic of ['dev/ME/tlm', 'dev/another/st', 'dev/ME/cmd', '$SYS/x', 'dev/+/st', 'elsewhere']) {
-    test(`on ${topic} the CONNECT is refused and counted`, async () => {
+    test(`on ${topic} makes the CONNECT fail and is counted`, async () => {
       const { hardwareId, password } = await newDevice()
       const refused = await metric(gateway, REFUSED, 'will_not_writable')
       const client = await RawMqtt.open(gateway.mqtt)
@@ -333,7 +333,7 @@ describe('the last will', () => {
 })
 
 describe('a second connection of the same device', () => {
-  test('replaces the first and stays online, whatever the will of the first says', async () => {
+  test('replaces the first and stays online, despite the will of the first', async () => {
     const device = await newDevice()
     const watcher = await gateway.realtime()
     await watcher.subscribe(device.hardwareId)
@@ -348,12 +348,12 @@ describe('a second connection of the same device', () => {
     assert.equal(body.status.fw, '2')
     const statuses = (await watcher.flush()).filter(({ type }) => type === 'device_status')
     assert.deepEqual(statuses.at(-1)?.payload ?? { is_online: true }, { is_online: true })
-    // the will of the second is still in force
+    // the will of the second connection is still valid
     second.destroy()
     assert.deepEqual((await watcher.next('device_status')).payload, { is_online: false })
   })
 
-  test('a hundred at once leave exactly one, which works', async () => {
+  test('leaves exactly one of a hundred concurrent connections, which works', async () => {
     const device = await newDevice()
     const connected = await metric(gateway, 'cartbarn_mqtt_clients')
     const { hardwareId, password } = device
@@ -378,7 +378,7 @@ for (const transport of ['tcp', 'ws']) {
     const LIMIT = 65_536
     const padded = (bytes: number) => '{"speed":1}'.padEnd(bytes)
 
-    test('a payload of exactly 64 KiB is taken', async () => {
+    test('a payload of exactly 64 KiB is accepted', async () => {
       const device = await newDevice()
       const client = await loggedIn(device, { transport })
       client.send(publishPacket(`dev/${device.hardwareId}/tlm`, padded(LIMIT)))
@@ -397,7 +397,7 @@ for (const transport of ['tcp', 'ws']) {
       assert.deepEqual(body.attributes, {})
     })
 
-    test('a packet that announces 256 MB is cut at its header', async () => {
+    test('a packet that announces 256 MB is rejected at its header', async () => {
       const refused = await metric(gateway, REFUSED, 'packet_too_large')
       const header = [0xff, 0xff, 0xff, 0x7f]
       const stranger = await RawMqtt.open(addressOf(transport))
@@ -411,7 +411,7 @@ for (const transport of ['tcp', 'ws']) {
   })
 }
 
-test('messages that overtake each other are all delivered: every time question gets its answer', async () => {
+test('concurrent messages are all delivered: every time request gets its response', async () => {
   const device = await newDevice()
   const client = await loggedIn(device)
   const own = `dev/${device.hardwareId}`
@@ -438,7 +438,7 @@ test('messages that overtake each other are all delivered: every time question g
   client.destroy()
 })
 
-/** A broker where everybody may read and publish anything, for what goes on between sockets only. */
+/** Starts a broker where all clients may read and publish anything, for tests of sockets only. */
 async function openBroker(
   t: TestContext,
   append: SessionJournal['append'] = (_changes, onStored) => onStored(),
@@ -452,7 +452,7 @@ async function openBroker(
   return opened.broker
 }
 
-/** Takes what is written to it until it is frozen; from then on nothing more. */
+/** Stream that accepts writes until it is frozen. */
 class FreezableStream extends Duplex {
   isFrozen = false
 
@@ -463,7 +463,7 @@ class FreezableStream extends Duplex {
   }
 }
 
-test('a subscriber that stops reading delays nobody, and what waits for it is bounded', async (t) => {
+test('a subscriber that stops reading delays no other, and its backlog is bounded', async (t) => {
   const broker = await openBroker(t)
   const frozen = new FreezableStream()
   const [near, far] = duplexPair()
@@ -487,7 +487,7 @@ test('a subscriber that stops reading delays nobody, and what waits for it is bo
   assert.ok(frozen.writableLength < 200_000, `${frozen.writableLength} bytes wait`)
 })
 
-test('a client that asks on and on and reads no answer is cut off', async (t) => {
+test('a client that keeps sending requests without reading responses is disconnected', async (t) => {
   const broker = await openBroker(t)
   const frozen = new FreezableStream()
   broker.handle(frozen, 'frozen')
@@ -505,7 +505,7 @@ test('a client that asks on and on and reads no answer is cut off', async (t) =>
   assert.ok(frozen.writableLength < 400_000, `${frozen.writableLength} bytes wait`)
 })
 
-test('what follows CONNECT at once, in the same or another chunk, is handled after CONNACK', async (t) => {
+test('packets sent directly after CONNECT, in the same or another chunk, are handled after CONNACK', async (t) => {
   const broker = await openBroker(t)
   const packets = [
     subscribePacket({ news: 1 }, 1),
@@ -518,7 +518,7 @@ test('what follows CONNECT at once, in the same or another chunk, is handled aft
     broker.handle(far, 'test')
     const client = new RawMqtt(near)
     client.send(connectPacket({ clientId: 'hasty' }), ...(isOneChunk ? packets : []))
-    // Aedes has taken CONNECT and begins to authenticate in a later turn
+    // Aedes has read CONNECT and authenticates in a later event-loop tick
     if (!isOneChunk) far.once('readable', () => client.send(...packets))
     const answers: RawPacket[] = []
     while (answers.length < 1 + packets.length) answers.push(await client.next())
@@ -531,7 +531,7 @@ test('what follows CONNECT at once, in the same or another chunk, is handled aft
   }
 })
 
-test('a connection that ends while its last will is written down leaves nothing behind', async (t) => {
+test('a connection that ends while its last will is being stored leaves nothing behind', async (t) => {
   const held: (() => void)[] = []
   const kinds: string[] = []
   const broker = await openBroker(t, (changes, onStored) => {
@@ -557,7 +557,7 @@ test('a connection that ends while its last will is written down leaves nothing 
   await eventually(() => broker.connectedClients === 1, 'the next one connected')
 })
 
-describe('a connection that says nothing', () => {
+describe('a silent connection', () => {
   for (const [what, bytes] of [
     ['nothing', Buffer.alloc(0)],
     ['half a CONNECT', connectPacket({ clientId: 'late' }).subarray(0, 9)],
@@ -570,7 +570,7 @@ describe('a connection that says nothing', () => {
       await once(server, 'listening')
       const address = server.address()
       assert.ok(typeof address === 'object' && address !== null)
-      // the broker's clock only: sockets go on as ever
+      // the clock of the broker only; sockets are not affected
       mock.timers.enable({ apis: ['setTimeout'] })
       const accepted = once(server, 'connection')
       const client = await RawMqtt.open(`mqtt://127.0.0.1:${address.port}`)
@@ -585,7 +585,7 @@ describe('a connection that says nothing', () => {
     })
   }
 
-  test('[MQTT-3.1.2-24] after logging in is closed at one and a half times its keepalive, which is at least 5 s', async (t) => {
+  test('[MQTT-3.1.2-24] is closed after its login at 1.5 times its keepalive, at least 5 s', async (t) => {
     const broker = await openBroker(t)
     const [near, far] = duplexPair()
     mock.timers.enable({ apis: ['setTimeout'] })
@@ -601,7 +601,7 @@ describe('a connection that says nothing', () => {
   })
 })
 
-test('a client whose session is removed while it logs in again is closed, and may come again', async (t) => {
+test('a client whose session is removed during a new login is closed and may log in again', async (t) => {
   const held: (() => void)[] = []
   let isHeld = false
   const broker = await openBroker(t, (_changes, onStored) => {
@@ -635,13 +635,13 @@ test('a client whose session is removed while it logs in again is closed, and ma
   assert.equal(readPublish(await third.next(PACKET.publish)).payload, 'hello')
 })
 
-describe('what a revoked login leaves', () => {
+describe('a revoked login', () => {
   const REVOKED: [what: string, path: (hardwareId: string) => [string, string]][] = [
     ['a rotated password', (id) => ['POST', `/devices/${id}/rotate-mqtt-password`]],
     ['a deleted device', (id) => ['DELETE', `/devices/${id}`]],
   ]
   for (const [what, request] of REVOKED) {
-    test(`${what}: no kept session, also after a restart`, async () => {
+    test(`leaves no stored session after ${what}, also after a restart`, async () => {
       const device = await newDevice()
       const { hardwareId } = device
       const before = await loggedIn(device, { clean: false })
@@ -654,13 +654,13 @@ describe('what a revoked login leaves', () => {
       assert.equal((await gateway.request('DELETE', `/mqtt/clients/${hardwareId}`)).status, 404)
     })
 
-    test(`${what}: no connection whose login waits for its predecessor to go`, async () => {
+    test(`leaves no connection whose login waits for its predecessor to close, after ${what}`, async () => {
       const device = await newDevice()
       const { hardwareId, password } = device
       const login = connectPacket({ clientId: hardwareId, username: hardwareId, password })
       const clients = [await loggedIn(device)]
       const revoked = gateway.request(...request(hardwareId))
-      // each takes over from the one before: some are in the middle of it when the password is void
+      // each takes over from the one before: some are still doing so when the password is revoked
       for (let i = 0; i < 20; i++) {
         const client = await RawMqtt.open(gateway.mqtt)
         client.send(login)

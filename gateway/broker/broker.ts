@@ -1,4 +1,4 @@
-// before anything that loads mqtt-packet
+// must precede all imports that load mqtt-packet
 import './light-mqtt-packet.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -44,40 +44,40 @@ import { refuseSubscription } from './subscription-right.ts'
 
 export interface BrokerOptions {
   maxPayloadBytes: number
-  /** Bytes a client may leave unread before it is cut off. */
+  /** Limit of unread bytes; the connection of a slower client is closed. */
   maxUnreadBytes: number
   maxSubscriptions: number
   maxTopicLevels: number
-  /** Telemetry is read in place where that comes to the same; false only to show that it does. */
+  /** True if telemetry is read without Aedes where the result is the same; false only in tests that prove this. */
   hasFastLane: boolean
-  /** Time for CONNECT to arrive. */
+  /** Timeout of CONNECT, in ms. */
   connectTimeoutMs: number
-  /** QoS 2 messages of a client that were taken and not released. */
+  /** Maximum number of QoS 2 messages received from a client and not released. */
   maxReceiving: number
   sessions: SessionLimits
 }
 
-/** How a network connection came. */
+/** Properties of a network connection. */
 export interface NetworkOptions {
   transport?: MqttTransport
-  /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
+  /** Returns the bytes written but not yet sent by the network, in addition to those of the stream. */
   bufferedBytes?: () => number
-  /** The request that became a WebSocket. */
+  /** Request that was upgraded to a WebSocket. */
   request?: IncomingMessage
-  /** The client has logged in. */
+  /** Called when the client has logged in. */
   onLoggedIn?: () => void
-  /** Its login has failed: tells for how many milliseconds it is to be left without an answer. */
+  /** Called when a login has failed; returns the delay of the response in ms. */
   onLoginFailed?: (userName: string | undefined) => number
 }
 
-/** Share of the time for CONNECT by which it differs between connections. */
+/** Maximum random addition to the timeout of CONNECT, as a share. */
 const CONNECT_SPREAD = 0.2
-/** Packets a client may send behind CONNECT without waiting: as many as one read of a socket can hold. */
+/** Limit of packets that a client may send after CONNECT without waiting: as many as one read of a socket can hold. */
 const PACKETS_BEHIND_CONNECT = 16_384
 
 /**
- * The MQTT broker. Aedes speaks the protocol; what is kept for whom, in which order it is sent and when it may be
- * acknowledged is decided here. Knows nothing of devices and users; it asks its port.
+ * MQTT broker. Aedes implements the protocol; this class decides which messages are stored for which clients, in which
+ * order they are sent and when they may be acknowledged. It does not know devices and users, and asks its port.
  */
 export class Broker<Login> implements Downlink {
   readonly refusals: Refusals
@@ -163,20 +163,20 @@ export class Broker<Login> implements Downlink {
       connectTimeout: deps.options.connectTimeoutMs,
       maxTopicLevels: deps.options.maxTopicLevels,
       queueLimit: PACKETS_BEHIND_CONNECT,
-      // ours is counted where the message is taken
+      // this broker counts QoS 2 messages when it receives them
       maxInflightInbound: 0,
       persistence: this.#persistence,
       preConnect: (client, packet, done) => logins.begin(client, packet, done),
       authenticate: (client, username, password, done) => logins.decide(client, username, password, done),
       authorizePublish: (client, packet, done) => this.#receive(client, packet, done),
       authorizeSubscribe: (client, subscription, done) => {
-        // null answers 128 for this topic [MQTT-3.9.3-2]
+        // null makes Aedes return code 128 for this topic filter [MQTT-3.9.3-2]
         done(null, this.#subscribe(client, subscription) ? subscription : null)
       },
     })
   }
 
-  /** Takes connections from now on; `port` says who may do what, and takes what devices send. */
+  /** Accepts connections from now on; `port` decides on permissions, and receives what devices send. */
   async start(port: BrokerPort<Login>): Promise<void> {
     this.#served = port
     writeNumbersUncached()
@@ -195,7 +195,7 @@ export class Broker<Login> implements Downlink {
     this.#aedes.on('connectionError', (client, error) => this.#note(client, error))
     this.#aedes.on('clientError', (client, error) => this.#note(client, error))
     this.#aedes.on('keepaliveTimeout', () => this.refusals.counts.add('keepalive_timeout'))
-    // without a listener this event ends the process
+    // without a listener, this event ends the process
     this.#aedes.addListener('error', (error: Error) =>
       this.#log.error({ reason: error.message }, 'the MQTT broker reported an error'),
     )
@@ -208,7 +208,7 @@ export class Broker<Login> implements Downlink {
     for (const will of [...this.sessions.wills.values()]) this.#publishOrphan(will)
   }
 
-  /** Closes every connection; their last wills are handed to the port as always. */
+  /** Closes every connection; their wills are passed to the port as usual. */
   async stop(): Promise<void> {
     if (!this.#isStarted) return
     this.#isStarted = false
@@ -218,7 +218,7 @@ export class Broker<Login> implements Downlink {
     await this.sessions.stop()
   }
 
-  /** Takes over a network connection on which MQTT is to be spoken. */
+  /** Takes over a network connection for MQTT. */
   handle(stream: Duplex, address: string, network: NetworkOptions = {}): void {
     const { transport = 'tcp', bufferedBytes = () => 0, request } = network
     const { onLoggedIn = () => undefined, onLoginFailed = () => 0 } = network
@@ -228,7 +228,7 @@ export class Broker<Login> implements Downlink {
     }
     let connection: Connection<Login> | undefined
     this.#gate.guard(stream, () => (connection === undefined ? 0 : this.#connections.throttleMs(connection)))
-    // those that came together are not all ended together
+    // connections that came together do not all end together
     setConnectTimeout(this.#aedes, this.#options.connectTimeoutMs * (1 + CONNECT_SPREAD * Math.random()))
     const client = this.#aedes.handle(stream, request)
     if (this.#options.hasFastLane) readInFrontOf(client, () => lane)
@@ -282,8 +282,8 @@ export class Broker<Login> implements Downlink {
   }
 
   /**
-   * Matches a message of the gateway with its subscribers, QoS 1. The changes are the caller's to write, in
-   * the transaction that makes the message true.
+   * Matches a message of the gateway with its subscribers, QoS 1. The caller must store the changes, in the transaction
+   * that the message reports.
    */
   prepare({ topic, payload, isRetained }: { topic: string; payload: string; isRetained: boolean }): RoutedMessage {
     const bytes = Buffer.from(payload)
@@ -293,16 +293,16 @@ export class Broker<Login> implements Downlink {
       ...routed,
       commit: () => {
         routed.commit()
-        // written by a gateway that is stopping: clients find it when they come back
+        // written by a gateway that is stopping: clients receive it when they reconnect
         if (this.#isStarted) this.#deliver({ topic, payload: bytes, qos: 1 })
       },
     }
   }
 
   /**
-   * Sends a message to the one connection of a client id, QoS 1; false when there is none, or it has no subscription to
-   * the topic that the port was notified of: on that notification the port sends what is pending, and this would go out
-   * twice. What is not acknowledged when the connection ends is forgotten. With `login`, only to its connection.
+   * Sends a message to the connection of a client id, QoS 1. Returns false without a connection, or if the port was not
+   * notified of a subscription to the topic: on that notification the port sends pending messages, so the message would
+   * be sent twice. Dropped if not acknowledged when the connection ends. With `login`, only to its connection.
    */
   send(clientId: string, topic: string, payload: string, login?: Login): boolean {
     const connection = this.#connections.withClientId(clientId)
@@ -317,8 +317,8 @@ export class Broker<Login> implements Downlink {
   }
 
   /**
-   * Closes the connection of a client id, as the broker keeps it, and forgets its session; undefined when there is
-   * neither. Resolves when a restart would not know the session any more.
+   * Closes the connection of a client id, as the broker stores it, and deletes its session; undefined if there is
+   * neither. Resolves when the deletion would survive a restart.
    */
   async removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined> {
     const isClosed = this.#connections.withClientId(clientId) !== undefined
@@ -329,30 +329,30 @@ export class Broker<Login> implements Downlink {
     return { isClosed, isSessionDiscarded }
   }
 
-  /** Forgets the session of a client id, if there is one. */
+  /** Deletes the session of a client id, if there is one. */
   forgetSession(clientId: string): void {
     this.sessions.discard(clientId).catch(IGNORE_FAILURE)
   }
 
-  /** Closes all connections of an owner, also those whose login has been judged and not answered yet. */
+  /** Closes all connections of an owner, also those whose login was decided but not answered yet. */
   disconnectOwner(owner: string): void {
     this.#connections.closeOwned(owner)
   }
 
-  /** Closes the connections of an owner and forgets what was kept for it. */
+  /** Closes the connections of an owner and deletes its sessions. */
   forgetOwner(owner: string): void {
     this.disconnectOwner(owner)
     this.sessions.discardOwned(owner)
   }
 
-  /** Forgets an owner with the only client id it has, and the retained messages below its topic. */
+  /** Closes and deletes the only client id of an owner, and the retained messages below its topic. */
   forget(owner: string, clientId: string, topicPrefix: string): void {
     this.forgetOwner(owner)
     this.sessions.deleteWill(clientId).catch(IGNORE_FAILURE)
     this.sessions.retained.deleteBelow(topicPrefix)
   }
 
-  /** What an owner may read has changed: takes out of its queues what it may not. */
+  /** Removes messages that an owner may no longer read from its queues, after its permissions changed. */
   recheckOwner(owner: string): void {
     const connected = [...this.#connections.open].flatMap(({ identity }) => identity?.session ?? [])
     for (const session of new Set([...this.sessions.all(), ...connected])) {
@@ -365,7 +365,7 @@ export class Broker<Login> implements Downlink {
     return this.#served
   }
 
-  /** Hands a message to connected subscribers. */
+  /** Sends a message to connected subscribers. */
   #deliver(message: LiveMessage): void {
     this.#delivery.live(message, this.#subscribersOf(message.topic))
   }
@@ -374,7 +374,7 @@ export class Broker<Login> implements Downlink {
     return this.sessions.match(topic, (owner) => this.#port.canRead(owner, topic))
   }
 
-  /** Says it once for each contest. */
+  /** Logs a takeover that is part of a contest, once for each contest. */
   #takenOver(predecessor: Connection<Login> | undefined, successor: Connection<Login>): void {
     if (predecessor?.identity === undefined) return
     const contest = takeOver(predecessor, successor, this.#clock.monotonicMs())
@@ -383,7 +383,9 @@ export class Broker<Login> implements Downlink {
     if (!contest.isNew) return
     const { address, client } = successor
     const clientId = printable(givenClientId(client.id))
-    const advice = `a client at ${predecessor.address} and one at ${address} take this client id from each other: give each its own`
+    const advice =
+      `a client at ${predecessor.address} and one at ${address} take this client id from each other: give each ` +
+      'its own'
     this.refusals.add('client_id_used_twice', { address, clientId, advice })
   }
 
@@ -391,7 +393,7 @@ export class Broker<Login> implements Downlink {
     const connection = this.#connections.of(client)
     if (connection?.identity === undefined) return
     const { session } = connection.identity
-    // forgotten while it logged in: what it was about to take up is no more; closed once Aedes has it on its list
+    // the session was deleted during the login; closed once Aedes has registered the client
     if (session.isGone) queueMicrotask(() => client.close())
     else this.sessions.enter(session, connection)
     this.#port.connected(connection.identity.login)
@@ -404,7 +406,7 @@ export class Broker<Login> implements Downlink {
     connection.onRead(() => outbox.pump())
     outbox.attach(connection)
     this.status.clientAdded()
-    // what a kept session had subscribed to
+    // subscriptions of a persistent session
     this.#announce(client, Object.keys(subscriptionsOf(client)))
   }
 
@@ -440,7 +442,7 @@ export class Broker<Login> implements Downlink {
       return false
     }
     connection.granted.add(topic)
-    // at once: what comes right behind SUBSCRIBE is matched with it. A session that is kept is told by Aedes.
+    // immediately, so that messages right after SUBSCRIBE match; Aedes adds the subscriptions of persistent sessions
     if (!session.isPersistent)
       void this.sessions.subscribe(session, [{ clientId: session.clientId, topicFilter: topic, qos, extra: null }])
     return true
@@ -471,7 +473,7 @@ export class Broker<Login> implements Downlink {
     })
   }
 
-  /** Speaks for a client whose connection ended with the process. */
+  /** Publishes the will of a client whose connection ended with an earlier process. */
   #publishOrphan({ clientId, owner, message }: StoredWill): void {
     const login = this.#port.resume(owner)
     const note = () => this.sessions.deleteWill(clientId).catch(IGNORE_FAILURE)
@@ -485,7 +487,7 @@ export class Broker<Login> implements Downlink {
       cmd: 'publish',
       topic,
       payload: bytes,
-      // taken from a packet, so it is one of the three
+      // comes from a packet, so it is 0, 1 or 2
       qos: Math.min(qos, 1) as 0 | 1,
       retain,
       dup: false,
@@ -508,5 +510,5 @@ export class Broker<Login> implements Downlink {
   }
 }
 
-/** For promises without a caller: the journal has reported the failure. */
+/** Handler for promises without a caller: the journal has reported the failure. */
 const IGNORE_FAILURE = () => undefined

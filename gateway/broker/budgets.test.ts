@@ -13,7 +13,7 @@ interface User {
   key: string
 }
 
-/** What an installation has. */
+/** Budgets of an installation. */
 const DEFAULTS = {
   CARTBARN_USER_MQTT_CONNECTIONS: '20',
   CARTBARN_USER_MQTT_SESSIONS: '10',
@@ -26,7 +26,7 @@ async function start(t: TestContext, settings: Record<string, string> = {}): Pro
   return gateway
 }
 
-/** Opens connections that are destroyed at the end. */
+/** Opens connections that are closed at the end. */
 function opener(t: TestContext, gateway: TestGateway) {
   const opened: RawMqtt[] = []
   t.after(() => {
@@ -47,7 +47,7 @@ async function admin(gateway: TestGateway): Promise<User> {
   return { userId: await gateway.adminId(), key: ADMIN_KEY }
 }
 
-test('a user has twenty connections; one that takes over a client id, or follows one that ended, is let in', async (t) => {
+test('a user may have twenty connections, and taking over a client id is always accepted', async (t) => {
   const g = await start(t)
   const login = opener(t, g)
   const user = await g.createUser({})
@@ -58,14 +58,14 @@ test('a user has twenty connections; one that takes over a client id, or follows
   assert.equal(await refused(g, 'mqtt_connections'), 3)
   assert.equal((await login('program', await admin(g))).code, 0)
   assert.equal((await login('another', await g.createUser({}))).code, 0)
-  // the connection it takes over is the one that ends
+  // the connection it takes over from ends
   assert.equal((await login('place-0', user)).code, 0)
   assert.equal((await login('excess', user)).code, SERVER_UNAVAILABLE)
   let20[1]?.client.destroy()
   await eventually(async () => (await login('follower', user)).code === 0, 'let in after one has ended')
 })
 
-test('the last places are for admins', async (t) => {
+test('the last places are reserved for admins', async (t) => {
   const g = await start(t, { CARTBARN_MQTT_CONNECTIONS: '20' })
   const login = opener(t, g)
   const user = await g.createUser({})
@@ -75,7 +75,7 @@ test('the last places are for admins', async (t) => {
   assert.equal((await login('program', await admin(g))).code, 0)
 })
 
-test('ten sessions are kept for a user, over restarts; those it has it may take up', async (t) => {
+test('a user may keep ten sessions, over restarts, and may resume existing ones', async (t) => {
   const g = await start(t)
   const login = opener(t, g)
   const user = await g.createUser({})
@@ -93,12 +93,12 @@ test('ten sessions are kept for a user, over restarts; those it has it may take 
   const again = opener(t, g)
   assert.equal((await again('excess', user, false)).code, SERVER_UNAVAILABLE)
   assert.equal((await again('kept-3', user, false)).code, 0)
-  // a clean session ends the one that was kept [MQTT-3.1.2-6]
+  // a clean session replaces the persistent one [MQTT-3.1.2-6]
   assert.equal((await again('kept-4', user)).code, 0)
   assert.equal((await again('in its place', user, false)).code, 0)
 })
 
-test('a login that breaks off leaves no session and no connection behind', async (t) => {
+test('an aborted login leaves no session and no connection behind', async (t) => {
   const g = await start(t, { CARTBARN_USER_MQTT_CONNECTIONS: '3', CARTBARN_USER_MQTT_SESSIONS: '3' })
   const user = await g.createUser({})
   const login = opener(t, g)
@@ -118,7 +118,7 @@ test('a login that breaks off leaves no session and no connection behind', async
   }
 })
 
-test('a user has two hundred subscriptions, over all connections and kept sessions', async (t) => {
+test('a user may have two hundred subscriptions over all connections and kept sessions', async (t) => {
   const g = await start(t)
   const login = opener(t, g)
   const user = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
@@ -137,12 +137,12 @@ test('a user has two hundred subscriptions, over all connections and kept sessio
   const { client: other } = await login('other', user, false)
   assert.equal(await subscribe(other, 0, 25), 5)
   assert.equal(await refused(g, 'mqtt_subscriptions'), 5)
-  // what it has already is not counted twice
+  // existing subscriptions are not counted twice
   assert.equal(await subscribe(one, 0, 90), 0)
   one.send(unsubscribePacket(['dev/cart-1/tlm/x0']))
   await one.next(PACKET.unsuback)
   assert.equal(await subscribe(other, 50, 2), 1)
-  // a kept session gets back all that it had
+  // a persistent session gets all its subscriptions back
   const { client: again } = await login('kept', user, false)
   const { body } = await g.request('GET', '/mqtt/clients?search=kept')
   assert.equal(body.clients[0].subscription_count, 90)
@@ -150,7 +150,7 @@ test('a user has two hundred subscriptions, over all connections and kept sessio
   assert.equal(await subscribe(again, 0, 90), 0)
 })
 
-test('a topic filter has at most 256 characters', async (t) => {
+test('a topic filter may have at most 256 characters', async (t) => {
   const g = await start(t)
   const login = opener(t, g)
   const { client } = await login('program', await admin(g))
@@ -166,14 +166,14 @@ async function acknowledged(client: RawMqtt, messages: readonly Buffer[]): Promi
   for (const _ of messages) await client.next(PACKET.puback)
 }
 
-test('messages count by user, over all its connections', async (t) => {
+test('messages count per user, over all connections', async (t) => {
   const g = await start(t, { CARTBARN_MQTT_MESSAGES_PER_SECOND: '50' })
   const login = opener(t, g)
   const user = await admin(g)
   const places = Array.from({ length: 4 }, async (_, i) => (await login(`place-${i}`, user)).client)
   const clients = await Promise.all(places)
   const messages = Array.from({ length: 75 }, (_, i) => publishPacket('shop', 'x', { id: i + 1 }))
-  // two hundred may come at once: here a hundred more, of which no connection sends half
+  // bursts of two hundred are allowed; here a hundred more, of which no connection sends half
   const startMs = performance.now()
   await Promise.all(clients.map((client) => acknowledged(client, messages)))
   const { client: neighbour } = await login('neighbour', await g.createUser({}))
@@ -186,12 +186,12 @@ test('messages count by user, over all its connections', async (t) => {
     }),
   )
   assert.ok(Math.min(own ?? 0, anew ?? 0) > 1_900, `answered after ${own} and ${anew} ms`)
-  // what a machine that has much else to do took for the messages counts
+  // counts only if a busy machine did not take too long for the messages
   if (pingedMs - startMs < 1_000) assert.ok((other ?? 0) < Math.min(own ?? 0, anew ?? 0), `${other} ms`)
   assert.ok((await refused(g, 'mqtt_messages')) > 0)
 })
 
-test('a message counts as many as there are samples in it', async (t) => {
+test('a message counts as many times as it has samples', async (t) => {
   const g = await start(t, { CARTBARN_MQTT_MESSAGES_PER_SECOND: '50' })
   const login = opener(t, g)
   const { client } = await login('cart-1', { userId: 'cart-1', key: await g.register('cart-1') })
@@ -210,7 +210,7 @@ test('a message counts as many as there are samples in it', async (t) => {
   assert.ok(tookMs > 1_900, `took ${tookMs} ms`)
 })
 
-test('a device that reports more than ten lock events a second and a thousand at once waits, and loses none', async (t) => {
+test('a device over the lock event limits is throttled and loses no event', async (t) => {
   const g = await start(t)
   const login = opener(t, g)
   const enter = async (id: string) => (await login(id, { userId: id, key: await g.register(id) })).client
@@ -230,14 +230,14 @@ test('a device that reports more than ten lock events a second and a thousand at
     acknowledged(flooder, [report(1, 1_030), report(1, 1_031)]).then(sinceMs),
   ])
   assert.ok(flooderMs > 2_900, `took ${flooderMs} ms for thirty more`)
-  // on a machine that has much else to do those of a thousand took as long
+  // on a busy machine the messages of a thousand took as long
   if (atOnceMs < 1_500) assert.ok(neighbourMs < flooderMs, `the neighbour waited until ${neighbourMs} ms`)
   assert.ok((await refused(g, 'lock_events')) > 0)
   const { body } = await g.request('GET', '/lock-events?hardware_id=flooder&limit=1000&offset=1000')
   assert.equal(body.pagination.returned, 32)
 })
 
-test('four addresses that open connections and say nothing do not shut out a good device', async (t) => {
+test('idle connections from four addresses do not lock out a valid device', async (t) => {
   const g = await start(t, { CARTBARN_MQTT_CONNECTIONS: '400', CARTBARN_MQTT_CONNECTIONS_PER_ADDRESS: '100' })
   const password = await g.register('cart-1')
   const port = Number(new URL(g.mqtt).port)
@@ -257,7 +257,7 @@ test('four addresses that open connections and say nothing do not shut out a goo
   assert.ok((await refused(g, 'mqtt_half_open')) > 0)
 })
 
-test('a good cart gets in at once while its address tries hundreds of passwords a second', async (t) => {
+test('a valid cart logs in immediately while its address tries hundreds of passwords a second', async (t) => {
   const g = await start(t)
   const password = await g.register('cart-1')
   const port = Number(new URL(g.mqtt).port)
@@ -265,7 +265,7 @@ test('a good cart gets in at once while its address tries hundreds of passwords 
   const flood = setInterval(() => {
     for (let i = 0; i < 10; i++) {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined)
-      // half of them with the name of the good one
+      // half of them with the user name of the good one
       const username = tried++ % 2 === 0 ? 'cart-1' : `cart-${tried}`
       socket.write(connectPacket({ clientId: username, username, password: 'guess' }))
       socket.on('end', () => socket.destroy()).resume()

@@ -19,10 +19,10 @@ import type { Session, SessionConnection } from './mqtt-sessions/session.ts'
 import { Meter } from './rate-meter.ts'
 import type { Traffic } from './traffic.ts'
 
-/** Unread bytes from which on a client gets nothing new. */
+/** Limit of unread bytes above which a client receives no new messages. */
 const BUSY_BYTES = 65_536
 
-/** Who is at the other end, once it has logged in. */
+/** Identity of the client, once it has logged in. */
 export interface Identity<Login> {
   login: Login
   owner: string
@@ -30,48 +30,48 @@ export interface Identity<Login> {
 }
 
 export interface ConnectionOptions {
-  /** What becomes of its login: a failed one is left without an answer for so many milliseconds. */
+  /** Called with the result of the login; for a failed one, `onLoginFailed` returns the delay of the response in ms. */
   onLoggedIn: () => void
   onLoginFailed: (userName: string | undefined) => number
   address: string
   transport: MqttTransport
   monotonicMs: () => number
-  /** What all connections send and receive together. */
+  /** Totals of all connections. */
   traffic: { received: Traffic; sent: Traffic }
-  /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
+  /** Returns the bytes written but not yet sent by the network, in addition to those of the stream. */
   bufferedBytes: () => number
-  /** Unread bytes after which a client is cut off. */
+  /** Limit of unread bytes; the connection of a slower client is closed. */
   maxUnreadBytes: number
   onCut: () => void
 }
 
 /**
- * One network connection: what is written to it, and what of that its reader has not taken. Writing never waits, so a
- * client that reads slowly harms only itself; Aedes would make every publisher wait for the slowest subscriber.
+ * Network connection of a client: its writes, and the bytes not yet read. Writes never wait, so a slow client harms
+ * only itself; Aedes would make every publisher wait for the slowest subscriber.
  */
 export class Connection<Login> implements SessionConnection, IdHolder {
   readonly client: Client
   readonly address: string
   readonly transport: MqttTransport
   identity: Identity<Login> | undefined
-  /** Whose it is, from the moment its login has been judged: before `identity`. */
+  /** Owner, set when the login is decided, which is before `identity`. */
   owner: string | undefined
-  /** It counts among those of its owner. */
+  /** True if it counts towards the connections of its owner. */
   isCounted = false
-  /** The client id was left to the broker. */
+  /** True if the broker chose the client id. */
   isUnnamed = false
-  /** Topic filters it was let subscribe to. */
+  /** Topic filters it was allowed to subscribe to. */
   readonly granted = new Set<string>()
-  /** Topic filters whose messages reach it, as far as the port was told. */
+  /** Topic filters of subscriptions that the port was notified of. */
   readonly announced = new Set<string>()
-  /** Messages that are on their way to the disk: those that Aedes has read, and those of the fast lane. */
+  /** Number of messages being stored: those read by Aedes, and (`running`) those of the fast lane. */
   storing = 0
   running = 0
   readonly received = new Meter(performance.now())
   readonly sent = new Meter(performance.now())
-  /** Messages that were left out because the client had not read what came before. */
+  /** Number of messages not sent because the client had not read earlier ones. */
   skipped = 0
-  /** Times it was not read for a while. */
+  /** Number of times that reading was paused. */
   throttled = 0
   connectedAtMs = 0
   keepaliveS = 0
@@ -106,12 +106,12 @@ export class Connection<Login> implements SessionConnection, IdHolder {
   }
 
   hasRoom(): boolean {
-    // of the stream alone, and not below its own mark: only past that it says when it has been read
+    // of the stream only, and only past its high-water mark, because below it the stream emits no drain
     const { writableLength, writableHighWaterMark } = this.#stream
     return writableLength < Math.max(BUSY_BYTES, writableHighWaterMark)
   }
 
-  /** Calls back once the client has read on, or is gone. */
+  /** Calls `done` once the client has read, or is gone. */
   whenRead(done: () => void): void {
     if (this.hasRoom() || this.#stream.destroyed) done()
     else this.#stream.once('drain', done)
@@ -121,14 +121,13 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     this.#stream.on('drain', listener)
   }
 
-  /** A PUBLISH packet has come. */
   receivedPublish({ qos, payload }: { qos: 0 | 1 | 2; payload: Buffer | string }): void {
     this.received.messages++
     this.received.bytes += payload.length
     this.#traffic.received.publish(qos, payload.length)
   }
 
-  /** As many have come on the fast lane: Aedes hears of them what it has to know. */
+  /** Counts messages of the fast lane, and updates Aedes accordingly. */
   receivedRun(count: number, bytes: number): void {
     this.received.messages += count
     this.received.bytes += bytes
@@ -136,7 +135,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     beginPackets(this.client, count)
   }
 
-  /** Sends as many PUBACKs for messages of the fast lane; then more is read. */
+  /** Sends PUBACKs for `count` messages of the fast lane and continues reading. */
   sendAcknowledgements(packets: Buffer, count: number): void {
     if (this.client.closed || this.#stream.destroyed) return
     this.#traffic.sent.packets += count
@@ -146,7 +145,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
 
   sendPublish({ packetId, message, wasSent }: OutboxEntry): void {
     const { topic, payload, qos, isRetained } = message
-    // written by this program, so it is one of the three
+    // written by this program, so it is 0, 1 or 2
     this.#publish({
       topic,
       payload,
@@ -161,7 +160,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     this.#write({ cmd: 'pubrel', messageId: packetId })
   }
 
-  /** Sends a QoS 0 message, unless the client has not read what came before. */
+  /** Sends a QoS 0 message, unless the client has not read earlier ones. */
   sendOnce(topic: string, payload: Buffer | string, retain: boolean): boolean {
     if (!this.hasRoom()) {
       this.skipped++
@@ -171,12 +170,12 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     return true
   }
 
-  /** The highest QoS of all its subscriptions that take in a topic [MQTT-3.3.5-1]; 0 when none does. */
+  /** Returns the highest QoS of all its subscriptions that match a topic [MQTT-3.3.5-1]; 0 if none does. */
   grantedQos(topic: string): number {
     return this.subscribedQos(topic) ?? 0
   }
 
-  /** The same; undefined when no subscription takes in the topic. */
+  /** Returns the highest QoS as `grantedQos`; undefined if no subscription matches the topic. */
   subscribedQos(topic: string): number | undefined {
     let granted: number | undefined
     const subscriptions = subscriptionsOf(this.client)
@@ -225,8 +224,8 @@ export class Connection<Login> implements SessionConnection, IdHolder {
       onPacket: () => sent.packets++,
       onWritten: (bytes) => {
         sent.packetBytes += bytes
-        // Aedes' answers (PUBACK, PINGRESP) are written without asking for room: a client that never reads them is cut
-        // off
+        // Aedes writes its responses (PUBACK, PINGRESP) without checking for room: a client that never reads them is
+        // closed
         if (this.unreadBytes <= maxUnreadBytes || this.#stream.destroyed) return
         onCut()
         this.#stream.destroy()

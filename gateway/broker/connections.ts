@@ -10,15 +10,15 @@ interface ConnectionsDeps<Login> {
   sessions: Sessions
   budgets: Pick<BrokerBudgets, 'connections' | 'sessions' | 'messages'>
   port: () => Pick<BrokerPort<Login>, 'mayUseReserve' | 'debtOf'>
-  /** The client that is logged in with a client id. */
+  /** Returns the client that is logged in with a client id. */
   connectedClient: (clientId: string) => Client | undefined
   refusals: Refusals
 }
 
-/** All network connections, their owners, and what each owner may still open. */
+/** All network connections, their owners, and how many more each owner may open. */
 export class Connections<Login> {
   readonly #deps: ConnectionsDeps<Login>
-  /** Outlives the connection: its last will comes after its end. */
+  /** Remains after the connection ends, because the will follows. */
   readonly #known = new WeakMap<Client, Connection<Login>>()
   readonly #open = new Set<Connection<Login>>()
 
@@ -26,7 +26,7 @@ export class Connections<Login> {
     this.#deps = deps
   }
 
-  /** All that are open, logged in or not. */
+  /** Open connections, logged in or not. */
   get open(): ReadonlySet<Connection<Login>> {
     return this.#open
   }
@@ -46,18 +46,18 @@ export class Connections<Login> {
   }
 
   identityOf(client: Pick<Client, 'id'>): Identity<Login> | undefined {
-    // Aedes asks with a client or with nothing but its id, of which nothing is noted
+    // Aedes sometimes passes an object with only an id, which is unknown here
     return this.#known.get(client as Client)?.identity
   }
 
-  /** Closes all of an owner, also those whose login has been judged and not answered yet. */
+  /** Closes all connections of an owner, also those whose login was decided but not answered yet. */
   closeOwned(owner: string): void {
     for (const connection of this.#open) {
       if (connection.owner === owner) connection.client.close()
     }
   }
 
-  /** Counts one among those of its owner, until it is over; tells why when the owner has as many as it may. */
+  /** Counts a connection towards its owner until it ends; returns the reason if the owner has reached a limit. */
   admit(connection: Connection<Login>, owner: string): (typeof LIMIT_REFUSALS)[number] | undefined {
     const { sessions, budgets, port } = this.#deps
     const { clean, id } = connection.client
@@ -69,14 +69,14 @@ export class Connections<Login> {
     return undefined
   }
 
-  /** Gives back its place among those of its owner; may be called twice. */
+  /** Stops counting a connection towards its owner; may be called twice. */
   uncount(connection: Connection<Login>): void {
     if (!connection.isCounted || connection.identity === undefined) return
     connection.isCounted = false
     this.#deps.budgets.connections.release(connection.identity.owner)
   }
 
-  /** Its stream is closed. */
+  /** Handles the close of its stream. */
   over(connection: Connection<Login>): void {
     this.#open.delete(connection)
     if (connection.identity === undefined) return
@@ -84,7 +84,7 @@ export class Connections<Login> {
     this.#deps.sessions.abandon(connection.identity.session)
   }
 
-  /** Milliseconds for which one is not to be read, because of what its owner has sent. */
+  /** Returns the time in ms for which a connection must not be read, because of what its owner has sent. */
   throttleMs(connection: Connection<Login>): number {
     if (connection.identity === undefined) return 0
     const { budgets, port, refusals } = this.#deps
@@ -98,7 +98,7 @@ export class Connections<Login> {
     return waitMs
   }
 
-  /** Counts what a client is refused, and says it in the log. */
+  /** Counts and logs a refusal. */
   refuse(client: Client, reason: string, topic?: string): void {
     this.#deps.refusals.add(reason, {
       address: this.#known.get(client)?.address ?? 'unknown',

@@ -15,7 +15,7 @@ import { RawMqtt } from '#testing/raw-mqtt.ts'
 
 const COUNT = 300
 
-/** Retains messages of two kilobytes, far more than a connection holds unread. */
+/** Retains messages of two kilobytes, far more than a connection buffers unread. */
 async function retain(side: OpenBroker, qos: number): Promise<void> {
   const writer = await connectTo(side, 'writer')
   for (let i = 0; i < COUNT; i++)
@@ -30,7 +30,7 @@ function acknowledgement({ body }: RawPacket): Buffer {
   return Buffer.concat([Buffer.from([0x40, 2]), body.subarray(at, at + 2)])
 }
 
-/** Reads so many messages, and acknowledges those of QoS 1. */
+/** Reads `count` messages, and acknowledges those of QoS 1. */
 async function read(client: RawMqtt, count: number): Promise<Set<string>> {
   const topics = new Set<string>()
   for (let i = 0; i < count; i++) {
@@ -49,18 +49,18 @@ const FEW = {
 }
 const OPTIONS: NonNullable<Parameters<typeof startBroker>[1]> = { options: { sessions: FEW } }
 
-describe('a wildcard subscription brings every retained message', () => {
+describe('a wildcard subscription delivers every retained message', () => {
   for (const qos of [0, 1]) {
     for (const clean of [true, false]) {
-      test(`to one that reads nothing for a while, QoS ${qos}, clean session ${Number(clean)}`, async (t) => {
+      test(`to a client that reads nothing for a while, QoS ${qos}, clean session ${Number(clean)}`, async (t) => {
         const side = await startBroker(t, OPTIONS)
         await retain(side, qos)
-        // a pair of streams in the process holds 128 KiB unread, a pair of sockets megabytes
+        // a pair of streams within the process buffers 128 KiB, a pair of sockets megabytes
         const [near, far] = duplexPair()
         side.handle(far)
         near.write(Buffer.concat([connectPacket({ clientId: 'reader', clean }), subscribePacket({ 'r/+': qos })]))
         await eventually(() => far.writableLength > 0 || side.broker.sessions.queued.messages > 0, 'begun')
-        // it reads on, after everybody else had a turn
+        // it reads on, after all other clients were served
         const bystander = await connectTo(side, 'bystander')
         for (let i = 0; i < 50; i++) await bystander.flush()
         assert.ok(far.writableLength < 200_000, `${far.writableLength} bytes wait`)
@@ -73,8 +73,8 @@ describe('a wildcard subscription brings every retained message', () => {
   }
 })
 
-describe('a subscriber that acknowledges nothing', () => {
-  test('gets as many messages as its window holds, and one more for each acknowledgement', async (t) => {
+describe('a subscriber without acknowledgements', () => {
+  test('receives as many messages as its window holds, and one more for each acknowledgement', async (t) => {
     const side = await startBroker(t, OPTIONS)
     const reader = await connectTo(side, 'reader')
     reader.send(subscribePacket({ a: 1 }))
@@ -89,7 +89,7 @@ describe('a subscriber that acknowledges nothing', () => {
     )
     const [first, second] = packets
     assert.ok(first !== undefined && second !== undefined)
-    // which of them it acknowledges is its own business
+    // clients may acknowledge in any order
     reader.send(acknowledgement(second), acknowledgement(first))
     const more = [await reader.next(PACKET.publish), await reader.next(PACKET.publish)]
     assert.deepEqual(
@@ -99,10 +99,10 @@ describe('a subscriber that acknowledges nothing', () => {
   })
 })
 
-test('a subscriber that reads on gets what was left out, also where a stream counts what is under way twice', async (t) => {
+test('a subscriber that resumes reading gets skipped messages, even if its stream double-counts bytes', async (t) => {
   const side = await startBroker(t)
   const [near, far] = duplexPair()
-  // the stream of a WebSocket has what the socket below it still holds
+  // the stream of a WebSocket includes what the socket below it still buffers
   side.broker.handle(far, 'test', { bufferedBytes: () => far.writableLength })
   near.write(Buffer.concat([connectPacket({ clientId: 'reader' }), subscribePacket({ a: 1 })]))
   await eventually(() => side.broker.sessions.match('a', () => true).size > 0, 'subscribed')
@@ -119,7 +119,7 @@ test('a subscriber that reads on gets what was left out, also where a stream cou
   }
 })
 
-test('what an owner may not read is judged once for a message, not for each of its subscriptions', async (t) => {
+test('the read access of an owner is checked once per message, not per subscription', async (t) => {
   let judged = 0
   const canRead = (_owner: string, topic: string) => {
     judged += Number(topic === 'dev/cart-1/tlm')
@@ -135,6 +135,6 @@ test('what an owner may not read is judged once for a message, not for each of i
   const writer = await connectTo(side, 'writer')
   writer.send(publishPacket('dev/cart-1/tlm', '{}'))
   await writer.next(PACKET.puback)
-  // when it is matched with those it is kept for, and when it is handed to those who are connected
+  // once when it is matched with persistent sessions, and once when it is sent to connected ones
   assert.ok(judged <= 2, `judged ${judged} times`)
 })

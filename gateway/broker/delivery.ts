@@ -3,21 +3,21 @@ import type { RetainedPacket } from './aedes-internals.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'
 
-/** A connection, as far as delivering retained messages goes. */
+/** Connection, as far as the delivery of retained messages needs it. */
 interface Recipient {
   grantedQos(topic: string): number
   whenRead(done: () => void): void
   sendOnce(topic: string, payload: RetainedPacket['payload'], retain: boolean): boolean
 }
 
-/** A message for those who are connected. */
+/** Message for connected clients only. */
 export interface LiveMessage {
   topic: string
   payload: Buffer | string
   qos?: number
 }
 
-/** What becomes of a message that a subscription of a connected client has matched. */
+/** Delivers messages that match a subscription of a connected client. */
 export class Delivery {
   readonly #sessions: Sessions
   readonly #counts: Counter
@@ -27,23 +27,23 @@ export class Delivery {
     this.#counts = counts
   }
 
-  /** Hands a message to the subscribers that are connected, at once. */
+  /** Sends a message to the connected subscribers immediately. */
   live({ topic, payload, qos: sentQos = 0 }: LiveMessage, subscribers: ReadonlyMap<Session, number>): void {
     for (const [session, grantedQos] of subscribers) {
       const { connection, isPersistent } = session
-      // the subscriptions of a kept session are there before CONNACK, which has to come first [MQTT-3.2.0-1]
+      // the subscriptions of a persistent session exist before CONNACK, which must be sent first [MQTT-3.2.0-1]
       if (connection?.isReady !== true) continue
       const qos = Math.min(sentQos, grantedQos)
       if (qos === 0) {
         if (!connection.sendOnce(topic, payload, false)) this.#counts.add('slow_reader_skipped')
       } else if (!isPersistent) {
-        // the queue of a session that is kept has it already
+        // already in the queue of a persistent session
         this.#queue(session, { topic, payload, qos, isRetained: false })
       }
     }
   }
 
-  /** Hands a retained message to a client that has just asked for it. */
+  /** Sends a retained message to a client that has just subscribed. */
   retained(recipient: Recipient, session: Session, packet: RetainedPacket, done: () => void): void {
     const { topic, payload } = packet
     recipient.whenRead(() => {
@@ -65,7 +65,7 @@ export class Delivery {
     session: Session,
     message: { topic: string; payload: Buffer | string; qos: number; isRetained: boolean },
   ): void {
-    // a refusal of the store has been told of already
+    // the journal has reported the failure
     this.#sessions.queueFor(session, { ...message, extra: null }).catch(() => undefined)
   }
 }

@@ -8,10 +8,10 @@ import { RawMqtt } from '#testing/raw-mqtt.ts'
 
 const TOPIC = 'dev/cart/tlm'
 
-/** Payloads of the device, and the way each came. */
+/** Payloads of the device, and the path of each. */
 let taken: string[] = []
 
-/** Payloads that begin with p are plain. */
+/** Port that treats payloads beginning with p as plain. */
 const port: Partial<BrokerPort<object>> = {
   telemetryTopic: () => TOPIC,
   publishRight: (_login, topic) => (topic === TOPIC ? 'tlm' : undefined),
@@ -49,14 +49,14 @@ before(async () => {
 })
 after(() => broker.stop())
 
-/** Every write is read as it was written. */
+/** Opens a connection on which every write is read as one chunk. */
 async function open(t: TestContext): Promise<RawMqtt> {
   const [near, far] = duplexPair()
   broker.handle(far)
   const client = new RawMqtt(near)
   t.after(() => client.destroy())
   assert.equal(await client.login({ clientId: 'cart' }), 0)
-  // CONNACK comes a little before Aedes is done with CONNECT, and until then it reads what comes
+  // CONNACK comes shortly before Aedes has handled CONNECT; until then Aedes reads everything
   do {
     client.send(publishPacket(TOPIC, 'plain', { id: 1 }))
     await acknowledged(client, 1)
@@ -114,7 +114,7 @@ test('only a plain PUBLISH of QoS 1 to the own topic is for the lane', async (t)
   await acknowledged(client, 4)
   assert.equal(taken.length, others.length)
   assert.deepEqual([...new Set(taken.map((message) => message.slice(0, 4)))], ['slow'])
-  // longer by one than what is too long
+  // one byte longer than the limit
   client.send(publishPacket(TOPIC, `p${'x'.repeat(1023)}`, { id: 5 }))
   await acknowledged(client, 1)
   assert.equal(taken.at(-1)?.slice(0, 4), 'fast')
@@ -124,7 +124,7 @@ test('what comes on the lane keeps a connection alive', async (t) => {
   const client = await open(t)
   const timer = setTimeout(() => undefined)
   clearTimeout(timer)
-  // the one that ends a silent connection is set anew; it is the only one that is
+  // the timer that ends an idle connection is restarted; no other timer is
   const refresh = t.mock.method(Object.getPrototypeOf(timer), 'refresh')
   client.send(publishPacket(TOPIC, 'plain', { id: 1 }))
   await acknowledged(client, 1)

@@ -6,14 +6,14 @@ import type { LiveMessage } from './delivery.ts'
 import type { BrokerBudgets } from './limits.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'
 
-/** A longer payload is not what the lane is for. */
+/** Limit of payloads for the lane. */
 const MAX_PAYLOAD_BYTES = 1024
-/** PUBLISH, QoS 1, neither a copy nor retained. */
+/** First byte of PUBLISH with QoS 1, neither duplicate nor retained. */
 const PLAIN_PUBLISH = 0x32
 const PACKET_ID_BYTES = 2
-/** Bytes of a length at most. */
+/** Maximum bytes of an encoded length. */
 const LENGTH_BYTES = 4
-/** Topic, packet identifier and payload. */
+/** Limit of topic, packet identifier and payload. */
 const MAX_PACKET_BYTES = MAX_PAYLOAD_BYTES + 256
 
 interface FastLaneDeps<Login> {
@@ -21,21 +21,21 @@ interface FastLaneDeps<Login> {
   sessions: Sessions
   budgets: Pick<BrokerBudgets, 'messages'>
   maxPayloadBytes: number
-  /** Hands a message to connected subscribers. */
+  /** Sends a message to connected subscribers. */
   deliver: (message: LiveMessage) => void
   refuse: (client: Client, reason: string, topic: string) => void
 }
 
 /**
- * The rule of admission: where the packet at `at` ends, if it is one for the fast lane and was taken; 0 for one that is
- * Aedes' to read. It is wholly there, a plain PUBLISH of QoS 1 to the device's own topic for telemetry (`topic`, with
- * its length in front of it), has a packet identifier, and says one thing that can be used as it is (`run.add`).
+ * Admission rule: adds the packet at `at` to the run if it is for the fast lane, and returns its end; 0 if Aedes must
+ * read it. It must be complete, a plain PUBLISH of QoS 1 to the device's own telemetry topic (`topic`, preceded by its
+ * length), with a packet identifier and a payload of one reading that can be used unchanged (`run.add`).
  */
 function admit(bytes: Buffer, at: number, topic: Buffer, maxPayloadBytes: number, run: TelemetryRun): number {
   const first = bytes[at + 1]
   if (bytes[at] !== PLAIN_PUBLISH || first === undefined) return 0
   const second = first < 128 ? 0 : (bytes[at + 2] ?? 0)
-  // in three bytes is what is too long, or could have been said in fewer
+  // a length in three bytes is too long, or not minimal
   if (first >= 128 && (second === 0 || second >= 128)) return 0
   const topicAt = at + (first < 128 ? 2 : 3)
   const endsAt = topicAt + (first & 127) + second * 128
@@ -48,17 +48,17 @@ function admit(bytes: Buffer, at: number, topic: Buffer, maxPayloadBytes: number
 }
 
 /**
- * The fast lane of one connection: reads a device's plain telemetry in front of Aedes, many messages at a time, has
- * them stored and acknowledges them together. All else goes to Aedes, and so does everything while a message that Aedes
- * has read is on its way to the disk: acknowledgements come in the order of the messages [MQTT-4.6.0-2].
+ * Fast lane of one connection: reads a device's plain telemetry before Aedes, many messages at a time, has them stored
+ * and acknowledges them together. Everything else goes to Aedes. So does everything while a message read by Aedes is
+ * being stored, because acknowledgements must have the order of the messages [MQTT-4.6.0-2].
  */
 export class FastLane<Login> {
   readonly #deps: FastLaneDeps<Login>
   readonly #connection: Connection<Login>
-  /** The beginning of a packet that may be for the lane. */
+  /** Beginning of a packet that may be for the lane. */
   #held: Buffer | undefined
   #topic: { name: string; bytes: Buffer } | undefined
-  /** Of the subscriptions, when nobody had subscribed to the topic. */
+  /** Version of the subscriptions in which the topic had no subscriber. */
   #unreadVersion = -1
 
   constructor(connection: Connection<Login>, deps: FastLaneDeps<Login>) {
@@ -66,7 +66,7 @@ export class FastLane<Login> {
     this.#deps = deps
   }
 
-  /** Takes what it can of what came; returns what is for Aedes, which may be nothing. */
+  /** Processes what it can of a chunk; returns the bytes for Aedes, possibly none. */
   read(chunk: Buffer): Buffer {
     const { identity, client } = this.#connection
     const topic = identity === undefined ? undefined : this.#topicOf(identity)
@@ -76,7 +76,7 @@ export class FastLane<Login> {
     const from = this.#connection.storing === 0 ? this.#take(bytes, identity, topic) : 0
     const to = completePacketsEnd(bytes, from)
     if (!startsOnLane(bytes, to, PLAIN_PUBLISH, MAX_PACKET_BYTES)) return bytes.subarray(from)
-    // a copy: what came may be much more
+    // a copy, because the chunk may be much larger
     this.#held = Buffer.from(bytes.subarray(to))
     return bytes.subarray(from, to)
   }
@@ -91,7 +91,7 @@ export class FastLane<Login> {
     return this.#topic
   }
 
-  /** Takes what is for the lane from the beginning; returns where the rest begins. */
+  /** Processes the packets for the lane at the beginning; returns the offset of the rest. */
   #take(bytes: Buffer, { login, owner }: Identity<Login>, topic: { name: string; bytes: Buffer }): number {
     const readers = this.#readersOf(topic.name)
     if (readers === 'kept') return 0
@@ -127,8 +127,8 @@ export class FastLane<Login> {
   }
 
   /**
-   * Who reads the topic: nobody, some who are told when they are there, or some for whom messages are kept, which has
-   * to be written down with each message.
+   * Returns the kind of subscribers of the topic: none, some that receive messages only while connected, or some with
+   * persistent sessions, whose queue changes must be stored with each message.
    */
   #readersOf(topic: string): 'none' | 'some' | 'kept' {
     const { sessions, port } = this.#deps
@@ -145,7 +145,7 @@ export class FastLane<Login> {
 
   #deliver(topic: string, bytes: Buffer, run: TelemetryRun, from: number, count: number): void {
     for (let i = from; i < from + count; i++) {
-      // a copy of its own: it may wait for its reader
+      // a copy, because it may wait for its reader
       const payload = Buffer.from(bytes.subarray(run.startOf(i), run.endOf(i)))
       this.#deps.deliver({ topic, payload, qos: 1 })
     }
@@ -164,10 +164,10 @@ export class FastLane<Login> {
   }
 }
 
-/** Has bytes of a client pass its lane before Aedes reads them. */
+/** Passes the bytes of a client through its lane before Aedes reads them. */
 export function readInFrontOf<Login>(client: Client, lane: () => FastLane<Login>): void {
   readWith(client, (chunk, parse) => {
-    // behind a packet that Aedes is in the middle of the lane goes on
+    // the lane resumes after a packet that Aedes has begun to read
     const missing = missingBytes(client)
     const isWithin = missing > 0 && missing < chunk.length
     if (isWithin) parse(chunk.subarray(0, missing))
@@ -176,7 +176,7 @@ export function readInFrontOf<Login>(client: Client, lane: () => FastLane<Login>
   })
 }
 
-/** Where the packet at `at` ends; undefined while its length is not there, NaN when what is there is no length. */
+/** Returns the end of the packet at `at`; undefined if its length is incomplete, NaN if it is invalid. */
 function endOf(bytes: Buffer, at: number): number | undefined {
   let length = 0
   for (let i = 0; i < LENGTH_BYTES; i++) {
@@ -188,7 +188,7 @@ function endOf(bytes: Buffer, at: number): number | undefined {
   return Number.NaN
 }
 
-/** Where the last packet ends that is wholly there, from `at` on; the end of all where no packet can be told. */
+/** Returns the end of the last complete packet from `at` on; the end of the bytes if a length is invalid. */
 function completePacketsEnd(bytes: Buffer, at: number): number {
   let wholeTo = at
   while (wholeTo < bytes.length) {
@@ -200,7 +200,7 @@ function completePacketsEnd(bytes: Buffer, at: number): number {
   return wholeTo
 }
 
-/** Whether what begins there is a packet of that first byte, and not longer, as far as it has come. */
+/** True if the bytes received so far begin a packet with that first byte, and not longer than allowed. */
 function startsOnLane(bytes: Buffer, at: number, firstByte: number, maxBytes: number): boolean {
   if (bytes[at] !== firstByte) return false
   const endsAt = endOf(bytes, at)

@@ -42,8 +42,8 @@ function publish(side: OpenBroker, message = CONFIG): Promise<void> {
   })
 }
 
-describe('a message that is prepared', () => {
-  test('reaches who is here, who comes later and, after a restart, whose session is kept', async (t) => {
+describe('a prepared message', () => {
+  test('reaches connected clients, later ones and, after a restart, those with a kept session', async (t) => {
     const side = await startBroker(t)
     const away = await connectTo(side, 'away', false)
     await subscribe(away, 'cfg')
@@ -65,7 +65,7 @@ describe('a message that is prepared', () => {
     assert.deepEqual(told(await newcomer.next(PACKET.publish)), { ...live, isRetained: true })
   })
 
-  test('shows nothing before it is committed and nothing at all when it is abandoned', async (t) => {
+  test('is invisible before it is committed and discarded if it is abandoned', async (t) => {
     const side = await startBroker(t)
     const kept = await connectTo(side, 'kept', false)
     await subscribe(kept, 'cfg')
@@ -77,7 +77,7 @@ describe('a message that is prepared', () => {
     assert.equal(side.broker.sessions.get('kept')?.outbox.messageCount, 1)
   })
 
-  test('is for those who may read the topic only', async (t) => {
+  test('is sent only to clients that may read the topic', async (t) => {
     const side = await startBroker(t, { port: { canRead: (_owner, topic) => topic !== 'cfg' } })
     const client = await connectTo(side, 'client', false)
     await subscribe(client, '#')
@@ -87,8 +87,8 @@ describe('a message that is prepared', () => {
   })
 })
 
-describe('a message that is sent now', () => {
-  test('reaches the connection that has subscribed to its topic, in the QoS it asked for', async (t) => {
+describe('a direct message', () => {
+  test('reaches the connection that has subscribed to its topic, in the requested QoS', async (t) => {
     const side = await startBroker(t)
     assert.equal(side.broker.send('cart', 'cmd', 'nobody'), false)
     const cart = await connectTo(side, 'cart')
@@ -104,7 +104,7 @@ describe('a message that is sent now', () => {
   })
 
   for (const isClean of [true, false])
-    test(`waits until the port knows of the subscription (${isClean ? 'clean' : 'kept'} session)`, async (t) => {
+    test(`waits until the gateway knows the subscription (${isClean ? 'clean' : 'kept'} session)`, async (t) => {
       let isKnown = false
       const side = await startBroker(t, { port: { subscribed: () => (isKnown = true) } })
       const cart = await connectTo(side, 'cart', isClean)
@@ -113,7 +113,7 @@ describe('a message that is sent now', () => {
       assert.ok(isKnown)
     })
 
-  test('is forgotten with the connection, also when the session is kept', async (t) => {
+  test('is discarded with the connection, even if the session is kept', async (t) => {
     const side = await startBroker(t)
     const cart = await connectTo(side, 'cart', false)
     await subscribe(cart, 'cmd')
@@ -131,7 +131,7 @@ describe('a message that is sent now', () => {
   })
 })
 
-test('that messages of a topic reach a client is told once a connection', async (t) => {
+test('a new subscription to a topic is reported once per connection', async (t) => {
   const told: string[][] = []
   const side = await startBroker(t, {
     port: {

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type IdHolder, takeOver } from './id-contest.ts'
 
-/** Connections with one id, one after the other. */
 class Id {
   nowMs = 1_000_000
-  /** Takeovers that were part of a contest. */
+  /** Number of takeovers that were part of a contest. */
   contested = 0
   contests = 0
   #holder: IdHolder
@@ -14,7 +13,7 @@ class Id {
     this.#holder = this.#connection(address)
   }
 
-  /** So many seconds after the last takeover, and `silentS` after the last byte of the one that has the id. */
+  /** Takes the id `afterS` seconds after the last takeover and `silentS` seconds after the last byte of its holder. */
   take(address: string, afterS: number, silentS = 0): this {
     this.nowMs += afterS * 1000
     this.#holder.heardAtMs = Math.max(this.#holder.heardAtMs, this.nowMs - silentS * 1000)
@@ -31,7 +30,7 @@ class Id {
   }
 }
 
-test('two clients that take an id from each other three times in a minute are a contest, from one address too', () => {
+test('three takeovers between two clients in a minute are a contest, even from one address', () => {
   for (const addresses of [
     ['a', 'b'],
     ['a', 'a'],
@@ -48,7 +47,7 @@ test('two clients that take an id from each other three times in a minute are a 
   }
 })
 
-test('a contest goes on while a minute does not go by without another takeover, and is counted to the last', () => {
+test('a contest continues with a takeover in each minute, and every takeover is counted', () => {
   const id = new Id()
   for (let i = 0; i < 100; i++) id.take(i % 2 === 0 ? 'b' : 'a', 0.05)
   assert.deepEqual([id.contests, id.contested], [1, 100])
@@ -60,25 +59,25 @@ test('a contest goes on while a minute does not go by without another takeover, 
   assert.equal(id.contests, 2)
 })
 
-test('takeovers that are further apart are none', () => {
+test('takeovers that are further apart are no contest', () => {
   const id = new Id()
   for (let i = 0; i < 20; i++) id.take(i % 2 === 0 ? 'b' : 'a', 31)
   assert.equal(id.contests, 0)
 })
 
-test('a device that comes back by itself is no contest', () => {
-  // its connection is dead: it has not sent for as long as it took to notice, or to start again
+test('a device that reconnects on its own causes no contest', () => {
+  // its connection is dead: it has sent nothing while the device noticed that, or restarted
   const sameAddress = new Id()
   for (let i = 0; i < 20; i++) sameAddress.take('a', 5, 4)
   assert.equal(sameAddress.contests, 0)
   const twoNetworks = new Id()
   for (let i = 0; i < 20; i++) twoNetworks.take(i % 2 === 0 ? 'b' : 'a', 12, 11)
   assert.equal(twoNetworks.contests, 0)
-  // a mobile network that gives it another address each time
+  // a mobile network that assigns a new address each time
   const moving = new Id()
   for (let i = 0; i < 20; i++) moving.take(`address ${i}`, 5)
   assert.equal(moving.contests, 0)
-  // one step to another network and back
+  // moves to another network and back
   const once = new Id().take('b', 2).take('a', 2)
   assert.equal(once.contests, 0)
 })

@@ -1,37 +1,39 @@
 import { MINUTE_MS } from '#shared/time.ts'
 
-/** A device notices a dead connection and is back within seconds; from another address, or a second client, at once. */
+/**
+ * A device notices a dead connection and is back within seconds; from another address, or as a second client, sooner.
+ */
 const ALIVE_MS = 10_000
-/** From the same address a device that restarts looks like a second one: it takes longer to do so. */
+/** From the same address, a restarted device looks like a second one; a restart takes longer than this. */
 const ALIVE_AT_ADDRESS_MS = 3_000
 const CONTEST_TAKEOVERS = 3
 const CONTEST_RETURNS = 2
 const KEPT_TAKEOVERS = 10
 
-/** A connection with a client id, and what became of the id before it had it. Times are monotonic. */
+/** Connection with a client id, and earlier takeovers of the id. Times are monotonic. */
 export interface IdHolder {
   readonly address: string
-  /** When its last byte came. */
+  /** Time of its last byte. */
   heardAtMs: number
-  /** Times in the last minute that the id was taken from a connection that was alive, oldest first. */
+  /** Takeovers in the last minute from a connection that was alive, oldest first. */
   takeovers: readonly Takeover[]
-  /** The last takeover that was part of a contest. */
+  /** Time of the last takeover that was part of a contest. */
   contestedAtMs: number
 }
 
 interface Takeover {
   atMs: number
-  /** The address that lost the id. */
+  /** Address that lost the id. */
   lostBy: string
-  /** It went to an address that had lost it before. */
+  /** True if it went to an address that had lost it before. */
   isReturn: boolean
 }
 
 /**
- * Notes that `successor` takes the client id of `predecessor`. Returns how many takeovers it adds to a contest, in
- * which two clients take the id from each other: three takeovers in a minute, two of them by an address that had lost
- * it. A client that comes back over a bad network takes it from a connection that is silent. Undefined without a
- * contest.
+ * Records that `successor` takes the client id of `predecessor`. Returns the number of takeovers it adds to a contest,
+ * in which two clients take the id from each other: three takeovers in a minute, two of them by an address that had
+ * lost it. Undefined without a contest: a client that reconnects over a bad network takes the id from a connection that
+ * is idle.
  */
 export function takeOver(
   predecessor: IdHolder,

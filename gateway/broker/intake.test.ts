@@ -35,7 +35,7 @@ async function subscribe(client: RawMqtt, filters: Record<string, number>): Prom
   await client.next(PACKET.suback)
 }
 
-/** Holds the database's write lock, as a stuck disk would hold up the writer. */
+/** Holds the database's write lock, as a stuck disk would block the writer. */
 function lockDatabase(t: TestContext): () => void {
   const database = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
   database.exec('BEGIN EXCLUSIVE')

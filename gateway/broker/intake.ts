@@ -10,13 +10,13 @@ interface IntakeDeps<Login> {
   journal: SessionJournal
   sessions: Sessions
   options: { maxPayloadBytes: number; maxReceiving: number }
-  /** Hands a message to connected subscribers. */
+  /** Sends a message to connected subscribers. */
   deliver: (message: LiveMessage) => void
 }
 
 /**
- * Takes messages: matches each, has it written down together with what it puts into queues, and only then lets it be
- * seen, delivered and acknowledged.
+ * Receives messages: matches each, has it stored together with the changes of queues, and only then makes it visible,
+ * delivers and acknowledges it.
  */
 export class Intake<Login> {
   readonly #deps: IntakeDeps<Login>
@@ -26,9 +26,9 @@ export class Intake<Login> {
   }
 
   /**
-   * Calls `onStored` when the message may be acknowledged, or `onRefused` when it never will be. `isAlone` says that
-   * nothing its sender sent before is still on its way. `spendWill` is given for a last will: it takes the will out of
-   * memory and tells what is to be written for it. Returns how many things the message holds, at least 1.
+   * Calls `onStored` when the message may be acknowledged, or `onRefused` if it never will be. `isAlone` means that no
+   * earlier message of its sender is still being stored. `spendWill` is given for a will: it removes the will from
+   * memory and returns the changes to store. Returns the number of readings in the message, at least 1.
    */
   take(
     { login, session }: Identity<Login>,
@@ -43,10 +43,10 @@ export class Intake<Login> {
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload
     const right = port.publishRight(login, topic)
     const { clientId, received, isPersistent } = session
-    // what is written of the message even if nobody is to get it
+    // changes that are stored even if the message has no subscribers
     const own: SessionChange[] = []
     const isWill = spendWill !== undefined
-    // a last will has no packet identifier
+    // a will has no packet identifier
     const isExactlyOnce = qos === 2 && !isWill
     if (isExactlyOnce && isPersistent) own.push({ kind: 'received', clientId, packetId: messageId, extra: null })
 
@@ -59,13 +59,13 @@ export class Intake<Login> {
     } else if (payload.length > options.maxPayloadBytes) {
       refuse('packet_too_large')
     } else if (isExactlyOnce && received.has(messageId)) {
-      // a copy [MQTT-4.3.3-2]; the first may be on its way to the disk still, so this one waits for it
+      // a duplicate [MQTT-4.3.3-2]; it waits, because the original may not be stored yet
       journal.append(own, onStored, onRefused)
     } else if (isExactlyOnce && received.size >= options.maxReceiving) {
       onRefused('too_many_in_flight')
     } else {
       const subscribers = sessions.match(topic, (owner) => port.canRead(owner, topic))
-      // a copy of its own: the payload is a view of the socket's whole chunk
+      // a copy: the payload is a view of the socket's whole chunk
       const message =
         packet.retain || subscribers.size > 0
           ? { topic, payload: new Uint8Array(payload), qos, isRetained: packet.retain, extra: null }
@@ -87,7 +87,7 @@ export class Intake<Login> {
       if (right !== 'message') {
         let isLater = false
         const storedByPort = () => {
-          // a message that has nothing to store comes back at once, and its changes are left to us
+          // a message with nothing to store is reported synchronously, and its changes are left to the intake
           if (isLater || (changes.length === 0 && (isAlone || qos === 0))) stored()
           else journal.append(changes, stored, refused)
         }
@@ -104,7 +104,7 @@ export class Intake<Login> {
         return items
       }
       if (changes.length > 0 || !isAlone) {
-        // also with nothing to write: it must not overtake what came before [MQTT-4.6.0-2] [MQTT-4.6.0-6]
+        // even without changes, because it must not overtake earlier messages [MQTT-4.6.0-2] [MQTT-4.6.0-6]
         journal.append(changes, stored, refused)
       } else {
         stored()

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import './light-mqtt-packet.ts'
 import { generate, parser } from 'mqtt-packet'
 
-test('mqtt-packet has nothing to say, whoever else wants to hear debug', () => {
+test('mqtt-packet logs nothing, even if debug is enabled for it', () => {
   const debug = createRequire(createRequire(import.meta.url).resolve('mqtt-packet'))('debug')
   const said: unknown[] = []
   debug.log = (...words: unknown[]) => said.push(words)
@@ -20,7 +20,7 @@ test('mqtt-packet has nothing to say, whoever else wants to hear debug', () => {
   debug.disable()
 })
 
-test('a parser of mqtt-packet has a list and no stream, whatever bl is for others', () => {
+test('a parser of mqtt-packet uses a list without a stream, and other users of bl get the stream', () => {
   const requireInPackage = createRequire(createRequire(import.meta.url).resolve('mqtt-packet'))
   const reader = parser()
   assert.ok('_list' in reader)

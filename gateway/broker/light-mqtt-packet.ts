@@ -1,11 +1,10 @@
 import { createRequire, Module } from 'node:module'
 
-// Two things that mqtt-packet asks for are replaced while it is loaded; whoever asks later gets the real ones. To be
-// imported before Aedes and mqtt-packet. A single executable, which has no modules to load, does the same when it is
-// built.
-// - `debug` is called some fifteen times a packet, and each call makes an array of its arguments, although nothing is
-//   printed: a fifth of the work of a message.
-// - `bl` is a list of bytes that is a stream as well. The parser of each connection has one and uses the list only.
+// Replaces two dependencies of mqtt-packet while it is loaded; later imports get the originals. Must be imported before
+// Aedes and mqtt-packet. A single executable, which loads no modules, replaces them at build time.
+// - `debug` is called about fifteen times for each packet, and each call creates an array of its arguments although
+//   nothing is printed: a fifth of the work of a message.
+// - `bl` is a list of bytes that is also a stream. The parser of each connection has one and uses the list only.
 
 const require = createRequire(import.meta.url)
 

@@ -7,7 +7,7 @@ import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { LIMIT_DROPS, LIMIT_REFUSALS } from './limits.ts'
 
-/** Megabytes of two-byte answers, each a write of its own, have to be made first. */
+/** Timeout that allows for megabytes of two-byte responses, each a separate write. */
 const CUT_WITHIN_MS = 60_000
 const REFUSED = 'cartbarn_mqtt_refused_total'
 const DROPPED = 'cartbarn_mqtt_dropped_total'
@@ -15,13 +15,13 @@ const DROPPED = 'cartbarn_mqtt_dropped_total'
 interface Scene {
   g: TestGateway
   adminId: string
-  /** Opens a connection that is destroyed at the end; nothing is said yet. */
+  /** Opens a connection without sending anything; it is closed at the end. */
   open(): Promise<RawMqtt>
   /** Logs in as a program of the admin. */
   program(clientId: string, options?: { clean?: boolean }): Promise<RawMqtt>
 }
 
-/** A gateway with small settings, and a neighbour that must not notice what happens to others. */
+/** Starts a gateway with small limits, and another client that must not be affected. */
 async function setScene(t: TestContext, settings: Record<string, string>): Promise<Scene & { neighbour: RawMqtt }> {
   const g = await startGateway(settings)
   const opened: RawMqtt[] = []
@@ -57,7 +57,7 @@ async function acknowledged(client: RawMqtt, ...messages: Buffer[]): Promise<voi
   for (const _ of messages) await client.next(PACKET.puback)
 }
 
-/** Without reading: what is sent to it stays in the buffers of the system and then of the gateway. */
+/** Stops reading: what is sent to the client stays in the buffers of the system and then of the gateway. */
 function stopReading({ stream }: RawMqtt): void {
   stream.pause()
 }
@@ -66,7 +66,7 @@ interface Case {
   reason: (typeof LIMIT_REFUSALS)[number] | (typeof LIMIT_DROPS)[number]
   what: string
   settings?: Record<string, string>
-  /** The gateway's hours pass when the test says so. */
+  /** True if the test advances the hours of the gateway. */
   hasFakeHours?: boolean
   provoke(scene: Scene): Promise<void>
 }
@@ -190,7 +190,7 @@ const CASES: Case[] = [
   {
     reason: 'too_many_in_flight',
     what: 'QoS 2 messages that are never released',
-    // ten times as many as it may be sent
+    // ten times as many as may be in flight
     settings: { CARTBARN_MQTT_IN_FLIGHT: '3' },
     provoke: async ({ program }) => {
       const client = await program('unreleased')
@@ -283,7 +283,7 @@ const CASES: Case[] = [
       const pings = Buffer.alloc(65_536, Buffer.from([0xc0, 0]))
       await eventually(
         async () => {
-          // the system's buffers hold megabytes before the gateway's fill
+          // the buffers of the system hold megabytes before those of the gateway fill
           if (client.stream.writableLength < 1_000_000) client.send(...Array<Buffer>(16).fill(pings))
           return (await metric(g, REFUSED, 'slow_reader_cut')) > 0
         },
@@ -364,14 +364,14 @@ const CASES: Case[] = [
 ]
 
 for (const { reason, what, settings = {}, hasFakeHours = false, provoke } of CASES) {
-  test(`${what} is counted as ${reason} and does not touch a neighbour`, async (t) => {
+  test(`${what} is counted as ${reason} and does not affect other clients`, async (t) => {
     if (hasFakeHours) mock.timers.enable({ apis: ['setInterval'] })
     t.after(() => mock.timers.reset())
     const { neighbour, ...scene } = await setScene(t, settings)
     const isDrop = (LIMIT_DROPS as readonly string[]).includes(reason)
     const counter = isDrop ? DROPPED : REFUSED
     const { body } = await scene.g.request('GET', '/metrics')
-    // there before it happens, or a first time would not show as an increase
+    // present before it happens, otherwise a first time would not show as an increase
     assert.ok(body.includes(`${counter}{reason="${reason}"} 0\n`))
     await provoke(scene)
     await eventually(async () => (await metric(scene.g, counter, reason)) > 0, `${reason} counted`)
@@ -381,8 +381,8 @@ for (const { reason, what, settings = {}, hasFakeHours = false, provoke } of CAS
   })
 }
 
-test('every limit has its test', () => {
-  // takes fifteen seconds: broker.test.ts turns the clock on
+test('every limit has a test', () => {
+  // takes fifteen seconds; broker.test.ts mocks the clock for it
   const tested = new Set<string>([...CASES.map(({ reason }) => reason), 'keepalive_timeout'])
   assert.deepEqual([...tested].sort(), [...LIMIT_REFUSALS, ...LIMIT_DROPS].sort())
 })

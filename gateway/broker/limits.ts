@@ -2,19 +2,17 @@ import type { Ceiling } from '#shared/budgets/ceiling.ts'
 import type { Rates } from '#shared/budgets/rates.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 
-/** What each owner may have, over all its connections and sessions. */
+/** Budgets of each owner, over all its connections and sessions. */
 export interface BrokerBudgets {
   connections: Slots
-  /** Sessions that are kept. */
+  /** Persistent sessions. */
   sessions: Ceiling
   subscriptions: Ceiling
-  /** What is sent: messages, and what they hold; subscriptions too. */
+  /** Received messages, counted by their readings, and subscriptions. */
   messages: Rates
 }
 
-/**
- * Why the broker refuses, cuts or holds a client that reaches a limit: counted from the start, so a first time shows.
- */
+/** Reasons why a client at a limit is refused, closed or paused: counted from the start, so that a first time shows. */
 export const LIMIT_REFUSALS = [
   'too_many_connections',
   'too_many_connections_of_address',
@@ -36,16 +34,16 @@ export const LIMIT_REFUSALS = [
   'slow_reader_skipped',
 ] as const
 
-/** Why the broker drops what it has taken: to make room in one client's queue, in all of them together, and so on. */
+/** Reasons for dropping what was accepted: to make room in one client's queue, in all of them together, and so on. */
 export const LIMIT_DROPS = ['queue_full', 'queues_full', 'retained_full', 'session_expired'] as const
 
-/** What Aedes ends a connection with at its own limits. */
+/** Error messages with which Aedes closes a connection at its own limits. */
 const REFUSAL_BY_AEDES_MESSAGE = new Map<string, (typeof LIMIT_REFUSALS)[number]>([
   ['connect did not arrive in time', 'connect_timeout'],
   ['topic has too many levels', 'too_many_topic_levels'],
 ])
 
-/** The limit behind an error that ended a connection, if it has not been counted yet. */
+/** Returns the limit that caused an error which ended a connection, unless it was counted already. */
 export function limitOf(error: Error): string | undefined {
   // ws: a frame announced more than `maxPayload`
   if ('code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'packet_too_large'

@@ -5,12 +5,12 @@ export const LOAD_WINDOWS_MIN = [1, 5, 15] as const
 
 type WindowMin = (typeof LOAD_WINDOWS_MIN)[number]
 
-/** How much a counter grows a minute, averaged exponentially over the last minutes as Unix and Mosquitto do. */
+/** Growth of a counter per minute, averaged exponentially over the last minutes as in Unix and Mosquitto. */
 export class LoadAverage {
   readonly #averages: Record<WindowMin, number> = { 1: 0, 5: 0, 15: 0 }
   #count = 0
 
-  /** Takes in what the counter has reached. */
+  /** Adds the current value of the counter. */
   sample(count: number, sinceLastMs: number): void {
     const perMinute = ((count - this.#count) * MINUTE_MS) / Math.max(1, sinceLastMs)
     this.#count = count

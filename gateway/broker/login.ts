@@ -17,7 +17,7 @@ const NOT_AUTHORIZED = 5
 type ReturnCode = typeof IDENTIFIER_REJECTED | typeof BAD_USER_NAME_OR_PASSWORD | typeof NOT_AUTHORIZED
 
 const CLIENT_ID_MAX = 256
-/** While the disk is behind nothing is read: a client that must be heard more often would be cut off for it. */
+/** While the disk is behind, nothing is read, which would disconnect a client with a shorter keepalive. */
 const KEEPALIVE_MIN_S = 5
 const KEEPALIVE_MAX_S = 600
 
@@ -27,11 +27,11 @@ interface LoginsDeps<Login> {
   port: () => BrokerPort<Login>
   refused: Counter
   maxTopicLevels: number
-  /** Closes the connection whose client id another takes, and calls back when it is off the list. */
+  /** Closes the connection that has the client id of another, and calls `done` when it is unregistered. */
   closePreviousSession: (successor: Connection<Login>, done: () => void) => void
 }
 
-/** Decides on each CONNECT: who is logged in and with which session, or when the refusal is sent. */
+/** Decides on each CONNECT: the identity and session of the client, or the time of the refusal. */
 export class Logins<Login> {
   readonly #deps: LoginsDeps<Login>
 
@@ -39,15 +39,15 @@ export class Logins<Login> {
     this.#deps = deps
   }
 
-  /** Aedes' `preConnect`: CONNECT has been read. */
+  /** Implements Aedes' `preConnect`: CONNECT has been read. */
   begin(client: Client, packet: ConnectPacket, done: (error: Error | null, isFine: boolean) => void): void {
     const connection = this.#deps.connections.of(client)
     if (connection === undefined) {
-      // never `done(null, false)`: that leaves the socket open for ever
+      // never `done(null, false)`, which would leave the socket open permanently
       done(new Error('not handled here'), false)
       return
     }
-    // until CONNACK nothing more is read: Aedes would handle what comes in a second chunk before it has authenticated
+    // reads nothing more until CONNACK: Aedes would handle a second chunk before it has authenticated
     pauseUntilConnack(client)
     packet.keepalive = clampKeepalive(packet.keepalive)
     connection.keepaliveS = packet.keepalive
@@ -57,7 +57,7 @@ export class Logins<Login> {
     done(null, true)
   }
 
-  /** Aedes' `authenticate`. */
+  /** Implements Aedes' `authenticate`. */
   decide(
     client: Client,
     username: string | undefined,
@@ -81,10 +81,10 @@ export class Logins<Login> {
     }
     const { login, owner, clientId } = outcome
     connection.owner = owner
-    // what is written down and who is taken over goes by it
+    // storing and takeovers use this id
     client.id = clientId
     closePreviousSession(connection, () => {
-      // its end has passed, so no event would release what it takes; Aedes does not go on with it either
+      // its close event has passed, so nothing would release its resources; Aedes does not continue either
       if (client.closed) return
       const refusal = connections.admit(connection, owner)
       if (refusal !== undefined) {
@@ -97,7 +97,7 @@ export class Logins<Login> {
     })
   }
 
-  /** A failed login is left without an answer for a while, when its address or user name has had too many. */
+  /** Delays the response to a failed login, if its address or user name has had too many failures. */
   #answerLater(connection: Connection<Login>, username: string | undefined, answer: () => void): void {
     const holdMs = connection.onLoginFailed(username)
     if (holdMs > 0) this.#deps.refused.add('too_many_failed_logins')
@@ -119,16 +119,16 @@ function withCode(reason: string, returnCode: number): AuthenticateError {
 }
 
 function clampKeepalive(keepaliveS: number | undefined): number {
-  // 0 would mean a dead connection is never noticed
+  // 0 would mean that a dead connection is never detected
   if (keepaliveS === undefined || keepaliveS === 0) return KEEPALIVE_MAX_S
   return Math.min(Math.max(keepaliveS, KEEPALIVE_MIN_S), KEEPALIVE_MAX_S)
 }
 
-/** What a CONNECT says of who is there. */
+/** Fields of a CONNECT that identify the client. */
 interface LoginRequest {
   clientId: string
   isClean: boolean
-  /** The client id was left to the broker. */
+  /** True if the broker must choose the client id. */
   isUnnamed: boolean
   address: string
   will: { topic: string } | null | undefined
@@ -141,14 +141,14 @@ interface LoginRules<Login> {
   maxTopicLevels: number
 }
 
-/** Who a CONNECT logs in, and under which client id the broker keeps it; or why it is refused. */
+/** Returns the identity for a CONNECT and its internal client id, or the reason of the refusal. */
 function decideLogin<Login>(
   { clientId, isClean, isUnnamed, address, will, username, password }: LoginRequest,
   { port, maxTopicLevels }: LoginRules<Login>,
 ): { login: Login; owner: string; clientId: string } | { reason: string; returnCode: ReturnCode } {
   // [MQTT-3.1.3-9]
   if (clientId.length > CLIENT_ID_MAX) return { reason: 'client_id_too_long', returnCode: IDENTIFIER_REJECTED }
-  // a session nobody could name again [MQTT-3.1.3-8]
+  // a session that no client could resume [MQTT-3.1.3-8]
   if (isUnnamed && !isClean) return { reason: 'client_id_missing', returnCode: IDENTIFIER_REJECTED }
   const result = port.login(clientId, username, password, address)
   if (!result.ok) {
@@ -157,7 +157,7 @@ function decideLogin<Login>(
     return { reason, returnCode: isAuthentic ? NOT_AUTHORIZED : BAD_USER_NAME_OR_PASSWORD }
   }
   const { login, owner, isClientIdUnique = false } = result
-  // Aedes asks this of every other topic
+  // Aedes checks this for all other topics
   if (will && will.topic.split('/').length > maxTopicLevels)
     return { reason: 'too_many_topic_levels', returnCode: NOT_AUTHORIZED }
   if (will && !(isTopicName(will.topic) && port.mayLeaveWill(login, will.topic)))

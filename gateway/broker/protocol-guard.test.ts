@@ -57,7 +57,7 @@ describe('after a login', () => {
     test(`${what} closes the connection and is counted`, async () => {
       const before = await violations()
       const client = await login()
-      // the ping must not be taken for the part that is missing
+      // the ping must not be read as the missing part
       client.send(bytes, Buffer.from([0xc0, 0]))
       assert.equal(await client.nextOrClosed(), null)
       assert.equal(await violations(), before + 1)
@@ -80,7 +80,7 @@ describe('after a login', () => {
     })
   }
 
-  test('what is allowed is answered', async () => {
+  test('valid packets get a response', async () => {
     const client = await login()
     client.send(
       publishPacket(`${OWN}tlm`, '', { id: 0xffff }),
@@ -106,7 +106,7 @@ describe('CONNECT', () => {
   }
   const start = (flags: number) => [...text('MQTT'), 4, flags, 0, 60]
 
-  test('with bytes behind its last field is refused', async () => {
+  test('with bytes after its last field is rejected', async () => {
     const fields = [text('cart'), text('cart'), text(password)]
     assert.equal(await connectWith(packet(0x10, start(0xc2), ...fields)), 0)
     const before = await violations()
@@ -114,28 +114,28 @@ describe('CONNECT', () => {
     assert.equal(await violations(), before + 1)
   })
 
-  test('with QoS 3 of its last will is refused', async () => {
+  test('with QoS 3 for its last will is rejected', async () => {
     const fields = [text('cart'), text(`${OWN}st`), text('{}'), text('cart'), text(password)]
     assert.equal(await connectWith(packet(0x10, start(0xd6), ...fields)), 0)
     assert.equal(await connectWith(packet(0x10, start(0xde), ...fields)), null)
   })
 
   for (const [what, bytes] of Object.entries(ILL_FORMED)) {
-    test(`with ${what} in the client id or the user name is refused`, async () => {
+    test(`with ${what} in the client id or the user name is rejected`, async () => {
       const [right, wrong] = [text('cart'), text('cart', bytes)]
       assert.equal(await connectWith(packet(0x10, start(0xc2), wrong, right, text(password))), null)
       assert.equal(await connectWith(packet(0x10, start(0xc2), right, wrong, text(password))), null)
     })
   }
 
-  test('of MQTT 5 gets the return code for it, with properties or not', async () => {
+  test('of MQTT 5 gets its return code, with or without properties', async () => {
     assert.equal(await connectWith(connectPacket({ clientId: 'cart', level: 5 })), 1)
     const withProperties = [...text('MQTT'), 5, 2, 0, 60, 5, 0x11, 0, 0, 0, 9, ...text('cart')]
     assert.equal(await connectWith(packet(0x10, withProperties)), 1)
   })
 })
 
-test('the log names an MQTT 5 client that is refused, and says what to set', async (t) => {
+test('the log names a rejected MQTT 5 client and the setting to change', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = createLog('warn', { write: (line: string) => lines.push(JSON.parse(line)) })
   const side = await OpenBroker.start({ log })

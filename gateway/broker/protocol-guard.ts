@@ -4,33 +4,33 @@ import { isTopicFilter } from '#domain/mqtt-topics.ts'
 import { announcedBytes, type ParsedPacket, type Parser, parseWith, readWith } from './aedes-internals.ts'
 import type { AcknowledgementType } from './mqtt-sessions/outbox.ts'
 
-/** Topic, message id and properties around the largest payload. */
+/** Space for topic, message id and properties in addition to the largest payload. */
 const PACKET_OVERHEAD_BYTES = 1024
 
-/** The level that goes with each protocol name: MQTT 3.1.1 and MQTT 3.1. */
+/** Level for each protocol name: MQTT 3.1.1 and MQTT 3.1. */
 const LEVELS = new Map([
   ['MQTT', 4],
   ['MQIsdp', 3],
 ])
 
 interface ProtocolRules {
-  /** Whether an acknowledgement is of the type that the message under way asks for. */
+  /** True if an acknowledgement has the type that the message in flight requires. */
   isExpected(type: AcknowledgementType, packetId: number): boolean
   onViolation(): void
-  /** Gets the client id, if the packet is one of MQTT 5. */
+  /** Called with the client id, if the packet is a CONNECT of MQTT 5. */
   onUnsupported(clientId: string | undefined): void
 }
 
 /**
- * Ends a connection on packets the standard forbids and mqtt-packet lets through [MQTT-4.8.0-1], and has levels that
- * are not supported answered with return code 1 [MQTT-3.1.2-2].
+ * Closes a connection on packets that the standard forbids but mqtt-packet accepts [MQTT-4.8.0-1], and makes Aedes
+ * respond to unsupported levels with return code 1 [MQTT-3.1.2-2].
  */
 export function guardProtocol(client: Client, { isExpected, onViolation, onUnsupported }: ProtocolRules): void {
   let isOver = false
   parseWith(client, (parser) => {
     parser.on('error', onViolation)
     return {
-      // nothing may come after DISCONNECT [MQTT-3.14.4-2]
+      // nothing may follow DISCONNECT [MQTT-3.14.4-2]
       header: (parse) => !isOver && parse(),
 
       payload: (parse) => {
@@ -46,7 +46,7 @@ export function guardProtocol(client: Client, { isExpected, onViolation, onUnsup
       connect: (parse) => {
         if (isSupported(parser)) return parse()
         onUnsupported(clientIdOfMqtt5(parser))
-        // Aedes answers 1 to a version it does not know; what else such a packet says is not for us to read
+        // Aedes responds 1 to an unknown version; the rest of such a packet is not parsed
         parser._pos = parser.packet.length
         return Object.assign(parser.packet, { protocolVersion: 0, clientId: '', clean: true, keepalive: 0 })
       },
@@ -55,7 +55,7 @@ export function guardProtocol(client: Client, { isExpected, onViolation, onUnsup
         const startsAt = parser._pos + 2
         const text = parse()
         if (text === null || text.includes('\0')) return null
-        // in the place of bytes that are no UTF-8 stands U+FFFD, which may be meant as well
+        // U+FFFD replaces bytes that are not UTF-8, but may also be part of the text
         return text.includes('\uFFFD') && !isUtf8(parser._list.slice(startsAt, parser._pos)) ? null : text
       },
     }
@@ -63,8 +63,8 @@ export function guardProtocol(client: Client, { isExpected, onViolation, onUnsup
 }
 
 /**
- * Ends a connection that announces a packet larger than is allowed. Aedes has no limit and would gather 256 MB from
- * anybody who can connect; the length is known from the fixed header, so nothing is gathered here.
+ * Closes a connection that announces a packet larger than allowed. Aedes has no limit and would buffer 256 MB for any
+ * client that can connect; the length is known from the fixed header, so nothing is buffered here.
  */
 export function guardPacketSize(client: Client, maxPayloadBytes: number, onTooLarge: () => void): void {
   readWith(client, (chunk, parse) => {
@@ -103,7 +103,7 @@ function acknowledgementFaultOf(
   return isExpected(cmd, messageId) ? undefined : `${cmd} is not what the message asks for`
 }
 
-/** Whether CONNECT names a protocol and level to go on with; a name that is unknown is for the parser to refuse. */
+/** True if CONNECT has a supported protocol and level; the parser refuses unknown names. */
 function isSupported({ _list, packet }: Parser): boolean {
   const levelAt = packet.length < 2 ? packet.length : 2 + _list.readUInt16BE(0)
   if (levelAt >= packet.length) return true
@@ -111,11 +111,11 @@ function isSupported({ _list, packet }: Parser): boolean {
   return level === undefined || level === _list.readUInt8(levelAt)
 }
 
-/** The client id of a CONNECT of MQTT 5, where properties come before it; undefined when this is none. */
+/** Returns the client id of a CONNECT of MQTT 5, where properties precede it; undefined for any other. */
 function clientIdOfMqtt5({ _list, packet }: Parser): string | undefined {
   const levelAt = 2 + _list.readUInt16BE(0)
   if (_list.readUInt8(levelAt) !== 5) return undefined
-  // behind the level, the flags and the keepalive: a length of up to four bytes, 7 bits in each
+  // after the level, the flags and the keepalive: a length of up to four bytes, 7 bits in each
   let at = levelAt + 4
   let propertiesLength = 0
   for (let shift = 0; shift < 28 && at < packet.length; shift += 7) {
@@ -129,7 +129,7 @@ function clientIdOfMqtt5({ _list, packet }: Parser): string | undefined {
   return endsAt > packet.length ? undefined : _list.toString('utf8', startsAt, endsAt)
 }
 
-/** Aedes would take a topic filter that comes twice out of SUBSCRIBE, and SUBACK would lack a code [MQTT-3.8.4-5]. */
+/** Aedes would remove a topic filter that occurs twice from SUBSCRIBE, and SUBACK would lack a code [MQTT-3.8.4-5]. */
 function answerEach(packet: ParsedPacket): void {
   const { subscriptions } = packet
   if (subscriptions === undefined || subscriptions.length === 1) return

@@ -4,18 +4,18 @@ import type { Connection, Identity } from './connection.ts'
 import type { Intake } from './intake.ts'
 
 interface PubackOptions {
-  /** Reckons what a message holds. */
+  /** Charges the budget of the owner for the readings in a message. */
   spend: (items: number) => void
-  /** Marks a last will as published; undefined for a message that the client sent itself. */
+  /** Marks a will as published; undefined for a message that the client sent itself. */
   spendWill: (() => SessionChange[]) | undefined
   refuse: (reason: string) => void
-  /** Aedes' own: right after a call without an error it writes PUBACK, or PUBREC for QoS 2. */
+  /** Callback of Aedes: after a call without an error, it immediately writes PUBACK, or PUBREC for QoS 2. */
   done: (error?: Error | null) => void
 }
 
 /**
- * Hands a PUBLISH to the intake and has it acknowledged once it is on the disk, never before. A message that is refused
- * ends the connection instead; one whose connection ended meanwhile is stored and not acknowledged [MQTT-4.3.2-2].
+ * Passes a PUBLISH to the intake and acknowledges it once it is on the disk, never before. A refused message closes the
+ * connection instead; if the connection has ended, the message is stored and not acknowledged [MQTT-4.3.2-2].
  */
 export function acknowledgeWhenStored<Login>(
   intake: Intake<Login>,

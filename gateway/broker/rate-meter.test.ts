@@ -11,7 +11,7 @@ test('a rate is one over the last five to ten seconds', () => {
     if (second % 5 === 0) meter.sample(second * 1000)
     assert.equal(meter.perSecond(second * 1000), 7)
   }
-  // silence is seen at once, and after ten seconds nothing is left of what was before
+  // idle time shows immediately, and after ten seconds earlier messages no longer count
   assert.equal(meter.perSecond(62_000), 5)
   meter.sample(65_000)
   assert.equal(meter.perSecond(65_000), 0)
@@ -32,7 +32,7 @@ test('a load comes near a steady rate, sooner over a minute than over fifteen, a
   }
   const [after1, after5, after15] = [load.perMinute(1), load.perMinute(5), load.perMinute(15)]
   assert.ok(after1 > 1190 && after1 <= 1200, `${after1}`)
-  // five minutes of a window of five: 1 - 1/e
+  // five minutes with a window of five: 1 - 1/e
   assert.ok(Math.abs(after5 - 1200 * (1 - Math.exp(-1))) < 1, `${after5}`)
   assert.ok(Math.abs(after15 - 1200 * (1 - Math.exp(-1 / 3))) < 1, `${after15}`)
   for (let tick = 0; tick < 60; tick++) load.sample(count, 5_000)

@@ -1,9 +1,9 @@
-/** A rate over less than this would be a guess. */
+/** Minimum time for a rate; over less it would be a guess. */
 const SHORTEST_MS = 1_000
 
 /**
- * Counts messages and their bytes: adding is all a message costs. Whoever calls `sample` every few seconds makes the
- * rate one over the last one to two of these periods.
+ * Counts messages and their bytes, at the cost of an addition for each message. If `sample` is called every few
+ * seconds, the rate is that of the last one to two of these periods.
  */
 export class Meter {
   messages = 0
@@ -11,7 +11,7 @@ export class Meter {
   #last: { messages: number; atMs: number }
   #lastButOne: { messages: number; atMs: number }
 
-  /** Times are of a monotonic clock. */
+  /** Times are monotonic. */
   constructor(nowMs: number) {
     this.#last = { messages: 0, atMs: nowMs }
     this.#lastButOne = this.#last

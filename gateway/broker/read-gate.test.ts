@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { eventually } from '#shared/testing/eventually.ts'
 import { ReadGate } from './read-gate.ts'
 
-/** Reads a stream the way the broker does: one read per `readable`, the next when that one has been dealt with. */
+/** Reads a stream as the broker does: one read for each `readable`, the next after its bytes were processed. */
 function consume(gate: ReadGate, stream: Duplex, onChunk: (chunk: Buffer) => void): void {
   gate.guard(stream)
   const readNext = () => {
@@ -24,7 +24,7 @@ function busyFor(ms: number): void {
   }
 }
 
-/** Always has more to read. */
+/** Stream that always has more to read. */
 class Flood extends Duplex {
   override _read(): void {
     this.push(Buffer.alloc(16_384))
@@ -35,10 +35,10 @@ class Flood extends Duplex {
   }
 }
 
-test('every byte is delivered once and in order, however it is cut and whenever the gate shuts', async () => {
+test('every byte is delivered once and in order, however it is split and whenever the gate closes', async () => {
   const chunk = fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 3000 }),
-    // more than is read at a time
+    // more than one read takes
     fc.integer({ min: 8000, max: 20_000 }).map((length) => new Uint8Array(length).fill(length)),
   )
   const chunks = fc.array(chunk, { maxLength: 20 })
@@ -82,7 +82,7 @@ test('every byte is delivered once and in order, however it is cut and whenever 
   )
 })
 
-test('nothing is read while the gate is shut; reading goes on after open', async () => {
+test('reading stops while the gate is closed and resumes when it opens', async () => {
   let isBlocked = true
   const gate = new ReadGate(() => isBlocked)
   const received: string[] = []
@@ -105,7 +105,7 @@ test('nothing is read while the gate is shut; reading goes on after open', async
   assert.equal(gate.waitingConnections, 0)
 })
 
-test('a flood on some streams neither starves another nor the event loop', async () => {
+test('a flood on some streams starves neither another stream nor the event loop', async () => {
   const gate = new ReadGate(() => false)
   let floodReads = 0
   const floods = Array.from({ length: 20 }, () => {
@@ -135,14 +135,14 @@ test('a flood on some streams neither starves another nor the event loop', async
     readsBefore.push(floodReads - readsAtStart)
   }
   for (const flood of floods) flood.destroy()
-  // twenty floods wait before it: one round of all of them, not more
+  // twenty floods wait before it: at most one round of all of them
   assert.ok(Math.max(...readsBefore) <= 30, `reads before it: ${readsBefore}`)
   assert.ok(floodReads >= 20, 'the floods go on too')
-  // a turn has 1 ms, a read takes 1
+  // an event-loop tick has 1 ms, a read takes 1 ms
   assert.ok(mostReadsInATurn <= 6, `${mostReadsInATurn} reads in one turn`)
 })
 
-test('what is more than a portion comes in turns, also to a reader that does not ask for the rest', async () => {
+test('data beyond one portion is read in turns, even if the reader does not request the rest', async () => {
   const gate = new ReadGate(() => false)
   const stream = new PassThrough({ highWaterMark: 100_000 })
   gate.guard(stream)
@@ -152,7 +152,7 @@ test('what is more than a portion comes in turns, also to a reader that does not
     const portion: Buffer | null = stream.read()
     if (portion === null) return
     portions.push(portion.length)
-    // as Aedes does when a message is dealt with while the parser is still at work on the portion
+    // as Aedes does when a message is completed while the parser still works on the portion
     askedInBetween ??= stream.read()
   })
   stream.write(Buffer.alloc(50_000))
@@ -163,7 +163,7 @@ test('what is more than a portion comes in turns, also to a reader that does not
   assert.equal(gate.waitingConnections, 0)
 })
 
-test('a stream whose turn has come is read, even if the time ran out on the way', async () => {
+test('a stream whose turn has come is read, even if the time slice ran out meanwhile', async () => {
   const gate = new ReadGate(() => false)
   const order: string[] = []
   const streams = ['first', 'slow', 'last'].map((name) => {
@@ -180,7 +180,7 @@ test('a stream whose turn has come is read, even if the time ran out on the way'
   assert.deepEqual(order, ['first', 'slow', 'last'])
 })
 
-test('a stream destroyed while it waits is let go', async () => {
+test('a stream destroyed while it waits is released', async () => {
   let isBlocked = true
   const gate = new ReadGate(() => isBlocked)
   const gone = new PassThrough()
@@ -195,7 +195,7 @@ test('a stream destroyed while it waits is let go', async () => {
   assert.equal(reads, 0)
 })
 
-test('a stream that is held for long gets a little now and then, so that a ping gets through', async (t) => {
+test('a stream that is held for long is read a little now and then, so that a ping gets through', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const gate = new ReadGate(() => false)
   const stream = new PassThrough()

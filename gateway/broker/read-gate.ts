@@ -2,37 +2,36 @@ import type { Duplex } from 'node:stream'
 import { Fifo } from '#shared/budgets/fifo.ts'
 import { readStreamWith } from './aedes-internals.ts'
 
-/** How long sockets may be read in one turn of the event loop before the rest waits for the next. */
+/** Time for reading sockets in one event-loop tick; the rest waits for the next. */
 const TURN_MS = 1
-/** A client that is not read cannot ping either, so this stays below the shortest keepalive. */
+/** Maximum pause of a stream. It is shorter than the shortest keepalive, because a paused client cannot ping either. */
 const HOLD_MAX_MS = 5_000
-/** What is read of a stream that is held for longer, now and then: enough for a ping, a subscription or an answer. */
+/** Bytes read between long pauses of a stream: enough for a ping, a subscription or an acknowledgement. */
 const TRICKLE_BYTES = 512
 /**
- * Most that is taken from a socket at a time: about a turn's worth of small messages. Aedes handles all it was given
- * before another connection gets a turn, and asks for more only when all of it is acknowledged, so this bounds both
- * how long
- * the others wait and how many messages of one client stand before theirs in the queue for the disk.
+ * Maximum bytes of one read from a socket: about an event-loop tick of small messages. Aedes handles all of them before
+ * it serves another connection, and reads more only when all are acknowledged. This bounds both the delay of other
+ * clients, and the number of messages of one client that precede theirs in the queue for the disk.
  */
 const PORTION_BYTES = 8192
 
 /**
- * Decides whose bytes are read next. All connections share one budget a turn, first come first served, so a flood on
- * some of them neither delays the others nor the rest of the program by more than a turn; and while the disk is behind,
- * nothing is read at all: buffers fill, TCP stops the senders, and memory stays bounded.
+ * Decides which connection is read next. All connections share one budget for each event-loop tick, first come first
+ * served, so a flood on some of them delays the others and the rest of the program by at most a tick. While the disk is
+ * behind, nothing is read: buffers fill, TCP stops the senders, and memory stays bounded.
  */
 export class ReadGate {
   readonly #isBlocked: () => boolean
   readonly #waiting = new Fifo<Duplex>()
   readonly #isWaiting = new Set<Duplex>()
-  /** Streams that have used up their allowance. */
+  /** Streams that have exceeded their budget. */
   readonly #isHeld = new Set<Duplex>()
-  /** Streams that have been held for long and get a little all the same. */
+  /** Streams that may be read a little after a long pause. */
   readonly #isTrickling = new WeakSet<Duplex>()
   #turnEndsAtMs = 0
   #isScheduled = false
   #isDraining = false
-  /** Whose turn it is: its read is granted even if the time has run out since it was called. */
+  /** Stream being called: its read is granted even if the time of the tick has ended since. */
   #called: Duplex | undefined
 
   constructor(isBlocked: () => boolean) {
@@ -40,9 +39,9 @@ export class ReadGate {
   }
 
   /**
-   * Puts a stream that is read on `readable` events under the gate. `waitMs` tells for how long it is not to be read
-   * because it sent too much: nothing is lost, its sender waits. It is asked once for each such pause; between long
-   * ones a little is read, so that the connection lives.
+   * Puts a stream that is read on `readable` events under the gate. `waitMs` returns the time for which it must not be
+   * read because its client sent too much: nothing is lost, the client waits. It is called once for each such pause;
+   * between long ones a little is read, so that the connection stays alive.
    */
   guard(stream: Duplex, waitMs: () => number = () => 0): void {
     readStreamWith(stream, (read) => {
@@ -57,7 +56,7 @@ export class ReadGate {
     })
   }
 
-  /** The disk has caught up. */
+  /** Resumes reading after the disk has caught up. */
   open(): void {
     this.#schedule()
   }
@@ -86,7 +85,7 @@ export class ReadGate {
   #readPortion(stream: Duplex, read: (size?: number) => unknown, bytes: number): unknown {
     if (stream.readableLength <= bytes) return read()
     const portion: unknown = read(bytes)
-    // it may hold no whole packet, and then Aedes would wait for an event that has passed
+    // the portion may hold no complete packet, and then Aedes would wait for an event that has passed
     this.#defer(stream)
     return portion
   }
@@ -97,7 +96,7 @@ export class ReadGate {
       this.#called = undefined
       return true
     }
-    // also because Aedes asks for more in the middle of a packet, where its parser cannot take any
+    // also because Aedes reads more in the middle of a packet, where its parser cannot accept any
     if (this.#isWaiting.has(stream)) return false
     const nowMs = performance.now()
     if (this.#isDraining) return nowMs < this.#turnEndsAtMs

@@ -25,7 +25,7 @@ async function start(t: TestContext) {
   return { clock, lines, contests, logIn, broker: opened.broker }
 }
 
-test('two clients with one id: one line for the contest, and each takeover is reported', async (t) => {
+test('a contest between two clients with one id logs one line and reports each takeover', async (t) => {
   const { clock, lines, contests, logIn, broker } = await start(t)
   for (const address of ['10.0.0.5', '10.0.0.6', '10.0.0.5', '10.0.0.6', '10.0.0.5', '10.0.0.6']) {
     clock.advance(8000)
@@ -39,7 +39,7 @@ test('two clients with one id: one line for the contest, and each takeover is re
   assert.match(String(advice), /10\.0\.0\.5 .*10\.0\.0\.6/)
 })
 
-test('a client that comes back for a connection that is silent, or was removed, is no second one', async (t) => {
+test('a client that replaces its silent or removed connection does not count as a second client', async (t) => {
   const { clock, contests, logIn, broker } = await start(t)
   for (let i = 0; i < 6; i++) {
     await logIn('10.0.0.5')
@@ -49,7 +49,7 @@ test('a client that comes back for a connection that is silent, or was removed, 
     await logIn('10.0.0.5', 'other')
     await broker.removeClient('other')
   }
-  // as it would be if bytes still came on the old connection
+  // as if bytes still arrived on the old connection
   for (let i = 0; i < 6; i++) {
     const client = await logIn('10.0.0.5', 'third')
     clock.advance(5000)

@@ -2,9 +2,9 @@ import type { Aedes, Client } from 'aedes'
 import { connectedClient } from './aedes-internals.ts'
 
 /**
- * Closes the connection that holds a client id and waits until it is off the broker's list, before its successor goes
- * on to register [MQTT-3.1.4-2]. Aedes does both at once, and half of the time the successor is struck off the list.
- * `onClose` is called once for each connection that is closed, before it is.
+ * Closes the connection that holds a client id and waits until it is unregistered, before its successor is registered
+ * [MQTT-3.1.4-2]. Aedes does both together, and half of the time removes the successor. `onClose` is called once for
+ * each connection before it is closed.
  */
 export function closePreviousSession(
   aedes: Aedes,

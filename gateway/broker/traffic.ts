@@ -2,14 +2,14 @@ import type { MqttTraffic } from '#shared/mqtt-status.ts'
 import { LoadAverage } from './load-average.ts'
 import { Meter } from './rate-meter.ts'
 
-/** What goes one way, of all connections together: PUBLISH packets, and packets of every kind. */
+/** Traffic in one direction, of all connections together: PUBLISH packets, and packets of every type. */
 export class Traffic {
   readonly published: Meter
   readonly byQos: [number, number, number] = [0, 0, 0]
   onFastLane = 0
   packets = 0
   packetBytes = 0
-  /** A minute. */
+  /** Averages a minute. */
   readonly load = { messages: new LoadAverage(), publish: new LoadAverage(), bytes: new LoadAverage() }
 
   constructor(nowMs: number) {
@@ -22,7 +22,7 @@ export class Traffic {
     this.byQos[qos]++
   }
 
-  /** PUBLISH packets of QoS 1 that were read in place. */
+  /** Counts PUBLISH packets of QoS 1 from the fast lane. */
   publishRun(count: number, payloadBytes: number): void {
     this.published.messages += count
     this.published.bytes += payloadBytes
@@ -31,7 +31,7 @@ export class Traffic {
     this.onFastLane += count
   }
 
-  /** To be called every few seconds. */
+  /** Must be called every few seconds. */
   sample(nowMs: number, sinceLastMs: number): void {
     this.published.sample(nowMs)
     this.load.messages.sample(this.packets, sinceLastMs)

@@ -13,7 +13,7 @@ const SignIn = lazy(() =>
   import('#dashboard/screens/sign-in/sign-in-screen.tsx').then(({ SignInScreen }) => SignInScreen),
 )
 
-/** Signed in or not: everything else is below. */
+/** Root component: the sign-in screen or the shell with all other screens. */
 export function App() {
   const dashboard = useDashboard()
   const { me, code, line } = dashboard
@@ -21,7 +21,7 @@ export function App() {
   const isKnown = useKnown(dashboard, hasCode)
   const isEnded = line.state.value.kind === 'ended'
   useEffect(() => effect(() => speak(dashboard)), [dashboard])
-  // another tab may have signed in anew: the cookie is that of all of them
+  // another tab may have signed in again: all tabs share the cookie
   useEffect(() => void (isEnded && dashboard.comeBack()), [dashboard, isEnded])
   if (hasCode) return <SignIn />
   if (!isKnown) return null
@@ -29,7 +29,7 @@ export function App() {
   return isOver || isFirstSetUp(me.value) ? <SignIn /> : <Shell />
 }
 
-/** Whether the gateway has said who is signed in, if anybody is. */
+/** True once the gateway has reported who is signed in, if anyone. */
 function useKnown(dashboard: Dashboard, hasCode: boolean): boolean {
   const [isKnown, setIsKnown] = useState(false)
   useEffect(() => {
@@ -37,12 +37,12 @@ function useKnown(dashboard: Dashboard, hasCode: boolean): boolean {
     let timer: ReturnType<typeof setTimeout> | undefined
     const ask = async () => {
       try {
-        // nobody is no error here, as it would be of GET /me, which browsers report each time
+        // "not signed in" is a normal result here; GET /me would report it as an error, which browsers log each time
         const me = await dashboard.whoIsIn()
         if (me !== null) dashboard.enter(me)
         setIsKnown(true)
       } catch {
-        // a gateway that does not answer may know the session all the same
+        // a gateway that does not respond may still know the session
         timer = setTimeout(() => void ask(), ASK_AGAIN_MS)
       }
     }
@@ -52,7 +52,7 @@ function useKnown(dashboard: Dashboard, hasCode: boolean): boolean {
   return isKnown
 }
 
-/** What the tablet was told to speak, else the course; readers of the page go by it, too. */
+/** Sets the language: the tablet's choice, else that of the course. Screen readers use it too. */
 function speak({ site }: Dashboard): void {
   language.value = site.value.language
   document.documentElement.lang = site.value.language

@@ -9,7 +9,7 @@ const AdminBanner = lazy(
   () => null,
 )
 
-/** What every screen says at its top: the line is gone, the app is old, an admin is waited for. */
+/** Banners at the top of every screen: connection lost, app outdated, requests that wait for an admin. */
 export function Banners() {
   const { me } = useDashboard()
   return (
@@ -22,7 +22,10 @@ export function Banners() {
   )
 }
 
-/** One bar while the line is gone, and why if it is known; read out when it appears, but not each second anew. */
+/**
+ * Banner while the connection is lost, with the reason if known. Screen readers announce it when it appears, not on
+ * each second.
+ */
 function LineBanner() {
   const { line, lostSecond, upgrade } = useDashboard()
   const texts = shellTexts()
@@ -48,7 +51,7 @@ function LineBanner() {
   )
 }
 
-/** A page that is older than its gateway goes on; whoever looks after it decides when. */
+/** Banner of a page that is older than its gateway. The page keeps working; staff decide when to reload it. */
 function UpdateBanner() {
   const { isUpdateReady, line } = useDashboard()
   const texts = shellTexts()

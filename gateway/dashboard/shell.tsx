@@ -31,7 +31,7 @@ const COMPONENTS: Record<ScreenName, ComponentType> = {
 const loadPersonDialog = () => import('#dashboard/screens/pin-prompt.tsx').then(({ PersonDialog }) => PersonDialog)
 const PersonDialog = lazy(loadPersonDialog)
 
-/** What is around every screen: the rail, the banner of the line, the clock. */
+/** Frame around every screen: the navigation rail, the banners, the clock. */
 export function Shell() {
   const { router, gate, me } = useDashboard()
   const { screen: asked } = router.route.value

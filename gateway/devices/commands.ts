@@ -3,10 +3,10 @@ import type { CommandDefinition } from './device-type.ts'
 const NO_PARAMS: CommandDefinition['params'] = { type: 'object', properties: {} }
 const DAY_S = 86_400
 
-/** Asks a device where it is. */
+/** Name of the command that requests the position of a device. */
 export const LOCATE_NAME = 'locate'
 
-/** Commands every kind of device obeys. A position is worth two minutes of waiting, a turn of a lock only one. */
+/** Commands of every device type. A position may take two minutes, a lock or unlock only one. */
 export const COMMON_COMMANDS: Record<string, CommandDefinition> = {
   lock: { ttlS: 60, params: NO_PARAMS },
   unlock: { ttlS: 60, params: NO_PARAMS },
@@ -21,8 +21,8 @@ export const COMMON_COMMANDS: Record<string, CommandDefinition> = {
   refresh_config: { ttlS: DAY_S, params: NO_PARAMS },
 }
 
-/** What a device that downloads its zones obeys. */
+/** Name of the command for devices that download their zones. */
 export const FETCH_GEOFENCES_NAME = 'fetch_geofences'
 
-/** Asks a device to download its zones; the gateway fills in where from. */
+/** Requests a device to download its zones; the gateway adds the URL. */
 export const FETCH_GEOFENCES: CommandDefinition = { ttlS: DAY_S, params: NO_PARAMS }

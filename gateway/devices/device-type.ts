@@ -1,21 +1,21 @@
 import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 
-/** A command a kind of device obeys. */
+/** Command of a device type. */
 export interface CommandDefinition {
-  /** Seconds after which it is too late to obey. */
+  /** Time in seconds after which the device must no longer execute it. */
   ttlS: number
   params: ObjectSchema
 }
 
-/** What a kind of device is. Kinds are data: adding one is adding a record of this shape. */
+/** Definition of a device type. Types are data: a new one is a new record of this shape. */
 export interface DeviceType {
   name: string
   description: string
-  /** The least specific layer of every configuration of its devices. */
+  /** Least specific layer of every configuration of its devices. */
   defaults: Record<string, unknown>
-  /** What is known of configuration keys; others may be set and are sent all the same. */
+  /** Schema of known configuration keys; others may be set and are sent anyway. */
   configSchema: ObjectSchema
   commands: Record<string, CommandDefinition>
-  /** Its devices download their zones when they obey `fetch_geofences`; others get them by the topic of their group. */
+  /** True if its devices download their zones on `fetch_geofences`; others get them by the topic of their group. */
   downloadsZones: boolean
 }

@@ -12,7 +12,7 @@ export const teebox: DeviceType = {
       key_keyless_state: {
         type: 'string',
         enum: ['key', 'keyless'],
-        description: 'Whether the cart starts with its key or without it.',
+        description: 'Start of the cart with or without its key.',
       },
     },
   },

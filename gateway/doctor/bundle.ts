@@ -13,11 +13,11 @@ import { attempt, type Machine } from './machine.ts'
 import { SecretFilter, shownSettings } from './redact.ts'
 
 const LINES = 500
-/** Fields of the log whose texts are of the program's own making; of others only numbers and yes or no are shown. */
+/** Log fields whose texts the program itself writes. Of all other fields only numbers and booleans are included. */
 const OPEN_FIELDS = ['level', 'time', 'msg', 'reason', 'detail', 'code', 'state', 'table', 'place', 'stream', 'kind']
 const lineSchema = z.record(z.string(), z.unknown())
 
-/** The last lines of the journal about the gateway; null where there is no journal, or this user may not read it. */
+/** Reads the last journal lines of the gateway. Null without a journal, or if this user may not read it. */
 async function readLog(machine: Machine, filter: SecretFilter): Promise<string[] | null> {
   const argv = ['-u', 'cartbarn', '-n', String(LINES), '-o', 'cat', '--no-pager', '--quiet']
   const output = await machine.ask('journalctl', argv)
@@ -28,7 +28,10 @@ async function readLog(machine: Machine, filter: SecretFilter): Promise<string[]
     .map((line) => filter.clean(openFieldsOf(line)))
 }
 
-/** Of a line of ours the fields that say nothing of people; any other line is from a runtime or from systemd. */
+/**
+ * Keeps the fields of a gateway log line that contain no personal data. Lines that are not JSON come from a runtime or
+ * from systemd and are kept whole.
+ */
 function openFieldsOf(line: string): string {
   const { data } = lineSchema.safeParse(parse(line))
   if (data === undefined) return line
@@ -49,12 +52,12 @@ function parse(line: string): unknown {
   }
 }
 
-/** What support needs, as one JSON document, gzip: without keys, passwords, codes, names or positions. */
+/** Packs everything support needs into one gzipped JSON document without keys, passwords, codes, names or positions. */
 export async function packBundle(machine: Machine, examination: Examination): Promise<Buffer> {
   const { findings, settings, running } = examination
   const given = { ...givenIn(settings.file), ...settings.environment }
   const dataDir = settings.config?.dataDir
-  // to open the database of a killed gateway would change what its start reads
+  // opening the database of a killed gateway would change what the next start reads
   const tables =
     running === undefined || dataDir === undefined ? undefined : attempt(() => countTables(databasePath(dataDir)))
   const filter = new SecretFilter(withSecretsOfFiles(given), tables?.private ?? [])
@@ -70,7 +73,7 @@ export async function packBundle(machine: Machine, examination: Examination): Pr
     },
     findings: findings.map((finding) => filter.clean(lineOf(finding))),
     settings: shownSettings(given),
-    // who watches what is nobody's business
+    // the subscriptions would show which users watch what
     health: running === undefined ? null : cleaned({ ...running.health, subscriptions: undefined }, filter),
     metrics: (await running?.read('/metrics'))?.split('\n').filter((line) => !line.startsWith('#')) ?? null,
     rows: tables?.rows ?? null,
@@ -79,7 +82,7 @@ export async function packBundle(machine: Machine, examination: Examination): Pr
   return gzipSync(`${JSON.stringify(document, null, 1)}\n`)
 }
 
-/** The settings of a file, with the names that they have in the environment. */
+/** Reads the settings of a file, keyed by their environment names. */
 function givenIn(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
   return Object.fromEntries(

@@ -10,15 +10,15 @@ import { attempt, type Machine } from './machine.ts'
 import type { Sandbox } from './service.ts'
 
 const ABOUT = 'backups'
-const PAGE = 'see docs/operation.md, Backup'
-/** As the alert has it. */
+const PAGE = 'see docs/backup.md, Backup'
+/** Same limit as the backup alert. */
 const OVERDUE_MS = 36 * HOUR_MS
-/** What the gateway notes beside its database. */
+/** Backup state that the gateway writes next to its database. */
 const notedSchema = z.object({ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() })
 
 /**
- * Whether there are nightly backups, how old the last good one is, and whether its disk is another than that of the
- * data.
+ * Checks that nightly backups are set, that the last good one is recent, and that the target is on a different disk
+ * than the data.
  */
 export function checkBackups(
   machine: Machine,
@@ -30,12 +30,13 @@ export function checkBackups(
     return [
       warning(
         ABOUT,
-        'none at night: what is only on this machine is lost with its disk',
-        `put a stick in, set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE; or now and then: cartbarn backup FILE; ${PAGE}`,
+        'no nightly backups: data that is only on this machine is lost with its disk',
+        'insert a USB stick, set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE; or regularly: cartbarn ' +
+          `backup FILE; ${PAGE}`,
       ),
     ]
   const { target, mustBeMounted } = settings
-  // whether a store answers, a backup itself says
+  // only a backup itself shows if an S3 store can be reached
   if (isS3Target(target)) return [judgeAge(machine, dataDir, target)]
   const fault = mountFault(target, { mustBeMounted, dataDir })
   const place = fault === null ? judgePlace(dataDir, target) : [failure(ABOUT, fault, 'lsblk')]
@@ -44,20 +45,22 @@ export function checkBackups(
 
 function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
   const noted = attempt(() => notedSchema.parse(JSON.parse(readFileSync(join(dataDir, 'backups.json'), 'utf8'))))
-  const todo = `cartbarn backup ${target} says why; ${PAGE}`
+  const todo = `cartbarn backup ${target} shows the reason; ${PAGE}`
   if (noted === undefined || noted.target !== target)
-    return warning(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one in the night')
+    return warning(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one every night')
   const { sinceMs, lastGoodMs } = noted
   const isOverdue = machine.nowMs() - Math.max(lastGoodMs ?? 0, sinceMs) >= OVERDUE_MS
   if (lastGoodMs === null)
     return isOverdue
       ? failure(ABOUT, `no good one in ${target} since ${toIso(sinceMs)}`, todo)
-      : warning(ABOUT, `none yet in ${target}`, 'wait for the night, or look at /health then')
-  const says = `the last good one in ${target} is of ${toIso(lastGoodMs)}`
+      : warning(ABOUT, `none yet in ${target}`, 'wait for the night, then check /health')
+  const says = `last good one in ${target}: ${toIso(lastGoodMs)}`
   return isOverdue ? failure(ABOUT, says, todo) : ok(ABOUT, says)
 }
 
-/** A user who types doctor may write where the service may not. */
+/**
+ * Checks the sandbox of the service, because the user who runs doctor may be able to write where the service cannot.
+ */
 function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefined): Finding[] {
   const path = resolve(target)
   const isBelow = (folder: string) => folder !== '' && `${path}/`.startsWith(`${resolve(folder)}/`)
@@ -68,12 +71,13 @@ function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefi
     failure(
       ABOUT,
       `${path} is read-only for the service`,
-      `sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${path}, then sudo systemctl restart cartbarn`,
+      `sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${path}, then sudo systemctl ` +
+        'restart cartbarn',
     ),
   ]
 }
 
-/** Also of a folder that the first backup is to make. */
+/** Warns if the target is on the disk of the data; also for a folder that the first backup has yet to create. */
 function judgePlace(dataDir: string, target: string): Finding[] {
   const place = attempt(() => statSync(target)) ?? attempt(() => statSync(dirname(target)))
   const data = attempt(() => statSync(dataDir))
@@ -81,8 +85,8 @@ function judgePlace(dataDir: string, target: string): Finding[] {
   return [
     warning(
       ABOUT,
-      `${target} is on the disk of the data: a backup beside the database protects from nothing`,
-      `set CARTBARN_BACKUP_TO to a folder on another disk, as a stick; ${PAGE}`,
+      `${target} is on the disk of the data: a backup next to the database does not survive its loss`,
+      `set CARTBARN_BACKUP_TO to a folder on another disk, such as a USB stick; ${PAGE}`,
     ),
   ]
 }

@@ -12,8 +12,8 @@ const SOON_MS = 30 * DAY_MS
 const PAGE = 'see docs/security.md, TLS'
 
 /**
- * Whether the certificate can be used, until when, and whether it names this machine; `said` is what the gateway tells
- * an admin of it.
+ * Checks that the certificate can be used, when it expires, and that it names this machine. `said` is the certificate
+ * status that the gateway reports to an admin.
  */
 export async function checkCertificate(
   machine: Machine,
@@ -30,11 +30,11 @@ export async function checkCertificate(
       return failure(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
     if (pair.expiresAtMs < nowMs) return failure(about, `expired on ${until}`, `renew it; ${PAGE}`)
     if (said?.detail !== undefined)
-      return failure(about, `valid until ${until}, and another cannot be made: ${said.detail}`, PAGE)
+      return failure(about, `valid until ${until}, and cannot be renewed: ${said.detail}`, PAGE)
     const names = ownNames()
     const x509 = new X509Certificate(pair.cert)
     const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))
-    if (!isOurs) return warning(about, `names none of ${names.join(', ')}, by which this machine is called`, PAGE)
+    if (!isOurs) return warning(about, `names none of ${names.join(', ')}, the names of this machine`, PAGE)
     if (pair.expiresAtMs - nowMs < SOON_MS) return warning(about, `expires on ${until}`, `renew it; ${PAGE}`)
     return ok(about, `valid until ${until}, and fits its key and this machine`)
   } catch (error) {

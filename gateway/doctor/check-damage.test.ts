@@ -49,7 +49,9 @@ async function startCourse(t: TestContext): Promise<{ g: TestGateway; path: stri
   return { g, path: join(g.config.dataDir, 'cartbarn.db') }
 }
 
-/** What doctor says of the database: of a gateway that runs with a key of its admin, or with none. */
+/**
+ * Runs the database checks of doctor against a gateway that runs, with or without the key of its admin, or is stopped.
+ */
 async function saidOf(g: TestGateway, runs: 'with key' | 'without key' | 'stopped'): Promise<string[]> {
   if (runs === 'stopped') return checkDatabase(g.config.dataDir, undefined).map(lineOf)
   const address = { host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls: undefined }
@@ -65,7 +67,7 @@ const isDamagedIn = (lines: readonly string[], says: RegExp) =>
     new RegExp(`^wrong +database .*${says.source}.*: stop the gateway, then: cartbarn repair`, 'm'),
   )
 
-test('damaged telemetry is known with and without a key, until a repair has dealt with it', async (t) => {
+test('damaged telemetry is found with and without a key, until a repair has fixed it', async (t) => {
   const { g, path } = await startCourse(t)
   for (const runs of ['with key', 'without key'] as const) assert.match((await saidOf(g, runs)).join('\n'), SOUND)
   await g.restart(() => {
@@ -81,7 +83,7 @@ test('damaged telemetry is known with and without a key, until a repair has deal
   await eventually(async () => (await health()).damaged_telemetry?.blocks > 0, 'it is put aside')
   for (const runs of ['with key', 'without key'] as const) {
     const lines = await saidOf(g, runs)
-    isDamagedIn(lines, /blocks? of telemetry (is|are) damaged \(how many records that are cannot be read\)/)
+    isDamagedIn(lines, /blocks? of telemetry (is|are) damaged \(unknown number of records\)/)
     assert.doesNotMatch(lines.join('\n'), / 0 records/)
   }
   let stopped: string[] = []
@@ -96,12 +98,12 @@ test('damaged telemetry is known with and without a key, until a repair has deal
   for (const runs of ['with key', 'without key'] as const) assert.match((await saidOf(g, runs)).join('\n'), SOUND)
   assert.equal('damaged_telemetry' in (await health()), false)
   assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
-  // what is gone for good is still said where it was
+  // a read still reports the range of records that are lost permanently
   const { body } = await g.request('GET', `/trips/cart-1?${RANGE}`)
   assert.ok(body.summary.warnings?.length > 0)
 })
 
-test('what a start or a read found damaged is known without a key, also of a gateway that has stopped', async (t) => {
+test('damage found at a start or by a read is reported without a key, also for a stopped gateway', async (t) => {
   const { g, path } = await startCourse(t)
   await g.restart(() => damagePage(path, pageOf(path, 'device_state'), 'noise'))
   const told = (await g.request('GET', '/health')).body.damage
@@ -117,7 +119,7 @@ test('what a start or a read found damaged is known without a key, also of a gat
   assert.equal(existsSync(join(g.config.dataDir, 'damage.json')), false)
 })
 
-test('a folder that was copied while its gateway ran is wrong, in the words of a start', async (t) => {
+test('a folder copied from a running gateway is a failure, with the same text as at a start', async (t) => {
   const { g } = await startCourse(t)
   const copy = mkdtempSync(join(tmpdir(), 'cartbarn-copied-'))
   t.after(() => rmSync(copy, { recursive: true }))
@@ -126,11 +128,11 @@ test('a folder that was copied while its gateway ran is wrong, in the words of a
   const lines = checkDatabase(copy, undefined).map(lineOf)
   assert.match(lines.join('\n'), /^wrong +database .* was copied while a gateway had it open/)
   assert.ok(readFileSync(join(copy, 'cartbarn.db')).equals(before))
-  // the gateway that was killed has no copy
+  // a killed gateway has no copy
   assert.doesNotMatch(checkDatabase(g.config.dataDir, undefined).map(lineOf).join('\n'), /^wrong/m)
 })
 
-test('a user who may not look at the data folder is told so, and not that there is no damage', {
+test('a user without access to the data folder gets a warning instead of an all-clear', {
   skip: process.geteuid?.() === 0 && process.seteuid === undefined && 'no other user can be acted as',
 }, async (t) => {
   const { g } = await startCourse(t)
@@ -140,7 +142,7 @@ test('a user who may not look at the data folder is told so, and not that there 
   else chmodSync(dataDir, 0)
   try {
     const lines = await saidOf(g, 'without key')
-    assert.match(lines.join('\n'), /^mind +database +this user may not look at .*: sudo cartbarn doctor$/m)
+    assert.match(lines.join('\n'), /^mind +database +this user may not access .*: sudo cartbarn doctor$/m)
     assert.doesNotMatch(lines.join('\n'), /no damage|there is none/)
   } finally {
     if (act) process.seteuid?.(0)

@@ -12,12 +12,12 @@ import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
 const ABOUT = 'database'
-/** What a person does about damage. */
+/** Instruction that a finding about damage ends with. */
 export const REPAIR =
   'stop the gateway, then: cartbarn repair; see docs/when-something-is-wrong.md, Something is damaged'
 const notedSchema = z.array(z.object({ place: z.string(), outcome: z.string(), detail: z.string() }))
 
-/** What is damaged; `blocks` of telemetry and their `records`, as far as these could be counted. */
+/** Known damage; `blocks` of telemetry and their `records`, as far as they could be counted. */
 interface Damage {
   findings: z.infer<typeof notedSchema>
   blocks: number
@@ -25,13 +25,13 @@ interface Damage {
 }
 
 /**
- * What is known to be damaged: by a gateway that tells it to an admin, else by what lies in the data folder, where this
- * user may read it. Where nothing can be known it says so.
+ * Reports known damage: as a running gateway reports it to an admin, else from the files in the data folder. Warns if
+ * this user may read neither.
  */
 export function checkDamage(dataDir: string, running: Running | undefined): Finding[] {
   const damage = running?.isAdmin === true ? reportedBy(running) : foundIn(dataDir, running !== undefined)
   if (damage === undefined)
-    return [warning(ABOUT, 'whether anything is damaged cannot be known by this user', 'sudo cartbarn doctor')]
+    return [warning(ABOUT, 'this user cannot read the records of damage', 'sudo cartbarn doctor')]
   const { findings, blocks, records } = damage
   const all = findings.map(({ place, outcome, detail }) =>
     outcome === 'mended'
@@ -42,7 +42,10 @@ export function checkDamage(dataDir: string, running: Running | undefined): Find
   return all.length === 0 ? [ok(ABOUT, 'no damage is known')] : all
 }
 
-/** Why a gateway would refuse to start with this database, by the file alone; undefined when it would not. */
+/**
+ * Returns the reason why a gateway would refuse to start with this database, from the file alone; undefined if it would
+ * start.
+ */
 export function databaseRefusal(dataDir: string): string | undefined {
   const path = databasePath(dataDir)
   try {
@@ -56,7 +59,7 @@ export function databaseRefusal(dataDir: string): string | undefined {
 
 function telemetryInWords(blocks: number, records: number): string {
   const what = blocks === 1 ? '1 block of telemetry is damaged' : `${blocks} blocks of telemetry are damaged`
-  return `${what} (${records === 0 ? 'how many records that are cannot be read' : `${records} records that are known of`})`
+  return `${what} (${records === 0 ? 'unknown number of records' : `${records} known records`})`
 }
 
 function reportedBy({ health }: Running): Damage {
@@ -68,7 +71,7 @@ function foundIn(dataDir: string, isRunning: boolean): Damage | undefined {
   const findings = notedIn(dataDir)
   if (findings === undefined) return undefined
   const path = databasePath(dataDir)
-  // to open the database of a killed gateway would change what its start reads
+  // opening the database of a killed gateway would change what the next start reads
   const counted = isRunning || !isMarkedOpen(path) ? attempt(() => countIn(path)) : undefined
   return { findings, blocks: counted?.blocks ?? 0, records: counted?.records ?? 0 }
 }

@@ -9,14 +9,16 @@ const ABOUT = 'database'
 const HEADER_BYTES = 100
 const PAGE = 'see docs/when-something-is-wrong.md, The gateway does not start'
 
-/** What can be said of a database without opening it, which would change what a start reads of a killed one. */
+/**
+ * Facts about a database that is not opened: opening that of a killed gateway would change what the next start reads.
+ */
 interface DatabaseFile {
   bytes: number
-  /** How many migrations it has; of a gateway that runs perhaps one start behind. */
+  /** Number of migrations applied; for a running gateway possibly that of its previous start. */
   schema: number
 }
 
-/** Reads the first bytes of the database. Throws when they are not those of one. */
+/** Reads the header of the database. Throws if it is not an SQLite header. */
 function readDatabaseFile(dataDir: string): DatabaseFile {
   const path = databasePath(dataDir)
   const header = Buffer.alloc(HEADER_BYTES)
@@ -27,16 +29,16 @@ function readDatabaseFile(dataDir: string): DatabaseFile {
     closeSync(file)
   }
   // Source: https://sqlite.org/fileformat.html, 1.3: the header string, and the user version at 60
-  if (header.toString('latin1', 0, 15) !== 'SQLite format 3') throw new Error(`${path} is no database`)
+  if (header.toString('latin1', 0, 15) !== 'SQLite format 3') throw new Error(`${path} is not a database`)
   return { bytes: statSync(path).size, schema: header.readUInt32BE(60) }
 }
 
-/** Whether there is a database of ours, and what the gateway says of its health. */
+/** Checks that there is a gateway database and reports the health of a running gateway. */
 export function checkDatabase(dataDir: string, running: Running | undefined): Finding[] {
   const path = databasePath(dataDir)
   const fault = faultOfLook(path)
-  if (fault === 'EACCES') return [warning(ABOUT, `this user may not look at ${path}`, 'sudo cartbarn doctor')]
-  if (fault !== undefined) return [warning(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
+  if (fault === 'EACCES') return [warning(ABOUT, `this user may not access ${path}`, 'sudo cartbarn doctor')]
+  if (fault !== undefined) return [warning(ABOUT, `not in ${dataDir} yet`, 'start the gateway: it creates one')]
   const file = attempt(() => readDatabaseFile(dataDir))
   if (file === undefined) return [failure(ABOUT, `${path} cannot be read as a database`, REPAIR)]
   const size = `${Math.ceil(file.bytes / 1e6).toLocaleString('en')} MB`
@@ -49,7 +51,7 @@ export function checkDatabase(dataDir: string, running: Running | undefined): Fi
   ]
 }
 
-/** The code of the error when a file cannot be looked at; undefined when it is there. */
+/** Returns the error code if the file cannot be accessed; undefined if it exists. */
 function faultOfLook(path: string): string | undefined {
   try {
     statSync(path)
@@ -65,7 +67,7 @@ function judgeHealth({ health }: Running): Finding[] {
     findings.push(
       failure(
         ABOUT,
-        `the gateway can store nothing (${health.detail ?? 'an admin key says why'})`,
+        `the gateway cannot store anything (${health.detail ?? 'an admin key shows the reason'})`,
         'see docs/when-something-is-wrong.md, The disk is full or gone',
       ),
     )
@@ -75,7 +77,7 @@ function judgeHealth({ health }: Running): Finding[] {
     findings.push(
       warning(
         'clock',
-        `the gateway calls it ${health.clock}, and locks nothing by itself`,
+        `the gateway reports it as ${health.clock}, and locks nothing automatically`,
         'confirm it in the app: More',
       ),
     )

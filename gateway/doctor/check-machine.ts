@@ -14,7 +14,7 @@ const LOW_FREE_SHARE = 0.2
 const NO_FREE_SHARE = 0.05
 const MB = 1024 * 1024
 
-/** Whether the clock of the machine can be right, and who keeps it. */
+/** Checks that the clock of the machine is plausible and has a time source. */
 export async function checkClock(machine: Machine): Promise<Finding> {
   const nowMs = machine.nowMs()
   const year = new Date(nowMs).getUTCFullYear()
@@ -22,7 +22,7 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   if (year < FIRST_YEAR || year > LAST_YEAR)
     return failure(
       'clock',
-      `it shows ${text} UTC, which cannot be`,
+      `it shows ${text} UTC, which is impossible`,
       "sudo timedatectl set-time 'YYYY-MM-DD HH:MM:SS', or connect the internet",
     )
   const isKept =
@@ -31,40 +31,43 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   if (isKept) return ok('clock', `${text} UTC, synchronised`)
   const hardware = hardwareTimesMs(fileOf(machine, 'sys/class/rtc'))
   if (hardware.some((ms) => Math.abs(ms - nowMs) < 2 * MINUTE_MS))
-    return ok('clock', `${text} UTC, as its battery clock has it`)
+    return ok('clock', `${text} UTC, confirmed by the hardware clock`)
   return warning(
     'clock',
-    `${text} UTC, and nobody keeps it: compare it with yours`,
+    `${text} UTC, without a time source: compare it with yours`,
     'sudo timedatectl set-ntp true, or confirm it in the app (More)',
   )
 }
 
-/** Whether the gateway knows the machine: a copied card is another course, or the same on a new machine. */
+/**
+ * Fails if the gateway does not recognise its machine: a copied card is either a different course, or the same course
+ * on a new machine.
+ */
 export function checkSameMachine(running: Running | undefined): Finding[] {
   if (running?.health.machine === undefined) return []
   return [
     failure(
       'machine',
-      'the data was used on another machine: until you say what this is, the head office is sent nothing and no ' +
-        'nightly backup is made',
+      'the data was used on another machine: until you decide, nothing is sent to the hub and no nightly backup ' +
+        'is made',
       'the same course on a new machine: confirm it in the app, or stop the gateway and type cartbarn new-site ' +
         '--same-course; a copy for another course: stop it and type cartbarn new-site --yes',
     ),
   ]
 }
 
-/** What is free of the memory. */
+/** Checks the available memory. */
 export function checkMemory(machine: Machine): Finding[] {
   const lines = attempt(() => readFileSync(fileOf(machine, 'proc/meminfo'), 'utf8'))
   const kilobytes = Number(/^MemAvailable: +(\d+)/m.exec(lines ?? '')?.[1])
   if (!Number.isFinite(kilobytes)) return []
   const free = Math.round(kilobytes / 1024)
   if (free < LOW_MEMORY_MB)
-    return [warning('memory', `${free} MB are left`, 'ps aux --sort=-rss | head, and stop what is not needed')]
+    return [warning('memory', `${free} MB are left`, 'ps aux --sort=-rss | head, and stop unneeded programs')]
   return [ok('memory', `${free} MB are free`)]
 }
 
-/** Whether the service runs, where the gateway is one. */
+/** Checks that the service is active, if the gateway is installed as one. */
 export function checkService(service: Service | undefined): Finding[] {
   if (service === undefined) return []
   const { activeState, result, restarts } = service
@@ -81,7 +84,7 @@ export function checkService(service: Service | undefined): Finding[] {
   return [ok('service', 'cartbarn.service is active')]
 }
 
-/** Room on the disk of the data folder, and whether it can be written. */
+/** Checks the free space on the disk of the data folder, and that the disk is writable. */
 export function checkDisk(machine: Machine, dataDir: string, isRunning: boolean): Finding[] {
   const space = attempt(() => statfsSync(dataDir))
   if (space === undefined) return []
@@ -111,7 +114,7 @@ interface Mount {
   options: string
 }
 
-/** The file system that a path is on. Source: proc(5), /proc/self/mounts. */
+/** Finds the file system that contains a path. Source: proc(5), /proc/self/mounts. */
 function mountOf(machine: Machine, path: string): Mount | undefined {
   const lines = attempt(() => readFileSync(fileOf(machine, 'proc/self/mounts'), 'utf8').split('\n')) ?? []
   return lines

@@ -2,14 +2,14 @@ import { type Finding, failure, ok } from './finding.ts'
 import type { Machine } from './machine.ts'
 
 const ABOUT = 'package'
-/** What dpkg knows of a package: three words of its state, and the version. Source: dpkg-query(1). */
+/** Wanted state, error flag, current state and version of a package. Source: dpkg-query(1). */
 const FORMAT = `\${db:Status-Want} \${db:Status-Eflag} \${db:Status-Status} \${Version}`
 const INSTALLED = ['installed', 'triggers-awaited', 'triggers-pending']
 const ABSENT = ['not-installed', 'config-files']
-/** Answers of dpkg about files of settings keep what a person wrote. */
+/** Configures the package; `--force-confold` keeps the settings files that an admin has edited. */
 const CONFIGURE = 'sudo dpkg --force-confold --configure -a'
 
-/** Reports whether the package is installed as a whole; nothing where there is no dpkg, or no package of it. */
+/** Checks that the package is installed completely. Returns no finding without dpkg or without the package. */
 export async function checkPackage(machine: Machine): Promise<Finding[]> {
   const shown = await machine.ask('dpkg-query', ['--show', `--showformat=${FORMAT}`, 'cartbarn'])
   const [, error, state, version] = /^\S+ (\S+) (\S+) (\S*)$/.exec(shown?.trim() ?? '') ?? []

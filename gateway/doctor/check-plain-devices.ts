@@ -9,8 +9,8 @@ const PAGE = 1000
 const SHOWN = 20
 
 /**
- * Which clients still use plain MQTT, once there is a certificate: whoever closes that port must know. Nothing without
- * a gateway that tells it to an admin.
+ * Lists the clients that still use plain MQTT once there is a certificate, so that an admin can safely close that port.
+ * Returns no finding unless a running gateway lists its clients for an admin.
  */
 export async function checkPlainDevices(
   { tls, mqttPort }: Pick<Config, 'tls' | 'mqttPort'>,
@@ -31,7 +31,7 @@ export async function checkPlainDevices(
   ]
 }
 
-/** Undefined when it is not told. */
+/** Undefined if the gateway does not list its clients. */
 async function plainClients(running: Running): Promise<string[] | undefined> {
   const found: string[] = []
   for (let offset = 0; ; offset += PAGE) {

@@ -8,15 +8,15 @@ const SHOWN = 20
 const KINDS = { session: 'tablet', user: 'key of', device: 'zones of' } as const
 
 /**
- * Who still uses plain HTTP, once there is a certificate: whoever closes it must know. Nothing without a gateway that
- * tells it to an admin, or once it is closed.
+ * Lists the users, tablets and devices that still use plain HTTP once there is a certificate, so that an admin can
+ * safely close it. Returns no finding unless a running gateway lists them for an admin, or once plain HTTP is closed.
  */
 export async function checkPlainHttp(running: Running | undefined): Promise<Finding[]> {
   const text = (await running?.read('/tls')) ?? ''
   const { data } = tlsSchema.safeParse(attempt(() => JSON.parse(text)))
   if (data === undefined || data.certificate === null || !data.plain_http.open) return []
   const uses = data.plain_http.used_by
-  if (uses.length === 0) return [ok(ABOUT, 'nobody has used it since the gateway was started')]
+  if (uses.length === 0) return [ok(ABOUT, 'not used since the gateway was started')]
   const shown = uses
     .slice(0, SHOWN)
     .map(({ kind, name, id, address }) => `${KINDS[kind]} ${name ?? id} (${address})`)

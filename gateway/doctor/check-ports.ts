@@ -11,7 +11,10 @@ interface Door {
   setting: string
 }
 
-/** Each port of the settings: ours and answering, free while the gateway is stopped, or taken, and by whom. */
+/**
+ * Checks each port of the settings: the gateway listens, the port is free while the gateway is stopped, or another
+ * program has taken it.
+ */
 export async function checkPorts(machine: Machine, config: Config, isRunning: boolean): Promise<Finding[]> {
   const doors: Door[] = [
     {
@@ -41,7 +44,7 @@ async function checkDoor(
   const fault = await whyNotFree(host, port)
   if (fault === undefined)
     return isRunning
-      ? failure(about, `${name}: nobody listens, though the gateway runs`, 'restart it: the settings were changed')
+      ? failure(about, `${name}: no listener, although the gateway runs`, 'restart it: the settings were changed')
       : ok(about, `${name}: free`)
   if (fault === 'EADDRNOTAVAIL')
     return failure(about, `this machine does not have the address ${host}`, 'set CARTBARN_HOST to another one')
@@ -51,11 +54,11 @@ async function checkDoor(
   const isOther = ours !== undefined && holder?.pid !== undefined && holder.pid !== ours
   if (isRunning && !isOther) return ok(about, `${name}: the gateway listens`)
   const pid = holder?.pid
-  const stop = pid === undefined ? 'sudo cartbarn doctor says who' : `sudo kill ${pid}, or stop its service`
+  const stop = pid === undefined ? 'sudo cartbarn doctor shows the program' : `sudo kill ${pid}, or stop its service`
   return failure(about, `${name}: taken by ${holder?.words ?? 'another program'}`, `${stop}; or set ${setting}`)
 }
 
-/** Why nobody else could listen there; undefined when it is free. */
+/** Returns the error code of a second listener on the port; undefined if the port is free. */
 async function whyNotFree(host: string, port: number): Promise<string | undefined> {
   const server = createServer()
   try {

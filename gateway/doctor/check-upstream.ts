@@ -8,28 +8,28 @@ import type { Machine } from './machine.ts'
 import type { Running } from './running.ts'
 
 const TIMEOUT_MS = 10_000
-const ABOUT = 'head office'
+const ABOUT = 'hub'
 const MAX_ANSWER_BYTES = 1 << 20
 
-/** How far one comes on the way to the head office: its name, its port, its certificate, the site key, its clock. */
+/** Checks the connection to the hub step by step: name, port, certificate, site key and clock. */
 export async function checkUpstream(
   machine: Machine,
   upstream: Config['upstream'],
   running?: Running,
 ): Promise<Finding[]> {
   if (upstream === undefined) return [ok(ABOUT, 'none is set')]
-  // it may be that of another course
-  if (running?.health.machine !== undefined) return [ok(ABOUT, 'it is not asked: see machine')]
+  // the site key may belong to another course
+  if (running?.health.machine !== undefined) return [ok(ABOUT, 'not checked: see machine')]
   const url = new URL(upstream.url)
   try {
     await lookup(url.hostname.replace(/^\[|\]$/g, ''))
   } catch {
-    return [failure(ABOUT, `the name ${url.hostname} is not known here`, 'check CARTBARN_UPSTREAM_URL and the DNS')]
+    return [failure(ABOUT, `the name ${url.hostname} cannot be resolved`, 'check CARTBARN_UPSTREAM_URL and the DNS')]
   }
   const exchange = new HttpExchange(url)
   try {
     const { status, hubMs } = await exchange.send({
-      // without a body it is refused, and nothing of it counts: but only after the key was taken
+      // the hub rejects a request without a body and applies nothing, but checks the key first
       method: 'POST',
       path: '/sync/v1/audit',
       body: undefined,
@@ -41,7 +41,11 @@ export async function checkUpstream(
   } catch (error) {
     const reason = describeError(error) || 'no connection'
     return [
-      failure(ABOUT, `${url.host} cannot be reached (${reason})`, 'is the internet there? ping 1.1.1.1; timedatectl'),
+      failure(
+        ABOUT,
+        `${url.host} cannot be reached (${reason})`,
+        'check the internet connection: ping 1.1.1.1; timedatectl',
+      ),
     ]
   } finally {
     exchange.close()
@@ -50,11 +54,11 @@ export async function checkUpstream(
 
 function judge(host: string, status: number): Finding {
   if (status === 401 || status === 403)
-    return failure(ABOUT, `${host} refuses the site key`, 'ask the head office for another one: hub site rotate')
-  if (status >= 500) return failure(ABOUT, `${host} answers ${status}`, 'tell the head office')
+    return failure(ABOUT, `${host} rejects the site key`, 'get a new one from the hub: hub site rotate')
+  if (status >= 500) return failure(ABOUT, `${host} responds with ${status}`, 'report it to the operator of the hub')
   return status === 404
-    ? failure(ABOUT, `at ${host} is no hub`, 'check CARTBARN_UPSTREAM_URL')
-    : ok(ABOUT, `${host} answers and takes the site key`)
+    ? failure(ABOUT, `${host} is not a hub`, 'check CARTBARN_UPSTREAM_URL')
+    : ok(ABOUT, `${host} responds and accepts the site key`)
 }
 
 function judgeClock(machine: Machine, hubMs: number | null): Finding[] {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Finding, failure, ok, warning } from './finding.ts'
 import { attempt, fileOf, type Machine } from './machine.ts'
 
-/** Wear of `smartctl --json`, of those fields that are about it. */
+/** Wear fields of `smartctl --json`. */
 const smartSchema = z.object({
   smart_status: z.object({ passed: z.boolean() }).optional(),
   nvme_smart_health_information_log: z.object({ percentage_used: z.number() }).optional(),
@@ -13,20 +13,20 @@ const WORN_PERCENT = 80
 const GONE_PERCENT = 100
 const REPLACE = 'make a backup to another disk, and replace this one soon'
 
-/** How much of the life of the data folder's disk is used, where the disk tells. */
+/** Checks how much of its lifetime the disk of the data folder has used, if the disk reports it. */
 export async function checkWear(machine: Machine, dataDir: string): Promise<Finding> {
   const disk = attempt(() => diskOf(machine, statSync(dataDir).dev))
-  if (disk === undefined) return ok('wear', 'cannot be known: the data folder is on no disk of this machine')
+  if (disk === undefined) return ok('wear', 'unknown: the data folder is not on a disk of this machine')
   const percent = attempt(() => lifeTime(disk)) ?? (await smart(machine, disk))
   const name = basename(disk)
   if (percent === undefined)
-    return ok('wear', `cannot be known of ${name}: it does not tell, or only to root with smartmontools`)
+    return ok('wear', `unknown for ${name}: it does not report wear, or only to root with smartmontools`)
   const says = `${name} has used ${percent} % of its life`
   if (percent >= GONE_PERCENT) return failure('wear', says, REPLACE)
   return percent >= WORN_PERCENT ? warning('wear', says, REPLACE) : ok('wear', says)
 }
 
-/** The folder of the whole disk in sysfs, of a device number as Linux has it (makedev(3)). */
+/** Finds the sysfs folder of the whole disk from a Linux device number (makedev(3)). */
 function diskOf(machine: Machine, device: number): string {
   const major = (device >> 8) & 0xfff
   const minor = (device & 0xff) | ((device >> 12) & 0xfff00)
@@ -35,8 +35,8 @@ function diskOf(machine: Machine, device: number): string {
 }
 
 /**
- * Of eMMC, and of SD cards whose driver tells: two estimates in tenths, 0x01 up to 10 %, 0x0b past the end.
- * Source: Documentation/ABI/testing of Linux, mmc `life_time`.
+ * Reads the used lifetime, in per cent, of eMMC and of SD cards whose driver reports it: the higher of two estimates in
+ * tenths, 0x01 up to 10 %, 0x0b past the end. Source: Documentation/ABI/testing of Linux, mmc `life_time`.
  */
 function lifeTime(disk: string): number | undefined {
   const tenths = readFileSync(join(disk, 'device/life_time'), 'utf8').trim().split(/\s+/).map(Number)

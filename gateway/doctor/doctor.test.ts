@@ -27,7 +27,7 @@ import type { Machine } from './machine.ts'
 import { findRunning } from './running.ts'
 import { readService } from './service.ts'
 
-// as the program does
+// same as the program sets
 process.umask(0o077)
 const NOW_MS = Date.UTC(2026, 10, 23, 12)
 const SITE_KEY = `cbs_links_${'Sk4-'.repeat(11).slice(0, 43)}`
@@ -38,7 +38,7 @@ function newFolder(t: TestContext): string {
   return folder
 }
 
-/** A machine with these answers of programs, and nothing else but its `/`. */
+/** Creates a machine whose programs print these answers and whose file system is empty. */
 function machineWith(answers: Record<string, string> = {}, more: Partial<Machine> = {}): Machine {
   return {
     root: '/',
@@ -56,7 +56,7 @@ const optionsWith = (environment: Record<string, string>, key?: string) => ({
   dataDir: undefined,
 })
 
-test('of a gateway that runs nothing is wrong, and its ports are its own', async (t) => {
+test('a running gateway has no failures and recognises its ports', async (t) => {
   const CARTBARN_DATA_DIR = newFolder(t)
   const g = await startGateway({ CARTBARN_DATA_DIR })
   t.after(() => g.stop())
@@ -80,7 +80,7 @@ test('of a gateway that runs nothing is wrong, and its ports are its own', async
     )
 })
 
-test('a copied card is wrong, with what to type, and the head office is not asked', async (t) => {
+test('a copied card is a failure with a remedy, and the head office is not contacted', async (t) => {
   const CARTBARN_DATA_DIR = newFolder(t)
   const machine = new FakeMachine(t, { board: '10000000abcdef01' })
   const g = await startGateway({ CARTBARN_DATA_DIR }, { machineRoot: machine.root })
@@ -101,7 +101,7 @@ test('a copied card is wrong, with what to type, and the head office is not aske
     lines.find((line) => /^\w+ +machine /.test(line)) ?? '',
     /^wrong .*another machine.*new-site --same-course.*new-site --yes/,
   )
-  assert.match(lines.find((line) => /^\w+ +head office /.test(line)) ?? '', /^ok .*not asked/)
+  assert.match(lines.find((line) => /^\w+ +hub /.test(line)) ?? '', /^ok .*not checked/)
 })
 
 for (const [shown, says] of [
@@ -120,13 +120,13 @@ for (const [shown, says] of [
   ['', null],
   [null, null],
 ] as const)
-  test(`dpkg that says "${shown}" of the package ${says === null ? 'says nothing of it' : 'is believed'}`, async () => {
+  test(`the dpkg status "${shown}" ${says === null ? 'is ignored' : 'is reported'}`, async () => {
     const found = await checkPackage(machineWith(shown === null ? {} : { 'dpkg-query': shown }))
     assert.equal(found.length, says === null ? 0 : 1)
     if (says !== null) assert.match(found.map(lineOf).join(), says)
   })
 
-test('a port that another program has is wrong, with who has it and what to type', async (t) => {
+test('a port used by another program is a failure, with the program and a remedy', async (t) => {
   const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
   t.after(() => other.close())
   await once(other, 'listening')
@@ -144,7 +144,7 @@ test('a port that another program has is wrong, with who has it and what to type
   assert.match(line, new RegExp(`^wrong .*taken by \\S+ \\(process ${process.pid}\\): sudo kill.*CARTBARN_HTTP_PORT`))
 })
 
-test('every wrong setting is a finding, and nothing of a half-written file is quoted', async (t) => {
+test('every wrong setting is a finding, and a half-written file is never quoted', async (t) => {
   const file = join(newFolder(t), 'half.json')
   writeFileSync(file, '{"CARTBARN_UPSTREAM_KEY": "flt_planted_in_half a file", "CARTBARN_HOST": ')
   for (const [environment, path] of [
@@ -158,7 +158,7 @@ test('every wrong setting is a finding, and nothing of a half-written file is qu
   }
 })
 
-test('without settings those of the service are looked at', async (t) => {
+test('without settings the settings of the service are checked', async (t) => {
   const folder = newFolder(t)
   const show = [
     'LoadState=loaded',
@@ -183,24 +183,26 @@ test('without settings those of the service are looked at', async (t) => {
   assert.ok(lines.some((line) => /^wrong +service .*failed \(exit-code\): journalctl/.test(line)))
 })
 
-test('the file that commands of the package are told of stands for no settings of their own', async (t) => {
+test('CARTBARN_CONFIG alone does not override the settings of the service unit', async (t) => {
   const folder = newFolder(t)
   const file = join(folder, 'service.conf')
   writeFileSync(file, `CARTBARN_DATA_DIR=${folder}/service\nCARTBARN_HTTP_PORT=8099\n`)
-  const service = `LoadState=loaded\nActiveState=active\nEnvironment=CARTBARN_HTTP_PORT=0\nExecStart={ argv[]=cartbarn run --config ${file} ; }`
+  const service =
+    `LoadState=loaded\nActiveState=active\nEnvironment=CARTBARN_HTTP_PORT=0\nExecStart={ argv[]=cartbarn run ` +
+    `--config ${file} ; }`
   const found = async (environment: Record<string, string>, answers: Record<string, string>) => {
     const { settings } = await examine(machineWith(answers), optionsWith(environment))
     return [settings.config?.dataDir, settings.config?.httpPort]
   }
   const named = { CARTBARN_CONFIG: file }
-  // what its unit says counts as well
+  // settings in the unit itself count too
   assert.deepEqual(await found(named, { systemctl: service }), [`${folder}/service`, 0])
   assert.deepEqual(await found(named, {}), [`${folder}/service`, 8099])
   const own = { ...named, CARTBARN_HTTP_PORT: '8100' }
   assert.deepEqual(await found(own, { systemctl: service }), [`${folder}/service`, 8100])
 })
 
-test('a clock that cannot be is wrong, one that nobody keeps is to be minded', async (t) => {
+test('an impossible clock is a failure, an unsynchronised one a warning', async (t) => {
   const root = newFolder(t)
   const level = async (nowMs: number, answers: Record<string, string>) =>
     (await checkClock(machineWith(answers, { root, nowMs: () => nowMs }))).level
@@ -213,7 +215,7 @@ test('a clock that cannot be is wrong, one that nobody keeps is to be minded', a
   assert.equal(await level(NOW_MS, {}), 'ok')
 })
 
-test('wear is what the disk tells, and else cannot be known', async (t) => {
+test('wear is reported by the disk, or otherwise unknown', async (t) => {
   const [root, dataDir] = [newFolder(t), newFolder(t)]
   const { dev } = await import('node:fs').then(({ statSync }) => statSync(dataDir))
   const card = join(root, 'sys/devices/mmcblk0')
@@ -222,15 +224,15 @@ test('wear is what the disk tells, and else cannot be known', async (t) => {
   writeFileSync(join(card, 'mmcblk0p2/partition'), '2\n')
   mkdirSync(join(root, 'sys/dev/block'), { recursive: true })
   const machine = machineWith({}, { root, userId: 1000 })
-  assert.match(lineOf(await checkWear(machine, dataDir)), /cannot be known/)
+  assert.match(lineOf(await checkWear(machine, dataDir)), /wear +unknown/)
   const number = `${(dev >> 8) & 0xfff}:${(dev & 0xff) | ((dev >> 12) & 0xfff00)}`
   symlinkSync(join(card, 'mmcblk0p2'), join(root, 'sys/dev/block', number))
-  assert.match(lineOf(await checkWear(machine, dataDir)), /^ok .*cannot be known of mmcblk0/)
+  assert.match(lineOf(await checkWear(machine, dataDir)), /^ok .*unknown for mmcblk0/)
   for (const [tenths, line] of [
     ['0x01 0x03', /^ok .*mmcblk0 has used 30 %/],
     ['0x09 0x01', /^mind .*90 %.*backup/],
     ['0x0b 0x0b', /^wrong .*110 %/],
-    ['0x00 0x00', /cannot be known/],
+    ['0x00 0x00', /wear +unknown/],
   ] as const) {
     writeFileSync(join(card, 'device/life_time'), `${tenths}\n`)
     assert.match(lineOf(await checkWear(machine, dataDir)), line)
@@ -241,10 +243,10 @@ test('wear is what the disk tells, and else cannot be known', async (t) => {
   const used = '{"nvme_smart_health_information_log":{"percentage_used":7},"smart_status":{"passed":true}}'
   assert.match(lineOf(await checkWear(smartctl(used), dataDir)), /^ok .*7 %/)
   assert.match(lineOf(await checkWear(smartctl('{"smart_status":{"passed":false}}'), dataDir)), /^wrong/)
-  assert.match(lineOf(await checkWear(smartctl('no JSON'), dataDir)), /cannot be known/)
+  assert.match(lineOf(await checkWear(smartctl('no JSON'), dataDir)), /wear +unknown/)
 })
 
-test('a folder that others may read is wrong, and so is a file in it', (t) => {
+test('a folder or a file in it that others may read is a failure', (t) => {
   const dataDir = newFolder(t)
   assert.equal(checkFolder(machineWith(), dataDir).level, 'ok')
   writeFileSync(join(dataDir, 'cartbarn.db'), '', { mode: 0o600 })
@@ -257,7 +259,7 @@ test('a folder that others may read is wrong, and so is a file in it', (t) => {
   assert.match(lineOf(checkFolder(machineWith(), dataDir)), /^wrong .*others may read/)
 })
 
-test('no nightly backup is to be minded, one older than 36 hours is wrong, and so is a stick that is not in', (t) => {
+test('a missing nightly backup is a warning, one older than 36 hours or a missing stick a failure', (t) => {
   const [dataDir, folder] = [newFolder(t), newFolder(t)]
   const target = `${folder}/`
   const lines = (given: string | undefined) => {
@@ -286,19 +288,19 @@ test('no nightly backup is to be minded, one older than 36 hours is wrong, and s
   assert.match(lines('/mnt/no-such-stick/cartbarn/')[1] ?? '', /^wrong .*no disk is mounted/)
 })
 
-test('a backup on the disk of the data is to be minded, also before its folder is made', (t) => {
+test('a backup on the disk of the data is a warning, also before its folder is created', (t) => {
   const dataDir = newFolder(t)
   const beside = (target: string) =>
     checkBackups(machineWith(), dataDir, { target, mustBeMounted: false })
       .map(lineOf)
-      .filter((line) => line.includes('protects from nothing'))
-  assert.match(beside(`${newFolder(t)}/`)[0] ?? '', /^mind .*beside the database.*CARTBARN_BACKUP_TO/)
+      .filter((line) => line.includes('does not survive its loss'))
+  assert.match(beside(`${newFolder(t)}/`)[0] ?? '', /^mind .*next to the database.*CARTBARN_BACKUP_TO/)
   assert.equal(beside(join(newFolder(t), 'made by the first one/')).length, 1)
-  // another file system on every Linux
+  // a separate file system on every Linux
   assert.deepEqual(beside('/dev/shm/'), [])
 })
 
-test('a folder for backups that the sandbox of the service does not open is wrong, with what to type', (t) => {
+test('a backup folder that the sandbox of the service does not allow is a failure with a remedy', (t) => {
   const [dataDir, target] = [newFolder(t), newFolder(t)]
   const lines = (paths: string, more = 'ProtectSystem=strict') => {
     const service = readService(`LoadState=loaded\n${more}\nReadWritePaths=${paths}`)
@@ -319,7 +321,7 @@ test('a folder for backups that the sandbox of the service does not open is wron
   assert.match(home.map(lineOf).join('\n'), /^wrong .*is hidden from the service/m)
 })
 
-test('with a certificate those that still use plain MQTT are named', async (t) => {
+test('with a certificate, clients that still use plain MQTT are listed', async (t) => {
   const g = await startGateway({ CARTBARN_DATA_DIR: newFolder(t) })
   t.after(() => g.stop())
   const tls = { certPath: 'cert.pem', keyPath: 'key.pem', isOfOwnAuthority: false }
@@ -337,7 +339,7 @@ test('with a certificate those that still use plain MQTT are named', async (t) =
   assert.deepEqual(await lines({ tls, mqttPort }), [])
 })
 
-test('with a certificate those that still use plain HTTP are named, and why it is not renewed', async (t) => {
+test('with a certificate, clients of plain HTTP are listed, and why it is not renewed', async (t) => {
   const folder = new KeyPairFolder(createKeyPair())
   t.after(() => folder.remove())
   const g = await startGateway({ CARTBARN_DATA_DIR: newFolder(t), ...folder.settings })
@@ -345,7 +347,7 @@ test('with a certificate those that still use plain HTTP are named, and why it i
   const { tls } = g.config
   const running = (key?: string) => findRunning({ host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls }, key)
   const lines = async (key?: string) => (await checkPlainHttp(await running(key))).map(lineOf)
-  assert.match((await lines(ADMIN_KEY))[0] ?? '', /^ok .*nobody/)
+  assert.match((await lines(ADMIN_KEY))[0] ?? '', /^ok .*not used/)
   await fetch(`${g.http.replace('https:', 'http:')}/carts`, { headers: { 'x-api-key': ADMIN_KEY } })
   assert.match(
     (await lines(ADMIN_KEY))[0] ?? '',
@@ -358,18 +360,18 @@ test('with a certificate those that still use plain HTTP are named, and why it i
   folder.write(createKeyPair({ expiresAtMs: NOW_MS + 90 * 24 * HOUR_MS }))
   assert.match(
     lineOf(await checkCertificate(machineWith(), tls, said)),
-    /^wrong +certificate .*another cannot be made: CARTBARN_TLS/,
+    /^wrong +certificate .*cannot be renewed: CARTBARN_TLS/,
   )
 })
 
-test('no certificate is to be minded, one that is not there is wrong', async (t) => {
+test('no certificate is a warning, a missing certificate file a failure', async (t) => {
   assert.equal((await checkCertificate(machineWith(), undefined)).level, 'mind')
   const certPath = join(newFolder(t), 'gone.pem')
   const finding = await checkCertificate(machineWith(), { certPath, keyPath: certPath })
   assert.match(lineOf(finding), /^wrong +certificate +CARTBARN_TLS_CERT: cannot be read.*security\.md/)
 })
 
-test('a head office that is not there is wrong, in words', async () => {
+test('an unreachable head office is a failure with an explanation', async () => {
   const upstream = {
     key: SITE_KEY,
     siteId: 'links',
@@ -379,10 +381,10 @@ test('a head office that is not there is wrong, in words', async () => {
   }
   const check = async (url: string) => (await checkUpstream(machineWith(), { ...upstream, url })).map(lineOf).join('\n')
   assert.match(await check('http://127.0.0.1:9'), /^wrong .*127\.0\.0\.1:9 cannot be reached \(.*ECONNREFUSED/)
-  assert.match(await check('https://no-such-host.invalid'), /^wrong .*no-such-host\.invalid is not known/)
+  assert.match(await check('https://no-such-host.invalid'), /^wrong .*no-such-host\.invalid cannot be resolved/)
 })
 
-test('the bundle has what support needs, and nothing that was planted', async (t) => {
+test('the bundle has what support needs, and none of the planted secrets', async (t) => {
   const CARTBARN_DATA_DIR = newFolder(t)
   const secrets = {
     CARTBARN_ENROLMENT_KEY: 'Planted-enrolment-key-17',
@@ -434,7 +436,7 @@ test('the bundle has what support needs, and nothing that was planted', async (t
     '04A1B2C3D4',
     '51.5007',
   ]
-  // a log as it must never be
+  // a log with the data that must never appear in a bundle
   const journal = [
     JSON.stringify({ level: 'warn', msg: `of ${planted.join(' and ')}`, reason: planted[0], kept: 17 }),
     JSON.stringify({ level: 'info', msg: 'lock', code: '04A1B2C3D4', name: 'Anybody', lat: '51.5007' }),
@@ -444,7 +446,7 @@ test('the bundle has what support needs, and nothing that was planted', async (t
   const examination = await examine(machine, optionsWith(known, ADMIN_KEY))
   examination.settings.environment = environment
   const text = gunzipSync(await packBundle(machine, examination)).toString()
-  // what somebody measured or typed is kept out by the fields that are shown
+  // measurements and typed texts are excluded because only open fields are shown
   for (const secret of planted)
     if (!['51.5007', '04A1B2C3D4', 'planted'].includes(secret)) assert.ok(!text.includes(secret), secret)
   const document = JSON.parse(text)
@@ -459,11 +461,11 @@ test('the bundle has what support needs, and nothing that was planted', async (t
   assert.doesNotMatch(document.log[1], /Anybody|51\.5007/)
 })
 
-test('what a setting of any text holds is hidden, also of one that is new', () => {
+test('the value of every free-text setting is hidden, also of a new one', () => {
   const shown = describeSettings()
     .map(({ name }) => name)
     .filter((name) => isOpenSetting(name, 'flt_planted-0123456789_abcdefghi'))
-  // they name places, and no person; files that hold secrets are not read for it
+  // these values are paths and hosts without personal data; the secret files behind them are not read
   assert.deepEqual(shown, ['CARTBARN_DATA_DIR', 'CARTBARN_HOST', 'CARTBARN_TLS_CERT', 'CARTBARN_TLS_KEY'])
   assert.ok(isOpenSetting('CARTBARN_HTTP_PORT', '8080') && isOpenSetting('CARTBARN_LOG_LEVEL', 'warn'))
 })

@@ -1,4 +1,5 @@
-// What `cartbarn doctor` looks at: the settings first, then all that they lead to, a file for each. Nothing is changed.
+// Checks of `cartbarn doctor`: the settings first, then everything they refer to, one file for each check. All of them
+// only read.
 
 import { type Config, readConfig } from '#gateway/config.ts'
 import { ConfigError } from '#shared/errors.ts'
@@ -19,23 +20,23 @@ import type { Machine } from './machine.ts'
 import { findRunning, type Running } from './running.ts'
 import { findService, type Service } from './service.ts'
 
-/** The settings of the gateway that doctor looks at, and where they came from. */
+/** Settings of the gateway under examination, and their source. */
 interface FoundSettings {
-  /** Undefined when they cannot be used. */
+  /** Undefined if the settings are invalid. */
   config: Config | undefined
-  /** As they were given, for those whose names begin with `CARTBARN_`. */
+  /** Raw values of the variables that begin with `CARTBARN_`. */
   environment: Record<string, string | undefined>
   file: string | undefined
   findings: Finding[]
 }
 
 const ABOUT = 'settings'
-/** Commands of the package have them, whatever the person who calls them has set. */
+/** Variables that the commands of the package always set, so they do not show that the caller has given settings. */
 const NO_SETTINGS = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG']
 
 /**
- * Reads the settings: of `file` and the environment where one of them has any, else those that the service is started
- * with. Without a `file`, and without a service, the file is the one that `CARTBARN_CONFIG` names.
+ * Reads the settings from `file` and the environment if either has any, else those of the service. Without a `file` and
+ * a service, the file is the one that `CARTBARN_CONFIG` names.
  */
 function findSettings(
   environment: Record<string, string | undefined>,
@@ -65,25 +66,25 @@ function findSettings(
   }
 }
 
-/** What doctor was asked to look at. */
+/** Input of an examination. */
 export interface ExamineOptions {
   environment: Record<string, string | undefined>
-  /** A file of settings. */
+  /** Path of a settings file. */
   file: string | undefined
-  /** Of an admin: with it the gateway says more. */
+  /** Key of an admin; the gateway reports more with it. */
   key: string | undefined
   dataDir: string | undefined
 }
 
-/** What was found. */
+/** Result of an examination. */
 export interface Examination {
   findings: Finding[]
   settings: FoundSettings
-  /** Undefined when the gateway does not answer. */
+  /** Undefined if the gateway does not respond. */
   running: Running | undefined
 }
 
-/** Looks at everything, in the order in which a person should see to it. */
+/** Runs all checks and returns their findings in the order in which to fix them. */
 export async function examine(machine: Machine, options: ExamineOptions): Promise<Examination> {
   const service = await findService(machine)
   const settings = findSettings(options.environment, options.file, service)

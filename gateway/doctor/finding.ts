@@ -1,14 +1,14 @@
-/** How bad a finding is: only `wrong` makes `cartbarn doctor` end with 1. */
+/** Severity of a finding: only `wrong` makes `cartbarn doctor` exit with 1. */
 type Level = 'ok' | 'mind' | 'wrong'
 
-/** One thing that was looked at. */
+/** Result of one check. */
 export interface Finding {
-  /** A word or two. */
+  /** Subject, one or two words. */
   about: string
   level: Level
-  /** What was found, in words. */
+  /** Result as text. */
   says: string
-  /** What to type or do. */
+  /** Command to type, or other action to take. */
   todo?: string
 }
 
@@ -26,7 +26,7 @@ export const failure = (about: string, says: string, todo: string): Finding => (
   todo,
 })
 
-/** A finding as one line. */
+/** Formats a finding as one line. */
 export function lineOf({ about, level, says, todo }: Finding): string {
   const line = `${level.padEnd(5)}  ${about.padEnd(12)} ${says}${todo === undefined ? '' : `: ${todo}`}`
   return line.replaceAll(/\s*\n\s*/g, '; ')

@@ -1,11 +1,14 @@
 import { describeSettings, isOpenSetting } from '#gateway/config.ts'
 
 const HIDDEN = '(hidden)'
-/** A shorter text stands in too many others. */
+/** Minimum length of a hidden value; a shorter one occurs in too many other texts. */
 const MIN_LENGTH = 4
 const MIN_NAME_LENGTH = 3
 
-/** Keys of ours, setup and pairing codes, addresses with a user in them or of mail, and whatever looks random. */
+/**
+ * Keys of cartbarn, setup and pairing codes, URLs with a user in them, e-mail addresses, and any text that seems
+ * random.
+ */
 const SECRET_SHAPES = [
   /\b(?:flt|cbs|cbd|cbk)_[\w-]+/g,
   /\b[A-Z0-9]{4}(?:-[A-Z0-9]{4}){1,3}\b/g,
@@ -15,7 +18,7 @@ const SECRET_SHAPES = [
   /[\w+/=-]{32,}/g,
 ]
 
-/** The settings for others to see: of those that may be anything only that they are set. */
+/** Returns the settings in a form that others may see. A setting that may contain any text is shown only as set. */
 export function shownSettings(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const known = new Set(describeSettings().map(({ name }) => name))
   return Object.fromEntries(
@@ -25,10 +28,7 @@ export function shownSettings(given: Readonly<Record<string, unknown>>): Record<
   )
 }
 
-/**
- * Takes out of texts what must not be seen: the values of hidden settings, names of people, and all that looks like a
- * key.
- */
+/** Removes from texts the values of hidden settings, names of people, and any text shaped like a key. */
 export class SecretFilter {
   readonly #texts: string[]
 
@@ -39,7 +39,7 @@ export class SecretFilter {
     this.#texts = [
       ...hidden.filter(({ length }) => length >= MIN_LENGTH),
       ...names.filter(({ length }) => length >= MIN_NAME_LENGTH),
-      // the longest first: one may be the beginning of another
+      // the longest first: a shorter one may be the beginning of a longer one
     ].toSorted((a, b) => b.length - a.length)
   }
 

@@ -3,16 +3,16 @@ import type { Config } from '#gateway/config.ts'
 import { originOf, requestLocal } from '#shared/http/request-local.ts'
 import { healthSchema } from '#shared/wire/system.ts'
 
-/** The gateway as it answers now. */
+/** Gateway that responds to requests now. */
 export interface Running {
   health: z.infer<typeof healthSchema>
-  /** True if the key is an admin's, so that `health` has all. */
+  /** True if the key is an admin's, so that `health` is complete. */
   isAdmin: boolean
-  /** Asks as an admin; null without a key, or for any answer but 200. */
+  /** Sends a GET request with the admin key; null without a key or for any status except 200. */
   read(path: string): Promise<string | null>
 }
 
-/** The gateway of these settings; undefined when it does not answer. `key` is an admin's. */
+/** Finds the running gateway of these settings; undefined if it does not respond. `key` is an admin's. */
 export async function findRunning(
   { host, httpPort, tls }: Pick<Config, 'host' | 'httpPort' | 'tls'>,
   key: string | undefined,
@@ -25,7 +25,7 @@ export async function findRunning(
   if (health === undefined) return undefined
   return {
     health,
-    // a member that only admins are sent, and always
+    // the gateway always includes this member for admins, and only for them
     isAdmin: health.subscriptions !== undefined,
     read: async (path) => {
       const found = key === undefined ? null : await get(path)

@@ -13,35 +13,35 @@ const PROPERTIES = [
   'ReadWritePaths',
 ]
 
-/** The gateway as a service of systemd. */
+/** Gateway as a systemd service. */
 export interface Service {
   activeState: string
   result: string
   restarts: number
-  /** Settings that the unit itself has. */
+  /** Settings in the unit itself. */
   environment: Record<string, string>
-  /** The file of `--config` that the unit starts it with. */
+  /** Path that the unit passes as `--config`. */
   configFile: string | undefined
   sandbox: Sandbox
 }
 
-/** What the unit lets the gateway write. */
+/** Paths that the unit lets the gateway write. */
 export interface Sandbox {
-  /** All but `writable` is read-only. */
+  /** True if everything except `writable` is read-only. */
   isStrict: boolean
-  /** /home, /root and /run/user are not there. */
+  /** True if /home, /root and /run/user are hidden. */
   isHomeHidden: boolean
   writable: readonly string[]
 }
 
-/** Asks systemd for the service; undefined where there is none. */
+/** Queries systemd for the service; undefined if it has none. */
 export async function findService(machine: Machine): Promise<Service | undefined> {
   const argv = ['show', UNIT, ...PROPERTIES.map((name) => `--property=${name}`)]
   const output = await machine.ask('systemctl', argv)
   return output === null ? undefined : readService(output)
 }
 
-/** Reads what `systemctl show` prints; undefined for a unit that is not there. */
+/** Parses the output of `systemctl show`; undefined for a unit that is not loaded. */
 export function readService(output: string): Service | undefined {
   const properties = new Map(
     output.split('\n').map((line) => {
@@ -60,13 +60,13 @@ export function readService(output: string): Service | undefined {
     sandbox: {
       isStrict: properties.get('ProtectSystem') === 'strict',
       isHomeHidden: !['', 'no', 'read-only'].includes(properties.get('ProtectHome') ?? ''),
-      // `-` before one that may be missing, `+` before one below another root
+      // `-` precedes a path that may be missing, `+` a path relative to another root
       writable: (properties.get('ReadWritePaths') ?? '').split(' ').map((path) => path.replace(/^[-+]+/, '')),
     },
   }
 }
 
-/** `A=b "C=d e"`, as systemd prints it. */
+/** Parses `A=b "C=d e"`, the format in which systemd prints an environment. */
 function readEnvironment(text: string): Record<string, string> {
   const words = [...text.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)]
   return Object.fromEntries(

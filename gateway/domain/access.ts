@@ -1,12 +1,12 @@
 import type { Role } from '#shared/wire/users.ts'
 
-/** Who is asking, as far as the rules need to know. */
+/** Caller, as far as access rules need it. */
 export interface Caller {
   userId: string
   role: Role
   /** Null and empty both mean no device, `*` alone every device; irrelevant for an admin. */
   allowedHardwareIds: ReadonlySet<string> | null
-  /** As it was set; see `canSeeCodes`. */
+  /** Setting of the user; see `canSeeCodes`. */
   masksCodes?: boolean
 }
 
@@ -15,7 +15,7 @@ export function canSee(caller: Caller, hardwareId: string): boolean {
   return seesAll(caller) || (caller.allowedHardwareIds?.has(hardwareId) ?? false)
 }
 
-/** The devices a query is held to; undefined for all, now and later. */
+/** Returns the devices to which a query is limited; undefined for all, now and later. */
 export function visibleHardwareIds(caller: Caller): string[] | undefined {
   return seesAll(caller) ? undefined : [...(caller.allowedHardwareIds ?? [])]
 }
@@ -28,21 +28,21 @@ export function isAdmin(caller: Caller): boolean {
   return caller.role === 'admin'
 }
 
-/** Whether the caller may do what staff may; an admin may, too. */
+/** True if the caller has staff rights, which admins also have. */
 export function isStaff(caller: Caller): boolean {
   return caller.role !== 'user'
 }
 
 const RANKS: Readonly<Record<Role, number>> = { user: 0, staff: 1, admin: 2 }
 
-/** The same without what only an admin may: staff with every device. */
+/** Reduces an admin to staff with every device. */
 export function withoutAdminRights(caller: Caller): Caller {
   return isAdmin(caller) ? { ...caller, role: 'staff', allowedHardwareIds: new Set(['*']) } : caller
 }
 
 /**
- * A person who acts on a shared tablet: the lower of the two roles, and the devices that both see. What is done is the
- * person's doing.
+ * Returns the access of a PIN user on a shared tablet: the lower of the two roles, and the devices that both may see.
+ * Actions are attributed to the PIN user.
  */
 export function pinUserAccess(tablet: Caller, person: Caller): Caller {
   return {
@@ -58,7 +58,7 @@ function seenByBoth(one: Caller, other: Caller): ReadonlySet<string> {
   return new Set([...(one.allowedHardwareIds ?? [])].filter((hardwareId) => canSee(other, hardwareId)))
 }
 
-/** Whether the caller is shown codes of lock events as they are. */
+/** True if the caller may see the codes of lock events unmasked. */
 export function canSeeCodes(caller: Caller): boolean {
   return isStaff(caller) || caller.masksCodes !== true
 }

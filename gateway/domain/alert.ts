@@ -3,11 +3,11 @@ import { type AlertKind, isSiteKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { type Caller, canSee, isAdmin, isStaff, visibleHardwareIds } from './access.ts'
 
-/** Something that people should know of, from when it began until it is over. Texts are each client's own. */
+/** Condition that staff should know of, from its beginning to its end. Each client has its own texts. */
 export interface Alert {
   alertId: string
   kind: AlertKind
-  /** Null, like `hardwareId`, where it is about the site. */
+  /** Null, like `hardwareId`, for an alert of the site. */
   cart: string | null
   hardwareId: string | null
   openedAtMs: number
@@ -15,7 +15,7 @@ export interface Alert {
   acknowledgedAtMs: number | null
   acknowledgedBy: { userId: string; name: string } | null
   note: string | null
-  /** What it is about, by the names of the API. */
+  /** Details by the names of the API. */
   details: Record<string, unknown>
 }
 
@@ -35,21 +35,22 @@ export function toAlertJson(alert: Alert): AlertJson {
   }
 }
 
-/** Where programs find the alert of a kind and a cart that is not closed; null is the site. */
+/** Returns the topic of the open alert of a kind and a cart; null is the site. */
 export function alertTopic(kind: AlertKind, cart: string | null): string {
   return `alert/${kind}/${cart === null ? 'site' : encodeURIComponent(cart.toWellFormed())}`
 }
 
 /**
- * Which alerts of the site a caller is told of: staff and admins of all, but only admins that a person gave too many
- * wrong PINs.
+ * True if a caller may see alerts of the site of this kind: staff and admins see all, but only admins see that a user
+ * entered too many wrong PINs.
  */
 export function seesSiteKind(caller: Caller, kind: string): boolean {
   return kind === 'pin_locked' ? isAdmin(caller) : isStaff(caller)
 }
 
 /**
- * Who may see an alert: `hardwareIds` are the devices of its cart now; one that has none is seen by who saw its device.
+ * True if a caller may see an alert: `hardwareIds` are the current devices of its cart; without any, the device of the
+ * alert decides.
  */
 export function canSeeAlert(
   caller: Caller,

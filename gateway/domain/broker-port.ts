@@ -3,27 +3,30 @@ import type { SessionChange } from './mqtt-sessions.ts'
 
 export type LoginResult<Login> =
   /**
-   * `owner` identifies the user or device: a session of one owner is never taken up by another. Its client ids are its
-   * own, unless nobody else can log in with this one, which has no slash then.
+   * `owner` identifies the user or device: only the same `owner` can resume a session. Client ids are separate per
+   * `owner`, unless `isClientIdUnique`: then only this user or device can log in with the id, which contains no slash.
    */
   | { ok: true; login: Login; owner: string; isClientIdUnique?: boolean }
-  /** `isAuthentic`: its credentials are right, and still it may not come in now. */
+  /** `isAuthentic`: the credentials are right, but access is denied now. */
   | { ok: false; reason: string; isAuthentic?: boolean }
 
-/** Messages that were read in place, from bytes that came together. */
+/** Batch of messages read in place, from bytes that arrived together. */
 export interface TelemetryRun {
-  /** How many it took. */
+  /** Number of messages taken. */
   readonly rows: number
-  /** Takes the message whose payload lies there; false for one that is not plain. */
+  /** Takes the message whose payload lies in this range; false if it is not in the plain form. */
   add(from: number, to: number): boolean
-  /** Where the payload of each begins and ends. */
+  /** Return the beginning and the end of the payload of each message. */
   startOf(place: number): number
   endOf(place: number): number
-  /** Sends what it took, at least one, on its way to the disk; nothing is added any more. */
+  /** Sends the messages taken, at least one, to the disk; nothing may be added afterwards. */
   end(): void
 }
 
-/** What the broker asks about connections and messages; `Login` is the answerer's own and opaque to the broker. */
+/**
+ * Interface through which the broker authenticates clients and passes on messages; `Login` belongs to the
+ * implementation and is opaque to the broker.
+ */
 export interface BrokerPort<Login> {
   login(
     clientId: string,
@@ -31,26 +34,29 @@ export interface BrokerPort<Login> {
     password: Buffer | undefined,
     address: string,
   ): LoginResult<Login>
-  /** The login of a client that is not connected, whose last will is published after a restart. */
+  /** Restores the login of a disconnected client, whose last will is published after a restart. */
   resume(owner: string): Login | undefined
-  /** Whether places that are kept for the few who must get in are for this owner too. */
+  /** True if this `owner` may use the connections reserved for the few who must get in. */
   mayUseReserve(owner: string): boolean
   canSubscribe(owner: string, topicFilter: string): boolean
   canRead(owner: string, topic: string): boolean
-  /** A kind of device message, a plain message for its subscribers, or undefined for a topic that is not theirs. */
+  /**
+   * Returns the kind of a device message, `message` for a plain message to subscribers, or undefined for a topic that
+   * the login may not use.
+   */
   publishRight(login: Login, topic: string): Uplink | 'message' | undefined
   mayLeaveWill(login: Login, topic: string): boolean
   connected(login: Login): void
-  /** Messages of these topics reach the client from now on; told once a connection for each topic filter. */
+  /** Called once per connection for each topic filter, when its messages begin to reach the client. */
   subscribed(login: Login, topicFilters: readonly string[]): void
   disconnected(login: Login): void
-  /** Its client id was taken from it in a contest; `takeovers` is how many are known of now that were not before. */
+  /** Called when connections took the client id from each other; `takeovers` counts the new ones. */
   contested(login: Login, takeovers: number): void
   /**
-   * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the
-   * connection. Calls `onStored` at once for a message that has nothing to store: then the changes are not written.
-   * Calls `onDropped` at once for one that is to be acknowledged and reach nobody.
-   * Returns how many things the message holds (samples, events), at least 1.
+   * Processes a device's message: calls `onStored` when the message and the changes are on the disk, or `onRefused`,
+   * which ends the connection. Calls `onStored` immediately for a message with nothing to store, and then does not
+   * write the changes. Calls `onDropped` immediately for a message that must be acknowledged but not delivered. Returns
+   * the number of samples and events in the message, at least 1.
    */
   receive(
     login: Login,
@@ -60,14 +66,13 @@ export interface BrokerPort<Login> {
     onRefused: (reason: string) => void,
     onDropped: () => void,
   ): number
-  /** A message is not taken: its topic is not the login's, or it is too long. Its connection ends. */
+  /** Called for a rejected message: its topic is not allowed for the login, or it is too long. Its connection ends. */
   refused(login: Login, message: { topic: string; payload: Buffer }, reason: string): void
-  /** The topic of the login's own telemetry; undefined while it has none. */
+  /** Returns the topic of the login's own telemetry; undefined while it has none. */
   telemetryTopic(login: Login): string | undefined
   /**
-   * Begins to read telemetry of the login in place; undefined while each message has to be looked at by `receive`.
-   * Calls `onStored` or `onRefused` as `receive` does, for `count` messages of the run, of which the first is at
-   * `from`.
+   * Begins to read telemetry of the login in place; undefined while each message must go through `receive`. Calls
+   * `onStored` or `onRefused` as `receive` does, for `count` messages of the batch, the first of which is at `from`.
    */
   beginRun(
     login: Login,
@@ -75,6 +80,8 @@ export interface BrokerPort<Login> {
     onStored: (from: number, count: number) => void,
     onRefused: (reason: string, count: number) => void,
   ): TelemetryRun | undefined
-  /** Why and for how long an owner is not to be read, because of what its messages held. */
+  /**
+   * Returns the reason and the duration for which an `owner` must not be read, because of the content of its messages.
+   */
   debtOf(owner: string): { reason: string; waitMs: number } | undefined
 }

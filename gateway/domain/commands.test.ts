@@ -12,7 +12,7 @@ const acked = (status: 'acknowledged' | 'completed' | 'failed', atMs = 2, error:
   ({ kind: 'acked', status, error, atMs }) as const
 const expired: CommandEvent = { kind: 'expired' }
 
-test('the usual way: published, acknowledged, completed', () => {
+test('a command is normally published, acknowledged and completed', () => {
   assert.deepEqual(after(published, acked('acknowledged', 2), acked('completed', 3)), {
     status: 'completed',
     publishedAtMs: 1,
@@ -23,20 +23,20 @@ test('the usual way: published, acknowledged, completed', () => {
   })
 })
 
-test('a device may be done at once, and may answer before it was noted that it was asked', () => {
+test('a device may complete a command directly, even before its publication is recorded', () => {
   const done = { status: 'completed', publishedAtMs: 2, acknowledgedAtMs: 2, completedAtMs: 2 }
   assert.deepEqual(after(acked('completed')), { ...NEW_COMMAND, ...done })
   assert.deepEqual(after(acked('completed'), published), { ...NEW_COMMAND, ...done, publishedAtMs: 1 })
 })
 
-test('a refusal fails with what the device said, or says that it was refused', () => {
+test('a rejected command fails with the text of the device, or else as refused', () => {
   assert.equal(after(published, acked('failed', 2, 'lock jammed')).error, 'lock jammed')
   const { status, error, completedAtMs } = after(published, acked('failed'))
   assert.deepEqual([status, error, completedAtMs], ['failed', 'refused', null])
 })
 
 for (const status of ['pending', 'published', 'acknowledged'] as const) {
-  test(`${status} ends by time, by a newer wish and with its device`, () => {
+  test(`${status} ends by expiry, by a newer command and with its device`, () => {
     const before = after(
       ...(status === 'pending' ? [] : [published]),
       ...(status === 'acknowledged' ? [acked('acknowledged')] : []),
@@ -50,7 +50,7 @@ for (const status of ['pending', 'published', 'acknowledged'] as const) {
   })
 }
 
-test('an ack that comes after the end is kept beside it, the one that says more last', () => {
+test('a late acknowledgement is kept separately, replaced only by one with more information', () => {
   const over = after(published, expired, acked('acknowledged', 5))
   assert.deepEqual(over.lateAck, { status: 'acknowledged', error: null, atMs: 5 })
   const done = advance(over, acked('completed', 6)) ?? over
@@ -59,7 +59,7 @@ test('an ack that comes after the end is kept beside it, the one that says more 
   assert.equal(advance(done, acked('completed', 7)), null)
 })
 
-test('an ack that comes again is not late', () => {
+test('a repeated acknowledgement is not late', () => {
   const done = after(published, acked('acknowledged'), acked('completed'))
   for (const status of ['acknowledged', 'completed'] as const) assert.equal(advance(done, acked(status, 9)), null)
   assert.equal(advance(done, acked('failed', 9))?.lateAck?.status, 'failed')
@@ -67,7 +67,7 @@ test('an ack that comes again is not late', () => {
   assert.equal(advance(after(published, acked('acknowledged'), expired), acked('acknowledged', 9)), null)
 })
 
-test('whatever happens: a final state never changes, and no change is the same again', () => {
+test('a final state never changes, and a repeated event causes no change', () => {
   const event = fc.oneof(
     fc.constant(published),
     fc.constant(expired),

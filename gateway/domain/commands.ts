@@ -1,6 +1,6 @@
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 
-/** Why the gateway ends a command that a device might still have obeyed. */
+/** Reasons for which the gateway ends a command that a device might still have executed. */
 export const FAILURE_REASONS = [
   'superseded',
   'device_removed',
@@ -10,7 +10,7 @@ export const FAILURE_REASONS = [
 ] as const
 export type CommandFailure = (typeof FAILURE_REASONS)[number]
 
-/** How far a command has come. */
+/** Progress of a command. */
 export interface CommandProgress {
   status: CommandStatus
   publishedAtMs: number | null
@@ -20,30 +20,30 @@ export interface CommandProgress {
   lateAck: LateAcknowledgement | null
 }
 
-/** What a device said about a command that was over. */
+/** Acknowledgement received after the command had ended. */
 export interface LateAcknowledgement {
   status: AckStatus
   error: string | null
   atMs: number
 }
 
-/** What can happen to a command. */
+/** Event in the life of a command. */
 export type CommandEvent =
   | { kind: 'published'; atMs: number }
   | { kind: 'acked'; status: AckStatus; error: string | null; atMs: number }
   | { kind: 'expired' }
   | { kind: 'failed'; error: CommandFailure }
 
-/** States in which something may still happen. */
+/** States from which the command can still change. */
 const UNFINISHED: readonly CommandStatus[] = ['pending', 'published', 'acknowledged']
 
-/** What makes a cart stand where it is: it is judged before it is sent. */
+/** Name of the command that immobilises a cart, and is therefore checked before it is sent. */
 export const LOCK = 'lock'
 
-/** Of these a newer one takes the place of an older one that was not sent yet: the last command counts. */
+/** Commands of which a newer one replaces an older unsent one, because only the last counts. */
 export const SUPERSEDABLE: readonly string[] = [LOCK, 'unlock']
 
-/** Whether a command locks or unlocks: everybody who sees the device is to know. */
+/** True if a command locks or unlocks, which all who may see the device must be notified of. */
 export function isOfLock({ command }: { command: string }): boolean {
   return SUPERSEDABLE.includes(command)
 }
@@ -52,7 +52,7 @@ export function isFinal(status: CommandStatus): boolean {
   return !UNFINISHED.includes(status)
 }
 
-/** A command that was just asked for. */
+/** Progress of a command that was just requested. */
 export const NEW_COMMAND: Readonly<CommandProgress> = {
   status: 'pending',
   publishedAtMs: null,
@@ -63,8 +63,8 @@ export const NEW_COMMAND: Readonly<CommandProgress> = {
 }
 
 /**
- * Where an event leads to; null when it changes nothing. Final states never change: an ack that comes after the end is
- * kept as `lateAck`, unless it only repeats what ended the command.
+ * Returns the progress after an event; null if nothing changes. Final states never change: an acknowledgement after the
+ * end is kept as `lateAck`, unless it only repeats the one that ended the command.
  */
 export function advance(progress: CommandProgress, event: CommandEvent): CommandProgress | null {
   switch (event.kind) {
@@ -81,7 +81,7 @@ export function advance(progress: CommandProgress, event: CommandEvent): Command
 
 function publish(progress: CommandProgress, atMs: number): CommandProgress | null {
   if (progress.status === 'pending') return { ...progress, status: 'published', publishedAtMs: atMs }
-  // the device was quicker than the note that it was asked: `ack` had to guess
+  // the device responded before the publication was recorded, so `ack` estimated the time
   const isGuessed = progress.publishedAtMs !== null && atMs < progress.publishedAtMs
   return isGuessed ? { ...progress, publishedAtMs: atMs } : null
 }
@@ -93,7 +93,7 @@ function ack(progress: CommandProgress, { status, error, atMs }: Ack): CommandPr
   const answered = {
     ...progress,
     status,
-    // an answer proves that it was sent, though it is not noted yet when
+    // a response proves that the command was sent, even if its publication is not recorded yet
     publishedAtMs: progress.publishedAtMs ?? atMs,
     acknowledgedAtMs: progress.acknowledgedAtMs ?? atMs,
   }
@@ -102,7 +102,7 @@ function ack(progress: CommandProgress, { status, error, atMs }: Ack): CommandPr
 }
 
 function ackLate(progress: CommandProgress, { status, error, atMs }: Ack): CommandProgress | null {
-  // MQTT delivers at least once: what the device said in time may come again
+  // MQTT delivers at least once: a timely acknowledgement may be repeated
   const wasAnswered = progress.acknowledgedAtMs !== null
   if (wasAnswered && (status === progress.status || status === 'acknowledged')) return null
   const { lateAck } = progress

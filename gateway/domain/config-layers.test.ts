@@ -14,7 +14,7 @@ function layer() {
   return entries.map((pairs) => withoutNulls(Object.fromEntries(pairs)))
 }
 
-test('of a key the most specific layer that has it decides, and nothing else is there', () => {
+test('the most specific layer that has a key determines its value, and no other keys are included', () => {
   fc.assert(
     fc.property(layers, ({ type, group, device }) => {
       const merged = mergeLayers({ type, group, device })
@@ -28,7 +28,7 @@ test('of a key the most specific layer that has it decides, and nothing else is 
   )
 })
 
-test('the same settings are the same text, in whichever layer and order they were set, also once read back', () => {
+test('equal settings have equal text, in whichever layer and order they were set, also once read back', () => {
   fc.assert(
     fc.property(layers, ({ type, group, device }) => {
       const merged = mergeLayers({ type, group, device })
@@ -55,7 +55,7 @@ test('merging is by top-level key: an object replaces an object whole', () => {
   assert.deepEqual(merged, { net: { c: 3 } })
 })
 
-test('a key that is null is not in the layer; what is null deeper down stays', () => {
+test('a top-level key that is null is removed from the layer, while nested nulls stay', () => {
   assert.deepEqual(withoutNulls({ a: null, b: 0, c: { d: null } }), { b: 0, c: { d: null } })
 })
 
@@ -72,7 +72,7 @@ test('a layer has at most 8 KiB as JSON in UTF-8', () => {
   }
 })
 
-test('known keys are checked, others are named, and none has to be there', () => {
+test('known keys are checked, others are reported, and all keys are optional', () => {
   const schema = {
     type: 'object' as const,
     properties: { on: { type: 'boolean' as const }, mode: { type: 'string' as const, enum: ['a', 'b'] } },

@@ -3,26 +3,26 @@ import { type ObjectSchema, validate } from '#shared/wire/schema/object-schema.t
 /** Keys and their values, of one layer or of several merged. */
 export type ConfigLayer = Readonly<Record<string, unknown>>
 
-/** Of a layer as JSON, in UTF-8. */
+/** Limit of a layer as JSON, in bytes of UTF-8. */
 export const LAYER_BYTES_MAX = 8192
 
-/** The layers of a device, from the least to the most specific. */
+/** Layers of a device, from the least to the most specific. */
 export interface DeviceLayers {
   type: ConfigLayer
   group: ConfigLayer
   device: ConfigLayer
-  /** What its cart may do for a time. */
+  /** Temporary layer of its cart. */
   cart?: ConfigLayer
 }
 
-/** A layer as it is kept: a key that is null is not in it, and the less specific layers show through. */
+/** Returns a layer as stored: without keys that are null, so that the less specific layers apply. */
 export function withoutNulls(given: ConfigLayer): ConfigLayer {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }
 
 /**
- * What a device is to be set to: of a key, the value of the most specific layer that has it, whole. Keys are sorted, so
- * that the same settings are the same JSON.
+ * Returns the configuration of a device: each key has the whole value of the most specific layer that contains it. Keys
+ * are sorted, so that equal settings give equal JSON.
  */
 export function mergeLayers({ type, group, device, cart }: DeviceLayers): ConfigLayer {
   const merged = { ...type, ...group, ...device, ...cart }
@@ -33,7 +33,7 @@ export function isLayerTooLarge(layer: ConfigLayer): boolean {
   return Buffer.byteLength(JSON.stringify(layer)) > LAYER_BYTES_MAX
 }
 
-/** What is wrong with a layer by the schema of its type, and which of its keys the schema does not know. */
+/** Returns the validation errors of a layer by the schema of its type, and the keys that the schema does not know. */
 export function checkLayer(
   schema: ObjectSchema,
   layer: ConfigLayer,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Deadlines } from './deadlines.ts'
 
-test('what is due comes out in order, as much of it as is asked for', () => {
+test('due items are returned in order, up to the requested number', () => {
   const deadlines = new Deadlines<string>()
   for (const [item, atMs] of Object.entries({ c: 30, a: 10, d: 40, b: 20 })) deadlines.set(item, atMs)
   assert.equal(deadlines.nextMs, 10)
@@ -13,7 +13,7 @@ test('what is due comes out in order, as much of it as is asked for', () => {
   assert.deepEqual([deadlines.nextMs, deadlines.size], [40, 1])
 })
 
-test('whatever is set, moved and taken out: the rest comes out by its last time', () => {
+test('after any changes the remaining items are returned by their last time', () => {
   const changes = fc.array(
     fc.record({ item: fc.integer({ min: 0, max: 20 }), atMs: fc.option(fc.integer({ min: 0, max: 50 })) }),
   )

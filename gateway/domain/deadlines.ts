@@ -1,4 +1,4 @@
-/** Items by when they are due: a heap, so that the next one is found at once and any can be taken out. */
+/** Items sorted by deadline: a heap, so that the next one is found immediately and any can be removed. */
 export class Deadlines<Item> {
   readonly #heap: { item: Item; atMs: number }[] = []
   readonly #places = new Map<Item, number>()
@@ -7,12 +7,12 @@ export class Deadlines<Item> {
     return this.#heap.length
   }
 
-  /** When the next one is due; undefined when there is none. */
+  /** Time of the next deadline; undefined if empty. */
   get nextMs(): number | undefined {
     return this.#heap[0]?.atMs
   }
 
-  /** Adds an item, or gives it another time. */
+  /** Adds an item, or changes its deadline. */
   set(item: Item, atMs: number): void {
     this.delete(item)
     this.#heap.push({ item, atMs })
@@ -31,7 +31,7 @@ export class Deadlines<Item> {
     this.#rise(place)
   }
 
-  /** Takes out what is due at `nowMs`, in order, at most `max`. */
+  /** Removes and returns the items due at `nowMs`, in order, at most `max`. */
   takeDue(nowMs: number, max: number): Item[] {
     const due: Item[] = []
     for (let [next] = this.#heap; next !== undefined && next.atMs <= nowMs; [next] = this.#heap) {

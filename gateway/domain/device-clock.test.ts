@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import { DeviceClock } from './device-clock.ts'
 
-/** Messages of one device: when they come, and how far their times are ahead then. */
+/** Messages of one device: their times of arrival, and how far their own times are ahead of these. */
 class Messages {
   readonly clock = new DeviceClock()
   nowMs = 1_000_000
   changes = 0
 
-  /** One after so many milliseconds. */
+  /** Receives a message after this time. */
   come(aheadMs: number, afterMs = 5000, isSingle = true): void {
     this.nowMs += afterMs
     if (this.clock.heard(aheadMs, isSingle, () => this.nowMs)) this.changes++
@@ -23,7 +23,7 @@ class Messages {
 
 const jitter = (i: number) => [0, 400, -300, 900, -800][i % 5] ?? 0
 
-test('ten messages that lag or lead by the same amount are a wrong clock, whatever the amount', () => {
+test('ten messages off by the same amount indicate a wrong clock, whatever the amount', () => {
   for (const offMs of [-5 * HOUR_MS, -HOUR_MS, -150_000, 150_000, HOUR_MS, 14 * HOUR_MS, -56 * 365 * 24 * HOUR_MS])
     for (const afterMs of [500, 1000, 20_000, 10 * MINUTE_MS]) {
       const messages = new Messages()
@@ -35,7 +35,7 @@ test('ten messages that lag or lead by the same amount are a wrong clock, whatev
     }
 })
 
-test('up to two minutes are no wrong clock, and none is told of twice', () => {
+test('up to two minutes are not a wrong clock, and a wrong clock is reported once', () => {
   const messages = new Messages().many(100, (i) => (i % 2 === 0 ? 119_000 : 118_000))
   assert.equal(messages.clock.offMs, null)
   messages.many(100, (i) => 119_500 + jitter(i))
@@ -43,7 +43,7 @@ test('up to two minutes are no wrong clock, and none is told of twice', () => {
   assert.equal(messages.changes, 1)
 })
 
-test('a buffer that is replayed is no wrong clock: at once, one a second, beside new readings, in arrays', () => {
+test('a replayed buffer is not a wrong clock, at any rate, among new readings or in arrays', () => {
   // [spacing of the readings, spacing of the messages]
   for (const [ownMs, afterMs] of [
     [1000, 0],
@@ -63,19 +63,19 @@ test('a buffer that is replayed is no wrong clock: at once, one a second, beside
       assert.equal(messages.clock.offMs, null, `${ownMs} ${afterMs}`)
     }
   }
-  // each new reading between old ones
+  // each new reading lies between old ones
   const mixed = new Messages().many(100, (i) => (i % 2 === 0 ? -5 * HOUR_MS : 0))
   assert.equal(mixed.clock.offMs, null)
   const arrays = new Messages()
   for (let i = 0; i < 100; i++) arrays.come(-HOUR_MS, 5000, false)
   assert.equal(arrays.clock.offMs, null)
-  // one clock that stands still
+  // a clock that stands still
   assert.equal(new Messages().many(100, (i) => -HOUR_MS - i * 5000).clock.offMs, null)
 })
 
-test('an hour’s change is another amount; right again is over within seconds, and not by a replay', () => {
+test('an hour’s change is a new offset; a right clock is detected within seconds, but not by a replay', () => {
   const messages = new Messages().many(12, () => -5 * HOUR_MS)
-  // goes a little too slowly all day
+  // runs slightly slow all day
   messages.many(1000, (i) => -5 * HOUR_MS - i * 20)
   assert.equal(messages.changes, 1)
   messages.many(9, () => -4 * HOUR_MS)
@@ -91,7 +91,7 @@ test('an hour’s change is another amount; right again is over within seconds, 
   assert.deepEqual([ahead.clock.offMs, ahead.changes], [3 * MINUTE_MS, 1])
 })
 
-test('what tells of now: messages that are off as the clock is, and an answer that is off as the message before it', () => {
+test('current are messages as far off as the clock, and a response as far off as the message before', () => {
   const wrong = new Messages().many(12, () => -5 * HOUR_MS).clock
   assert.deepEqual(
     [-5 * HOUR_MS - 4000, -6 * HOUR_MS, 0].map((aheadMs) => wrong.tellsOfNow(aheadMs, false)),

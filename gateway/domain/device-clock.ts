@@ -1,47 +1,51 @@
 import { MINUTE_MS } from '#shared/time.ts'
 
-/** A clock that is no further off is right, and one that is further off than `WRONG_MS` is wrong. */
+/** Largest offset of a right clock; above `WRONG_MS` a clock is wrong. */
 const RIGHT_MS = MINUTE_MS
 export const WRONG_MS = 2 * MINUTE_MS
 /**
- * So many messages in a row say that a clock is wrong; fewer that it is right, which a replay passes through only once.
+ * Number of consecutive messages that prove a clock wrong; fewer prove it right, which a replay passes through only
+ * once.
  */
 const MESSAGES_WRONG = 10
 const MESSAGES_RIGHT = 3
-/** Messages that come within it count as one: a device that replays sends many. */
+/** Interval within which messages count as one, because a device that replays sends many. */
 const APART_MS = 750
-/** Times of a replay go by faster than the messages come: they are soon further off than this from the first. */
+/**
+ * Largest difference between equal offsets: times in a replay advance faster than messages arrive, and soon differ by
+ * more.
+ */
 const SAME_MS = 3000
-/** A message is on its way for so long at most, and a clock that is known to be wrong wanders so much between two. */
+/** Longest transit of a message, and largest drift of a wrong clock between two messages. */
 const AGREES_MS = 10_000
 
 /**
- * What the messages of a device say of its clock. Those that lag or lead by the same amount, again and again, were not
- * kept and sent later: their device has a wrong clock. Constant in memory and time.
+ * State of a device's clock, derived from its messages. If they lag or lead by the same amount again and again, they
+ * were not buffered and sent later: the clock is wrong. Constant in memory and time.
  */
 export class DeviceClock {
-  /** How far it is ahead of the gateway's, negative for behind; null while it is right or not known. */
+  /** Offset from the gateway's clock, negative if behind; null while the clock is right or unknown. */
   offMs: number | null = null
-  /** Whether it was found right or wrong since the start. */
+  /** True once it was found right or wrong since the start. */
   isKnown = false
-  /** What messages in a row are off by, how many there were, and when the last came (monotonic). */
+  /** Offset of consecutive messages, their number, and the arrival of the last (monotonic). */
   #sameMs = 0
   #count = 0
   #countedAtMs = 0
 
-  /** The same as `offMs`, in whole seconds. */
+  /** Offset in whole seconds; null like `offMs`. */
   get offS(): number | null {
     return this.offMs === null ? null : Math.round(this.offMs / 1000)
   }
 
-  /** Whether a message with such a time says nothing that is not known: it is right, and so was the last. */
+  /** True if a message with such a time adds no information: it is right, and so was the last. */
   isAsBefore(aheadMs: number): boolean {
     return this.offMs === null && this.isKnown && this.#count === 0 && Math.abs(aheadMs) <= RIGHT_MS
   }
 
   /**
-   * Takes how far the newest time in a message was ahead of its receipt; `isSingle` says that it held one reading and
-   * came by itself. Returns whether anything is known now that was not.
+   * Processes the offset of the newest time in a message from its receipt; `isSingle` means that the message held one
+   * reading and came alone. Returns true if the known state of the clock changed.
    */
   heard(aheadMs: number, isSingle: boolean, monotonicMs: () => number): boolean {
     const isRight = Math.abs(aheadMs) <= RIGHT_MS
@@ -50,7 +54,7 @@ export class DeviceClock {
     const isAsKnown = this.offMs === null ? isRight : Math.abs(aheadMs - this.offMs) <= AGREES_MS
     if (isAsKnown) {
       this.#count = 0
-      // it may go too slowly or too fast
+      // the clock may run slow or fast
       if (this.offMs !== null && isSingle) this.offMs = aheadMs
       return isNews
     }
@@ -64,9 +68,9 @@ export class DeviceClock {
   }
 
   /**
-   * Whether a message whose newest time was so far ahead of its receipt tells of now. An answer to `locate` does when
-   * it is off by as much as the message before it: a device that replays has other times by then. Of a clock that was
-   * found right it is more likely that this one replays slowly, and a lock must not go by where its cart was.
+   * True if a message with this offset reports the present. A response to `locate` does if its offset is that of the
+   * message before it, since a device that replays would have moved on. If the clock was found right, a slow replay is
+   * more likely, and a lock must not rely on a past position.
    */
   tellsOfNow(aheadMs: number, isAnswer: boolean): boolean {
     if (this.offMs !== null && Math.abs(aheadMs - this.offMs) <= AGREES_MS) return true

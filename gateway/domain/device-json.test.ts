@@ -21,7 +21,7 @@ for (const [text, expected] of [
   ['[nan,{"a":nan}]', [none, { a: none }]],
   ['{"nan":nan,"b":"nan","c":"\\"nan,"}', { nan: none, b: 'nan', c: '"nan,' }],
 ] as const) {
-  test(`${JSON.stringify(text)} is read as firmware means it`, () => {
+  test(`${JSON.stringify(text)} is read as the firmware intended`, () => {
     assert.deepEqual(parseDeviceJson(Buffer.from(text)), expected)
   })
 }
@@ -39,11 +39,11 @@ for (const text of [
   'nan}',
   '\ufeff\ufeff{}',
 ])
-  test(`${JSON.stringify(text)} is no JSON`, () => {
+  test(`${JSON.stringify(text)} is not JSON`, () => {
     assert.throws(() => parseDeviceJson(Buffer.from(text)), SyntaxError)
   })
 
-test('valid JSON is what it is, whatever is in its texts and around it', () => {
+test('valid JSON is parsed unchanged, whatever is in its texts and around it', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('nan', '"nan"', '\\"inf', ':nan,', '\0'))
   const json = fc.dictionary(text, fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null)))
   fc.assert(
@@ -57,12 +57,12 @@ test('valid JSON is what it is, whatever is in its texts and around it', () => {
   )
 })
 
-test('a long payload that is no JSON is read in time of its length', () => {
+test('a long payload that is not JSON is rejected in linear time', () => {
   for (const unit of ['"\\', '\\"', '"nan', 'nan(', '-nan', '"\\"'])
     assert.throws(() => parseDeviceJson(Buffer.from(`nan${unit.repeat(16_384)}`)), SyntaxError)
 })
 
-test('members that are no number are taken out one by one', () => {
+test('members that are not finite numbers are removed one by one', () => {
   let count = 0
   const left = withoutInfinite(parseDeviceJson(Buffer.from('[{"a":nan,"b":1},{"c":inf}]')), () => count++)
   assert.deepEqual(left, [{ b: 1 }, {}])

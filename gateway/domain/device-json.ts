@@ -1,4 +1,7 @@
-/** A number that a device computed wrongly, as C, C++ and JavaScript print it, outside of strings. */
+/**
+ * Strings, and numbers that a device computed wrongly, as C, C++ and JavaScript print them; strings match so that they
+ * can be skipped.
+ */
 const STRING_OR_NO_NUMBER =
   /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|(?<![\w.+-])[+-]?(?:nan(?:\([\w-]*\))?|inf(?:inity)?)(?![\w.])/gi
 const MAY_HAVE_NO_NUMBER = /nan|inf/i
@@ -8,8 +11,8 @@ const NUL = 0x00
 const WHITESPACE = [0x20, 0x09, 0x0a, 0x0d]
 
 /**
- * The JSON of a device's payload, as firmware writes it: a byte order mark before it and NUL bytes after it do not
- * count, and a bare `nan` or `inf` reads as a number that is not finite, so that it costs no other value. Throws
+ * Parses the JSON of a device's payload as firmware writes it: ignores a leading byte order mark and trailing NUL
+ * bytes, and reads a bare `nan` or `inf` as a number that is not finite, so that it costs no other value. Throws
  * `SyntaxError`.
  */
 export function parseDeviceJson(payload: Buffer): unknown {
@@ -23,8 +26,8 @@ export function parseDeviceJson(payload: Buffer): unknown {
 }
 
 /**
- * Takes members that are no finite number out of an object, or of each in an array, and counts them: where each field
- * is checked as a whole. Goes no deeper, as payloads may be nested to any depth.
+ * Removes and counts members that are not finite numbers, from an object or each object of an array, for formats that
+ * check each field as a whole. Goes no deeper, because payloads may be nested to any depth.
  */
 export function withoutInfinite(json: unknown, onDrop: () => void): unknown {
   return Array.isArray(json)

@@ -1,22 +1,22 @@
 import type { SessionChange } from './mqtt-sessions.ts'
 
-/** A message matched with its subscribers; nothing shows until `commit`. */
+/** Message matched with its subscribers; nothing is visible until `commit`. */
 export interface PreparedMessage {
-  /** To be written in the transaction that makes the message true. */
+  /** Changes to write in the transaction that makes the message true. */
   changes: SessionChange[]
-  /** To be called once, when the changes are on the disk: it is retained, queued and sent. */
+  /** Retains, queues and sends the message; call once, when the changes are on the disk. */
   commit(): void
-  /** To be called instead when they never will be. */
+  /** Call instead if the changes will never be written. */
   abandon(): void
 }
 
-/** What the services need of the broker to speak to devices. */
+/** Interface of the broker with which services send to devices. */
 export interface Downlink {
-  /** A QoS 1 message for every subscriber, also for those away whose session is kept. */
+  /** Prepares a QoS 1 message to every subscriber, including offline clients with a kept session. */
   prepare(message: { topic: string; payload: string; isRetained: boolean }): PreparedMessage
   /**
-   * Hands a QoS 1 message to the one connection of a device now; false when it is not connected or has not subscribed
-   * to the topic. It is never kept for later: the sender remembers what was not answered.
+   * Sends a QoS 1 message to the current connection of a device; false if it is not connected or has not subscribed to
+   * the topic. The broker never keeps it for later: the sender tracks messages without a response.
    */
   send(hardwareId: string, topic: string, payload: string): boolean
 }

@@ -42,7 +42,7 @@ function read(body: unknown) {
   return atOnce(readZones(newGeofencesSchema.parse(body)))
 }
 
-/** Code and place of everything that is wrong with a body. */
+/** Returns code and position of every error in a body. */
 function faultsOf(body: unknown): [string, string][] {
   const parsed = newGeofencesSchema.safeParse(body)
   if (!parsed.success) {
@@ -62,7 +62,7 @@ function faultsOf(body: unknown): [string, string][] {
   }
 }
 
-/** A ring of `count` points around a circle, open. */
+/** Returns an open ring of `count` points on a circle. */
 function ring(count: number, center: [number, number] = [-81.58, 28.41]): [number, number][] {
   return Array.from({ length: count }, (_, i) => {
     const angle = (i / count) * 2 * Math.PI
@@ -70,7 +70,7 @@ function ring(count: number, center: [number, number] = [-81.58, 28.41]): [numbe
   })
 }
 
-test('a polygon and a circle are read, with what they leave out', () => {
+test('a polygon and a circle are read, with defaults for omitted fields', () => {
   assert.deepEqual(read(collection(polygon([...SQUARE.slice(0, 3), SQUARE[0]]), circle())), [
     {
       id: 'g1',
@@ -104,7 +104,7 @@ test('a polygon and a circle are read, with what they leave out', () => {
   ])
 })
 
-test('no zones are a set too', () => {
+test('an empty set of zones is valid', () => {
   assert.deepEqual(read(collection()), [])
 })
 
@@ -116,7 +116,7 @@ const FULL = {
   hole: 7,
 }
 
-test('what is sent in full comes back the same, and again when it is sent once more', () => {
+test('zones sent in full are returned unchanged, also after a second round trip', () => {
   const sent = collection(polygon(CLOSED_SQUARE, FULL, { id: 'a' }), circle([1.2345678, -2], FULL, { id: 'b' }))
   const answered = geofencesSchema.parse(toGeofencesJson(read(sent)))
   assert.deepEqual(answered, JSON.parse(JSON.stringify(sent)))
@@ -139,7 +139,7 @@ test('members of GeoJSON tools are ignored and not kept', () => {
   assert.deepEqual(toGeofencesJson(read(decorated)), toGeofencesJson(read(plain)))
 })
 
-test('null is the same as absent, as editors write it for what other features have', () => {
+test('null counts as absent, because editors write it for fields of other features', () => {
   const nulls = {
     enabled: null,
     visible: null,
@@ -325,12 +325,12 @@ for (const [what, body, ...faults] of [
     ['too_many_points', `${GEOMETRY}.coordinates[0]`],
   ],
 ] as [string, unknown, ...[string, string][]][]) {
-  test(`${what} is refused: ${faults.join(' and ')}`, () => {
+  test(`${what} is rejected: ${faults.join(' and ')}`, () => {
     assert.deepEqual(faultsOf(body), faults)
   })
 }
 
-test('everything that is wrong is named, one place for each zone', () => {
+test('every error is reported, with one position for each zone', () => {
   const swapped = ring(50, [28.41, -91.58])
   assert.deepEqual(faultsOf(collection(circle(), polygon(BOW_TIE), polygon(swapped), polygon([]), circle([181, 0]))), [
     ['self_crossing', 'features[1].geometry.coordinates[0][0]'],
@@ -340,7 +340,7 @@ test('everything that is wrong is named, one place for each zone', () => {
   ])
 })
 
-test('a megabyte of nonsense is few errors', () => {
+test('a megabyte of nonsense yields few errors', () => {
   for (const body of [
     { type: 'FeatureCollection', features: Array.from({ length: 300_000 }, () => 0) },
     collection(polygon(Array.from({ length: 300_000 }, () => 'x'))),
@@ -354,7 +354,7 @@ test('a megabyte of nonsense is few errors', () => {
   }
 })
 
-test('100 zones, 200 points and a closing one are not too many', () => {
+test('100 zones, with 200 points and a closing one, are within the limits', () => {
   const zones = read(
     collection(...Array.from({ length: 100 }, () => polygon([...ring(200), ring(200)[0]], { type: 'hole' }))),
   )
@@ -364,7 +364,7 @@ test('100 zones, 200 points and a closing one are not too many', () => {
   )
 })
 
-test('teeboxes get enabled zones of the kinds they know, in integers', () => {
+test('teeboxes get enabled zones of the types they know, in integers', () => {
   const triangle = [
     [-81.58, 28.41],
     [-81.57, 28.41],
@@ -402,7 +402,7 @@ test('an empty set of zones is an empty list, and so is a set of disabled ones',
   assert.deepEqual(compactZones(3, read(collection(circle(undefined, { enabled: false })))), { v: 3, z: [] })
 })
 
-test('zones whose compact form is over 16 KiB are refused, those it leaves out do not count', () => {
+test('zones with a compact form over 16 KiB are rejected; zones not sent to devices do not count', () => {
   const features = (letters: number, type: string) =>
     collection(
       ...[1, 2, 3].map((n) => polygon(ring(200), { type }, { id: n })),
@@ -423,7 +423,7 @@ test('zones whose compact form is over 16 KiB are refused, those it leaves out d
   assert.deepEqual(faultsOf(features(40, 'boundary')), [])
 })
 
-test('no JSON makes the reader throw anything but a refusal that names its places', () => {
+test('any JSON is accepted or rejected with the position of each error, and never throws otherwise', () => {
   const number = fc.oneof(fc.integer({ min: -200, max: 200 }), fc.double())
   const position = fc.oneof(fc.array(number, { minLength: 1, maxLength: 3 }), fc.jsonValue())
   const geometry = fc.oneof(

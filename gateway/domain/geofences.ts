@@ -10,21 +10,20 @@ import type { SiteZone, Zone, ZoneShape } from '#shared/zones/zone.ts'
 const NO_IDS: ReadonlySet<string> = new Set()
 
 /**
- * Turns the zones of a request into zones, one a step, or throws an `InvalidRequestError` that names everything that is
- * wrong, one place for each zone. Nothing is taken of a set with a fault in it. Ids that are made up are none of
- * `taken`.
+ * Converts the zones of a request, one per step; throws an `InvalidRequestError` that names everything that is wrong,
+ * one position for each zone. A set with an error is rejected as a whole. Generated ids avoid those in `taken`.
  */
 export function* readZones({ features }: NewGeofences, taken = NO_IDS): Generator<void, Zone[]> {
   const zones = yield* readFeatures(features, taken, (_, zone) => zone)
   const bytes = compactBytes(zones)
   if (bytes > COMPACT_BYTES_MAX) {
-    const detail = `what teeboxes get of these zones is ${bytes} bytes, and at most ${COMPACT_BYTES_MAX}: use fewer points`
+    const detail = `these zones take ${bytes} bytes on teeboxes; the limit is ${COMPACT_BYTES_MAX}; use fewer points`
     refuseIfAny([fault(['features'], 'too_large', detail)])
   }
   return zones
 }
 
-/** The same for the zones of the site, which are simplified where there are too many points for devices. */
+/** Converts the zones of the site, which are simplified if they have too many points for devices. */
 export function readSiteZones({ features }: NewZones, taken = NO_IDS): Generator<void, SiteZone[]> {
   return readFeatures(features, taken, ({ properties: { groups } }, zone) => ({
     ...zone,
@@ -49,14 +48,14 @@ function* readFeatures<Feature extends NewFeature, Read>(
   return zones
 }
 
-/** The ids as text; those that are missing are g1, g2 … in order, leaving out what the others use. */
+/** Returns the ids as text; missing ones become g1, g2 … in order, skipping used ones. */
 function zoneIds(features: readonly NewFeature[], taken: ReadonlySet<string>, errors: FieldError[]): string[] {
   const firstWith = new Map<string, number>()
   for (const [i, { id }] of features.entries()) {
     if (id === undefined || id === null) continue
     const first = firstWith.get(String(id))
     if (first === undefined) firstWith.set(String(id), i)
-    else errors.push(fault(['features', i, 'id'], 'duplicate_id', `is the id of features[${first}] as well`))
+    else errors.push(fault(['features', i, 'id'], 'duplicate_id', `is also the id of features[${first}]`))
   }
   let count = 0
   return features.map(({ id }) => {
@@ -94,7 +93,7 @@ function readShape(feature: NewFeature, path: PropertyKey[], errors: FieldError[
   const { latM, longM } = scaleAt(center.latE7)
   const isOverPole = Math.abs(center.latE7) + radiusM / latM > 90e7
   if (isOverPole || Math.abs(center.longE7) + radiusM / longM > 180e7) {
-    const detail = 'the circle reaches over the antimeridian or a pole; a zone cannot'
+    const detail = 'the circle crosses the antimeridian or a pole, which a zone cannot do'
     errors.push(fault([...path, 'geometry', 'coordinates'], 'crosses_antimeridian', detail))
     return null
   }
@@ -107,7 +106,7 @@ function readPolygon(positions: readonly Position[], path: PropertyKey[], errors
   const points: Point[] = []
   for (const [i, position] of positions.entries()) {
     const point = readPosition(position, [...path, i], errors)
-    // Longitude and latitude mixed up would be 200 times the same error.
+    // swapped longitude and latitude would give the same error 200 times
     if (point === null) return null
     points.push(point)
   }
@@ -127,7 +126,7 @@ function readPolygon(positions: readonly Position[], path: PropertyKey[], errors
 function readPosition([long, lat]: Position, path: PropertyKey[], errors: FieldError[]): Point | null {
   // NaN fails the comparison too
   if (Math.abs(lat) <= 90 && Math.abs(long) <= 180) {
-    // + 0: minus zero is written as 0 and would come back as another number
+    // + 0: minus zero is written as 0 and would be read as another number
     return { latE7: toE7(lat) + 0, longE7: toE7(long) + 0 }
   }
   const detail = 'must be longitude (-180 to 180), then latitude (-90 to 90), in degrees'

@@ -25,7 +25,7 @@ function stateAfter(all: readonly Reading[]) {
   return state
 }
 
-test('the order in which readings arrive does not matter for where the state ends', () => {
+test('the final state does not depend on the order in which readings arrive', () => {
   const shuffled = readings.chain((all) =>
     fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length })),
   )
@@ -51,7 +51,7 @@ test('every attribute holds the value of its newest event time', () => {
   )
 })
 
-test('a reading that is not newer moves nothing and says so', () => {
+test('a reading that is not newer changes nothing and returns null', () => {
   fc.assert(
     fc.property(readings, fc.nat(1000), (all, earlierMs) => {
       const state = stateAfter(all)
@@ -65,7 +65,7 @@ test('a reading that is not newer moves nothing and says so', () => {
   )
 })
 
-test('of a partly late reading only what is newer moves', () => {
+test('a partly late reading updates only the newer values', () => {
   const state = stateAfter([{ atMs: 10, values: { speed: 1 } }])
   assert.deepEqual(mergeValues(state, 5, { speed: 9, fuel: 3 }), { fuel: 3 })
   assert.deepEqual(state.values, { speed: 1, fuel: 3 })
@@ -77,7 +77,7 @@ test('of two readings of the same time the first wins', () => {
   assert.deepEqual(state.values, { speed: 1 })
 })
 
-test('a device that makes up new names does not fill memory, and still reports its position', () => {
+test('a device that invents attribute names does not fill memory, and still reports its position', () => {
   const state = emptyState()
   for (let i = 0; i < 1000; i++) mergeValues(state, i, { [`name${i}`]: i })
   const names = Object.keys(state.values).length
@@ -110,7 +110,7 @@ for (const [known, isLocked, expected] of [
   })
 }
 
-test('what is known of a time that cannot be is beaten by anything that can', () => {
+test('a value with an impossible time is replaced by any with a possible time', () => {
   const state = stateAfter([{ atMs: 5000, values: { speed: 1, fuel: 2 } }])
   assert.equal(mergeValues(state, 10, { speed: 3 }, 5000), null)
   assert.deepEqual(mergeValues(state, 10, { speed: 3 }, 4999), { speed: 3 })

@@ -2,7 +2,7 @@ import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
 import { isNewer } from '#shared/time.ts'
 import { MAX_OTHER_ATTRIBUTES, type Sample, type Scalar } from './telemetry.ts'
 
-/** The newest record of a stream, as it is stored. */
+/** Newest record of a stream, as stored. */
 export interface LatestGps {
   atMs: number
   lat: number
@@ -16,37 +16,39 @@ export interface LatestBattery {
 }
 
 /**
- * What a device last reported: per key the value with the newest event time (`atMs`).
- * Kept in memory, stored as JSON with every transaction that moves it.
+ * Last reported state of a device: per key the value with the newest event time (`atMs`). Kept in memory, stored as
+ * JSON with every transaction that changes it.
  */
 export interface LatestState {
   values: Record<string, Scalar>
   atMs: Record<string, number>
-  /** The last `st` message, without `online`. */
+  /** Last `st` message, without `online`. */
   status: Record<string, Scalar> | null
-  /** What was not taken from the device's messages, by reason. */
+  /** Numbers of values dropped from the device's messages, by reason. */
   dropped: Record<string, number>
-  /** Readings and events stored at times that nobody could judge, because the clock was in doubt; absent if none. */
+  /**
+   * Readings and events stored with times that could not be checked, because the clock was in doubt; absent if none.
+   */
   unverified?: UnverifiedTimes
-  /** It has asked the gateway for the time; absent if it never did. */
+  /** True if it requested the time from the gateway; absent if it never did. */
   asksForTime?: boolean
-  /** The versions it said it has applied, of its configuration and of the zones of its group. */
+  /** Versions of its configuration and of its group's zones that it acknowledged. */
   applied: { [What in VersionedTopic]?: AppliedVersion }
 }
 
-/** How many times of a device nobody could judge, the earliest and the latest of them. */
+/** Number of a device's unchecked times, the earliest and the latest of them. */
 export interface UnverifiedTimes {
   count: number
   fromMs: number
   toMs: number
 }
 
-/** What is published to a device in versions, by the last level of its topic. */
+/** Versioned content that is published to a device, by the last level of its topic. */
 export type VersionedTopic = 'cfg' | 'sz'
 
 export interface AppliedVersion {
   version: number
-  /** When it said so. */
+  /** Time of the acknowledgement. */
   atMs: number
 }
 
@@ -54,7 +56,7 @@ export function emptyState(): LatestState {
   return { values: {}, atMs: {}, status: null, dropped: {}, applied: {} }
 }
 
-/** A copy that can be changed and thrown away if its transaction fails. */
+/** Copies a state, so that the copy can be discarded if its transaction fails. */
 export function copyState(state: LatestState): LatestState {
   return {
     values: { ...state.values },
@@ -70,9 +72,9 @@ export function copyState(state: LatestState): LatestState {
 const RECORD_KEYS = new Set(['lat', 'long', 'speed', 'battery_voltage', 'lock_status'])
 
 /**
- * Moves the state on by one reading. Returns the values that moved it, or null when all of it is older than, or as old
- * as, what is known: late data goes to history and never moves an attribute back; of equal times the first wins.
- * A known time after `latestMs` cannot be: a wrong clock gave it, and whatever can be believed now is newer.
+ * Advances the state by one reading. Returns the values that changed it, or null if all are older than, or as old as,
+ * the known ones: late data goes to the history and never sets an attribute back; of equal times the first wins. A
+ * known time after `latestMs` came from a wrong clock, so every plausible value counts as newer.
  */
 export function mergeValues(
   state: LatestState,
@@ -84,7 +86,7 @@ export function mergeValues(
   for (const key in values) {
     const value = values[key]
     if (value === undefined) continue
-    // names every object inherits are names like others
+    // names that every object inherits are ordinary names here
     const knownAtMs = Object.hasOwn(state.atMs, key) ? state.atMs[key] : undefined
     if (knownAtMs === undefined ? !hasRoomFor(state, key) : !isNewer(atMs, knownAtMs, latestMs)) continue
     state.values[key] = value
@@ -95,19 +97,19 @@ export function mergeValues(
   return moved
 }
 
-/** The newest event time of anything in the state; 0 when it is empty. */
+/** Returns the newest event time in the state; 0 if it is empty. */
 export function newestEventMs(state: LatestState): number {
   let newestMs = 0
   for (const key in state.atMs) newestMs = Math.max(newestMs, state.atMs[key] ?? 0)
   return newestMs
 }
 
-// A device that makes up a new name with every message must not fill memory.
+// a device that sends a new name with every message must not fill memory
 function hasRoomFor(state: LatestState, key: string): boolean {
   return RECORD_KEYS.has(key) || Object.keys(state.values).length < MAX_OTHER_ATTRIBUTES + RECORD_KEYS.size
 }
 
-/** The lock state a lock event means, in the form the device itself reports it: 0/1 or false/true. */
+/** Returns the lock state of a lock event in the form that the device itself reports: 0/1 or false/true. */
 export function lockStatusValue(state: LatestState, isLocked: boolean): Scalar {
   return typeof state.values.lock_status === 'number' ? Number(isLocked) : isLocked
 }
@@ -116,7 +118,7 @@ export function countDrop(state: LatestState, reason: string, count: number): vo
   state.dropped[reason] = (state.dropped[reason] ?? 0) + count
 }
 
-/** Marks times that are stored as the device said them and could not be judged. */
+/** Records times that are stored as reported because they could not be checked. */
 export function markUnverified(state: LatestState, times: UnverifiedTimes): void {
   const { count, fromMs, toMs } = state.unverified ?? { ...times, count: 0 }
   state.unverified = {
@@ -126,7 +128,7 @@ export function markUnverified(state: LatestState, times: UnverifiedTimes): void
   }
 }
 
-/** The scaled integers a GPS record is stored as; `speedMilliKmh` is null when the fix had none. */
+/** Scaled integers of a stored GPS record; `speedMilliKmh` is null if the fix had no speed. */
 export interface StoredGps {
   atMs: number
   latE7: number
@@ -143,7 +145,7 @@ export function gpsFromStored(row: StoredGps): LatestGps {
   }
 }
 
-/** One row of the writer's packed batch; NaN stands for absent. */
+/** Writes one row of the writer's packed batch; NaN stands for absent. */
 export function packSample(into: Float64Array, at: number, deviceId: number, sample: Sample): void {
   into[at] = deviceId
   into[at + 1] = sample.atMs

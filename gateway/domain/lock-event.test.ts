@@ -15,7 +15,7 @@ function read(message: Partial<LockEventMessage>) {
   return { event, drops }
 }
 
-test('an event is taken as the device tells it', () => {
+test('an event has the values that the device reported', () => {
   const ts = NOW_MS - 90_000
   assert.deepEqual(read({ eid: '17-42', code: '04A1B2C3', ts }), {
     event: {
@@ -66,13 +66,13 @@ for (const [what, ts, atMs, expectedDrops] of [
   })
 }
 
-test('only a remote event names the command that caused it', () => {
+test('only a remote event includes the command that caused it', () => {
   assert.equal(read({ source: 'remote', cmd: 'c-1' }).event.commandId, 'c-1')
   assert.equal(read({ source: 'remote' }).event.commandId, null)
   assert.equal(read({ source: 'rfid', cmd: 'c-1' }).event.commandId, null)
 })
 
-test('with an id of its own an event is the same with its kind and time, whatever else it says', () => {
+test('events with an id are identical if id, kind and time match, whatever their other fields', () => {
   const a = read({ eid: 7, code: 'A', ts: NOW_MS - 1000 }).event
   const b = read({ eid: '7', source: 'key', ts: NOW_MS - 1000 }).event
   assert.equal(a.identity, b.identity)
@@ -81,7 +81,7 @@ test('with an id of its own an event is the same with its kind and time, whateve
   assert.notEqual(a.identity, read({ eid: 8, code: 'A', ts: NOW_MS - 1000 }).event.identity)
 })
 
-test('without one, events are the same exactly when time, event, source and code are', () => {
+test('events without an id are identical exactly if time, event, source and code match', () => {
   const message = fc.record({
     event: fc.constantFrom('lock' as const, 'unlock' as const),
     source: fc.constantFrom('rfid' as const, 'keypad' as const, 'key' as const, 'remote' as const),

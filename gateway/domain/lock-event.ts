@@ -3,21 +3,23 @@ import type { LockEventMessage } from '#shared/wire/mqtt.ts'
 import { isPlausibleTime, MAX_AHEAD_MS, sentTime } from './event-time.ts'
 import { NO_TIME_NOTES, type OnDrop, type TimeNotes } from './telemetry.ts'
 
-/** A lock or unlock a device reported. */
+/** Lock or unlock that a device reported. */
 export interface LockEvent {
   event: LockKind
   source: LockSource
   atMs: number
   code: string | null
-  /** The command that caused it, if it names one; only with source remote. */
+  /** Command that caused it, if named; only with source remote. */
   commandId: string | null
-  /** What makes two reports of a device the same event: its own id, kind and time, else all that the event says. */
+  /**
+   * Key by which two reports of a device are the same event: its own id, kind and time, else everything in the event.
+   */
   identity: string
 }
 
 /**
- * Turns a checked message into an event. A stamp that cannot be believed becomes the receive time: unlike a position,
- * a lock event is worth keeping whenever it was. A code with source key or remote is dropped.
+ * Converts a checked message to an event. An implausible time is replaced by the receive time: unlike a position, a
+ * lock event is worth keeping whenever it was. A code with source key or remote is dropped.
  */
 export function lockEventFromMessage(
   message: LockEventMessage,
@@ -45,7 +47,7 @@ export function lockEventFromMessage(
     identity:
       eid === null
         ? `at:${atMs}/${message.event}/${message.source}/${code ?? ''}`
-        : // as it was sent: what comes again without a time is not another event
+        : // from the message as sent, so that a repeated one without a time is the same event
           `eid:${eid}/${message.event}/${message.ts ?? ''}`,
   }
 }

@@ -1,10 +1,10 @@
-/** A message as it is kept for a topic or a client. */
+/** Message as stored for a topic or a client. */
 export interface StoredMessage {
   topic: string
   payload: Uint8Array | string
   qos: number
   isRetained: boolean
-  /** What else the packet carried, as a JSON object; null for nothing. */
+  /** Other fields of the packet, as a JSON object; null if none. */
   extra: string | null
 }
 
@@ -17,28 +17,28 @@ export interface StoredSubscription {
 
 export interface StoredSession {
   clientId: string
-  /** The user or device that owns the session; no other may take it up. */
+  /** User or device that owns the session; no other may resume it. */
   owner: string
   /** Whole hours without a connection while the gateway ran. */
   idleHours: number
 }
 
-/** A message that waits for a client; `seq` is its place in the order of all. */
+/** Message that waits for a client; `seq` is its position in the order of all. */
 export interface QueuedMessage {
   seq: number
   clientId: string
-  /** Packet identifier it is sent with. */
+  /** Packet identifier of its transmission. */
   packetId: number
-  /** PUBREC has come: what is still to be sent is PUBREL. */
+  /** True after PUBREC was received: only PUBREL must still be sent. */
   isReleased: boolean
   message: StoredMessage
 }
 
-/** The packet identifier of a QoS 2 message that was taken and whose PUBREL has not come. */
+/** Packet identifier of a QoS 2 message that was accepted and whose PUBREL has not arrived. */
 export interface ReceivedPacketId {
   clientId: string
   packetId: number
-  /** The packet as JSON where the caller wants it back; null otherwise. */
+  /** Packet as JSON if the caller needs it back; null otherwise. */
   extra: string | null
 }
 
@@ -48,11 +48,11 @@ export interface StoredWill {
   message: StoredMessage
 }
 
-/** Everything a broker needs to go on where it was stopped. */
+/** Everything that a broker needs to continue where it stopped. */
 export interface StoredSessions {
   sessions: StoredSession[]
   subscriptions: StoredSubscription[]
-  /** In the order of `seq`. */
+  /** Sorted by `seq`. */
   queued: QueuedMessage[]
   received: ReceivedPacketId[]
   retained: StoredMessage[]
@@ -60,13 +60,13 @@ export interface StoredSessions {
 }
 
 /**
- * One change of what the broker keeps. Each can be written twice with the same outcome, because a batch whose fate is
- * not known is written again.
+ * Change of the broker's stored state. Each can be written twice with the same result, because a batch with an unknown
+ * result is written again.
  */
 export type SessionChange =
-  /** Made, or taken up again. */
+  /** Created, or resumed. */
   | { kind: 'opened'; clientId: string; owner: string }
-  /** With its subscriptions, its queue and its packet identifiers. */
+  /** Deleted with its subscriptions, its queue and its packet identifiers. */
   | { kind: 'discarded'; clientId: string }
   | ({ kind: 'subscribed' } & StoredSubscription)
   | { kind: 'unsubscribed'; clientId: string; topicFilter: string }
@@ -80,10 +80,10 @@ export type SessionChange =
   | { kind: 'unretained'; topic: string }
   | ({ kind: 'willed' } & StoredWill)
   | { kind: 'unwilled'; clientId: string }
-  /** The total of hours, not an increment: it may be written twice. */
+  /** Contains the total of hours, not an increment, because it may be written twice. */
   | { kind: 'idled'; idle: { clientId: string; hours: number }[] }
 
-/** Rows the changes write, for the size of a transaction. */
+/** Returns the number of rows that the changes write, for the size of a transaction. */
 export function countRows(changes: readonly SessionChange[]): number {
   let rows = 0
   for (const change of changes) {

@@ -3,14 +3,14 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { isTopicFilter, matchesTopic } from './mqtt-topics.ts'
 
-/** The rules of 4.7 once more, as a regular expression. */
+/** Implements the rules of 4.7 again, as a regular expression. */
 function toPattern(filter: string): RegExp {
   const levels = filter.split('/').map((level) => {
     if (level === '+') return '[^/]*'
     if (level === '#') return '.*'
     return level.replaceAll(/[.*?^${}()|[\]\\]/g, '\\$&')
   })
-  // "sport/#" takes in "sport" as well
+  // "sport/#" also matches "sport"
   const body = levels.at(-1) === '.*' ? levels.slice(0, -1).join('/') : levels.join('/')
   const tail = levels.at(-1) !== '.*' ? '' : levels.length === 1 ? '.*' : '(/.*)?'
   return new RegExp(`^${body}${tail}$`, 's')
@@ -23,7 +23,7 @@ const filter = fc
   .map(([levels, isOpen]) => (isOpen ? [...levels, '#'] : levels).join('/'))
   .filter((each) => each !== '')
 
-test('a filter takes in what the rules of MQTT 4.7 say, empty levels and $ included', () => {
+test('a filter matches by the rules of MQTT 4.7, including empty levels and $', () => {
   fc.assert(
     fc.property(filter, topic, (eachFilter, eachTopic) => {
       const isHidden = eachTopic.startsWith('$') && /^[+#]/.test(eachFilter)
@@ -51,13 +51,13 @@ describe('the examples of MQTT 4.7', () => {
     ['$SYS/monitor/+', '$SYS/monitor/Clients', true],
   ]
   for (const [eachFilter, eachTopic, isTakenIn] of EXAMPLES) {
-    test(`${eachFilter} ${isTakenIn ? 'takes in' : 'does not take in'} ${eachTopic}`, () => {
+    test(`${eachFilter} ${isTakenIn ? 'matches' : 'does not match'} ${eachTopic}`, () => {
       assert.equal(matchesTopic(eachFilter, eachTopic), isTakenIn)
     })
   }
 })
 
-test('a malformed filter is none', () => {
+test('a malformed filter is rejected', () => {
   for (const each of ['', '#/a', 'a#', 'a/#/b', 'a+', '+a', 'a/+b/c', '##', '++', 'a/b#'])
     assert.equal(isTopicFilter(each), false, each)
 })

@@ -1,10 +1,10 @@
-/** Characters of a topic filter that may be subscribed to. */
+/** Limit of a topic filter in a subscription, in characters. */
 export const TOPIC_FILTER_MAX = 256
 
-/** Whether a topic filter, with its wildcards, takes in a topic. Source: MQTT 3.1.1, 4.7. */
+/** True if a topic filter, with its wildcards, matches a topic. Source: MQTT 3.1.1, 4.7. */
 export function matchesTopic(filter: string, topic: string): boolean {
   if (filter === topic) return true
-  // a filter that begins with a wildcard does not see what the broker says of itself [MQTT-4.7.2-1]
+  // a filter that begins with a wildcard does not match the broker's own topics [MQTT-4.7.2-1]
   if (topic.startsWith('$') && !filter.startsWith('$')) return false
   const levels = filter.split('/')
   const topicLevels = topic.split('/')
@@ -15,18 +15,18 @@ export function matchesTopic(filter: string, topic: string): boolean {
   return levels.length === topicLevels.length
 }
 
-/** Whether a topic filter has a wildcard. */
+/** True if a topic filter has a wildcard. */
 export function hasWildcard(filter: string): boolean {
   return filter.includes('+') || filter.includes('#')
 }
 
-/** Whether a message may have it as its topic: not empty, no wildcard [MQTT-3.3.2-2] [MQTT-4.7.3-1]. */
+/** True for a valid topic of a message: not empty, no wildcard [MQTT-3.3.2-2] [MQTT-4.7.3-1]. */
 export function isTopicName(topic: string): boolean {
   return topic !== '' && !hasWildcard(topic)
 }
 
 /**
- * Whether a topic filter is well-formed: not empty, # only as the last level, + and # only as a whole level
+ * True if a topic filter is well-formed: not empty, # only as the last level, + and # only as a whole level
  * [MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.3-1].
  */
 export function isTopicFilter(filter: string): boolean {

@@ -1,10 +1,10 @@
-/** Who has something done, for the audit log. */
+/** Origin of an action, for the audit log. */
 export interface Origin {
-  /** Of the key or the session; null for the gateway itself, an enrolling device and the head office. */
+  /** User of the key or the session; null for the gateway itself, an enrolling device and the hub. */
   readonly userId: string | null
-  /** The network address of the caller; `head office` for its intents; null for the gateway itself. */
+  /** Network address of the caller; `head office` for intents of the hub; null for the gateway itself. */
   readonly address: string | null
-  /** Who acts on the tablet of this session. */
+  /** PIN user on the tablet of this session. */
   readonly person: { readonly userId: string; readonly name: string } | null
   readonly sessionId: string | null
 }

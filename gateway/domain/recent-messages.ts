@@ -1,42 +1,44 @@
-/** Why a part of a message was not taken. */
+/** Reason for which a part of a message was dropped. */
 interface Drop {
   reason: string
   count: number
 }
 
-/** One message of a device as it came, and what became of it. */
+/** Message of a device as received, and its result. */
 export interface RecentMessage {
   readonly atMs: number
   readonly topic: string
-  /** The beginning of its payload, a character a byte. */
+  /** Beginning of its payload, one character per byte. */
   readonly start: string
-  /** How long the payload was. */
+  /** Length of the payload in bytes. */
   readonly bytes: number
-  /** `stored`, `waiting` for the disk, or why nothing of it was taken. */
+  /** Result: `stored`, `waiting` for the disk, or the reason why all was dropped. */
   result: string
-  /** Parts of it that were not taken. */
+  /** Dropped parts. */
   readonly drops: readonly Drop[]
-  /**
-   * Seconds that the device's clock was known to be ahead, negative for behind; null while it was not known to be
-   * wrong.
-   */
+  /** Known offset of the device's clock in seconds, negative if behind; null while it was not known to be wrong. */
   readonly clockOffS: number | null
 }
 
-/** How many are kept, and how many are taken in a second: whoever sends more is not slowed down for it. */
+/**
+ * Number of messages kept, and limit of those recorded per second, so that recording does not slow down a busy device.
+ */
 const KEPT = 20
 const SECOND_MS = 1000
 const START_BYTES = 1024
 
 const NOTHING: readonly never[] = []
 
-/** The last messages of one device, for the person who fits it. In memory only, and never in a log: they hold codes. */
+/**
+ * Last messages of one device, for the technician who installs it. In memory only, and never in a log, because they
+ * contain codes.
+ */
 export class RecentMessages {
   readonly #messages: RecentMessage[] = []
   #secondMs = 0
   #taken = 0
 
-  /** How many more may be taken now. */
+  /** Returns the number of messages that may still be recorded now. */
   roomAt(nowMs: number): number {
     if (nowMs - this.#secondMs >= SECOND_MS || nowMs < this.#secondMs) {
       this.#secondMs = nowMs
@@ -45,7 +47,7 @@ export class RecentMessages {
     return KEPT - this.#taken
   }
 
-  /** Takes the message whose payload lies in the bytes there; undefined when there are too many. */
+  /** Records the message whose payload lies in this range of the bytes; undefined beyond the limit. */
   take(
     {
       atMs,
@@ -60,7 +62,7 @@ export class RecentMessages {
   ): RecentMessage | undefined {
     if (this.roomAt(atMs) <= 0) return undefined
     this.#taken++
-    // a text of its own: the bytes are part of all that came in one read
+    // a string of its own: the bytes belong to the buffer of a whole read
     const start = bytes.toString('latin1', from, Math.min(to, from + START_BYTES))
     const message = { atMs, topic, start, bytes: to - from, result, drops, clockOffS }
     this.#messages.push(message)
@@ -68,16 +70,16 @@ export class RecentMessages {
     return message
   }
 
-  /** Newest first. */
+  /** Returns the messages, newest first. */
   all(): RecentMessage[] {
     return this.#messages.toReversed()
   }
 }
 
-/** The payload's beginning, which is no text where bytes of it are none. */
+/** Returns the beginning of the payload, as base64 if it is not text. */
 export function payloadOf({ start, bytes }: RecentMessage): { text: string } | { base64: string } {
   const payload = Buffer.from(start, 'latin1')
-  // a character may have been cut in half
+  // the last character may have been cut
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(payload, { stream: start.length < bytes })
   return text.includes('\ufffd') ? { base64: payload.toString('base64') } : { text }
 }

@@ -4,8 +4,8 @@ import { isPlausibleTime } from './event-time.ts'
 import { type OnDrop, parseSample, type Sample } from './telemetry.ts'
 
 /**
- * A record of a file as a reading of the device, by the rules for what devices send. Undefined, and its reason to
- * `onDrop`, when it cannot be used; a speed that cannot be used costs only the speed.
+ * Converts a record of a file to a reading, by the rules for device messages. Undefined if it is unusable, with the
+ * reason passed to `onDrop`; an unusable speed drops only the speed.
  */
 export function importedGps(
   { timestamp, lat, long, speed }: ImportedGps,
@@ -19,7 +19,7 @@ export function importedGps(
   return { ...sample, speedKmh: parseSample({ speed }, atMs, onDrop)?.speedKmh ?? Number.NaN }
 }
 
-/** The same for a battery record. */
+/** Converts a battery record likewise. */
 export function importedBattery(
   { timestamp, battery_voltage }: ImportedBattery,
   latestMs: number,

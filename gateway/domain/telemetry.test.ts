@@ -23,7 +23,7 @@ function times(payload: unknown): number[] {
   return parse(payload).samples.map(({ atMs }) => atMs)
 }
 
-test('one message may make a GPS record and a battery record', () => {
+test('one message may produce a GPS record and a battery record', () => {
   const ts = NOW_MS - 1000
   const values = {
     lat: 48.1234567,
@@ -38,7 +38,7 @@ test('one message may make a GPS record and a battery record', () => {
   })
 })
 
-test('any subset will do; what is missing or null is no news', () => {
+test('any subset of fields is valid, and missing or null fields change nothing', () => {
   const { samples, drops } = parse({ battery_voltage: 12, lat: null, long: null, speed: null })
   assert.deepEqual(samples[0]?.values, { battery_voltage: 12 })
   assert.ok(Number.isNaN(samples[0]?.lat))
@@ -46,13 +46,13 @@ test('any subset will do; what is missing or null is no news', () => {
   assert.deepEqual(drops, {})
 })
 
-test('a message that says nothing makes no sample', () => {
+test('an empty message produces no sample', () => {
   for (const payload of [{}, { ts: NOW_MS }, { ts: NOW_MS, lat: null }, [], { s: [] }, [{}]]) {
     assert.deepEqual(parse(payload), { samples: [], drops: {} })
   }
 })
 
-test('positions are kept to 1e-7 degree, speed and voltage to 0.001', () => {
+test('positions are stored to 1e-7 degree, speed and voltage to 0.001', () => {
   const [sample] = parse({
     lat: 1.23456789,
     long: -1.23456789,
@@ -95,7 +95,7 @@ for (const [what, fields, kept, drops] of [
   })
 }
 
-test('lat and long are both there or neither', () => {
+test('lat and long are both there or both absent', () => {
   const [sample] = parse({ lat: 91, long: 5, speed: 3 }).samples
   assert.ok(Number.isNaN(sample?.lat) && Number.isNaN(sample?.long))
   assert.equal(sample?.speedKmh, 3)
@@ -118,7 +118,7 @@ test('other scalars become attributes; text is cut at 256 characters', () => {
   })
 })
 
-test('of more than 32 other attributes the first 32 are taken, the named ones always', () => {
+test('of more than 32 other attributes the first 32 are accepted, the named ones always', () => {
   const others = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`a${i}`, i]))
   const { samples, drops } = parse({
     ...others,
@@ -163,7 +163,7 @@ for (const [what, ts, atMs, drops] of [
   })
 }
 
-test('a sample of a batch with a time that cannot be believed is discarded, its neighbours are not', () => {
+test('a sample of a batch with an implausible time is discarded, and the others are kept', () => {
   const batch = [
     { ts: NOW_MS - 2, speed: 1 },
     { ts: NOW_MS + MAX_AHEAD_MS + 1, speed: 2 },
@@ -182,13 +182,13 @@ test('a sample of a batch with a time that cannot be believed is discarded, its 
   assert.deepEqual(drops, { implausible_time: 3 })
 })
 
-test('what is no object inside a batch is dropped and counted', () => {
+test('an element of a batch that is not an object is dropped and counted', () => {
   const { samples, drops } = parse([1, 'x', null, true, [], { speed: 1 }])
   assert.equal(samples.length, 1)
   assert.deepEqual(drops, { not_an_object: 5 })
 })
 
-test('the order of a batch is kept as it was sent', () => {
+test('a batch keeps the order in which it was sent', () => {
   assert.deepEqual(
     times([
       { ts: NOW_MS - 1, speed: 1 },
@@ -199,7 +199,7 @@ test('the order of a batch is kept as it was sent', () => {
   )
 })
 
-test('of a batch over 500 samples the first 500 are taken and the rest counted', () => {
+test('of a batch over 500 samples the first 500 are accepted and the rest counted', () => {
   const batch = Array.from({ length: 507 }, (_, i) => ({ ts: NOW_MS - i, speed: 1 }))
   for (const payload of [batch, { s: batch }]) {
     const { samples, drops } = parse(payload)
@@ -236,7 +236,7 @@ test('an envelope without its own uptime cannot date samples by theirs', () => {
   })
 })
 
-test('boot and up are no attributes', () => {
+test('boot and up are not attributes', () => {
   const { samples } = parse({ s: [{ up: 1, boot: 2, ts: NOW_MS, speed: 1 }] })
   assert.deepEqual(samples[0]?.values, { speed: 1 })
 })
@@ -264,7 +264,7 @@ const hostile = fc.letrec((tie) => ({
   ),
 })).value
 
-test('no JSON throws anything but UnreadablePayloadError, and every value taken is in range', () => {
+test('any JSON is accepted or throws UnreadablePayloadError, and every accepted value is in range', () => {
   fc.assert(
     fc.property(fc.oneof(hostile, fc.jsonValue()), (payload) => {
       const json: unknown = JSON.parse(JSON.stringify(payload) ?? 'null')
@@ -290,7 +290,7 @@ test('no JSON throws anything but UnreadablePayloadError, and every value taken 
   )
 })
 
-test('every sample of a batch is either taken, empty or counted once', () => {
+test('every sample of a batch is either accepted, empty or counted once', () => {
   const item = fc.oneof(fc.record({ ts: fc.integer({ min: 0, max: 2 * NOW_MS }), speed: fc.constant(1) }), fc.boolean())
   fc.assert(
     fc.property(fc.array(item, { maxLength: 600, size: 'max' }), (batch) => {

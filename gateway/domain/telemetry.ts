@@ -1,31 +1,31 @@
 import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
 import { isPlausibleTime, MAX_AHEAD_MS, sentTime } from './event-time.ts'
 
-/** A value of a device attribute. */
+/** Value of a device attribute. */
 export type Scalar = string | number | boolean
 
-/** One reading of a device, checked and rounded to what is stored. Absent numbers are NaN. */
+/** Reading of a device, checked and rounded for storage. Absent numbers are NaN. */
 export interface Sample {
   atMs: number
-  /** Degrees; `lat` and `long` are both present or both NaN. */
+  /** In degrees; `lat` and `long` are both present or both NaN. */
   lat: number
   long: number
   speedKmh: number
   voltageV: number
-  /** Every accepted key as the device named it, the four above included: what attributes and `device_data` carry. */
+  /** Accepted keys as the device named them, including the four above: the content of attributes and `device_data`. */
   values: Record<string, Scalar>
 }
 
-/** Counts values and messages that were not taken, by reason; the counters of metrics and device details. */
+/** Counts dropped values and messages, by reason, for metrics and device details. */
 export type OnDrop = (reason: string, count?: number) => void
 
-/** What is noticed about the times of a message while it is read. */
+/** Callbacks about the times in a message, called while it is parsed. */
 export interface TimeNotes {
-  /** A reading has a time by a clock of the device's own. */
+  /** Reports a time by the device's own clock. */
   said: (atMs: number) => void
-  /** A reading that came alone has a time that cannot be believed. */
+  /** Reports an implausible time of a reading that came alone. */
   doubted: (atMs: number) => void
-  /** A reading of a batch cannot be taken because of its time. */
+  /** Reports a reading of a batch that was dropped because of its time. */
   refused: (reading: unknown) => void
 }
 
@@ -35,7 +35,7 @@ export const NO_TIME_NOTES: TimeNotes = {
   refused: () => undefined,
 }
 
-/** A payload no rule can make sense of: it goes to the quarantine. */
+/** Error for a payload that matches no format: it is quarantined. */
 export class UnreadablePayloadError extends Error {
   readonly reason: string
   constructor(reason: string) {
@@ -59,10 +59,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Reads a telemetry message: one object, an array, or an envelope `{boot, up, s: […]}` of a device without a clock
- * (`up` in ms since boot). What is usable is returned in the order sent; the rest goes to `onDrop`, as do times after
- * `latestMs`, and readings that only their time makes unusable go to `notes` as well.
- * Throws `UnreadablePayloadError` when it is none of the three forms.
+ * Parses a telemetry message: one object, an array, or an envelope `{boot, up, s: […]}` of a device without a clock
+ * (`up` in ms since boot). Returns the usable readings in the order sent; passes the rest to `onDrop`, including times
+ * after `latestMs`, and also to `notes` if only their time makes readings unusable. Throws `UnreadablePayloadError` for
+ * any other form.
  */
 export function parseTelemetry(
   payload: unknown,
@@ -83,7 +83,7 @@ export function parseTelemetry(
   return sample === undefined ? [] : [sample]
 }
 
-/** When a message came, and until when the times in it can be believed. */
+/** Time of receipt of a message, and the latest plausible time in it. */
 interface Receipt {
   atMs: number
   latestMs: number
@@ -126,7 +126,7 @@ function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): numbe
   return receipt.atMs
 }
 
-// In a batch the receive time would be a lie for all but the last sample, so an unusable stamp costs the sample.
+// in a batch the receive time would be wrong for all but the last sample, so an unusable time drops the sample
 function batchTime(sample: JsonObject, receipt: Receipt): TimeOrReason {
   if (isAbsent(sample.ts)) return receipt.atMs
   const ts = sentTime(sample.ts)
@@ -152,7 +152,7 @@ function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
 
-/** Takes the usable keys of one reading; undefined when there is none. */
+/** Parses the usable keys of one reading; undefined if none is usable. */
 export function parseSample(raw: Record<string, unknown>, atMs: number, onDrop: OnDrop): Sample | undefined {
   const sample = emptySample(atMs)
   return readSampleInto(sample, raw, onDrop) > 0 ? sample : undefined
@@ -163,7 +163,7 @@ export function emptySample(atMs: number): Sample {
   return { atMs, lat: absent, long: absent, speedKmh: absent, voltageV: absent, values: {} }
 }
 
-/** The same into a sample with nothing but a time; what is in its `values` stays. Returns how many keys were taken. */
+/** Parses a reading into a sample with nothing but a time; existing `values` stay. Returns the number of keys taken. */
 export function readSampleInto(sample: Sample, raw: Record<string, unknown>, onDrop: OnDrop): number {
   const { values } = sample
   let others = 0
@@ -174,7 +174,7 @@ export function readSampleInto(sample: Sample, raw: Record<string, unknown>, onD
     switch (key) {
       case 'lat':
       case 'long':
-        // both together, below
+        // both are checked together below
         continue
       case 'speed':
         sample.speedKmh = boundedNumber(value, MAX_SPEED_KMH, 'speed', onDrop)
@@ -212,7 +212,7 @@ function takePosition(raw: JsonObject, sample: Sample, onDrop: OnDrop): boolean 
     onDrop(isAbsent(lat) || isAbsent(long) ? 'incomplete_position' : 'invalid_position')
     return false
   }
-  // 0,0 is what a receiver without a fix reports; NaN and infinity fail the comparisons
+  // a receiver without a fix reports 0,0; NaN and infinity fail the comparisons
   if (!(Math.abs(lat) <= 90 && Math.abs(long) <= 180) || (lat === 0 && long === 0)) {
     onDrop('invalid_position')
     return false

@@ -1,9 +1,9 @@
-/** The disk, as its writer knows it. */
+/** Disk probe, implemented by the writer of the disk. */
 export interface DiskProbe {
-  /** The time of its last answer to a write, in milliseconds of `performance.now()`. */
+  /** Time at which the last write returned, by `performance.now()`. */
   readonly answeredAtMs: number
-  /** `detail` is why it takes no writes; null while it does. */
+  /** `detail` is the reason why writes fail; null while they succeed. */
   readonly health: { isUsable: boolean; detail: string | null }
-  /** Writes a few bytes behind all writes that wait; rejects if it cannot. */
+  /** Writes a few bytes after all waiting writes; rejects on failure. */
   probe(): Promise<void>
 }

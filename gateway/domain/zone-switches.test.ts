@@ -30,11 +30,11 @@ function zone(id: string, isEnabled: boolean): SiteZone {
   }
 }
 
-/** What happens to the zones of a site, and what each of them is to be by the words of the contract. */
+/** Actions on the zones of a site, and the expected state of each by the contract. */
 interface Told {
-  /** As people drew it. */
+  /** State as drawn by a user. */
   drawn: boolean
-  /** What was said last, and until when; null while nothing holds for a while. */
+  /** Last override and its end; null without one. */
   said: { isEnabled: boolean; untilMs: number | null } | null
 }
 
@@ -46,11 +46,11 @@ const step = fc.oneof(
     forMs: fc.option(fc.integer({ min: 1, max: 50 })),
   }),
   fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: -20, max: 60 }) }),
-  // one is drawn otherwise; what is got of the others is put again
+  // one zone is redrawn; the others are stored again as read
   fc.record({ kind: fc.constant('put' as const), id: fc.constantFrom(...IDS), isEnabled: fc.boolean() }),
 )
 
-test('a zone is what was said last until its time is over, and then what it was before the first time', () => {
+test('a zone has its last override until that expires, and then its original state', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let nowMs = 1000
@@ -103,7 +103,7 @@ test('a zone is what was said last until its time is over, and then what it was 
   )
 })
 
-test('zones that nothing changes for are the same objects', () => {
+test('unaffected zones stay the same objects', () => {
   const site = { zones: [zone('a', true), zone('b', false)], switches: NO_SWITCHES }
   const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: true, sinceMs: 1, untilMs: 5, by: BY })
   assert.equal(switched.zones[0], site.zones[0])
@@ -112,7 +112,7 @@ test('zones that nothing changes for are the same objects', () => {
   assert.deepEqual(expireOverrides(switched, 5), { zones: site.zones, switches: new Map() })
 })
 
-test('a zone that is gone, or drawn anew with the same words, is switched no more', () => {
+test('a zone that was deleted, or replaced by an identical one, loses its override', () => {
   const site = { zones: [zone('a', true), zone('b', true)], switches: NO_SWITCHES }
   const switched = switchZones(site, new Set(['a', 'b']), {
     isEnabled: false,
@@ -126,7 +126,7 @@ test('a zone that is gone, or drawn anew with the same words, is switched no mor
   assert.deepEqual([...replaceZones(switched, [a, { ...b }]).switches.keys()], ['a'])
 })
 
-test('since when it is on is not changed by switching it on again', () => {
+test('switching a zone on again keeps its start time', () => {
   const on = (site: SwitchableZones, sinceMs: number, isEnabled = true) =>
     switchZones(site, new Set(['a']), { isEnabled, sinceMs, untilMs: null, by: BY })
   const first = on({ zones: [zone('a', false)], switches: NO_SWITCHES }, 1)

@@ -1,26 +1,26 @@
 import type { SiteZone } from '#shared/zones/zone.ts'
 
-/** That a zone is on or off for a while. */
+/** Temporary override that turns a zone on or off. */
 export interface ZoneSwitch {
-  /** Before it was switched first: what it returns to. */
+  /** State before the first override, to which it returns. */
   wasEnabled: boolean
-  /** Since when it has been on, or off, without a break. */
+  /** Time since which the zone has been on, or off, without a break. */
   sinceMs: number
-  /** Null for until somebody switches it again. */
+  /** End of the override; null until it is changed. */
   untilMs: number | null
   by: { userId: string; name: string }
 }
 
-/** The zones of the site as they hold now, and what of that is for a while. */
+/** Zones of the site as now in force, and their overrides. */
 export interface SwitchableZones {
   zones: readonly SiteZone[]
-  /** By the id of the zone. */
+  /** Keyed by zone id. */
   switches: ReadonlyMap<string, ZoneSwitch>
 }
 
 export const NO_SWITCHES: ReadonlyMap<string, ZoneSwitch> = new Map()
 
-/** Switches these zones. One that is switched already returns to what it was before the first time. */
+/** Sets an override of these zones. A zone that already has one returns to its state before the first. */
 export function switchZones(
   { zones, switches }: SwitchableZones,
   zoneIds: ReadonlySet<string>,
@@ -39,7 +39,7 @@ export function switchZones(
   }
 }
 
-/** Undoes the switches whose time is over; null when there is none. */
+/** Removes expired overrides; null if none has expired. */
 export function expireOverrides({ zones, switches }: SwitchableZones, nowMs: number): SwitchableZones | null {
   const over = new Map([...switches].filter(([, { untilMs }]) => untilMs !== null && untilMs <= nowMs))
   if (over.size === 0) return null
@@ -49,7 +49,7 @@ export function expireOverrides({ zones, switches }: SwitchableZones, nowMs: num
   }
 }
 
-/** Puts other zones in their place: only of those that are the same objects switches stay. */
+/** Replaces the zones; overrides stay only for zones that are the same objects. */
 export function replaceZones(
   { zones: before, switches }: SwitchableZones,
   zones: readonly SiteZone[],
@@ -59,13 +59,13 @@ export function replaceZones(
   return { zones, switches: new Map([...switches].filter(([id]) => staying.has(id))) }
 }
 
-/** The zones as people drew them: what is in force once every switch is undone. */
+/** Returns the zones as drawn, with every override removed. */
 export function withoutSwitches({ zones, switches }: SwitchableZones): readonly SiteZone[] {
   if (switches.size === 0) return zones
   return zones.map((zone) => withEnabled(zone, switches.get(zone.id)?.wasEnabled ?? zone.isEnabled))
 }
 
-/** With every zone enabled that is so now or will be when its switch is undone: devices must have room for these. */
+/** Returns the zones with each one enabled that is so now or after its override: devices must have room for these. */
 export function zonesWithPendingOverrides({ zones, switches }: SwitchableZones): readonly SiteZone[] {
   const waiting = zones.filter(({ id, isEnabled }) => !isEnabled && switches.get(id)?.wasEnabled === true)
   if (waiting.length === 0) return zones

@@ -3,15 +3,15 @@ import type { Component } from '#shared/lifecycle.ts'
 const LOOK_MS = 5_000
 
 interface AddressWatchOptions {
-  /** The address as it is now. */
+  /** Reads the current address. */
   read: () => Promise<string>
-  /** Is told of each address but the first. */
+  /** Called with each new address except the first. */
   onChange: (url: string) => Promise<void>
   lookMs?: number
 }
 
 /**
- * Watches the address that people reach the gateway at: at a boot the network comes later, and a router may give
+ * Watches the address of the gateway as seen from other hosts: at boot the network comes later, and a router may assign
  * another one.
  */
 export class AddressWatch implements Component {
@@ -37,7 +37,7 @@ export class AddressWatch implements Component {
     await this.#looking
   }
 
-  /** Looks now. Never rejects, unless `onChange` does. */
+  /** Checks the address now. Never rejects, unless `onChange` does. */
   async look(): Promise<void> {
     const url = await this.#options.read()
     if (url === this.#known) return

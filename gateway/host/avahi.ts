@@ -1,13 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { AnnouncedService } from './mdns-services.ts'
 
-/** The file that the package for Debian puts there, and where avahi listens when it runs. */
+/** Service file that the Debian package installs, and the socket of a running avahi. */
 export const AVAHI = {
   servicePath: '/etc/avahi/services/cartbarn.service',
   socketPath: '/run/avahi-daemon/socket',
 }
 
-/** What avahi announces of the gateway, as its file says; null where avahi does not run or has no such file. */
+/**
+ * Returns the services that avahi announces for the gateway, according to its file; null if avahi is not running or has
+ * no such file.
+ */
 export function avahiServices({ servicePath, socketPath }: typeof AVAHI): AnnouncedService[] | null {
   if (!existsSync(socketPath) || !existsSync(servicePath)) return null
   const found = readFileSync(servicePath, 'utf8').matchAll(

@@ -11,7 +11,7 @@ function signsOf(t: TestContext, parts: FakeParts): string[] {
   return Object.keys(readMachineIds(new FakeMachine(t, parts).root))
 }
 
-test('a Raspberry Pi is told by its board, its cards and its system, none of which is stored as it is', (t) => {
+test('a Raspberry Pi is identified by hashes of its board, network cards and system', (t) => {
   const parts = { board: '10000000abcdef01', systemId: SYSTEM_ID, cards: [CARD] }
   const { root } = new FakeMachine(t, parts)
   const signs = readMachineIds(root)
@@ -23,7 +23,7 @@ test('a Raspberry Pi is told by its board, its cards and its system, none of whi
   assert.deepEqual([other.network, other.system], [signs.network, signs.system])
 })
 
-test('a PC is told by its serial numbers where they may be read', (t) => {
+test('a PC is identified by its serial numbers where they are readable', (t) => {
   const files = { 'sys/class/dmi/id/product_uuid': UUID, 'sys/class/dmi/id/board_serial': '/7XKQ1/CN129' }
   assert.deepEqual(signsOf(t, { files }), ['product', 'product_board'])
 })
@@ -44,7 +44,7 @@ for (const serial of [
   '..............',
   'xx',
 ])
-  test(`"${serial}" is no serial number`, (t) => {
+  test(`"${serial}" is not a valid serial number`, (t) => {
     const files = { 'sys/class/dmi/id/product_uuid': serial, 'sys/class/dmi/id/board_serial': serial }
     assert.deepEqual(signsOf(t, { files, board: serial }), [])
   })
@@ -58,7 +58,7 @@ for (const [name, card] of [
   ['no address', { address: '00:00:00:00:00:00' }],
   ['what is no address', { address: 'dc:a6' }],
 ] as const)
-  test(`${name} tells no machine`, (t) => {
+  test(`${name} does not identify a host`, (t) => {
     assert.deepEqual(signsOf(t, { cards: [card] }), [])
   })
 
@@ -72,13 +72,13 @@ for (const [name, parts] of [
     { systemId: SYSTEM_ID, files: { 'proc/self/mounts': 'tmpfs /etc/machine-id tmpfs ro,mode=755 0 0\n' } },
   ],
 ] as const)
-  test(`an id of the system that is ${name} tells no machine`, (t) => {
+  test(`a system id that is ${name} does not identify a host`, (t) => {
     assert.deepEqual(signsOf(t, parts), [])
   })
 
-test('where nothing can be read nothing is known', (t) => {
+test('a host without readable ids has no identity', (t) => {
   assert.deepEqual(signsOf(t, {}), [])
   assert.deepEqual(readMachineIds('/no/such/root'), {})
-  // a folder in the place of a file
+  // a folder instead of a file
   assert.deepEqual(signsOf(t, { files: { 'etc/machine-id/x': '' } }), [])
 })

@@ -4,26 +4,26 @@ import { join } from 'node:path'
 import type { MachineId, MachineIds } from '#domain/machine.ts'
 
 /**
- * Files with one value. Of a PC only root may read them. Source: Linux,
+ * Files with one value; on a PC only root may read them. Source: Linux,
  * Documentation/ABI/testing/sysfs-firmware-dmi-entries
  */
 const SERIALS: readonly (readonly [MachineId, string])[] = [
-  // where /proc/device-tree leads to, which a service may not see
+  // target of /proc/device-tree, which a service may not see
   ['board', 'sys/firmware/devicetree/base/serial-number'],
   ['product', 'sys/class/dmi/id/product_uuid'],
   ['product_board', 'sys/class/dmi/id/board_serial'],
 ]
-/** What makers leave in a serial number that they did not give. */
+/** Placeholders that makers leave in an unassigned serial number. */
 const NO_SERIAL =
   /o\.?e\.?m|^default|serial|^not |^none|^n\/?a$|^null|unknown|invalid|empty|^0?12345678|-0006-000700080009$/
-/** `NET_ADDR_PERM`: the address that the card was made with. Source: Linux, include/uapi/linux/netdevice.h */
+/** Value of `NET_ADDR_PERM`: the address is the card's permanent one. Source: Linux, include/uapi/linux/netdevice.h */
 const PERMANENT = '0'
-/** Who runs a container has left one of these. */
+/** Files that mark a container; each runtime leaves one of them. */
 const CONTAINER_MARKS = ['.dockerenv', 'run/.containerenv', 'run/systemd/container']
 
 /**
- * What tells this machine from others, as far as it can be read; `root` is another `/` for tests. Hashed, so that
- * neither a backup nor a copy of the database says what the machine is. Never throws.
+ * Reads the identifiers of this host, as far as possible; `root` replaces `/` in tests. Hashed, so that neither a
+ * backup nor a copy of the database reveals the host. Never throws.
  */
 export function readMachineIds(root = '/'): MachineIds {
   const found: [MachineId, string[]][] = [
@@ -44,7 +44,10 @@ function serialIn(text: string): string[] {
   return serial.length < 4 || isOfOneDigit || NO_SERIAL.test(serial) ? [] : [serial]
 }
 
-/** Adapters on USB move from machine to machine, and addresses that a system gave are those of the system. */
+/**
+ * Returns the permanent addresses of built-in cards: USB adapters move between hosts, and addresses assigned by a
+ * system belong to that system.
+ */
 function builtInAddresses(root: string): string[] {
   const folder = 'sys/class/net'
   return namesIn(join(root, folder)).flatMap((name) => {
@@ -57,15 +60,16 @@ function builtInAddresses(root: string): string[] {
   })
 }
 
-/**
- * The first byte says that an address is for one card only, and was not given locally as those of virtual machines are.
- */
+/** True if the first byte marks an address as unicast and globally assigned; those of virtual machines are local. */
 function isGivenByMaker(address: string): boolean {
   if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(address) || /^(..)(:\1)*$/.test(address)) return false
   return (Number.parseInt(address.slice(0, 2), 16) & 0b11) === 0
 }
 
-/** Source: machine-id(5). Not that of an image, which a container has, nor one that lasts until the next start only. */
+/**
+ * Reads the id of machine-id(5), except that of an image, as in a container, or one that lasts only until the next
+ * start.
+ */
 function systemId(root: string): string[] {
   if (CONTAINER_MARKS.some((path) => existsSync(join(root, path)))) return []
   if (/ \/etc\/machine-id tmpfs /.test(textOf(root, 'proc/self/mounts'))) return []
@@ -77,7 +81,7 @@ function hashOf(sign: MachineId, value: string): string {
   return createHash('sha256').update(`cartbarn ${sign} ${value}`).digest('hex').slice(0, 32)
 }
 
-/** Empty when it cannot be read. */
+/** Returns an empty text if the file cannot be read. */
 function textOf(root: string, path: string): string {
   try {
     return readFileSync(join(root, path), 'utf8')

@@ -12,10 +12,10 @@ import { Mdns, type MdnsOptions } from './mdns.ts'
 import { announcedName, announcedServices, announcedText, markOf } from './mdns-services.ts'
 
 const LOOPBACK = '127.0.0.1'
-/** Beside that of the machine, which is not to hear of gateways of tests. */
+/** Differs from the standard port, so that the host does not receive the announcements of tests. */
 const PORT = 45_353
 const LAN = { address: LOOPBACK, name: 'lo', isIpv6: false }
-/** Marks of two machines. */
+/** Marks of two hosts. */
 const [MARK, OTHER_MARK] = ['3f2a', '90bc']
 const URLS = { http: 'http://127.0.0.1:8080', mqtt: 'mqtt://127.0.0.1:1883' }
 const NOWHERE = { servicePath: '/nowhere/cartbarn.service', socketPath: '/nowhere/socket' }
@@ -37,7 +37,7 @@ function announce(t: TestContext, more: Partial<MdnsOptions> = {}) {
   return { mdns, lines }
 }
 
-/** What a browser of another program sees, by type. */
+/** Returns the services that a browser in another program finds, by type. */
 function browse(t: TestContext, ...types: string[]): Service[] {
   const seen: Service[] = []
   const browser = new bonjourService.Bonjour({ port: PORT, interface: LOOPBACK, bind: '0.0.0.0' } as {
@@ -56,7 +56,7 @@ function browse(t: TestContext, ...types: string[]): Service[] {
   return seen
 }
 
-test('others find the app and the door of devices, until the gateway stops', async (t) => {
+test('the app and the MQTT listener are discoverable until the gateway stops', async (t) => {
   const { mdns, lines } = announce(t)
   await mdns.start()
   const seen = browse(t, 'cartbarn', 'http', 'mqtt')
@@ -74,7 +74,7 @@ test('others find the app and the door of devices, until the gateway stops', asy
   assert.deepEqual(lines, [])
 })
 
-test('two gateways are two', async (t) => {
+test('two gateways are discovered as two', async (t) => {
   const second = announcedServices({ http: 'https://127.0.0.1:8443', mqtts: 'mqtts://127.0.0.1:8883' })
   await announce(t).mdns.start()
   await announce(t, { names: announcedName(OTHER_MARK), services: second }).mdns.start()
@@ -84,7 +84,7 @@ test('two gateways are two', async (t) => {
   assert.equal(new Set(found.map(({ name }) => name)).size, 2)
 })
 
-test('it is announced on a network that comes later', async (t) => {
+test('the gateway is announced on a network that appears later', async (t) => {
   const addresses: (typeof LAN)[] = []
   const { mdns } = announce(t, { addresses: () => [...addresses], renewMs: 5 })
   await mdns.start()
@@ -93,9 +93,7 @@ test('it is announced on a network that comes later', async (t) => {
   await eventually(() => seen.length === 1, 'found')
 })
 
-/**
- * What another machine says when it is asked for a name: an answer with an address of its own. Source: RFC 1035, 4.1.
- */
+/** Returns the response of another host to a query for a name, with its own address. Source: RFC 1035, 4.1. */
 function answerOf(host: string, address: string): Buffer {
   const name = host.split('.').flatMap((label) => [label.length, ...Buffer.from(label)])
   const record = [...name, 0, 0, 1, 0x80, 1, 0, 0, 0, 120, 0, 4, ...address.split('.').map(Number)]
@@ -120,7 +118,7 @@ for (const [what, address, isConflict] of [
     assert.equal(lines.length, isConflict ? 1 : 0)
   })
 
-test('the host is the name of the machine, which its certificate has, and never the one that each machine has', () => {
+test('the announced host is the name in its certificate, and never a name that every host has', () => {
   assert.deepEqual(announcedName(MARK, 'barn.club.example'), {
     name: 'cartbarn on barn (3f2a)',
     host: 'barn.local',
@@ -130,7 +128,7 @@ test('the host is the name of the machine, which its certificate has, and never 
   assert.equal(announcedName(MARK, '').host, 'cartbarn.local')
 })
 
-test('a mark is the same at each start, and another for each machine and each gateway of one', () => {
+test('a mark is the same at each start, and differs between hosts and gateways of one host', () => {
   const signs = { board: ['b1'], system: ['s1'], network: ['n1'] }
   const mark = markOf(signs, 'data', 8080)
   assert.match(mark, /^[0-9a-f]{4}$/)
@@ -147,7 +145,7 @@ test('a mark is the same at each start, and another for each machine and each ga
   assert.equal(new Set([mark, ...others]).size, 7)
 })
 
-test('a port that is taken is a warning', async (t) => {
+test('a taken port is a warning', async (t) => {
   const holder = createSocket('udp4')
   holder.bind(PORT)
   await once(holder, 'listening')
@@ -158,26 +156,26 @@ test('a port that is taken is a warning', async (t) => {
   assert.match(lines[0] ?? '', /EADDRINUSE/)
 })
 
-test('where avahi announces it nothing else does, and what its file says wrong is a warning', async (t) => {
+test('avahi replaces the own announcement, and errors in its service file are warnings', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-avahi-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const avahi = { servicePath: join(folder, 'cartbarn.service'), socketPath: folder }
   const service = ({ type, port }: { type: string; port: number }) =>
     `<service><type>_${type}._tcp</type>\n<port>${port}</port></service>`
   writeFileSync(avahi.servicePath, announcedServices(URLS).map(service).join('\n'))
-  // a port that nobody could listen on: it is not tried
+  // an invalid port, which shows that none is opened
   const right = announce(t, { avahi, port: -1 })
   await right.mdns.start()
   assert.deepEqual(right.lines, [])
   const wrong = announce(t, { avahi, port: -1, services: announcedServices({ http: 'http://127.0.0.1' }) })
   await wrong.mdns.start()
-  assert.match(wrong.lines.join(), /avahi announces other ports/)
+  assert.match(wrong.lines.join(), /avahi announces ports that differ/)
   const off = announce(t, { avahi, port: -1, services: [] })
   await off.mdns.start()
   assert.match(off.lines.join(), /delete its file/)
 })
 
-test('the name of a site is cut to what a record holds', () => {
+test('the name of a site is truncated to the limit of a record', () => {
   const { site = '' } = announcedText('1.2.3', 'Ü'.repeat(200))
   assert.equal(Buffer.byteLength(`site=${site}`), 255)
   assert.equal('site' in announcedText('1.2.3', ''), false)

@@ -13,33 +13,33 @@ import type { OuterAddress } from './outer-addresses.ts'
 
 export interface MdnsOptions {
   names: AnnouncedName
-  /** Empty: nothing is to be announced. */
+  /** Services to announce; empty for none. */
   services: readonly AnnouncedService[]
   text: Record<string, string>
   log: Log
-  /** Addresses at which others reach it; asked again and again, as networks come and go. */
+  /** Returns the addresses of this host as seen from others; called repeatedly, because networks come and go. */
   addresses: () => OuterAddress[]
   avahi?: typeof AVAHI
   port?: number
   renewMs?: number
-  /** How long others have to answer to the name of the machine. */
+  /** Time for which other hosts may respond to the probed name. */
   probeMs?: number
 }
 
 /** Source: RFC 6762, 3. */
 const PORT = 5353
 const RENEW_MS = 15_000
-/** Source: RFC 6762, 8.1: a name is probed for so long before it is used. */
+/** Time for which a name is probed before use. Source: RFC 6762, 8.1. */
 const PROBE_MS = 750
 const IPV6_GROUP = 'ff02::fb'
 
-/** The part of an announcer that sends and receives packets, which its library does not show. */
+/** Member of an announcer that sends and receives packets, missing in the types of its library. */
 interface Packets {
   query(questions: { name: string; type: 'A' | 'AAAA' }[]): void
   on(event: 'response', listener: (packet: Response) => void): void
 }
 
-/** A packet with answers. */
+/** Packet with answers. */
 interface Response {
   answers: readonly HostRecord[]
   additionals: readonly HostRecord[]
@@ -52,13 +52,14 @@ interface HostRecord {
 }
 
 /**
- * Announces the gateway on the local network by mDNS, unless avahi does it by the file of the package. Never fails:
- * that nobody finds the gateway by name is a warning. One socket for each network, as a packet leaves by one only.
+ * Announces the gateway on the local network by mDNS, unless avahi does so through the file of the package. Never
+ * fails: a gateway that cannot be found by name is only a warning. Uses one socket per network, because a packet leaves
+ * through one interface only.
  */
 export class Mdns implements Component {
   readonly #options: MdnsOptions
   #announced: OuterAddress[] = []
-  /** Another machine answers to the name of this one. */
+  /** True if another host responds to the name of this one. */
   #isConflict = false
   #announcers: Bonjour[] = []
   #renewal: Promise<void> = Promise.resolve()
@@ -78,7 +79,7 @@ export class Mdns implements Component {
         return
       }
     } catch (error) {
-      log.warn({ reason: describeError(error) }, 'cannot read what avahi announces')
+      log.warn({ reason: describeError(error) }, 'cannot read the services of avahi')
     }
     if (services.length === 0) return
     await this.#renew()
@@ -92,7 +93,7 @@ export class Mdns implements Component {
     await this.#withdraw()
   }
 
-  /** One after the other: none that waits for a socket is to come after the end. */
+  /** Renews one at a time, so that none that waits for a socket opens it after the stop. */
   #renew(): Promise<void> {
     this.#renewal = this.#renewal.then(() => this.#announce())
     return this.#renewal
@@ -102,9 +103,9 @@ export class Mdns implements Component {
     const { log, names, services } = this.#options
     const addresses = this.#options.addresses()
     if (this.#isStopped || isDeepStrictEqual(addresses, this.#announced)) return
-    // also when it fails: said once, tried again when the network is another
+    // also after a failure, which is logged once and tried again when the network changes
     this.#announced = addresses
-    // on another network it may not be so
+    // another network may have no conflict
     this.#isConflict = false
     try {
       await this.#withdraw()
@@ -144,12 +145,11 @@ export class Mdns implements Component {
     const { Bonjour } = (await import('bonjour-service')).default
     const socket = await boundSocket(isIpv6 ? 'udp6' : 'udp4', port)
     const network = isIpv6 ? { type: 'udp6', ip: IPV6_GROUP, interface: `::%${name}` } : { interface: address }
-    // it is bound here, where a port that cannot be had is an error to catch; the library would throw out of a turn of
-    // its own
+    // bound here, where a port in use is an error that can be caught; the library would throw it in a later tick
     const options = { socket, bind: false, port, ...network }
     const announcer = new Bonjour(options, (error: unknown) => log.debug({ reason: describeError(error) }, 'mDNS'))
     socket.emit('listening')
-    // its types do not show the server, which it has from its constructor on
+    // its types lack the server, which its constructor sets
     const { mdns } = (announcer as unknown as { server: { mdns: Packets } }).server
     mdns.on('response', (response) => this.#hear(response))
     mdns.query([
@@ -159,7 +159,7 @@ export class Mdns implements Component {
     return announcer
   }
 
-  /** Takes the name with the mark once another machine has the one without. */
+  /** Changes to the name with the mark once another host has the one without. */
   #hear({ answers, additionals }: Response): void {
     if (this.#isConflict || this.#isStopped) return
     const own = ownAddresses()
@@ -175,7 +175,7 @@ export class Mdns implements Component {
     this.#isConflict = true
     this.#options.log.warn(
       { host, address: other.data },
-      `another machine is called like this one: announced under another name, which the certificate does not have`,
+      'another host has the same name: announced under another one, which the certificate lacks',
     )
     this.#renewal = this.#renewal.then(() => this.#announceAgain())
   }
@@ -209,7 +209,7 @@ async function boundSocket(type: 'udp4' | 'udp6', port: number): Promise<Socket>
   }
 }
 
-/** One socket for each IPv4 address; of IPv6 for each network that has no IPv4, as others hear of it by that. */
+/** Selects one socket for each IPv4 address, and an IPv6 one for each network without IPv4. */
 function networksOf(addresses: readonly OuterAddress[]): OuterAddress[] {
   const ipv4 = addresses.filter(({ isIpv6 }) => !isIpv6)
   const names = new Set(ipv4.map(({ name }) => name))
@@ -223,7 +223,7 @@ function ownAddresses(): Set<string> {
 
 function avahiFault(services: readonly AnnouncedService[]): string {
   return services.length === 0
-    ? 'avahi announces a gateway that is not to be found: delete its file'
-    : 'avahi announces other ports than the gateway has: correct its file, or delete it and restart the gateway, ' +
-        'which then announces itself'
+    ? 'avahi announces a gateway that cannot be reached; delete its file'
+    : 'avahi announces ports that differ from those of the gateway; correct its file, or delete it and restart the ' +
+        'gateway, which then announces itself'
 }

@@ -25,14 +25,14 @@ for (const [host, addresses] of [
   ['127.0.0.1', []],
   ['192.168.9.9', []],
 ] as const)
-  test(`what listens on ${host} is reached at ${addresses.join(', ') || 'no address of the network'}`, () => {
+  test(`a listener on ${host} is reachable at ${addresses.join(', ') || 'no address of the network'}`, () => {
     assert.deepEqual(
       outerAddresses(host, INTERFACES).map(({ address }) => address),
       addresses,
     )
   })
 
-test('an address that comes later, and another one, is told once each', async () => {
+test('each new address is reported once', async () => {
   const urls = ['http://127.0.0.1', 'http://10.0.0.5', 'http://10.0.0.5', 'http://[fd00::5]']
   const told: string[] = []
   const watch = new AddressWatch(urls[0] ?? '', {

@@ -1,19 +1,19 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-/** An address at which others reach this machine. */
+/** Address of this host as seen from others. */
 export interface OuterAddress {
   address: string
-  /** A network interface, whose name a socket of IPv6 multicast needs. */
+  /** Network interface, whose name a socket of IPv6 multicast needs. */
   name: string
   isIpv6: boolean
 }
 
-/** Network interfaces of the machine, as Node lists them. */
+/** Network interfaces of the host, as listed by Node. */
 export type Interfaces = Readonly<Partial<Record<string, readonly NetworkInterfaceInfo[]>>>
 
 /**
- * The addresses at which others reach what listens on `host`, those of IPv4 first, in a fixed order. Addresses of IPv6
- * that hold on one link only are left out: browsers do not take them.
+ * Returns the addresses at which others reach a listener on `host`, IPv4 first, in a fixed order. Omits link-local IPv6
+ * addresses, because browsers do not accept them.
  */
 export function outerAddresses(host: string, interfaces: Interfaces = networkInterfaces()): OuterAddress[] {
   return Object.entries(interfaces)

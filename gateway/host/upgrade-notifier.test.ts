@@ -24,7 +24,7 @@ function schemaOf(path: string): unknown {
   }
 }
 
-test('systemd is told of each step of an upgrade; SIGTERM in the middle of one leaves the old database', async (t) => {
+test('systemd is notified of each upgrade step; SIGTERM during a step leaves the old database', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-upgrade-news-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'cartbarn.db')
@@ -65,6 +65,6 @@ test('systemd is told of each step of an upgrade; SIGTERM in the middle of one l
   whole.kill('SIGTERM')
   await once(whole, 'exit')
   const news = readFileSync(told, 'utf8')
-  assert.match(news, /EXTEND_TIMEOUT_USEC=300000000 STATUS=upgrading the database: the backup before it\n/)
+  assert.match(news, /EXTEND_TIMEOUT_USEC=300000000 STATUS=upgrading the database: making a backup first\n/)
   assert.match(news, /STATUS=upgrading the database: 021-[a-z-]+ \(1 of \d+\)\n/)
 })

@@ -1,23 +1,27 @@
 import { notifyServiceManager, type ServiceStatus } from '#shared/service/manager.ts'
 
-/** What goes on in an upgrade of the database: its backup, or a migration and how many are done. */
+/** Step of an upgrade of the database: its backup, or a migration with the number done. */
 type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done: number; of: number }
 
 /**
- * So long a step may take before the next news; a start that gets on asks for more by itself (`shared/start-watch`).
+ * Time that a step may take before the next message; a start that makes progress requests more automatically
+ * (`shared/start-watch`).
  */
 const STEP_US = 300_000_000
 
-/** Tells the service manager how far an upgrade is, and that the start takes its time; resolves once it knows. */
+/**
+ * Sends the service manager the progress of an upgrade and a longer timeout of the start; resolves once it has received
+ * them.
+ */
 export async function notifyUpgrade(
   step: UpgradeStep,
   tell: (news: ServiceStatus) => Promise<string | null> = notifyServiceManager,
 ): Promise<void> {
-  // what cannot be told keeps no upgrade from going on
+  // a failed message must not stop the upgrade
   await tell({ EXTEND_TIMEOUT_USEC: STEP_US, STATUS: wordsOf(step) })
 }
 
 function wordsOf(step: UpgradeStep): string {
-  if (step.kind === 'backup') return 'upgrading the database: the backup before it'
+  if (step.kind === 'backup') return 'upgrading the database: making a backup first'
   return `upgrading the database: ${step.name} (${step.done + 1} of ${step.of})`
 }

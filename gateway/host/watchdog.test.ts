@@ -12,11 +12,11 @@ import { WRITER_BUSY_MS } from '#store/writer/open.ts'
 import { Watchdog } from './watchdog.ts'
 
 const log = createLog('silent')
-/** systemd would end the process after so long without a word. */
+/** Time without a message after which systemd would end the process. */
 const PATIENCE_MS = 60
 const FRESH_MS = 40
 
-/** A real store, and what systemd is told of it. */
+/** Starts a watchdog on a real store, and records its messages to systemd. */
 async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE_MS) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-watchdog-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -45,21 +45,21 @@ function feeds(told: readonly ServiceStatus[]): number {
   return told.filter((news) => news.WATCHDOG === 1).length
 }
 
-test('it is ready when it starts, and says when it stops', async (t) => {
+test('the watchdog reports ready at the start and stopping at the end', async (t) => {
   const { told, watchdog } = await startWatched(t, null)
   assert.deepEqual(told, [{ READY: 1, STATUS: 'serves' }])
   await watchdog.stop()
   assert.deepEqual(told.at(-1), { STOPPING: 1, STATUS: 'stopping' })
 })
 
-test('it is fed while nobody writes: each feeding has a probe behind it', async (t) => {
+test('without writes each watchdog notification follows a successful probe', async (t) => {
   const { store, fed } = await startWatched(t)
   const startedAtMs = store.answeredAtMs
   await eventually(() => fed() >= 5, 'fed')
   assert.ok(store.answeredAtMs > startedAtMs, 'something was written')
 })
 
-test('it is fed after commits, without a probe', async (t) => {
+test('after commits the watchdog is notified without a probe', async (t) => {
   const probes: number[] = []
   const told: ServiceStatus[] = []
   const disk = {
@@ -80,10 +80,10 @@ test('it is fed after commits, without a probe', async (t) => {
   assert.deepEqual(probes, [])
 })
 
-test('it is not fed while the disk stands still, and is again when it goes on', async (t) => {
+test('a stalled disk stops the notifications until it responds again', async (t) => {
   const { path, fed } = await startWatched(t)
   await eventually(() => fed() > 0, 'fed')
-  // the writer thread waits in its commit, as it does for a disk that does not answer
+  // the writer thread waits in its commit, as it does for a disk that does not respond
   const holder = new Database(path)
   t.after(() => holder.close())
   const heldAtMs = performance.now()
@@ -93,13 +93,13 @@ test('it is not fed while the disk stands still, and is again when it goes on', 
   await gone(PATIENCE_MS * 4)
   const after = fed()
   holder.exec('ROLLBACK')
-  // SQLite gives up waiting by itself after a second
+  // SQLite stops waiting after a second
   if (performance.now() - heldAtMs < WRITER_BUSY_MS) assert.equal(after, before)
   else t.skip('the machine was too busy')
   await eventually(() => fed() > before, 'fed again')
 })
 
-test('it is fed while the disk refuses what is written: a restart would make no room', async (t) => {
+test('a disk that rejects writes does not stop the notifications, as a restart would free no space', async (t) => {
   const told: ServiceStatus[] = []
   const tell = async (news: ServiceStatus) => {
     told.push(news)
@@ -112,10 +112,10 @@ test('it is fed while the disk refuses what is written: a restart would make no 
   t.after(() => watchdog.stop())
   disk.answeredAtMs = Number.POSITIVE_INFINITY
   await eventually(() => feeds(told) > 0, 'fed')
-  assert.equal(told.at(-1)?.STATUS, 'stores nothing: the disk is full')
+  assert.equal(told.at(-1)?.STATUS, 'cannot store: the disk is full')
 })
 
-test('what cannot be told is one line of the log', async (t) => {
+test('a failed notification is one line of the log', async (t) => {
   const lines: string[] = []
   const told: ServiceStatus[] = []
   const watchdog = new Watchdog({
@@ -138,7 +138,7 @@ test('what cannot be told is one line of the log', async (t) => {
   assert.equal(lines.length, 1)
 })
 
-/** Resolves when so much time has gone by, in turns of the event loop. */
+/** Resolves after this time, in ticks of the event loop. */
 function gone(ms: number): Promise<void> {
   const atMs = performance.now() + ms
   return eventually(() => performance.now() >= atMs, 'time')

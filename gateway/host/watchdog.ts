@@ -5,24 +5,24 @@ import { notifyServiceManager, type ServiceStatus } from '#shared/service/manage
 
 export interface WatchdogOptions {
   disk: DiskProbe
-  /** What the program does while all is well: one line for people. */
+  /** Status line for people while all is well. */
   status: string
   log: Log
-  /** After how long without a word systemd ends the process; null when it does not. */
+  /** Time without a message after which systemd ends the process; null if it does not. */
   timeoutMs: number | null
   notify?: (news: ServiceStatus) => Promise<string | null>
-  /** An answer of the disk counts for so long. */
+  /** Time for which a response of the disk counts. */
   freshMs?: number
 }
 
 const FRESH_MS = 10_000
-/** How often systemd is told in the time after which it ends a program. */
+/** Number of messages to systemd per timeout. */
 const TIMES = 3
 
 /**
- * Tells systemd how the gateway is doing, and feeds its watchdog: only when the disk has answered within the last ten
- * seconds, to a commit or to a probe. A disk that refuses has answered: a restart makes no room, and would take away
- * what is still served. One that stands still, and a writer or an event loop that hangs, has not.
+ * Reports the state of the gateway to systemd, and feeds its watchdog: only if the disk has responded to a commit or to
+ * a probe within the last ten seconds. A disk that rejects writes has responded: a restart frees no space, and would
+ * stop everything still served. A disk that hangs has not, nor has a writer or an event loop that hangs.
  */
 export class Watchdog implements Component {
   readonly #disk: DiskProbe
@@ -44,13 +44,13 @@ export class Watchdog implements Component {
     this.#freshMs = options.freshMs ?? FRESH_MS
   }
 
-  /** The program is ready. */
+  /** Reports that the program is ready. */
   async start(): Promise<void> {
     await this.#say({ READY: 1, STATUS: this.#status })
     if (this.#patienceMs !== null) this.#timer = setInterval(() => void this.#look(), this.#patienceMs / TIMES)
   }
 
-  /** What the program does while all is well has changed. */
+  /** Changes the status line for the time while all is well. */
   async setStatus(status: string): Promise<void> {
     this.#status = status
     await this.#say({ STATUS: this.#statusNow })
@@ -62,7 +62,7 @@ export class Watchdog implements Component {
   }
 
   async #look(): Promise<void> {
-    // the disk has not answered the last one
+    // the last probe is still pending
     if (this.#isLooking) return
     this.#isLooking = true
     if (!this.#isFresh) await this.#disk.probe().catch(() => undefined)
@@ -72,7 +72,7 @@ export class Watchdog implements Component {
 
   get #statusNow(): string {
     const { isUsable, detail } = this.#disk.health
-    return isUsable ? this.#status : `stores nothing: ${detail}`
+    return isUsable ? this.#status : `cannot store: ${detail}`
   }
 
   get #isFresh(): boolean {
@@ -82,7 +82,7 @@ export class Watchdog implements Component {
   async #say(news: ServiceStatus): Promise<void> {
     const reason = await this.#tell(news)
     if (reason !== null && !this.#hasFailed)
-      this.#log.warn({ reason }, 'cannot tell the service manager how the gateway is doing')
+      this.#log.warn({ reason }, 'cannot report the state of the gateway to the service manager')
     this.#hasFailed = reason !== null
   }
 }

@@ -20,12 +20,12 @@ import { replaceAdminKey } from './admin-key.ts'
 const ENTRY = fileURLToPath(new URL('../../scripts/commands/cartbarn.ts', import.meta.url))
 const GIVEN_KEY = 'a-key-of-at-least-24-characters'
 
-/** A data folder, and gateways that are started on it one after the other. */
+/** Data folder on which gateways are started one after the other. */
 class Barn {
   readonly #t: TestContext
   readonly folder = mkdtempSync(join(tmpdir(), 'cartbarn-key-'))
   readonly keyFile = join(this.folder, 'admin-key.txt')
-  /** What the gateways logged. */
+  /** Log output of all gateways. */
   logged = ''
 
   constructor(t: TestContext) {
@@ -58,7 +58,7 @@ class Barn {
     return gateway
   }
 
-  /** A start and a stop. */
+  /** Starts and stops a gateway. */
   async run(more: Record<string, string> = {}): Promise<void> {
     await (await this.start(more)).stop()
   }
@@ -72,7 +72,7 @@ async function statusWith(gateway: Gateway, key: string): Promise<number> {
   return (await gateway.app.request('/users', { headers: { 'x-api-key': key } })).status
 }
 
-test('the key is in a file for its owner only, in no log, and the file goes with the first use', async (t) => {
+test('the key is in a file for its owner only, in no log, and its first use deletes the file', async (t) => {
   const barn = new Barn(t)
   const gateway = await barn.start()
   const key = barn.key()
@@ -92,11 +92,11 @@ test('the key is in a file for its owner only, in no log, and the file goes with
   assert.equal(await statusWith(second, key), 200)
 })
 
-test('a login over MQTT is a use', async (t) => {
+test('a login over MQTT counts as a use', async (t) => {
   const barn = new Barn(t)
   const first = await barn.start()
   const users = await first.app.request('/users', { headers: { 'x-api-key': barn.key() } })
-  // what the API documents
+  // the same steps as in the API documentation
   const [{ user_id: username = '' } = {}] = (await users.json()) as { user_id?: string }[]
   await first.stop()
   await replaceAdminKey(barn.config(), false)
@@ -107,7 +107,7 @@ test('a login over MQTT is a use', async (t) => {
   await eventually(() => !existsSync(barn.keyFile), 'no file')
 })
 
-test('a request for /health with the key is a use, one with another key is none', async (t) => {
+test('a request for /health with the key counts as a use, one with another key does not', async (t) => {
   const barn = new Barn(t)
   const { app } = await barn.start()
   const health = (key: string) => app.request('/health', { headers: { 'x-api-key': key } })
@@ -118,7 +118,7 @@ test('a request for /health with the key is a use, one with another key is none'
   await eventually(() => !existsSync(barn.keyFile), 'no file')
 })
 
-test('a key that is used just before the gateway stops has no file left', async (t) => {
+test('a key used just before the gateway stops has no file left', async (t) => {
   const barn = new Barn(t)
   const gateway = await barn.start()
   assert.equal(await statusWith(gateway, barn.key()), 200)
@@ -126,7 +126,7 @@ test('a key that is used just before the gateway stops has no file left', async 
   assert.equal(existsSync(barn.keyFile), false)
 })
 
-test('a start that cannot listen makes no admin, and the next one gives a key', async (t) => {
+test('a start that cannot listen creates no admin, and the next one gives a key', async (t) => {
   const barn = new Barn(t)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -141,7 +141,7 @@ test('a start that cannot listen makes no admin, and the next one gives a key', 
   assert.equal(await statusWith(await barn.start(), barn.key()), 200)
 })
 
-test('the key of a gateway whose first start was refused a port, or that never ran, can be made by the command', async (t) => {
+test('the command creates a key for a gateway that never ran or failed on a taken port', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())
@@ -162,7 +162,7 @@ test('the key of a gateway whose first start was refused a port, or that never r
   }
 })
 
-test('the command makes no database in a folder that is not there, or holds other things', async (t) => {
+test('the command creates no database in a missing folder or one with other files', async (t) => {
   const barn = new Barn(t)
   writeFileSync(join(barn.folder, 'letter.txt'), '')
   const missing = join(barn.folder, 'data')
@@ -174,7 +174,7 @@ test('the command makes no database in a folder that is not there, or holds othe
   assert.equal(existsSync(missing), false)
 })
 
-test('an unused key stays in its file over starts', async (t) => {
+test('an unused key stays in its file across starts', async (t) => {
   const barn = new Barn(t)
   await barn.run()
   const key = barn.key()
@@ -183,7 +183,7 @@ test('an unused key stays in its file over starts', async (t) => {
   assert.equal(await statusWith(await barn.start(), key), 200)
 })
 
-test('a start that was killed between the file and the admin leaves a key that the next one makes valid', async (t) => {
+test('a start killed between the file and the admin leaves a key that the next one makes valid', async (t) => {
   const barn = new Barn(t)
   const key = `flt_${'k'.repeat(43)}`
   writeFileSync(barn.keyFile, `${key}\n`, { mode: 0o600 })
@@ -191,7 +191,7 @@ test('a start that was killed between the file and the admin leaves a key that t
   assert.equal(await statusWith(gateway, barn.key()), 200)
 })
 
-test('a file without its key is replaced: nobody has used the admin', async (t) => {
+test('a missing key file of an unused admin is replaced, with a new key', async (t) => {
   const barn = new Barn(t)
   await barn.run()
   const key = barn.key()
@@ -202,7 +202,7 @@ test('a file without its key is replaced: nobody has used the admin', async (t) 
   assert.equal(await statusWith(gateway, key), 401)
 })
 
-test('a file whose key is no longer valid goes', async (t) => {
+test('a file with an invalid key is deleted', async (t) => {
   const barn = new Barn(t)
   const first = await barn.start({ CARTBARN_ADMIN_API_KEY: GIVEN_KEY })
   await first.stop()
@@ -211,7 +211,7 @@ test('a file whose key is no longer valid goes', async (t) => {
   assert.equal(existsSync(barn.keyFile), false)
 })
 
-test('a given key needs no file, and stays valid without being given again', async (t) => {
+test('a configured key needs no file, and stays valid when it is not configured again', async (t) => {
   const barn = new Barn(t)
   await barn.run({ CARTBARN_ADMIN_API_KEY: GIVEN_KEY })
   const gateway = await barn.start()
@@ -220,17 +220,17 @@ test('a given key needs no file, and stays valid without being given again', asy
   assert.doesNotMatch(barn.logged, /CARTBARN_ADMIN_API_KEY/)
 })
 
-test('another key that is given later is named in the log, and opens nothing', async (t) => {
+test('the log names a different key that is set later, and the key has no access', async (t) => {
   const barn = new Barn(t)
   await barn.run({ CARTBARN_ADMIN_API_KEY: GIVEN_KEY })
   const other = 'another-key-of-24-characters'
   const gateway = await barn.start({ CARTBARN_ADMIN_API_KEY: other })
   assert.equal(await statusWith(gateway, other), 401)
-  assert.match(barn.logged, /CARTBARN_ADMIN_API_KEY is the key of no admin.*npm run admin-key/)
+  assert.match(barn.logged, /CARTBARN_ADMIN_API_KEY is ignored.*npm run admin-key/)
   assert.ok(!barn.logged.includes(other))
 })
 
-test('a replaced key is in the file until it is used, or shown and in none', async (t) => {
+test('a replaced key is in the file until it is used, or printed and in no file', async (t) => {
   const barn = new Barn(t)
   await barn.run()
   const path = barn.keyFile
@@ -244,7 +244,7 @@ test('a replaced key is in the file until it is used, or shown and in none', asy
   assert.equal(await statusWith(gateway, shown.key), 200)
 })
 
-test('starts that are killed at any moment leave a key to be had, and none in what they print', async (t) => {
+test('starts killed at any moment leave a usable key, and none in their output', async (t) => {
   const barn = new Barn(t)
   const random = createRandom(Date.now(), 'kills').next
   for (let i = 0; i < 6; i++) {

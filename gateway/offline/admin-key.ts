@@ -11,14 +11,14 @@ import { DATA_LOCK } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/db/files.ts'
 import { DEMO_KEY, prepareDataFolder, Store } from '#store/store.ts'
 
-/** The new key of an admin: itself, or the file it is in. */
+/** New key of an admin: the key, or the path of the file that contains it. */
 export type ReplacedKey = { name: string; isFirst: boolean } & ({ key: string } | { path: string })
 
 /**
- * Gives the oldest active admin another key; the old one is dead when this resolves. Of a gateway that was never
- * started, or whose first start did not get so far, it makes the first admin. Unless the key `isShown` to somebody it
- * is put into a file, before it is valid. Throws an `Error` when the folder is not a gateway's, or a gateway is running
- * on it.
+ * Replaces the key of the oldest active admin; the old key is invalid when this resolves. Creates the first admin if
+ * the gateway was never started or its first start did not get that far. Unless the caller shows the key (`isShown`),
+ * it is written to a file before it becomes valid. Throws an `Error` if the folder is not a gateway's or a gateway is
+ * running on it.
  */
 export async function replaceAdminKey(config: Config, isShown: boolean): Promise<ReplacedKey> {
   requireDataFolder(config.dataDir)
@@ -45,7 +45,7 @@ export async function replaceAdminKey(config: Config, isShown: boolean): Promise
   }
 }
 
-/** A database is made only in a folder that is there and empty: any other is most likely not the one that was meant. */
+/** Throws unless the folder has a database or is empty: any other folder is most likely not the intended one. */
 function requireDataFolder(dataDir: string): void {
   if (existsSync(databasePath(dataDir))) return
   const isEmpty = existsSync(dataDir) && readdirSync(dataDir).every((name) => name === DATA_LOCK)
@@ -53,8 +53,8 @@ function requireDataFolder(dataDir: string): void {
 }
 
 /**
- * The key of the admin of a demo, and the file it stays in: a demo is started again and again. Throws an `Error` for
- * a folder with the data of a gateway that is no demo.
+ * Loads or creates the admin key of a demo, and the file that keeps it, because a demo is started repeatedly. Throws an
+ * `Error` for a folder with the data of a gateway that is not a demo.
  */
 export function loadDemoKey({ dataDir, adminApiKey }: Config): { file: AdminKeyFile; key: string } {
   const file = new AdminKeyFile(dataDir, DEMO_KEY)
@@ -62,7 +62,8 @@ export function loadDemoKey({ dataDir, adminApiKey }: Config): { file: AdminKeyF
   if (known !== undefined) return { file, key: known }
   if (existsSync(databasePath(dataDir)))
     throw new Error(
-      `${dataDir} has the data of a gateway that is no demo, and would get simulated devices: set CARTBARN_DATA_DIR to another folder`,
+      `${dataDir} has the data of a gateway that is not a demo, and would get simulated devices: set ` +
+        'CARTBARN_DATA_DIR to another folder',
     )
   prepareDataFolder(dataDir)
   const key = adminApiKey ?? newApiKey()

@@ -1,13 +1,15 @@
 import { readAuthority } from '#shared/authority/authority.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 
-/** More than any authority has. */
+/** More characters than any authority has. */
 const MOST_CHARACTERS = 20_000
 
-/** `missing`: neither the backup nor the folder has one. `kept`: the folder has one, which tablets may trust. */
+/**
+ * `missing`: neither the backup nor the folder has an authority. `kept`: the folder has one, which tablets may trust.
+ */
 export type AuthorityRestored = 'restored' | 'kept' | 'missing'
 
-/** The authority in a data folder, in PEM; undefined without one that can be used. */
+/** Reads the authority of a data folder, as PEM; undefined without a usable one. */
 export function usableAuthority(dataDir: string): string | undefined {
   try {
     const pem = new AuthorityFolder(dataDir).readAuthority()
@@ -18,8 +20,8 @@ export function usableAuthority(dataDir: string): string | undefined {
 }
 
 /**
- * Writes the authority of a backup unless the folder has one that can be used. `replace` is what can still fail: then
- * it is removed again. Throws an `Error` in words when it cannot be written.
+ * Writes the authority of a backup unless the folder has a usable one, then calls `replace`. If that throws, the
+ * authority is removed again. Throws an `Error` with a readable message if it cannot be written.
  */
 export function restoreAuthority(
   dataDir: string,

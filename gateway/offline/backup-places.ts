@@ -7,20 +7,20 @@ import type { BackupPlace } from '#store/backups/place.ts'
 import { isS3Target, type S3Settings, s3AddressOf } from '#store/backups/s3/s3-address.ts'
 import { S3Place } from '#store/backups/s3/s3-place.ts'
 
-/** What a place of backups needs besides its name. */
+/** Options for opening a backup target. */
 export interface PlaceOptions {
-  /** What a name is relative to. */
+  /** Folder that a relative name refers to. */
   readonly folder?: string
-  /** A folder counts only while a disk is mounted there, which is not that of `dataDir`. */
+  /** Accepts a folder only while a disk is mounted there that is not the disk of `dataDir`. */
   readonly mustBeMounted?: boolean
   readonly dataDir?: string
-  /** Asked for a bucket only. */
+  /** Called only for a bucket. */
   readonly readS3?: () => S3Settings | undefined
 }
 
 /**
- * The place that a person means: `s3://bucket/prefix`; a folder with many backups, where one is or the name ends in
- * `/`; else one file. Throws `BackupFault`.
+ * Opens the target that a name means: `s3://bucket/prefix`; a folder with several backups, if one exists there or the
+ * name ends in `/`; else a single file. Throws `BackupFault`.
  */
 export function backupPlaceOf(
   target: string,

@@ -1,4 +1,4 @@
-// The thread of a backup: it makes one, says what it came to, and ends.
+// Backup thread: makes one backup, posts its result and ends.
 
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
@@ -7,7 +7,7 @@ import { lowerThreadPriority } from '#shared/thread.ts'
 import { backupPlaceOf } from './backup-places.ts'
 import { backUp } from './backups.ts'
 
-/** Below everything else. */
+/** Lowest priority of a thread. */
 const LOWEST = 19
 
 function post(answer: BackupAnswer): void {
@@ -27,6 +27,6 @@ async function answer(request: BackupRequest): Promise<BackupAnswer> {
   }
 }
 
-// the service that started the thread gave it this
+// set by the service that started the thread
 const request = workerData as BackupRequest
 void answer(request).then(post)

@@ -25,7 +25,7 @@ const T0 = Date.UTC(2026, 4, 1)
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-backups-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A course with history, events, people and devices, as a gateway leaves it. */
+/** a course with history, events, users and devices, in the state that a stopped gateway leaves */
 const whole = join(folder, 'whole.db')
 makeWhole()
 
@@ -80,7 +80,7 @@ function change(data: string, sql: string): void {
   db.close()
 }
 
-/** Every row of every table, by table, without what a restore gives anew. */
+/** Reads every row of every table, by table, without the values that a restore replaces. */
 function contentOf(path: string): Map<string, string[]> {
   const db = new Database(path, { readonly: true })
   const tables = db
@@ -110,7 +110,7 @@ const dbOf = (data: string) => join(data, 'cartbarn.db')
 const read = (path: string) => backupPlaceOf(path, 'read')
 
 for (const passphrase of [undefined, 'nineteenth hole']) {
-  test(`a database comes back row by row ${passphrase === undefined ? 'from a plain file' : 'from an encrypted one'}`, async (t) => {
+  test(`a database is restored row by row ${passphrase === undefined ? 'from a plain file' : 'from an encrypted one'}`, async (t) => {
     const data = dataFolder(t)
     const file = join(emptyFolder(t), 'course.backup')
     const made = await backUp({ dataDir: data, to: file, passphrase, atMs: T0 })
@@ -136,7 +136,7 @@ for (const passphrase of [undefined, 'nineteenth hole']) {
   })
 }
 
-test('a folder gets only what is new, keeps as many as it is told and loses no part of them', async (t) => {
+test('a folder gets only new chunks, keeps the set number of backups and loses none of their chunks', async (t) => {
   const data = dataFolder(t)
   const sets = join(emptyFolder(t), 'sets')
   const order = { dataDir: data, passphrase: 'p', atMs: T0, keep: 2 }
@@ -148,7 +148,7 @@ test('a folder gets only what is new, keeps as many as it is told and loses no p
     Array.from({ length: 900 }, (_, i) => T0 + 40 * 86_400_000 + i * 1000),
   )
   table.close()
-  // a clock that is wrong by years makes no backup older than the others
+  // a clock that is off by years does not make a backup older than the others
   const second = await backUp({ ...order, atMs: 0, to: backupPlaceOf(`${sets}/`, 'write') })
   assert.ok(second.newBytes < first.newBytes, `${second.newBytes} of ${first.newBytes} bytes`)
   change(data, 'DELETE FROM telemetry_block WHERE device_id > 3')
@@ -174,7 +174,7 @@ test('a folder gets only what is new, keeps as many as it is told and loses no p
   )
 })
 
-test('a folder with the backups of another gateway is refused; one that was restored goes on with its own', async (t) => {
+test('backups of another gateway block the folder, and a restored gateway continues with its own', async (t) => {
   const sets = join(emptyFolder(t), 'sets')
   const order = { passphrase: 'p', atMs: T0, to: backupPlaceOf(`${sets}/`, 'write') }
   await backUp({ ...order, dataDir: dataFolder(t) })
@@ -189,7 +189,7 @@ test('a folder with the backups of another gateway is refused; one that was rest
   assert.equal((await backUp({ ...order, dataDir: moved })).number, 2)
 })
 
-test('a part that has gone bad is found, told and written anew', async (t) => {
+test('a damaged chunk is found, reported and written again', async (t) => {
   const data = dataFolder(t)
   const sets = join(emptyFolder(t), 'sets')
   const again = () => backUp({ dataDir: data, to: backupPlaceOf(`${sets}/`, 'write'), passphrase: 'p', atMs: T0 })
@@ -197,13 +197,13 @@ test('a part that has gone bad is found, told and written anew', async (t) => {
   for (const name of readdirSync(join(sets, 'blobs'), { recursive: true, encoding: 'utf8' }))
     if (name.length > 60) writeFileSync(join(sets, 'blobs', name), 'rust')
   await assert.rejects(restoreBackup({ dataDir: emptyFolder(t), from: read(sets), passphrase: 'p', atMs: T0 }), {
-    message: /^a part of the backup is damaged or was altered/,
+    message: /^a chunk of the backup is damaged or was altered/,
   })
-  // each backup reads a seventh of what was there, and one that fails has no number
+  // each backup verifies a seventh of the existing ones; a failed backup gets no number
   let told = 0
   for (let i = 0; i < 14; i++)
     await again().catch((error: Error) => {
-      assert.match(error.message, /parts are missing or not as they were written/)
+      assert.match(error.message, /chunks are missing or damaged/)
       told++
     })
   assert.ok(told > 0)
@@ -213,7 +213,7 @@ test('a part that has gone bad is found, told and written anew', async (t) => {
   assert.deepEqual(contentOf(dbOf(to)), contentOf(whole))
 })
 
-test('what is not a whole backup of ours is refused in words, and nothing is touched', async (t) => {
+test('an incomplete or foreign backup is rejected with an explanation, and changes nothing', async (t) => {
   const data = dataFolder(t)
   const at = emptyFolder(t)
   const file = join(at, 'course.backup')
@@ -234,23 +234,23 @@ test('what is not a whole backup of ours is refused in words, and nothing is tou
   }
   await refuse(file, /^the passphrase is not the one/, 'wrong')
   await refuse(file, /^the backup is encrypted: give the passphrase/)
-  await refuse(join(at, 'none.backup'), /none.backup: it is not there$/)
+  await refuse(join(at, 'none.backup'), /none.backup: it does not exist$/)
   await refuse(at, /has no backup of cartbarn$/)
-  await refuse(whole, /is no backup of cartbarn$/)
+  await refuse(whole, /is not a backup of cartbarn$/)
   const altered = join(at, 'altered.backup')
   for (let i = 0; i < 25; i++) {
     const bytes = readFileSync(file)
     const place = Math.floor(random.next() * size)
     bytes[place] = (bytes[place] ?? 0) ^ (1 << Math.floor(random.next() * 8))
     writeFileSync(altered, bytes)
-    await refuse(altered, /is no backup of cartbarn|cut off|was altered|checksum/, 'right')
+    await refuse(altered, /is not a backup of cartbarn|cut off|was altered|checksum/, 'right')
     copyFileSync(file, altered)
     truncateSync(altered, Math.floor(random.next() * size))
-    await refuse(altered, /is no backup of cartbarn|cut off/, 'right')
+    await refuse(altered, /is not a backup of cartbarn|cut off/, 'right')
   }
 })
 
-test('a backup of a newer program is refused, and the program named', async (t) => {
+test('a backup of a newer program is rejected, and the program named', async (t) => {
   const data = dataFolder(t)
   change(data, 'PRAGMA user_version = 999')
   const file = join(emptyFolder(t), 'newer.backup')
@@ -260,13 +260,14 @@ test('a backup of a newer program is refused, and the program named', async (t) 
   })
 })
 
-test('what the backup lacks is lost by force only, and kept beside even then', async (t) => {
+test('data that the backup lacks is replaced only with --force, and then still kept in a copy', async (t) => {
   const data = dataFolder(t)
   const file = join(emptyFolder(t), 'course.backup')
   await backUp({ dataDir: data, to: file, atMs: T0 })
   change(
     data,
-    "INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms) VALUES ('new', 'c', 'i', 'lock', 'rfid', 0)",
+    "INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms) VALUES ('new', 'c', 'i', " +
+      "'lock', 'rfid', 0)",
   )
   const newer = contentOf(dbOf(data))
   const order = { dataDir: data, from: read(file), atMs: T0 }
@@ -278,7 +279,7 @@ test('what the backup lacks is lost by force only, and kept beside even then', a
   assert.equal(contentOf(dbOf(data)).get('lock_event')?.length, 9000)
 })
 
-test('what was revoked since stays revoked, and what cannot be kept is listed', async (t) => {
+test('revoked access stays revoked after a restore, and changes that cannot be kept are listed', async (t) => {
   const data = dataFolder(t)
   const file = join(emptyFolder(t), 'course.backup')
   await backUp({ dataDir: data, to: file, atMs: T0 })
@@ -307,13 +308,13 @@ test('what was revoked since stays revoked, and what cannot be kept is listed', 
     'user anna: was deleted since, and stays deleted',
     'user ben: key, active or not as now',
     '2 browsers that were signed out since stay signed out',
-    'device cart-3: was removed since; it is back with its history, and its password opens nothing: remove it again',
+    'device cart-3: was removed since; it is back with its history, and its password is invalid: remove it again',
     'device cart-4: password as now',
   ])
   assert.deepEqual(carriedOver?.rest, ['1970-01-01T00:00:00.000Z telemetry.purged cart-5: do it again'])
 })
 
-test('the database of another gateway revokes nothing, and needs force', async (t) => {
+test('restoring over the database of another gateway revokes no access, and needs --force', async (t) => {
   const file = join(emptyFolder(t), 'course.backup')
   await backUp({ dataDir: dataFolder(t), to: file, atMs: T0 })
   const other = emptyFolder(t)
@@ -321,13 +322,13 @@ test('the database of another gateway revokes nothing, and needs force', async (
   table.newDevice()
   table.close()
   const order = { dataDir: other, atMs: T0 }
-  await assert.rejects(restoreBackup({ ...order, from: read(file) }), { message: /another history/ })
+  await assert.rejects(restoreBackup({ ...order, from: read(file) }), { message: /history differs/ })
   const { carriedOver } = await restoreBackup({ ...order, from: read(file), isForced: true })
   assert.deepEqual(carriedOver, { isSameGateway: false, kept: [], rest: [] })
   assert.deepEqual(contentOf(dbOf(other)), contentOf(whole))
 })
 
-test('a backup is of one moment, whatever is written beside it', async (t) => {
+test('a backup is a consistent snapshot, whatever is written meanwhile', async (t) => {
   const data = dataFolder(t)
   const file = join(emptyFolder(t), 'course.backup')
   change(data, 'PRAGMA journal_mode = WAL; CREATE TABLE pair (a INTEGER, b INTEGER); INSERT INTO pair VALUES (0, 0)')
@@ -352,14 +353,15 @@ test('a backup is of one moment, whatever is written beside it', async (t) => {
   t.after(() => db.close())
   const sums = db
     .prepare(
-      "SELECT (SELECT count(*) FROM lock_event WHERE event_id LIKE 'x%') AS events, (SELECT commands FROM command_count) AS counted",
+      "SELECT (SELECT count(*) FROM lock_event WHERE event_id LIKE 'x%') AS events, (SELECT commands FROM " +
+        'command_count) AS counted',
     )
     .get()
   assert.ok(typeof sums === 'object' && sums !== null && 'events' in sums && 'counted' in sums)
   assert.equal(sums.events, sums.counted)
 })
 
-test('a folder for disks without one is refused before anything is written', async (t) => {
+test('a folder for disks without a mounted disk is rejected before any write', async (t) => {
   const data = dataFolder(t)
   const place = `/mnt/cartbarn-test-${process.pid}/`
   await assert.rejects(backUp({ dataDir: data, to: backupPlaceOf(place, 'write'), atMs: T0 }), {
@@ -368,7 +370,7 @@ test('a folder for disks without one is refused before anything is written', asy
   assert.equal(existsSync(place), false)
 })
 
-test('a folder that is another one in the middle is not written any more', async (t) => {
+test('a folder replaced during the backup is not written to any further', async (t) => {
   const data = dataFolder(t)
   const sets = join(emptyFolder(t), 'sets')
   const place = backupPlaceOf(`${sets}/`, 'write')
@@ -382,7 +384,7 @@ test('a folder that is another one in the middle is not written any more', async
     return write.call(place, name, content)
   }
   await assert.rejects(backUp({ dataDir: data, to: place, atMs: T0 }), {
-    message: /was the disk pulled out\?$/,
+    message: /check that the disk is connected$/,
   })
   assert.deepEqual(readdirSync(sets), [])
 })

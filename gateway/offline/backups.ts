@@ -14,25 +14,25 @@ import { requireWholeCopy } from '#store/db/open-marker.ts'
 import { usableAuthority } from './backup-authority.ts'
 import { requireDatabase } from './stopped-folder.ts'
 
-/** What a backup is asked for with. */
+/** Order for a backup. */
 export interface BackUp {
   readonly dataDir: string
-  /** A file to be made, in the place of one that may be there; or another place. */
+  /** File to create or replace, or another target. */
   readonly to: string | BackupPlace
   readonly passphrase?: string | undefined
   readonly atMs: number
-  /** So many backups stay in a place of several; all unless told. */
+  /** Number of backups to keep in a target that holds several; default: all. */
   readonly keep?: number | undefined
-  /** Rests as long as it worked, again and again: a gateway is at work on the same disk. */
+  /** Pauses for as long as it has worked, repeatedly, because a gateway uses the same disk. */
   readonly isGentle?: boolean
-  /** What is known of the place; a command knows nothing. */
+  /** Known state of the target; a command has none. */
   readonly memory?: SetMemory
 }
 
 /**
- * Backs up the database of a data folder, whether a gateway is at work in it or not, then reads and counts what was
- * written. Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws an `Error`
- * in words.
+ * Backs up the database of a data folder, with or without a running gateway, then reads and counts what was written. If
+ * it is killed at any moment, the file or folder of backups is unchanged or has one more complete backup. Throws an
+ * `Error` with a readable message.
  */
 export async function backUp(order: BackUp): Promise<BackupMade> {
   const { dataDir, to, passphrase, atMs, keep, isGentle = false, memory } = order
@@ -41,7 +41,7 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
   const isUnusable = authority === undefined && existsSync(new AuthorityFolder(dataDir).authorityPath)
   const lacks = [...NOT_IN_A_BACKUP, ...(isUnusable ? ['tls/authority.pem, which cannot be used'] : [])]
   const place = typeof to === 'string' ? FilePlace.toWrite(to) : to
-  // of two at once one could delete what the other is about to need
+  // of two concurrent backups one could delete data that the other is about to need
   const lock = new DataLock(dataDir, 'backup.lock', 'another backup is being made')
   try {
     lock.take()
@@ -64,7 +64,7 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
     throw inWords(error, place.shown)
   } finally {
     lock.release()
-    // as root: the next backup is that of the service
+    // run as root, it must leave files that the next backup of the service can use
     changeOwner(dataDir)
   }
 }

@@ -11,7 +11,10 @@ import { Store, type StoreOptions } from '#store/store.ts'
 import { requireDatabase, StoppedFolder } from './stopped-folder.ts'
 
 const WORK = 'new-site-unfinished'
-/** What else of the first course is beside its database: keys, its last backup, and what its head office was told. */
+/**
+ * Files of the first course next to its database: keys, the state of its backups, and the state of its replication to
+ * the hub.
+ */
 const OF_THE_FIRST = [
   'admin-key.txt',
   'backups.json',
@@ -21,16 +24,20 @@ const OF_THE_FIRST = [
   'sync-audit.json',
 ]
 
-/** What became of the first course; `keptIn` is the folder with all of it. */
+/** Result of a new site; `keptIn` is the folder with all data of the first course. */
 export interface NewSite extends SiteBefore {
   keptIn: string
-  /** Its authority is still in place: this course needs another one, whose key nobody else has. */
+  /**
+   * True if the authority of the first course is still in place: this course needs its own, with a key that only it
+   * has.
+   */
   hasItsAuthority: boolean
 }
 
 /**
- * Makes the gateway of this folder that of another course: what a copied card needs. The database of the first course
- * is kept in a folder beside. Throws an `Error` in words: a gateway is running, or there is no database.
+ * Converts the gateway of this folder into that of a different course, as a copied card needs. The database of the
+ * first course is kept in a folder next to the new one. Throws an `Error` with a readable message if a gateway is
+ * running or the database is missing.
  */
 export function beginNewSite(dataDir: string, atMs: number): NewSite {
   const from = requireDatabase(dataDir)
@@ -53,7 +60,8 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
   } catch (error) {
     if (storeFaultCode(error) === null) throw error
     throw new Error(
-      `the database in ${dataDir} cannot be used: ${describeFault(error)}; nothing was changed. ${typedCommand('repair')} makes a new one of all that can be read`,
+      `the database in ${dataDir} cannot be used: ${describeFault(error)}; nothing was changed. ` +
+        `${typedCommand('repair')} creates a new one from all readable data`,
       { cause: error },
     )
   } finally {
@@ -62,8 +70,8 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
 }
 
 /**
- * Says for a person that the gateway of this folder is the same course on another machine: the next start takes the
- * machine that it finds. Throws an `Error` in words: a gateway is running, or there is no database.
+ * Confirms that the gateway of this folder is the same course on a new machine: the next start adopts the machine that
+ * it runs on. Throws an `Error` with a readable message if a gateway is running or the database is missing.
  */
 export async function keepCourse(options: StoreOptions): Promise<void> {
   requireDatabase(options.dataDir)

@@ -23,41 +23,41 @@ import { prepareDataFolder } from '#store/store.ts'
 import { openForSetup } from '#store/writer/open.ts'
 import { StoppedFolder } from './stopped-folder.ts'
 
-/** The new passwords and keys, until somebody has handed them out. */
+/** File with the new passwords and keys, kept until an admin has handed them out. */
 const CREDENTIALS = 'new-credentials.csv'
-/** For a copy of the database that secrets are taken from: it may have to be brought to this version. */
+/** Folder for a copy of the database that secrets are taken from: the copy may need migrations. */
 const WORK = 'rebuild-unfinished'
 
 export interface RebuildOptions {
   config: Config
-  /** A database of before, whose passwords and keys go on to hold; undefined makes all anew. */
+  /** Path of an earlier database whose passwords and keys stay valid; undefined creates new ones. */
   secretsFrom: string | undefined
-  /** How long the head office may be away. */
+  /** Longest outage of the hub that a rebuild waits for, in s. */
   retryForS: number
   nowMs: number
   signal: AbortSignal
   onOffer: (offer: RebuildOffer, isResumed: boolean) => void
   onProgress: (progress: RebuildProgress) => void
-  /** The head office does not answer, in words. */
+  /** Called with the reason when the hub does not respond. */
   onAway: (detail: string) => void
 }
 
-/** A database that was put in place. */
+/** Rebuilt database that is in place. */
 export interface RebuiltGateway {
   progress: RebuildProgress
   path: string
-  /** The file with what was made anew, and how many are in it; null when nothing was. */
+  /** File with the new credentials and their numbers; null if none were created. */
   credentials: { path: string; devices: number; users: number } | null
 }
 
 /**
- * Makes the database of a gateway anew from what its head office has. The folder must have none. Killed at any moment,
- * or cut off from the head office, it goes on where it was when it is called again. Throws an `Error` in words.
+ * Rebuilds the database of a gateway from the data of its hub. The folder must have no database. After a kill or a lost
+ * connection the next call resumes where it stopped. Throws an `Error` with a readable message.
  */
 export async function rebuildFromUpstream(options: RebuildOptions): Promise<RebuiltGateway> {
   const { dataDir, upstream } = options.config
   if (upstream === undefined)
-    throw new Error('no head office is set: CARTBARN_UPSTREAM_URL, CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY')
+    throw new Error('no hub is configured: set CARTBARN_UPSTREAM_URL, CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY')
   prepareDataFolder(dataDir)
   const folder = new StoppedFolder(dataDir, WORK)
   folder.take()
@@ -65,14 +65,16 @@ export async function rebuildFromUpstream(options: RebuildOptions): Promise<Rebu
   try {
     if (existsSync(databasePath(dataDir)))
       throw new Error(
-        `${dataDir} has a database already: set CARTBARN_DATA_DIR to an empty folder, or move cartbarn.db* away if it is of no use`,
+        `${dataDir} already has a database: set CARTBARN_DATA_DIR to an empty folder, or move cartbarn.db* away ` +
+          'if it is not needed',
       )
     return await rebuild(hub, upstream.siteId, folder, options)
   } catch (error) {
     const fault = storeFaultCode(error)
     if (fault === null) throw error
     throw new Error(
-      `the database cannot be written in ${dataDir}: ${describeFault(error)}; free some space and call this again, it goes on where it was`,
+      `the database cannot be written in ${dataDir}: ${describeFault(error)}; free some space and repeat the ` +
+        'command, which continues where it stopped',
       { cause: error },
     )
   } finally {
@@ -91,7 +93,7 @@ async function rebuild(
   const isResumed = RebuiltDatabase.isBegun(config.dataDir)
   const offer = await answered(options, (signal) => hub.rebuildOffer(signal), true)
   if (offer.epoch === null)
-    throw new Error(`the head office has nothing of site ${site}: start a new gateway, or check CARTBARN_SITE_ID`)
+    throw new Error(`the hub has no data of site ${site}: start a new gateway, or check CARTBARN_SITE_ID`)
   options.onOffer(offer, isResumed)
   const database = new RebuiltDatabase(config.dataDir)
   let isOpen = true
@@ -125,7 +127,7 @@ async function rebuild(
   }
 }
 
-/** What retention would delete at once is not fetched. */
+/** Start of the records to fetch, in ms: retention would delete older ones immediately. */
 function sinceMsOf({ retentionDays }: Config, nowMs: number): number {
   return retentionDays === 0 ? 0 : Math.max(0, nowMs - retentionDays * DAY_MS)
 }
@@ -150,13 +152,14 @@ function secretsFor(database: RebuiltDatabase, folder: StoppedFolder, from: stri
     return made.filter((one) => !isKnown(one))
   } catch (error) {
     throw new Error(
-      `${from} is no database that passwords and keys can be taken from (${describeFault(error)}): name another one, or leave --secrets-from out, and all are made anew`,
+      `${from} is not a database with passwords and keys (${describeFault(error)}): name another one, or omit ` +
+        '--secrets-from to create new ones',
       { cause: error },
     )
   }
 }
 
-/** On the disk before they are valid. */
+/** Writes the secrets to the disk before they become valid. */
 function writeSecrets(path: string, secrets: readonly NewSecret[]): RebuiltGateway['credentials'] {
   if (secrets.length === 0) return null
   const lines = secrets.map(({ kind, id, name, secret }) => [kind, id, name ?? '', secret].map(field).join(','))
@@ -171,7 +174,7 @@ function field(text: string): string {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** An answer of the head office, however often it has to be asked within the time given. Throws an `Error` in words. */
+/** Requests a response of the hub, with retries within the time given. Throws an `Error` with a readable message. */
 async function answered<Answer>(
   { retryForS, signal, onAway }: RebuildOptions,
   ask: (signal: AbortSignal) => Promise<RequestResult<Answer>>,
@@ -184,14 +187,14 @@ async function answered<Answer>(
     signal.throwIfAborted()
     if (outcome.kind === 'ok') return outcome.answer
     const detail = 'detail' in outcome ? outcome.detail : outcome.kind
-    // a hub of before that has nothing at this address
+    // an older hub that does not have this path
     if (isFirst && outcome.kind === 'retry' && outcome.reason === 'bad_answer')
-      throw new Error(`the head office cannot give data back (${detail}): update it first`)
-    if (outcome.kind !== 'retry') throw new Error(`the head office refuses: ${detail}`)
+      throw new Error(`the hub cannot return data (${detail}): upgrade it first`)
+    if (outcome.kind !== 'retry') throw new Error(`the hub rejected the request: ${detail}`)
     const waitMs = backoff.nextMs(outcome.retryAfterMs)
     if (performance.now() - startedMs + waitMs > retryForS * 1000)
       throw new Error(
-        `the head office was away for ${retryForS} s (${detail}): call this again, it goes on where it was`,
+        `no response of the hub for ${retryForS} s (${detail}): repeat the command, which continues where it stopped`,
       )
     if (backoff.failures === 1) onAway(detail)
     await sleep(waitMs, undefined, { signal })

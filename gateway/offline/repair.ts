@@ -19,41 +19,39 @@ import { linkOld, openOld } from '#store/replace/old-database.ts'
 import { keptFolder, moveDatabase, replaceDatabase, sumsOf } from '#store/replace/replace-database.ts'
 import { requireDatabase, StoppedFolder } from './stopped-folder.ts'
 
-/** The new database, as long as it is not in its place. */
+/** New database before it is in place. */
 const REPAIRED = 'cartbarn-repaired.db'
-/** What a repair works on; what another one left is of no use. */
+/** Work folder of a repair; one left by an earlier repair is of no use. */
 const WORK = 'repair-unfinished'
 
-/** What a repair tells while it works, and asks. */
+/** Progress messages and questions of a repair. */
 export interface RepairDialogue {
-  /** Bytes the new database may need, and those that are free. */
+  /** Bytes that the new database may need, and free bytes. */
   space(neededBytes: number, freeBytes: number): void
-  /**
-   * The extension that keeps checksums of pages is not there for this system: nothing is known of what they would show.
-   */
+  /** The checksum extension is missing for this system, so page checksums cannot be verified. */
   noChecksums(): void
-  /** What was wrong with the log of the old database, in words. */
+  /** Description of the damage in the log of the old database. */
   logDamage(detail: string): void
-  /** Pages of the old database of which one bit was wrong; what was written there is in the new one. */
+  /** Pages of the old database with one wrong bit; the new database has their corrected content. */
   wrongBits(pages: readonly number[]): void
-  /** The list of the tables was damaged, and made anew. */
+  /** The schema table was damaged and has been recreated. */
   schemaDamage(schema: RecreatedSchema): void
   table(salvaged: RecoveredRows): void
-  /** The new database is whole, at this path: whether it is to be put into its place. */
+  /** The new database at `path` is complete; resolves to true if it may replace the old one. */
   mayReplace(rebuilt: Rebuilt, path: string): Promise<boolean>
 }
 
-/** What a repair came to; `keptIn` is the folder with the old database, null when that is still in its place. */
+/** Result of a repair; `keptIn` is the folder with the old database, null if that is still in place. */
 export interface Repaired {
   path: string
   keptIn: string | null
 }
 
 /**
- * Makes a new database from what can be read of the one in the folder, and puts it into its place if that is wanted.
- * What was there is not changed, and what root makes is the owner's of the folder. Throws an `Error` in words: a
- * gateway is running, there is no database or not enough space, the list of its tables cannot be read, or the new one
- * is not in order.
+ * Creates a new database from all readable data of the one in the folder and replaces it if `mayReplace` agrees. The
+ * old files are not changed. Files that root creates get the ownership of the folder. Throws an `Error` with a readable
+ * message if a gateway is running, the database is missing, there is not enough space, the schema table cannot be read,
+ * or the new database fails its check.
  */
 export async function repairDatabase(dataDir: string, atMs: number, dialogue: RepairDialogue): Promise<Repaired> {
   requireDatabase(dataDir)
@@ -68,7 +66,7 @@ async function repairLocked(dataDir: string, atMs: number, dialogue: RepairDialo
   const folder = new StoppedFolder(dataDir, WORK)
   folder.take()
   try {
-    // sectors that are lost are gone round, but a disk that is gone must not be taken for an empty one
+    // lost sectors are skipped, but a missing disk must not be treated as an empty one
     requireReadableDisk(databasePath(dataDir))
     requireSpace(dataDir, dialogue)
     folder.makeWork()
@@ -104,14 +102,14 @@ function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDi
     const wrong = pagesWithWrongBit(checked)
     if (wrong.length > 0) dialogue.wrongBits(wrong)
     if (rebuilt.problems.length > 0)
-      throw new Error(`the new database is not in order, so nothing was replaced: ${rebuilt.problems[0]}`)
+      throw new Error(`the new database failed its check, so nothing was replaced: ${rebuilt.problems[0]}`)
     return rebuilt
   } finally {
     for (const one of open.reverse()) one.close()
   }
 }
 
-// a copy: checksums that are of no use are made anew
+// works on a copy: checksums that cannot be used are recreated
 function checkPages(dataDir: string, old: string): void {
   const sums = sumsOf(databasePath(dataDir))
   if (!existsSync(sums)) return
@@ -127,7 +125,8 @@ function openChecked(path: string, pages: RawPages, dialogue: RepairDialogue): C
     const schema = recreateSchema(pages, path, `${path}-schema`)
     if (schema === null)
       throw new Error(
-        `the list of the tables itself cannot be read (${describeError(error)}), so nothing in the database can be found: put a backup in its place`,
+        `the schema table cannot be read (${describeError(error)}), so the database cannot be recovered: ` +
+          'restore a backup',
         { cause: error },
       )
     dialogue.schemaDamage(schema)
@@ -145,7 +144,8 @@ function requireSpace(dataDir: string, dialogue: RepairDialogue): void {
   dialogue.space(neededBytes, freeBytes)
   if (freeBytes < neededBytes)
     throw new Error(
-      `not enough space for a second database: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${dataDir}; ${orElsewhere('free some')}`,
+      `not enough space for a second database: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} ` +
+        `are free in ${dataDir}; ${orElsewhere('free some')}`,
     )
 }
 
@@ -153,7 +153,7 @@ function orElsewhere(cure: string): string {
   return `${cure}, or copy cartbarn.db* to a folder on another disk and repair it there with --data`
 }
 
-/** What a person can do about a disk that takes nothing. */
+/** Adds the remedy to an error about a disk that cannot be written. */
 function withWayOut(error: unknown, dataDir: string): unknown {
   const fault = error instanceof Error && error.cause !== undefined ? error.cause : error
   const code = fault instanceof Error && 'code' in fault ? String(fault.code) : ''
@@ -162,7 +162,7 @@ function withWayOut(error: unknown, dataDir: string): unknown {
     : /^(SQLITE_READONLY|SQLITE_CANTOPEN|EROFS|EACCES|EPERM)/.test(code)
       ? ['the folder cannot be written', 'make it writable for this user']
       : /^(EIO|SQLITE_IOERR_CORRUPTFS)/.test(code)
-        ? ['the disk does not return what is on it', 'see to its cable']
+        ? ['the disk does not return its data', 'see to its cable']
         : []
   if (problem === undefined || cure === undefined) return error
   const text = `${problem} (${dataDir}): nothing was replaced; ${orElsewhere(cure)}`

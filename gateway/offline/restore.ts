@@ -21,43 +21,43 @@ import { forgetMachine } from '#store/tables/machine.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
 import { StoppedFolder } from './stopped-folder.ts'
 
-/** What a restore is asked for with. */
+/** Order for a restore. */
 export interface Restore {
   readonly dataDir: string
   readonly from: BackupPlace
   readonly passphrase?: string | undefined
-  /** The number of one of several backups; the newest unless told. */
+  /** Number of one of several backups; default: the newest. */
   readonly number?: number | undefined
   readonly atMs: number
-  /** Also when the database that is there has what the backup lacks. */
+  /** Restores even if the current database has data that the backup lacks. */
   readonly isForced?: boolean
   readonly onPart?: (done: number, all: number) => void
 }
 
-/** What a restore came to. */
+/** Result of a restore. */
 export interface Restored {
   readonly manifest: BackupManifest
-  /** The folder with the database that was there; null when there was none. */
+  /** Folder with the previous database; null if there was none. */
   readonly keptIn: string | null
-  /** What that one had and the backup lacks. */
+  /** Data of the previous database that the backup lacks. */
   readonly lost: readonly string[]
-  /** Null when no database was there, or it could not be read. */
+  /** Null if there was no readable database before. */
   readonly carriedOver: RestoreCarryOver | null
-  /** Tables of the backup that this program does not know: their rows were not restored. */
+  /** Tables of the backup that this program does not know; their rows were not restored. */
   readonly leftOut: readonly string[]
   readonly authority: AuthorityRestored
 }
 
-/** What a restore works on; what another one left is of no use. */
+/** Work folder of a restore; one left by an earlier restore is of no use. */
 const WORK = 'restore-unfinished'
-/** Indexes and pages that are not full. */
+/** Allowance for indexes and partly filled pages. */
 const SPACE_RATIO = 1.4
 
 /**
- * Makes the database of a backup and puts it into the place of the one in the folder, which is kept beside it. It
- * begins a new epoch of the replication, and keeps what was revoked since as far as the old one says it. Killed at any
- * moment, the old or the new one is in place once a gateway is started. What root makes is the owner's of the folder.
- * Throws a `BackupFault` in words; nothing is changed then.
+ * Creates the database of a backup and replaces the one in the folder, which is kept next to it. The new database
+ * begins a new epoch of the replication and keeps later revocations, as far as the old one can be read. If it is killed
+ * at any moment, the next start of a gateway finds the old or the new database in place. Files that root creates get
+ * the ownership of the folder. Throws a `BackupFault` with a readable message; nothing is changed then.
  */
 export async function restoreBackup(order: Restore): Promise<Restored> {
   const { dataDir, from } = order
@@ -90,7 +90,8 @@ async function chooseBackup({ from, passphrase, number }: Restore) {
   const manifest = await set.readManifest(chosen)
   if (manifest.schema > knownSchema())
     throw new BackupFault(
-      `the backup was made by ${manifest.program} (schema ${manifest.schema}), which is newer than this program (schema ${knownSchema()}): install that version first`,
+      `the backup was made by ${manifest.program} (schema ${manifest.schema}), which is newer than this program ` +
+        `(schema ${knownSchema()}): install that version first`,
     )
   return { set, manifest }
 }
@@ -107,7 +108,8 @@ async function restoreLocked(
   try {
     if (lost.length > 0 && !isForced)
       throw new BackupFault(
-        `the database in ${dataDir} has what the backup of ${isoOf(manifest.atMs)} lacks: ${lost.join(', ')}; --force replaces it all the same, and keeps it in a folder beside`,
+        `the database in ${dataDir} has data that the backup of ${isoOf(manifest.atMs)} lacks: ` +
+          `${lost.join(', ')}; --force replaces it anyway, and keeps it in a separate folder`,
       )
     const path = join(work, 'restored.db')
     const { carriedOver, leftOut } = await makeDatabase(order, set, manifest, path, old)
@@ -134,7 +136,7 @@ async function makeDatabase(
     const leftOut = await fillDatabase(to, set, manifest, onPart)
     migrate(to)
     const carriedOver = newer === null ? null : applyCarryOver(to, newer, manifest.atMs)
-    // whoever restores says by that where the course goes on
+    // a restore decides on which machine the course continues
     forgetMachine(to)
     forkEpoch(to, { reason: `restored from the backup of ${isoOf(manifest.atMs)}` })
     return { carriedOver, leftOut }
@@ -143,7 +145,7 @@ async function makeDatabase(
   }
 }
 
-/** The database that is there, null when there is none that can be read, and what it has that the backup lacks. */
+/** Opens the current database, null without a readable one, and lists its data that the backup lacks. */
 function readOld(dataDir: string, work: string, manifest: BackupManifest): { old: Connection | null; lost: string[] } {
   if (!existsSync(databasePath(dataDir))) return { old: null, lost: [] }
   let old: Connection | null = null
@@ -151,7 +153,7 @@ function readOld(dataDir: string, work: string, manifest: BackupManifest): { old
     old = openOld(linkOld(dataDir, work))
     return { old, lost: changesSinceBackup(old, manifest) }
   } catch (error) {
-    return { old, lost: [`what nobody can tell, as it cannot be read (${describeError(error)})`] }
+    return { old, lost: [`unknown data, because it cannot be read (${describeError(error)})`] }
   }
 }
 
@@ -160,7 +162,8 @@ function requireSpace(dataDir: string, { tables }: BackupManifest): void {
   const freeBytes = freeBytesIn(dataDir)
   if (freeBytes < neededBytes)
     throw new BackupFault(
-      `not enough space in ${dataDir}: the database of the backup needs ${megabytes(neededBytes)}, and ${megabytes(freeBytes)} are free`,
+      `not enough space in ${dataDir}: the database of the backup needs ${megabytes(neededBytes)}, and ` +
+        `${megabytes(freeBytes)} are free`,
     )
 }
 

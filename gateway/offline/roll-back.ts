@@ -10,27 +10,27 @@ import { BACKUPS } from '#store/upgrade/backup-before.ts'
 import { type ProgramRecord, readProgramRecord, writeProgramRecord } from '#store/upgrade/program-record.ts'
 import { StoppedFolder } from './stopped-folder.ts'
 
-/** An upgrade whose program does not run, seen by the program before it: this one. */
+/** Failed upgrade as seen by the previous program, which is this one. */
 export interface FailedUpgrade {
   dataDir: string
-  /** The version that does not run. */
+  /** Version that does not run. */
   version: string
-  /** What became of it, in words. */
+  /** Description of the failure. */
   reason: string
   nowMs: number
 }
 
-/** What came of it: this program may have the folder again, or why not. */
+/** Result: this program may use the folder again, or the reason why not. */
 export type RollbackResult = { isBack: true; tookDatabaseBack: boolean } | { isBack: false; why: string }
 
-/** What the database is looked at in. */
+/** Work folder in which the database is read. */
 const WORK = 'swap-back-unfinished'
 
 /**
- * Gives a data folder back to this program after the one that followed it could not run. Where its database is of a
- * later schema, the copy from before the upgrade takes its place, as long as no device was let in: nothing that was
- * acknowledged is lost. Killed at any moment the folder is the one of before or that of after, whole, and the next call
- * goes on. Throws an `Error` in words when the folder is in use or the disk does not let it.
+ * Gives a data folder back to this program after its successor could not run. If the database has a later schema, the
+ * copy from before the upgrade replaces it, provided that no device was admitted: no acknowledged data is lost. If it
+ * is killed at any moment, the folder is entirely in the old or the new state, and the next call continues. Throws an
+ * `Error` with a readable message if the folder is in use or the disk cannot be written.
  */
 export function swapDataBack(upgrade: FailedUpgrade): RollbackResult {
   const { dataDir, version, reason, nowMs } = upgrade
@@ -54,22 +54,24 @@ type Plan = { record: ProgramRecord; copy: string | null } | { why: string }
 function planFor(folder: StoppedFolder): Plan {
   const { dataDir } = folder
   const record = readProgramRecord(dataDir)
-  if (record === null) return { why: `nothing in ${dataDir} says which program had it last` }
+  if (record === null) return { why: `${dataDir} has no record of the program that used it last` }
   const { program, openedAtMs, backup } = record
-  // of this program, the other one ended before it could write its own
+  // with the record of this program, the other one ended before it could write its own
   const isOwn = program === programVersion()
   if (!isOwn && openedAtMs !== null)
-    return { why: `${program} has let devices in since ${new Date(openedAtMs).toISOString()}, so it can run` }
+    return { why: `${program} has admitted devices since ${new Date(openedAtMs).toISOString()}, so it can run` }
   if (schemaOf(folder) <= knownSchema()) return { record, copy: null }
-  // a copy that is kept since then lacks what came after it
-  if (isOwn) return { why: 'the database is of a newer program, which has left no record of a copy' }
+  // an older copy lacks the data that came after it
+  if (isOwn) return { why: 'the database is of a newer program, which left no record of a copy' }
   const copy = backup === null ? null : join(dataDir, BACKUPS, backup.file)
   if (backup === null || copy === null || !existsSync(copy) || backup.schema > knownSchema())
     return { why: `${program} has changed the database, and there is no copy from before` }
   return { record, copy }
 }
 
-/** Of the database as it is with its log; above all others for one that cannot be read. Nothing of it is changed. */
+/**
+ * Reads the schema version of the database with its log, without changing either; infinite for one that cannot be read.
+ */
 function schemaOf(folder: StoppedFolder): number {
   const { dataDir, work } = folder
   if (!existsSync(databasePath(dataDir))) return 0

@@ -5,9 +5,12 @@ import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/db/files.ts'
 import { finishReplacement } from '#store/replace/replace-database.ts'
 
-/** A data folder that no gateway can use while a database is made in it. What root makes in it is its owner's. */
+/**
+ * Data folder locked against gateways while a database is created in it. Files that root creates get the ownership of
+ * the folder.
+ */
 export class StoppedFolder {
-  /** A folder for what is unfinished: `makeWork` makes it, `release` deletes it. */
+  /** Folder for unfinished files: `makeWork` creates it, `release` deletes it. */
   readonly work: string
   readonly dataDir: string
   readonly #lock: DataLock
@@ -20,8 +23,8 @@ export class StoppedFolder {
   }
 
   /**
-   * Locks the folder, finishes a replacement that was killed, and deletes the work of one that was. Throws an `Error`
-   * in words when another program has the folder, and what the file system throws.
+   * Locks the folder, finishes a replacement that was killed, and deletes the work folder of a killed run. Throws an
+   * `Error` with a readable message if another program has the folder; errors of the file system are passed on.
    */
   take(): void {
     this.#lock.take()
@@ -37,11 +40,11 @@ export class StoppedFolder {
 
   makeWork(): void {
     mkdirSync(this.work, { mode: 0o700 })
-    // killed, it leaves nothing that the service or the next one cannot remove
+    // after a kill the service or the next call must be able to remove all files
     changeOwner(this.dataDir)
   }
 
-  /** Does nothing for a folder that was not taken: another program may work in it. */
+  /** Does nothing for a folder that was not locked: another program may work in it. */
   release(): void {
     if (!this.#isTaken) return
     this.#isTaken = false
@@ -55,7 +58,7 @@ export class StoppedFolder {
   }
 }
 
-/** Path of the database in a data folder. Throws an `Error` in words when there is none. */
+/** Returns the path of the database in a data folder. Throws an `Error` with a readable message if it is missing. */
 export function requireDatabase(dataDir: string): string {
   const path = databasePath(dataDir)
   if (!existsSync(path))

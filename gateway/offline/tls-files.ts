@@ -8,31 +8,31 @@ import { allNames, isHostName, isPrivateAddress, isTooWide } from '#shared/autho
 import { describeError } from '#shared/errors.ts'
 import { databasePath } from '#store/db/files.ts'
 
-/** No clock that is right shows an earlier time. */
+/** Earliest time that a correct clock can show. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)
 
-/** The authority of a gateway and the certificate it has, for people. */
+/** Authority of a gateway and its current certificate, for output. */
 export interface TlsFiles {
   authority: Pick<Authority, 'commonName' | 'names' | 'expiresAtMs' | 'isForServersOnly'> & {
     fingerprint: string
     path: string
   }
-  /** Null when there is none that can be read. */
+  /** Null without a readable certificate. */
   leaf: { hosts: string[]; expiresAtMs: number } | null
-  /** What the machine is called, and what the authority may not sign for. */
+  /** Names of the machine that the authority may not sign for. */
   missing: string[]
 }
 
-/** What an authority is made of. */
+/** Input of a new authority. */
 export interface NewAuthority {
-  /** Names beside those that the machine has by itself. */
+  /** Names in addition to those that the machine already has. */
   names: readonly string[]
-  /** In the place of one that is there: each tablet must trust the new one. */
+  /** Replaces an existing authority; every tablet must then trust the new one. */
   isReplacing: boolean
   nowMs: number
 }
 
-/** Makes an authority for this machine and its first certificate. Throws an `Error` in words. */
+/** Creates an authority for this machine and its first certificate. Throws an `Error` with a readable message. */
 export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthority): TlsFiles {
   const folder = folderOf(config)
   if (nowMs < EARLIEST_MS)
@@ -46,7 +46,8 @@ export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthor
   )
   if (wide !== undefined)
     throw new Error(
-      `${wide} is not a name of this machine alone: an authority may sign for all names below it; give a whole one, as golf.${wide.toLowerCase()}`,
+      `${wide} is not a name of this machine alone: an authority may sign for all names below it; give a whole ` +
+        `one, as golf.${wide.toLowerCase()}`,
     )
   if (existsSync(folder.authorityPath) && !isReplacing)
     throw new Error(
@@ -58,7 +59,7 @@ export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthor
   return renew(config, folder, readAuthority(pem), nowMs)
 }
 
-/** Makes another certificate of the authority, whether one is due or not. Throws an `Error` in words. */
+/** Issues another certificate of the authority, even if none is due. Throws an `Error` with a readable message. */
 export function renewTls(config: Config, nowMs: number): TlsFiles {
   const folder = folderOf(config)
   const authority = authorityIn(folder)
@@ -69,7 +70,7 @@ export function renewTls(config: Config, nowMs: number): TlsFiles {
   return renew(config, folder, authority, nowMs)
 }
 
-/** What there is now. Throws an `Error` in words. */
+/** Reads the current authority and certificate. Throws an `Error` with a readable message. */
 export function readTlsFiles(config: Config): TlsFiles {
   const folder = folderOf(config)
   return describe(config, folder, authorityIn(folder))
@@ -81,7 +82,7 @@ function renew(config: Config, folder: AuthorityFolder, authority: Authority, no
 }
 
 function folderOf({ dataDir }: Config): AuthorityFolder {
-  // most likely the folder is not the one that was meant
+  // most likely not the intended folder
   if (!existsSync(databasePath(dataDir)))
     throw new Error(`${dataDir} has no database of a gateway: start the gateway once, or set CARTBARN_DATA_DIR`)
   return new AuthorityFolder(dataDir)
@@ -93,7 +94,8 @@ function authorityIn(folder: AuthorityFolder): Authority {
     return readAuthority(folder.readAuthority())
   } catch (error) {
     throw new Error(
-      `${folder.authorityPath} cannot be used: ${describeError(error)}: put its last backup back, or make another with "cartbarn tls init --replace", which each tablet must then trust`,
+      `${folder.authorityPath} cannot be used: ${describeError(error)}: put its last backup back, or make ` +
+        'another with "cartbarn tls init --replace", which each tablet must then trust',
       { cause: error },
     )
   }

@@ -9,15 +9,15 @@ type AlertChanged = GatewayEvents['alertChanged']
 
 interface AlertNewsDeps {
   alerts: { maySee(caller: Caller, alert: Alert): boolean }
-  /** All there are; whom an alert concerns does not depend on what they subscribe to. */
+  /** All connections; alerts do not depend on subscriptions. */
   connections: Iterable<RealtimeConnection>
-  /** Makes due what was told before. */
+  /** Queues the frames of all earlier messages. */
   settle(): void
 }
 
 /**
- * Tells everybody who may see it of an alert. All that comes in one turn is made into frames once and written in one
- * piece.
+ * Sends alert changes to all connections that may see them. All changes of one event-loop tick are encoded once and
+ * written together.
  */
 export class AlertFeed {
   readonly #deps: AlertNewsDeps
@@ -32,7 +32,7 @@ export class AlertFeed {
     if (this.#waiting.length === 1) setImmediate(() => this.flush())
   }
 
-  /** Tells what waits, of which each is told what it may see now. */
+  /** Sends the waiting changes to all connections that may see them now. */
   flush(): void {
     const { alerts, connections, settle } = this.#deps
     const news = this.#waiting.map((changed) => ({ alert: changed.alert, frame: frameOf(changed) }))

@@ -16,7 +16,7 @@ function refused(budget: string): Promise<number> {
   return metric(gateway, 'cartbarn_budget_refused_total', budget)
 }
 
-test('a user has twenty sockets, and what closes makes room', async () => {
+test('a user has at most twenty sockets, and a closed one makes room', async () => {
   const { key } = await gateway.createUser({})
   const sockets = await Promise.all(Array.from({ length: 20 }, () => gateway.realtime(key)))
   const before = await refused('realtime_sockets')
@@ -34,7 +34,7 @@ test('a user has twenty sockets, and what closes makes room', async () => {
   }, 'a socket of the user is taken again')
 })
 
-test('messages count by user, over all its sockets and its requests by HTTP', async () => {
+test('messages count by user, over all its sockets and its HTTP requests', async () => {
   const { key } = await gateway.createUser({})
   const sockets = await Promise.all(Array.from({ length: 10 }, () => gateway.realtime(key)))
   const startMs = performance.now()
@@ -42,7 +42,7 @@ test('messages count by user, over all its sockets and its requests by HTTP', as
   const answers = await Promise.all(sockets.map((socket) => answersOf(socket, 40)))
   const pongs = answers.flat().filter(({ type }) => type === 'pong').length
   const seconds = (performance.now() - startMs) / 1000
-  // 50 a second, and 200 at once
+  // 50 a second, with bursts of 200
   assert.ok(pongs >= 180 && pongs <= 210 + 50 * seconds, `${pongs} pongs in ${seconds} s`)
   for (const { type, code, id } of answers.flat()) {
     if (type === 'pong') continue
@@ -62,7 +62,7 @@ async function answersOf(socket: RealtimeClient, count: number) {
   return answers
 }
 
-test('whoever floods commands waits for them, and nobody else does', async () => {
+test('a client that floods commands delays only its own commands', async () => {
   const [one, other] = ['cart-flooded', 'cart-of-the-shop']
   for (const id of [one, other]) await CommandedDevice.connect(gateway, id, await gateway.register(id))
   const { key } = await gateway.createUser({ allowed_hardware_ids: [one] })
@@ -84,8 +84,8 @@ test('whoever floods commands waits for them, and nobody else does', async () =>
   }
 })
 
-test('one person locks five hundred carts at once', async (t) => {
-  // registered faster than a person does
+test('one user locks five hundred carts in one request', async (t) => {
+  // devices are registered faster than staff would
   const gateway = await startGateway()
   t.after(() => gateway.stop())
   const group = await gateway.request('POST', '/groups', { body: { name: 'All' } })

@@ -9,7 +9,7 @@ import type { RealtimeConnection } from './connection.ts'
 import type { FrameBuilder } from './fan-out.ts'
 import { Frame } from './frames.ts'
 
-/** What is told of a cart: one frame for all who see the same of it. */
+/** Builds the message about a changed cart: one frame for all connections that see the same. */
 export function cartMessage(
   { cart, leftIds }: GatewayEvents['cartChanged'],
   carts: VisibleCarts,
@@ -21,7 +21,7 @@ export function cartMessage(
   const tellRemoved = cartRemovedMessage({ key: cart.key, hardwareIds: leftIds })
   return (connection) => {
     const { caller } = connection
-    // also to who watched a device that has left it
+    // also for connections that watched a device which has left the cart
     if (!watchesAny(connection, [...ids, ...leftIds])) return null
     if (!ids.some((id) => canSee(caller, id))) return tellRemoved(connection)
     const isMasked = !canSeeCodes(caller)
@@ -36,7 +36,7 @@ export function cartMessage(
   }
 }
 
-/** What is told of a cart that is gone, to those who watched a device of it. */
+/** Builds the message about a removed cart for connections that watched one of its devices. */
 export function cartRemovedMessage({ key, hardwareIds }: GatewayEvents['cartRemoved']): FrameBuilder {
   let frame: Frame | undefined
   return (connection) => {
@@ -46,7 +46,7 @@ export function cartRemovedMessage({ key, hardwareIds }: GatewayEvents['cartRemo
   }
 }
 
-/** The carts of these devices, as the caller sees them. */
+/** Returns the carts of these devices, as visible to the caller. */
 export function cartsOf(carts: VisibleCarts, hardwareIds: ReadonlySet<string> | 'all', caller: Caller): CartJson[] {
   const isWanted = ({ devices }: Cart) =>
     hardwareIds === 'all' || devices.some(({ row }) => hardwareIds.has(row.hardwareId))

@@ -20,7 +20,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-/** The next word of a cart that is as wanted; others may come before it. */
+/** Resolves with the next matching message about a cart; others may precede it. */
 async function cartWith(
   watcher: Awaited<ReturnType<TestGateway['realtime']>>,
   // biome-ignore lint/suspicious/noExplicitAny: what a message holds is what is tested
@@ -34,7 +34,7 @@ async function cartWith(
 }
 
 describe('cart', () => {
-  test('its state, zones, lock and notes are told as GET shows them, and not each of its positions', async () => {
+  test('messages have its state, zones, lock and notes as GET shows them, but not each position', async () => {
     const [id, other] = [fresh('d'), fresh('d')]
     const device = await course.device(id, { groupId: 7 })
     await course.device(other)
@@ -59,7 +59,7 @@ describe('cart', () => {
     assert.ok(watcher.received.every(({ type, cart }) => type !== 'cart' || cart.cart === id))
   })
 
-  test('each is told what comes of the devices in scope, with codes masked where they are', async () => {
+  test('messages reflect only devices in scope, with codes masked where required', async () => {
     const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
     const teebox = await course.device(lock, { cart, groupId: 7 })
     await course.device(screen, { cart, deviceType: 'cartcaddie', groupId: 7 })
@@ -86,7 +86,7 @@ describe('cart', () => {
     assert.equal(none.received.filter(({ type }) => type === 'cart').length, 0)
   })
 
-  test('a cart that gets another device, loses one, and is gone', async () => {
+  test('messages follow when a cart gets another device, loses one, or is removed', async () => {
     const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
     await course.device(one, { cart })
     const watcher = await g.realtime()
@@ -98,7 +98,7 @@ describe('cart', () => {
     await g.request('PATCH', `/devices/${one}`, { body: { cart: null } })
     await cartWith(watcher, (each) => each.cart === one)
     await cartWith(scoped, (each) => each.cart === one)
-    // who sees no device of it any more is told that it is gone, others how it is now
+    // connections that no longer see any of its devices receive its removal, others its current state
     const removed = ({ received }: typeof watcher) => received.filter(({ type }) => type === 'cart_removed')
     assert.deepEqual(removed(scoped), [{ type: 'cart_removed', cart }])
     const left = watcher.received.findLast((message) => message.cart?.cart === cart)
@@ -115,7 +115,7 @@ describe('cart', () => {
 })
 
 describe('snapshot', () => {
-  test('comes behind subscribed with the same id, and is what GET shows', async () => {
+  test('arrives after subscribed with the same id, and has what GET shows', async () => {
     const [cart, one, two, other] = [fresh('C'), fresh('a'), fresh('b'), fresh('d')]
     const device = await course.device(one, { cart, groupId: 7 })
     await course.device(two, { cart })
@@ -137,7 +137,7 @@ describe('snapshot', () => {
     })
   })
 
-  test('of everything it is everything in scope, and of nothing nothing', async () => {
+  test('includes everything in scope for *, and is empty for an empty list', async () => {
     const [one, two] = [fresh('d'), fresh('d')]
     for (const id of [one, two]) await course.device(id)
     const { key } = await g.createUser({ allowed_hardware_ids: [one] })
@@ -153,7 +153,7 @@ describe('snapshot', () => {
     assert.deepEqual([denied.devices, denied.carts], [[], []])
   })
 
-  test('without it there is none, and anything but true or false is refused', async () => {
+  test('is sent only if requested, and other values than true or false are rejected', async () => {
     const watcher = await g.realtime()
     await watcher.next('connected')
     watcher.send({ type: 'subscribe', hardwareIds: [], snapshot: false })
@@ -166,7 +166,7 @@ describe('snapshot', () => {
   })
 })
 
-test('connected and pong tell the time, and since when which program runs', async () => {
+test('connected and pong include the time, the program and when it started', async () => {
   const watcher = await g.realtime()
   const connected = await watcher.next('connected')
   const me = (await g.request('GET', '/me')).body
@@ -179,9 +179,9 @@ test('connected and pong tell the time, and since when which program runs', asyn
   assert.equal((await watcher.next('pong')).time, toIso(clock.nowMs()))
 })
 
-test('a gateway that stops closes its sockets, and tells nobody that devices went offline', async () => {
+test('a gateway that stops closes its sockets, without reporting devices as offline', async () => {
   const other = await startGateway({}, { clock })
-  // which the test does not close itself
+  // sockets that the test does not close itself
   const devices = await Promise.all(
     ['d1', 'd2', 'd3'].map(async (clientId) => {
       const password = await other.register(clientId)

@@ -3,7 +3,7 @@ import { type ClientMessage, clientMessageSchema, type ServerMessage } from '#sh
 
 export type ErrorMessage = Extract<ServerMessage, { type: 'error' }>
 
-/** A checked message, or the error to answer. */
+/** Returns the checked message, or the error to send back. */
 export function parseMessage(text: string): ClientMessage | ErrorMessage {
   let value: unknown
   try {
@@ -23,7 +23,7 @@ export function parseMessage(text: string): ClientMessage | ErrorMessage {
   return { type: 'error', code: 'invalid_message', message, ...echoId(value) }
 }
 
-/** The id by which a client knows the answer to its message again. */
+/** Returns the id by which a client matches the response to its message. */
 export function echoId(value: unknown): { id?: string | number } {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : undefined
   return typeof id === 'string' || typeof id === 'number' ? { id } : {}

@@ -27,8 +27,8 @@ function status(hardwareId: string, isOnline = true) {
   } as const
 }
 
-describe('signs of life', () => {
-  test('a client that left two pings unanswered is cut off at the third', async (t) => {
+describe('keep-alive', () => {
+  test('a client that left two pings unanswered is disconnected at the third', async (t) => {
     const { client, connection } = await connect(t, { autoPong: false })
     const closed = once(client, 'close')
     for (let i = 0; i < 2; i++) {
@@ -41,7 +41,7 @@ describe('signs of life', () => {
     assert.deepEqual((await closed)[0], 1006)
   })
 
-  test('a client that answers stays', async (t) => {
+  test('a client that responds stays connected', async (t) => {
     const { client, webSocket, connection } = await connect(t)
     for (let i = 0; i < 5; i++) {
       const answered = once(webSocket, 'pong')
@@ -51,7 +51,7 @@ describe('signs of life', () => {
     assert.equal(client.readyState, WebSocket.OPEN)
   })
 
-  test('a ping of the client is answered behind what is due', async (t) => {
+  test('a client ping gets its pong after the pending messages', async (t) => {
     const { client, connection, received } = await connect(t)
     connection.enqueue(new Frame(status('a')))
     client.ping('1')
@@ -60,8 +60,8 @@ describe('signs of life', () => {
   })
 })
 
-describe('what is due', () => {
-  test('is written in one piece, with the answer that is sent behind it', async (t) => {
+describe('a pending message', () => {
+  test('is written in one piece with others and the response sent after it', async (t) => {
     const { client, connection, received, write } = await connect(t)
     for (const hardwareId of ['a', 'b']) connection.enqueue(new Frame(status(hardwareId)))
     assert.equal(write.mock.callCount(), 0)
@@ -76,14 +76,14 @@ describe('what is due', () => {
     assert.equal(write.mock.callCount(), 1)
   })
 
-  test('is written before the next flush when it is much', async (t) => {
+  test('is written before the next flush if much is pending', async (t) => {
     const { connection, write } = await connect(t)
     const large = new Frame({ ...PONG, id: 'x'.repeat(100_000) })
     for (let i = 0; i < 9; i++) connection.enqueue(large)
     assert.equal(write.mock.callCount(), 3)
   })
 
-  test('is held to what the caller may see from now on', async (t) => {
+  test('respects a narrowed scope of the caller from then on', async (t) => {
     const { client, connection, received } = await connect(t)
     const open = { ...status('a'), type: 'device_locked', eventId: '1', source: 'rfid' } as const
     connection.enqueue(new Frame({ ...open, code: '04A1' }, { ...open, code: '**A1' }))
@@ -97,7 +97,7 @@ describe('what is due', () => {
     assert.deepEqual(received, [...expected, { closed: 1001 }])
   })
 
-  test('goes with the connection', async (t) => {
+  test('is discarded with the connection', async (t) => {
     const { client, connection, received, write } = await connect(t)
     connection.enqueue(new Frame(status('a')))
     connection.close(4401, 'key revoked')

@@ -15,26 +15,27 @@ export const CLOSE = {
   unauthenticated: 4401,
 } as const
 
-/** Unread bytes after which a reader is too slow to keep. */
+/** Limit of unread bytes; the connection of a slower reader is closed. */
 const MAX_UNREAD_BYTES = 1_048_576
 /**
- * What is due beyond this is written at once: pieces that are longer cost no less, and count as unread all together.
+ * Limit of joined frames; beyond it they are written immediately: longer chunks save nothing, and count as unread as
+ * one.
  */
 const MAX_JOINED_BYTES = 262_144
-/** How long a closed connection may take to say goodbye. */
+/** Timeout of the closing handshake. */
 const GOODBYE_MS = 5_000
 const WINDOW_MS = 10_000
 const MESSAGES_A_WINDOW = 500
 
 /**
- * How ws has to be set up for connections that write beside it. Without compression, which for each socket would cost
- * more than all else, ws writes what it sends at once; and it is not to answer pings before what is due.
+ * Options of ws for connections that also write to its stream. Without compression, which would cost more per socket
+ * than everything else, ws writes immediately. It must not answer pings before the pending frames are written.
  */
 export const WEB_SOCKET_SETTINGS = { perMessageDeflate: false, autoPong: false } as const
 
 /**
- * A WebSocket, and the stream beneath it, to which joined frames are written: ws has no word for several at once.
- * `ws-contract.test.ts` says what of ws this relies on.
+ * WebSocket, and its stream, to which joined frames are written, because ws cannot send several in one write.
+ * `ws-contract.test.ts` lists the behaviour of ws that this relies on.
  */
 export interface Channel {
   webSocket: WebSocket
@@ -42,21 +43,20 @@ export interface Channel {
 }
 
 interface Source {
-  /** Makes due what happened before: what is sent must not overtake it. */
+  /** Queues the frames of all that happened before, so that the next message does not overtake them. */
   settle(): void
-  /** The client does not read what it is sent. */
+  /** Called when the client does not read what it is sent. */
   tooSlow(): void
 }
 
-/** One client of `/realtime`. */
+/** Connection of a client of `/realtime`. */
 export class RealtimeConnection implements Watcher {
   readonly connectionId = newUuid()
   readonly login: Login
-  /** Of the key or the session, whoever acts on it. */
+  /** User of the key or the session, even while a PIN user is signed in. */
   readonly userId: string
-  /** Of the network. */
   readonly address: string
-  /** What it may do as things are. */
+  /** Current permissions. */
   caller: Caller
   readonly watched = new Set<string>()
   watchesAll = false
@@ -79,7 +79,7 @@ export class RealtimeConnection implements Watcher {
     webSocket.on('pong', () => {
       this.#missedPongs = 0
     })
-    // not by ws, which would answer before what is due
+    // not by ws, which would answer before the pending frames
     webSocket.on('ping', (data) => {
       source.settle()
       this.flush()
@@ -87,19 +87,19 @@ export class RealtimeConnection implements Watcher {
     })
   }
 
-  /** Bytes that were written and that the client has not taken. */
+  /** Bytes that were written and that the client has not read. */
   get unreadBytes(): number {
     return this.#stream.writableLength
   }
 
-  /** Sends a message behind all that is due, now. */
+  /** Sends a message immediately, after all pending frames. */
   send(message: ServerMessage): void {
     this.#source.settle()
     this.enqueue(new Frame(message))
     this.flush()
   }
 
-  /** Sends a frame, or what of it this caller may see, with the next `flush`. */
+  /** Queues a frame, or its masked form if the caller must not see codes, until the next `flush`. */
   enqueue(frame: Frame): void {
     const shown = canSeeCodes(this.caller) ? frame : frame.masked
     const pending = this.#pending === undefined ? shown.alone : this.#pending.followedBy(shown)
@@ -107,7 +107,7 @@ export class RealtimeConnection implements Watcher {
     if (pending.bytes > MAX_JOINED_BYTES) this.flush()
   }
 
-  /** Writes what is due, in one piece. */
+  /** Writes the pending frames in one chunk. */
   flush(): void {
     const pending = this.#pending
     if (pending === undefined) return
@@ -117,7 +117,7 @@ export class RealtimeConnection implements Watcher {
     else this.#stream.write(pending.join())
   }
 
-  /** Holds what is due to what `caller` may see, as all that comes. */
+  /** Limits pending and future frames to what `caller` may see. */
   narrow(caller: Caller): void {
     this.caller = caller
     const due = this.#pending?.frames() ?? []
@@ -125,23 +125,23 @@ export class RealtimeConnection implements Watcher {
     for (const frame of due) if (frame.hardwareIds.every((id) => canSee(caller, id))) this.enqueue(frame)
   }
 
-  /** What it may do now. Throws when it is not let in any more, or another person acts than `caller`. */
+  /** Returns the current permissions. Throws if access was revoked, or the PIN user is not that of `caller`. */
   requireSame(caller: Caller): Caller {
     return requireStillIn(this.login, caller)
   }
 
-  /** Closes without what is due: `flush` sends that. */
+  /** Closes the connection and drops pending frames; call `flush` first to send them. */
   close(code: number, reason: string): void {
     this.#pending = undefined
     closeWebSocket(this.#socket, code, reason)
   }
 
-  /** Ends the connection without a word. */
+  /** Ends the connection without a closing handshake. */
   terminate(): void {
     this.#socket.terminate()
   }
 
-  /** Asks for a sign of life; ends the connection when the last two were not answered. */
+  /** Sends a ping; ends the connection if the last two were not answered. */
   ping(): void {
     if (this.#missedPongs >= 2) {
       this.#socket.terminate()
@@ -151,7 +151,7 @@ export class RealtimeConnection implements Watcher {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping()
   }
 
-  /** Counts a message of the client; false when it sends more than the limit. */
+  /** Counts a message of the client; returns false beyond the limit. */
   admitMessage(nowMs: number): boolean {
     if (nowMs >= this.#windowEndsAtMs) {
       this.#windowEndsAtMs = nowMs + WINDOW_MS
@@ -161,7 +161,7 @@ export class RealtimeConnection implements Watcher {
   }
 }
 
-/** Says goodbye, and does not wait for the answer for ever. */
+/** Closes a WebSocket with a handshake, and ends it without one after a timeout. */
 export function closeWebSocket(socket: WebSocket, code: number, reason: string): void {
   socket.close(code, reason)
   setTimeout(() => socket.terminate(), GOODBYE_MS).unref()

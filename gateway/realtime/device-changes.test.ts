@@ -25,7 +25,7 @@ async function watcherOf(key: string, ...hardwareIds: string[]): Promise<Realtim
 
 const change = (id: string, body: object) => g.request('PATCH', `/devices/${id}`, { body })
 
-test('who watches a device is told what people change of it, as GET /devices shows it', async () => {
+test('subscribers of a device receive changes made by users, as GET /devices shows them', async () => {
   const [id, other] = [await newDevice(), await newDevice()]
   const { key } = await g.createUser({ allowed_hardware_ids: [id] })
   const { group_id } = (await g.request('POST', '/groups', { body: { name: `G ${id}` } })).body
@@ -52,7 +52,7 @@ test('who watches a device is told what people change of it, as GET /devices sho
   for (const watcher of [...watchers, ...others]) assert.deepEqual(await watcher.flush(), [])
 })
 
-test('what changes nothing is told to nobody', async () => {
+test('a change without effect sends no message', async () => {
   const id = await newDevice()
   await change(id, { name: 'One', cart: '1' })
   const watcher = await g.realtime()
@@ -62,7 +62,7 @@ test('what changes nothing is told to nobody', async () => {
   assert.deepEqual(await watcher.flush(), [])
 })
 
-test('who watches everything is told of a device that is registered', async () => {
+test('a subscriber of everything receives the registration of a device', async () => {
   const id = `box-${count + 1}`
   const { key } = await g.createUser({ allowed_hardware_ids: [id] })
   const [seeing, blind] = [
@@ -75,7 +75,7 @@ test('who watches everything is told of a device that is registered', async () =
   assert.deepEqual(await blind.flush(), [])
 })
 
-test('who watches a device is told that it is gone, once, and of nothing of it after', async () => {
+test('subscribers of a deleted device receive its removal once, and no message after it', async () => {
   const id = `box-${++count}`
   const password = await g.register(id)
   const { key } = await g.createUser({ allowed_hardware_ids: [id] })
@@ -88,7 +88,7 @@ test('who watches a device is told that it is gone, once, and of nothing of it a
   for (const watcher of [named, all, both])
     assert.deepEqual(await watcher.flush(), [{ type: 'device_removed', hardwareId: id }])
   await client.endAsync(true)
-  // the one that is registered again is another device
+  // registered again, it is a new device with the same id
   await g.register(id)
   await change(id, { name: 'New' })
   assert.deepEqual(await named.flush(), [])

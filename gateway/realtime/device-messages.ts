@@ -6,10 +6,10 @@ import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { MaskedMessage } from './fan-out.ts'
 
-// What watchers are told of each event. Generators, because it is made when its turn comes, behind the
-// acknowledgements.
+// Messages to the watchers of devices. They are generators, because they are built after the acknowledgements, when the
+// fan-out processes them.
 
-/** Of readings that moved the state of their device, one after the other. */
+/** Yields messages about readings that changed the state of their device. */
 export function* readingsMessage(run: GatewayEvents['reported']): Generator<MaskedMessage> {
   const { hardwareId } = run
   const updated_at = toIso(run.updatedAtMs)
@@ -22,7 +22,7 @@ export function* readingsMessage(run: GatewayEvents['reported']): Generator<Mask
   }
 }
 
-/** Of readings that went to history only. */
+/** Yields the message about readings that only went to history. */
 export function* backfillMessage({
   hardwareId,
   fromMs,
@@ -32,7 +32,7 @@ export function* backfillMessage({
   yield { message: { type: 'device_backfill', hardwareId, from: toIso(fromMs), to: toIso(toMs), count } }
 }
 
-/** Of a device that connects or is gone. */
+/** Yields the message about a device that connected or disconnected. */
 export function* presenceMessage({
   hardwareId,
   isOnline,
@@ -42,9 +42,7 @@ export function* presenceMessage({
   yield { message: { type: 'device_status', hardwareId, payload, timestamp: toIso(atMs) } }
 }
 
-/**
- * Of a device that was registered or changed: as it is when its watchers are told, which nobody is of one that is gone.
- */
+/** Yields the message about a registered or changed device, with its state when it is sent; none if it was removed. */
 export function* deviceMessage(
   hardwareId: string,
   show: (hardwareId: string) => DeviceJson | undefined,
@@ -53,12 +51,12 @@ export function* deviceMessage(
   if (device !== undefined) yield { message: { type: 'device_changed', hardwareId, device } }
 }
 
-/** Of a device that was taken off the register. */
+/** Yields the message about a removed device. */
 export function* deviceRemovedMessage(hardwareId: string): Generator<MaskedMessage> {
   yield { message: { type: 'device_removed', hardwareId } }
 }
 
-/** Of a lock event; with its code masked for those who do not see codes. */
+/** Yields the message about a lock event, with its code masked for connections that must not see codes. */
 export function* lockMessage(event: GatewayEvents['lockChanged']): Generator<MaskedMessage> {
   const { code } = event
   yield {
@@ -82,12 +80,12 @@ function lockMessageBody(
   }
 }
 
-/** Of a device that enters or leaves a zone. */
+/** Yields the message about a device that entered or left a zone. */
 export function* crossingMessage({ event, atMs, ...crossed }: GatewayEvents['zoneCrossed']): Generator<MaskedMessage> {
   yield { message: { type: `geofence_${event}`, ...crossed, timestamp: toIso(atMs) } }
 }
 
-/** Of the status of a command. */
+/** Yields the message about the status of a command. */
 export function* commandMessage({ command, atMs }: GatewayEvents['commandMoved']): Generator<MaskedMessage> {
   const { commandId, hardwareId, status, error, requestedBy } = command
   yield {

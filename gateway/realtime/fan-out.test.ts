@@ -12,12 +12,12 @@ import { FanOut, type MaskedMessage } from './fan-out.ts'
 
 const ADMIN: Caller = { userId: 'admin', role: 'admin', allowedHardwareIds: null }
 const EVERYTHING = '*'
-/** So long that it is not over before the test. */
+/** Duration longer than the test. */
 const NEVER = 3_600_000
 
 type Limits = ConstructorParameters<typeof FanOut>[0]['limits']
 
-/** A fan-out to real sockets; a second write to them does not come by itself unless the limits say so. */
+/** Starts a fan-out to real sockets; it does not write to them a second time unless the limits permit it. */
 async function start(t: TestContext, limits: Limits = {}) {
   const errors: unknown[] = []
   const given: RealtimeConnection[] = []
@@ -46,7 +46,7 @@ async function start(t: TestContext, limits: Limits = {}) {
     return { ...channel, connection, write: t.mock.method(channel.stream, 'write') }
   }
   let count = 0
-  /** Tells of a device; returns what its watchers get. */
+  /** Publishes a message about a device; returns what its watchers receive. */
   const tell = (hardwareId = 'a') => {
     const message = status(hardwareId, ++count)
     fanOut.publish(hardwareId, [{ message }].values())
@@ -80,7 +80,7 @@ async function connectMany<Reader>(count: number, connect: () => Promise<Reader>
   return readers
 }
 
-/** All that came to a reader until an answer sent now. */
+/** Returns everything that a reader received until a response sent now. */
 async function receivedBy(reader: { connection: RealtimeConnection; received: Received[] }): Promise<Received[]> {
   const mark = { type: 'pong', time: '', id: 'mark' } as const
   const text = JSON.stringify(mark)
@@ -91,8 +91,8 @@ async function receivedBy(reader: { connection: RealtimeConnection; received: Re
   return reader.received.filter((each) => !isMark(each))
 }
 
-describe('when it is written', () => {
-  test('nothing is, or is even made, in the turn in which it is told; the first goes in the next', async (t) => {
+describe('timing of writes', () => {
+  test('a published message is built and written in the next event-loop tick', async (t) => {
     const { fanOut, connect, tell } = await start(t)
     const reader = await connect()
     const isAsked = t.mock.fn()
@@ -108,7 +108,7 @@ describe('when it is written', () => {
     assert.equal(reader.write.mock.callCount(), 1)
   })
 
-  test('what follows waits for the end of the pause, and goes in one write', async (t) => {
+  test('later messages wait for the end of the pause, and are written together', async (t) => {
     const { connect, tell, pause } = await start(t)
     await pause()
     const reader = await connect()
@@ -119,7 +119,7 @@ describe('when it is written', () => {
     assert.equal(reader.write.mock.callCount(), 1)
   })
 
-  test('a pause ends by itself, and the first after it goes at once again', async (t) => {
+  test('a pause ends automatically, and the first message after it is written immediately', async (t) => {
     const { connect, tell } = await start(t, { pauseMs: 20 })
     const reader = await connect()
     const told: Received[] = []
@@ -133,7 +133,7 @@ describe('when it is written', () => {
     assert.ok(reader.write.mock.callCount() <= 20)
   })
 
-  test('others have their turn between two messages and between two sockets', async (t) => {
+  test('other work runs between two messages and between two sockets', async (t) => {
     const { fanOut, connect } = await start(t, { sliceMs: 0 })
     const readers = await connectMany(20, connect)
     const messages = Array.from({ length: 20 }, (_, i) => status('a', i))
@@ -156,7 +156,7 @@ describe('when it is written', () => {
     for (const reader of readers) assert.deepEqual(await receivedBy(reader), texts)
   })
 
-  test('what is told while it is written is written next', async (t) => {
+  test('messages published during a write are written next', async (t) => {
     const { connect, tell } = await start(t, { sliceMs: 0, pauseMs: 1 })
     const readers = await connectMany(10, connect)
     const told: Received[] = []
@@ -169,7 +169,7 @@ describe('when it is written', () => {
     for (const reader of readers) assert.deepEqual(reader.received, told)
   })
 
-  test('a stop writes what is due', async (t) => {
+  test('a stop writes the pending messages', async (t) => {
     const { fanOut, connect, tell, pause } = await start(t)
     await pause()
     const reader = await connect()
@@ -181,8 +181,8 @@ describe('when it is written', () => {
   })
 })
 
-describe('who gets it', () => {
-  test('sockets to which the same is due are written the same bytes, however they subscribed', async (t) => {
+describe('recipients of messages', () => {
+  test('sockets with the same pending messages get the same bytes, however they subscribed', async (t) => {
     const { connect, tell } = await start(t)
     const other = await connect(['a'])
     const same = [await connect(), await connect(['a', 'b']), await connect(['b', 'a', 'c'])]
@@ -194,7 +194,7 @@ describe('who gets it', () => {
     assert.equal(new Set(pieces).size, 1)
   })
 
-  test('who joins gets what is told from then on; who leaves, what was told until then', async (t) => {
+  test('a new subscriber gets later messages, and a leaving one those published before', async (t) => {
     const { fanOut, connect, tell, pause } = await start(t)
     await pause()
     const [staying, leaving] = [await connect(['a']), await connect(['a'])]
@@ -214,7 +214,7 @@ describe('who gets it', () => {
     assert.deepEqual(await receivedBy(joining), [second, fourth])
   })
 
-  test('a scope that is narrowed holds for what was told before, made into frames or not', async (t) => {
+  test('a narrowed scope also applies to earlier messages, encoded or not', async (t) => {
     const { fanOut, connect, tell, pause } = await start(t)
     await pause()
     const scope = (...ids: string[]): Caller => ({
@@ -235,7 +235,7 @@ describe('who gets it', () => {
     }
   })
 
-  test('a revoked key is sent nothing that was told before', async (t) => {
+  test('a revoked key gets none of the earlier messages', async (t) => {
     const { fanOut, connect, tell, pause } = await start(t)
     await pause()
     const [reader, other] = [await connect(), await connect()]
@@ -249,7 +249,7 @@ describe('who gets it', () => {
     assert.deepEqual(reader.received, [{ closed: 4401 }])
   })
 
-  test('what concerns only some goes to them alone, in order, and not to whom it is hidden by now', async (t) => {
+  test('restricted messages are sent in order to those concerned, unless hidden since then', async (t) => {
     const { fanOut, connect, tell, pause } = await start(t)
     await pause()
     const user: Caller = { userId: 'u', role: 'user', allowedHardwareIds: new Set(['a']) }
@@ -268,7 +268,7 @@ describe('who gets it', () => {
   })
 })
 
-test('news that cannot be told are logged, and the others are told', async (t) => {
+test('a message that cannot be built is logged, and the others are sent', async (t) => {
   const { fanOut, connect, tell, errors } = await start(t)
   const reader = await connect()
   const told = [tell()]
@@ -282,7 +282,7 @@ test('news that cannot be told are logged, and the others are told', async (t) =
   assert.equal(errors.length, 1)
 })
 
-test('much more than is told at once is told in order, each once', async (t) => {
+test('a large burst of messages is sent in order, each once', async (t) => {
   const { fanOut, connect, pause } = await start(t)
   await pause()
   const reader = await connect()
@@ -301,7 +301,7 @@ test('much more than is told at once is told in order, each once', async (t) => 
   )
 })
 
-test('of more unread bytes than all may leave, the owner of most loses a socket', async (t) => {
+test('beyond the limit for all unread bytes the budget key with most loses a socket', async (t) => {
   const { fanOut, connect, tell, given } = await start(t, { unreadBytes: 2_000, pauseMs: 1 })
   const of = (userId: string) => connect([EVERYTHING], { ...ADMIN, userId })
   const [greedy, greedyToo, modest] = [await of('greedy'), await of('greedy'), await of('modest')]

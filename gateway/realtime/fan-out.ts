@@ -7,55 +7,55 @@ import { Frame } from './frames.ts'
 import { findExcess } from './largest-backlog.ts'
 import { Subscriptions } from './subscriptions.ts'
 
-/** Beyond this one is told for each that comes: memory has an end, and who causes it may be slowed down then. */
+/** Beyond this, each new event first processes the oldest: it bounds memory, and may slow down the sender. */
 const MAX_WAITING = 2_000
 
-/** How much longer than it works a fan-out rests: however many readers there are, most of the time is the devices'. */
+/** Ratio of pause to work of a fan-out: however many readers there are, most of the time is left to the devices. */
 const REST = 4
-/** But not longer than this: on a machine that is busy with others it works long for little. */
+/** Maximum pause, because on a machine that is busy with other work the fan-out takes long for little. */
 const MAX_REST_MS = 100
 
 interface Limits {
-  /** Between two writes to a socket: nobody sees it on a map, and a write costs more than all else. */
+  /** Pause between two writes to a socket: invisible on a map, and a write costs more than everything else. */
   pauseMs: number
-  /** How long the readers may keep messages and acknowledgements of devices waiting. */
+  /** Longest time for which the fan-out may delay messages and acknowledgements of devices. */
   sliceMs: number
-  /** Of all connections together. */
+  /** Limit for all connections together. */
   unreadBytes: number
 }
 
 const LIMITS: Limits = { pauseMs: 25, sliceMs: 2, unreadBytes: 67_108_864 }
 
-/** A message about a device, and what those are told who do not see codes, where there is a code. */
+/** Message about a device, with a masked form for readers that must not see codes, if it has a code. */
 export interface MaskedMessage {
   message: ServerMessage
   masked?: ServerMessage | undefined
 }
 
-/** What the watchers of a device are told, one after the other, or only these connections. */
+/** Messages for the watchers of a device in order, or only for these connections. */
 interface DeviceNews {
   hardwareId: string
   tellings: Iterator<MaskedMessage>
   only?: readonly RealtimeConnection[]
 }
 
-/** What a connection is told of something; null for nothing. */
+/** Builds the frame for a connection; null if it receives none. */
 export type FrameBuilder = (connection: RealtimeConnection) => Frame | null
 
 type News = DeviceNews | { frameFor: FrameBuilder }
 
 interface FanOutDeps {
   log: Log
-  /** The connection is the fullest of the owner who leaves most unread, and all together leave more than they may. */
+  /** Called with the fullest connection of the user with most unread bytes, while all together exceed their limit. */
   onExcess: (connection: RealtimeConnection) => void
   limits?: Partial<Limits>
 }
 
 /**
- * Tells watchers of devices, and costs who waits for an acknowledgement next to nothing. What is told is only put down;
- * in a turn of its own it is made into frames and given to those who may see it then, and each socket gets all that is
- * due in one write. After that is a pause, so that what comes meanwhile goes together; the first after a pause goes at
- * once.
+ * Sends messages to the watchers of devices, at almost no cost for the acknowledgements of devices. Messages are only
+ * queued first; in an event-loop tick of their own they are encoded for the connections that may see them then, and
+ * each socket gets all its pending frames in one write. A pause follows, so that messages in the meantime are sent
+ * together; the first one after a pause is sent immediately.
  */
 export class FanOut {
   readonly connections = new Set<RealtimeConnection>()
@@ -64,9 +64,9 @@ export class FanOut {
   readonly #deps: FanOutDeps
   readonly #limits: Limits
   readonly #news: News[] = []
-  /** How many news have been told to the end. */
+  /** Number of events whose messages are all queued. */
   #told = 0
-  /** Something is due that no write was begun for. */
+  /** True if events wait for which no write has begun. */
   #isDue = false
   #isAwake = false
   #timer: NodeJS.Timeout | undefined
@@ -82,24 +82,24 @@ export class FanOut {
     for (const connection of this.connections) connection.flush()
   }
 
-  /** `tellings` is asked for what it holds when its turn comes, or never if nobody watches the device. */
+  /** Queues messages for the watchers of a device. `tellings` is read later, or never if the device has no watchers. */
   publish(hardwareId: string, tellings: Iterator<MaskedMessage>): void {
     if (this.subscriptions.isWatched(hardwareId)) this.#take({ hardwareId, tellings })
   }
 
-  /** Tells these connections, as far as they still see the device then, and no others. */
+  /** Queues messages for these connections only, if they still see the device when the messages are processed. */
   publishTo(only: readonly RealtimeConnection[], hardwareId: string, tellings: Iterator<MaskedMessage>): void {
     if (only.length > 0) this.#take({ hardwareId, tellings, only })
   }
 
-  /** Asks for each connection, when its turn comes, what it is told. */
+  /** Queues an event for which `frameFor` builds a frame for each connection when it is processed. */
   publishEach(frameFor: FrameBuilder): void {
     if (this.connections.size > 0) this.#take({ frameFor })
   }
 
   /**
-   * Makes all that was told due to those who watch it now and may see it: to be called before anybody watches or sees
-   * something else, and before a connection is sent what is to come behind it.
+   * Queues the frames of all waiting events for the connections that watch and may see the devices now. Must be called
+   * before subscriptions or permissions change, and before a connection is sent a message that belongs after them.
    */
   settle(): void {
     while (this.#news.length > 0) this.#tellNext()
@@ -127,7 +127,7 @@ export class FanOut {
     }, restMs).unref()
   }
 
-  /** Returns how long it worked; others had their turn in between. */
+  /** Returns the time it worked, without other work in between. */
   async #write(): Promise<number> {
     let workedMs = 0
     let sliceAtMs = performance.now()
@@ -150,7 +150,7 @@ export class FanOut {
     return workedMs + performance.now() - sliceAtMs
   }
 
-  /** Tells one message, or finds that there is none left of its news. */
+  /** Processes the next message of the oldest event, or removes the event if it has no more. */
   #tellNext(): void {
     const news = this.#news[0]
     if (news !== undefined && !this.#isTold(news)) return
@@ -162,7 +162,7 @@ export class FanOut {
     try {
       return 'frameFor' in news ? this.#isEachTold(news.frameFor) : this.#isDeviceTold(news)
     } catch (error) {
-      this.#deps.log.error({ reason: describeError(error) }, 'could not tell the watchers of a device')
+      this.#deps.log.error({ reason: describeError(error) }, 'could not build a realtime message')
       return true
     }
   }

@@ -7,23 +7,23 @@ const LENGTH_16 = 126
 const MAX_16 = 0xffff
 const LENGTH_64 = 127
 
-/** A message as bytes of a WebSocket: made once, sent to many. */
+/** Message encoded as a WebSocket frame: encoded once, sent to many. */
 export class Frame {
   readonly bytes: Buffer
-  /** Which devices it tells of: who does not see them all any more is not told it. */
+  /** Devices in the message: a connection that no longer sees all of them does not receive it. */
   readonly hardwareIds: readonly string[]
-  /** The same for those who do not see codes. */
+  /** Form for connections that must not see codes. */
   readonly masked: Frame
   #alone: PendingFrames | undefined
 
-  /** `masked` is what those are told who do not see codes, where that is something else. */
+  /** `masked` is the message for connections that must not see codes, if different. */
   constructor(message: ServerMessage, masked?: ServerMessage) {
     this.bytes = encode(message)
     this.hardwareIds = devicesIn(message)
     this.masked = masked === undefined ? this : new Frame(masked)
   }
 
-  /** For all to whom nothing else is due. */
+  /** List for all sockets without other pending frames. */
   get alone(): PendingFrames {
     this.#alone ??= new PendingFrames(null, this)
     return this.#alone
@@ -31,15 +31,15 @@ export class Frame {
 }
 
 /**
- * Frames that are due to a socket, oldest first. Sockets to which the same frames are due hold the same object,
- * whatever it is that they subscribe to: so the bytes of all of them are joined once.
+ * Pending frames of a socket, oldest first. Sockets with the same pending frames hold the same object, whatever their
+ * subscriptions, so that the bytes are joined once.
  */
 export class PendingFrames {
   readonly #before: PendingFrames | null
   readonly #frame: Frame
-  /** Of all of them. */
+  /** Total of all frames. */
   readonly bytes: number
-  /** What the last socket that got one more has now: the next one that gets the same frame has it too. */
+  /** Result of the last `followedBy`, reused for the next socket that gets the same frame. */
   #followed: PendingFrames | undefined
   #joined: Buffer | undefined
 
@@ -49,19 +49,18 @@ export class PendingFrames {
     this.bytes = (before === null ? 0 : before.bytes) + frame.bytes.length
   }
 
-  /** These frames, then `frame`. */
+  /** Returns these frames followed by `frame`. */
   followedBy(frame: Frame): PendingFrames {
     if (this.#followed === undefined || this.#followed.#frame !== frame) this.#followed = new PendingFrames(this, frame)
     return this.#followed
   }
 
-  /** All of them in one piece. */
+  /** Returns all frames as one chunk. */
   join(): Buffer {
     this.#joined ??= this.#before === null ? this.#frame.bytes : this.#concat()
     return this.#joined
   }
 
-  /** From the first to the last. */
   frames(): Frame[] {
     const frames: Frame[] = []
     for (let each: PendingFrames | null = this; each !== null; each = each.#before) frames.push(each.#frame)

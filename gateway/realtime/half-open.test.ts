@@ -29,7 +29,7 @@ async function errorOf(client: RealtimeClient): Promise<unknown[]> {
 }
 
 describe('a socket without a key in its address', () => {
-  test('is told that it is connected when its first message is a right key, and then works as any other', async () => {
+  test('is connected when its first message is a valid key, and then works as any other', async () => {
     const { userId, key } = await gateway.createUser({})
     const client = await open()
     authenticate(client, key)
@@ -43,7 +43,7 @@ describe('a socket without a key in its address', () => {
     assert.equal(await codes, 4401)
   })
 
-  test('is told why and closed when the key is wrong, and when it says anything else first', async () => {
+  test('gets the reason and is closed if its key is wrong or its first message has no key', async () => {
     for (const [said, code] of [
       [{ type: 'authenticate', apiKey: 'flt_wrong' }, 'invalid_api_key'],
       [{ type: 'authenticate', apiKey: 5 }, 'invalid_message'],
@@ -58,7 +58,7 @@ describe('a socket without a key in its address', () => {
     }
   })
 
-  test('has one attempt: what comes behind a wrong key is not read', async () => {
+  test('has one attempt, and data after a wrong key is not read', async () => {
     const { userId, key } = await gateway.createUser({})
     const client = await open()
     authenticate(client, 'flt_wrong')
@@ -74,7 +74,7 @@ describe('a socket without a key in its address', () => {
     assert.equal(await client.closed(), 1003)
   })
 
-  test('is closed after ten seconds of silence', async () => {
+  test('is closed after ten seconds without a message', async () => {
     const startMs = performance.now()
     const client = await open()
     const [code] = await once(client.socket, 'close')
@@ -83,7 +83,7 @@ describe('a socket without a key in its address', () => {
     assert.ok(tookMs > 9_900 && tookMs < 40_000, `${tookMs} ms`)
   })
 
-  test('has its pings answered, before it logs in and after', async () => {
+  test('gets pongs for its pings, before and after it logs in', async () => {
     const client = await open()
     for (const payload of ['before', 'after']) {
       const answered = once(client.socket, 'pong')
@@ -114,7 +114,7 @@ describe('a socket without a key in its address', () => {
   })
 })
 
-test('wrong keys in messages are wrong keys of the address, and right ones are never refused', async (t) => {
+test('wrong keys in messages count like those in addresses, and right ones are never rejected', async (t) => {
   const own = await startGateway({}, { clock: new FakeClock() })
   t.after(() => own.stop())
   const guess = async () => {
@@ -132,13 +132,13 @@ test('wrong keys in messages are wrong keys of the address, and right ones are n
   assert.equal((await client.next()).type, 'connected')
 })
 
-test('an address has so many that have not logged in, and what closes or logs in makes room', async (t) => {
+test('an address has a limit of sockets not logged in, and one that closes or logs in makes room', async (t) => {
   const own = await startGateway()
   t.after(() => own.stop())
   const silent = await Promise.all(Array.from({ length: 50 }, () => open(own.http)))
   await assert.rejects(open(own.http), /429/)
   assert.equal(await metric(own, 'cartbarn_budget_refused_total', 'realtime_half_open'), 1)
-  // those with a key are not among them
+  // connections with a key do not count
   const known = await own.realtime()
   assert.equal((await known.next()).type, 'connected')
   for (const client of silent.slice(0, 2)) authenticate(client)
@@ -157,7 +157,7 @@ test('an address has so many that have not logged in, and what closes or logs in
   for (const client of [...silent, ...successors]) client.terminate()
 })
 
-test('a handshake that fails keeps no place', async (t) => {
+test('a handshake that fails keeps no slot', async (t) => {
   const own = await startGateway()
   t.after(() => own.stop())
   const headers = { connection: 'Upgrade', upgrade: 'websocket' }
@@ -171,7 +171,7 @@ test('a handshake that fails keeps no place', async (t) => {
   assert.equal((await client.next()).type, 'connected')
 })
 
-test('a gateway that stops closes those that have not logged in', async () => {
+test('a gateway that stops closes the sockets that have not logged in', async () => {
   const own = await startGateway()
   const client = await open(own.http)
   const code = client.closed()

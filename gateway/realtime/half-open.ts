@@ -9,20 +9,20 @@ import { AppError, RateLimitedError, UnauthenticatedError } from '#shared/errors
 import { parseMessage } from './client-message.ts'
 import { CLOSE, closeWebSocket } from './connection.ts'
 
-/** How long a client may take to say whose it is. */
+/** Timeout of the first message, which must have the key. */
 const AUTHENTICATE_MS = 10_000
 
 interface HalfOpenDeps {
   keyGuard: Pick<KeyGuard, 'admit'>
-  /** By address. */
+  /** Slots, keyed by address. */
   slots: Slots
-  /** Connections that were closed, by reason. */
+  /** Number of connections closed, by reason. */
   closed: Counter
 }
 
 /**
- * WebSockets that have not logged in. Their first message has to be `authenticate`: browsers cannot send a header, and
- * keys in addresses end in logs and histories.
+ * WebSockets that have not logged in. Their first message must be `authenticate`: browsers cannot send a header, and
+ * keys in URLs end up in logs and histories.
  */
 export class HalfOpen {
   readonly #deps: HalfOpenDeps
@@ -33,8 +33,8 @@ export class HalfOpen {
   }
 
   /**
-   * Takes a place for a connection, until that is closed or what is returned is called. Throws `rate_limited` when its
-   * address has as many as it may.
+   * Takes a slot for a connection, until it is closed or the returned function is called. Throws `rate_limited` if its
+   * address has no slot left.
    */
   take(stream: Duplex, address: string): () => void {
     const { slots } = this.#deps
@@ -53,7 +53,7 @@ export class HalfOpen {
     return release
   }
 
-  /** Reads one message: calls back with whose key it is, or closes. */
+  /** Reads one message: calls `onLogin` with the login of its key, or closes. */
   wait(webSocket: WebSocket, address: string, onLogin: (login: Login) => void): void {
     const timer = setTimeout(() => this.#close(webSocket, CLOSE.unauthenticated, 'no key in time'), AUTHENTICATE_MS)
     const pong = (data: Buffer) => webSocket.pong(data)
@@ -66,7 +66,7 @@ export class HalfOpen {
     webSocket.on('ping', pong)
     webSocket.once('close', over)
     webSocket.once('message', (data, isBinary) => {
-      // what arrives after the close frame was sent is not for us any more
+      // ignores messages that arrive after the close frame was sent
       if (webSocket.readyState !== webSocket.OPEN) return
       over()
       const login = isBinary ? this.#refuseBinary(webSocket) : this.#judge(webSocket, data.toString(), address)
@@ -82,7 +82,7 @@ export class HalfOpen {
     this.#close(webSocket, CLOSE.binary, 'text only')
   }
 
-  /** Whose key a message holds; tells the client why it is closed when it is nobody's. */
+  /** Returns the login of the key in a message; without one, sends the client the reason and closes. */
   #judge(webSocket: WebSocket, text: string, address: string): Login | undefined {
     try {
       return this.#deps.keyGuard.admit(keyIn(text), address)
@@ -102,7 +102,7 @@ export class HalfOpen {
   }
 }
 
-/** Throws what is wrong with a first message that holds no key. */
+/** Returns the key in a first message; throws an error that explains why it has no key. */
 function keyIn(text: string): string {
   const message = parseMessage(text)
   if (message.type === 'authenticate') return message.apiKey

@@ -6,12 +6,12 @@ function readersOf(shares: Record<string, number[]>) {
   return Object.entries(shares).flatMap(([userId, bytes]) => bytes.map((unreadBytes) => ({ userId, unreadBytes })))
 }
 
-test('nobody is given up while all together are within the limit', () => {
+test('no reader is closed while all together are within the limit', () => {
   assert.deepEqual(findExcess(readersOf({ a: [60], b: [40] }), 100), [])
   assert.deepEqual(findExcess([], 0), [])
 })
 
-test('the fullest readers of the owner with most go first, and no more than must', () => {
+test('the fullest readers of the budget key with most are closed first, and no more than needed', () => {
   const readers = readersOf({ a: [50], b: [30, 20, 30], c: [1] })
   assert.deepEqual(findExcess(readers, 130), readersOf({ b: [30] }))
   assert.deepEqual(findExcess(readers, 100), readersOf({ b: [30], a: [50] }))

@@ -1,10 +1,10 @@
 interface Reader {
-  /** Whose it is. */
+  /** User of the connection. */
   readonly userId: string
   readonly unreadBytes: number
 }
 
-/** The readers to give up so that at most `limit` bytes are unread: always the fullest one of the owner with most. */
+/** Returns the readers to close so that at most `limit` bytes are unread: the fullest one of the user with most. */
 export function findExcess<Each extends Reader>(readers: Iterable<Each>, limit: number): Each[] {
   let total = 0
   for (const { unreadBytes } of readers) total += unreadBytes

@@ -26,7 +26,7 @@ beforeEach(async () => {
   user = await g.createUser({ allowed_hardware_ids: [hardwareId] })
 })
 
-/** Sends a command and waits until it was written down. */
+/** Sends a command and waits until it was stored. */
 async function send(socket: RealtimeClient, fields: Record<string, unknown> = {}): Promise<string> {
   socket.send({ type: 'command', hardwareId, command: 'unlock', ...fields })
   return (await socket.next('command_sent')).commandId
@@ -42,7 +42,7 @@ async function post(key: string, command = 'unlock'): Promise<string> {
   return body.command_id
 }
 
-test('a command by socket: answered, recorded and sent as by HTTP; its sender hears all that follows', async () => {
+test('a command by socket is recorded and sent as by HTTP, and its sender receives all updates', async () => {
   const socket = await g.realtime(user.key)
   const metadata = { name: 'Jane' }
   socket.send({
@@ -82,7 +82,7 @@ test('a command by socket: answered, recorded and sent as by HTTP; its sender he
   assert.deepEqual(await socket.flush(), [])
 })
 
-test('its time over, or superseded, is told as well', async () => {
+test('its sender also receives that a command expired or was superseded', async () => {
   const socket = await g.realtime(user.key)
   await device.lose(g)
   const first = await send(socket)
@@ -94,7 +94,7 @@ test('its time over, or superseded, is told as well', async () => {
   assert.equal(body.error, 'superseded')
 })
 
-test('a newer wish tells the sender of the older one that it is superseded', async () => {
+test('a newer command notifies the sender of the older one that it is superseded', async () => {
   const socket = await g.realtime(user.key)
   await device.lose(g)
   const first = await send(socket)
@@ -103,7 +103,7 @@ test('a newer wish tells the sender of the older one that it is superseded', asy
   assert.deepEqual([told.commandId, told.status, told.error], [first, 'failed', 'superseded'])
 })
 
-test('of two sockets of a user only the one a command came by is told; the other once that is gone', async () => {
+test('only the sending socket of a user receives command updates; another one once that is closed', async () => {
   const [sender, other] = [await g.realtime(user.key), await g.realtime(user.key)]
   const commandId = await send(sender, { command: 'locate' })
   await sender.next('command_status')
@@ -120,7 +120,7 @@ async function openSockets(): Promise<number> {
   return (await g.request('GET', '/stats')).body.subscriptions.totalConnections
 }
 
-test('a command by HTTP is told to the open sockets of the same user, and to nobody else', async () => {
+test('a command by HTTP notifies the open sockets of the same user, and no other user', async () => {
   const colleague = await g.createUser({ allowed_hardware_ids: [hardwareId] })
   const own = [await g.realtime(user.key), await g.realtime(user.key)]
   const others = [await g.realtime(colleague.key), await g.realtime()]
@@ -143,7 +143,7 @@ test('a command by HTTP is told to the open sockets of the same user, and to nob
   }
 })
 
-test('a lock or unlock is told to everybody who sees the device, subscribed or not, and who asked for it', async () => {
+test('a lock or unlock, with its requester, is sent to all who see the device, subscribed or not', async () => {
   const colleague = await g.createUser({ allowed_hardware_ids: [hardwareId] })
   const stranger = await g.createUser({ allowed_hardware_ids: ['another'] })
   const sockets = await Promise.all([user.key, colleague.key, undefined].map((key) => g.realtime(key)))
@@ -161,7 +161,7 @@ test('a lock or unlock is told to everybody who sees the device, subscribed or n
   assert.deepEqual((await outside.flush()).slice(1), [])
 })
 
-test('a user whose scope was narrowed is told no more', async () => {
+test('a user whose scope was narrowed receives no further updates', async () => {
   const socket = await g.realtime(user.key)
   const commandId = await send(socket)
   await socket.next('command_status')
@@ -170,7 +170,7 @@ test('a user whose scope was narrowed is told no more', async () => {
   assert.deepEqual(await socket.flush(), [])
 })
 
-test('a user whose key was rotated is told on sockets of the new key only', async () => {
+test('a user whose key was rotated receives updates on sockets of the new key only', async () => {
   const socket = await g.realtime(user.key)
   const commandId = await send(socket)
   await socket.next('command_status')
@@ -196,7 +196,7 @@ for (const [what, fields, code] of [
   ['a time out of range', { ttl_seconds: 0 }, 'invalid_field'],
   ['a time out of range', { ttlSeconds: 86_401 }, 'invalid_field'],
 ] as const) {
-  test(`${what}: error ${code}, and nothing is sent`, async () => {
+  test(`${what}: error ${code}, and no command is sent`, async () => {
     const socket = await g.realtime(user.key)
     socket.send({ type: 'command', hardwareId, command: 'unlock', id: 'x', ...fields })
     const { code: told, id, message } = await socket.next('error')
@@ -206,7 +206,7 @@ for (const [what, fields, code] of [
   })
 }
 
-test('what the store cannot take is an error, and nothing is sent', async () => {
+test('a command that the store cannot accept yields an error, and is not sent', async () => {
   const own = await startGateway()
   const database = join(own.config.dataDir, 'cartbarn.db')
   try {

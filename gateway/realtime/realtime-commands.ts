@@ -19,17 +19,17 @@ interface RealtimeCommandsDeps {
 
 type Command = GatewayEvents['commandMoved']['command']
 
-/** Commands on `/realtime`: the same as by HTTP, and the sender receives each status. */
+/** Commands on `/realtime`: the same as over HTTP, and the sender receives each status. */
 export class RealtimeCommands {
   readonly #deps: RealtimeCommandsDeps
-  /** The connection each unfinished command came by. */
+  /** Connection that sent each unfinished command. */
   readonly #senders = new Map<string, string>()
 
   constructor(deps: RealtimeCommandsDeps) {
     this.#deps = deps
   }
 
-  /** Answers with `command_sent` once the command is written down, else with `error`. Never rejects. */
+  /** Responds with `command_sent` once the command is stored, otherwise with `error`. Never rejects. */
   async perform(connection: RealtimeConnection, message: ClientCommand): Promise<void> {
     const echo = message.id === undefined ? {} : { id: message.id }
     try {
@@ -55,8 +55,8 @@ export class RealtimeCommands {
   }
 
   /**
-   * The connections notified of a command: of a lock or unlock all that see the device; else the one it came by; if
-   * that is gone, or it came by HTTP, all of the same user.
+   * Returns the connections to notify about a command: for a lock or unlock, all that see the device; otherwise the one
+   * that sent it; if that is closed, or the command came over HTTP, all of the same user.
    */
   audienceOf(command: Command, connections: Iterable<RealtimeConnection>): RealtimeConnection[] {
     const { commandId, requestedBy, hardwareId, status } = command

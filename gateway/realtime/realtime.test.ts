@@ -17,7 +17,7 @@ let gateway: TestGateway
 let count = 0
 
 before(async () => {
-  // one user opens them all
+  // all are opened by one user
   gateway = await startGateway({ CARTBARN_USER_REALTIME_SOCKETS: '2000' }, { clock })
 })
 after(() => gateway.stop())
@@ -52,7 +52,7 @@ async function watcherOf(...hardwareIds: string[]): Promise<RealtimeClient> {
 }
 
 describe('subscriptions', () => {
-  test('the first message is connected, with an id of its own', async () => {
+  test('the first message is connected, with a unique id', async () => {
     const [one, two] = [await gateway.realtime(), await gateway.realtime()]
     const [first, second] = [await one.next(), await two.next()]
     assert.equal(first.type, 'connected')
@@ -60,7 +60,7 @@ describe('subscriptions', () => {
     assert.notEqual(first.connectionId, second.connectionId)
   })
 
-  test('subscribe names what is watched and what is denied, and echoes the id', async () => {
+  test('subscribe lists the watched and the denied devices, and echoes the id', async () => {
     const cart = await Cart.connect()
     const hidden = await Cart.connect()
     const { key } = await gateway.createUser({ allowed_hardware_ids: [cart.hardwareId, 'not-yet'] })
@@ -83,7 +83,7 @@ describe('subscriptions', () => {
     assert.equal((await watcher.next()).hardwareId, cart.hardwareId)
   })
 
-  test('subscribe adds to the set; a device named twice is told once', async () => {
+  test('subscribe adds to the set, and a device listed twice is reported once', async () => {
     const [one, two] = [await Cart.connect(), await Cart.connect()]
     const watcher = await watcherOf(one.hardwareId)
     await watcher.subscribe(two.hardwareId)
@@ -96,7 +96,7 @@ describe('subscriptions', () => {
     )
   })
 
-  test('there is no snapshot', async () => {
+  test('subscribe without a snapshot sends no current state', async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', { speed: 1 })
     const watcher = await watcherOf(cart.hardwareId, '*')
@@ -119,7 +119,7 @@ describe('subscriptions', () => {
     assert.deepEqual(await dataOf(scoped), [later])
   })
 
-  test('unsubscribe ends it, also of devices never watched; * ends everything', async () => {
+  test('unsubscribe ends a subscription, also of devices never watched; * ends all', async () => {
     const [one, two] = [await Cart.connect(), await Cart.connect()]
     const watcher = await watcherOf(one.hardwareId, two.hardwareId, '*')
     watcher.send({ type: 'unsubscribe', hardwareIds: ['*'], id: 'u' })
@@ -143,7 +143,7 @@ describe('subscriptions', () => {
     )
   })
 
-  test('who watches what is in the health report of an admin, and goes when the client goes', async () => {
+  test('the health report of an admin lists subscriptions until their client disconnects', async () => {
     const cart = await Cart.connect()
     const watchers = [await watcherOf(cart.hardwareId), await watcherOf(cart.hardwareId)]
     const watching = async () => {
@@ -167,7 +167,7 @@ describe('subscriptions', () => {
     watcher.terminate()
   })
 
-  test('a deleted device is told of no more', async () => {
+  test('a deleted device sends no further messages', async () => {
     const cart = await Cart.connect()
     const watcher = await watcherOf(cart.hardwareId)
     const closed = new Promise<void>((resolve) => cart.client.once('close', () => resolve()))
@@ -178,8 +178,8 @@ describe('subscriptions', () => {
   })
 })
 
-describe('what is told', () => {
-  test('device_data carries what that update carried and moved, and its times', async () => {
+describe('device messages', () => {
+  test('device_data has what the update contained and changed, and its times', async () => {
     const cart = await Cart.connect()
     const watcher = await watcherOf(cart.hardwareId)
     await cart.send('tlm', { ts: NOW - 1_000, lat: 47, long: 19, speed: 5, lock_status: 1, temp: 20 })
@@ -200,7 +200,7 @@ describe('what is told', () => {
     assert.equal(body.updated_at, iso(NOW))
   })
 
-  test('a sample that says nothing usable, or nothing new, is not told', async () => {
+  test('a sample without a usable or new value is not sent', async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', { ts: NOW, speed: 5 })
     const watcher = await watcherOf(cart.hardwareId)
@@ -212,7 +212,7 @@ describe('what is told', () => {
     assert.deepEqual(await watcher.flush(), [])
   })
 
-  test('a batch of recent samples is told one by one, in event time', async () => {
+  test('a batch of recent samples is sent one by one, in event time', async () => {
     const cart = await Cart.connect()
     const watcher = await watcherOf(cart.hardwareId)
     await cart.send('tlm', [
@@ -241,7 +241,7 @@ describe('what is told', () => {
     )
   })
 
-  test('device_status at connection and end', async () => {
+  test('device_status is sent at connection and end', async () => {
     const hardwareId = `cart-${++count}`
     const password = await gateway.register(hardwareId)
     const watcher = await watcherOf(hardwareId)
@@ -252,7 +252,7 @@ describe('what is told', () => {
     assert.deepEqual(await watcher.next(), { ...status, payload: { is_online: false } })
   })
 
-  test('device_locked and device_unlocked, with the code where there is one, once per event', async () => {
+  test('device_locked and device_unlocked are sent once per event, with the code if there is one', async () => {
     const cart = await Cart.connect()
     const watcher = await watcherOf(cart.hardwareId)
     const unlock = { eid: '1', event: 'unlock', source: 'rfid', code: '04A1', ts: NOW - 1_000 }
@@ -278,7 +278,7 @@ describe('what is told', () => {
 describe('device_backfill', () => {
   const old = (n: number) => ({ ts: NOW - 60 * MINUTE + n * MINUTE, battery_voltage: 40 + n })
 
-  test('an upload of old samples is one message; a repeated upload is none', async () => {
+  test('an upload of old samples is one message, and a repeated upload sends no message', async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', { ts: NOW, battery_voltage: 50 })
     const watcher = await watcherOf(cart.hardwareId)
@@ -329,7 +329,7 @@ describe('device_backfill', () => {
     }
   })
 
-  test('an old upload that still moves the state ends in one device_data with what it ends on', async () => {
+  test('an old upload that still changes the state ends in one device_data with the final state', async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', { ts: NOW - 120 * MINUTE, battery_voltage: 50 })
     const watcher = await watcherOf(cart.hardwareId)
@@ -364,7 +364,7 @@ describe('bad messages', () => {
     ['{"type":"ping","id":{}}', { code: 'invalid_message' }],
   ]
   for (const [text, answer] of bad) {
-    test(`${JSON.stringify(text)} is answered, and the channel stays`, async () => {
+    test(`${JSON.stringify(text)} gets an error, and the channel stays open`, async () => {
       const watcher = await gateway.realtime()
       watcher.send(text)
       const error = await watcher.next('error')
@@ -383,13 +383,13 @@ describe('bad messages', () => {
     assert.deepEqual(await watcher.next('pong'), { type: 'pong', time: iso(NOW), id: 3 })
   })
 
-  test('a binary message closes with 1003', async () => {
+  test('a binary message closes the channel with 1003', async () => {
     const watcher = await gateway.realtime()
     watcher.socket.send(Buffer.from('{"type":"ping"}'))
     assert.equal(await watcher.closed(), 1003)
   })
 
-  test('64 KiB are read; more closes with 1009', async () => {
+  test('64 KiB are read; more closes the channel with 1009', async () => {
     const watcher = await gateway.realtime()
     watcher.send('{"type":"ping"}'.padEnd(65_536))
     await watcher.next('pong')
@@ -397,7 +397,7 @@ describe('bad messages', () => {
     assert.equal(await watcher.closed(), 1009)
   })
 
-  test('too many messages close with 1008, which is counted once', async () => {
+  test('too many messages close the channel with 1008, which is counted once', async () => {
     const before = await metric(gateway, 'cartbarn_realtime_closed_total', 'too_many_messages')
     const watcher = await gateway.realtime()
     for (let i = 0; i < 2_000; i++) watcher.send({ type: 'ping' })
@@ -406,7 +406,7 @@ describe('bad messages', () => {
   })
 })
 
-test('what was told before an unsubscribe arrives before its answer, and nothing behind it', async () => {
+test('messages published before an unsubscribe arrive before its response, and none after it', async () => {
   const cart = await Cart.connect()
   const watcher = await watcherOf(cart.hardwareId)
   for (let speed = 1; speed <= 20; speed++) {
@@ -418,7 +418,7 @@ test('what was told before an unsubscribe arrives before its answer, and nothing
   }
 })
 
-test('a reader that does not read is closed with 1013 and delays no other', async () => {
+test('a client that does not read is closed with 1013 and delays no other', async () => {
   const cart = await Cart.connect()
   const [slow, fast] = [await watcherOf(cart.hardwareId), await watcherOf(cart.hardwareId)]
   slow.socket.pause()
@@ -445,7 +445,7 @@ test('a reader that does not read is closed with 1013 and delays no other', asyn
 })
 
 describe('keys', () => {
-  /** The answer to an upgrade request that is refused. */
+  /** Returns the response to a refused upgrade request. */
   async function refusal(path: string, headers: Record<string, string> = {}) {
     const request = get(`${gateway.http}${path}`, {
       headers: {
@@ -462,7 +462,7 @@ describe('keys', () => {
     return { status: response.statusCode, headers: response.headers, body: JSON.parse(text) }
   }
 
-  test('no key or a bad one is 401 on the upgrade, with a problem as its body', async () => {
+  test('a missing or invalid key is 401 on the upgrade, with a problem as its body', async () => {
     for (const [path, headers, code] of [
       ['/realtime', {}, 'missing_api_key'],
       ['/realtime?api_key=', {}, 'missing_api_key'],
@@ -489,7 +489,7 @@ describe('keys', () => {
       assert.deepEqual([path, (await refusal(path)).status], [path, 404])
   })
 
-  test('an upgrade that is no WebSocket handshake is refused', async () => {
+  test('an upgrade that is not a WebSocket handshake is rejected', async () => {
     const request = get(`${gateway.http}/realtime?api_key=${ADMIN_KEY}`, {
       headers: { connection: 'Upgrade', upgrade: 'websocket' },
     })
@@ -498,14 +498,14 @@ describe('keys', () => {
     response.resume()
   })
 
-  test('the key may come in the header, and a trailing slash is tolerated', async () => {
+  test('the key may be in the header, and a trailing slash is tolerated', async () => {
     const url = `${gateway.http.replace('http', 'ws')}/realtime/`
     const client = await RealtimeClient.open(url, { 'x-api-key': ADMIN_KEY })
     assert.equal((await client.next()).type, 'connected')
     client.terminate()
   })
 
-  test('an upgrade counts as one request, what is said afterwards as none', async () => {
+  test('an upgrade counts as one request, and later messages do not count', async () => {
     const { userId, key } = await gateway.createUser({})
     const watcher = await gateway.realtime(key)
     await watcher.flush()
@@ -533,7 +533,7 @@ describe('keys', () => {
     })
   }
 
-  test('a narrowed scope ends the subscriptions outside it, and they stay silent', async () => {
+  test('a narrowed scope ends the subscriptions outside it, without further messages', async () => {
     const [kept, lost] = [await Cart.connect(), await Cart.connect()]
     const both = [kept.hardwareId, lost.hardwareId]
     const { userId, key } = await gateway.createUser({ allowed_hardware_ids: both })
@@ -562,7 +562,7 @@ describe('keys', () => {
     assert.deepEqual((await named.subscribe(lost.hardwareId)).denied, [])
   })
 
-  test('an admin who is made a user keeps only what is in scope', async () => {
+  test('an admin who becomes a user keeps only subscriptions in scope', async () => {
     const cart = await Cart.connect()
     const { userId, key } = await gateway.createUser({ role: 'admin' })
     const [named, all] = [await gateway.realtime(key), await gateway.realtime(key)]
@@ -575,7 +575,7 @@ describe('keys', () => {
     assert.deepEqual(await all.flush(), [])
   })
 
-  test('a change of name closes nothing', async () => {
+  test('a change of name closes no channel', async () => {
     const cart = await Cart.connect()
     const { userId, key } = await gateway.createUser({ allowed_hardware_ids: [cart.hardwareId] })
     const watcher = await gateway.realtime(key)
@@ -587,7 +587,7 @@ describe('keys', () => {
   })
 })
 
-test('a shutdown closes with 1001, and tells nobody that all devices are gone', async () => {
+test('a shutdown closes with 1001, without reporting all devices as offline', async () => {
   const own = await startGateway()
   await own.device('cart-of-a-shutdown')
   const watcher = await RealtimeClient.open(`${own.http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`)
@@ -598,7 +598,7 @@ test('a shutdown closes with 1001, and tells nobody that all devices are gone', 
   const stopped = own.stop()
   assert.equal(await closed, 1001)
   await stopped
-  // that the cart is there may have been judged just now
+  // the cart may have been evaluated in the meantime
   assert.deepEqual(
     heard.filter((message) => /"type":"device_status"|"is_online":false/.test(message)),
     [],

@@ -46,7 +46,7 @@ const MAX_MESSAGE_BYTES = 65_536
 const MAX_ECHOED_CHARS = 1_024
 const PING_MS = 30_000
 const EVERYTHING = '*'
-/** Of one session, at once. */
+/** Limit of open sockets for one session. */
 const SESSION_SOCKETS = 4
 const LOGGED_IN = 'this connection has logged in already'
 
@@ -54,10 +54,10 @@ interface RealtimeDeps {
   events: Events
   fleet: Fleet
   visibleCarts: VisibleCarts
-  /** A device as `GET /devices` shows it. */
+  /** Returns a device as in `GET /devices`. */
   toDeviceJson: (device: Device) => DeviceJson
   clock: Clock
-  /** By the clock as it is now. */
+  /** Start time of the process, corrected by the current clock. */
   startedAtMs: () => number
   commands: Commands
   users: Pick<Users, 'find'>
@@ -66,17 +66,17 @@ interface RealtimeDeps {
   origins: Pick<AuditContext, 'run'>
   alerts: {
     maySee(caller: Caller, alert: Alert): boolean
-    /** Those that are not closed. */
+    /** Returns the alerts visible to the caller that are not closed. */
     notClosedFor(caller: Caller): Alert[]
   }
-  /** By user, or by session. */
+  /** Slots, keyed by user or session. */
   realtimeSockets: Slots
-  /** Those that have not logged in, by address. */
+  /** Slots for connections that have not logged in, keyed by address. */
   realtimeHalfOpen: Slots
   log: Log
 }
 
-/** The WebSocket channel `/realtime`: live data of the devices a client subscribes to. */
+/** WebSocket channel `/realtime`: live data of the devices a client subscribes to. */
 export class Realtime implements Component {
   /** Connections closed by the gateway, by reason. */
   readonly closed = new Counter()
@@ -160,12 +160,12 @@ export class Realtime implements Component {
     this.#server.close()
   }
 
-  /** Turns an upgrade request whose key or session is good into a connection. */
+  /** Upgrades a request with a valid key or session to a connection. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer, login: Login, address: string): void {
     this.#upgrade(request, socket, head, (channel) => this.#open(channel, login, address))
   }
 
-  /** Tells a browser whose session is over: of a refused upgrade it cannot read why. */
+  /** Upgrades and closes a request whose session is over: a browser cannot read why an upgrade was refused. */
   acceptOver(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#upgrade(request, socket, head, ({ webSocket }) => {
       this.closed.add('session_over')
@@ -173,7 +173,7 @@ export class Realtime implements Component {
     })
   }
 
-  /** Turns an upgrade request without a key into a connection that has to begin with one. Throws `rate_limited`. */
+  /** Upgrades a request without a key to a connection that must begin with one. Throws `rate_limited`. */
   acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const release = this.#halfOpen.take(socket, address)
     this.#upgrade(request, socket, head, (channel) => {
@@ -184,7 +184,7 @@ export class Realtime implements Component {
     })
   }
 
-  /** Asks every client for a sign of life; one that missed two is cut off. */
+  /** Pings every client; ends connections that missed two pings. */
   pingAll(): void {
     for (const connection of this.#fanOut.connections) connection.ping()
   }
@@ -194,7 +194,7 @@ export class Realtime implements Component {
     totalDevicesWatched: number
     subscriptionsByDevice: Record<string, number>
   } {
-    // a device may be called __proto__
+    // a device may have the id __proto__
     const subscriptionsByDevice: Record<string, number> = Object.create(null)
     for (const { row } of this.#deps.fleet.all()) {
       let count = 0
@@ -209,7 +209,7 @@ export class Realtime implements Component {
     return this.#fanOut.connections.size
   }
 
-  /** About devices. */
+  /** Number of frames about devices that were queued for connections. */
   get sentFrames(): number {
     return this.#fanOut.sentFrames
   }
@@ -240,7 +240,7 @@ export class Realtime implements Component {
     webSocket.on('close', () => this.#forget(connection))
     this.#fanOut.connections.add(connection)
     webSocket.on('message', (data, isBinary) => {
-      // what arrives after the close frame was sent is not for us any more
+      // ignores messages that arrive after the close frame was sent
       if (webSocket.readyState !== webSocket.OPEN) return
       if (isBinary) connection.close(CLOSE.binary, 'text only')
       else if (connection.admitMessage(performance.now())) this.#receive(connection, data.toString())
@@ -258,7 +258,7 @@ export class Realtime implements Component {
     })
   }
 
-  /** The oldest socket of a session gives way: a tablet that lost its network comes back before the gateway notices. */
+  /** Closes the oldest socket of a session: a tablet that lost its network returns before the gateway notices. */
   #makeRoom(owner: string): void {
     const own = [...this.#fanOut.connections].filter(({ login }) => login.owner === owner)
     for (const connection of own.slice(0, Math.max(0, own.length - SESSION_SOCKETS + 1))) {
@@ -267,7 +267,7 @@ export class Realtime implements Component {
     }
   }
 
-  /** Gives its place back, once. */
+  /** Releases the slot of a connection, once. */
   #forget(connection: RealtimeConnection): void {
     if (this.#fanOut.connections.delete(connection)) this.#deps.realtimeSockets.release(connection.login.owner)
     this.#fanOut.subscriptions.clear(connection)
@@ -276,7 +276,7 @@ export class Realtime implements Component {
   #receive(connection: RealtimeConnection, text: string): void {
     const excess = this.#excessOf(connection)
     if (excess !== undefined) {
-      // what is refused is not read either, unless that is next to nothing: its sender wants to know what was refused
+      // a refused message is only parsed if short, so that the error has its id
       const id = text.length <= MAX_ECHOED_CHARS ? echoId(parseMessage(text)) : {}
       connection.send({ ...excess, ...id })
       return
@@ -286,7 +286,7 @@ export class Realtime implements Component {
     else this.#perform(connection, parsed)
   }
 
-  /** What a user is told whose messages, over all its connections, and requests are more than its key may send. */
+  /** Returns the error for a user whose messages and requests, over all its connections, exceed the rate of its key. */
   #excessOf({ login }: RealtimeConnection): ErrorMessage | undefined {
     try {
       this.#deps.keyGuard.count(login.owner)
@@ -298,7 +298,7 @@ export class Realtime implements Component {
   }
 
   #perform(connection: RealtimeConnection, message: ClientMessage): void {
-    // what it watches now was told before what it watches then
+    // waiting events belong to the current subscriptions
     this.#fanOut.settle()
     this.#alertNews.flush()
     const echo = message.id === undefined ? {} : { id: message.id }
@@ -395,7 +395,7 @@ export class Realtime implements Component {
     this.#fanOut.publishTo(audience, hardwareId, told.values())
   }
 
-  /** Closes connections of a user or a session that is let in no more, and has the others do what they may now. */
+  /** Closes connections of a user or session whose access was revoked, and updates the permissions of the others. */
   #judge(owner: string): void {
     for (const connection of this.#fanOut.connections) {
       const { login } = connection
@@ -420,7 +420,7 @@ export class Realtime implements Component {
     connection.close(code, reason)
   }
 
-  /** Takes back the memory at once: a client that does not read does not hear why either. */
+  /** Frees the memory immediately, without a close reason: the client would not read it. */
   #giveUp(connection: RealtimeConnection): void {
     this.closed.add('queues_full')
     this.#fanOut.subscriptions.clear(connection)

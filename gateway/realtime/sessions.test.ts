@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-test('a socket opens with the cookie and the Origin of the gateway, and with nothing else', async () => {
+test('a socket opens with the cookie only if the Origin is that of the gateway', async () => {
   const { cookie } = await g.pair(shopId)
   const port = new URL(g.http).port
   for (const origin of ['http://127.0.0.1:1', 'http://localhost', 'null', `https://127.0.0.1:${port}`])
@@ -30,7 +30,7 @@ test('a socket opens with the cookie and the Origin of the gateway, and with not
   assert.equal((await withKey.next()).type, 'connected')
 })
 
-test('a session that is over gets a socket that is closed with 4401, behind the Origin', async () => {
+test('a socket of an ended session is closed with 4401, once the Origin is accepted', async () => {
   const cookie = 'cartbarn_session=over'
   const socket = await g.realtimeWith({ cookie, origin: g.http })
   assert.equal(await socket.closed(), 4401)
@@ -61,7 +61,7 @@ test('signing out closes the sockets of this session only', async () => {
   assert.deepEqual((await stays.subscribe('cart-1')).hardwareIds, ['cart-1'])
 })
 
-test('a session has four sockets, and the oldest gives way to the fifth', async () => {
+test('a session has four sockets, and the fifth closes the oldest', async () => {
   const { userId, key } = await g.createUser({ allowed_hardware_ids: ['*'] })
   const browser = await g.pair(userId)
   const first = await browser.realtime()
@@ -70,7 +70,7 @@ test('a session has four sockets, and the oldest gives way to the fifth', async 
   for (let i = 0; i < 4; i++) others.push(await browser.realtime())
   assert.equal(await closed, 1013)
   for (const socket of others) assert.deepEqual((await socket.subscribe('cart-1')).hardwareIds, ['cart-1'])
-  // those of sessions are not among the twenty of the key
+  // sockets of sessions do not count towards the twenty of the key
   for (let i = 0; i < 20; i++) assert.equal((await (await g.realtime(key)).next()).type, 'connected')
   assert.equal(await (await g.realtime(key)).closed(), 1013)
   assert.equal((await (await (await g.pair(userId)).realtime()).next()).type, 'connected')
@@ -83,7 +83,7 @@ test('forty tablets of one user are all live after a restart', async () => {
   await Promise.all(sockets.map((socket) => socket.subscribe('*')))
 })
 
-test('requests of a session are its own', async (t) => {
+test('each session has a separate request budget', async (t) => {
   const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '5' })
   t.after(() => own.stop())
   const { userId, key } = await own.createUser({})
@@ -94,7 +94,7 @@ test('requests of a session are its own', async (t) => {
   assert.equal((await own.request('GET', '/devices', { key })).status, 200)
 })
 
-test('a command of a session that ends meanwhile is done before it, or refused and not recorded', async () => {
+test('a command concurrent with the end of its session is executed, or rejected and not recorded', async () => {
   const password = await g.register('cart-busy')
   await CommandedDevice.connect(g, 'cart-busy', password)
   let refused = 0
@@ -117,7 +117,7 @@ test('a command of a session that ends meanwhile is done before it, or refused a
   assert.ok(refused > 0, 'some were under way')
 })
 
-test('a command that a body brings too late is refused', async () => {
+test('a command whose body arrives after the session ended is rejected', async () => {
   const browser = await g.pair(shopId)
   const body = JSON.stringify({ command: 'locate' })
   const used = async () => (await g.request('GET', `/users/${shopId}`)).body.usage.total_requests
@@ -140,7 +140,7 @@ test('a command that a body brings too late is refused', async () => {
   assert.equal(answer.statusCode, 401)
 })
 
-test('a download is cut off at once when its session ends, though nothing is read of it', async (t) => {
+test('a download is aborted immediately when its session ends, even if its client reads nothing', async (t) => {
   const device = await g.device('cart-long')
   // more than a page
   const samples = Array.from({ length: 500 }, (_, i) => ({
@@ -152,7 +152,7 @@ test('a download is cut off at once when its session ends, though nothing is rea
   await device.publishAsync('dev/cart-long/tlm', JSON.stringify(samples), { qos: 1 })
   const browser = await g.pair(shopId)
   const path = '/devices/cart-long/gps?from=2020-01-01&to=2099-01-01'
-  // what the sockets hold is not for the gateway to take back, so its end must not be there
+  // the gateway cannot reclaim what the sockets buffer, so the end must not be there
   const jobs = new HeldJobs()
   t.after(() => jobs.end())
   jobs.hold()

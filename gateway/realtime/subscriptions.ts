@@ -1,14 +1,13 @@
 import { type Caller, canSee } from '#domain/access.ts'
 
-/** A connection that can watch devices. */
 export interface Watcher {
   caller: Caller
-  /** The devices it named; `watchesAll` beside them. */
+  /** Devices that it subscribed to by id, in addition to `watchesAll`. */
   readonly watched: Set<string>
   watchesAll: boolean
 }
 
-/** Who watches which device. `watchesAll` is everything in scope, now and later. */
+/** Watchers of each device. `watchesAll` covers every device in scope, now and later. */
 export class Subscriptions<W extends Watcher> {
   readonly #byDevice = new Map<string, Set<W>>()
   readonly #all = new Set<W>()
@@ -31,14 +30,14 @@ export class Subscriptions<W extends Watcher> {
     this.#all.add(watcher)
   }
 
-  /** Ends everything the watcher watches. */
+  /** Ends all subscriptions of the watcher. */
   clear(watcher: W): void {
     for (const hardwareId of [...watcher.watched]) this.remove(watcher, hardwareId)
     watcher.watchesAll = false
     this.#all.delete(watcher)
   }
 
-  /** Takes away what the watcher may no longer see; returns those devices. */
+  /** Removes subscriptions to devices that the watcher may no longer see; returns those devices. */
   narrow(watcher: W): string[] {
     const lost = [...watcher.watched].filter((hardwareId) => !canSee(watcher.caller, hardwareId))
     for (const hardwareId of lost) this.remove(watcher, hardwareId)

@@ -1,5 +1,5 @@
-// What joined writes rely on in ws 8.23: it lets others write to its stream, and says so nowhere. If an upgrade fails
-// here, `connection.ts` has to send each frame by ws again, or ws has to be replaced.
+// Behaviour of ws 8.23 that joined writes rely on: it permits other code to write to its stream, without documenting
+// it. If this fails after an upgrade, `connection.ts` must send each frame by ws again, or ws must be replaced.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
@@ -19,7 +19,7 @@ function messageOf(message: string) {
   return { type: 'error', code: '', message } as const
 }
 
-test('our frames are those of ws, whatever their length and script', async (t) => {
+test('our frames are identical to those of ws, whatever their length and script', async (t) => {
   const texts = [125, 126, 127, 65_535, 65_536, 200_000].map((length) => 'x'.repeat(length - EMPTY_BYTES))
   texts.push('', 'Fű, фарватер, 緑, ⛳️ 🏌🏽‍♀️', 'é'.repeat(62), '\u0000"\\', 'half a pair: \ud83c')
   const messages = texts.map(messageOf)
@@ -30,13 +30,13 @@ test('our frames are those of ws, whatever their length and script', async (t) =
   assert.ok(channel.bytes().equals(ours))
 })
 
-test('no compression is agreed to, whatever a client offers', async (t) => {
+test('compression is never negotiated, whatever a client offers', async (t) => {
   const offered = { 'sec-websocket-extensions': 'permessage-deflate; client_max_window_bits' }
   const { headers } = await (await open(t)).connectRaw(offered)
   assert.equal(headers['sec-websocket-extensions'], undefined)
 })
 
-test('what ws sends is written at once, in the order of the calls', async (t) => {
+test('ws writes messages immediately, in the order of the calls', async (t) => {
   const { webSocket, stream, client, received } = await (await open(t)).connect()
   const write = (text: string) => stream.write(new Frame(messageOf(text)).bytes)
   const text = (message: string) => ({ text: JSON.stringify(messageOf(message)) })
@@ -63,7 +63,7 @@ test('what ws sends is written at once, in the order of the calls', async (t) =>
   ])
 })
 
-test('what ws has not sent is what the stream has not sent', async (t) => {
+test('the unsent bytes of ws equal those of the stream', async (t) => {
   const { webSocket, stream } = await (await open(t)).connect()
   stream.cork()
   webSocket.send('x'.repeat(1_000))
@@ -73,7 +73,7 @@ test('what ws has not sent is what the stream has not sent', async (t) => {
   stream.uncork()
 })
 
-test('a channel is not open any more in the very turn in which either side says goodbye', async (t) => {
+test('a channel is not open once either side has started closing, within the same tick', async (t) => {
   const channels = await open(t)
   const closing = await channels.connect()
   closing.webSocket.close(1001)
@@ -84,7 +84,7 @@ test('a channel is not open any more in the very turn in which either side says 
   assert.notEqual(left.webSocket.readyState, WebSocket.OPEN)
 })
 
-test('a ping is answered by us alone', async (t) => {
+test('ws does not respond to pings', async (t) => {
   const { webSocket, client, received } = await (await open(t)).connect()
   const pinged = once(webSocket, 'ping')
   client.ping('1')

@@ -13,24 +13,24 @@ interface FirstAdminKeyDeps {
   store: Pick<Store, 'read'>
   users: Users
   file: AdminKeyFile
-  /** `CARTBARN_ADMIN_API_KEY`. */
+  /** Value of `CARTBARN_ADMIN_API_KEY`. */
   givenKey: string | undefined
   log: Log
 }
 
 const LOOK_MS = 2_000
-/** The name of a session that sets the gateway up. */
+/** Name of a session that sets up the gateway. */
 const SETUP = 'setup'
 
 /**
- * Makes the first admin, and keeps its key in a file until it is used, with a code that signs a browser in until an
+ * Creates the first admin, and keeps its key in a file until it is used, with a code that signs a browser in until an
  * admin has signed in or used the key. The file is on the disk before the key is valid, and is removed once a use of
  * the key is on the disk: whenever the gateway is killed, the operator gets a key from the next start. Starts after
  * everything that may fail, such as a port that is taken.
  */
 export class FirstAdminKey implements Component {
   readonly #deps: FirstAdminKeyDeps
-  /** Of the key in the file, which nobody has used since the start. */
+  /** Key in the file, not used since the start. */
   #waiting: { key: string; keyHash: string; userId: string } | undefined
   #setupCode: string | undefined
   #timer: NodeJS.Timeout | undefined
@@ -39,7 +39,7 @@ export class FirstAdminKey implements Component {
     this.#deps = deps
   }
 
-  /** Throws an `Error` in words when the file cannot be written. */
+  /** Throws an `Error` with a readable message if the file cannot be written. */
   async start(): Promise<void> {
     const { file, log } = this.#deps
     await this.#giveKey()
@@ -47,13 +47,13 @@ export class FirstAdminKey implements Component {
     const key = file.read()
     const user = key === undefined ? undefined : this.#activeAdmin(hashSecret(key))
     if (user === undefined) {
-      // of a start that was killed, or of an admin who has another key by now
+      // left by a start that was killed, or the admin has another key by now
       file.tryRemove(log)
       return
     }
     this.#waiting = { key: key ?? '', keyHash: user.keyHash, userId: user.userId }
     this.#readSetupCode(user.usage.firstUsedAtMs === null)
-    log.info({ path: file.path }, 'the admin key is in a file until it is used')
+    log.info({ path: file.path }, 'wrote the admin key to a file, which is deleted when the key is used')
     this.#timer = setInterval(() => void this.#look().catch(() => undefined), LOOK_MS)
   }
 
@@ -62,37 +62,34 @@ export class FirstAdminKey implements Component {
     await this.#look()
   }
 
-  /** Whether the key in the file has not been used yet. */
+  /** True while the key in the file is unused. */
   get isWaiting(): boolean {
     return this.#waiting !== undefined
   }
 
   /**
-   * Signs a browser in, for links that are shown on a terminal; undefined once an admin has signed in or used the key.
+   * Code that signs a browser in, for links shown on a terminal; undefined once an admin has signed in or used the key.
    */
   get setupCode(): string | undefined {
     const isUsed = this.#waiting === undefined || this.#deps.users.isKeyUsed(this.#waiting.keyHash)
     return isUsed ? undefined : this.#setupCode
   }
 
-  /**
-   * Whom the setup code signs in, which it does only now; undefined when this is not the code. Throws
-   * `store_unavailable`.
-   */
+  /** Redeems the setup code, once; undefined if the code is wrong. Throws `store_unavailable`. */
   takeSetupCode(text: string): Pairing | undefined {
     const { setupCode } = this
     if (this.#waiting === undefined || setupCode === undefined || readCode(text) !== setupCode) return undefined
     try {
-      // first of all: whatever happens then, nobody else signs in with it
+      // first, so that no second browser can sign in with it, whatever fails then
       this.#deps.file.write(this.#waiting.key)
     } catch (error) {
-      throw new UnavailableError('the setup code cannot be taken out of its file', error)
+      throw new UnavailableError('removing the setup code from its file failed', error)
     }
     this.#setupCode = undefined
     return { userId: this.#waiting.userId, name: SETUP, isSetUp: true }
   }
 
-  /** True of a browser that goes on with the set-up by the key of the file, which has no code any more. */
+  /** True for a browser that continues the set-up with the key of the file, after the code was used. */
   continuesSetUp(apiKey: string, name: string): boolean {
     return name === SETUP && this.#waiting?.keyHash === hashSecret(apiKey)
   }
@@ -108,7 +105,7 @@ export class FirstAdminKey implements Component {
     try {
       file.write(this.#waiting.key)
     } catch (error) {
-      log.warn({ reason: describeError(error) }, 'cannot take the setup code out of its file')
+      log.warn({ reason: describeError(error) }, 'removing the setup code from its file failed')
     }
   }
 
@@ -129,8 +126,8 @@ export class FirstAdminKey implements Component {
       const apiKey = givenKey ?? this.#newKeyInFile()
       await users.rotateKey(oldest.userId, { apiKey, isTold: givenKey !== undefined })
     } catch (error) {
-      // a full disk keeps no gateway from serving what it has
-      log.warn({ reason: describeError(error) }, 'cannot make a new key for the admin, whose first key was never used')
+      // a full disk must not keep the gateway from serving
+      log.warn({ reason: describeError(error) }, 'replacing the unused first key of the admin failed')
     }
   }
 
@@ -145,7 +142,8 @@ export class FirstAdminKey implements Component {
     if (givenKey === undefined || this.#activeAdmin(hashSecret(givenKey)) !== undefined) return
     log.warn(
       {},
-      `CARTBARN_ADMIN_API_KEY is the key of no admin: it counts at the first start only; ${typedCommand('admin-key')} makes a new key`,
+      'CARTBARN_ADMIN_API_KEY is ignored: it applies only to the first start; ' +
+        `${typedCommand('admin-key')} creates a new key`,
     )
   }
 
@@ -157,7 +155,7 @@ export class FirstAdminKey implements Component {
     if (user !== undefined) {
       if (!users.isKeyUsed(waiting.keyHash)) return
       await users.flushUsage()
-      // else the next start could take the key for one that was never used
+      // otherwise the next start could take the key for an unused one
       const stored = store.read.users().find(({ userId }) => userId === user.userId)
       if (stored?.usage.firstUsedAtMs === null) return
     }

@@ -2,18 +2,18 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { GATEWAY, type Origin } from '#domain/origin.ts'
 
 /**
- * Remembers who has something done, through all that is awaited for it: every write says who is behind it, without each
- * service handing it on.
+ * Keeps the origin of an action across everything awaited for it: every write records its origin without each service
+ * passing it on.
  */
 export class AuditContext {
   readonly #storage = new AsyncLocalStorage<Origin>()
 
-  /** Does `work` on behalf of `origin`. */
+  /** Runs `work` on behalf of `origin`. */
   run<Result>(origin: Origin, work: () => Result): Result {
     return this.#storage.run(origin, work)
   }
 
-  /** The gateway itself where nobody else is behind it. */
+  /** Current origin; the gateway itself by default. */
   get current(): Origin {
     return this.#storage.getStore() ?? GATEWAY
   }

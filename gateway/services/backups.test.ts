@@ -9,7 +9,7 @@ import { HOUR_MS } from '#shared/time.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { type BackupStatus, Backups } from './backups.ts'
 
-/** Only an admin's wish is written there. */
+/** Store that fails on any write: only a request by an admin writes one. */
 const NO_STORE = { write: () => assert.fail('nothing is written') }
 const AT_NOON = Date.UTC(2026, 4, 1, 12)
 
@@ -54,7 +54,7 @@ function setUp(t: TestContext) {
   }
 }
 
-test('a backup is made in the night of the site, once, and as many are kept as are wanted', async (t) => {
+test('one backup is made each night of the site, and the configured number is kept', async (t) => {
   const { target, clock, create, snapshots } = setUp(t)
   const backups = create()
   await backups.start()
@@ -77,14 +77,14 @@ test('a backup is made in the night of the site, once, and as many are kept as a
     assert.equal(snapshots(), Math.min(night, 2))
     clock.advance(24 * HOUR_MS)
   }
-  // one that was wanted by day takes the place of none at night
+  // a backup requested by day does not replace the nightly one
   clock.advance(-10 * HOUR_MS)
   await backups.runNow()
   assert.equal(backups.nextMs, clock.nowMs() + 10 * HOUR_MS)
   assert.deepEqual(readdirSync(target).sort(), ['blobs', 'cartbarn-backup.json', 'snapshots', 'unfinished'])
 })
 
-test('no good backup for 36 hours is told, also after a restart, and over with the next one', async (t) => {
+test('36 hours without a good backup are reported, also after a restart, until the next good backup', async (t) => {
   const { target, clock, confirmation, create } = setUp(t)
   writeFileSync(target, 'in the way')
   const first = create()
@@ -108,7 +108,7 @@ test('no good backup for 36 hours is told, also after a restart, and over with t
   assert.equal(second.overdue, 'over')
 })
 
-test('on a machine that the data is not of, none is made and none deleted until a person says what this is', async (t) => {
+test('on a foreign machine no backup is made or deleted until a user decides', async (t) => {
   const { target, clock, machine, create, snapshots } = setUp(t)
   const backups = create()
   await backups.start()

@@ -13,76 +13,76 @@ import { replaceFile } from '#store/backups/synced-files.ts'
 import type { BackupMade } from '#store/backups/write-backup.ts'
 import type { Store } from '#store/store.ts'
 
-/** What the nightly backup is to do. */
+/** Settings of the nightly backup. */
 export interface BackupSettings {
-  /** A folder, whose last part is made when it is missing, or `s3://bucket/prefix`. */
+  /** Folder, whose last component is created if missing, or `s3://bucket/prefix`. */
   readonly target: string
   readonly mustBeMounted: boolean
   readonly s3: S3Settings | undefined
   readonly passphrase: string
   readonly keep: number
-  /** By the clocks of the site. */
+  /** Hour in the time zone of the site. */
   readonly hour: number
 }
 
-/** What the thread of a backup is given. */
+/** Input of the backup thread. */
 export interface BackupRequest extends Omit<BackupSettings, 'hour'> {
   readonly dataDir: string
   readonly atMs: number
-  /** Beginnings of sets that were found or made at the target before, as JSON. */
+  /** Heads of sets found or made at the target before, as JSON. */
   readonly knownSets: readonly string[]
 }
 
-/** The thread sends `opened` once it knows the set that it writes to, and one of the others at its end. */
+/** Messages of the backup thread: `opened` once it knows the set to write to, and one of the others at its end. */
 export type BackupAnswer =
   | { kind: 'opened'; header: string }
   | { kind: 'made'; made: BackupMade }
   | { kind: 'failed'; reason: string }
 
-/** How the backups are. */
+/** State of the backups. */
 export interface BackupStatus {
   readonly target: string
   readonly keep: number
   readonly isRunning: boolean
-  /** None is made: the data was used on another machine, whose backups they may be. */
+  /** True if backups are on hold: the data was used on another host, which may own the backups at the target. */
   readonly isHeld: boolean
   readonly lastGoodMs: number | null
   readonly isOverdue: boolean
-  /** Why the last attempt failed; null when it did not. */
+  /** Reason of the last failure; null after a success. */
   readonly fault: string | null
   readonly triedAtMs: number | null
-  /** Those that were there after the last good one, the oldest first. */
+  /** Backups kept after the last successful one, oldest first. */
   readonly stay: readonly KeptBackup[]
 }
 
 interface Deps {
   store: Pick<Store, 'write'>
-  /** Undefined: no backup is wanted. */
+  /** Undefined if no backup is configured. */
   settings: BackupSettings | undefined
   dataDir: string
   clock: Clock
   log: Log
   site: { readonly settings: { readonly timeZone: string } }
   clockConfirmation: { readonly state: string }
-  /** In words, while the data was used on another machine and nobody has said what this is; else null. */
+  /** Readable reason while the data comes from another host and staff have not confirmed this one; otherwise null. */
   machine: { readonly detail: string | null }
 }
 
-/** How long there may be no good backup before it is an alert. */
+/** Time without a successful backup after which an alert opens. */
 const OVERDUE_MS = 36 * HOUR_MS
-/** A machine that is off at night makes its backup when it is on. */
+/** Longest delay of a nightly backup: a host that is off at night makes it once it is on. */
 const LATE_MS = 26 * HOUR_MS
 const RETRY_MS = HOUR_MS
 const LOOK_MS = 5 * MINUTE_MS
-/** How exactly the next one is told, and how far ahead. */
+/** Precision of the announced time of the next backup, and the longest time ahead. */
 const [NEXT_STEP_MS, NEXT_MOST_MS] = [15 * MINUTE_MS, 60 * HOUR_MS]
 /**
- * Once a night: the hour has twelve looks, and comes twice when clocks are set back. One by day takes the place of
- * none.
+ * Interval that ensures one backup per night: the hour has twelve checks, and comes twice when clocks are set back. A
+ * backup by day does not replace it.
  */
 const SAME_NIGHT_MS = 3 * HOUR_MS
 const MOST_KNOWN_SETS = 20
-/** Outside of the database, which a restore replaces. */
+/** Outside the database, which a restore replaces. */
 const SIDE_FILE = 'backups.json'
 
 const keptSchema = z.object({
@@ -91,16 +91,16 @@ const keptSchema = z.object({
   lastGoodMs: z.number().nullable(),
   fault: z.string().nullable().default(null),
   triedAtMs: z.number().nullable().default(null),
-  // one for each stick that is used alternately
+  // one for each of several alternating sticks
   knownSets: z.array(z.string()).default([]),
   stay: z.array(z.object({ number: z.number(), atMs: z.number(), rows: z.number(), bytes: z.number() })).default([]),
 })
 type Kept = z.infer<typeof keptSchema>
 
 /**
- * Backs up the database every night, in a thread of its own, and knows how long there was no good backup. A copied card
- * has the target of its first course: it would count and delete that one's backups as its own, so it makes none before
- * a person has said what it is.
+ * Backs up the database every night in a thread of its own, and monitors the time since the last success. A copied card
+ * has the target of its first site: it would count and delete that site's backups as its own, so it makes none until
+ * staff have confirmed the host.
  */
 export class Backups implements Component {
   failures = 0
@@ -136,8 +136,8 @@ export class Backups implements Component {
   }
 
   /**
-   * When the next one is made by itself, to a quarter of an hour; null while one runs or all are held, and without a
-   * target.
+   * Time of the next automatic backup, to a quarter of an hour; null while one runs or backups are on hold, and without
+   * a target.
    */
   get nextMs(): number | null {
     const nowMs = this.#deps.clock.nowMs()
@@ -148,7 +148,7 @@ export class Backups implements Component {
     return null
   }
 
-  /** Whether there was no good backup for too long, as an alert judges it. */
+  /** State of the alert about a missing backup. */
   get overdue(): 'holds' | 'over' | 'unsure' {
     return this.#overdue
   }
@@ -175,29 +175,31 @@ export class Backups implements Component {
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    // what it has written is whole, and what is not is removed by the next one
+    // completed files are intact, and the next backup removes the others
     await this.#worker?.terminate()
     await this.#running
   }
 
-  /** Makes a backup if it is time to; called every few minutes. */
+  /** Starts a backup if it is due; called every few minutes. */
   look(): void {
     if (this.#isDue(this.#deps.clock.nowMs())) void this.runNow()
   }
 
   /**
-   * Begins one because an admin wants it, which the audit log says. Rejects with a `ConflictError` when none can begin.
+   * Starts a backup requested by an admin, and records that in the audit log. Rejects with a `ConflictError` if none
+   * can start.
    */
   async begin(): Promise<void> {
     const { settings, store, machine } = this.#deps
-    if (settings === undefined) throw new ConflictError('no_backup_target', 'the gateway has no CARTBARN_BACKUP_TO')
+    if (settings === undefined)
+      throw new ConflictError('no_backup_target', 'no backup target is configured; set CARTBARN_BACKUP_TO')
     if (machine.detail !== null) throw new ConflictError('other_machine', machine.detail)
-    if (this.#running !== undefined) throw new ConflictError('backup_running', 'a backup is being made already')
+    if (this.#running !== undefined) throw new ConflictError('backup_running', 'a backup is already running')
     const noted = store.write('noteBackup', { target: settings.target })
     this.#running = noted
       .then(
         () => this.#run(),
-        // told to who asked
+        // reported to the caller
         () => undefined,
       )
       .finally(() => {
@@ -206,7 +208,7 @@ export class Backups implements Component {
     await noted
   }
 
-  /** Makes a backup, or waits for the one that is being made. Never rejects: `status` says what it came to. */
+  /** Makes a backup, or waits for the one in progress. Never rejects: see `status` for the result. */
   async runNow(): Promise<void> {
     if (this.#deps.machine.detail !== null) return
     this.#running ??= this.#run().finally(() => {
@@ -228,7 +230,7 @@ export class Backups implements Component {
     return (isNew || sinceLastMs >= SAME_NIGHT_MS) && sinceTryMs >= RETRY_MS / 3
   }
 
-  /** Tells hours on the clocks of the site. */
+  /** Returns a function from time to hour in the time zone of the site. */
   #hours(): (atMs: number) => number {
     const { timeZone } = this.#deps.site.settings
     const format = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' })
@@ -251,7 +253,7 @@ export class Backups implements Component {
       this.failures++
       this.#kept = { ...this.#kept, fault: answer.reason, triedAtMs: atMs }
       this.#write()
-      log.warn({ target: settings.target, reason: answer.reason }, 'could not back up the database; tries again')
+      log.warn({ target: settings.target, reason: answer.reason }, 'nightly backup failed; will retry')
     }
   }
 
@@ -266,7 +268,7 @@ export class Backups implements Component {
       worker.once('error', (error) => resolve({ kind: 'failed', reason: describeError(error) }))
       worker.once('exit', () => {
         this.#worker = undefined
-        resolve({ kind: 'failed', reason: 'it was ended before it was done' })
+        resolve({ kind: 'failed', reason: 'the backup thread ended early' })
       })
     })
   }
@@ -290,7 +292,7 @@ export class Backups implements Component {
     try {
       return keptSchema.parse(JSON.parse(readFileSync(this.#path, 'utf8')))
     } catch {
-      // none yet, or of no use: a backup is due then
+      // missing or unusable: a backup is due then
       return undefined
     }
   }
@@ -299,7 +301,7 @@ export class Backups implements Component {
     try {
       replaceFile(this.#path, `${JSON.stringify(this.#kept)}\n`)
     } catch (error) {
-      this.#deps.log.warn({ path: this.#path, reason: describeError(error) }, 'could not note the last backup')
+      this.#deps.log.warn({ path: this.#path, reason: describeError(error) }, 'storing the state of the backups failed')
     }
   }
 }

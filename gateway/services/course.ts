@@ -19,9 +19,9 @@ interface CourseDeps {
   log: Log
 }
 
-/** The drawing of the course and the photo below it. */
+/** Course map and the photo below it. */
 export interface DrawnCourse {
-  /** Grows with every change of either; 0 while there never was any. */
+  /** Grows with every change of either; 0 while there never was one. */
   version: number
   attribution: string | null
   featuresJson: string
@@ -29,15 +29,15 @@ export interface DrawnCourse {
   photo: CoursePhoto | null
 }
 
-/** More than any course is; what is packed so that it grows beyond it was not written here. */
+/** Limit above any real course; larger packed data was not written by this program. */
 const FEATURES_BYTES = 16 * 1024 * 1024
-/** A real course takes a tenth of a second. */
+/** Limit of the time; a real course takes a tenth of a second. */
 const MOST_MS = 10_000
 const NOTHING = { attribution: null, featuresJson: '[]', counts: countsOf([]) }
 
 const pack = promisify(gzip)
 
-/** The drawing of the course in memory, and its photo on the disk. */
+/** Course map in memory, and its photo on the disk. */
 export class CourseDrawing {
   readonly #deps: CourseDeps
   readonly #turns = new SerialQueue()
@@ -57,18 +57,18 @@ export class CourseDrawing {
       const counts = countsOf(featuresIn(featuresJson))
       this.#current = { version: row.version, attribution: row.attribution, featuresJson, counts, photo }
     } catch (error) {
-      // carts drive without a drawing, too
-      log.error({ reason: describeError(error) }, 'the drawing of the course cannot be read, upload it again')
+      // carts drive without a course map, too
+      log.error({ reason: describeError(error) }, 'cannot read the course map; upload it again')
       this.#current = { version: row.version, ...NOTHING, photo }
     }
   }
 
-  /** The same object until the next change. */
+  /** Current course map; the same object until the next change. */
   get current(): DrawnCourse {
     return this.#current
   }
 
-  /** Reads a course in its JSON and puts it in the place of the one there is. Throws `invalid_course`. */
+  /** Parses a course map from JSON and replaces the current one. Throws `invalid_course`. */
   async replace(bytes: Uint8Array, asker: JobOptions): Promise<DrawnCourse> {
     const read = await this.#deps.store.readers.run('readDrawing', { bytes }, { ...asker, mostMs: MOST_MS })
     if (read.kind === 'refused') {
@@ -81,13 +81,13 @@ export class CourseDrawing {
   }
 
   /**
-   * Zones made from the drawing, with names in a language. Throws `no_course`, and `too_complex` for one that takes too
+   * Derives zones from the course map, with names in a language. Throws `no_course`, and `too_complex` if it takes too
    * long.
    */
   proposeZones(language: 'en' | 'de', asker: JobOptions): Promise<SiteZone[]> {
     const { featuresJson } = this.#current
     if (featuresJson === NOTHING.featuresJson)
-      throw new ConflictError('no_course', 'there is no drawing of the course: PUT /course first')
+      throw new ConflictError('no_course', 'there is no course map; PUT /course first')
     const options = { ...asker, mostMs: MOST_MS }
     return this.#deps.store.readers.run('proposeDrawnZones', { featuresJson, language }, options)
   }
@@ -96,7 +96,7 @@ export class CourseDrawing {
     return this.#change(NOTHING)
   }
 
-  /** Places an image by the bytes of its file; `corners` are those of what is seen. Throws `invalid_image`. */
+  /** Stores a photo from the bytes of its file; `corners` are those of its visible area. Throws `invalid_image`. */
   async placePhoto(file: Uint8Array, corners: Corners, asker: JobOptions): Promise<DrawnCourse> {
     const options = { ...asker, mostMs: MOST_MS }
     const photo = await this.#deps.store.readers.run('readImage', { bytes: file }, options)
@@ -114,7 +114,7 @@ export class CourseDrawing {
     return this.#changePhoto(null, null)
   }
 
-  /** The image of the photo. Throws `photo_not_found`. */
+  /** Returns the image of the photo. Throws `photo_not_found`. */
   async image(owner: string, signal: AbortSignal): Promise<{ photo: CoursePhoto; image: Uint8Array<ArrayBuffer> }> {
     const { photo } = this.#current
     const image =
@@ -164,6 +164,6 @@ function unpack(packed: string): string {
 }
 
 function featuresIn(json: string): CourseFeature[] {
-  // written by this program only
+  // written only by this program
   return JSON.parse(json)
 }

@@ -15,7 +15,7 @@ import { DatabaseCheck } from './database-check.ts'
 const NIGHT_MS = new Date(2026, 4, 2, 3, 30).getTime()
 const EVENTS = 2000
 
-/** A store with lock events and a block; `harm` gets its file between a stop and the start. */
+/** Starts a store with lock events and a block; `harm` receives its file between a stop and the start. */
 async function startHarmed(t: TestContext, harm: (file: Buffer) => void) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-check-'))
   t.after(() => rmSync(dataDir, { recursive: true }))
@@ -26,7 +26,7 @@ async function startHarmed(t: TestContext, harm: (file: Buffer) => void) {
     return store
   }
   const first = await open()
-  // while it is open: what is written after a stop would be another program's
+  // while it is open: after a stop the writes would count as those of another program
   fill(path)
   await first.stop()
   const file = readFileSync(path)
@@ -56,7 +56,7 @@ function fill(path: string): void {
   db.close()
 }
 
-/** Where a page of the block is that holds nothing else. */
+/** Returns the offset of a page that contains only data of the block. */
 function pageOfBlock(file: Buffer): number {
   for (let at = 0; at < file.length; at += 4096) {
     const page = file.subarray(at, at + 4096)
@@ -68,7 +68,7 @@ function pageOfBlock(file: Buffer): number {
   throw new Error('the block has no page of its own')
 }
 
-/** Flips a bit of the last two bytes of `text`, where it is first: one alone would be put right. */
+/** Flips a bit in each of the last two bytes of `text` at its first occurrence: a single one would be repaired. */
 function flipAfter(file: Buffer, text: string): void {
   flipTwo(file, file.indexOf(text) + text.length - 2)
 }
@@ -77,7 +77,7 @@ function flipTwo(file: Buffer, at: number): void {
   for (const one of [at, at + 1]) file[one] = (file[one] ?? 0) ^ 8
 }
 
-test('of a database that is whole a check says when it was done, and nothing else', async (t) => {
+test('the check of an intact database records only its time', async (t) => {
   const { store, check } = await startHarmed(t, () => undefined)
   assert.equal(check.last, undefined)
   await check.run(true)
@@ -85,7 +85,7 @@ test('of a database that is whole a check says when it was done, and nothing els
   assert.deepEqual(store.damage.all, [])
 })
 
-test('two bits of a row that nobody reads flip: the check names its table', async (t) => {
+test('the check names the table of a row in which two bits flipped', async (t) => {
   const { store, check } = await startHarmed(t, (file) => flipAfter(file, 'identity-1234unlockrfi'))
   await check.run(false)
   assert.deepEqual(check.last?.damaged, ['lock_event'])
@@ -94,7 +94,7 @@ test('two bits of a row that nobody reads flip: the check names its table', asyn
   assert.match(finding?.detail ?? '', /npm run repair/)
 })
 
-test('two bits of a page that no table is checked for flip: the check of the whole file names the page', async (t) => {
+test('the full-file check names a damaged page that the table check does not cover', async (t) => {
   let page = 0
   const { store, check } = await startHarmed(t, (file) => {
     const at = pageOfBlock(file)
@@ -117,7 +117,7 @@ for (const [how, read] of [
   ],
   ['on the main thread', async (store: Store) => store.read.latestGps(1)],
 ] as const) {
-  test(`a page of telemetry with a wrong checksum is told when it is read ${how}, and what is on it is judged by its own`, async (t) => {
+  test(`a wrong page checksum is reported on a read ${how}; each block is checked by its own sum`, async (t) => {
     const { store } = await startHarmed(t, (file) => {
       flipTwo(file, pageOfBlock(file))
     })

@@ -12,26 +12,26 @@ interface DatabaseCheckDeps {
   log: Log
 }
 
-/** What the last check found. */
+/** Result of the last check. */
 export interface CheckResult {
   atMs: number
-  /** Tables with something wrong, by name; `file` for pages that are in none of them. */
+  /** Names of damaged tables; `file` for pages outside all of them. */
   damaged: readonly string[]
 }
 
-/** After the start: connections and the first messages come first. */
+/** Delay after the start, because connections and the first messages have priority. */
 const FIRST_MS = 10_000
-/** On the gateway's own clock: when a course sleeps. */
+/** Hour by the gateway's own clock, when a course is idle. */
 const NIGHT_HOUR = 3
-/** A megabyte is read in some milliseconds, then others have their turn. */
+/** Pages per slice: a megabyte takes some milliseconds, then other work runs. */
 const SCAN_PAGES = 256
 const SCAN_PAUSE_MS = 20
 const SHOWN_PAGES = 10
 const OWNER = 'check'
 
 /**
- * Reads what nobody asks for, so that damage is found before it is needed: all tables but telemetry soon after the
- * start, and every night those and every page of the file. What it finds is in `store.damage`.
+ * Reads data that no client requests, so that damage is found before the data is needed: all tables except telemetry
+ * soon after the start, and every night those and every page of the file. The findings are in `store.damage`.
  */
 export class DatabaseCheck implements Component {
   readonly #deps: DatabaseCheckDeps
@@ -45,7 +45,7 @@ export class DatabaseCheck implements Component {
     this.#deps = deps
   }
 
-  /** Undefined until one was done. */
+  /** Undefined until a check has ended. */
   get last(): CheckResult | undefined {
     return this.#last
   }
@@ -66,7 +66,8 @@ export class DatabaseCheck implements Component {
   }
 
   /**
-   * One check; `isWhole` with every page of the file. Never rejects: what could not be checked is checked next time.
+   * Runs one check; with `isWhole`, of every page of the file. Never rejects: the next check repeats what could not be
+   * read.
    */
   async run(isWhole: boolean): Promise<void> {
     if (this.#isRunning) return
@@ -78,7 +79,7 @@ export class DatabaseCheck implements Component {
       this.#last = { atMs: clock.nowMs(), damaged }
     } catch (error) {
       if (!this.#stopping.signal.aborted)
-        log.warn({ reason: describeError(error) }, 'could not check the database; tries again at night')
+        log.warn({ reason: describeError(error) }, 'database check failed; will retry at night')
     } finally {
       this.#isRunning = false
     }
@@ -94,7 +95,8 @@ export class DatabaseCheck implements Component {
       const [first] = problem.split('\n').filter((line) => !line.startsWith('***'))
       this.#report(
         table,
-        `The table ${table} is damaged (${first}). What needs the damaged part is refused. Stop the gateway and run ${typedCommand('repair')}.`,
+        `The table ${table} is damaged (${first}). Requests that need the damaged part fail. Stop the gateway and ` +
+          `run ${typedCommand('repair')}.`,
       )
     }
     return damaged
@@ -102,7 +104,7 @@ export class DatabaseCheck implements Component {
 
   async #isFileWhole(): Promise<boolean> {
     const suspects = await this.#suspects()
-    // then the file has what the log had anew; where that is not possible now, the next night says it
+    // truncating the log writes its pages to the file; if that is not possible now, the next night checks again
     if (suspects.length === 0 || !(await this.#deps.store.truncateLog())) return true
     const wrong: number[] = []
     for (const page of suspects) wrong.push(...((await this.#scan(page, 1))?.wrong ?? []))
@@ -110,7 +112,9 @@ export class DatabaseCheck implements Component {
     const shown = wrong.slice(0, SHOWN_PAGES).join(', ')
     this.#report(
       'file',
-      `Of the pages of the database ${wrong.length} are not as they were written (${shown}): in tables that are named, in the telemetry or in free space. What is damaged of the telemetry is set aside when it is read. Look after the disk; ${typedCommand('repair')} makes a new database of all that can be read.`,
+      `${wrong.length} pages of the database are damaged (${shown}): in the named tables, in telemetry or in free ` +
+        'space. Damaged telemetry is quarantined when it is read. Check the disk; ' +
+        `${typedCommand('repair')} builds a new database from everything readable.`,
     )
     return false
   }

@@ -3,8 +3,8 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { UnavailableError } from '#shared/errors.ts'
 
 /**
- * Performs a write together with what it publishes: both are on the disk or neither is. `write` puts the changes into
- * its transaction, and in its `onWritten` changes memory, then calls `commit`: nothing is sent before.
+ * Performs a write together with the messages it publishes: both are on the disk or neither is. `write` puts the
+ * changes into its transaction, and in its `onWritten` changes memory, then calls `commit`: nothing is sent before.
  */
 export async function publishWith<Result>(
   messages: readonly PreparedMessage[],
@@ -21,7 +21,7 @@ export async function publishWith<Result>(
       commit,
     )
   } catch (error) {
-    // a store that stopped answering may write it yet: then it is committed late, under the packet identifiers it has
+    // a store that stopped responding may still write it: it is then committed late, with its packet identifiers
     const isUndecided = isCommitted || error instanceof UnavailableError
     if (!isUndecided) for (const message of messages) message.abandon()
     throw error

@@ -10,33 +10,33 @@ import type { DeviceRow } from '#store/tables/devices.ts'
 import type { DeviceState } from '#store/telemetry/device-state.ts'
 import { nullIfDamaged } from './null-if-damaged.ts'
 
-/** What is known of a device, with its newest records. Replaced as a whole after each commit that moved it. */
+/** State of a device with its newest records. Replaced as a whole after each commit that changed it. */
 export interface ReportedState extends DeviceState {
   gps: LatestGps | null
   battery: LatestBattery | null
 }
 
-/** A registered device, as all of the gateway shares it. */
+/** Registered device, shared by the whole gateway. */
 export interface Device {
   row: DeviceRow
   reported: ReportedState
   isOnline: boolean
-  /** The newest time the gateway gave to what the device said without one. */
+  /** Newest time that the gateway assigned to a report without one. */
   newestReceiveMs: number
-  /** It has asked the gateway for the time: what it says about the time may be ours. */
+  /** True if the device requests the time from the gateway, so that its times may be the gateway's own. */
   asksForTime: boolean
-  /** What its messages say of its clock. */
+  /** State of the device's clock, derived from its messages. */
   readonly clock: DeviceClock
-  /** How often its id was taken in contests of two connections since the start, and when that was last. */
+  /** Number of takeovers between two connections with its id since the start, and time of the last one. */
   takenOver: number
   contestedAtMs: number | null
-  /** The last of its messages, as they came. */
+  /** Its last messages, as received. */
   readonly recent: RecentMessages
-  /** False once it is taken off the register; code that still holds the object must let go of it. */
+  /** False once the device is removed; code that still holds the object must release it. */
   isRegistered: boolean
 }
 
-/** Throws `device_not_found` if the device was taken off the register since it was looked up. */
+/** Throws `device_not_found` if the device was removed since it was found. */
 export function requireRegistered({ isRegistered, row }: Device): void {
   if (!isRegistered) throw noSuchDevice(row.hardwareId)
 }
@@ -47,19 +47,19 @@ function noSuchDevice(id: string): NotFoundError {
 
 type RecordSource = Pick<Store['read'], 'latestGps' | 'latestBattery'>
 
-/** The newest GPS record; one after `untilMs`, dated by a wrong clock, only if there is no other. */
+/** Returns the newest GPS record; one after `untilMs`, dated by a wrong clock, only if no other exists. */
 function latestGpsOf(source: RecordSource, deviceId: number, untilMs: number): LatestGps | null {
   return source.latestGps(deviceId, untilMs) ?? source.latestGps(deviceId)
 }
 
-/** The newest battery record, by the same rule. */
+/** Returns the newest battery record, by the same rule. */
 function latestBatteryOf(source: RecordSource, deviceId: number, untilMs: number): LatestBattery | null {
   return source.latestBattery(deviceId, untilMs) ?? source.latestBattery(deviceId)
 }
 
 /**
- * Takes the newest records of streams from the store. Only in the `onWritten` of a write: then nothing is on its way to
- * the disk that memory knows nothing of, or the other way round.
+ * Reads the newest records of streams from the store. Call only in the `onWritten` of a write: memory and the stored
+ * data agree only then.
  */
 export function rereadLatest(
   device: Device,
@@ -75,13 +75,16 @@ export function rereadLatest(
   }
 }
 
-/** All registered devices with their latest state, in memory: live reads never touch the disk. */
+/** Registered devices with their latest state, in memory: live reads never access the disk. */
 export class Fleet {
   readonly #byHardwareId = new Map<string, Device>()
   readonly #byShortId = new Map<string, Device>()
   #sorted: Device[] | undefined
 
-  /** Records after `untilMs` were dated by a wrong clock: they are the latest only of a device without any other. */
+  /**
+   * Loads all devices. Records after `untilMs` were dated by a wrong clock: they are the latest only of a device
+   * without any other.
+   */
   load(source: RecordSource & Pick<Store['read'], 'devices'>, untilMs: number): void {
     for (const { row, known } of source.devices()) {
       this.#insert(row, {
@@ -117,7 +120,7 @@ export class Fleet {
     return this.#byHardwareId.get(hardwareId)
   }
 
-  /** By hardware id, else by short id. */
+  /** Finds a device by hardware id, else by short id. */
   find(id: string): Device | undefined {
     return this.#byHardwareId.get(id) ?? this.#byShortId.get(id)
   }
@@ -129,13 +132,13 @@ export class Fleet {
     return device
   }
 
-  /** The registration a hardware id has now. */
+  /** Returns the current registration of a hardware id. */
   registrationOf(hardwareId: string): Registration | undefined {
     const row = this.#byHardwareId.get(hardwareId)?.row
     return row && { shortId: row.shortId, sinceMs: row.createdAtMs }
   }
 
-  /** All devices by hardware id, ascending. Do not change the array. */
+  /** Returns all devices in ascending order of hardware id. Do not change the array. */
   all(): readonly Device[] {
     this.#sorted ??= [...this.#byHardwareId.values()].sort((a, b) => (a.row.hardwareId < b.row.hardwareId ? -1 : 1))
     return this.#sorted
@@ -145,14 +148,14 @@ export class Fleet {
     return this.#byHardwareId.size
   }
 
-  /** Devices that came with the shared key and have no password of their own yet. */
+  /** Number of devices that enrolled with the shared key and have no password of their own yet. */
   get sharedKeyCount(): number {
     let count = 0
     for (const { row } of this.#byHardwareId.values()) if (row.isOnSharedKey) count++
     return count
   }
 
-  /** Devices whose clock is wrong. */
+  /** Number of devices with a wrong clock. */
   get wrongClockCount(): number {
     let count = 0
     for (const { clock } of this.#byHardwareId.values()) if (clock.offMs !== null) count++

@@ -7,7 +7,7 @@ import type { Store } from '#store/store.ts'
 
 interface MachineDeps {
   store: Pick<Store, 'read' | 'write'>
-  /** What tells this machine from others. */
+  /** Reads the identifiers of this host. */
   readIds: () => MachineIds
   events: { emit(name: 'machineConfirmed', event: object): void }
   log: Log
@@ -22,9 +22,9 @@ const WORDS: Record<MachineId, string> = {
 }
 
 /**
- * Whether the gateway runs on the machine that its database was used on. A copied card that is put into the machine of
- * another course is the first course in all it does: so the head office hears nothing of it until a person has decided
- * what it is. What is stored stays the first machine until then: a card that is put back asks nothing any more.
+ * Detects a move of the database to another host. A copied card in the host of another site acts as the first site in
+ * every respect, so nothing is sent to the hub until staff have confirmed the host. The stored identifiers stay those
+ * of the first host until then, so that a card that is put back needs no confirmation.
  */
 export class HostIdentity implements Component {
   readonly #deps: MachineDeps
@@ -49,13 +49,20 @@ export class HostIdentity implements Component {
     await this.#confirming
   }
 
-  /** What is wrong and what to do, for people; null while this is the machine of before, or nothing is known of it. */
+  /**
+   * Readable description of the problem and its remedy; null on the known host, or if the host cannot be identified.
+   */
   get detail(): string | null {
     if (this.#mismatchedId === null) return null
-    return `This data was used on another machine: ${WORDS[this.#mismatchedId]}. Until an admin says what this is, the head office is sent nothing and no nightly backup is made. If it is the same course on a new machine, confirm it in the app, with POST /machine/confirm, or with "${typedCommand('new-site --same-course')}" while the gateway is stopped. If this is a copy for another course, stop the gateway and run "${typedCommand('new-site --yes')}".`
+    return (
+      `This data was used on another host: ${WORDS[this.#mismatchedId]}. Until an admin confirms this host, nothing ` +
+      'is sent to the hub and no nightly backup is made. If it is the same course on a new host, confirm it in the ' +
+      `app, with POST /machine/confirm, or with "${typedCommand('new-site --same-course')}" while the gateway is ` +
+      `stopped. If this is a copy for another course, stop the gateway and run "${typedCommand('new-site --yes')}".`
+    )
   }
 
-  /** An admin says that this is the same course on a new machine. No news of the machine of before. */
+  /** Confirms that this is the same site on a new host. */
   confirm(): Promise<void> {
     this.#confirming ??= this.#confirm().finally(() => {
       this.#confirming = undefined
@@ -69,17 +76,20 @@ export class HostIdentity implements Component {
     await store.write('confirmMachine', { signs: this.#signs }, () => {
       this.#mismatchedId = null
     })
-    log.info({}, 'an admin says that this is the same course on another machine')
+    log.info({}, 'an admin confirmed the same site on a new host')
     events.emit('machineConfirmed', {})
   }
 
-  /** A disk that takes nothing keeps no gateway from starting: the next start knows as much as this one. */
+  /**
+   * Stores the identifiers; a failed write does not keep the gateway from starting, and the next start repeats the
+   * check.
+   */
   #note(known: MachineIds): void {
     const { store, log } = this.#deps
     const signs = mergeMachineIds(known, this.#signs)
     if (JSON.stringify(signs) === JSON.stringify(known)) return
     store
       .write('noteMachine', { signs })
-      .catch((error: unknown) => log.warn({ reason: describeError(error) }, 'could not note which machine this is'))
+      .catch((error: unknown) => log.warn({ reason: describeError(error) }, 'storing host identifiers failed'))
   }
 }

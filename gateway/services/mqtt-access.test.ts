@@ -20,12 +20,12 @@ after(() => g.stop())
 const connectCart = () => g.connect('cart-1', password, { clientId: 'cart-1' })
 
 async function granted(client: MqttClient, filter: string): Promise<number | undefined> {
-  // the client rejects what the broker refuses, with the codes of its SUBACK
+  // the client rejects what the broker denies, with the codes of its SUBACK
   const granted = await client.subscribeAsync(filter, { qos: 1 }).catch(() => [{ qos: 128 }])
   return granted[0]?.qos
 }
 
-/** What a program hears until a message arrives that is published last. */
+/** Messages that a client receives until one that is published last. */
 async function heard(client: MqttClient, filters: readonly string[], cause: () => Promise<unknown>) {
   const messages: { topic: string; payload: string }[] = []
   const last = Promise.withResolvers<void>()
@@ -53,7 +53,7 @@ const ZONES = {
   ],
 }
 
-test('what only admins read over HTTP, others do not get over MQTT: configuration and zones', async () => {
+test('configuration and zones, which only admins read over HTTP, are hidden from others over MQTT', async () => {
   for (const path of ['/devices/cart-1/config', '/groups/42/geofences'])
     assert.equal((await g.request('GET', path, { key: viewer.key })).status, 403)
   const program = await g.program({}, viewer)
@@ -75,7 +75,7 @@ test('what only admins read over HTTP, others do not get over MQTT: configuratio
 describe('staff', () => {
   const staff = (allowed: string[]) => g.createUser({ role: 'staff', allowed_hardware_ids: allowed })
 
-  test('reads what it reads over HTTP: devices in scope, zones of all groups, no configuration', async () => {
+  test('read what they read over HTTP: devices in scope, zones of all groups, no configuration', async () => {
     const { userId, key } = await staff(['cart-1'])
     assert.equal((await g.request('GET', '/me', { key })).body.mqtt.username, userId)
     for (const [path, status] of [
@@ -107,7 +107,7 @@ describe('staff', () => {
     for (const { topic } of topics) assert.doesNotMatch(topic, /\/(cfg|key)$/)
   })
 
-  test('sees every device with *, also one that is registered later, and only its own without', async () => {
+  test('see every device with *, also one registered later, and only their own without', async () => {
     const [all, none] = [await staff(['*']), await staff(['some-other'])]
     const [seeing, blind] = [await g.program({}, all), await g.program({}, none)]
     const seen: string[] = []
@@ -117,13 +117,13 @@ describe('staff', () => {
     const later = await g.device(`later-${all.userId}`)
     await later.publishAsync(`dev/later-${all.userId}/tlm`, '{"speed":1}', { qos: 1 })
     await eventually(() => seen.length > 0, 'a message of the new device')
-    // what is answered to the other comes behind what it would have been sent
+    // the response to the other client is queued after all messages that it would have received
     await blind.unsubscribeAsync('dev/#')
     assert.deepEqual([...new Set(seen)], [`dev/later-${all.userId}/tlm`])
     for (const program of [seeing, blind, later]) await program.endAsync()
   })
 
-  test('publishes nothing', async () => {
+  test('cannot publish', async () => {
     for (const topic of ['news', 'dev/cart-1/cmd', 'sit/42/sz']) {
       const program = await g.program({}, await staff(['*']))
       const closed = new Promise<void>((resolve) => program.once('close', () => resolve()))
@@ -132,7 +132,7 @@ describe('staff', () => {
     }
   })
 
-  test('that becomes a user hears of no zones any more, and nothing once its key is void', async () => {
+  test('who become users receive no more zones, and nothing once their key is revoked', async () => {
     const user = await staff(['*'])
     const program = await g.program({}, user)
     const seen: string[] = []
@@ -151,7 +151,7 @@ describe('staff', () => {
   })
 })
 
-test('the address of zones, which has a token, is shown to admins alone, wherever a command is shown', async () => {
+test('only admins see the address of zones, which contains a token, in a command', async () => {
   const device = await connectCart()
   await device.subscribeAsync('dev/cart-1/cmd', { qos: 1 })
   const received = Promise.withResolvers<{ params: { url: string } }>()

@@ -31,22 +31,22 @@ import type { KeyGuard } from './people/key-guard.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
 import type { Users } from './users.ts'
 
-/** A device that logged in. `device` is null for one that is still to enrol. */
+/** Login of a device. `device` is null until it has enrolled. */
 interface DeviceLogin extends DeviceConnection {
   readonly kind: 'device'
   readonly hardwareId: string
-  /** What all its topics begin with. */
+  /** Prefix of all its topics. */
   readonly topicPrefix: string
   device: Device | null
-  /** Null for one that came with its own password. */
+  /** Null if the device used its own password. */
   handshake: KeyHandshake | null
-  /** Under way while the first `st` message registers the device. */
+  /** Pending while the first `st` message registers the device. */
   enrolling: Promise<void> | null
-  /** The connection has ended, perhaps before its device was registered. */
+  /** True once the connection has ended, perhaps before its device was registered. */
   isOver: boolean
 }
 
-/** A program that logged in with an API key. */
+/** Login of a program with an API key. */
 interface UserLogin {
   readonly kind: 'user'
   readonly userId: string
@@ -59,7 +59,7 @@ type LoginResult =
   | { ok: false; reason: 'bad_credentials' | 'client_id_mismatch' | 'unknown_device' }
   | { ok: false; reason: EnrolmentRefusal; isAuthentic: true }
 
-/** What a device came with: a password of its own, or the shared key. */
+/** Credential of a device: its own password, or the shared key. */
 type Credential = 'own' | 'shared'
 
 interface MqttAccessDeps {
@@ -74,37 +74,37 @@ interface MqttAccessDeps {
   clockConfirmation: Pick<ClockConfirmation, 'asked'>
   log: Log
   enrolment: Enrolment
-  /** Lock events of each device: they stay for the retention. */
+  /** Budget of lock events per device, since they are stored until retention deletes them. */
   lockEvents: Pick<Rates, 'spend' | 'debtMs'>
-  /** Who may read the messages of alerts. */
+  /** Decides access to messages about alerts. */
   alerts: { mayRead(caller: Caller, kind: string, cart: string): boolean }
   broker: {
-    /** Publishes to MQTT clients, QoS 0. */
+    /** Publishes to MQTT clients with QoS 0. */
     publish(topic: string, payload: string): void
-    /** Sends to the connection of one login, QoS 1; false when it is gone or has not subscribed. */
+    /** Sends to the connection of one login with QoS 1; returns false if it has ended or has not subscribed. */
     send(clientId: string, topic: string, payload: string, login: MqttLogin): boolean
     forgetSession(clientId: string): void
   }
 }
 
-/** Below it the gateway tells of alerts. */
+/** First level of topics about alerts. */
 const ALERTS_ROOT = 'alert'
 
-/** A wrong topic may be of any length. */
+/** Limit of a wrong topic in the log, since it may have any length. */
 const TOPIC_SHOWN = 256
 
-/** Zones of a group: staff read those of all, as over HTTP. */
+/** Level of zones of a group; staff read those of all groups, as over HTTP. */
 const ZONES_LEVEL = 'sz'
 
-/** Devices report the codes they were opened with there, as they are. */
+/** Level of events, in which devices report the codes they were unlocked with, unmasked. */
 const CODES_LEVEL: Uplink = 'evt'
 
 const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, level]))
 
-/** Of the topics of a device, those that users read who are no admins: what they may read over HTTP, too. */
+/** Levels of device topics that users without admin rights may read, matching their access over HTTP. */
 const USERS_LEVELS: ReadonlySet<string> = new Set([...UPLINKS, 'cmd', 'ta'])
 
-/** What the broker asks of the gateway: who may log in, read and publish, and what to do with a message. */
+/** Access rules of the broker: authenticates clients, authorises reads and writes, and routes messages of devices. */
 export class MqttAccess implements BrokerPort<MqttLogin> {
   readonly #deps: MqttAccessDeps
 
@@ -128,7 +128,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     }
   }
 
-  /** The login of a client that is not connected, to publish its last will. */
+  /** Restores the login of a disconnected client, to publish its last will. */
   resume(owner: string): MqttLogin | undefined {
     const { kind, id } = parseOwner(owner)
     if (kind === 'user') return this.#deps.users.callerOf(id) && { kind: 'user', userId: id }
@@ -136,7 +136,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return login.device === null ? undefined : login
   }
 
-  /** Admins look after everybody else. */
+  /** True for admins, who must get in when all other connections are taken. */
   mayUseReserve(owner: string): boolean {
     const { kind, id } = parseOwner(owner)
     const caller = kind === 'user' ? this.#deps.users.callerOf(id) : undefined
@@ -144,9 +144,9 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 
   /**
-   * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no
-   * topic of another device. A user may subscribe to every filter that could match a topic it may read; `canRead` then
-   * judges each message. A user with masked codes does not read `evt`.
+   * Allows a device its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no
+   * topic of another device. Allows a user every filter that could match a topic it may read; `canRead` then checks
+   * each message. A user with masked codes cannot read `evt`.
    */
   canSubscribe(owner: string, topicFilter: string): boolean {
     const { kind, id } = parseOwner(owner)
@@ -155,7 +155,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
     const [root = '', hardwareId = '', level = '#'] = topicFilter.split('/')
-    // what the filter names can only be the codes of lock events
+    // the filter can only match the codes of lock events
     if (level === CODES_LEVEL && !canSeeCodes(caller)) return false
     if (root === '#' || root === '+') return true
     if (root === ALERTS_ROOT) return this.#mayAskForAlerts(caller, topicFilter)
@@ -165,9 +165,9 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 
   /**
-   * An admin reads everything; users and staff the messages from and to the devices in scope, staff also all zones, but
-   * not what only an admin may read over HTTP (configuration; of users, zones); a device its own. Commands are handed
-   * to a device one by one, while their time to live lasts: no queue may keep them for it.
+   * Allows an admin everything; users and staff the messages from and to the devices in scope, staff also all zones,
+   * but not what only an admin may read over HTTP (configuration; for users, zones); a device its own. Commands are
+   * sent to a device one by one, while their time to live lasts: no queue may keep them for it.
    */
   canRead(owner: string, topic: string): boolean {
     const { kind, id } = parseOwner(owner)
@@ -185,8 +185,8 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 
   /**
-   * A device publishes its own messages, an admin what is neither a device's nor the gateway's; other users do not
-   * publish.
+   * Allows a device its own messages, and an admin topics that belong neither to devices nor to the gateway; other
+   * users may not publish.
    */
   publishRight(login: MqttLogin, topic: string): Uplink | 'message' | undefined {
     if (login.kind === 'device') {
@@ -198,7 +198,10 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return caller !== undefined && isAdmin(caller) && isFree ? 'message' : undefined
   }
 
-  /** A last will comes when the device is gone and cannot be asked: it may publish its own status, nothing else. */
+  /**
+   * Allows only the device's own status as a last will, which is published when the device is gone and its rights
+   * cannot be checked.
+   */
   mayLeaveWill(login: MqttLogin, topic: string): boolean {
     const right = this.publishRight(login, topic)
     return login.kind === 'device' ? right === 'st' : right !== undefined && !hasWildcard(topic)
@@ -223,7 +226,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     else if (login.enrolling === null) this.#deps.broker.forgetSession(login.hardwareId)
   }
 
-  /** Two connections take the id of a device from each other; `takeovers` are new. */
+  /** Called when two connections take the id of a device from each other; `takeovers` counts the new ones. */
   contested(login: MqttLogin, takeovers: number): void {
     if (login.kind !== 'device' || login.device === null) return
     const { device, hardwareId } = login
@@ -233,9 +236,9 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 
   /**
-   * Takes a message of a device. Calls `onStored` when it may be acknowledged, `onRefused` when its sender cannot be
-   * enrolled or the store refuses it, `onDropped` when it comes before the status with which the device enrols.
-   * Returns how many samples and events it holds, at least 1.
+   * Processes a message of a device. Calls `onStored` when it may be acknowledged, `onRefused` if its sender cannot be
+   * enrolled or the store rejects it, `onDropped` if it precedes the status with which the device enrols. Returns the
+   * number of its samples and events, at least 1.
    */
   receive(
     login: MqttLogin,
@@ -251,7 +254,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
       this.#answerTime(login, uplinked.payload)
       onStored()
     } else if (login.device !== null) {
-      // queued before it, so that it is acknowledged after the shared key is void
+      // queued first, so that the message is acknowledged after the shared key is revoked
       if (login.handshake !== null && isKeyAck(uplinked)) login.handshake.confirm(login.device)
       const { items, lockEvents } = this.#deps.ingest.accept(
         login.device,
@@ -270,7 +273,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return 1
   }
 
-  /** Keeps a message that ends the connection of its device for who looks at its messages. */
+  /** Keeps a message that ended the connection of its device, for diagnosis. */
   refused(login: MqttLogin, { topic, payload }: { topic: string; payload: Buffer }, reason: string): void {
     if (login.kind !== 'device') return
     login.device?.recent.take(
@@ -279,12 +282,14 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     )
   }
 
-  /** Of a device that has enrolled, its telemetry. */
+  /** Returns the telemetry topic of an enrolled device. */
   telemetryTopic(login: MqttLogin): string | undefined {
     return login.kind === 'device' && login.device !== null ? deviceTopic(login.hardwareId, 'tlm') : undefined
   }
 
-  /** Begins to read a device's telemetry in place, many messages at a time: the same as `receive` for each of them. */
+  /**
+   * Begins to process a batch of telemetry messages of a device in place, with the same effect as `receive` for each.
+   */
   beginRun(
     login: MqttLogin,
     bytes: Buffer,
@@ -296,27 +301,30 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return this.#deps.ingest.beginRun({ device, connection: login, bytes, onStored, onRefused })
   }
 
-  /** A device that reports more lock events than it may is not read for a while: it waits and loses nothing. */
+  /**
+   * Returns the pause of a device that exceeds its budget of lock events: its connection is not read meanwhile, so it
+   * loses nothing.
+   */
   debtOf(owner: string): { reason: string; waitMs: number } | undefined {
     const waitMs = parseOwner(owner).kind === 'device' ? this.#deps.lockEvents.debtMs(owner) : 0
     return waitMs > 0 ? { reason: 'too_many_lock_events', waitMs } : undefined
   }
 
-  /** `alert/{kind}/{cart}` */
+  /** Checks a topic `alert/{kind}/{cart}`. */
   #mayReadAlert(caller: Caller, topic: string): boolean {
     const [, kind = '', level = '', ...more] = topic.split('/')
     const cart = decoded(level)
     return more.length === 0 && cart !== undefined && this.#deps.alerts.mayRead(caller, kind, cart)
   }
 
-  /** Whether a filter below `alert/` could match a topic that the caller may read. */
+  /** True if a filter below `alert/` could match a topic that the caller may read. */
   #mayAskForAlerts(caller: Caller, topicFilter: string): boolean {
     const [, kind = '', level = '#', ...more] = topicFilter.split('/')
     if (more.length > 1 || (more.length === 1 && more[0] !== '#')) return false
     const isAnyKind = hasWildcard(kind)
     if (!isAnyKind && isSiteKind(kind)) return this.#deps.alerts.mayRead(caller, kind, 'site')
     if (hasWildcard(level)) return true
-    // of the site; carts are not called so
+    // alerts of the site; no cart has this name
     if (isAnyKind && level === 'site') return isStaff(caller)
     return this.#mayReadAlert(caller, `${ALERTS_ROOT}/${isAnyKind ? 'outside' : kind}/${level}`)
   }
@@ -370,7 +378,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return login
   }
 
-  /** User name = user id, password = API key, any client id. */
+  /** Authenticates a user: user name = user id, password = API key, any client id. */
   #loginUser(userId: string, password: Buffer, address: string): LoginResult {
     const { keyGuard } = this.#deps
     try {
@@ -383,7 +391,10 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return { ok: true, login: { kind: 'user', userId }, owner: userOwner(userId), isClientIdUnique: false }
   }
 
-  /** The shared key opens for a device that is to enrol, and until a device has shown its own password. */
+  /**
+   * Returns the credential of a device; the shared key is valid for a device that will enrol, and until it has used its
+   * own password.
+   */
   #credentialOf(
     device: Device | undefined,
     hardwareId: string,
@@ -401,7 +412,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return reason === null ? 'shared' : { ok: false, reason, isAuthentic: true }
   }
 
-  /** At once, and written down after: until it is, the device shows its password with each login. */
+  /** Applies immediately and is stored later: until then, each login of the device repeats it. */
   #showedPassword(device: Device): void {
     device.row = { ...device.row, isOnSharedKey: false }
     void this.#deps.devices.confirmPassword(device, device.row.mqttPasswordHash)
@@ -425,16 +436,16 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
         (error: unknown) => {
           login.enrolling = null
           const device = fleet.byHardwareId(hardwareId)
-          // an earlier connection of the same device was quicker
+          // an earlier connection of the same device has already done it
           if (device?.row.isOnSharedKey) {
             begin(device)
             login.handshake?.offer(device)
-          } else log.warn({ hardwareId, reason: describeError(error) }, 'could not enrol a device')
+          } else log.warn({ hardwareId, reason: describeError(error) }, 'enrolling a device failed')
         },
       )
   }
 
-  /** A question for the time that gets no answer. */
+  /** Drops a request for the time without a response. */
   #drop(login: DeviceLogin, payload: Buffer, reason: string): void {
     const { ingest } = this.#deps
     ingest.dropped.add(reason)
@@ -450,7 +461,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     const { clock, clockConfirmation } = this.#deps
     clockConfirmation.asked(login.hardwareId)
     const answer = { t: clock.nowMs(), up: question.data.up }
-    // a device with a wrong time dates its samples by it; one without a time counts its uptime
+    // no time is better than a wrong one, by which the device would date its samples; without one it counts its uptime
     if (!clock.isTrusted) {
       this.#drop(login, payload, 'clock_not_set')
       return
@@ -463,7 +474,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 }
 
-/** What stands percent-encoded in a topic; undefined where nothing does. */
+/** Decodes a percent-encoded topic level; undefined if the encoding is invalid. */
 function decoded(level: string): string | undefined {
   try {
     return decodeURIComponent(level)
@@ -472,17 +483,17 @@ function decoded(level: string): string | undefined {
   }
 }
 
-/** How the broker names a device among the owners of sessions. */
+/** Returns the session `owner` that the broker uses for a device. */
 export function deviceOwner(hardwareId: string): string {
   return `device:${hardwareId}`
 }
 
-/** How the broker names a user among the owners of sessions. */
+/** Returns the session `owner` that the broker uses for a user. */
 export function userOwner(userId: string): string {
   return `user:${userId}`
 }
 
-/** Whom an owner of sessions stands for. */
+/** Parses a session `owner`. */
 export function parseOwner(owner: string): { kind: 'device' | 'user'; id: string } {
   const isDevice = owner.startsWith('device:')
   return { kind: isDevice ? 'device' : 'user', id: owner.slice(owner.indexOf(':') + 1) }
@@ -496,7 +507,7 @@ function isPasswordOf(device: Device, password: Buffer): boolean {
   return hashesEqual(hashSecret(password), device.row.mqttPasswordHash)
 }
 
-/** Whether a device says that it has its own password. */
+/** True if a message confirms that the device has its own password. */
 function isKeyAck({ level, payload }: Uplinked): boolean {
   if (level !== 'ack') return false
   const ack = ackMessageSchema.safeParse(parseOrUndefined(payload))

@@ -15,16 +15,16 @@ interface NotifiersDeps extends NotifierTools {
   outbox: Outbox
 }
 
-/** A notifier and how it goes with it. */
+/** Notifier with its delivery status. */
 export type Notifier = Omit<NotifierRow, 'token'> & TargetStatus & { waiting: number }
 
-/** What a person says of a notifier. */
+/** Fields of a notifier that a user can set. */
 export type NotifierFields = Pick<
   NotifierRow,
   'channel' | 'recipient' | 'token' | 'kinds' | 'hours' | 'afterUnacknowledgedMin'
 >
 
-/** People who are told of alerts, wherever they are. */
+/** Recipients of alerts by e-mail, ntfy or Telegram. */
 export class Notifiers {
   readonly #deps: NotifiersDeps
   readonly #turns = new SerialQueue()
@@ -38,7 +38,7 @@ export class Notifiers {
     for (const row of this.#deps.store.read.notifiers()) this.#keep(row)
   }
 
-  /** By the time they were made. */
+  /** Returns the notifiers in the order of their creation. */
   all(): Notifier[] {
     return [...this.#byId.values()].map((row) => this.#shown(row))
   }
@@ -54,12 +54,12 @@ export class Notifiers {
       lastSuccessAtMs: null,
       lastError: null,
     }
-    // before anything can be queued for it
+    // known here before anything can be queued for it
     await store.write('createNotifier', row, () => this.#keep(row))
     return this.#shown(row)
   }
 
-  /** Throws `notifier_not_found`, and `invalid_field` or `invalid_url` for what its channel cannot use. */
+  /** Throws `notifier_not_found`, and `invalid_field` or `invalid_url` for values that its channel cannot use. */
   change(notifierId: string, patch: Partial<Omit<NotifierFields, 'channel'>>): Promise<Notifier> {
     return this.#turns.take(async () => {
       const row = { ...this.#require(notifierId), ...patch }
@@ -69,7 +69,7 @@ export class Notifiers {
     })
   }
 
-  /** Nothing is sent to it any more. Throws `notifier_not_found`. */
+  /** Deletes a notifier and its queued messages. Throws `notifier_not_found`. */
   delete(notifierId: string): Promise<void> {
     return this.#turns.take(async () => {
       const { store, outbox } = this.#deps
@@ -79,9 +79,7 @@ export class Notifiers {
     })
   }
 
-  /**
-   * Queues a message that says nothing but that it arrives; returns its id. Throws `notifier_not_found` and `no_smtp`.
-   */
+  /** Queues a test message; returns its id. Throws `notifier_not_found` and `no_smtp`. */
   async test(notifierId: string): Promise<string> {
     const { store, clock, outbox } = this.#deps
     const { channel } = this.#require(notifierId)
@@ -114,7 +112,7 @@ export class Notifiers {
 
   #requireMail(channel: NotifierChannel): void {
     if (channel !== 'email' || this.#deps.mailer.isConfigured) return
-    throw new ConflictError('no_smtp', 'the gateway has no mail server: set CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM')
+    throw new ConflictError('no_smtp', 'no mail server is configured; set CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM')
   }
 }
 

@@ -1,6 +1,9 @@
 import { DamagedError } from '#shared/errors.ts'
 
-/** What is read, or null where a page is damaged, which the store says: for what a start can do without. */
+/**
+ * Returns the result of a read, or null if a page is damaged, which the store reports: for data that a start can do
+ * without.
+ */
 export function nullIfDamaged<Result>(read: () => Result): Result | null {
   try {
     return read()

@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => gateway.stop())
 
-/** A registered device that is watched by a client of its own. */
+/** Registers a device, observed by its own client. */
 async function watchedDevice(): Promise<{ hardwareId: string; password: string; watcher: RealtimeClient }> {
   const hardwareId = `cart-${++count}`
   const password = await gateway.register(hardwareId)
@@ -33,7 +33,7 @@ async function isOnline(hardwareId: string): Promise<boolean> {
   return (await gateway.request('GET', `/devices/${hardwareId}`)).body.is_online
 }
 
-test('a device is online from its connection to the end of it, and subscribers are told', async () => {
+test('a device is online while it is connected, and subscribers are notified', async () => {
   const { hardwareId, password, watcher } = await watchedDevice()
   assert.equal(await isOnline(hardwareId), false)
   const device = await gateway.connect(hardwareId, password)
@@ -52,7 +52,7 @@ test('a device is online from its connection to the end of it, and subscribers a
   assert.deepEqual(gone.body.mqtt, { connected_since: null, address: null, taken_over: 0 })
 })
 
-test('a broken connection ends it too', async () => {
+test('a broken connection makes the device offline', async () => {
   const { hardwareId, password, watcher } = await watchedDevice()
   const device = await gateway.connect(hardwareId, password)
   assert.equal(await nextStatus(watcher), true)
@@ -60,7 +60,7 @@ test('a broken connection ends it too', async () => {
   assert.equal(await nextStatus(watcher), false)
 })
 
-test('a clean disconnect of a persistent session is offline although the session is kept', async () => {
+test('a device that disconnects cleanly is offline although its session is kept', async () => {
   const { hardwareId, password, watcher } = await watchedDevice()
   const device = await gateway.connect(hardwareId, password, { clean: false })
   assert.equal(await nextStatus(watcher), true)
@@ -70,7 +70,7 @@ test('a clean disconnect of a persistent session is offline although the session
   assert.equal(await isOnline(hardwareId), false)
 })
 
-test('a goodbye while connected is offline, whatever else is sent; a hello is online again', async () => {
+test('an offline status makes a connected device offline until it sends an online status', async () => {
   const { hardwareId, password, watcher } = await watchedDevice()
   const device = await gateway.connect(hardwareId, password)
   const say = (level: string, message: object) =>
@@ -93,7 +93,7 @@ test('a goodbye while connected is offline, whatever else is sent; a hello is on
   await again.endAsync()
 })
 
-test('a take-over ends online; the goodbye of the old connection counts no more', async () => {
+test('a device is online after a takeover; the last will of the old connection is ignored', async () => {
   const { hardwareId, password, watcher } = await watchedDevice()
   const will = { topic: `dev/${hardwareId}/st`, payload: Buffer.from('{"online":false}'), qos: 1 as const }
   const first = await gateway.connect(hardwareId, password, { will })
@@ -116,14 +116,14 @@ test('a last will moves updated_at but not last_responded_at, and is not the sta
   device.stream.destroy()
   assert.equal(await nextStatus(watcher), false)
   const second = await gateway.connect(hardwareId, password)
-  // behind the will in the queue
+  // queued after the will
   await second.publishAsync(topic, '{"online":true,"fw":"1"}', { qos: 0 })
   const { body: after } = await gateway.request('GET', `/devices/${hardwareId}/details`)
   assert.deepEqual(after.status, { fw: '1' })
   assert.equal(after.last_responded_at, before.last_responded_at)
 })
 
-test('after a restart everything is offline until it connects again', async () => {
+test('after a restart every device is offline until it connects again', async () => {
   const { hardwareId, password } = await watchedDevice()
   await gateway.connect(hardwareId, password)
   assert.equal(await isOnline(hardwareId), true)

@@ -2,16 +2,16 @@ import type { Events } from '#gateway/events.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Device } from './fleet.ts'
 
-/** One MQTT connection of a device; its identity is the object. */
+/** MQTT connection of a device; its identity is the object. */
 export interface DeviceConnection {
   readonly address: string
   readonly sinceMs: number
 }
 
 /**
- * Which devices are here: the broker holds a connection and the device has not said goodbye on it. Goes by the identity
- * of the connection, never by counting, because the end of an old connection may be told after the start of its
- * successor.
+ * Online state of devices: online means that the broker holds a connection on which the device has not signed off.
+ * Compares the identity of connections and never counts them, because the end of an old connection may be reported
+ * after the start of its successor.
  */
 export class Presence {
   readonly #connections = new Map<Device, DeviceConnection>()
@@ -34,9 +34,7 @@ export class Presence {
     this.#set(device, false)
   }
 
-  /**
-   * The device said on `connection` whether it is here; the last will of a connection that was replaced says nothing.
-   */
+  /** Applies a status received on `connection`; ignores the last will of a connection that was replaced. */
   said(device: Device, connection: DeviceConnection | null, isOnline: boolean): void {
     if (connection === null || this.#connections.get(device) !== connection) return
     this.#set(device, isOnline)

@@ -25,20 +25,20 @@ interface ReportsDeps {
   clock: Clock
 }
 
-/** A silence, and whose it was. */
+/** Signal loss of a cart. */
 export interface SignalLoss extends Silence {
   cart: string
 }
 
-/** Jobs of one report that are in the queue or under way at a time. */
+/** Reader jobs of one report, queued or running at a time. */
 const JOBS_IN_FLIGHT = 4
-/** Carts whose traffic is added up in one job. */
+/** Carts whose traffic is summed in one job. */
 const CARTS_A_JOB = 8
-/** Cells of a map of traffic. */
+/** Limit of cells of a traffic map. */
 const CELLS_MAX = 10_000
 const NOON_MINUTE = 12 * 60
 
-/** What carts did in the past, worked out in the reader threads when it is asked for: nothing of it is kept. */
+/** Reports on carts, computed on request in the reader threads; no result is stored. */
 export class Reports {
   readonly #deps: ReportsDeps
 
@@ -46,7 +46,7 @@ export class Reports {
     this.#deps = deps
   }
 
-  /** How each cart was used on the days of a month. Throws `too_many_positions`. */
+  /** Returns the use of each cart on the days of a month. Throws `too_many_positions`. */
   async utilisation(
     carts: readonly Cart[],
     month: string,
@@ -62,7 +62,7 @@ export class Reports {
     return used.map((day) => ({ ...day, rounds: rounds.get(day.cart)?.get(day.date) ?? 0 }))
   }
 
-  /** The voltages of each cart on the days of a month. Throws `too_many_positions`. */
+  /** Returns the voltages of each cart on the days of a month. Throws `too_many_positions`. */
   packs(
     carts: readonly Cart[],
     month: string,
@@ -80,7 +80,7 @@ export class Reports {
     )
   }
 
-  /** Where carts spent their time while they were out. Throws `too_many_positions`. */
+  /** Returns the areas in which carts spent their time while out. Throws `too_many_positions`. */
   async traffic(carts: readonly Cart[], range: TimeRange, asker: JobOptions): Promise<TrafficGrid> {
     const grid = new TrafficGrid(CELLS_MAX)
     const query = {
@@ -98,7 +98,7 @@ export class Reports {
     return grid
   }
 
-  /** Where carts fell silent while they were out, the longest silence first. Throws `too_many_positions`. */
+  /** Returns the signal losses of carts while out, the longest first. Throws `too_many_positions`. */
   async silences(carts: readonly Cart[], range: TimeRange, asker: JobOptions): Promise<SignalLoss[]> {
     const query = { days: this.#stretchesOf(range), longestStepMs: this.#longestStepMs() }
     const found = await this.#ofEach(carts, query.days, (cart) =>
@@ -107,7 +107,7 @@ export class Reports {
     return found.sort((a, b) => b.untilMs - b.fromMs - (a.untilMs - a.fromMs))
   }
 
-  /** From the first instant of a month to its last millisecond. */
+  /** Returns the range from the first instant of a month to its last millisecond. */
   rangeOf(month: string): TimeRange {
     const { timeZone } = this.#deps.site
     const dates = datesOfMonth(month)
@@ -117,7 +117,7 @@ export class Reports {
     }
   }
 
-  /** How many rounds of each cart began on each of the days, by cart and date. */
+  /** Counts the rounds that began on each of the days, by cart and date. */
   async #roundsOf(
     carts: readonly Cart[],
     days: readonly ReportDay[],
@@ -136,7 +136,7 @@ export class Reports {
     return counts
   }
 
-  /** What is found for each cart, in their order. */
+  /** Returns the result for each cart, in their order. */
   async #ofEach<Found extends object>(
     carts: readonly Cart[],
     days: readonly unknown[],
@@ -153,7 +153,7 @@ export class Reports {
     return { devices: devicesOf(cart), parking: this.#parkingOf(cart) }
   }
 
-  /** The enabled parking zones that count for a cart, each once. */
+  /** Returns the enabled parking zones that count for a cart, without duplicates. */
   #parkingOf({ devices }: Cart): readonly Zone[] {
     const byId = new Map<string, Zone>()
     for (const { row } of devices) {
@@ -166,12 +166,12 @@ export class Reports {
     return [...byId.values()]
   }
 
-  /** A cart that is silent for longer is not known to be where it was. */
+  /** Returns the longest gap between positions after which the position of a cart is unknown. */
   #longestStepMs(): number {
     return this.#deps.site.settings.silentOnCourseAfterS * 1000
   }
 
-  /** The local days of a month that have begun, the present one up to now. */
+  /** Returns the local days of a month that have begun, the present one up to now. */
   #daysOf(month: string): ReportDay[] {
     const { site, clock } = this.#deps
     const endMs = clock.nowMs() + 1
@@ -181,7 +181,7 @@ export class Reports {
     })
   }
 
-  /** The range up to now, in parts that can be read. */
+  /** Divides the range up to now into stretches that can be read. */
   #stretchesOf({ fromMs, toMs }: TimeRange): ReportDay[] {
     const endMs = Math.min(toMs, this.#deps.clock.nowMs()) + 1
     const stretches: ReportDay[] = []
@@ -195,7 +195,7 @@ export class Reports {
   }
 }
 
-/** The ids of its devices, those with its lock apart. */
+/** Returns the ids of the cart's devices, with those that have its lock separate. */
 function devicesOf({ devices }: Cart): CartDevices {
   const ids = (isWanted: (deviceType: string) => boolean) =>
     devices.filter(({ row }) => isWanted(row.deviceType)).map(({ row }) => row.deviceId)

@@ -17,7 +17,7 @@ interface SiteDeps {
   clock: Clock
 }
 
-/** The course as people have described it, in memory, with what follows from it. */
+/** Settings of the site in memory, with values derived from them. */
 export class Site {
   readonly #deps: SiteDeps
   readonly #turns = new SerialQueue()
@@ -41,17 +41,17 @@ export class Site {
     return this.#timeZone
   }
 
-  /** When it is open. */
+  /** Opening hours. */
   get calendar(): Calendar {
     return this.#calendar
   }
 
-  /** What trips are looked for with where a request says nothing else. */
+  /** Default trip settings of a request. */
   get tripDefaults(): TripConfig {
     return tripDefaultsOf(this.#settings)
   }
 
-  /** Throws `invalid_field` for voltages that are in no order. */
+  /** Throws `invalid_field` for voltages in the wrong order. */
   change(patch: SiteSettingsPatch): Promise<SiteSettings> {
     const { store, events, clock } = this.#deps
     return this.#turns.take(async () => {

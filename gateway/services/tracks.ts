@@ -9,39 +9,38 @@ import type { Device } from './fleet.ts'
 
 interface TracksDeps {
   store: Pick<Store, 'readers'>
-  /** Of each user over all its sessions. */
+  /** Limit of concurrent downloads of each user, over all its sessions. */
   downloads: Slots
   limits?: TrackLimits
 }
 
-/** Positions of one answer, which is in memory as a whole: 20 bytes each of text. */
+/** Limit of positions of one response, which is in memory as a whole: 20 bytes each as text. */
 export interface TrackLimits {
   cart: number
   replay: number
 }
 
-/** A device, and what the text of its columns says beside them. */
+/** Device, and the fields that its text contains in addition to its columns. */
 export interface TrackedDevice {
   device: Device
   label: Record<string, string>
 }
 
-/** For whom tracks are read; `userId` is whose downloads they count among. */
+/** Requester of tracks; `userId` is the user whose downloads are counted. */
 interface TrackAsker extends JobOptions {
   userId: string
 }
 
 const LIMITS: TrackLimits = { cart: 250_000, replay: 500_000 }
-/** A position that is older says nothing of where a cart is. */
+/** Age from which a position no longer shows where a cart is. */
 const LOOK_BACK_MS = 24 * HOUR_MS
 const STEP_MS = 5_000
-/** Few enough that no thread is busy for long with one job. */
+/** Devices per job, few enough to keep each job short. */
 const DEVICES_A_JOB = 16
 const RETRY_S = 10
 
 /**
- * Tracks of a cart's day and of the whole course, as columns: read in the reader threads, in turns with what else is
- * read.
+ * Tracks of a cart's day and of the whole course, as columns; read in the reader threads, interleaved with other jobs.
  */
 export class Tracks {
   readonly #deps: TracksDeps
@@ -52,12 +51,14 @@ export class Tracks {
     this.#limits = deps.limits ?? LIMITS
   }
 
-  /** All records of a few devices, a JSON text each. Throws `too_many_positions` and `too_many_downloads`. */
+  /**
+   * Returns all records of a few devices, as one JSON text each. Throws `too_many_positions` and `too_many_downloads`.
+   */
   whole(devices: readonly TrackedDevice[], range: TimeRange, asker: TrackAsker): Promise<readonly Uint8Array[]> {
     return this.#read(devices, { ...range, replay: null }, this.#limits.cart, asker)
   }
 
-  /** What of many devices is seen in a replay: see `thinned`. Throws as `whole` does. */
+  /** Returns simplified tracks of many devices for a replay. Throws as `whole` does. */
   replay(
     devices: readonly TrackedDevice[],
     range: TimeRange,
@@ -81,13 +82,13 @@ export class Tracks {
   ): Promise<readonly Uint8Array[]> {
     const { downloads, store } = this.#deps
     if (!downloads.take(userId)) {
-      const message = 'you have as many downloads under way as one user may'
+      const message = 'too many downloads in progress; wait until one ends'
       throw new RateLimitedError(message, RETRY_S, 'too_many_downloads')
     }
     try {
       const texts: Uint8Array[] = []
       let left = positionsMax
-      // one job after the other: no user has more than one thread at a time
+      // one job after the other: no user occupies more than one thread at a time
       for (let at = 0; at < devices.length; at += DEVICES_A_JOB) {
         const chunk = devices
           .slice(at, at + DEVICES_A_JOB)

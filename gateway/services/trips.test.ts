@@ -15,7 +15,7 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { Fleet } from './fleet.ts'
 import { type TripLimits, Trips } from './trips.ts'
 
-// Limits that no test could reach are made small here, on the data of a gateway that runs.
+// Limits that a test could not reach are lowered here, on the data of a running gateway.
 
 const EVENING_MS = Date.UTC(2026, 4, 4, 20)
 let g: TestGateway
@@ -60,7 +60,7 @@ const SEARCH = {
   asker: { owner: 'somebody' },
 }
 
-test('as much as the limits allow is found', async () => {
+test('as many trips are found as the limits allow', async () => {
   const all = fleet.all()
   const [one, two] = await tripsWith({ foundOfDevice: 5, found: 10 }).find(all, SEARCH)
   assert.deepEqual([one?.sums.trips, one?.sums.stops, two?.sums.trips, two?.sums.stops], [2, 3, 2, 3])
@@ -73,7 +73,7 @@ test('as much as the limits allow is found', async () => {
 })
 
 for (const limits of [{ foundOfDevice: 4 }, { found: 9 }]) {
-  test(`more than ${JSON.stringify(limits)} are too many trips`, async () => {
+  test(`a search beyond ${JSON.stringify(limits)} has too many trips`, async () => {
     await assert.rejects(tripsWith(limits).find(fleet.all(), SEARCH), {
       kind: 'invalid',
       code: 'too_many_trips',
@@ -81,13 +81,13 @@ for (const limits of [{ foundOfDevice: 4 }, { found: 9 }]) {
   })
 }
 
-test('what is too long for a map is refused before anything is written', async () => {
+test('a map that is too long is rejected before anything is written', async () => {
   await assert.rejects(tripsWith({ positions: 10 }).features(fleet.all(), SEARCH), {
     code: 'too_many_positions',
   })
 })
 
-test('a map is the same whether its lines are written at once or a page at a time', async () => {
+test('a map is the same whether its lines are written together or a page at a time', async () => {
   const mapWith = async (limits: Partial<TripLimits>) => {
     const texts: Uint8Array[] = []
     for await (const text of await tripsWith(limits).features(fleet.all(), SEARCH)) texts.push(text)
@@ -96,14 +96,14 @@ test('a map is the same whether its lines are written at once or a page at a tim
   const atOnce = await mapWith({})
   assert.equal(atOnce.features.length, 10)
   const lengths = atOnce.features.map(({ geometry }: { geometry: { coordinates: [] } }) => geometry.coordinates.length)
-  // 31 points a line: one of two lines at once; pages that end with the line, before it and after it
+  // 31 points per line: one of two lines at a time; pages that end with the line, before it and after it
   for (const fixesAtOnce of [0, 31, 61]) {
     for (const fixesOfPage of [1, 2, 30, 31, 32]) assert.deepEqual(await mapWith({ fixesAtOnce, fixesOfPage }), atOnce)
   }
   assert.deepEqual(lengths, [31, 31, 2, 2, 2, 31, 31, 2, 2, 2])
 })
 
-test('what is too long for an active trip is refused', async () => {
+test('an active trip that is too long is rejected', async () => {
   const search = {
     maxAgeSeconds: 1e6,
     lookbackSeconds: 1e6,
@@ -118,7 +118,7 @@ test('what is too long for an active trip is refused', async () => {
   })
 })
 
-test('while the clock is a guess, a device that knows the time is as active as it has been silent', async () => {
+test('while the clock is a guess, an active trip ages by the silence of a device that knows the time', async () => {
   const clock = new FakeClock(0)
   const own = await startGateway({}, { clock, isTimeSynchronized: () => false })
   try {

@@ -19,23 +19,23 @@ interface TripsDeps {
   limits?: TripLimits
 }
 
-/** What would be too much for the memory of a reader thread, and of the gateway. */
+/** Limits that protect the memory of a reader thread, and of the gateway. */
 export interface TripLimits {
-  /** Of one device. */
+  /** Limit of positions of one device. */
   positions: number
-  /** Trips and stops, of one device and of all devices of a request. */
+  /** Limits of trips and stops, of one device and of all devices of a request. */
   foundOfDevice: number
   found: number
-  /** Points of a map that are written in one job: of all trips of a device, and of one trip that has more. */
+  /** Points of a map written in one job: of all trips of a device, or of part of a longer trip. */
   fixesAtOnce: number
   fixesOfPage: number
 }
 
-/** What trips are looked for, and for whom. */
+/** Query for trips, and its requester. */
 export interface TripSearch {
   range: TimeRange
   config: TripConfig
-  /** Of the trips and stops of each device in a list; a map is ascending. */
+  /** Order of the trips and stops of each device in a list; a map is ascending. */
   order: ListOrder
   asker: JobOptions
 }
@@ -48,9 +48,9 @@ export interface ActiveTripSearch {
 }
 
 /**
- * 31 days of a point a second are 2.7 million positions of 20 bytes. With points that are nothing but spikes four
- * million fill three quarters of the heap of a reader thread, and a thread without heap takes the whole process with
- * it. A trip or a stop is some 300 bytes.
+ * A point per second for 31 days makes 2.7 million positions of 20 bytes. With points that are all spikes, four million
+ * fill three quarters of the heap of a reader thread, and a thread without heap ends the whole process. A trip or a
+ * stop takes about 300 bytes.
  */
 const LIMITS: TripLimits = {
   positions: 4_000_000,
@@ -59,14 +59,14 @@ const LIMITS: TripLimits = {
   fixesAtOnce: 50_000,
   fixesOfPage: 2000,
 }
-/** Jobs of one request that are in the queue or under way at a time. */
+/** Reader jobs of one request, queued or running at a time. */
 const JOBS_IN_FLIGHT = 4
 /** Devices whose few latest records are read in one job. */
 const DEVICES_A_JOB = 32
 
 const encoder = new TextEncoder()
 
-/** Finds trips in what is stored, on demand and in the reader threads: nothing about trips is kept. */
+/** Finds trips in stored records, on request and in the reader threads; no trip is stored. */
 export class Trips {
   readonly #readers: Store['readers']
   readonly #clock: TripsDeps['clock']
@@ -78,7 +78,7 @@ export class Trips {
     this.#limits = limits
   }
 
-  /** What is found for each device, in their order. Throws `too_many_positions` and `too_many_trips`. */
+  /** Returns the trips of each device, in their order. Throws `too_many_positions` and `too_many_trips`. */
   find(devices: readonly Device[], search: TripSearch): Promise<FoundTrips[]> {
     let left = this.#limits.found
     return inParallel(devices, JOBS_IN_FLIGHT, async (device) => {
@@ -90,7 +90,7 @@ export class Trips {
     })
   }
 
-  /** The trips of those devices that are on one now, in their order. Throws as `find` does. */
+  /** Returns the active trips of the devices, in their order. Throws as `find` does. */
   async active(devices: readonly Device[], { asker, ...search }: ActiveTripSearch): Promise<ActiveTripJson[]> {
     const { positions: positionsMax, foundOfDevice: foundMax } = this.#limits
     const found = await inParallel(chunksOf(devices, DEVICES_A_JOB), JOBS_IN_FLIGHT, (chunk) => {
@@ -106,8 +106,8 @@ export class Trips {
   }
 
   /**
-   * The trips and stops as one GeoJSON text: a line for each trip, a point for each stop. One device, and of a track
-   * one page, is in memory at a time. Throws `too_many_positions` before there is any text.
+   * Returns the trips and stops as one GeoJSON text: a line for each trip, a point for each stop. Only one device, and
+   * one page of a track, is in memory at a time. Throws `too_many_positions` before any text.
    */
   async features(devices: readonly Device[], search: TripSearch): Promise<AsyncIterable<Uint8Array>> {
     for (const chunk of chunksOf(devices, DEVICES_A_JOB)) {
@@ -140,7 +140,10 @@ export class Trips {
     yield encoder.encode(GEOJSON_END)
   }
 
-  /** The times of a line come after all of its coordinates, so they are kept until then: as numbers, not as text. */
+  /**
+   * Writes lines; the times of a line follow all its coordinates, so they are kept until then, as numbers rather than
+   * text.
+   */
   async *#lineTexts(
     separator: string,
     deviceId: number,
@@ -177,8 +180,8 @@ export class Trips {
   }
 
   /**
-   * While the clock is a guess, a device may know better: then it is now what the device said last, and as long after
-   * as it has been silent. How time goes by is known even then.
+   * Returns the current time for a device. While the clock of the gateway is not trusted, it is the time of the
+   * device's last report plus the time elapsed since, which is known even then.
    */
   #nowFor({ reported }: Device): number {
     const nowMs = this.#clock.nowMs()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { UnencryptedClients } from './unencrypted-clients.ts'
 
-test('one more than 1,000 takes the place of whoever has not come for longest', () => {
+test('client number 1,001 replaces the one that was last seen longest ago', () => {
   const plain = new UnencryptedClients(new FakeClock())
   for (let i = 0; i < 1_000; i++) plain.noteDevice(`cart-${i}`, '192.168.1.9')
   plain.noteDevice('cart-0', '192.168.1.10')

@@ -1,22 +1,28 @@
 import type { Clock } from '#shared/time.ts'
 import type { Login } from './people/login.ts'
 
-/** Who came over HTTP without TLS, and when last. */
+/** Client that used HTTP without TLS, and its last use. */
 export interface UnencryptedUse {
-  /** With the cookie of a session, the key of a user, or as a device that downloads zones. */
+  /** Credential of the client: a session cookie, the key of a user, or a token of a device that downloads zones. */
   kind: 'session' | 'user' | 'device'
-  /** session_id, user_id or hardware_id. */
+  /** The session_id, user_id or hardware_id. */
   id: string
   address: string
   lastMs: number
 }
 
-/** Whoever has not come for longest goes first: more than there are browsers, programs and devices at a course. */
+/**
+ * Limit, above the number of browsers, programs and devices of a course; the client unused for longest is dropped
+ * first.
+ */
 const KEPT = 1_000
 
-/** Who still uses plain HTTP since the start, for whoever wants to close it. In memory: those who use it come again. */
+/**
+ * Clients that have used plain HTTP since the start, for an admin who wants to close it. In memory, since such clients
+ * come again.
+ */
 export class UnencryptedClients {
-  /** Those who came last are at the end. */
+  /** Sorted by last use, oldest first. */
   readonly #uses = new Map<string, UnencryptedUse>()
   readonly #clock: Clock
 
@@ -33,7 +39,7 @@ export class UnencryptedClients {
     this.#note('device', hardwareId, address)
   }
 
-  /** Newest first. */
+  /** Returns the clients, newest first. */
   all(): UnencryptedUse[] {
     return [...this.#uses.values()].toReversed()
   }

@@ -18,7 +18,7 @@ import { ADMIN_KEY_REVEALED } from '#store/tables/secrets.ts'
 import type { UserChange, UserRow } from '#store/tables/users.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 
-/** A user in memory; what rules ask of it is `caller`. */
+/** User in memory; `caller` is its access. */
 export interface User {
   row: UserRow
   caller: Caller
@@ -39,21 +39,21 @@ interface UsersDeps {
   log: Log
 }
 
-/** The name of the first admin. */
+/** Name of the first admin. */
 export const FIRST_ADMIN = 'Admin'
 const FLUSH_MS = 10_000
 const TOLD: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_REVEALED }
 
 /**
- * The people and programs with a key. All of them are in memory, so that checking a key and counting its use cost no
- * disk access; usage is written down every ten seconds and at the end.
+ * People and programs with a key. All are in memory, so that checking a key and counting its use need no disk access;
+ * usage is stored every ten seconds and at the end.
  */
 export class Users implements Component {
   readonly #deps: UsersDeps
   readonly #byId = new Map<string, User>()
   readonly #byKeyHash = new Map<string, User>()
   readonly #used = new Set<User>()
-  /** Hashes of keys that were used since the start. */
+  /** Hashes of the keys used since the start. */
   readonly #usedKeys = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
@@ -71,7 +71,7 @@ export class Users implements Component {
     await this.flushUsage()
   }
 
-  /** Makes the first admin, unless there is one already. `isTold`: whoever started the gateway knows the key. */
+  /** Creates the first admin, unless there is one. `isTold`: the operator who started the gateway has the key. */
   async createFirstAdmin(apiKey: string, isTold: boolean): Promise<void> {
     const fields: UserFields = { name: FIRST_ADMIN, email: null, role: 'admin', allowedHardwareIds: null }
     const input = this.#newUser(fields, apiKey)
@@ -80,14 +80,17 @@ export class Users implements Component {
     if (row !== null) this.#keep(row)
   }
 
-  /** Whose key this is. Throws `invalid_api_key`, `user_inactive`, and `metrics_only` unless it is to read metrics. */
+  /**
+   * Returns the user of a key. Throws `invalid_api_key`, `user_inactive`, and `metrics_only` unless the request is for
+   * metrics.
+   */
   authenticate(apiKey: string, isForMetrics = false): User {
     const user = this.authenticateHash(hashSecret(apiKey))
     if (!isForMetrics) refuseMetrics(user.row)
     return user
   }
 
-  /** The same for a key that is hashed already. */
+  /** Authenticates a key that is already hashed. */
   authenticateHash(keyHash: string): User {
     const user = this.#byKeyHash.get(keyHash)
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
@@ -95,13 +98,13 @@ export class Users implements Component {
     return user
   }
 
-  /** Counts a request that came with the user's key. */
+  /** Counts a request with the user's key. */
   countKeyUse(user: User): void {
     this.#usedKeys.add(user.row.keyHash)
     this.countRequest(user)
   }
 
-  /** Whether somebody has used the key with this hash since the start. */
+  /** True if the key with this hash was used since the start. */
   isKeyUsed(keyHash: string): boolean {
     return this.#usedKeys.has(keyHash)
   }
@@ -117,7 +120,7 @@ export class Users implements Component {
     this.#used.add(user)
   }
 
-  /** By the time of creation, then by id. */
+  /** Returns the users in the order of their creation, then by id. */
   all(): UserRow[] {
     return [...this.#byId.values()].map(({ row }) => this.#upToDate(row)).sort(byCreation)
   }
@@ -129,14 +132,14 @@ export class Users implements Component {
     return this.#upToDate(user.row)
   }
 
-  /** Throws `user_not_found`, and `user_inactive` and `metrics_only` where nobody can sign in as the user. */
+  /** Throws `user_not_found`, and `user_inactive` and `metrics_only` if sign-in as the user is not possible. */
   requireSignIn(userId: string): void {
     const row = this.require(userId)
-    if (!row.isActive) throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
+    if (!row.isActive) throw new ConflictError('user_inactive', 'the user is disabled; enable it before sign-in')
     refuseMetrics(row)
   }
 
-  /** Undefined when there is none, active or not. */
+  /** Finds a user, active or not; undefined if unknown. */
   find(userId: string): User | undefined {
     return this.#byId.get(userId)
   }
@@ -145,13 +148,13 @@ export class Users implements Component {
     return this.#byId.has(userId)
   }
 
-  /** What the key that a request came with may do now; undefined once it is void. */
+  /** Returns the current access of the key with which a request came; undefined once it is revoked. */
   callerOfKey({ row }: User): Caller | undefined {
     const user = this.#byKeyHash.get(row.keyHash)
     return user && allowedCallerOf(user)
   }
 
-  /** What the user may do now; undefined once it may do nothing, or nothing but read metrics. */
+  /** Returns the current access of the user; undefined if disabled or deleted, or limited to metrics. */
   callerOf(userId: string): Caller | undefined {
     const user = this.#byId.get(userId)
     return user && allowedCallerOf(user)
@@ -164,7 +167,7 @@ export class Users implements Component {
     return { row, apiKey }
   }
 
-  /** `also` is written in the same transaction, or refuses it. */
+  /** Changes a user; `also` is written in the same transaction, or rejects it. */
   async change(
     userId: string,
     fields: Omit<UserChange, 'userId' | 'nowMs' | 'keyHash'>,
@@ -178,7 +181,9 @@ export class Users implements Component {
     return this.require(userId)
   }
 
-  /** What proves a person to a shared tablet, hashed; null for nothing. Throws `user_not_found` and `metrics_only`. */
+  /**
+   * Stores the hash of the user's PIN for shared tablets; null removes it. Throws `user_not_found` and `metrics_only`.
+   */
   async setPin(userId: string, pinHash: string | null): Promise<void> {
     if (pinHash !== null) refuseMetrics(this.require(userId))
     const change = { userId, pinHash, nowMs: this.#deps.clock.nowMs() }
@@ -187,8 +192,8 @@ export class Users implements Component {
   }
 
   /**
-   * The old key is void when this returns, and all sessions of the user but the kept one. `isTold`: as of the first
-   * admin.
+   * Replaces the key; when this returns, the old key and all sessions of the user except `keptSessionId` are revoked.
+   * `isTold`: as in `createFirstAdmin`.
    */
   async rotateKey(userId: string, { apiKey = newApiKey(), isTold = false, keptSessionId = '' } = {}): Promise<string> {
     const change = { userId, keyHash: hashSecret(apiKey), keptSessionId, nowMs: this.#deps.clock.nowMs() }
@@ -209,7 +214,7 @@ export class Users implements Component {
     this.#deps.events.emit('keyRevoked', { userId })
   }
 
-  /** Writes down what was counted since the last time; a failure is tried again with the next one. */
+  /** Stores the usage counted since the last time; a failed write is repeated with the next one. */
   async flushUsage(): Promise<void> {
     if (this.#used.size === 0) return
     const users = [...this.#used]
@@ -219,12 +224,9 @@ export class Users implements Component {
       await this.#deps.store.write('recordUsage', updates)
     } catch (error) {
       for (const user of users) if (this.#byId.get(user.row.userId) === user) this.#used.add(user)
-      // the store has logged already that it is unusable
+      // the store has already logged the fault
       if (!(error instanceof UnavailableError))
-        this.#deps.log.warn(
-          { reason: describeError(error) },
-          'could not store the usage of API keys; tries again later',
-        )
+        this.#deps.log.warn({ reason: describeError(error) }, 'storing the usage of API keys failed; will retry')
     }
   }
 
@@ -263,14 +265,14 @@ function allowedCallerOf({ row, caller }: User): Caller | undefined {
 /** Throws `metrics_only`. */
 function refuseMetrics({ role }: UserRow): void {
   if (role === 'metrics')
-    throw new ForbiddenError('metrics_only', 'the key of this user reads GET /metrics and opens nothing else')
+    throw new ForbiddenError('metrics_only', 'the key of this user is only valid for GET /metrics')
 }
 
 function resetIfNewDay(usage: UserRow['usage'], nowMs: number): void {
   const dayMs = startOfDayMs(nowMs)
   const countedMs = startOfDayMs(usage.lastResetMs)
   if (dayMs === countedMs) return
-  // a clock that was set back does not make a new day: what was counted is counted
+  // a clock that was set back does not start a new day: the count stays
   if (dayMs > countedMs) usage.requestsToday = 0
   usage.lastResetMs = dayMs
 }

@@ -17,10 +17,10 @@ interface WebhooksDeps {
   lookups: DnsLookups
 }
 
-/** A webhook and how it goes with it. */
+/** Webhook with its delivery status. */
 export type Webhook = Omit<WebhookRow, 'secret'> & TargetStatus & { waiting: number }
 
-/** Programs that are told of alerts over HTTP. */
+/** Programs that receive alerts over HTTP. */
 export class Webhooks {
   readonly #deps: WebhooksDeps
   readonly #byId = new Map<string, WebhookRow>()
@@ -33,12 +33,12 @@ export class Webhooks {
     for (const row of this.#deps.store.read.webhooks()) this.#keep(row)
   }
 
-  /** By the time they were made. */
+  /** Returns the webhooks in the order of their creation. */
   all(): Webhook[] {
     return [...this.#byId.values()].map((row) => this.#shown(row))
   }
 
-  /** Throws `too_many_webhooks`. The secret is shown only here. */
+  /** Throws `too_many_webhooks`. Only this result contains the secret. */
   async create(fields: {
     url: string
     kinds: AlertKind[] | null
@@ -54,12 +54,12 @@ export class Webhooks {
       lastSuccessAtMs: null,
       lastError: null,
     }
-    // before anything can be queued for it
+    // known here before anything can be queued for it
     await this.#deps.store.write('createWebhook', row, () => this.#keep(row))
     return { webhook: this.#shown(row), secret }
   }
 
-  /** Nothing is sent to it any more. Throws `webhook_not_found`. */
+  /** Deletes a webhook and its queued messages. Throws `webhook_not_found`. */
   async delete(webhookId: string): Promise<void> {
     const { store, outbox } = this.#deps
     this.#require(webhookId)
@@ -67,7 +67,7 @@ export class Webhooks {
     await outbox.remove(webhookId)
   }
 
-  /** Queues a message that says nothing but that it arrives; returns its id. Throws `webhook_not_found`. */
+  /** Queues a test message; returns its id. Throws `webhook_not_found`. */
   async test(webhookId: string): Promise<string> {
     const { store, clock, outbox } = this.#deps
     this.#require(webhookId)

@@ -11,12 +11,12 @@ import type { Photo } from '#shared/photo/photo-type.ts'
 import type { SiteZone } from '#shared/zones/zone.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
 
-/** A course as it was sent, or why it cannot be one. */
+/** Course as parsed from the request body, or the reason it is invalid. */
 export type ReadDrawing =
   | { kind: 'read'; attribution: string | null; featuresJson: string; counts: CourseCounts }
   | { kind: 'refused'; fault: CourseFaultKind; message: string }
 
-/** Reads the JSON of a course: megabytes of it would stop the main thread. Throws `invalid_json` and `invalid_body`. */
+/** Parses the JSON of a course, megabytes that would block the main thread. Throws `invalid_json`, `invalid_body`. */
 export function readDrawing(_: ReaderTools, { bytes }: { bytes: Uint8Array }): ReadDrawing {
   try {
     const { features, attribution } = readCourse(readJsonObject(bytes, { mayBeVast: true }))
@@ -32,7 +32,7 @@ export function readDrawing(_: ReaderTools, { bytes }: { bytes: Uint8Array }): R
   }
 }
 
-/** Zones proposed from the features of a course, with names in a language. */
+/** Proposes zones for the features of a course, with names in a language. */
 export function proposeDrawnZones(
   _: ReaderTools,
   { featuresJson, language }: { featuresJson: string; language: keyof typeof ZONE_NAMES },

@@ -10,7 +10,7 @@ import { listDevices, updateDevice } from './tables/devices.ts'
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const BEFORE = 17
 
-/** A database of the version before with two devices, and a group that was changed after them, brought up to date. */
+/** Database of the previous schema with two devices, and a group that was changed later, migrated. */
 function upgraded(t: TestContext, more = ''): Connection {
   const connection = new Connection(new Database(':memory:'))
   t.after(() => connection.close())
@@ -18,7 +18,8 @@ function upgraded(t: TestContext, more = ''): Connection {
     connection.db.exec(readFileSync(new URL(name, MIGRATIONS), 'utf8'))
   connection.db.pragma(`user_version = ${BEFORE}`)
   connection.db.exec(`
-    INSERT INTO device (device_id, hardware_id, short_id, device_type, name, mqtt_password_hash, created_at_ms, updated_at_ms)
+    INSERT INTO device (device_id, hardware_id, short_id, device_type, name, mqtt_password_hash, created_at_ms,
+    updated_at_ms)
       VALUES (1, 'b', 's1', 'teebox', 'Nine', 'x', 1, 1), (2, 'a', 's2', 'teebox', NULL, 'y', 1, 1);
     INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (1, '{}', 1), (2, '{}', 1);
     INSERT INTO device_group VALUES (3, 'Three', 1, 1);
@@ -32,7 +33,7 @@ function changedKeys(connection: Connection): string[] {
   return [...entitiesAfter(connection, 0, 100)].map(({ table, key }) => `${table} ${key}`)
 }
 
-test('devices of the version before are in no cart, and may be put into one', (t) => {
+test('devices of the previous version have no cart, and can be assigned to one', (t) => {
   const connection = upgraded(t)
   const carts = () => listDevices(connection).map(({ row }) => [row.hardwareId, row.name, row.cart])
   assert.deepEqual(carts(), [
@@ -47,7 +48,7 @@ test('devices of the version before are in no cart, and may be put into one', (t
   ])
 })
 
-test('a head office that was told of devices is told of them again, with the new field', (t) => {
+test('a head office gets known devices again, with the new field', (t) => {
   const connection = upgraded(t, `UPDATE sync_identity SET site = 'north'`)
   assert.deepEqual(changedKeys(connection), ['device_group 3', 'device b', 'device a'])
   const [, device] = entitiesAfter(connection, 0, 100)

@@ -9,7 +9,7 @@ import { loadMqttSessions } from './tables/mqtt-sessions.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 
-/** A database of the version before, with these rows in it, brought up to date. */
+/** Database of the previous schema with these rows, migrated to the current one. */
 function upgraded(t: TestContext, rows: string): Connection {
   const connection = new Connection(new Database(':memory:'))
   t.after(() => connection.close())
@@ -28,9 +28,11 @@ test('kept sessions of programs move into the name space of their user, those of
     `
     INSERT INTO mqtt_session VALUES ('shop', 'user:u-1', 7), ('cart-1', 'device:cart-1', 0);
     INSERT INTO mqtt_subscription VALUES ('shop', 'dev/+/st', 1, NULL), ('cart-1', 'dev/cart-1/cmd', 1, NULL);
-    INSERT INTO mqtt_queued VALUES (1, 'shop', 5, 0, 'dev/cart-1/st', 'x', 1, 0, NULL), (2, 'cart-1', 6, 0, 'a', 'y', 1, 0, NULL);
+    INSERT INTO mqtt_queued VALUES (1, 'shop', 5, 0, 'dev/cart-1/st', 'x', 1, 0, NULL), (2, 'cart-1', 6, 0, 'a', 'y',
+    1, 0, NULL);
     INSERT INTO mqtt_received VALUES ('shop', 9, NULL), ('cart-1', 9, NULL);
-    INSERT INTO mqtt_will VALUES ('pos', 'user:u-1', 'shop/pos', 'gone', 1, 0, NULL), ('cart-1', 'device:cart-1', 'dev/cart-1/st', '{}', 1, 1, NULL);
+    INSERT INTO mqtt_will VALUES ('pos', 'user:u-1', 'shop/pos', 'gone', 1, 0, NULL), ('cart-1', 'device:cart-1',
+    'dev/cart-1/st', '{}', 1, 1, NULL);
   `,
   )
   const { sessions, subscriptions, queued, received, wills } = loadMqttSessions(connection)
@@ -47,7 +49,8 @@ test('devices that share a password have that of the enrolment: it opens no more
   const connection = upgraded(
     t,
     `
-    INSERT INTO device VALUES (1, 'a', 's1', 'teebox', NULL, NULL, 'shared', 1, 1), (2, 'b', 's2', 'teebox', NULL, NULL, 'own', 1, 1),
+    INSERT INTO device VALUES (1, 'a', 's1', 'teebox', NULL, NULL, 'shared', 1, 1), (2, 'b', 's2', 'teebox', NULL,
+    NULL, 'own', 1, 1),
       (3, 'c', 's3', 'teebox', NULL, NULL, 'shared', 1, 1);
     INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (1, '{}', 1), (2, '{}', 1), (3, '{}', 1);
   `,

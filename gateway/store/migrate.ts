@@ -5,22 +5,22 @@ import type { Connection } from './db/connection.ts'
 import { sealRowTables } from './telemetry/row-tables.ts'
 
 const MIGRATIONS = 'gateway/store/db/migrations'
-/** What SQL alone cannot do, right after the file. */
+/** Migration steps that SQL alone cannot do; run right after the file of that name. */
 const AFTER_FILE: Record<string, (connection: Connection) => void> = {
   '007-telemetry-blocks.sql': sealRowTables,
 }
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
-/** The first schema that says who made it. */
+/** First schema that records which program wrote it. */
 const NAMES_PROGRAM = 28
 
-/** A step of an upgrade that begins: the file of the migration without its ending, and how many are done. */
+/** Upgrade step about to run: name of the migration file without its extension, and number of steps done. */
 export interface MigrationStep {
   name: string
   done: number
   of: number
 }
 
-/** The schema of this program. */
+/** Schema number of this program. */
 export function knownSchema(): number {
   return migrationFiles().length
 }
@@ -32,8 +32,8 @@ function migrationFiles(): string[] {
 }
 
 /**
- * Brings the database to the schema of this program, or to an older one, all steps in one transaction.
- * Throws when the file was written by a newer program.
+ * Migrates the database to the schema of this program, or to an older one, all steps in one transaction. Throws when a
+ * newer program wrote the file.
  */
 export function migrate(
   connection: Connection,
@@ -58,10 +58,7 @@ export function migrate(
   }).exclusive()
 }
 
-/**
- * The schema of the database and the version of the program that brought it there; null in one from before both were
- * kept.
- */
+/** Program version that migrated the database to its schema, and when; null if not recorded. */
 export function schemaWriter(connection: Connection): { program: string; atMs: number } | null {
   if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'migration'") === undefined) return null
   const newest = connection.get<{ program: string; atMs: number }>(
@@ -70,11 +67,14 @@ export function schemaWriter(connection: Connection): { program: string; atMs: n
   return newest ?? null
 }
 
-/** Why a database of a later program is refused, and the way out. */
+/** Error text for a database of a newer program: why it is refused, and what to do. */
 function newerDatabase(schema: number, known: number, program: string | null): string {
   const who = program === null ? 'a newer cartbarn' : `cartbarn ${program}`
   const wanted = program === null ? 'a newer cartbarn' : `cartbarn ${program} or a newer one`
-  return `the database was written by ${who} (schema ${schema}), and this is cartbarn ${programVersion()}, which knows schemas up to ${known}: install ${wanted}, or put the backup from before that upgrade in its place`
+  return (
+    `the database was written by ${who} (schema ${schema}), and this is cartbarn ${programVersion()}, which supports ` +
+    `schemas up to ${known}: install ${wanted}, or restore the backup made before that upgrade`
+  )
 }
 
 function noteProgram(connection: Connection, from: number, to: number): void {

@@ -10,7 +10,7 @@ import { isLockEventStored, listLockEvents } from './tables/lock-events.ts'
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const LISTED = { hardwareId: 'cart-1', order: 'asc', limit: 10, offset: 0 } as const
 
-/** A database as schema 8 left it: two events of a cart that was deleted and registered again, with three since. */
+/** Database as schema 8 left it: two events of a cart that was deleted and registered again, and three events since. */
 function schema8(): Connection {
   const connection = new Connection(new Database(':memory:'))
   for (const name of readdirSync(MIGRATIONS).sort().slice(0, 8))

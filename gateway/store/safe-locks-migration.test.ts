@@ -12,7 +12,7 @@ import { findIdempotencyKey } from './tables/idempotency-keys.ts'
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const NOW_MS = Date.UTC(2026, 4, 1)
 
-/** A database of the version before, with commands in it, brought up to date. */
+/** Database of the previous schema with commands in it, migrated to the current one. */
 function upgraded(t: TestContext): Connection {
   const connection = new Connection(new Database(':memory:'))
   t.after(() => connection.close())
@@ -30,7 +30,7 @@ function upgraded(t: TestContext): Connection {
   return connection
 }
 
-test('commands from before were not forced, and are to a head office what they were', (t) => {
+test('commands from before the upgrade are not forced, and their entities stay unchanged', (t) => {
   const connection = upgraded(t)
   const old = findCommand(connection, 'old')
   assert.equal(old?.forced, null)
@@ -43,12 +43,12 @@ test('commands from before were not forced, and are to a head office what they w
   assert.deepEqual(forced, [undefined, true, true])
 })
 
-test('a request that is repeated after the upgrade finds its commands, and that nothing was refused', (t) => {
+test('a repeated request after the upgrade finds its commands and no rejections', (t) => {
   const known = findIdempotencyKey(upgraded(t), 'u', 'k', NOW_MS + 1)
   assert.deepEqual([known?.commandIds, known?.outcomeJson], [['old'], null])
 })
 
-test('the newest lock that the gateway asked for itself counts, whatever its clock said', (t) => {
+test('the newest automatic lock counts, whatever its clock showed', (t) => {
   const connection = upgraded(t)
   const old = findCommand(connection, 'old')
   assert.ok(old !== undefined)
@@ -71,7 +71,7 @@ test('the newest lock that the gateway asked for itself counts, whatever its clo
   assert.match(plan[0]?.detail ?? '', /COVERING INDEX command_by_auto_lock/)
 })
 
-test('days that were closed are kept for some weeks, each as it was first closed', (t) => {
+test('closed days are kept for some weeks, each as first closed', (t) => {
   const connection = upgraded(t)
   for (let day = 0; day < 50; day++)
     saveClosedDay(connection, { date: `d-${day}`, closedAtMs: NOW_MS + day, waiting: ['17'] })

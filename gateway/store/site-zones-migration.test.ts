@@ -11,7 +11,7 @@ import { listZoneVersions, saveZoneSet, type ZoneSetChange, zoneSet } from './ta
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const BEFORE = 18
 
-test('zones of groups of the version before stay, beside those of the site', (t) => {
+test('group zones of the previous version stay, in addition to those of the site', (t) => {
   const connection = new Connection(new Database(':memory:'))
   t.after(() => connection.close())
   for (const name of readdirSync(MIGRATIONS).sort().slice(0, BEFORE))
@@ -35,7 +35,7 @@ test('zones of groups of the version before stay, beside those of the site', (t)
     zonesJson: '[{"id":"site"}]',
     keptJson: '[{"id":"site"}]',
     switchesJson: '{}',
-    // the first is told of them, for the second nothing changes, the third is new
+    // group 1 is sent them, nothing changes for group 2, group 3 gets its first set
     groups: [
       { groupId: 1, version: 8 },
       { groupId: 2, version: 0 },

@@ -24,12 +24,12 @@ const log = createLog('silent')
 const root = mkdtempSync(join(tmpdir(), 'cartbarn-store-'))
 const opened: Store<Message>[] = []
 after(async () => {
-  // those of tests that failed; stopping twice is fine
+  // also closes stores of failed tests; stopping twice is harmless
   for (const store of opened) await store.stop()
   rmSync(root, { recursive: true, force: true })
 })
 
-/** Rows as the writer takes them: device, time, lat E7, long E7, milli km/h, mV. */
+/** Row as the writer takes it: device, time, lat E7, long E7, milli km/h, mV. */
 type Row = [deviceId: number, atMs: number, lat: number, long: number, speed: number, voltage: number]
 
 interface Message extends Appendable {
@@ -190,7 +190,8 @@ test('an empty file becomes a database too', async () => {
   await store.stop()
   const path = join(dataDir, 'cartbarn.db')
   rmSync(path)
-  // whoever empties a folder leaves none; with them it is a database that was lost: gateway/upgrade.test.ts
+  // a user who empties a folder also deletes this file; with it the gateway reports a lost database:
+  // gateway/upgrade.test.ts
   rmSync(`${path}-sums`, { force: true })
   writeFileSync(path, '')
   const again = await open(dataDir)
@@ -198,7 +199,7 @@ test('an empty file becomes a database too', async () => {
   await again.store.stop()
 })
 
-test('a file of a newer program is refused in words, and left as it is', async () => {
+test('a file of a newer program is rejected with an explanation and left unchanged', async () => {
   const { store, dataDir } = await open()
   await createUser(store, 'u1')
   await store.stop()
@@ -213,21 +214,21 @@ test('a file of a newer program is refused in words, and left as it is', async (
   after.close()
 })
 
-test('a file that is no database is refused', async () => {
+test('a file that is not a database is rejected', async () => {
   const { store, dataDir } = await open()
   await store.stop()
   writeFileSync(join(dataDir, 'cartbarn.db'), 'this is a letter to my aunt '.repeat(100))
   await assert.rejects(open(dataDir), /not a database/)
 })
 
-test('stopping twice is fine, and so is stopping what never started', async () => {
+test('stopping twice, or stopping a store that never started, is harmless', async () => {
   const { store } = await open()
   await store.stop()
   await store.stop()
   await new Store({ dataDir: newFolder(), readerThreads: 1, writeQueueRows: 1000 }, log).stop()
 })
 
-test('a restart keeps everything', async () => {
+test('a restart keeps all data', async () => {
   const { store, recorder, dataDir } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   await createUser(store, 'u1')
@@ -287,7 +288,7 @@ function lockEvent(eventId: string, fields: Partial<NewLockEvent> = {}): NewLock
   }
 }
 
-test('what is stored is told row by row: a repeated record or event is not new', async () => {
+test('the result of a message is reported row by row: a repeated record or event is not new', async () => {
   const { store, recorder } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   const both: Row = [deviceId, NOW_MS, 1, 2, Number.NaN, 50_000]
@@ -300,7 +301,7 @@ test('what is stored is told row by row: a repeated record or event is not new',
   await store.stop()
 })
 
-test('counts, first and last hold whatever the order of arrival', async () => {
+test('counts, first and last time are right whatever the order of arrival', async () => {
   const { store, recorder } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   const other = await createDevice(store, 'cart-2')
@@ -317,7 +318,7 @@ test('counts, first and last hold whatever the order of arrival', async () => {
   await store.stop()
 })
 
-test('a row the database refuses costs its message, not its neighbours', async () => {
+test('a row that the database rejects fails its own message and no other', async () => {
   const { store, recorder } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   await stored(
@@ -337,7 +338,7 @@ test('a row the database refuses costs its message, not its neighbours', async (
   await store.stop()
 })
 
-test('a thousand messages at once take a handful of transactions', async () => {
+test('a thousand concurrent messages take a handful of transactions', async () => {
   const { store, dataDir } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   await store.stop()
@@ -360,7 +361,7 @@ test('a thousand messages at once take a handful of transactions', async () => {
   assert.ok(transactions <= 3, `${transactions} transactions`)
 })
 
-test('what was queued when the store stops is on the disk', async () => {
+test('rows queued when the store stops are on the disk', async () => {
   const { store, recorder, dataDir } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   for (let i = 0; i < 100; i++) store.queue.append(message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
@@ -371,7 +372,7 @@ test('what was queued when the store stops is on the disk', async () => {
   await again.store.stop()
 })
 
-test('writes and messages take turns in the order they came', async () => {
+test('writes and messages run in the order they arrived', async () => {
   const { store, recorder } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   store.queue.append(message({ samples: [gpsRow(deviceId, NOW_MS)] }))
@@ -381,7 +382,7 @@ test('writes and messages take turns in the order they came', async () => {
   await store.stop()
 })
 
-test('a deleted device is not counted any more, and its id is never used again', async () => {
+test('a deleted device is not counted, and its id is never used again', async () => {
   const { store, recorder } = await open()
   const kept = await createDevice(store, 'cart-1')
   const doomed = await createDevice(store, 'cart-2')
@@ -403,7 +404,7 @@ test('the quarantine keeps the newest 1000', async () => {
   await store.stop()
 })
 
-test('a write that a rule refuses leaves nothing behind', async () => {
+test('a write that a rule rejects leaves no trace', async () => {
   const { store } = await open()
   await createUser(store, 'u1')
   await assert.rejects(store.write('updateUser', { userId: 'u1', role: 'user', name: 'X', nowMs: NOW_MS + 1 }), {
@@ -415,7 +416,7 @@ test('a write that a rule refuses leaves nothing behind', async () => {
   await store.stop()
 })
 
-test('a page of history is what filtering, sorting and cutting an array gives', async () => {
+test('a page of history equals filtering, sorting and slicing an array', async () => {
   const { store, recorder } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   const times = Array.from({ length: 60 }, (_, i) => NOW_MS + ((i * 37) % 60) * 10)
@@ -474,7 +475,7 @@ test('a data folder has one gateway at a time', async () => {
   await second.start()
 })
 
-test('a damaged frame in the log of a gateway that was killed costs nothing without a word', async () => {
+test('a damaged frame in the log of a killed gateway loses no data without a report', async () => {
   const { store, recorder, dataDir } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
   for (let i = 0; i < 30; i++) await stored(store, recorder, message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
@@ -499,7 +500,7 @@ test('a damaged frame in the log of a gateway that was killed costs nothing with
   await again.stop()
 })
 
-test('memory that was freed is given back to the system while the store runs', async (t) => {
+test('freed memory is returned to the system while the store runs', async (t) => {
   const { setInterval: every } = globalThis
   t.mock.method(globalThis, 'setInterval', (call: () => void) => every(call, 20))
   await open()
@@ -507,7 +508,7 @@ test('memory that was freed is given back to the system while the store runs', a
   bulk.exec('CREATE TABLE bulk (content BLOB)')
   const insert = bulk.prepare('INSERT INTO bulk VALUES (randomblob(3000))')
   for (let i = 0; i < 20_000; i++) insert.run()
-  // lies above what is freed, so that glibc keeps that
+  // allocated above what is freed, so that glibc does not return that memory to the system
   const above = new Database(':memory:')
   t.after(() => above.close())
   above.exec('CREATE TABLE above (content BLOB); INSERT INTO above VALUES (randomblob(100000))')

@@ -96,36 +96,33 @@ import type { NamedWrite, WriteInput, WriteName, WriteResult } from './writer/wr
 export interface StoreOptions {
   dataDir: string
   readerThreads: number
-  /** Rows that may wait for the disk; see `CommitQueue.isFull`. */
+  /** Maximum number of rows that wait for the disk; see `CommitQueue.isFull`. */
   writeQueueRows: number
-  /** Keeps a copy of a database with data before migrations; true unless told. */
+  /** Keeps a copy of a database that has data before it is migrated; default true. */
   backsUpBeforeUpgrade?: boolean
-  /** Transactions of messages begin at least so long apart while little comes; 0 unless told. */
+  /** Minimum time in ms between the starts of two message transactions under low load; default 0. */
   commitMs?: number
 }
 
-/** How often freed memory is given back: some milliseconds after a start or long reads, and 0.2 ms at rest. */
+/** Interval of returning freed memory. It takes some milliseconds after a start or long reads, else 0.2 ms. */
 const GIVE_BACK_MS = 10_000
 
 interface StoreEvents {
-  /** Blocks that a read found and could not read; the same block may come again and again. */
+  /** Blocks that a read could not decode; the same block may be reported repeatedly. */
   unreadable: [blocks: UnreadableBlock[]]
-  /** A read or a write met damage, here or in a thread. */
+  /** A read or a write met damage, in this thread or in another one. */
   damaged: []
 }
 
-/**
- * The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is
- * behind it.
- */
+/** Database of the gateway: `read`, `readers`, `write`, and `queue` for messages of devices. Runs all SQL. */
 export class Store<Message extends Appendable = Appendable>
   extends EventEmitter<StoreEvents>
   implements Component, DiskProbe
 {
   readonly queue: CommitQueue<Message>
-  /** Damage that was found in the database since the start. */
+  /** Damage found in the database since the start. */
   readonly damage: DamageFindings
-  /** Long reads, in threads of their own. */
+  /** Long reads, in separate threads. */
   readonly readers: ReaderPool
   readonly #options: StoreOptions
   readonly #path: string
@@ -141,7 +138,7 @@ export class Store<Message extends Appendable = Appendable>
   #telemetry: TelemetryReader | undefined
   #unsaved: UnsavedRecords | undefined
 
-  /** `originNow` says who is behind a write that is asked for now; the gateway itself unless told. */
+  /** `originNow` returns the actor of a write that is requested now; default the gateway itself. */
   constructor(
     options: StoreOptions,
     log: Log,
@@ -169,8 +166,8 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   /**
-   * Makes or upgrades the database and starts the threads; `onUpgrade` is told of each step of an upgrade before it is
-   * done. Throws when the file cannot be used.
+   * Creates or upgrades the database and starts the threads. `onUpgrade` is called with each step of an upgrade before
+   * it runs. Throws when the file cannot be used.
    */
   async start(onUpgrade: OnUpgrade = () => undefined): Promise<void> {
     prepareDataFolder(this.#options.dataDir)
@@ -186,7 +183,7 @@ export class Store<Message extends Appendable = Appendable>
       const { dataDir } = this.#options
       const advice =
         isUnreadable(error) && isDiskReadable(this.#path)
-          ? `; ${typedCommand('repair')} makes a new one of all that can be read`
+          ? `; ${typedCommand('repair')} creates a new one from all readable data`
           : ''
       throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}${advice}`, {
         cause: error,
@@ -198,7 +195,8 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   async #setUp(onUpgrade: OnUpgrade): Promise<void> {
-    // before the check of the log may put it aside: whether there is one says who had the database last
+    // before `checkLog`, which may quarantine the log: the presence of a log shows which program had the database open
+    // last
     this.#pageSums.prepare()
     const logDamage = checkLog(this.#path, systemClock.nowMs())
     if (logDamage !== null) this.damage.report(logDamage)
@@ -226,7 +224,7 @@ export class Store<Message extends Appendable = Appendable>
     const connection = openForSetup(this.#path)
     let older: DatabaseToUpgrade | undefined
     try {
-      // of one that was killed: a copy from before an upgrade is whole
+      // clears the marker of a killed gateway, so that the copy made before an upgrade counts as complete
       unmark(connection)
       const schema = Number(connection.db.pragma('user_version', { simple: true }))
       if (schema === 0 || schema >= knownSchema()) migrate(connection)
@@ -252,8 +250,8 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   /**
-   * From now on nothing of an upgrade is undone by itself: before devices are let in. Rejects when it is the first time
-   * after an upgrade and nothing can be stored.
+   * Records that the MQTT listener opens, so that an upgrade is not rolled back automatically from then on. Called
+   * before devices can connect. Rejects at the first start after an upgrade if nothing can be stored.
    */
   async recordMqttOpened(): Promise<void> {
     const { dataDir } = this.#options
@@ -262,12 +260,15 @@ export class Store<Message extends Appendable = Appendable>
     recordMqttOpened(dataDir)
   }
 
-  /** An upgrade that failed and was undone, since which this program has the folder again; undefined without one. */
+  /** Upgrade that failed and was rolled back to this program; undefined if there was none. */
   get swappedBack(): SwappedBack | undefined {
     return this.#swappedBack
   }
 
-  /** After `opened`: what another program than the gateway has changed since has other checksums. */
+  /**
+   * Repairs pages with one wrong bit. Called after `opened`, because pages that another program has changed since have
+   * other checksums.
+   */
   #repairPages(reading: Connection): void {
     if (pagesWithWrongBit(reading).length === 0) return
     const writing = openWriter(this.#path)
@@ -278,7 +279,7 @@ export class Store<Message extends Appendable = Appendable>
     }
   }
 
-  /** Stores what is queued, then closes. */
+  /** Writes the queue to the disk, then closes. */
   async stop(): Promise<void> {
     clearInterval(this.#giveBackTimer)
     this.#stopping.abort()
@@ -307,20 +308,20 @@ export class Store<Message extends Appendable = Appendable>
     return this.queue.health
   }
 
-  /** When the disk last took or refused a transaction, in milliseconds of `performance.now()`. */
+  /** Time of the last transaction that the disk accepted or rejected, in ms of `performance.now()`. */
   get answeredAtMs(): number {
     return this.#writer.answeredAtMs
   }
 
-  /** Writes next to nothing, in its turn; resolves when it is on the disk. */
+  /** Queues a minimal write; resolves when it is on the disk. */
   async probe(): Promise<void> {
     await this.queue.write({ kind: 'probe' })
   }
 
   /**
-   * Runs a write in a transaction of its own, in its turn; resolves when it is on the disk. Memory that follows from it
-   * and from what devices send must be changed in `onWritten`, see `CommitQueue.write`. `also` is written in the same
-   * transaction, before it: if either is refused, neither is written.
+   * Queues a write that has its own transaction; resolves when it is on the disk. Change memory that depends on it and
+   * on messages of devices in `onWritten`, see `CommitQueue.write`. `also` is written first in the same transaction: if
+   * either is refused, neither is written.
    */
   write<Name extends WriteName>(
     name: Name,
@@ -328,7 +329,7 @@ export class Store<Message extends Appendable = Appendable>
     onWritten?: (result: WriteResult<Name>) => void,
     also?: NamedWrite,
   ): Promise<WriteResult<Name>> {
-    // the writer runs the function of that name, so its result is of that type, here and in `onWritten`
+    // the writer runs the function of that name, so its result has that type, here and in `onWritten`
     return this.queue.write(
       { kind: 'write', name, input, also, origin: this.#originNow() },
       onWritten as ((result: unknown) => void) | undefined,
@@ -336,15 +337,15 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   /**
-   * Empties the write-ahead log into the database: nothing that was overwritten is left in it. False while a reader
-   * still needs it, or when the disk does not take it.
+   * Copies the whole write-ahead log into the database and truncates it, so that no overwritten content remains in it.
+   * False while a reader still needs the log, or when the disk rejects the write.
    */
   async truncateLog(): Promise<boolean> {
     const answer = await this.#writer.perform({ kind: 'truncate' })
     return answer.kind === 'written' && answer.result === true
   }
 
-  /** Short reads, on the caller's thread; they see everything committed. Throw `store_unavailable`. */
+  /** Short reads on the caller's thread; they see every committed write. Throw `store_unavailable`. */
   readonly read = {
     devices: () => this.#read((from) => this.#orUnchecked(() => listDevices(from), listDevices)),
     removedDevices: () => this.#read(listRemovedDevices),
@@ -436,7 +437,8 @@ export class Store<Message extends Appendable = Appendable>
         return read(from, this.#unsaved)
       } catch (error) {
         if (!isWrongSum(storeFaultCode(error))) throw error
-        // only the log has checksums of its own: the rows are read as before, and may be what is wrong
+        // only the log has checksums of its own: the page with the wrong checksum may hold the other rows, so those are
+        // still read with checks
         return this.#withUnchecked((unchecked) => {
           const result = read(from, new UnsavedRecords(unchecked))
           this.#reportTelemetry(describeFault(error))
@@ -447,7 +449,9 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   #reportTelemetry(fault: string): void {
-    const detail = `A page of the telemetry is not as it was written (${fault}). The blocks on it that are damaged are set aside; the rest is served.`
+    const detail =
+      `A page of the telemetry differs from what was written (${fault}). ` +
+      'Damaged blocks on it are quarantined; the rest is available.'
     this.damage.report({
       place: 'telemetry',
       outcome: 'set_aside',
@@ -456,7 +460,10 @@ export class Store<Message extends Appendable = Appendable>
     })
   }
 
-  /** Telemetry has checksums of its own: the one of a page would take more than what is damaged. */
+  /**
+   * Repeats a read of telemetry without page checksums: its blocks have checksums of their own, and a failed page would
+   * take intact blocks with it.
+   */
   #orUnchecked<Result>(read: () => Result, readUnchecked: (connection: Connection) => Result): Result {
     try {
       return read()
@@ -488,19 +495,19 @@ export class Store<Message extends Appendable = Appendable>
         this.#mend(describeFault(error))
         throw new DamagedError(error)
       }
-      // a disk that cannot be read is often gone altogether: a commit shows it
+      // a disk that cannot be read has often failed completely: a commit shows it
       this.probe().catch(() => undefined)
       throw new UnavailableError('the store cannot be read', error)
     }
   }
 
-  /** Has the writer look for the damage that a read met; it tells what it finds. */
+  /** Has the writer search for the damage that a read met; the writer reports what it finds. */
   #mend(fault: string): void {
     this.queue.write({ kind: 'mend', fault }).catch(() => undefined)
   }
 }
 
-/** What the parts of the gateway read when they start, of tables that a start does not check. */
+/** Reads that components make at their start, of tables that the check at the start skips. */
 const START_READS = [
   countCommands,
   listUnfinishedCommands,
@@ -515,12 +522,13 @@ function unmark({ db }: Connection): void {
   try {
     clearOpenMarker(db)
   } catch (error) {
-    // a disk that is full or damaged: it stays marked, and is the same file
+    // the disk is full or damaged: the database stays marked as open, which is harmless because it is still the same
+    // file
     if (storeFaultCode(error) === null) throw error
   }
 }
 
-/** The file with the key of a demo. */
+/** File with the key of a demo. */
 export const DEMO_KEY = 'demo-key.txt'
 
 const FILES = [
@@ -542,7 +550,10 @@ const FILES = [
   DEMO_KEY,
 ] as const
 
-/** Makes the data folder, or closes it to others. Throws an `Error` in words when it cannot be used. */
+/**
+ * Creates the data folder, or removes access for other users. Throws an `Error` with a text for people when the folder
+ * cannot be used.
+ */
 export function prepareDataFolder(dataDir: string): void {
   preparePrivateFolder(dataDir, FILES)
   try {

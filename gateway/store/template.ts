@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
 import { migrate } from './migrate.ts'
 
-/** Runs `use` on an empty database in memory with the schema of a version, as a gateway makes it. */
+/** Runs `use` on an empty in-memory database with the schema of a version, as a gateway creates it. */
 export function withTemplate<Result>(version: number, use: (template: Connection) => Result): Result {
   const template = new Connection(new Database(':memory:'))
   try {

@@ -18,7 +18,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-threads-'))
 const store = new Store<Message>({ dataDir, readerThreads: 2, writeQueueRows: 1000 }, createLog('silent'))
 const NOW_MS = Date.UTC(2026, 4, 1)
 let deviceId = 0
-/** How many of the next requests end the thread they are meant for. */
+/** Number of the next requests that end the thread they are sent to. */
 let deaths = 0
 let posting: Mock<Worker['postMessage']>
 
@@ -68,7 +68,7 @@ function append(atMs: number): Promise<void> {
   )
 }
 
-/** `previousMs` is given for what is not the first page of a read. */
+/** Reads one page; `previousMs` is set for all pages but the first. */
 function readAll(previousMs: number | null = null): Promise<{ rows: number }> {
   const request: HistoryPageRequest = {
     stream: 'gps',
@@ -93,7 +93,7 @@ test('when the writer thread dies its messages are written by the next one, once
   assert.equal(store.health.isUsable, true)
 })
 
-test('a write whose thread dies fails, and the next one works', async () => {
+test('a write whose thread dies fails, and the next one succeeds', async () => {
   deaths = 1
   await assert.rejects(store.write('deleteUser', { userId: 'u' }), { code: 'store_unavailable' })
   await append(NOW_MS + 2)
@@ -106,17 +106,17 @@ test('when a reader thread dies its page is read by another', async () => {
   assert.equal(posting.mock.callCount(), 2)
 })
 
-test('a page that ends every thread is given up, and the others are still read', async () => {
+test('a page that ends every thread is rejected, and the others are still read', async () => {
   deaths = 2
   await assert.rejects(readAll(), { code: 'store_unavailable' })
   const pages = await Promise.all(Array.from({ length: 10 }, () => readAll()))
   assert.deepEqual(new Set(pages.map(({ rows }) => rows)), new Set([3]))
 })
 
-test('when the threads die that rest after pages of long reads, whoever waits is served', {
+test('when threads die while resting after pages of long reads, waiting reads are served', {
   timeout: 60_000,
 }, async (t) => {
-  // a rest that does not end by itself; the timers stay real, so that what was set before can be cleared
+  // a rest that only the test ends; the timers stay real, so that timers set before can be cleared
   const { setTimeout: wait } = globalThis
   t.mock.method(globalThis, 'setTimeout', (call: () => void, ms: number) => wait(call, ms + 90_000))
   await Promise.all([readAll(NOW_MS), readAll(NOW_MS)])

@@ -15,7 +15,7 @@ export function newFolder(t: TestContext): string {
   return folder
 }
 
-/** The data folder of a gateway with a device, two positions and a user. */
+/** Creates the data folder of a gateway with a device, two positions and a user. */
 export function dataFolder(t: TestContext): string {
   const data = newFolder(t)
   const table = new BlockTable(join(data, 'cartbarn.db'))
@@ -28,7 +28,7 @@ export function dataFolder(t: TestContext): string {
   return data
 }
 
-/** A set with one backup of a gateway; not encrypted without a passphrase. */
+/** Creates a set with one backup of a gateway; not encrypted without a passphrase. */
 export async function newSet(t: TestContext, passphrase?: string): Promise<string> {
   const set = join(newFolder(t), 'set')
   await backUp({ dataDir: dataFolder(t), to: new FolderPlace(set), passphrase, atMs: T0 })

@@ -23,13 +23,14 @@ const BITS = { gps: HAS_GPS, battery: HAS_BATTERY }
 const STREAMS = ['gps', 'battery'] as const
 
 /**
- * Telemetry put into a database as it lies there; each record's values follow from its time, so that they can be told.
+ * Telemetry written into a database in its stored form; each record's values follow from its time, so that tests can
+ * identify it.
  */
 export class BlockTable {
   readonly connection: WriterTables
   #devices = 0
 
-  /** Makes the database unless it is there. */
+  /** Creates the database if it is missing. */
   constructor(path: string) {
     const setup = openForSetup(path)
     migrate(setup)
@@ -97,7 +98,7 @@ export class BlockTable {
     this.connection.tail.forget()
   }
 
-  /** Moves the log into blocks of `size` records; what is moved must be after all that is in blocks. */
+  /** Moves the log into blocks of `size` records; the log must be later than everything in blocks. */
   seal(size = MAX_BLOCK_RECORDS): void {
     this.connection.db.transaction(() => {
       for (const stream of STREAMS) {
@@ -117,7 +118,9 @@ export class BlockTable {
     })()
   }
 
-  /** The times in the blocks of a device's stream. Fails when a row is not what its block is, or blocks overlap. */
+  /**
+   * Returns the times in the blocks of a device's stream. Fails if a row does not match its block, or blocks overlap.
+   */
   blockTimes(deviceId: number, stream: TelemetryStream): number[] {
     const rows = this.connection.all<{ firstMs: number; lastMs: number; count: number; records: Uint8Array }>(
       `SELECT first_ms AS firstMs, last_ms AS lastMs, count, records FROM telemetry_block
@@ -135,13 +138,13 @@ export class BlockTable {
     return all
   }
 
-  /** The times of a device's stream, in blocks and in the log. */
+  /** Returns the times of a device's stream, in blocks and in the log. */
   times(deviceId: number, stream: TelemetryStream): number[] {
     const times = [...this.blockTimes(deviceId, stream), ...(this.#logged(stream).get(deviceId) ?? [])]
     return times.sort((a, b) => a - b)
   }
 
-  /** Fails unless the counts of a device are those of what is there. */
+  /** Fails unless the counts of a device match its records. */
   assertCounted(deviceId: number): void {
     const counts = deviceCounts(this.connection, deviceId)
     for (const stream of STREAMS) assert.deepEqual(counts[stream], countsOf(this.times(deviceId, stream)))
@@ -184,7 +187,7 @@ export class BlockTable {
   }
 }
 
-/** The block of records at these times. */
+/** Returns the block of records at these times. */
 export function blockOf(stream: TelemetryStream, times: readonly number[]): Uint8Array {
   return stream === 'gps' ? encoded(GPS, times) : encoded(BATTERY, times)
 }
@@ -215,7 +218,7 @@ function gpsColumn(batch: TelemetryBatch, index: number): Int32Array {
   return [batch.latE7, batch.longE7, batch.speedMilliKmh][index] ?? batch.speedMilliKmh
 }
 
-// like random, so that no two blocks look alike; within every rule
+// pseudo-random, so that no two blocks are alike; within all limits
 function sampleValue(atMs: number, column: number): number {
   let mixed = Math.imul((atMs % 0x7fff_ffff) + column, 0x9e37_79b1)
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85eb_ca77)

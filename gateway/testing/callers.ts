@@ -1,6 +1,6 @@
 import { ADMIN_KEY, type TestGateway } from './start-gateway.ts'
 
-/** Everybody an endpoint must tell apart. */
+/** Callers that an endpoint must distinguish. */
 export type Who = 'nobody' | 'a bad key' | 'a disabled user' | 'in scope' | 'out of scope' | 'no scope' | 'admin'
 
 type Refusal = [who: Who, status: number, code: string]
@@ -11,31 +11,31 @@ const NOT_LET_IN: Refusal[] = [
   ['a disabled user', 401, 'user_inactive'],
 ]
 
-/** Who is refused by endpoints for admins. */
+/** Callers rejected by endpoints for admins. */
 export const REFUSED_AS_NO_ADMIN: Refusal[] = [
   ...NOT_LET_IN,
   ['in scope', 403, 'admin_required'],
   ['no scope', 403, 'admin_required'],
 ]
 
-/** Who is refused by endpoints for staff and admins. */
+/** Callers rejected by endpoints for staff and admins. */
 export const REFUSED_AS_NO_STAFF: Refusal[] = [
   ...NOT_LET_IN,
   ['in scope', 403, 'staff_required'],
   ['no scope', 403, 'staff_required'],
 ]
 
-/** Who is refused by the endpoints of one device. */
+/** Callers rejected by the endpoints of one device. */
 export const REFUSED_OUTSIDE_SCOPE: Refusal[] = [
   ...NOT_LET_IN,
   ['out of scope', 403, 'device_forbidden'],
   ['no scope', 403, 'device_forbidden'],
 ]
 
-/** Who is refused by endpoints for everybody with a key. */
+/** Callers rejected by endpoints that need any valid key. */
 export const REFUSED_WITHOUT_KEY: Refusal[] = NOT_LET_IN
 
-/** Makes a user of each kind; `inScope` is what the one in scope sees. The result is each one's key. */
+/** Creates a user of each kind; `inScope` lists the devices of the one in scope. Returns the key of each. */
 export async function createCallers(
   gateway: TestGateway,
   inScope: readonly string[],

@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { type ClientOptions, type ServerOptions, WebSocket, WebSocketServer } from 'ws'
 
-/** What a client of a channel has received, in order: texts, pings, pongs, and the code it was closed with. */
+/** Frames that a client of a channel received, in order: texts, pings, pongs, and the code of its close. */
 export type Received = { text: string } | { ping: string } | { pong: string } | { closed: number }
 
-/** A server whose WebSockets are handed out with the stream beneath them, as an upgrade of the gateway gets both. */
+/** Server that hands out its WebSockets with the underlying stream, as an upgrade of the gateway gets both. */
 export class Channels {
   readonly #url: string
   readonly #opened: { webSocket: WebSocket; stream: Duplex }[] = []
@@ -36,7 +36,7 @@ export class Channels {
     return channels
   }
 
-  /** Both ends of a new channel. */
+  /** Returns both ends of a new channel. */
   async connect(options: ClientOptions = {}): Promise<{
     webSocket: WebSocket
     stream: Duplex
@@ -54,7 +54,7 @@ export class Channels {
     return { ...this.#last(), client, received }
   }
 
-  /** The server's end, the answer to the upgrade, and all that follows it, as bytes. */
+  /** Returns the server's end, the response to the upgrade, and all bytes that follow it. */
   async connectRaw(headers: RequestOptions['headers'] = {}) {
     const handshake = {
       connection: 'Upgrade',

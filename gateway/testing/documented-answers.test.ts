@@ -11,7 +11,7 @@ before(async () => {
 
 after(() => gateway.stop())
 
-/** Checks a real answer after `change` has made it another. */
+/** Checks a real response after `change` has altered it. */
 async function checkChanged(path: string, change: (answer: Answer) => void, method = 'GET'): Promise<void> {
   const answer = await gateway.request(method, path)
   const changed = structuredClone({ status: answer.status, body: answer.body })

@@ -1,4 +1,4 @@
-/** Ids of what requests of tests find, by the word before them in a path. */
+/** Ids that requests of tests find, by the word before them in a path. */
 export const EXISTING: Readonly<Record<string, string>> = {
   devices: 'cart-1',
   clients: 'cart-1',

@@ -3,27 +3,27 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A network card as the kernel shows it. */
+/** Network card as shown by the kernel. */
 export interface FakeCard {
   name?: string
   address: string
-  /** How it got its address: 0 is from its maker. */
+  /** Origin of its address: 0 means its maker. */
   assigned?: number
-  /** What it is plugged into, below /sys/devices; null for none, as of a bridge. */
+  /** Device it is plugged into, below /sys/devices; null for none, as for a bridge. */
   device?: string | null
 }
 
-/** What is told of a machine; nothing else can be read of it. */
+/** Readable properties of a host; nothing else can be read. */
 export interface FakeParts {
-  /** Text by path below `/`. */
+  /** Texts by path below `/`. */
   files?: Readonly<Record<string, string>>
-  /** The serial number of a Raspberry Pi. */
+  /** Serial number of a Raspberry Pi. */
   board?: string
   systemId?: string
   cards?: readonly FakeCard[]
 }
 
-/** The `/` of a machine, whose card can be put into another one. */
+/** File system root of a host, whose card can be moved to another one. */
 export class FakeMachine {
   readonly root = mkdtempSync(join(tmpdir(), 'cartbarn-machine-'))
 
@@ -32,7 +32,7 @@ export class FakeMachine {
     this.becomes(parts)
   }
 
-  /** From now on it is another machine. */
+  /** Replaces the host. */
   becomes({ files = {}, board, systemId, cards = [] }: FakeParts): void {
     rmSync(this.root, { recursive: true, force: true })
     mkdirSync(this.root)

@@ -1,12 +1,12 @@
 import { Duplex } from 'node:stream'
 
-/** A connection whose other end takes nothing of what is written to it. */
+/** Connection whose other end accepts none of the bytes written to it. */
 export class FrozenStream extends Duplex {
   override _read(): void {
-    // what comes from it is pushed by the test
+    // the test pushes incoming bytes
   }
 
   override _write(): void {
-    // never done
+    // never completes
   }
 }

@@ -3,28 +3,28 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { TestGateway } from './start-gateway.ts'
 
-/** What is signed into a token. */
+/** Signed content of a token. */
 export interface TokenContent {
   groupId: number
   deviceId: number
   expiresAtMs: number
-  /** Who had it sent; by default the head office. */
+  /** User who requested the download; by default the hub. */
   userId?: string
 }
 
-/** The number a device has in the database of a gateway. */
+/** Returns the number of a device in the database of a gateway. */
 export function deviceIdOf(gateway: TestGateway, hardwareId: string): number {
   return readOne(gateway, 'SELECT device_id FROM device WHERE hardware_id = ?', hardwareId) as number
 }
 
-/** A download token as the gateway makes it, signed with its own secret: for what it would never sign itself. */
+/** Makes a download token as the gateway does, with its own secret, but with content that it would never sign. */
 export function signToken(gateway: TestGateway, content: TokenContent): string {
   const secret = readOne(gateway, 'SELECT value FROM secret WHERE name = ?', 'geofence_token') as Uint8Array
   const text = `${content.groupId}.${content.deviceId}.${content.expiresAtMs}.${content.userId ?? 'hub'}`
   return `${text}.${createHmac('sha256', secret).update(`geofences/${text}`).digest('base64url')}`
 }
 
-// the columns have the types that are asked for: the tables are STRICT
+// the columns have the requested types: the tables are STRICT
 function readOne({ config }: TestGateway, sql: string, value: string): unknown {
   const db = new Database(join(config.dataDir, 'cartbarn.db'), { readonly: true })
   try {

@@ -1,4 +1,4 @@
-/** A disk that can be made to wait: what is written while it is held is on it when it is let go, in order. */
+/** Disk that can be held: writes while it is held complete when it is released, in order. */
 export class HeldDisk {
   #isHeld = false
   #waiting: (() => void)[] = []
@@ -18,7 +18,7 @@ export class HeldDisk {
     return this.#waiting.length
   }
 
-  /** Calls back when what is written now is on the disk: at once, unless it is held. */
+  /** Calls back when the write is on the disk: immediately, unless held. */
   write(done: () => void): void {
     if (this.#isHeld) this.#waiting.push(done)
     else done()

@@ -2,7 +2,7 @@ import { type Mock, mock } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import type { ReaderRequest } from '#store/readers/messages.ts'
 
-/** Stands between the gateway and its reader threads: shows what they are given, and keeps it from them for a while. */
+/** Proxy between the gateway and its reader threads: shows the jobs, and holds them back for a while. */
 export class HeldJobs {
   readonly #posting: Mock<Worker['postMessage']>
   readonly #post = Worker.prototype.postMessage
@@ -25,7 +25,7 @@ export class HeldJobs {
     this.#held ??= []
   }
 
-  /** Lets through what is held, and goes on holding. */
+  /** Releases the held jobs, and continues to hold new ones. */
   pass(): void {
     for (const post of this.#held?.splice(0) ?? []) post()
   }
@@ -35,14 +35,14 @@ export class HeldJobs {
     this.#held = undefined
   }
 
-  /** Lets everything through again for good. */
+  /** Releases everything permanently. */
   end(): void {
     this.release()
     this.#posting.mock.restore()
   }
 }
 
-/** What the gateway reads by itself goes on. */
+/** Automatic jobs of the gateway, which are never held. */
 const BY_ITSELF: readonly unknown[] = ['roundState']
 
 function isReaderRequest(message: unknown): message is ReaderRequest {

@@ -13,7 +13,7 @@ import { ADMIN_KEY, type Answer } from './start-gateway.ts'
 
 const ENTRY = fileURLToPath(new URL('../../scripts/commands/cartbarn.ts', import.meta.url))
 
-/** A gateway in a process of its own, which can be killed as a power cut does, and comes back with the same folder. */
+/** Gateway in a process of its own, which can be killed as by a power cut, and restarted with the same folder. */
 export class KillableGateway implements AskedGateway {
   readonly dataDir: string
   #child: ChildProcess | undefined
@@ -24,7 +24,7 @@ export class KillableGateway implements AskedGateway {
     this.dataDir = dataDir
   }
 
-  /** The test ends it, and deletes its folder. */
+  /** Starts one that is stopped after the test, and whose folder is deleted. */
   static async start(t: TestContext): Promise<KillableGateway> {
     const gateway = new KillableGateway(mkdtempSync(join(tmpdir(), 'cartbarn-killed-')))
     t.after(async () => {
@@ -39,7 +39,7 @@ export class KillableGateway implements AskedGateway {
     return this.#mqtt
   }
 
-  /** Resolves when it listens, at other ports than before. */
+  /** Resolves when it listens, on other ports than before. */
   async start(): Promise<void> {
     const env = bareEnvironment({
       CARTBARN_DATA_DIR: this.dataDir,
@@ -57,24 +57,24 @@ export class KillableGateway implements AskedGateway {
       if (msg !== 'listening') continue
       this.#http = http
       this.#mqtt = mqtt
-      // read on, or it would wait for a reader
+      // keep reading, or the process would block on a full pipe
       child.stdout.resume()
       return
     }
     assert.fail('it ended')
   }
 
-  /** Resolves when it is gone. */
+  /** Resolves when the process has ended. */
   kill(): Promise<void> {
     return this.#end('SIGKILL')
   }
 
-  /** Ends it in order. */
+  /** Stops it cleanly. */
   stop(): Promise<void> {
     return this.#end('SIGTERM')
   }
 
-  /** As the admin. */
+  /** Sends a request as the admin. */
   async request(method: string, path: string, { body }: { body?: unknown } = {}): Promise<Answer> {
     const response = await fetch(this.#http + path, {
       method,

@@ -1,7 +1,7 @@
 import type { Caller } from '#domain/access.ts'
 import type { Login } from '#services/people/login.ts'
 
-/** Somebody with a key who may always do the same. */
+/** Returns the login of a key whose access never changes. */
 export function loginOf(caller: Caller): Login {
   const { userId, role } = caller
   const row = {

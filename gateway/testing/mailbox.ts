@@ -3,20 +3,20 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import { eventually } from '#shared/testing/eventually.ts'
 
-/** An e-mail as a server got it. */
+/** E-mail as received by a server. */
 export interface ReceivedMail {
   from: string
   to: string[]
-  /** The whole message, lines unfolded, its text decoded. */
+  /** Whole message with lines unfolded and its text decoded. */
   text: string
 }
 
-/** A real mail server that keeps what it gets. */
+/** Real mail server that keeps received messages. */
 export class Mailbox {
   readonly mails: ReceivedMail[] = []
-  /** What it answers to a message; null takes it. */
+  /** Response to a message; null accepts it. */
   refusal: string | null = null
-  /** For CARTBARN_SMTP_URL. */
+  /** Value for CARTBARN_SMTP_URL. */
   url = ''
   #server: SMTPServer | undefined
 
@@ -67,7 +67,7 @@ export class Mailbox {
     this.#server = server
     const listening = server.listen(port, '127.0.0.1')
     await once(listening, 'listening')
-    // it listens
+    // a listening TCP server has an address and a port
     const address = listening.address() as AddressInfo
     this.url = `smtp://127.0.0.1:${address.port}`
   }

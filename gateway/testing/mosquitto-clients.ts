@@ -8,12 +8,12 @@ type Program = 'mosquitto_pub' | 'mosquitto_sub' | 'mosquitto_rr'
 const TIMEOUT_MS = 45_000
 const PRINTED = /^MESSAGE (\d) (\d) (\S+) (.*)$/
 
-/** Whether the clients of mosquitto are installed (Debian: mosquitto-clients). */
+/** True if the clients of mosquitto are installed (Debian: mosquitto-clients). */
 export function hasMosquittoClients(): boolean {
   return spawnSync('mosquitto_sub', ['--help'], { stdio: 'ignore' }).error === undefined
 }
 
-/** A message as `mosquitto_sub` has received it. */
+/** Message as received by `mosquitto_sub`. */
 interface PrintedMessage {
   qos: number
   isRetained: boolean
@@ -21,19 +21,19 @@ interface PrintedMessage {
   payload: string
 }
 
-/** The command-line clients of mosquitto, logged in to one broker; they are a second reading of the standard. */
+/** Command-line clients of mosquitto, logged in to one broker: an independent implementation of the standard. */
 export class MosquittoClients {
   readonly #arguments: string[]
   readonly #processes = new Set<ChildProcess>()
 
-  /** `caFile` is what an `mqtts://` address is trusted by. */
+  /** Sets the broker; `caFile` is the trusted authority of an `mqtts://` address. */
   constructor(mqttUrl: string, username: string, password: string, caFile?: string) {
     const { hostname, port } = new URL(mqttUrl)
     this.#arguments = ['-h', hostname, '-p', port, '-u', username, '-P', password, '-V', 'mqttv311']
     if (caFile !== undefined) this.#arguments.push('--cafile', caFile)
   }
 
-  /** Runs a client to its end; returns its exit code and what it printed. */
+  /** Runs a client until it ends; returns its exit code and output. */
   async run(program: Program, ...args: string[]): Promise<{ code: number; output: string }> {
     const child = this.#spawn(program, args)
     let output = ''
@@ -42,7 +42,7 @@ export class MosquittoClients {
     return { code, output }
   }
 
-  /** Starts `mosquitto_sub`; resolves when its subscription has been acknowledged. */
+  /** Starts `mosquitto_sub`; resolves when its subscription is acknowledged. */
   async subscribe(...args: string[]): Promise<MosquittoSubscriber> {
     const child = this.#spawn('mosquitto_sub', ['-d', '-F', 'MESSAGE %q %r %t %p', ...args])
     const subscriber = new MosquittoSubscriber(child)
@@ -50,14 +50,14 @@ export class MosquittoClients {
     return subscriber
   }
 
-  /** Ends what still runs, without a word to the broker. */
+  /** Kills running clients without DISCONNECT. */
   stop(): void {
     for (const child of this.#processes) child.kill('SIGKILL')
     this.#processes.clear()
   }
 
   #spawn(program: Program, args: string[]): ChildProcess {
-    // line by line: into a pipe they would print by the page
+    // line-buffered, because output to a pipe is block-buffered otherwise
     const command = ['-oL', program, ...this.#arguments, ...args]
     const child = spawn('stdbuf', command, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#processes.add(child)
@@ -66,7 +66,7 @@ export class MosquittoClients {
   }
 }
 
-/** A running `mosquitto_sub`. */
+/** Running `mosquitto_sub`. */
 export class MosquittoSubscriber {
   readonly #child: ChildProcess
   readonly #messages: PrintedMessage[] = []
@@ -83,7 +83,7 @@ export class MosquittoSubscriber {
     })
   }
 
-  /** The next message. Rejects when none comes in time. */
+  /** Returns the next message; rejects if none arrives in time. */
   async next(): Promise<PrintedMessage> {
     await eventually(() => this.#messages.length > 0, 'a message')
     const message = this.#messages.shift()
@@ -91,7 +91,7 @@ export class MosquittoSubscriber {
     return message
   }
 
-  /** Ends it: `SIGINT` says goodbye to the broker, `SIGKILL` does not. */
+  /** Ends it: with `SIGINT` it sends DISCONNECT, with `SIGKILL` it does not. */
   async stop(signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
     this.#child.kill(signal)
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'close')

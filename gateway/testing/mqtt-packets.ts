@@ -1,4 +1,6 @@
-/** MQTT 3.1.1 packets as bytes, right and wrong: what no client library would send, or would send too slowly. */
+/**
+ * MQTT 3.1.1 packets as bytes, valid and invalid: packets that no client library would send, or would send too slowly.
+ */
 
 /** Packet types of MQTT 3.1.1, table 2.1. */
 export const PACKET = {
@@ -21,25 +23,25 @@ export const PACKET = {
 export const PINGREQ = Buffer.from([0xc0, 0])
 export const DISCONNECT = Buffer.from([0xe0, 0])
 
-/** A packet that was received. */
+/** Received packet. */
 export interface RawPacket {
   type: number
   flags: number
   body: Buffer
 }
 
-/** Buffers are for bytes that are no text. */
+/** Text; a buffer for bytes that are not valid text. */
 export type Text = string | Buffer
 
 export interface ConnectFields {
   clientId: Text
   username?: Text
   password?: Text
-  /** QoS 1 and retained unless told. */
+  /** Last will; QoS 1 and retained by default. */
   will?: { topic: Text; payload: string; qos?: number; isRetained?: boolean }
   clean?: boolean
   keepaliveS?: number
-  /** 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5. */
+  /** Protocol level: 3 is MQTT 3.1, 4 is 3.1.1, 5 is 5. */
   level?: number
 }
 
@@ -60,7 +62,7 @@ export function connectPacket(fields: ConnectFields): Buffer {
   return connectPacketOf({ protocolName: level === 3 ? 'MQIsdp' : 'MQTT', level, flags, keepaliveS, payload })
 }
 
-/** A CONNECT of parts that need not belong together. */
+/** Builds a CONNECT from parts that may be inconsistent. */
 export function connectPacketOf({
   protocolName,
   level,
@@ -72,7 +74,7 @@ export function connectPacketOf({
   level: number
   flags: number
   keepaliveS: number
-  /** What follows the keepalive. */
+  /** Fields after the keepalive. */
   payload: readonly Buffer[]
 }): Buffer {
   return packetOf(0x10, text(protocolName), Buffer.from([level, flags]), uint16(keepaliveS), ...payload)
@@ -98,7 +100,7 @@ export function publishPacket(
   )
 }
 
-/** Topic filters with the QoS asked for; as pairs where one filter comes twice, or is no text. */
+/** Topic filters with the requested QoS; as pairs if one filter occurs twice, or is not text. */
 export type Filters = Record<string, number> | readonly (readonly [filter: Text, qos: number])[]
 
 export function subscribePacket(filters: Filters, id = 1): Buffer {
@@ -106,7 +108,7 @@ export function subscribePacket(filters: Filters, id = 1): Buffer {
   return packetOf(0x82, uint16(id), ...pairs.flatMap(([filter, qos]) => [text(filter), Buffer.from([qos])]))
 }
 
-/** SUBSCRIBE to every filter at the same QoS. */
+/** Builds a SUBSCRIBE to every filter with the same QoS. */
 export function subscribeAllPacket(filters: readonly Text[], qos = 1, id = 1): Buffer {
   const pairs = filters.map((filter) => [filter, qos] as const)
   return subscribePacket(pairs, id)
@@ -116,17 +118,17 @@ export function unsubscribePacket(filters: readonly Text[], id = 1): Buffer {
   return packetOf(0xa2, uint16(id), ...filters.map(text))
 }
 
-/** PUBACK, PUBREC, PUBREL or PUBCOMP. */
+/** Builds a PUBACK, PUBREC, PUBREL or PUBCOMP. */
 export function acknowledgement(type: number, id: number): Buffer {
   return packetOf((type << 4) | (type === PACKET.pubrel ? 2 : 0), uint16(id))
 }
 
-/** The packet identifier of an acknowledgement that was received. */
+/** Returns the packet identifier of a received acknowledgement. */
 export function idOf({ body }: RawPacket): number {
   return body.readUInt16BE(0)
 }
 
-/** What a PUBLISH that was received says; the packet identifier is 0 where there is none. */
+/** Parses a received PUBLISH; the packet identifier is 0 if absent. */
 export function readPublish({ flags, body }: RawPacket): {
   topic: string
   payload: string
@@ -147,7 +149,7 @@ export function readPublish({ flags, body }: RawPacket): {
   }
 }
 
-/** Cuts what was received into packets; `rest` is the beginning of one that is not complete. */
+/** Splits received bytes into packets; `rest` is the beginning of an incomplete one. */
 export function cutPackets(bytes: Buffer): { packets: RawPacket[]; rest: Buffer } {
   const packets: RawPacket[] = []
   let at = 0
@@ -166,13 +168,13 @@ export function cutPackets(bytes: Buffer): { packets: RawPacket[]; rest: Buffer 
   return { packets, rest: bytes.subarray(at) }
 }
 
-/** A string as MQTT writes it: its length in bytes, then the bytes. */
+/** Encodes a string as MQTT does: its length in bytes, then the bytes. */
 export function text(value: Text): Buffer {
   const bytes = Buffer.from(value)
   return Buffer.concat([uint16(bytes.length), bytes])
 }
 
-/** A packet of a first byte, the right length [section 2.2.3] and what follows it. */
+/** Builds a packet from its first byte, the correct length [section 2.2.3] and the following bytes. */
 export function packetOf(first: number, ...parts: readonly Buffer[]): Buffer {
   const head = [first]
   let rest = parts.reduce((length, part) => length + part.length, 0)

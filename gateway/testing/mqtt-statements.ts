@@ -1,33 +1,36 @@
-/** A normative statement of MQTT 3.1.1, appendix B. */
+/** Normative statement of MQTT 3.1.1, appendix B. */
 interface Statement {
-  /** Who has to keep it; a server has to refuse some of what binds clients. */
+  /** Side that must comply; a server must reject some violations of statements that bind clients. */
   binds: 'client' | 'server' | 'both'
-  /** What it asks for, in our words. */
+  /** Requirement in our own words. */
   says: string
-  /** Where it is kept only in part: what the gateway does instead, and why. */
+  /** Deviation of the gateway if the statement is met only in part, and its reason. */
   except?: string
-  /** Why no test can name it. */
+  /** Reason why no test can cover it. */
   untested?: string
 }
 
 const KEEPALIVE =
-  'A keepalive below 5 s counts as 5 s: while the disk is behind nothing is read, and a client must not be cut off for that. Above 10 minutes, and 0, count as 10 minutes.'
+  'A keepalive below 5 s counts as 5 s: while the disk is behind nothing is read, and a client must not be cut ' +
+  'off for that. Above 10 minutes, and 0, count as 10 minutes.'
 const DUP_AFTER_RESTART =
-  'A message that waits over a restart of the gateway is sent with DUP 1, also the first time: whether it was sent before is not written down.'
+  'A message that waits over a restart of the gateway is sent with DUP 1, also the first time: whether it was ' +
+  'sent before is not written down.'
 const OWN_CLIENT_ID =
-  'A device has to use its user name as its client id, and nobody else may use it: other client ids are answered with return code 2.'
+  'A device has to use its user name as its client id, and nobody else may use it: other client ids are ' +
+  'answered with return code 2.'
 const OTHER_OWNER = 'A client id in use by another user is not taken over: the newcomer gets return code 2.'
 const LIMITS =
-  'Queues are bounded: the oldest messages of a client that is away or does not keep up make room, and a session that was not used for a month is forgotten.'
+  'Queues are bounded: the oldest messages of a client that is away or does not keep up make room, and a ' +
+  'session that was not used for a month is forgotten.'
 const SCOPE = 'What a user may not read is not delivered, though its filter takes it in. Queues are bounded.'
 const RETAINED_LIMITS = 'Retained messages are bounded in number and size: the oldest make room.'
 const RECEIVING_LIMIT =
-  'A client that publishes a thousand QoS 2 messages without releasing one is disconnected; MQTT 3.1.1 has no other way to slow it down.'
+  'A client that publishes a thousand QoS 2 messages without releasing one is disconnected; MQTT 3.1.1 has no ' +
+  'other way to slow it down.'
 const LEVEL_LIMIT = 'Topics and topic filters of more levels than a setting allows end the connection.'
 
-/**
- * Every statement by its id, `MQTT-` left out. Where the standard misspells an id (3.1.2.7, 3-8.3-4), it is put right.
- */
+/** Statements by id, without `MQTT-`. Ids that the standard misspells (3.1.2.7, 3-8.3-4) are corrected. */
 export const STATEMENTS: Record<string, Statement> = {
   '1.5.3-1': {
     binds: 'both',
@@ -233,7 +236,9 @@ export const STATEMENTS: Record<string, Statement> = {
   },
   '4.3.3-1': {
     binds: 'both',
-    says: 'The sender of QoS 2 uses a free packet identifier, DUP 0, PUBREL after PUBREC, and PUBLISH never after PUBREL.',
+    says:
+      'The sender of QoS 2 uses a free packet identifier, DUP 0, PUBREL after PUBREC, and PUBLISH never after ' +
+      'PUBREL.',
     except: DUP_AFTER_RESTART,
   },
   '4.3.3-2': {

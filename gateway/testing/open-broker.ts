@@ -44,7 +44,7 @@ const OPTIONS: BrokerOptions = {
   },
 }
 
-/** A journal on a database in memory, which outlives the broker that writes it. */
+/** Creates a journal on a database in memory, which outlives the broker that writes it. */
 export function createJournal(disk: HeldDisk): SessionJournal {
   const connection = new Connection(new Database(':memory:'))
   migrate(connection)
@@ -59,12 +59,12 @@ export function createJournal(disk: HeldDisk): SessionJournal {
   }
 }
 
-/** The broker alone, on a free port, where everybody may do everything unless `port` says otherwise. */
+/** Broker alone, on a free port; every client may do everything unless `port` restricts it. */
 export class OpenBroker {
   readonly disk: HeldDisk
   readonly journal: SessionJournal
   readonly broker: Broker<object>
-  /** Messages of devices that were handed in. */
+  /** Number of device messages received. */
   taken = 0
   readonly #port: BrokerPort<object>
   readonly #server: Server
@@ -155,14 +155,14 @@ export function urlOf(server: Server): string {
   return `mqtt://127.0.0.1:${address.port}`
 }
 
-/** Starts one that stops with the test. */
+/** Starts a broker that stops after the test. */
 export async function startBroker(t: TestContext, options: OpenBrokerOptions = {}): Promise<OpenBroker> {
   const opened = await OpenBroker.start(options)
   t.after(() => opened.stop())
   return opened
 }
 
-/** A client that is logged in. */
+/** Connects and logs in a client. */
 export async function connectTo({ url }: Pick<OpenBroker, 'url'>, clientId: string, clean = true): Promise<RawMqtt> {
   const client = await RawMqtt.open(url)
   assert.equal(await client.login({ clientId, clean }), 0)

@@ -13,7 +13,10 @@ import { dropLog, replaceBlocks } from '#store/telemetry/blocks.ts'
 import { planSealing, type SealPlan } from '#store/telemetry/seal-plan.ts'
 import { openWriter } from '#store/writer/open.ts'
 
-/** A source of replication on a real store in a folder of its own, with a connection that writes beside it. */
+/**
+ * Opens a source of replication on a real store in a folder of its own, with a second connection that writes alongside
+ * it.
+ */
 export async function openSyncSource(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-sync-'))
   const log = createLog('silent')
@@ -31,7 +34,7 @@ export async function openSyncSource(t: TestContext) {
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const source = new SyncSource({ store, damage, maintenance, clock, monotonic: clock, log })
 
-  /** Moves the log into blocks; those with what was not acknowledged enter the block log. */
+  /** Moves the log into blocks; those with unacknowledged samples enter the block log. */
   const seal = () => {
     let part: SealPlan | undefined
     do {
@@ -48,7 +51,7 @@ export async function openSyncSource(t: TestContext) {
     const throughSeq = part.throughSeq ?? 0
     beside.db.transaction(() => dropLog(beside, { fromSeq: 0, throughSeq, limit: 1_000_000 }))()
   }
-  /** The head office has so much of a stream. */
+  /** Acknowledges a stream up to `seq`, as the hub does. */
   const acknowledge = (stream: SyncStream, seq: number) => {
     const cursor: SyncCursor = { seq, hash: 'a'.repeat(64) }
     return source.acknowledge({ [stream]: cursor })

@@ -18,10 +18,10 @@ import {
   type Text,
 } from './mqtt-packets.ts'
 
-/** For what never comes. */
+/** Timeout for expected packets that do not arrive. */
 const TIMEOUT_MS = 45_000
 
-/** An MQTT connection made of bytes: for packets no client library would send, and answers it would hide. */
+/** Raw MQTT connection: for packets that no client library would send, and responses that it would hide. */
 export class RawMqtt {
   readonly stream: Duplex
   readonly #packets: RawPacket[] = []
@@ -42,11 +42,11 @@ export class RawMqtt {
       this.#isClosed = true
       this.#wake?.()
     })
-    // a connection that is ended by the gateway is closed at once
+    // close immediately when the gateway ends the connection
     stream.on('end', () => stream.destroy())
   }
 
-  /** Connects to an `mqtt`, `mqtts`, `ws` or `wss` address; nothing is said yet. */
+  /** Connects to an `mqtt`, `mqtts`, `ws` or `wss` address without sending anything. */
   static async open(url: string, trust: { ca?: Buffer } = {}): Promise<RawMqtt> {
     if (url.startsWith('ws')) {
       const socket = new WebSocket(url, 'mqtt', trust)
@@ -72,20 +72,20 @@ export class RawMqtt {
     this.stream.write(Buffer.concat(packets))
   }
 
-  /** Sends CONNECT; returns the return code of CONNACK, or null when the connection is closed without one. */
+  /** Sends CONNECT; returns the return code of CONNACK, or null if the connection is closed without one. */
   async login(fields: ConnectFields): Promise<number | null> {
     this.send(connectPacket(fields))
     const packet = await this.nextOrClosed()
     return packet === null ? null : (packet.body[1] ?? null)
   }
 
-  /** Sends SUBSCRIBE; returns the codes of SUBACK. Packets that come before it are forgotten. */
+  /** Sends SUBSCRIBE; returns the codes of SUBACK. Discards packets that come before it. */
   async subscribe(filters: Filters, id = 1): Promise<number[]> {
     this.send(subscribePacket(filters, id))
     return [...(await this.next(PACKET.suback)).body.subarray(2)]
   }
 
-  /** Publishes and completes the exchange of packets that belongs to the QoS. */
+  /** Publishes and completes the packet exchange of the QoS. */
   async publish(topic: Text, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
     const { qos = 1, id = 1 } = options
     this.send(publishPacket(topic, payload, options))
@@ -96,7 +96,9 @@ export class RawMqtt {
     await this.next(PACKET.pubcomp)
   }
 
-  /** The next packet of a type; those before it are forgotten. Rejects when the connection ends, or none comes. */
+  /**
+   * Returns the next packet of a type and discards those before it. Rejects if the connection ends, or none arrives.
+   */
   async next(type?: number): Promise<RawPacket> {
     for (;;) {
       const packet = await this.nextOrClosed()
@@ -115,7 +117,7 @@ export class RawMqtt {
     }
   }
 
-  /** Everything received until the answer to a ping. */
+  /** Returns everything received until the response to a ping. */
   async flush(): Promise<RawPacket[]> {
     this.send(PINGREQ)
     const packets: RawPacket[] = []
@@ -126,7 +128,7 @@ export class RawMqtt {
     }
   }
 
-  /** Resolves when the gateway has closed the connection. Rejects when it does not. */
+  /** Resolves when the gateway has closed the connection; rejects if it does not. */
   async closed(): Promise<void> {
     while (!this.#isClosed) await this.#arrival(TIMEOUT_MS)
   }

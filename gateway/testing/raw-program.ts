@@ -4,7 +4,7 @@ import type { ConnectFields } from './mqtt-packets.ts'
 import { RawMqtt } from './raw-mqtt.ts'
 import { ADMIN_KEY, type TestGateway } from './start-gateway.ts'
 
-/** What a program says in CONNECT: the admin's API key, and a client id of its own unless told. */
+/** Returns the CONNECT fields of a program: the admin's API key, and by default a client id of its own. */
 export async function programFields(gateway: TestGateway, fields: Partial<ConnectFields> = {}): Promise<ConnectFields> {
   return {
     clientId: `raw-${randomUUID()}`,
@@ -14,7 +14,7 @@ export async function programFields(gateway: TestGateway, fields: Partial<Connec
   }
 }
 
-/** A connection made of bytes that has logged in with the admin's API key. */
+/** Opens a raw connection that is logged in with the admin's API key. */
 export async function rawProgram(gateway: TestGateway, fields: Partial<ConnectFields> = {}): Promise<RawMqtt> {
   const client = await RawMqtt.open(gateway.mqtt)
   assert.equal(await client.login(await programFields(gateway, fields)), 0)

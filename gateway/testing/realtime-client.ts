@@ -4,15 +4,18 @@ import { WebSocket } from 'ws'
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of every shape
 type Message = any
 
-/** For what never comes. */
+/** Timeout for expected messages that do not arrive. */
 const TIMEOUT_MS = 45_000
-/** What comes of nearly everything, some moments later: kept apart, for those who ask for it. */
+/**
+ * Messages about carts, which follow nearly every change some moments later: kept separate, for tests that request
+ * them.
+ */
 const ABOUT_CARTS: ReadonlySet<string> = new Set(['cart', 'cart_removed'])
 
-/** A client of `/realtime` that keeps what it gets until somebody asks for it. */
+/** Client of `/realtime` that keeps received messages until the test reads them. */
 export class RealtimeClient {
   readonly socket: WebSocket
-  /** All that came, in its order. */
+  /** Received messages, in order. */
   readonly received: Message[] = []
   readonly #messages: Message[] = []
   readonly #aboutCarts: Message[] = []
@@ -30,7 +33,7 @@ export class RealtimeClient {
     socket.on('error', () => undefined)
   }
 
-  /** Resolves when the channel is open; rejects with the status in the message when the upgrade is refused. */
+  /** Resolves when the channel is open; rejects with the status in the message if the upgrade is rejected. */
   static async open(
     url: string,
     headers: Record<string, string> = {},
@@ -46,15 +49,15 @@ export class RealtimeClient {
     this.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
   }
 
-  /** Subscribes and waits for the answer. */
+  /** Subscribes and waits for the response. */
   async subscribe(...hardwareIds: string[]): Promise<Message> {
     this.send({ type: 'subscribe', hardwareIds })
     return this.next('subscribed')
   }
 
   /**
-   * The next message of a type, or of any that is not about carts; those before it are forgotten. Rejects when none
-   * comes.
+   * Returns the next message of a type, or of any that is not about carts; discards those before it. Rejects if none
+   * arrives.
    */
   async next(type?: string): Promise<Message> {
     const endsAtMs = Date.now() + TIMEOUT_MS
@@ -66,7 +69,7 @@ export class RealtimeClient {
     }
   }
 
-  /** All messages that are not about carts, until the answer to a ping: what has been sent so far, in order. */
+  /** Returns all messages that are not about carts until the response to a ping: everything sent so far, in order. */
   async flush(): Promise<Message[]> {
     this.send({ type: 'ping', id: 'flush' })
     const messages: Message[] = []
@@ -77,7 +80,7 @@ export class RealtimeClient {
     }
   }
 
-  /** The code the gateway closes the channel with. */
+  /** Returns the code with which the gateway closes the channel. */
   async closed(): Promise<number> {
     const [code] = await once(this.socket, 'close', { signal: AbortSignal.timeout(TIMEOUT_MS) })
     return code

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { eventually } from '#shared/testing/eventually.ts'
 
-/** A request that a receiver got. */
+/** Request as received. */
 export interface Received {
   path: string
   headers: IncomingHttpHeaders
@@ -13,16 +13,16 @@ export interface Received {
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void
 
-/** Answers to requests. */
+/** Responses to requests. */
 export const ANSWERS = {
   ok: (response) => void response.writeHead(204).end(),
   broken: (response) => void response.writeHead(503).end('broken'),
-  // until the other side gives up
+  // until the client times out
   hang: () => undefined,
   cut: (response) => void response.destroy(),
 } satisfies Record<string, Answer>
 
-/** A real HTTP server that keeps what it gets, and answers as it is told to. */
+/** Real HTTP server that keeps received requests, and responds as the test sets it. */
 export class Receiver {
   readonly received: Received[] = []
   answer: Answer
@@ -41,13 +41,13 @@ export class Receiver {
       server.closeAllConnections()
       server.close()
     })
-    // it listens
+    // a listening TCP server has an address and a port
     const address = server.address() as AddressInfo
     receiver.url = `http://127.0.0.1:${address.port}`
     return receiver
   }
 
-  /** JSON bodies, in the order in which they came. */
+  /** Returns the JSON bodies, in the order of arrival. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   get bodies(): any[] {
     return this.received.map(({ text }) => JSON.parse(text))

@@ -14,9 +14,9 @@ import type { WriterTables } from '#store/telemetry/log-tail.ts'
 import { ReaderTools } from '#store/telemetry/reader-tools.ts'
 
 interface Place {
-  /** `hardware_id stream time` */
+  /** Key of the form `hardware_id stream time`. */
   readonly key: string
-  /** Of the sample, or of the entry of the block. */
+  /** Position of the sample, or of the entry of the block. */
   readonly seq: number | null
 }
 
@@ -30,10 +30,10 @@ const SITE = 'links'
 const PART_BYTES = 262_144
 const HASH = 'a'.repeat(64)
 
-/** A head office as simple as can be, and the rules of what may be sent to it when. */
+/** Minimal model of a hub, with the rules of what may be sent to it when. */
 export class ReplicationModel {
   readonly #tables: WriterTables
-  /** What it has. */
+  /** Records that the hub has. */
   readonly records = new Set<string>()
   #erasures: Erase[] = []
   readonly gaps: Gap[] = []
@@ -46,7 +46,7 @@ export class ReplicationModel {
     this.#tools = new ReaderTools(tables)
   }
 
-  /** Reads a part, which is delivered some time. */
+  /** Reads a batch, which is delivered later. */
   read(stream: Part['stream'], rows: number): void {
     claimSite(this.#tables, { site: SITE })
     if (this.#parts.some((part) => part.stream === stream)) return
@@ -54,7 +54,7 @@ export class ReplicationModel {
     if (part !== null) this.#parts.push(part)
   }
 
-  /** Delivers what is under way, and acknowledges it unless the answer is lost. */
+  /** Delivers the batches in transit, and acknowledges them unless the response is lost. */
   deliver(isAnswered: boolean): void {
     const parts = this.#parts
     this.#parts = []
@@ -64,7 +64,7 @@ export class ReplicationModel {
     }
   }
 
-  /** What is under way arrives, but its answer does not: the gateway has become another. */
+  /** Delivers the batches in transit without their responses: the gateway has started a new epoch. */
   beginEpoch(): void {
     this.deliver(false)
     this.#erasures = []
@@ -87,7 +87,7 @@ export class ReplicationModel {
     if (last !== undefined) this.#acknowledge('notes', last.seq)
   }
 
-  /** Sends until there is nothing to send. */
+  /** Sends until nothing is left. */
   drain(): void {
     this.sendNotes()
     for (const stream of ['telemetry', 'history'] as const) {
@@ -100,12 +100,12 @@ export class ReplicationModel {
     }
   }
 
-  /** All records of registered devices, and where each would be sent from. */
+  /** Returns all records of registered devices, and the position from which each would be sent. */
   stored(): Place[] {
     return [...this.#logged(), ...this.#inBlocks()]
   }
 
-  /** Fails for a record that it has not and will not get, which nobody is told of. */
+  /** Fails for a record that the hub lacks and will not get, and that no gap reports. */
   assertNothingForgotten(): void {
     const { telemetry } = syncCursors(this.#tables)
     for (const { key, seq } of this.#logged()) {
@@ -192,7 +192,7 @@ export class ReplicationModel {
   }
 }
 
-/** Whether a record may be one that a gap tells of. */
+/** True if a gap may include the record. */
 export function isInGap(gap: Gap, key: string): boolean {
   const [hardwareId = '', stream, atMs] = key.split(' ')
   const time = Number(atMs)

@@ -10,25 +10,25 @@ import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { ADMIN_KEY } from './start-gateway.ts'
 import { batchOf } from './telemetry-tables.ts'
 
-/** So many rows of each table that may have more than one. */
+/** Number of rows of each table that may have more than one. */
 export const ROWS = 3
-/** The first record of each device: yesterday by any clock that runs this. */
+/** Time of the first record of each device; in the past by any clock that runs this. */
 export const FIRST_MS = Date.UTC(2026, 4, 1, 12)
-/** So many records of each stream of each device, a second apart. */
+/** Number of records of each stream of each device, a second apart. */
 export const RECORDS = 20
-/** Of them in blocks; the others are in the log. */
+/** Number of them in blocks; the others are in the log. */
 const SEALED = 15
 
-/** Rows of a table, for row 1 to `ROWS`: what a column of this name has in it, where the schema has it. */
+/** Returns the content of a column with this name for row 1 to `ROWS`, if the schema has the column. */
 type Content = (row: number) => Value
 
-/** What the schema alone does not tell of a column: it is of one of these tables, or of any. */
+/** Contents of columns that the schema alone does not determine; keyed by table and column, or by column. */
 const CONTENTS: Readonly<Record<string, Content>> = {
   'device.hardware_id': (row) => `cart-${row}`,
   'device.short_id': (row) => `short-${row}`,
   'device.device_type': () => 'teebox',
   'device.group_id': () => 1,
-  // the last two have the password of the shared key, as schema 8 and before kept it
+  // the last two have the password of the shared key, as stored up to schema 8
   'device.mqtt_password_hash': (row) => (row === 1 ? 'own' : 'shared'),
   'device.is_on_shared_key': () => 0,
   'device.created_at_ms': () => FIRST_MS - 1000,
@@ -97,7 +97,7 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'idempotency_key.user_id': () => 'user-1',
   'idempotency_key.command_ids': () => '[]',
   'idempotency_key.outcome': () => null,
-  // of rows: those of a device that is gone would be deleted with the first look
+  // ids of rows; deletions of devices that no longer exist would be removed by the first pass
   'telemetry_deletion.device_id': (row) => 100 + row,
   'sync_cursor.stream': (row) => ['telemetry', 'history', 'changes'][row - 1] ?? '',
   'sync_cursor.seq': () => 0,
@@ -174,8 +174,8 @@ const MANY: Readonly<Record<string, number>> = {
 }
 
 /**
- * Fills each table of a database of any schema with rows that the program of that schema might have written; what is
- * not said above follows from the schema. Tables that have one row get one.
+ * Fills each table of a database of any schema with rows that the program of that schema might have written; contents
+ * not given above follow from the schema. Single-row tables get one row.
  */
 export function fillSchema(connection: Connection): void {
   const tables = connection.all<{ name: string; sql: string }>(
@@ -210,7 +210,7 @@ function insertRow(connection: Connection, table: string, row: number): void {
   connection.run(`INSERT INTO ${table} (${names}) VALUES (${columns.map(() => '?').join(', ')})`, ...values)
 }
 
-/** By its name and type. */
+/** Derives the content of a column from its name and type. */
 function contentOf(table: string, name: string, type: string, row: number): Value {
   if (name.endsWith('_ms')) return FIRST_MS + row
   if (['extra', 'retry_of', 'forked_from'].includes(name)) return null
@@ -219,7 +219,7 @@ function contentOf(table: string, name: string, type: string, row: number): Valu
   return row
 }
 
-/** Row 1 is the first record of the first device. */
+/** Returns the time of a row; row 1 has that of the first record of the first device. */
 function timeOf(row: number): number {
   return FIRST_MS + ((row - 1) % RECORDS) * 1000
 }
@@ -242,7 +242,7 @@ function blockOf(stream: 'gps' | 'battery'): Uint8Array {
       })
 }
 
-/** What is newer than the blocks, of all devices. */
+/** Returns the samples of all devices that are newer than the blocks. */
 function loggedSamples(): Uint8Array {
   const samples = Array.from({ length: ROWS * (RECORDS - SEALED) }, (_, i) => ({
     deviceId: 1 + (i % ROWS),

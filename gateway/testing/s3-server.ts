@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a store does instead of what it is asked; undefined: what it is asked. */
+/** Fault that the store shows instead of serving a request; undefined for none. */
 export type S3Trouble =
   | { status: number; code?: string; headers?: Record<string, string> }
-  /** It closes the connection once it has read so much of the request. */
+  /** Closes the connection after reading this much of the request. */
   | { cutAfterBytes: number }
-  /** It never answers. */
+  /** Never responds. */
   | 'hang'
   | undefined
 
@@ -18,8 +18,8 @@ const PAGE = 1_000
 const SKEW_MS = 15 * 60_000
 
 /**
- * A store that speaks as much of S3 as backups need, over real HTTP: it computes each signature and the sum of each
- * body itself, and keeps what it gets in memory. Source:
+ * Store with the part of S3 that backups need, over real HTTP: it verifies each signature and the checksum of each body
+ * itself, and keeps the objects in memory. Source:
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 export class S3Server {
@@ -27,10 +27,10 @@ export class S3Server {
   readonly requests: { method: string; key: string; query: URLSearchParams }[] = []
   readonly settings = { endpoint: '', region: 'eu-test-1', keyId: KEY_ID, secret: SECRET }
   bucket = 'barn'
-  /** Bytes it may hold. */
+  /** Limit of stored bytes. */
   capacity = Number.POSITIVE_INFINITY
   trouble: (method: string, key: string) => S3Trouble = () => undefined
-  /** Of requests that it reads at the same time. */
+  /** Largest number of requests read at the same time. */
   mostAtOnce = 0
   #atOnce = 0
 
@@ -43,7 +43,7 @@ export class S3Server {
       server.closeAllConnections()
       server.close()
     })
-    // it listens
+    // a listening TCP server has an address and a port
     const { port } = server.address() as AddressInfo
     store.settings.endpoint = `http://127.0.0.1:${port}`
     return store
@@ -111,7 +111,7 @@ export class S3Server {
 <IsTruncated>${isCut}</IsTruncated>${isCut ? token : ''}${entries.join('\n')}</ListBucketResult>`
   }
 
-  /** The code of what is wrong with a signature; null when it is right. */
+  /** Returns the error code of a wrong signature; null if it is right. */
   #signatureFault({ method, headers }: IncomingMessage, url: URL, body: Buffer): string | null {
     const match =
       /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
@@ -150,7 +150,7 @@ function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-/** Null when the connection was cut, by the store or by the client. */
+/** Returns null if the connection was cut, by the store or by the client. */
 async function readBody(request: IncomingMessage, cutAfterBytes: number | undefined): Promise<Buffer | null> {
   const pieces: Buffer[] = []
   const { socket } = request
@@ -169,13 +169,14 @@ async function readBody(request: IncomingMessage, cutAfterBytes: number | undefi
   return null
 }
 
-/** As a store does it, also with what must not come into a log. */
+/** Rejects as a real store does, including content that must not reach a log. */
 function refuse(response: ServerResponse, status: number, code?: string, headers: Record<string, string> = {}): void {
   response
     .writeHead(status, headers)
     .end(
       code === undefined
         ? 'broken'
-        : `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>no</Message><AWSAccessKeyId>${KEY_ID}</AWSAccessKeyId><StringToSign>${SECRET}</StringToSign></Error>`,
+        : '<?xml version="1.0" ' +
+            `encoding="UTF-8"?><Error><Code>${code}</Code><Message>no</Message><AWSAccessKeyId>${KEY_ID}</AWSAccessKeyId><StringToSign>${SECRET}</StringToSign></Error>`,
     )
 }

@@ -23,7 +23,8 @@ export interface Answer {
   body: any
 }
 
-// the document is the same for every gateway of a test file, and takes longer to make than most requests
+// shared, because the document is the same for every gateway of a test file, and takes longer to make than most
+// requests
 let documentedAnswers: DocumentedAnswers | undefined
 
 interface RequestOptions {
@@ -32,7 +33,7 @@ interface RequestOptions {
   headers?: Record<string, string>
 }
 
-/** Where each protocol is spoken; what is to hold for all of them is tested over each. */
+/** Addresses by protocol; requirements common to all protocols are tested over each. */
 export const TRANSPORTS: Record<string, (gateway: TestGateway) => string> = {
   mqtt: ({ mqtt }) => mqtt,
   mqtts: ({ mqtts }) => mqtts,
@@ -40,7 +41,7 @@ export const TRANSPORTS: Record<string, (gateway: TestGateway) => string> = {
   wss: ({ http }) => `${http.replace('http', 'ws')}/mqtt`,
 }
 
-/** A whole gateway on free ports and a folder of its own: the real broker, database, API and channel. */
+/** Whole gateway on free ports and in a folder of its own: the real broker, database, API and channel. */
 export class TestGateway {
   readonly config: Config
   readonly #overrides: Overrides
@@ -75,14 +76,14 @@ export class TestGateway {
     return this.#address('mqtts')
   }
 
-  /** What a client needs to trust it: its own certificate, or its authority, as it is in the file now. */
+  /** Trust settings of a client: the gateway's own certificate, or its authority, as now in the file. */
   get trust(): { ca?: Buffer } {
     const { tls, dataDir } = this.config
     if (tls === undefined) return {}
     return { ca: readFileSync(tls.isOfOwnAuthority ? join(dataDir, 'tls', 'authority.pem') : tls.certPath) }
   }
 
-  /** The address of a protocol of `TRANSPORTS`. */
+  /** Returns the address of a protocol of `TRANSPORTS`. */
   urlOf(protocol = 'mqtt'): string {
     const address = TRANSPORTS[protocol]
     if (address === undefined) throw new Error(`no address for ${protocol}`)
@@ -93,14 +94,14 @@ export class TestGateway {
     return this.#gateway.start()
   }
 
-  /** Stops the gateway and everything a test opened on it; the folder is deleted. */
+  /** Stops the gateway and everything that the test opened on it; deletes the folder. */
   async stop(): Promise<void> {
     await this.closeClients()
     await this.#gateway.stop()
     rmSync(this.config.dataDir, { recursive: true, force: true })
   }
 
-  /** Deletes what is too old by its age. */
+  /** Deletes expired data. */
   runRetention(): Promise<void> {
     return this.#gateway.runRetention()
   }
@@ -109,7 +110,7 @@ export class TestGateway {
     return this.#gateway.reloadCertificate()
   }
 
-  /** A clean stop and a new start on the same folder; ports change. `meanwhile` is called between the two. */
+  /** Stops cleanly and starts again on the same folder; ports change. Calls `meanwhile` between the two. */
   async restart(meanwhile: () => unknown = () => undefined): Promise<void> {
     await this.closeClients()
     await this.#gateway.stop()
@@ -119,8 +120,8 @@ export class TestGateway {
   }
 
   /**
-   * A request through the app itself, without a socket; the admin's key unless told, null for none.
-   * Throws when the answer is not the one the OpenAPI document promises.
+   * Sends a request through the app itself, without a socket; with the admin's key by default, null for none. Throws if
+   * the response does not match the OpenAPI document.
    */
   async request(
     method: string,
@@ -156,14 +157,17 @@ export class TestGateway {
     return body.mqtt.password
   }
 
-  /** Makes a user; returns its id and key. */
+  /** Creates a user; returns its id and key. */
   async createUser(fields: Record<string, unknown>): Promise<{ userId: string; key: string }> {
     const { status, body } = await this.request('POST', '/users', { body: { name: 'Test', ...fields } })
     if (status !== 201) throw new Error(`no user made: ${JSON.stringify(body)}`)
     return { userId: body.user.user_id, key: body.api_key }
   }
 
-  /** Connects a device (or another user name) over TCP, TLS (`mqtts`) or WebSocket (`ws`); rejects when refused. */
+  /**
+   * Connects a device (or another user name) over TCP, TLS (`mqtts`) or WebSocket (`ws`); rejects if the login is
+   * rejected.
+   */
   async connect(hardwareId: string, password: string, options: IClientOptions = {}): Promise<MqttClient> {
     const { protocol = 'mqtt', ...others } = options
     const client = await connectAsync(this.urlOf(protocol), {
@@ -174,7 +178,7 @@ export class TestGateway {
       ...this.trust,
       ...others,
     })
-    // a refused topic ends the connection: for the test to look at, not an unhandled error
+    // a rejected topic ends the connection: the test checks that, so the error must not be unhandled
     client.on('error', () => undefined)
     this.#clients.add(client)
     return client
@@ -185,7 +189,7 @@ export class TestGateway {
     return this.connect(hardwareId, await this.register(hardwareId, deviceType))
   }
 
-  /** Connects a program with an API key, by default the admin's; rejects when the login is refused. */
+  /** Connects a program with an API key, by default the admin's; rejects if the login is rejected. */
   async program(options: IClientOptions = {}, user?: { userId: string; key: string }): Promise<MqttClient> {
     const { userId, key } = user ?? { userId: await this.adminId(), key: ADMIN_KEY }
     return this.connect(userId, key, { clientId: `program-${++this.#programs}`, ...options })
@@ -196,27 +200,27 @@ export class TestGateway {
     return body[0].user_id
   }
 
-  /** Signs a browser in, by default with the admin's key; throws when it is refused. */
+  /** Signs a browser in, by default with the admin's key; throws if it is rejected. */
   async signIn(proof: object = { api_key: ADMIN_KEY }): Promise<Browser> {
     const answer = await this.request('POST', '/sessions', { key: null, body: proof })
     if (answer.status !== 201) throw new Error(`not signed in: ${JSON.stringify(answer.body)}`)
     return new Browser(this, answer)
   }
 
-  /** A browser signed in as a user, by a pairing code. */
+  /** Signs a browser in as a user, by a pairing code. */
   async pair(userId: string, name = 'Tablet'): Promise<Browser> {
     const { body } = await this.request('POST', '/pairing-codes', { body: { user_id: userId, name } })
     return this.signIn({ code: body.code })
   }
 
-  /** A client of `/realtime` with headers of its own, as those of a browser. */
+  /** Opens `/realtime` with given headers, such as those of a browser. */
   async realtimeWith(headers: Record<string, string>): Promise<RealtimeClient> {
     const client = await RealtimeClient.open(`${this.http.replace('http', 'ws')}/realtime`, headers, this.trust)
     this.#sockets.add(client)
     return client
   }
 
-  /** Opens `/realtime`; rejects when the upgrade is refused. */
+  /** Opens `/realtime`; rejects if the upgrade is rejected. */
   async realtime(key = ADMIN_KEY): Promise<RealtimeClient> {
     const url = `${this.http.replace('http', 'ws')}/realtime?api_key=${key}`
     const client = await RealtimeClient.open(url, {}, this.trust)
@@ -231,11 +235,11 @@ export class TestGateway {
     this.#sockets.clear()
   }
 
-  /** What `/openapi.json` promises. */
+  /** Returns the responses documented in `/openapi.json`. */
   async documented(): Promise<DocumentedAnswers> {
     if (documentedAnswers !== undefined) return documentedAnswers
     const text = await onceARun('openapi.json', async () => (await this.app.request('/openapi.json')).text())
-    // it was made as one
+    // the gateway made it as one
     documentedAnswers = new DocumentedAnswers(JSON.parse(String(text)) as OpenApiDocument)
     return documentedAnswers
   }
@@ -252,10 +256,10 @@ export class TestGateway {
   }
 }
 
-/** Where requests without a socket are sent to. */
+/** Base of requests without a socket. */
 const ORIGIN = 'http://localhost'
 
-/** A browser that is signed in: it sends its cookie and where its page is from. */
+/** Signed-in browser: it sends its cookie and the origin of its page. */
 export class Browser {
   readonly cookie: string
   readonly sessionId: string
@@ -267,7 +271,7 @@ export class Browser {
     this.sessionId = body.session.session_id
   }
 
-  /** `origin` null sends none. */
+  /** Sends a request; `origin` null sends no origin. */
   request(
     method: string,
     path: string,
@@ -284,12 +288,12 @@ export class Browser {
     })
   }
 
-  /** What GET /me answers. */
+  /** Returns the response of GET /me. */
   async me(): Promise<Answer['body']> {
     return (await this.request('GET', '/me')).body
   }
 
-  /** A person gives the PIN. */
+  /** Signs a user in with a PIN. */
   act(userId: string, pin: string): Promise<Answer> {
     return this.request('POST', '/sessions/current/person', { body: { user_id: userId, pin } })
   }
@@ -300,12 +304,12 @@ export class Browser {
   }
 }
 
-/** Four times as often as for real: tests wait for what follows. */
+/** Four times the real rate, because tests wait for the effects. */
 export const TICK_MS = 250
 
 /**
- * Starts a gateway for tests: silent, on 127.0.0.1, free ports, with room for what one admin does in all tests of a
- * file unless `settings` says otherwise.
+ * Starts a gateway for tests: silent, on 127.0.0.1, on free ports, and with limits for everything that one admin does
+ * in all tests of a file, unless `settings` overrides them.
  */
 export async function startGateway(
   settings: Record<string, string> = {},
@@ -328,7 +332,7 @@ export async function startGateway(
   })
   const own: Overrides = {
     tickMs: TICK_MS,
-    // what the machine of a test has must not matter, nor whether somebody has built the app
+    // independent of the host of the test, and of a build of the app
     hardwareTimesMs: () => [],
     dashboardDir: join(config.dataDir, 'no-app'),
     machineRoot: join(config.dataDir, 'no-machine'),
@@ -338,7 +342,7 @@ export async function startGateway(
   return gateway
 }
 
-/** A folder with a database that has all tables and nothing in them: to make them takes a fifth of a start. */
+/** Creates a folder with an empty database with all tables, whose creation would take a fifth of a start. */
 async function newDataFolder(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-test-'))
   writeFileSync(join(folder, 'cartbarn.db'), await onceARun('empty.db', emptyDatabase), { mode: 0o600 })
@@ -350,14 +354,14 @@ async function emptyDatabase(): Promise<Uint8Array> {
   const path = join(folder, 'cartbarn.db')
   const connection = openForSetup(path)
   migrate(connection)
-  // empties the log into the file
+  // writes the log into the file
   connection.close()
   const file = readFileSync(path)
   rmSync(folder, { recursive: true })
   return file
 }
 
-/** The value of one line of `/metrics`; 0 when it is not there yet. */
+/** Returns the value of one line of `/metrics`; 0 if it is missing. */
 export async function metric(gateway: TestGateway, name: string, label?: string): Promise<number> {
   const { body } = await gateway.request('GET', '/metrics')
   const lines: string[] = body.split('\n')

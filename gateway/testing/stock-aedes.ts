@@ -6,7 +6,7 @@ import memoryPersistence from 'aedes-persistence'
 import { HeldDisk } from './held-disk.ts'
 import { urlOf } from './open-broker.ts'
 
-/** What is held of it; the package declares its callback interface of old. */
+/** Used part of the persistence; the package declares an outdated callback interface. */
 interface MemoryPersistence {
   storeRetained(packet: object): Promise<void>
   outgoingEnqueueCombi(subscriptions: object[], packet: object): Promise<void>
@@ -14,9 +14,9 @@ interface MemoryPersistence {
   getWill(client: { id: string }): Promise<object | undefined>
 }
 
-/** The persistence Aedes has by default, writing to a disk that can be held. */
+/** Creates the default persistence of Aedes, writing to a disk that can be held. */
 export function createHeldMemory(disk: HeldDisk): MemoryPersistence {
-  // declared as a module of types: what it exports is a function that makes one
+  // declared as a module of types, but it exports a factory function
   const memory = (memoryPersistence as unknown as () => MemoryPersistence)()
   const { storeRetained, outgoingEnqueueCombi, putWill } = memory
   return Object.assign(memory, {
@@ -36,17 +36,17 @@ export function createHeldMemory(disk: HeldDisk): MemoryPersistence {
 }
 
 interface StockOptions extends AedesOptions {
-  /** Of an earlier broker that stands for the same one before it was killed. */
+  /** Memory of an earlier broker, to simulate a restart after a kill. */
   memory?: MemoryPersistence
   disk?: HeldDisk
 }
 
-/** Aedes as it comes out of the package, with the hooks a test names. */
+/** Unmodified Aedes of the package, with the hooks that a test sets. */
 export class StockAedes {
   readonly disk: HeldDisk
   readonly memory: MemoryPersistence
   readonly aedes: Aedes
-  /** Messages that were handed in. */
+  /** Number of messages received. */
   taken = 0
   readonly #server: Server
   readonly #streams = new Set<Duplex>()

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 
-/** What changes by itself: who asked how often, and the time that was written down. */
+/** Content that changes automatically: usage counts and times of writing. */
 const OF_ITS_OWN = [
   'total_requests',
   'requests_today',
@@ -11,7 +11,7 @@ const OF_ITS_OWN = [
   'clock_mark',
 ]
 
-/** Everything in the database of a gateway, table by table, beside the running gateway. */
+/** Complete content of the database of a running gateway, table by table. */
 export class StoredContent {
   readonly #connection: Database.Database
   #version: unknown
@@ -21,9 +21,9 @@ export class StoredContent {
     this.#connection = new Database(join(dataDir, 'cartbarn.db'), { readonly: true })
   }
 
-  /** The rows of each table as text; what counts by itself is left out. */
+  /** Returns the rows of each table as text, without automatic counts. */
   read(): Record<string, string> {
-    // moves with every commit of another connection
+    // changes with every commit of another connection
     const version = this.#connection.pragma('data_version', { simple: true })
     if (version === this.#version) return this.#tables
     this.#version = version

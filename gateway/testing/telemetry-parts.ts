@@ -14,7 +14,7 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { Store } from '#store/store.ts'
 import { BlockTable } from './block-table.ts'
 
-/** A line of the log. */
+/** Line of the program's log. */
 interface LogLine {
   level: string
   msg: string
@@ -22,8 +22,8 @@ interface LogLine {
 }
 
 /**
- * What deletes telemetry, on a real store in a folder of its own. `prepare` puts telemetry into it before anything
- * runs; what is in the log is sealed as it is, which is right for records after all that is in blocks.
+ * Opens the deletion of telemetry on a real store in a folder of its own. `prepare` adds telemetry before anything
+ * runs; the log is sealed as it is, which is right for records after everything in blocks.
  */
 export async function openTelemetryParts(
   t: TestContext,
@@ -69,7 +69,7 @@ export async function openTelemetryParts(
     if (device === undefined) throw new Error(`no device ${deviceId}`)
     return device
   }
-  /** The newest position of a device, which it dated itself, as ingest would have noted it. */
+  /** Records the newest position of a device, with the device's own time, as ingest would. */
   const note = (deviceId: number, atMs: number) => {
     brake.reported(atMs, clock.latestEventMs(clock.nowMs()))
     const device = of(deviceId)

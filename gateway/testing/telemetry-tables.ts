@@ -16,7 +16,7 @@ import {
 import type { WriterTables } from '#store/telemetry/log-tail.ts'
 import { openForSetup } from '#store/writer/open.ts'
 
-/** A sample as tests write it: `value` is what its records are told apart by. */
+/** Sample as tests write it; `value` identifies its records. */
 export interface TestSample {
   deviceId: number
   atMs: number
@@ -34,7 +34,7 @@ export interface TestBlock {
   records: Uint8Array
 }
 
-/** Opens a database of its own, whose writes need not reach the disk. */
+/** Opens a separate database, whose writes need not reach the disk. */
 export function openTables(): { connection: WriterTables; close: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-tables-'))
   const connection = openForSetup(join(folder, 'cartbarn.db'))
@@ -47,10 +47,11 @@ export function openTables(): { connection: WriterTables; close: () => void } {
   return { connection, close }
 }
 
-/** Registers a device with the least there must be of it. */
+/** Registers a device with the minimum of columns. */
 export function registerDevice(connection: Connection, deviceId: number): void {
   connection.run(
-    `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
+    `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms,
+      updated_at_ms)
      VALUES (?, ?, ?, 'teebox', 'x', 0, 0)`,
     deviceId,
     `cart-${deviceId}`,
@@ -88,7 +89,7 @@ export function appendToLog(connection: Connection, samples: readonly TestSample
   return firstSeq
 }
 
-/** The sequence number that the next sample in the log gets. */
+/** Returns the sequence number of the next sample in the log. */
 export function nextSeq(connection: Connection): number {
   const { next } = connection.get<{ next: number }>('SELECT next_seq AS next FROM telemetry_log_end') ?? {
     next: 1,
@@ -97,7 +98,7 @@ export function nextSeq(connection: Connection): number {
     'SELECT first_seq AS firstSeq, length(samples) AS bytes FROM telemetry_log ORDER BY first_seq DESC LIMIT 1',
   )
   if (last === undefined) return next
-  // not decoded: it may be damaged
+  // not decoded, because it may be damaged
   const count = Math.max(1, Math.floor((last.bytes - EMPTY_BYTES) / SAMPLE_BYTES))
   return Math.max(next, last.firstSeq + count)
 }
@@ -105,7 +106,7 @@ export function nextSeq(connection: Connection): number {
 const EMPTY_BYTES = encodeBatch(allocateBatch(0)).length
 const SAMPLE_BYTES = encodeBatch(allocateBatch(1)).length - EMPTY_BYTES
 
-/** All blocks, by device, stream and time. */
+/** Returns all blocks, by device, stream and time. */
 export function blocksIn(connection: Connection): TestBlock[] {
   return connection.all<TestBlock>(
     `SELECT block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs, last_ms AS lastMs, count, records
@@ -113,7 +114,9 @@ export function blocksIn(connection: Connection): TestBlock[] {
   )
 }
 
-/** All records by `recordKey`, with their values: those of blocks, and those of the log that are in no block. */
+/**
+ * Returns all records by `recordKey`, with their values: those of blocks, and those of the log that are in no block.
+ */
 export function recordsIn(connection: Connection): Map<string, number> {
   const found = new Map<string, number>()
   for (const { deviceId, stream, records } of blocksIn(connection)) {
@@ -136,12 +139,12 @@ export function recordKey(deviceId: number, stream: 'gps' | 'battery', atMs: num
   return `${deviceId} ${stream} ${atMs}`
 }
 
-/** Keeps what was there first. */
+/** Sets a value unless the key exists. */
 export function setFirst(records: Map<string, number>, key: string, value: number): void {
   if (!records.has(key)) records.set(key, value)
 }
 
-/** Times and values of the records of a block. */
+/** Returns times and values of the records of a block. */
 function valuesOf(stream: 'gps' | 'battery', block: Uint8Array): [atMs: number, value: number][] {
   const gps = GPS.allocate(MAX_BLOCK_RECORDS)
   const battery = BATTERY.allocate(MAX_BLOCK_RECORDS)

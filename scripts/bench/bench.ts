@@ -38,11 +38,11 @@ import { runSites } from './sync/sites.ts'
 interface Benchmark {
   name: string
   summary: string
-  /** Returns whether every target was met. */
+  /** Returns true if every target was met. */
   run(bench: Workbench, args: readonly string[]): Promise<boolean>
 }
 
-/** A benchmark of scenarios; `rounds` says what the rounds of its command line are. */
+/** Creates a benchmark of scenarios; `rounds` describes the rounds on its command line. */
 function benchmark(name: string, summary: string, rounds: string, scenarios: readonly Scenario[]): Benchmark {
   return {
     name,
@@ -57,21 +57,29 @@ function scenario(name: string, summary: string, run: Scenario['run']): Scenario
 
 const INGEST: readonly Scenario[] = [
   scenario('steady', '200 devices at 1 message a second, 20 realtime sockets', runSteady),
-  scenario('saturation', 'at full speed: 50 and 500 clients, beside Mosquitto, with 10 ms fsyncs', runSaturation),
-  scenario('peers', 'beside Mosquitto alone, with a subscriber and SQLite, and with PostgreSQL', runPeers),
+  scenario(
+    'saturation',
+    'at full speed: 50 and 500 clients, compared with Mosquitto, with 10 ms fsyncs',
+    runSaturation,
+  ),
+  scenario('peers', 'compared with Mosquitto alone, with a subscriber and SQLite, and with PostgreSQL', runPeers),
   scenario('kill', 'kill -9 at random moments; every acknowledged sample must be there, once', runKill),
-  scenario('memory', '1,000 connected devices with will and subscriptions, a message each 10 s', runMemory),
+  scenario('memory', '1,000 connected devices with will and subscriptions, a message every 10 s', runMemory),
 ]
 const BROKER: readonly Scenario[] = [
-  scenario('idle', '5,000 clients that do nothing: resident memory of each', runIdle),
-  scenario('storm', '2,000 kept sessions with last wills are cut at once and connect again at once', runStorm),
-  scenario('neighbours', '200 devices at 1 message a second, beside each kind of bad client', runNeighbours),
-  scenario('soak', '500 messages a second of every kind for an hour: memory stays where it is', runSoak),
+  scenario('idle', '5,000 idle clients: resident memory of each', runIdle),
+  scenario('storm', '2,000 kept sessions with last wills are cut and reconnect, all together', runStorm),
+  scenario('neighbours', '200 devices at 1 message a second, with each kind of noisy client', runNeighbours),
+  scenario('soak', '500 messages a second of every kind for an hour: memory must not grow', runSoak),
 ]
 const API: readonly Scenario[] = [
-  scenario('requests', 'two reads with 500 devices, beside a bare Hono server with the same answers', runRequests),
+  scenario(
+    'requests',
+    'two reads with 500 devices, compared with a bare Hono server with the same responses',
+    runRequests,
+  ),
   scenario('counts', 'statistics over ten million records, one request after the other', runCounts),
-  scenario('downloads', 'a whole history in each format: memory, and 200 devices beside it', runDownloads),
+  scenario('downloads', 'a whole history in each format: memory, and 200 devices meanwhile', runDownloads),
 ]
 const REALTIME: readonly Scenario[] = [
   scenario('everything', '500 sockets on everything, 1,000 messages a second', runEverything),
@@ -82,21 +90,21 @@ const BACKUP: readonly Scenario[] = [
 ]
 const DISK: readonly Scenario[] = [
   scenario('bare', '200 devices at 1 message a second, and nothing else', runBareDisk),
-  scenario('everything', 'the same with zones, 20 realtime sockets and a head office', runBusyDisk),
+  scenario('everything', 'the same with zones, 20 realtime sockets and a hub', runBusyDisk),
 ]
 const SYNC: readonly Scenario[] = [
   scenario('lag', '200 devices x 1/s: from the device to the hub, bytes a row', runLag),
-  scenario('drain', 'ten days of backlog: the map first, then the rest; devices beside it', runDrain),
+  scenario('drain', 'ten days of backlog: the map first, then the rest; devices meanwhile', runDrain),
   scenario('sites', '200 simulated sites on one hub', runSites),
 ]
 const STAFF: readonly Scenario[] = [
-  scenario('heartbeat', 'what carts, alerts and auto-lock cost, a device and second', runHeartbeat),
-  scenario('ingest', 'at full speed with all of it, beside a gateway without', runIngest),
-  scenario('list', 'GET /carts of 500 carts, beside a bare server that compresses the same', runList),
-  scenario('orders', '500 carts are locked, 200 screens are recalled, at once', runOrders),
-  scenario('rounds', 'rounds of a day of 200 carts, and of those that play, beside devices', runRounds),
-  scenario('tablets', '40 tablets of one user come back after a restart', runTabletsReturn),
-  scenario('alerts', '500 alerts at once, 20 webhooks and notifiers of which half hang', runAlerts),
+  scenario('heartbeat', 'cost of carts, alerts and auto-lock, per device and second', runHeartbeat),
+  scenario('ingest', 'at full speed with all of that, compared with a gateway without', runIngest),
+  scenario('list', 'GET /carts of 500 carts, compared with a bare server that compresses the same', runList),
+  scenario('orders', '500 carts are locked, 200 screens are recalled, with one request each', runOrders),
+  scenario('rounds', 'rounds of a day of 200 carts, and rounds in progress, under device load', runRounds),
+  scenario('tablets', '40 tablets of one user reconnect after a restart', runTabletsReturn),
+  scenario('alerts', '500 alerts together, 20 webhooks and notifiers, half of which hang', runAlerts),
 ]
 
 const BENCHMARKS: readonly Benchmark[] = [
@@ -108,8 +116,8 @@ const BENCHMARKS: readonly Benchmark[] = [
   ),
   benchmark(
     'broker',
-    'many clients: memory, reconnect storms, bad neighbours, hours of work',
-    'storms of a kind, pairs of alone and beside',
+    'many clients: memory, reconnect storms, noisy clients, hours of work',
+    'storms of each kind, pairs of measurements alone and disturbed',
     BROKER,
   ),
   benchmark(
@@ -132,19 +140,19 @@ const BENCHMARKS: readonly Benchmark[] = [
   ),
   benchmark(
     'neighbours',
-    'one careless or hostile client, and what all others notice of it',
+    'one careless or hostile client, and its effect on all others',
     'runs of each row',
     createNeighbourScenarios(),
   ),
-  benchmark('realtime', 'many readers of /realtime: delivered, CPU, what devices notice', 'not used', REALTIME),
-  benchmark('disk', 'what is written to the disk, and how long an SD card lasts', 'without effect', DISK),
-  benchmark('backup', 'a backup while devices publish: PUBACK, and what comes back', 'backups', BACKUP),
-  benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
-  benchmark('staff', 'carts, locks, alerts: what they cost and how soon they are', 'runs of each', STAFF),
-  benchmark('dashboard', 'the app in Chromium: bytes, CPU, frames, memory, the line', 'runs of each', DASHBOARD),
+  benchmark('realtime', 'many readers of /realtime: delivery, CPU, effect on devices', 'not used', REALTIME),
+  benchmark('disk', 'bytes written to the disk, and life of an SD card', 'without effect', DISK),
+  benchmark('backup', 'a backup while devices publish: PUBACK, and its restore', 'backups', BACKUP),
+  benchmark('sync', 'replication to a hub: lag, drain, bytes, many sites', 'drains', SYNC),
+  benchmark('staff', 'carts, locks, alerts: cost and latency', 'runs of each', STAFF),
+  benchmark('dashboard', 'the app in Chromium: bytes, CPU, frames, memory, connection', 'runs of each', DASHBOARD),
   benchmark(
     'start',
-    'a gateway with a year on the disk: until it listens, memory, rest',
+    'a gateway with a year on the disk: start, memory, idle load',
     'starts of each kind',
     createStartScenarios(),
   ),

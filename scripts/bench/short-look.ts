@@ -6,8 +6,7 @@ import type { Figure } from '#scripts/rig/report.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
 
 /**
- * Runs the short form of a scenario, which judges what is lost and refused; no target may be missed. Returns its
- * figures.
+ * Runs the short form of a scenario, which checks losses and refusals; no target may be missed. Returns its figures.
  */
 export async function lookShortly(t: TestContext, run: Scenario['run']): Promise<readonly Figure[]> {
   const bench = new Workbench()

@@ -8,7 +8,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// docs/barn.md, done as an installer would, with a cart that stands in the barn.
+// Runs docs/barn.md as an installer would, with a cart that stands in the barn.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LIMIT_MS = 60_000
@@ -18,7 +18,7 @@ const listSchema = z.object({ carts: z.array(z.unknown()) })
 const START_MS = Date.UTC(2026, 4, 1, 16)
 const CLOSING_MS = Date.UTC(2026, 4, 2, 0)
 
-/** Time passes, and a test may let more of it pass; both clocks agree, so nobody has set them. */
+/** Clock that advances, also on request of a test; both of its times agree, as if it was never set. */
 class PassingClock {
   readonly #madeAtMs = performance.now()
   #passedMs = 0
@@ -36,7 +36,7 @@ class PassingClock {
   }
 }
 
-/** A shell that goes through the page, one block of commands after the other. */
+/** Shell that executes the page, one block of commands after the other. */
 class Shell {
   readonly #process: ChildProcess
   #printed = ''
@@ -52,7 +52,7 @@ class Shell {
     })
   }
 
-  /** What the commands answered. */
+  /** Returns the responses to the commands. */
   async run(commands: string): Promise<Record<string, unknown>[]> {
     this.#printed = ''
     this.#process.stdin?.write(`${commands}\necho END\n`)
@@ -79,7 +79,7 @@ before(async () => {
   clock = new PassingClock()
   g = await startGateway({ CARTBARN_CLOCK_CONFIRMED_BY: 'admin' }, { clock, isTimeSynchronized: () => true })
   blocks = readBlocks(readFileSync(`${ROOT}/docs/barn.md`, 'utf8'))
-  // the installer's watch says what the gateway's clock says
+  // the installer's clock agrees with the gateway's
   await shell.run(`date() { command date -d "@${START_MS / 1000}" "$@"; }`)
 })
 after(async () => {
@@ -97,12 +97,12 @@ function readBlocks(page: string): Map<string, string> {
   return found
 }
 
-/** Puts in what differs: the key, and the address of a gateway that is not alone on the machine. */
+/** Replaces the values that differ: the key, and the address of a gateway that is not alone on the machine. */
 function prepare(commands: string): string {
   return commands.replace('flt_…', ADMIN_KEY).replace('http://127.0.0.1:8080', g.http)
 }
 
-/** Runs what stands below a heading; every answer must be a success. */
+/** Runs the commands below a heading; every response must be a success. */
 async function follow(heading: string): Promise<Record<string, unknown>[]> {
   const commands = blocks.get(heading) ?? assert.fail(`no commands below ${heading}`)
   const answers = await shell.run(commands)
@@ -123,8 +123,8 @@ async function cartNow() {
   return body
 }
 
-test('two devices are one cart, and it says where it is', async () => {
-  await follow('From a bare gateway to a barn that locks itself')
+test('two devices are one cart, and it reports its position', async () => {
+  await follow('Set up a barn that locks itself')
   const [teebox, , list] = await follow('1. The carts')
   const { password } = registeredSchema.parse(teebox).mqtt
   assert.equal(listSchema.parse(list).carts.length, 1)
@@ -138,7 +138,7 @@ test('the barn is drawn, and the cart is in it', async () => {
   assert.equal(answers.at(-1)?.state, 'in')
 })
 
-test('the settings are taken, and nothing acts before the clock is confirmed', async () => {
+test('the settings are accepted, and the auto-lock is inactive until the clock is confirmed', async () => {
   const [site] = await follow('3. The course')
   assert.equal(site?.time_zone, 'America/New_York')
   assert.equal((await cartNow()).auto_lock_at, null)
@@ -148,7 +148,7 @@ test('the settings are taken, and nothing acts before the clock is confirmed', a
   await eventually(async () => (await cartNow()).auto_lock_at !== null, 'it is to be locked')
 })
 
-test('the shop locks what is in, at once', async () => {
+test('the shop locks all carts in the barn immediately', async () => {
   const answers = await follow('5. The evening')
   const results = answers.flatMap(({ results: each }) => each ?? [])
   assert.equal(results.length, 1)
@@ -157,7 +157,7 @@ test('the shop locks what is in, at once', async () => {
   await obey(id)
 })
 
-test('a cart that stands unlocked is locked by itself', async () => {
+test('a cart that stands unlocked is locked automatically', async () => {
   await report(0)
   await eventually(async () => (await cartNow()).auto_lock_at !== null, 'it is to be locked')
   clock.passTo(Date.parse((await cartNow()).auto_lock_at) + 1000)
@@ -168,7 +168,7 @@ test('a cart that stands unlocked is locked by itself', async () => {
   await obey(id)
 })
 
-test('at eight the barn locks itself', async () => {
+test('at eight the barn locks automatically', async () => {
   clock.passTo(CLOSING_MS - 60_000)
   await report(0)
   await eventually(async () => (await cartNow()).lock?.is_locked === false, 'unlocked')
@@ -179,13 +179,13 @@ test('at eight the barn locks itself', async () => {
   await obey(id)
 })
 
-test('what else stands on the page works too', async () => {
-  const answers = await follow('What is behind it')
+test('the other examples on the page also work', async () => {
+  const answers = await follow('How it works')
   assert.ok(answers.some((answer) => 'webhook' in answer) && answers.some((answer) => 'notifier' in answer))
   assert.ok(answers.some((answer) => 'recall_id' in answer))
 })
 
-/** The lock turns and says so. */
+/** Changes the lock and reports it. */
 async function obey(id: string): Promise<void> {
   const event = { event: 'lock', source: 'remote', cmd: id, ts: clock.nowMs() }
   await cart.client.publishAsync('dev/tb-17/evt', JSON.stringify(event), { qos: 1 })

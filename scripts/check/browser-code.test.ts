@@ -8,7 +8,7 @@ import { readAliases } from './import-table.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ENTRY = 'gateway/dashboard/main.tsx'
-/** What the app brings along; all else is of the gateway and of the tools that build it. */
+/** Packages that the app contains; all others belong to the gateway and to its build tools. */
 const PACKAGES = new Set([
   'preact',
   '@preact/signals',
@@ -20,7 +20,9 @@ const PACKAGES = new Set([
 ])
 const aliases = readAliases(ROOT)
 
-/** What a file needs when it runs: imports and exports of values, `import()` included; types are gone by then. */
+/**
+ * Returns the modules that a file needs at run time: imports and exports of values, `import()` included, without types.
+ */
 function valueImports(path: string): string[] {
   const text = readFileSync(join(ROOT, path), 'utf8')
   const { module, errors } = parseSync(path, text)
@@ -37,7 +39,7 @@ function valueImports(path: string): string[] {
   ]
 }
 
-/** The path of a file of ours; null for a package. */
+/** Returns the path of one of our files; null for a package. */
 function targetOf(path: string, specifier: string): string | null {
   if (specifier.startsWith('.')) return posix.join(dirname(path), specifier)
   if (!specifier.startsWith('#')) return null
@@ -63,13 +65,13 @@ test('nothing that runs in the browser brings along zod, Node, or a package of t
     }
   }
   assert.deepEqual(wrong, [])
-  // that nothing was found is to mean that nothing is there
+  // proves that an empty result means that nothing exists
   assert.ok(cameFrom.has('gateway/dashboard/screens/sign-in/set-up.tsx'), 'what is loaded later is looked at')
   assert.ok(cameFrom.has('shared/client.ts'), 'what is shared is looked at')
   assert.ok([...cameFrom.keys()].length > 40)
 })
 
-/** `c <- b <- a`, from a file back to the one that the page names. */
+/** Returns `c <- b <- a`, from a file back to the one that the page loads. */
 function wayTo(path: string, cameFrom: ReadonlyMap<string, string>): string {
   const way = [path]
   for (let from = cameFrom.get(path); from !== undefined && from !== ''; from = cameFrom.get(from)) way.push(from)

@@ -1,6 +1,5 @@
-// Part of npm run check: the rules of the house that can be counted. ratchet.json has the number of places that break
-// each rule in each folder, which may only fall; --ratchet writes it, unless a rule has more of them in all than
-// before.
+// Part of npm run check: the countable rules of the code base. ratchet.json has the number of violations of each rule
+// in each folder, which may only fall; --ratchet writes it, unless the total of a rule has risen.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { type Counts, countFindings, differences, risenRules } from './house/ratchet.ts'
 import { findingsIn } from './house/rules.ts'

@@ -1,4 +1,4 @@
-// Part of npm run check: every import is allowed by the table in AGENTS.md, and none goes round in a circle.
+// Part of npm run check: every import is allowed by the table in AGENTS.md, and there are no circular imports.
 import { globSync } from 'node:fs'
 import { ImportCheck, readSources } from './imports.ts'
 

@@ -1,6 +1,6 @@
-// npm run check: everything a change must pass before it is called done. With --fast the tests are left out. --ratchet
-// only writes how many places break the rules of the house (check-house.ts), --operations only the operations of the
-// client (operations.ts).
+// npm run check: everything that a change must pass before it is complete. --fast skips the tests. --ratchet only
+// writes the number of violations of the rules (check-house.ts), --operations only the operations of the client
+// (operations.ts).
 import { spawn } from 'node:child_process'
 
 interface Step {
@@ -22,7 +22,7 @@ const WRITERS = [
   { option: '--operations', step: OPERATIONS },
 ]
 
-/** Run side by side; what they remember of the last run lies in node_modules/.cache. */
+/** Steps that run in parallel; their caches are in node_modules/.cache. */
 const STEPS: readonly Step[] = [
   { name: 'format and lint', command: 'biome', args: ['check', '--error-on-warnings'] },
   { name: 'types', command: 'tsc', args: types('.') },
@@ -33,7 +33,7 @@ const STEPS: readonly Step[] = [
   OPERATIONS,
 ]
 
-/** Runs alone, after the others: the limits of some tests are times. */
+/** Runs alone, after the others: some tests have time limits. */
 const TESTS: Step = { name: 'tests', command: process.execPath, args: ['scripts/check/test.ts'] }
 
 const writers = WRITERS.filter(({ option }) => process.argv.includes(option))
@@ -46,7 +46,7 @@ if (failed.length > 0) console.error(`check failed: ${failed.join(', ')}`)
 else console.log('check passed')
 process.exitCode = failed.length > 0 ? 1 : 0
 
-/** Runs a step; its name when it failed. With `pipe` its output is printed as a whole when it ends. */
+/** Runs a step; returns its name if it failed. With `pipe` its output is printed as a whole when it ends. */
 function failures({ name, command, args }: Step, output: 'pipe' | 'inherit'): Promise<string[]> {
   const startedAtMs = performance.now()
   const child = spawn(command, args, { stdio: ['ignore', output, output] })

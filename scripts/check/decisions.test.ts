@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-// AGENTS.md and DECISIONS.md are read in passing. The latter has rooms with entries: a numbered title that names the
+// AGENTS.md and DECISIONS.md must stay short. The latter has sections with entries: a numbered title that names the
 // component, and a few lines.
 
 const LINES_MAX = 1_000
@@ -18,14 +18,14 @@ const [INDEX = '', ...ROOMS] = TEXT.split(/^(?=## (?!Index))/m)
 const ENTRIES = ROOMS.flatMap((room) => room.split(/^(?=### )/m).slice(1))
 
 const titleOf = (part: string) => /^#+ (.*)$/m.exec(part)?.[1] ?? ''
-/** As GitHub names it in links. */
+/** Returns the anchor of a title in links on GitHub. */
 const anchorOf = (title: string) =>
   title
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
-/** Numbers that an entry names as replaced. */
+/** Returns the numbers that an entry names as replaced. */
 const replacedBy = (entry: string) =>
   [...entry.matchAll(/Replaces ([\d, to]+)\./g)].flatMap(([, list = '']) => {
     const [, first, last] = /^(\d+) to (\d+)$/.exec(list) ?? []
@@ -33,7 +33,7 @@ const replacedBy = (entry: string) =>
     return Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i)
   })
 
-test('each decision has a number of its own and a title that names a component', () => {
+test('each decision has a unique number and a title that names a component', () => {
   const titles = ENTRIES.map(titleOf)
   assert.deepEqual(
     titles.filter((title) => !/^\d+\. [^:]+: \S/.test(title)),
@@ -57,7 +57,7 @@ test(`no decision is longer than ${ENTRY_LINES_MAX} lines of ${WIDTH_MAX} charac
   assert.deepEqual(ENTRIES.filter(isLong).map(titleOf), [])
 })
 
-test('the index leads to every room, and to nothing else', () => {
+test('the index links to every section, and to no other target', () => {
   const linked = [...INDEX.matchAll(/\]\(#([^)]*)\)/g)].map(([, anchor]) => anchor)
   assert.deepEqual(
     linked,
@@ -65,7 +65,7 @@ test('the index leads to every room, and to nothing else', () => {
   )
 })
 
-test('neither the decisions nor the map outgrow their readers', () => {
+test('the decisions and AGENTS.md stay within their line limits', () => {
   const linesOf = (text: string) => text.trimEnd().split('\n').length
   assert.ok(linesOf(TEXT) <= LINES_MAX)
   assert.ok(linesOf(read('AGENTS.md')) <= MAP_LINES_MAX)

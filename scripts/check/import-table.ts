@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One line of the table in AGENTS.md: what the files of a folder may import. */
+/** Line of the table in AGENTS.md: the imports allowed in the files of a folder. */
 export interface ImportRule {
-  /** A folder (`gateway/store/`), a file (`shared/log.ts`) or the tests below a folder (`gateway/**\/*.test.ts`). */
+  /** Folder (`gateway/store/`), file (`shared/log.ts`) or the tests below a folder (`gateway/**\/*.test.ts`). */
   files: string
-  /** Folders of ours, each as `files` of another rule names it. */
+  /** Folders of this project, each as named in `files` of another rule. */
   folders: readonly string[]
   /** Packages by name; `node:` stands for all of Node, `*` for every package and Node. */
   packages: readonly string[]
 }
 
-/** `#store` to `gateway/store/`: what package.json says of `#store/*`. */
+/** Maps `#store` to `gateway/store/`, according to `#store/*` in package.json. */
 export type Aliases = ReadonlyMap<string, string>
 
 const ROW = /^\| `([^`]+)` \|[^|]*\|([^|]*)\|/
 
-/** Reads which folder each `#name` of package.json stands for. */
+/** Reads the folder of each `#name` in package.json. */
 export function readAliases(root: string): Aliases {
   const { imports }: { imports: Record<string, string> } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return new Map(
@@ -25,8 +25,8 @@ export function readAliases(root: string): Aliases {
 }
 
 /**
- * Reads the table of AGENTS.md, whose third column names what may be imported: `#store`, `#shared/{wire,trips}`,
- * `#hub/**` (with all below), `node:`, packages. Throws an `Error` that names a line it cannot understand.
+ * Reads the table of AGENTS.md, whose third column lists the allowed imports: `#store`, `#shared/{wire,trips}`,
+ * `#hub/**` (with all folders below), `node:`, packages. Throws an `Error` that quotes a line it cannot parse.
  */
 export function readImportTable(root: string, aliases: Aliases): ImportRule[] {
   const rows = readFileSync(join(root, 'AGENTS.md'), 'utf8')
@@ -45,7 +45,7 @@ export function readImportTable(root: string, aliases: Aliases): ImportRule[] {
   }))
 }
 
-/** `#shared/{wire,trips}` to `#shared/wire` and `#shared/trips`. */
+/** Expands `#shared/{wire,trips}` to `#shared/wire` and `#shared/trips`. */
 function expand(token: string): string[] {
   const [, head, list, tail] = /^(.*)\{(.*)\}(.*)$/.exec(token) ?? []
   return list === undefined ? [token] : list.split(',').map((part) => `${head}${part}${tail}`)
@@ -59,7 +59,7 @@ function foldersOf(token: string, folders: readonly string[], aliases: Aliases):
   return found
 }
 
-/** `#shared/wire` to `shared/wire/`. */
+/** Converts `#shared/wire` to `shared/wire/`. */
 function folderOf(token: string, aliases: Aliases): string {
   const [name = '', ...rooms] = token.split('/')
   const folder = aliases.get(name)

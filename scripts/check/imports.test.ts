@@ -16,13 +16,13 @@ const folders = rules.map(({ files }) => files).filter((files) => files.endsWith
 const packageJson = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const packages = [...Object.keys(packageJson.dependencies), ...Object.keys(packageJson.devDependencies), 'left-pad']
 
-/** A file that the rule is about. */
+/** Returns a file that the rule is about. */
 function fileOf({ files }: ImportRule): string {
   if (files.endsWith('*.test.ts')) return files.replace('**/*.test.ts', 'a.test.ts')
   return files.endsWith('/') ? `${files}a.ts` : files
 }
 
-/** `gateway/store/x.ts` to `#store/x.ts`. */
+/** Converts `gateway/store/x.ts` to `#store/x.ts`. */
 function aliasOf(path: string): string {
   const [name = '', folder = ''] = [...aliases].reduce(
     (best, each) => (path.startsWith(each[1]) && each[1].length > (best[1] ?? '').length ? each : best),
@@ -31,12 +31,12 @@ function aliasOf(path: string): string {
   return `${name}/${path.slice(folder.length)}`
 }
 
-/** What the check says of one file with one import. */
+/** Returns the findings of the check for one file with one import. */
 function findingsFor(path: string, specifier: string): string[] {
   return check.findings([{ path, imports: [{ specifier, line: 1 }] }])
 }
 
-test('every line of the table lets through what it names and refuses the rest', () => {
+test('every line of the table allows the imports it names and rejects the rest', () => {
   for (const rule of rules) {
     const path = fileOf(rule)
     const home = folders.filter((folder) => path.startsWith(folder)).sort((a, b) => b.length - a.length)[0]
@@ -58,7 +58,7 @@ test('every line of the table lets through what it names and refuses the rest', 
   }
 })
 
-test('the table holds what the architecture rests on', () => {
+test('the table enforces the rules of the architecture', () => {
   const forbidden: [path: string, specifier: string][] = [
     ['shared/time.ts', '#domain/access.ts'],
     ['shared/time.ts', 'zod'],
@@ -87,7 +87,7 @@ test('the table holds what the architecture rests on', () => {
   }
 })
 
-test('every way to import is seen, types included', () => {
+test('every form of import is detected, types included', () => {
   const lines = [
     `import type { A } from '#store/a.ts'`,
     `import { type B } from '#store/b.ts'`,
@@ -109,7 +109,7 @@ test('every way to import is seen, types included', () => {
   )
 })
 
-test('inside a layer imports are relative, between layers they go by name', () => {
+test('inside a layer imports are relative, between layers they use the # name', () => {
   assert.deepEqual(findingsFor('gateway/store/a.ts', './telemetry/b.ts'), [])
   assert.match(findingsFor('gateway/store/a.ts', '#store/telemetry/b.ts')[0] ?? '', /relative/)
   assert.match(findingsFor('gateway/services/a.ts', '../store/b.ts')[0] ?? '', /#name/)
@@ -118,7 +118,7 @@ test('inside a layer imports are relative, between layers they go by name', () =
   }
 })
 
-test('files and rooms that import each other in a circle are found', () => {
+test('circular imports of files and folders are found', () => {
   const source = (path: string, ...specifiers: string[]): SourceFile => ({
     path,
     imports: specifiers.map((specifier, line) => ({ specifier, line })),
@@ -165,7 +165,7 @@ const paths = globSync('{gateway,cloud-sync,shared,scripts}/**/*.{ts,tsx,mjs}', 
   exclude: ['**/node_modules/**', '**/*.d.ts'],
 })
 
-test('the table names what is there and what is used, and nothing else', () => {
+test('the table lists existing and used entries only', () => {
   for (const { files } of rules) {
     assert.ok(existsSync(join(ROOT, files.replace('/**/*.test.ts', ''))), `there is no ${files}`)
   }

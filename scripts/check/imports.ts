@@ -3,13 +3,13 @@ import { dirname, join, posix } from 'node:path'
 import { parseSync } from 'oxc-parser'
 import { type Aliases, type ImportRule, readAliases, readImportTable } from './import-table.ts'
 
-/** A file and the modules it names, types included. */
+/** File and the modules that it imports, types included. */
 export interface SourceFile {
   path: string
   imports: readonly { specifier: string; line: number }[]
 }
 
-/** Reads what a TypeScript or JavaScript file imports and exports from elsewhere, literal `import()` included. */
+/** Reads the imports and re-exports of a TypeScript or JavaScript file, literal `import()` included. */
 export function parseImports(path: string, text: string): SourceFile {
   const { module } = parseSync(path, text)
   const requests = [
@@ -30,7 +30,7 @@ function literalAt(text: string, start: number, end: number): { value: string; s
   return value === undefined ? [] : [{ value, start }]
 }
 
-/** The findings about the imports of `files`, one line each; empty when all imports are allowed. */
+/** Findings about the imports of `files`, one line each; empty if all imports are allowed. */
 export class ImportCheck {
   readonly #rules: readonly ImportRule[]
   readonly #aliases: Aliases
@@ -46,7 +46,7 @@ export class ImportCheck {
     return new ImportCheck(readImportTable(root, aliases), aliases)
   }
 
-  /** Tests are left out of the circles of rooms: no file imports them. */
+  /** Excludes tests from the search for circular imports: no file imports them. */
   findings(files: readonly SourceFile[]): string[] {
     const product = files.filter(({ path }) => !path.endsWith('.test.ts'))
     return [
@@ -80,13 +80,13 @@ export class ImportCheck {
     return rule.folders.includes(folder) ? null : `not among what ${rule.files} may import`
   }
 
-  /** The folder of the table that an import leads to; undefined for a package. */
+  /** Returns the folder of the table that an import leads to; undefined for a package. */
   folderBehind(path: string, specifier: string): string | undefined {
     const target = this.#targetOf(path, specifier)
     return target === null ? undefined : this.#folderOf(target)
   }
 
-  /** The path of a file of ours, or null for a package. */
+  /** Returns the path of one of our files, or null for a package. */
   #targetOf(path: string, specifier: string): string | null {
     if (specifier.startsWith('.')) return posix.join(dirname(path), specifier)
     if (!specifier.startsWith('#')) return null
@@ -94,7 +94,7 @@ export class ImportCheck {
     return `${this.#aliases.get(name) ?? `${name}/`}${rest.join('/')}`
   }
 
-  /** The most exact rule about a file; tests have rules of their own. */
+  /** Returns the most specific rule for a file; tests have their own rules. */
   ruleFor(path: string): ImportRule | undefined {
     return longest(
       this.#rules.filter(({ files }) =>
@@ -105,12 +105,12 @@ export class ImportCheck {
     )
   }
 
-  /** The folder of the table that a file is in. */
+  /** Returns the folder of the table that contains a file. */
   #folderOf(path: string): string | undefined {
     return longest(this.#rules.filter(({ files }) => this.#isFolderOf(files, path)))?.files
   }
 
-  /** A folder with lines for the folders below it stands for its loose files only. */
+  /** If the folders below a folder have their own lines, its line covers only its direct files. */
   #isFolderOf(folder: string, path: string): boolean {
     if (!folder.endsWith('/') || !path.startsWith(folder)) return false
     const hasFolders = this.#rules.some(
@@ -119,7 +119,9 @@ export class ImportCheck {
     return !hasFolders || !path.slice(folder.length).includes('/')
   }
 
-  /** A room of a layer is one thing, whatever is in it; a loose file of a layer is one by itself. */
+  /**
+   * Returns the node of a file in the graph: a subfolder of a layer is one node, and so is each direct file of a layer.
+   */
   #roomOf(path: string): string {
     const folder = this.#folderOf(path) ?? ''
     const [room = '', ...below] = path.slice(folder.length).split('/')
@@ -143,7 +145,7 @@ export class ImportCheck {
 
 function allowsPackage({ packages }: ImportRule, specifier: string): boolean {
   if (packages.includes('*')) return true
-  // the process belongs to main.ts, which has it as a global
+  // only main.ts, which has it as a global, may use the process
   if (specifier === 'node:process') return false
   if (specifier.startsWith('node:')) return packages.includes('node:')
   const [scope = '', name = ''] = specifier.split('/')
@@ -158,7 +160,8 @@ function longest(rules: readonly ImportRule[]): ImportRule | undefined {
 }
 
 /**
- * One circle for each group of nodes that reach each other (Tarjan's strongly connected components), as `a -> b -> a`.
+ * Returns one circle for each group of nodes that reach each other (Tarjan's strongly connected components), as `a -> b
+ * -> a`.
  */
 function circles(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const found: string[] = []

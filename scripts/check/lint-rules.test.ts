@@ -49,7 +49,7 @@ interface Diagnostic {
   location: { path: string; start: { line: number } }
 }
 
-/** Lints files that exist nowhere, under the rules of this repository. */
+/** Lints files that do not exist on the disk, under the rules of this repository. */
 function lint(files: { file: string; lines: string[] }[]): Diagnostic[] {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-boundaries-'))
   try {
@@ -67,7 +67,7 @@ function lint(files: { file: string; lines: string[] }[]): Diagnostic[] {
   }
 }
 
-/** The lines of `file` that break `rule`, each once, in order. */
+/** Returns the lines of `file` that break `rule`, each once, in order. */
 function linesWith(rule: string, file: string, diagnostics: Diagnostic[]): number[] {
   const lines = diagnostics
     .filter(({ category, location }) => category.endsWith(`/${rule}`) && location.path === file)

@@ -1,5 +1,5 @@
-// Part of npm run check: shared/wire/operations.ts has the schemas that the routes of the gateway have. --operations
-// writes it.
+// Part of npm run check: the schemas in shared/wire/operations.ts match the routes of the gateway. --operations writes
+// that file.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { createLog } from '#shared/log.ts'
 
 const WIRE = 'shared/wire'
 const FILE = `${WIRE}/operations.ts`
-/** They are about the API, not part of it. */
+/** Routes that describe the API and do not belong to it. */
 const DOCUMENTS: readonly string[] = ['GET /openapi.json', 'GET /docs']
 
 const HEAD = `// Written from the routes of the gateway by npm run check -- --operations.
@@ -35,7 +35,7 @@ function formatted(unformatted: string): string {
   return execFileSync('node_modules/.bin/biome', args, { input: unformatted, encoding: 'utf8' })
 }
 
-/** The routes of a gateway of this version, which need not be started for that. */
+/** Returns the routes of a gateway of this version, without starting it. */
 function gatewayRoutes(): RouteConfig[] {
   const { app } = createGateway(readConfig({ CARTBARN_DATA_DIR: tmpdir() }), createLog('silent'))
   return app.openAPIRegistry.definitions.flatMap((one) => (one.type === 'route' ? [one.route] : []))
@@ -52,7 +52,7 @@ async function exportedSchemas(): Promise<Map<unknown, Named>> {
   return names
 }
 
-/** Throws where a route has a schema that is neither exported, nor a list of one that is, nor a text. */
+/** Throws if a route has a schema that is neither exported, nor a list of an exported one, nor a text. */
 function operationsText(routes: readonly RouteConfig[], exported: ReadonlyMap<unknown, Named>): string {
   const files = new Set<string>()
   const expression = (schema: unknown, where: string): string => {
@@ -84,12 +84,12 @@ ${lines.join('\n')}
 `
 }
 
-/** `device-types.ts` is `deviceTypes`. */
+/** Converts `device-types.ts` to `deviceTypes`. */
 function namespaceOf(file: string): string {
   return file.replace(/\.ts$/, '').replaceAll(/[-/](\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** The schema of the first content type of a request or an answer. */
+/** Returns the schema of the first content type of a request or a response. */
 function schemaIn(part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('content' in part)) return undefined
   const [media]: unknown[] = Object.values(Object(part.content))

@@ -4,13 +4,13 @@ import { pathToFileURL } from 'node:url'
 const NOTHING = 'data:text/javascript,'
 
 /**
- * Takes the types off test files, into the compile cache. Without that each of their processes loads a compiler for one
+ * Strips the types of test files, into the compile cache. Otherwise each of their processes loads a compiler for one
  * file, which takes longer than many of them run.
  */
 export async function stripTests(paths: readonly string[]): Promise<void> {
   const urls = paths.map((path) => pathToFileURL(path).href)
   const tests = new Set(urls)
-  // no file is run: none of them finds what it imports
+  // no file is run: the hook prevents them from resolving their imports
   const hooks = registerHooks({
     resolve: (specifier, context, next) =>
       tests.has(context.parentURL ?? '')

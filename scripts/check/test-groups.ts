@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** So many files share a process, one after the other: loading the program takes longer than many of them run. */
+/** Number of files that share a process, in sequence: loading the program takes longer than many of them run. */
 const FILES_A_GROUP = 12
 
 /**
- * Writes files into `folder`, each of which runs some neighbours of `paths` as suites of its own: hooks of a test file
- * concern that file only. Returns the files to run. Those that `isAlone` are not put together with others.
+ * Writes files into `folder`, each of which runs some adjacent `paths` as separate suites, so that the hooks of a test
+ * file apply only to that file. Returns the files to run. Those that match `isAlone` are not grouped.
  */
 export function writeGroups(paths: readonly string[], folder: string, isAlone: (path: string) => boolean): string[] {
   const together = paths.filter((path) => !isAlone(path))
@@ -21,7 +21,7 @@ export function writeGroups(paths: readonly string[], folder: string, isAlone: (
   return [...paths.filter(isAlone), ...files]
 }
 
-/** What the runner and the look for leaks call the group: the first of it and how many come after. */
+/** Returns the name of the group for the runner and the leak check: its first file and the number of the others. */
 function nameOf([first = '', ...others]: readonly string[]): string {
   const name = first.replace(/\.test\.ts$/, '').replaceAll('/', '.')
   return others.length === 0 ? `${name}.test.mjs` : `${name}-and-${others.length}-after-it.test.mjs`

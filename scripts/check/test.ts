@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { stripTests } from './strip-tests.ts'
 import { writeGroups } from './test-groups.ts'
 
-/** What looks at, or changes, the whole process it runs in. */
+/** Tests that inspect or change their whole process. */
 const ALONE: readonly string[] = []
 
 const args = process.argv.slice(2)
@@ -27,14 +27,17 @@ if (files.length === 0) {
   runTests()
 }
 
-/** So many files at once: most wait for timers, disks and other processes more than they work. */
+/**
+ * Returns the number of files to run concurrently: most spend more time waiting for timers, disks and other processes
+ * than working.
+ */
 function filesAtOnce(): number {
   const cores = availableParallelism()
   return Math.max(2, cores + Math.min(cores, 4))
 }
 
 /**
- * The small nursery of `run.mjs` keeps pauses short, which no test waits for, and costs a twentieth of the processor.
+ * The small nursery of `run.mjs` keeps pauses short, which no test needs, and costs a twentieth of the processor time.
  */
 function optionsOfTests(): string {
   return (process.env.NODE_OPTIONS ?? '').replace(/--max-semi-space-size=\d+/, '').trim()
@@ -54,7 +57,7 @@ function runTests(): void {
       `--import=${new URL('./test-leaks.ts', import.meta.url)}`,
       '--test',
       '--test-reporter=spec',
-      // of a test, and of a suite of them
+      // applies to a test, and to a suite of tests
       '--test-timeout=300000',
       `--test-concurrency=${filesAtOnce()}`,
       ...options,

@@ -10,7 +10,7 @@ import { readAliases } from './import-table.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const aliases = readAliases(ROOT)
 
-/** What a file loads when it is loaded: not what is there for types only, nor what it imports later. */
+/** Returns the modules loaded with a file: without types, and without later imports. */
 function loadedBy(path: string): string[] {
   const { module } = parseSync(path, readFileSync(join(ROOT, path), 'utf8'))
   const imports = module.staticImports.filter(
@@ -23,7 +23,7 @@ function loadedBy(path: string): string[] {
   })
 }
 
-/** The way from a file to a package that it loads; null where it does not. */
+/** Returns the chain of imports from a file to a package that it loads; null if it does not. */
 function wayTo(wanted: string, start: string): string | null {
   const ways = new Map([[start, start]])
   for (const [path, way] of ways) {
@@ -36,7 +36,7 @@ function wayTo(wanted: string, start: string): string | null {
 
 const threadFile = (name: keyof typeof THREADS) => posix.join('shared', THREADS[name])
 
-// a copy of it is some 8 MB in each thread, for as long as the thread lives
+// each thread holds a copy of some 8 MB, as long as it lives
 for (const name of ['writer', 'reader', 'upgrade'] as const) {
   test(`the ${name} thread does not load the schema library`, () => {
     assert.equal(wayTo('zod', threadFile(name)), null)

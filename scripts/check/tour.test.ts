@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// The tour of README.md, run as somebody would who has just started the gateway.
+// The tour of README.md, run as by a user who has just started the gateway.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LINES_MAX = 40
@@ -14,7 +14,7 @@ const LINES_MAX = 40
 const listSchema = z.object({ devices: z.array(z.object({ hardware_id: z.string() })) })
 
 let g: TestGateway
-/** What the tour printed, one answer each. */
+/** Output of the tour, one response each. */
 let answers: Record<string, unknown>[]
 
 before(async () => {
@@ -30,7 +30,7 @@ function readTour(): string {
   return tour ?? assert.fail('README.md has no tour')
 }
 
-/** Puts in what differs: the key, and the ports of a gateway that is not alone on the machine. */
+/** Replaces the values that differ: the key, and the ports of a gateway that is not alone on the machine. */
 function prepare(tour: string): string {
   const replacements: [what: string, by: string][] = [
     ['flt_…', ADMIN_KEY],
@@ -43,11 +43,11 @@ function prepare(tour: string): string {
   }, tour)
 }
 
-/** Runs a script in bash; resolves with what it printed. Rejects when it fails or complains. */
+/** Runs a script in bash; resolves with its output. Rejects if it fails or prints on stderr. */
 async function run(script: string): Promise<string> {
   const shell = spawn('bash', ['-c', script], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
   const [printed, complaints] = await Promise.all([textOf(shell.stdout), textOf(shell.stderr)])
-  // npm has its own opinion about the settings of the machine
+  // npm comments on the settings of the machine
   const serious = complaints.split('\n').filter((line) => line !== '' && !line.startsWith('npm warn'))
   assert.deepEqual(serious, [], printed)
   return printed
@@ -69,12 +69,12 @@ test(`the tour is shorter than ${LINES_MAX} lines`, () => {
   assert.ok(readTour().trimEnd().split('\n').length < LINES_MAX)
 })
 
-test('there is a user who sees one cart', async () => {
+test('the tour creates a user who sees one cart', async () => {
   const shop = (await get('/users')).find((user: { name: string }) => user.name === 'Pro shop')
   assert.deepEqual([shop.role, shop.allowed_hardware_ids], ['user', ['cart-1']])
 })
 
-test('there is a cart that has said where it is, and the user saw it', async () => {
+test('the tour has a cart that reported its position, and the user saw it', async () => {
   const device = await get('/devices/cart-1')
   const { lat, long, speed, battery_voltage } = device.attributes
   assert.deepEqual([lat, long, speed, battery_voltage], [51.5007, -0.1246, 12.5, 48.2])
@@ -83,7 +83,7 @@ test('there is a cart that has said where it is, and the user saw it', async () 
   assert.deepEqual(devices, [{ hardware_id: 'cart-1' }])
 })
 
-test('the cart was unlocked from afar', async () => {
+test('the tour unlocks the cart remotely', async () => {
   const { events } = await get('/lock-events?hardware_id=cart-1')
   assert.deepEqual(
     events.map(({ event, source }: { event: string; source: string }) => [event, source]),
@@ -92,7 +92,7 @@ test('the cart was unlocked from afar', async () => {
   assert.equal(Number((await get('/devices/cart-1')).attributes.lock_status), 0)
 })
 
-test('every answer of the tour is a success', () => {
+test('every response of the tour is a success', () => {
   assert.deepEqual(
     answers.filter((answer) => 'request_id' in answer),
     [],
@@ -112,7 +112,7 @@ test('the cart is in a group with a configuration and a zone', async () => {
   )
 })
 
-test('the command is completed, and the event tells who gave it', async () => {
+test('the command is completed, and the event includes its requester', async () => {
   const { commands } = await get('/devices/cart-1/commands')
   assert.deepEqual(
     commands.map(({ command, status }: { command: string; status: string }) => [command, status]),

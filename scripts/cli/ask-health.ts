@@ -1,7 +1,7 @@
 import { requestLocal } from '#shared/http/request-local.ts'
 import { CommandError, type CommandIo, EXIT } from './command.ts'
 
-/** Prints how the program at an address of this machine is; throws `CommandError` unless it is well. */
+/** Prints the health of the program at an address of this machine; throws `CommandError` unless it is healthy. */
 export async function askHealth(origin: string, { stdout }: CommandIo): Promise<number> {
   const answer = await requestLocal(`${origin}/health`)
   if (answer === null) throw new CommandError(`nothing answers at ${origin}: is it running with these settings?`)

@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings'
 import { type CommandIo, UsageError } from './command.ts'
 
-/** The options of one command, to be chained and then given to `parseCommandLine`. */
+/** Creates the options of one command, to be chained and then passed to `parseCommandLine`. */
 export function createCommandLine(name: string, io: Pick<CommandIo, 'env' | 'stdout'>) {
   return new Command(typedAs(name, io.env))
     .exitOverride()
@@ -10,7 +10,7 @@ export function createCommandLine(name: string, io: Pick<CommandIo, 'env' | 'std
     .helpCommand(false)
 }
 
-/** What a person types to call a command, before its options: npm hides the name of the program. */
+/** Returns the text that calls a command, before its options: npm hides the name of the program. */
 function typedAs(name: string, { npm_lifecycle_event: event }: CommandIo['env']): string {
   const [command, ...words] = name.split(' ')
   const isRun = event === 'start' && (command === 'run' || command === 'demo')
@@ -18,7 +18,7 @@ function typedAs(name: string, { npm_lifecycle_event: event }: CommandIo['env'])
   return [isRun || event?.replace(':', '-') === command ? script : `cartbarn ${command}`.trimEnd(), ...words].join(' ')
 }
 
-/** A page of settings, to be printed after the options. */
+/** Formats a page of settings, to be printed after the options. */
 export function settingsHelp(
   from: string,
   settings: readonly { name: string; defaultValue: string; help: string }[],
@@ -28,7 +28,7 @@ export function settingsHelp(
   return `\nSettings (${from}):\n${lines.join('\n')}`
 }
 
-/** Reads a command line. Throws `UsageError`; when it asks for help, writes the help and throws a `CommanderError`. */
+/** Parses a command line. Throws `UsageError`; if help is requested, writes the help and throws a `CommanderError`. */
 export function parseCommandLine<Parsed>(
   command: { parse(argv: readonly string[], options: { from: 'user' }): Parsed },
   argv: readonly string[],
@@ -42,7 +42,7 @@ export function parseCommandLine<Parsed>(
   }
 }
 
-/** Reads a whole number of an option. */
+/** Returns a parser of a whole number in an option. */
 export function wholeNumber(low: number, high = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = high === Number.MAX_SAFE_INTEGER ? `${low} or more` : `from ${low} to ${high}`
   return (text) => {
@@ -51,7 +51,7 @@ export function wholeNumber(low: number, high = Number.MAX_SAFE_INTEGER): (text:
   }
 }
 
-/** Reads a number of an option. */
+/** Returns a parser of a number in an option. */
 export function number(low: number, high: number): (text: string) => number {
   return (text) => {
     const value = text.trim() === '' ? Number.NaN : Number(text)
@@ -60,7 +60,7 @@ export function number(low: number, high: number): (text: string) => number {
   }
 }
 
-/** Reads an address; returns it without a slash at the end. */
+/** Returns a parser of an address, which removes a slash at the end. */
 export function address(...protocols: readonly string[]): (text: string) => string {
   return (text) => {
     const url = URL.parse(text)
@@ -69,7 +69,7 @@ export function address(...protocols: readonly string[]): (text: string) => stri
   }
 }
 
-/** Reads a text that matches; `words` say what it must be. */
+/** Returns a parser of a text that matches; `words` describe what it must be. */
 export function matching(pattern: RegExp, words: string): (text: string) => string {
   return (text) => {
     if (pattern.test(text)) return text

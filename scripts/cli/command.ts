@@ -4,30 +4,30 @@ import { CommanderError } from '@commander-js/extra-typings'
 import { CONFIG_EXIT_CODE, ConfigError } from '#shared/errors.ts'
 import { journalPrefix } from '#shared/service/journal.ts'
 
-/** What a command is given of the process it runs in. */
+/** Environment of a command, taken from its process. */
 export interface CommandIo {
   env: NodeJS.ProcessEnv
-  /** What relative paths are relative to. */
+  /** Base of relative paths. */
   folder: string
   stdin: Readable
   stdout: Writable & { isTTY?: boolean }
   stderr: Writable & { isTTY?: boolean }
-  /** Ends the command as soon as what is begun is in order; the reason names the signal. */
+  /** Aborted when the command must end as soon as its state is consistent; the reason names the signal. */
   signal: AbortSignal
 }
 
-/** A command of `cartbarn`: resolves with the exit code. */
+/** Command of `cartbarn`: resolves with the exit code. */
 export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, config: CONFIG_EXIT_CODE, interrupted: 130 } as const
 
-/** A wrong option: one line for the person who typed it. */
+/** Wrong option, with a message of one line for the user. */
 export class UsageError extends Error {}
 
-/** What ends a command, in words for the person who runs it. */
+/** Failure that ends a command, with a message for the user. */
 export class CommandError extends Error {}
 
-/** The process as a command sees it: Ctrl-C asks it to end, a second Ctrl-C ends it. */
+/** Returns the process as seen by a command: Ctrl-C asks it to end, a second Ctrl-C ends it. */
 export function processIo(): CommandIo {
   const interruption = new AbortController()
   const interrupt = (name: string) => {
@@ -35,20 +35,20 @@ export function processIo(): CommandIo {
     interruption.abort(name)
   }
   process.on('SIGINT', () => interrupt('SIGINT'))
-  // a service manager sends it to every process of the service, and npm sends it on: several are one
+  // a service manager sends it to every process of the service, and npm forwards it: several count as one
   process.on('SIGTERM', () => interruption.abort('SIGTERM'))
-  // a command that another one started ends with it, however that one ends
+  // a command started by another one ends with it, however that one ends
   if (process.connected) process.on('disconnect', () => interrupt('disconnect'))
   process.channel?.unref()
   const { env } = process
-  // npm runs scripts in the folder of the package, wherever it was called
+  // npm runs scripts in the folder of the package, whatever the current folder
   const folder = env.npm_lifecycle_event === undefined ? process.cwd() : (env.INIT_CWD ?? process.cwd())
   return {
     env,
     folder,
     signal: interruption.signal,
-    // Node makes a pipe non-blocking when it opens its stream: not before a command wants one, as the log of a gateway
-    // writes to the descriptor itself
+    // Node makes a pipe non-blocking when it opens its stream: opened only if a command uses it, as the log of a
+    // gateway writes to the descriptor itself
     get stdin() {
       return process.stdin
     },
@@ -64,12 +64,12 @@ export function processIo(): CommandIo {
   }
 }
 
-/** Runs a command and returns its exit code; what went wrong is one line on stderr, after its name. */
+/** Runs a command and returns its exit code; a failure is printed as one line on stderr, after the command's name. */
 export async function runCommand(name: string, io: CommandIo, work: () => Promise<number>): Promise<number> {
   try {
     return await work()
   } catch (error) {
-    // its help was asked for, and is written
+    // help was requested, and is written
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     if (io.signal.aborted) return EXIT.interrupted
     if (error instanceof UsageError) {
@@ -77,7 +77,7 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
       return EXIT.usage
     }
     if (error instanceof ConfigError) {
-      // read in a log too: each line with its priority, and with the name of whose help is meant
+      // may also be read in a log: each line with its priority, and with the command whose help applies
       const priority = journalPrefix(2, io.env.JOURNAL_STREAM)?.('error') ?? ''
       const text = `${name}: ${error.message} (see cartbarn ${name} --help)`
       io.stderr.write(`${text.replaceAll(/^/gm, priority)}\n`)
@@ -93,7 +93,7 @@ export function pathFrom({ folder }: Pick<CommandIo, 'folder'>, path: string): s
   return resolve(folder, path)
 }
 
-/** The code of a system error, such as ENOENT; undefined for anything else. */
+/** Returns the code of a system error, such as ENOENT; undefined for any other error. */
 export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

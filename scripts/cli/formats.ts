@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 
-/** The forms of a track file, as the API names them. */
+/** Formats of a track file, named as in the API. */
 export const TRACK_FORMATS = ['gpx', 'csv', 'ndjson', 'geojson'] as const
 export type TrackFormat = (typeof TRACK_FORMATS)[number]
 
@@ -15,7 +15,7 @@ const EXTENSIONS: Readonly<Record<string, TrackFormat>> = {
   '.json': 'geojson',
 }
 
-/** The format a file's name promises. */
+/** Returns the format indicated by a file's name. */
 export function formatOfName(name: string): TrackFormat | undefined {
   return EXTENSIONS[extname(name).toLowerCase()]
 }

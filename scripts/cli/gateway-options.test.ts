@@ -28,7 +28,7 @@ for (const [given, message] of [
   [{ keyFile: 'nowhere.txt' }, /^--key-file: cannot be read: ENOENT/],
   [{ keyFile: 'empty.txt' }, /^--key-file: the file .*empty\.txt is empty$/],
 ] as const) {
-  test(`${JSON.stringify(given)} is refused`, () => {
+  test(`${JSON.stringify(given)} is rejected`, () => {
     assert.throws(
       () => keyOf(given, {}),
       (error) => error instanceof UsageError && message.test(error.message),
@@ -37,7 +37,7 @@ for (const [given, message] of [
 }
 
 for (const former of ['CARTBARN_ADMIN_API_KEY', 'CARTBARN_HUB_API_KEY', 'CARTBARN_HUB_ADMIN_API_KEY']) {
-  test(`a key in ${former} alone is not taken, and the refusal says where it belongs`, () => {
+  test(`a key in ${former} alone is not accepted, and the error explains where it belongs`, () => {
     assert.throws(
       () => keyOf({}, { [former]: 'key' }),
       (error) =>

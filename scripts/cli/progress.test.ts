@@ -17,21 +17,21 @@ function progressOn(t: { after(work: () => void): void }, isTTY: boolean) {
   }
 }
 
-test('on a terminal the bar shows the share, what is done and what is left', (t) => {
+test('on a terminal the bar shows the percentage, the completed work and the remaining time', (t) => {
   const { progress, shown, passMs } = progressOn(t, true)
   passMs(60_000)
   progress.show(0.5, '50/100 cart days')
   assert.equal(shown(), '\r\x1b[K████████████░░░░░░░░░░░░  50 % 50/100 cart days, 1:00 left')
 })
 
-test('before anything is known no time is made up', (t) => {
+test('without progress no remaining time is estimated', (t) => {
   const { progress, shown, passMs } = progressOn(t, true)
   passMs(1)
   progress.show(0, '0 samples')
   assert.match(shown(), / {3}0 % 0 samples$/)
 })
 
-test('elsewhere there is a line now and then, and none for what is done in a moment', (t) => {
+test('without a terminal progress is an occasional line, and short work prints no line', (t) => {
   const { progress, shown, passMs } = progressOn(t, false)
   progress.show(0.1, 'a')
   passMs(4_999)
@@ -44,6 +44,6 @@ test('elsewhere there is a line now and then, and none for what is done in a mom
   assert.equal(shown(), 'c\n')
 })
 
-test('minutes and seconds', () => {
+test('a duration is shown in minutes and seconds', () => {
   assert.deepEqual([minutes(0), minutes(59.9), minutes(125)], ['0:00', '0:59', '2:05'])
 })

@@ -4,7 +4,7 @@ const BAR_WIDTH = 24
 const LINE_PAUSE_MS = 5_000
 const BAR_PAUSE_MS = 100
 
-/** How far a command is: a bar that moves on a terminal, a line now and then elsewhere, nothing with --quiet. */
+/** Progress of a command: a moving bar on a terminal, an occasional line elsewhere, nothing with --quiet. */
 export class Progress {
   readonly #stderr: CommandIo['stderr']
   readonly #isQuiet: boolean
@@ -21,13 +21,13 @@ export class Progress {
     return (performance.now() - this.#startedAtMs) / 1000
   }
 
-  /** `share` of the whole is done, null if it is unknown; `text` describes the work. */
+  /** `share` of the whole is done, null if unknown; `text` describes the work. */
   show(share: number | null, text: string): void {
     if (this.#isQuiet) return
     const isTerminal = this.#stderr.isTTY === true
     const nowMs = performance.now()
     if (nowMs - this.#shownAtMs < (isTerminal ? BAR_PAUSE_MS : LINE_PAUSE_MS)) return
-    // on a terminal the bar is there at once; elsewhere whatever takes less than a line is not worth one
+    // a terminal shows the bar immediately; elsewhere work that takes less than a line's interval prints none
     if (!isTerminal && this.elapsedS * 1000 < LINE_PAUSE_MS) return
     this.#shownAtMs = nowMs
     const line = share === null ? text : `${bar(share)} ${text}${this.#timeLeft(share)}`
@@ -39,13 +39,13 @@ export class Progress {
     this.#isLineOpen = true
   }
 
-  /** Something to know that stays to be read. */
+  /** Prints a line that stays. */
   say(text: string): void {
     this.end()
     if (!this.#isQuiet) this.#stderr.write(`${text}\n`)
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void {
     if (this.#isLineOpen) this.#stderr.write('\r\x1b[K')
     this.#isLineOpen = false
@@ -63,12 +63,12 @@ function bar(share: number): string {
   return `${'█'.repeat(done)}${'░'.repeat(BAR_WIDTH - done)} ${percent} %`
 }
 
-/** A time for people: 2:05. */
+/** Formats a duration: 2:05. */
 export function minutes(seconds: number): string {
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`
 }
 
-/** A number for people: 20,411. */
+/** Formats a number: 20,411. */
 export function grouped(count: number): string {
   return Math.round(count).toLocaleString('en')
 }

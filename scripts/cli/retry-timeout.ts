@@ -3,16 +3,16 @@ import { ApiError } from '#shared/client.ts'
 import { CommandError, systemCode } from './command.ts'
 
 export interface RetryTimeoutOptions {
-  /** How long a request may go on failing. */
+  /** Seconds for which a failing request is repeated. */
   retryForS: number
   signal: AbortSignal
-  /** Told at the first failure of a request, in words. */
+  /** Called at the first failure of a request, with a readable reason. */
   onAway: (reason: string) => void
 }
 
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 10_000
-/** Of a request that gets no answer at all. */
+/** Timeout of the start of a response. */
 const ANSWER_LIMIT_MS = 60_000
 
 const AWAY_STATUSES = [429, 502, 503, 504]
@@ -30,7 +30,7 @@ const AWAY_CODES = [
   'UND_ERR_BODY_TIMEOUT',
 ]
 
-/** Makes requests again while the gateway is away or has no time; each pause is twice the last. */
+/** Repeats requests while the gateway is unreachable or busy; each pause is twice the last. */
 export class RetryTimeout {
   readonly #options: RetryTimeoutOptions
 
@@ -38,7 +38,7 @@ export class RetryTimeout {
     this.#options = options
   }
 
-  /** What `request` resolves to in the end. Throws `CommandError` for what would not change by trying again. */
+  /** Returns the final result of `request`. Throws `CommandError` for a failure that retrying cannot change. */
   async with<Result>(request: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const { retryForS, signal, onAway } = this.#options
     let pauseMs = FIRST_PAUSE_MS
@@ -46,7 +46,7 @@ export class RetryTimeout {
     for (;;) {
       signal.throwIfAborted()
       const limit = new AbortController()
-      // for the beginning of an answer: a download may take as long as it takes
+      // covers the start of a response: a download has no limit
       const timer = setTimeout(() => limit.abort(), ANSWER_LIMIT_MS)
       try {
         return await request(AbortSignal.any([signal, limit.signal]))
@@ -68,7 +68,7 @@ export class RetryTimeout {
   }
 }
 
-/** Why it may help to wait; undefined when it would not. */
+/** Returns the reason why waiting may help; undefined if it would not. */
 function whyAway(error: unknown, limit: AbortSignal): string | undefined {
   if (error instanceof ApiError)
     return AWAY_STATUSES.includes(error.status) ? `${error.status} ${error.code}` : undefined
@@ -92,7 +92,7 @@ function inWords(error: unknown): unknown {
   return code === undefined ? error : new CommandError(`the gateway cannot be reached: ${code}`)
 }
 
-/** Whether `Patience` gave this up because the gateway answered with `code`. */
+/** True if `RetryTimeout` gave up because the gateway responded with `code`. */
 export function isAnswer(error: unknown, code: string): boolean {
   return error instanceof CommandError && error.cause instanceof ApiError && error.cause.code === code
 }

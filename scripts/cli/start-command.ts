@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { isExecutable } from '#shared/program-files.ts'
 
-/** The one entry of all commands. */
+/** Entry point of all commands. */
 export const ENTRY = fileURLToPath(new URL('../commands/cartbarn.ts', import.meta.url))
 
-/** Starts a command of `cartbarn` as a process of its own, which ends when this process ends, however that happens. */
+/** Starts a command of `cartbarn` as a separate process, which ends when this process ends, however that happens. */
 export function startCommand(name: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  // the channel closes with this process: the command notices that
+  // the channel closes with this process, which the command notices
   return spawn(process.execPath, [...(isExecutable ? [] : [ENTRY]), name, ...argv], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env,

@@ -6,7 +6,7 @@ import { describeError } from '#shared/errors.ts'
 import { actAsOwnerOf } from './data-owner.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
-/** `cartbarn admin-key`: another key for the admin, for a person who may write the data folder. */
+/** `cartbarn admin-key`: replaces the admin's key, for a user who may write the data folder. */
 export const adminKey: RunCommand = (argv, io) =>
   runCommand('admin-key', io, async () => {
     const command = createSettingsCommandLine('admin-key', io).description(

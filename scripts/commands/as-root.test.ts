@@ -15,7 +15,7 @@ import { restore } from './restore.ts'
 const OWNER = 54_321
 const skip = process.getuid?.() === 0 ? false : 'only root can act on the folder of another user'
 
-/** A stopped gateway of another user. */
+/** Creates a stopped gateway of another user. */
 function newService(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-as-root-'))
   const commands = new CommandFolder()
@@ -38,7 +38,7 @@ function newService(t: TestContext) {
   return { data, backups, run, file: commands.file('one.backup') }
 }
 
-/** What its user could not open. */
+/** Returns the paths that its user could not open. */
 function notTheirs(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
     (name) => lstatSync(join(folder, name)).uid !== OWNER,

@@ -3,7 +3,7 @@ import { createCommandLine } from '#scripts/cli/command-line.ts'
 import { ConfigError, describeError } from '#shared/errors.ts'
 import { readSecretFile } from '#shared/files/secret-files.ts'
 
-/** The options of what makes and reads backups. */
+/** Creates the options of commands that write or read backups. */
 export function createBackupCommandLine(name: string, io: CommandIo) {
   return createCommandLine(name, io)
     .option('--data <dir>', 'the data folder [CARTBARN_DATA_DIR]')
@@ -12,7 +12,7 @@ export function createBackupCommandLine(name: string, io: CommandIo) {
     .option('--quiet', 'no progress')
 }
 
-/** The passphrase in a file, or undefined without one. Throws `UsageError`. */
+/** Returns the passphrase in a file, or undefined without one. Throws `UsageError`. */
 export function passphraseIn(file: string | undefined, io: Pick<CommandIo, 'folder'>): string | undefined {
   if (file === undefined) return undefined
   try {
@@ -22,7 +22,7 @@ export function passphraseIn(file: string | undefined, io: Pick<CommandIo, 'fold
   }
 }
 
-/** What the work returns; a fault ends the command with its words, and `more` after them. */
+/** Returns the result of the work; turns a fault into a `CommandError` with its message, followed by `more`. */
 export async function inWords<T>(work: () => Promise<T>, more = ''): Promise<T> {
   try {
     return await work()
@@ -32,7 +32,7 @@ export async function inWords<T>(work: () => Promise<T>, more = ''): Promise<T> 
   }
 }
 
-/** A size for people: 1,234 MB. */
+/** Formats a size: 1,234 MB. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`
 }

@@ -21,7 +21,7 @@ import { restore } from './restore.ts'
 const KILLS = process.env.CARTBARN_TEST_LONG === undefined ? 4 : 50
 const SERVICE = 54_321
 const IS_ROOT = process.getuid?.() === 0
-/** Of the data: as root, the user of a service. */
+/** User that owns the data: as root, the user of a service. */
 const OWNER = IS_ROOT ? SERVICE : process.getuid?.()
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-backup-kill-'))
 const commands = new CommandFolder()
@@ -59,7 +59,7 @@ function eventsIn(path: string): number {
   }
 }
 
-/** How long the command takes when nobody ends it. */
+/** Returns the duration of the command if it is not killed. */
 async function runAndTime(argv: readonly string[], killedAfterMs?: number): Promise<number> {
   const beganMs = performance.now()
   const child = spawn(process.execPath, [ENTRY, ...argv], { stdio: 'ignore', env: bareEnvironment({}) })
@@ -76,7 +76,7 @@ const passphraseFile = join(folder, 'passphrase')
 writeFileSync(passphraseFile, 'nineteenth hole\n')
 const passphrase = ['--passphrase-file', passphraseFile]
 
-test('a backup that is killed at any moment leaves what was there, or is whole', {
+test('a backup killed at any moment leaves the previous one, or is complete', {
   timeout: 600_000,
 }, async () => {
   const random = createRandom('killed backups')
@@ -93,7 +93,7 @@ test('a backup that is killed at any moment leaves what was there, or is whole',
     assert.equal(eventsIn(join(to, 'cartbarn.db')), 20_000)
     rmSync(to, { recursive: true })
   }
-  // what was left over goes with the next one
+  // the next backup removes the remains
   await runAndTime(['backup', file, '--data', data, ...passphrase])
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.includes('unfinished')),
@@ -101,7 +101,7 @@ test('a backup that is killed at any moment leaves what was there, or is whole',
   )
 })
 
-test('a restore that is killed at any moment leaves the old or the new database, whole', {
+test('a restore killed at any moment leaves the old or the new database, complete', {
   timeout: 600_000,
 }, async () => {
   const random = createRandom('killed restores')
@@ -135,7 +135,7 @@ test('a restore that is killed at any moment leaves the old or the new database,
   assert.ok(outcomes.has(10))
 })
 
-test('both commands say in one line what is wrong, and end with 1', async () => {
+test('both commands report an error in one line, and exit with 1', async () => {
   const data = dataFolder('data')
   const lines = [
     [
@@ -145,7 +145,7 @@ test('both commands say in one line what is wrong, and end with 1', async () => 
     [await commands.run(backup, [join(folder, 'no', 'x.backup'), '--data', data]), /^backup: there is no folder/],
     [
       await commands.run(restore, ['none.backup', '--data', data]),
-      /^restore: .*it is not there\. Nothing was changed\.\n$/,
+      /^restore: .*it does not exist\. Nothing was changed\.\n$/,
     ],
   ] as const
   for (const [{ code, err }, text] of lines) {
@@ -157,7 +157,7 @@ test('both commands say in one line what is wrong, and end with 1', async () => 
   assert.equal(code, 2)
 })
 
-test('both commands use a bucket as the settings say, and name what is missing', async (t) => {
+test('both commands use the bucket of the settings, and name missing settings', async (t) => {
   const store = await S3Server.open(t)
   const data = mkdtempSync(join(folder, 'small-'))
   const table = new BlockTable(join(data, 'cartbarn.db'))

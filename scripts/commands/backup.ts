@@ -7,16 +7,17 @@ import { systemClock } from '#shared/time.ts'
 import { createBackupCommandLine, inWords, megabytes, passphraseIn } from './backup-options.ts'
 import { readSettings } from './gateway-settings.ts'
 
-/** `cartbarn backup`: a copy of the database in a file or a folder, while the gateway runs or while it is stopped. */
+/** `cartbarn backup`: copies the database into a file or a folder, while the gateway is running or stopped. */
 export const backup: RunCommand = (argv, io) =>
   runCommand('backup', io, async () => {
     const command = createBackupCommandLine('backup', io)
       .argument(
         '<target>',
-        'a file to be made; or a folder or s3://BUCKET/PREFIX, which keep many backups and get only what is new',
+        'a new file; or a folder or s3://BUCKET/PREFIX, which keep many backups and receive only new data',
       )
       .description(
-        'Backs up the database of the gateway, which may be running. It compresses what it writes, reads it again and ' +
+        'Backs up the database of the gateway, which may be running. It compresses what it writes, reads it ' +
+          'again and ' +
           'counts it. A folder under /media or /mnt must be on a disk that is mounted. A bucket is used as ' +
           'CARTBARN_BACKUP_S3_... ' +
           'say.',
@@ -46,9 +47,10 @@ export const backup: RunCommand = (argv, io) =>
     if (quiet) return EXIT.ok
     const { rows, newBytes, totalBytes, number, removed, isEncrypted, lacks } = made
     const lines = [
-      `Backup ${number} is in ${target}: ${grouped(rows)} rows, ${megabytes(totalBytes)}, of which ${megabytes(newBytes)} are new. It was read again and counted.`,
+      `Backup ${number} is in ${target}: ${grouped(rows)} rows, ${megabytes(totalBytes)}, of which ` +
+        `${megabytes(newBytes)} are new. It was read again and counted.`,
       ...(removed === 0 ? [] : [`${removed} older backups were deleted.`]),
-      ...(isEncrypted ? [] : ['It is not encrypted: whoever has it can read it, keys of devices included.']),
+      ...(isEncrypted ? [] : ['It is not encrypted: anyone with the file can read it, including keys of devices.']),
       'It does not contain:',
       ...lacks.map((what) => `  ${what}`),
     ]

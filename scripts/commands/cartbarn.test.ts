@@ -39,7 +39,7 @@ function newFolder(t: TestContext): string {
   return folder
 }
 
-/** A program with its output; it is killed after the test, if it still runs. */
+/** Starts a program and collects its output; it is killed after the test, if it still runs. */
 async function startListening(t: TestContext, argv: readonly string[], settings: Record<string, string>, cwd?: string) {
   const child = start(argv, settings, cwd)
   t.after(() => child.kill('SIGKILL'))
@@ -100,14 +100,14 @@ for (const [argv, message] of [
   [['sync-export', '--key', 'k'], /^sync-export: either --out or --receipt is needed \(see --help\)\n$/],
   [['simulate', '--carts', '0'], /^simulate: .*--carts .* a whole number from 1 to 5000.* \(see --help\)\n$/],
 ] as const) {
-  test(`cartbarn ${argv.join(' ')} is refused in one line`, async () => {
+  test(`cartbarn ${argv.join(' ')} is rejected in one line`, async () => {
     const { out, err, code } = await run(argv)
     assert.match(err, message)
     assert.deepEqual([out, code], ['', 2])
   })
 }
 
-/** Settings that no later start would do better with: 78 tells a service manager not to try again. */
+/** Settings with which no later start would succeed: 78 makes a service manager not try again. */
 const BROKEN: Record<string, (folder: string) => [settings: Record<string, string>, message: RegExp]> = {
   'a file that is not there': (folder) => [
     { CARTBARN_CONFIG: join(folder, 'none.conf') },
@@ -124,7 +124,7 @@ const BROKEN: Record<string, (folder: string) => [settings: Record<string, strin
     return [{ CARTBARN_CONFIG }, /^run: cannot read the configuration file .*half\.json.*\n$/]
   },
   'a wrong value': () => [{ CARTBARN_HTTP_PORT: 'eighty' }, /CARTBARN_HTTP_PORT: must be a whole number/],
-  'an unknown name': () => [{ CARTBARN_COLOUR: 'red' }, /CARTBARN_COLOUR is no setting/],
+  'an unknown name': () => [{ CARTBARN_COLOUR: 'red' }, /CARTBARN_COLOUR is not a setting/],
   'a secret that is not there': (folder) => [
     { CARTBARN_ADMIN_API_KEY_FILE: join(folder, 'none') },
     /CARTBARN_ADMIN_API_KEY_FILE: cannot be read/,
@@ -140,7 +140,7 @@ const BROKEN: Record<string, (folder: string) => [settings: Record<string, strin
   },
   'a data folder below a file': (folder) => {
     writeFileSync(join(folder, 'letter.txt'), '')
-    return [{ CARTBARN_DATA_DIR: join(folder, 'letter.txt', 'data') }, /the data folder .* cannot be made/]
+    return [{ CARTBARN_DATA_DIR: join(folder, 'letter.txt', 'data') }, /cannot create the data folder /]
   },
 }
 for (const [what, settingsFor] of Object.entries(BROKEN)) {
@@ -153,7 +153,7 @@ for (const [what, settingsFor] of Object.entries(BROKEN)) {
   })
 }
 
-test('a port that is taken, and a data folder in use, end the gateway with 1: later they may be free', async (t) => {
+test('a taken port, or a data folder in use, ends the gateway with 1, since they may become free', async (t) => {
   const CARTBARN_DATA_DIR = newFolder(t)
   const first = await startListening(t, ['run'], { CARTBARN_DATA_DIR })
   const CARTBARN_HTTP_PORT = new URL(/"http":"([^"]+)"/.exec(first.out())?.[1] ?? assert.fail()).port
@@ -164,7 +164,7 @@ test('a port that is taken, and a data folder in use, end the gateway with 1: la
   assert.deepEqual([taken.code, used.code], [1, 1])
 })
 
-test('a demo has settings of its own, not those of the service', async (t) => {
+test('a demo has its own settings, not those of the service', async (t) => {
   const folder = newFolder(t)
   const CARTBARN_CONFIG = join(folder, 'service.conf')
   writeFileSync(CARTBARN_CONFIG, `CARTBARN_DATA_DIR=${join(folder, 'service')}\n`)
@@ -174,7 +174,7 @@ test('a demo has settings of its own, not those of the service', async (t) => {
   assert.deepEqual(readdirSync(folder).sort(), ['demo-data', 'service.conf'])
 })
 
-test('help says how npm calls a command when npm called it', async () => {
+test('the help shows the npm form of a command if npm started it', async () => {
   const usage = async (argv: readonly string[], script: string) =>
     (await run([...argv, '--help'], { npm_lifecycle_event: script })).out.split('\n')[0]
   assert.equal(await usage(['run'], 'start'), 'Usage: npm start -- [options]')
@@ -208,7 +208,7 @@ test('admin-key replaces the key of the admin while the gateway is stopped, and 
   assert.equal((await second.request('/users', KEY)).status, 401)
 })
 
-test('a gateway that speaks without encryption to others says so, once in the log and once in words', async (t) => {
+test('a gateway with unencrypted access for others warns once in the log and once in plain text', async (t) => {
   for (const [CARTBARN_HOST, times] of [
     ['0.0.0.0', 2],
     ['127.0.0.1', 0],
@@ -226,7 +226,7 @@ test('a gateway that speaks without encryption to others says so, once in the lo
   }
 })
 
-test('the simulator of a demo that is killed ends too', async (t) => {
+test('killing a demo also ends its simulator', async (t) => {
   const { child, out } = await startListening(t, ['demo'], { CARTBARN_DATA_DIR: newFolder(t) })
   await eventually(() => /devices are registered/.test(out()), 'devices')
   child.kill('SIGKILL')
@@ -234,7 +234,7 @@ test('the simulator of a demo that is killed ends too', async (t) => {
   await once(child, 'close')
 })
 
-test('a demo drives simulated carts until it is stopped, again and again, and not when they are refused', async (t) => {
+test('a demo can be stopped and repeated, and does not run if its carts are rejected', async (t) => {
   const CARTBARN_DATA_DIR = newFolder(t)
   // on its data other settings of its key change nothing
   for (const more of [{}, { CARTBARN_ADMIN_API_KEY: KEY }]) {
@@ -252,7 +252,7 @@ test('a demo drives simulated carts until it is stopped, again and again, and no
   assert.match(err, /^demo: the simulated course has failed$/m)
 })
 
-test('a demo has a folder of its own by default', async (t) => {
+test('a demo has a separate folder by default', async (t) => {
   const folder = newFolder(t)
   const { child, out } = await startListening(t, ['run', '--demo'], {}, folder)
   await eventually(() => /devices are registered/.test(out()), 'devices')
@@ -261,12 +261,15 @@ test('a demo has a folder of its own by default', async (t) => {
   assert.deepEqual(readdirSync(folder), ['demo-data'])
 })
 
-test('a demo over the data of a real course is refused, whoever knows its key', async (t) => {
+test('a demo on the data of a real course is rejected, even with its key', async (t) => {
   const settings = { CARTBARN_DATA_DIR: newFolder(t), CARTBARN_ADMIN_API_KEY: KEY }
   const first = await startListening(t, ['run'], settings)
   first.child.kill('SIGTERM')
   await once(first.child, 'exit')
   const { err, code } = await run(['demo'], settings)
   assert.equal(code, 1)
-  assert.match(err, /^demo: .* has the data of a gateway that is no demo.*: set CARTBARN_DATA_DIR to another folder\n$/)
+  assert.match(
+    err,
+    /^demo: .* has the data of a gateway that is not a demo.*: set CARTBARN_DATA_DIR to another folder\n$/,
+  )
 })

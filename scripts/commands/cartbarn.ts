@@ -1,4 +1,4 @@
-// cartbarn COMMAND: the entry of everything that is shipped.
+// cartbarn COMMAND: the entry point of everything that is shipped.
 
 import { writeFileSync } from 'node:fs'
 import { EXIT, processIo, type RunCommand, runCommand } from '#scripts/cli/command.ts'
@@ -6,10 +6,10 @@ import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.t
 import { readVersion } from '#shared/version.ts'
 import { COMMANDS } from './product-commands.ts'
 
-/** An open handle of a request that they gave up must not keep the process. */
+/** Commands that exit when done: an open handle of an abandoned request must not keep the process running. */
 const END_AT_ONCE = ['import', 'simulate']
 
-/** Answers a command line that names no command. */
+/** Handles a command line that names no command. */
 const explain: RunCommand = (argv, io) =>
   runCommand('cartbarn', io, async () => {
     const program = createCommandLine('', io)
@@ -22,8 +22,8 @@ const explain: RunCommand = (argv, io) =>
   })
 
 /**
- * For ps and top, where Node's main thread has a name of its own; process.title would take away what it was started
- * with.
+ * Names the process for ps and top, where Node's main thread has its own name; process.title would overwrite the
+ * command line.
  */
 function nameProcess(): void {
   try {
@@ -43,6 +43,6 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 nameProcess()
-// what any command writes is for its owner only
+// files that any command writes are readable only by their owner
 process.umask(0o077)
 void main(process.argv.slice(2))

@@ -3,9 +3,9 @@ import { CommandError } from '#scripts/cli/command.ts'
 import { describeError } from '#shared/errors.ts'
 
 /**
- * As root, goes on as the owner of a data folder: what a command leaves in it must be the gateway's to read and to
- * write. Settings and secrets are read before. Throws a `CommandError` for a root that may not, as in a container
- * without privileges.
+ * Switches root to the owner of a data folder: the gateway must be able to read and write the files that a command
+ * leaves in it. Settings and secrets are read before. Throws a `CommandError` for a root that may not switch, as in a
+ * container without privileges.
  */
 export function actAsOwnerOf(dataDir: string): void {
   if (process.getuid?.() !== 0) return

@@ -13,16 +13,17 @@ import type { Component } from '#shared/lifecycle.ts'
 import { createSettingsCommandLine, readNamedSettings } from './gateway-settings.ts'
 
 const DEMO_DATA_DIR = './demo-data'
-/** Days before the first start that the carts have a history of. */
+/** Days of history of the carts before the first start. */
 const PAST_DAYS = 3
-/** How long the simulated devices may take to disconnect. */
+/** Time that the simulated devices get to disconnect. */
 const STOP_MS = 3_000
 
 /** `cartbarn demo`: the gateway with a simulated course, until a signal. */
 export const demo: RunCommand = (argv, io) =>
   runCommand('demo', io, async () => {
     const command = createSettingsCommandLine('demo', io).description(
-      'Starts the gateway of a golf course, with simulated carts that drive on it, a barn, a boundary and the settings ' +
+      'Starts the gateway of a golf course, with simulated carts that drive on it, a barn, a boundary and the ' +
+        'settings ' +
         'of the course. What it would have seen in the three days before is filled in meanwhile. The data is in ' +
         './demo-data, or ' +
         'in CARTBARN_DATA_DIR, which must not be that of a real course.',
@@ -31,17 +32,17 @@ export const demo: RunCommand = (argv, io) =>
   })
 
 /**
- * Runs the gateway with a simulated course, until a signal; without `CARTBARN_DATA_DIR`, or with its default, on a
- * folder of its own. Throws `CommandError` for a folder with the data of a real course.
+ * Runs the gateway with a simulated course, until a signal; without `CARTBARN_DATA_DIR`, or with its default, in a
+ * separate folder. Throws `CommandError` for a folder with the data of a real course.
  */
 export async function runDemo(settings: Config, { env, signal }: CommandIo): Promise<number> {
   const isDefault = settings.dataDir === DEFAULT_DATA_DIR
   const config = { ...settings, dataDir: isDefault ? DEMO_DATA_DIR : settings.dataDir }
   const failing = new AbortController()
   const onEnd = (code: number | null) => {
-    // one that was told to end before it drove live says so, or is ended by the signal itself
+    // a simulator stopped before it drove live exits with `interrupted`, or by the signal itself
     const isWanted = code === EXIT.ok || (signal.aborted && (code === EXIT.interrupted || code === null))
-    // a demo without carts is none
+    // a demo without carts is useless
     if (!isWanted) failing.abort('the simulated course has failed')
   }
   try {
@@ -57,14 +58,14 @@ export async function runDemo(settings: Config, { env, signal }: CommandIo): Pro
   }
 }
 
-/** The simulator in a process of its own, like real devices. */
+/** Simulator in a separate process, like real devices. */
 class SimulatedCourse implements Component {
   readonly #addresses: Addresses
   readonly #env: NodeJS.ProcessEnv
   readonly #onEnd: (code: number | null) => void
   #child: ChildProcess | undefined
 
-  /** `onEnd` gets the exit code of the simulator, null when a signal has ended it. */
+  /** `onEnd` gets the exit code of the simulator, null if a signal ended it. */
   constructor(addresses: Addresses, env: NodeJS.ProcessEnv, onEnd: (code: number | null) => void) {
     this.#addresses = addresses
     this.#env = env
@@ -74,7 +75,7 @@ class SimulatedCourse implements Component {
   async start(): Promise<void> {
     const { http, mqtt, mqtts } = this.#addresses
     const broker = mqtt ?? mqtts
-    // to its own gateway over the loopback, which the certificate need not name
+    // connects to its own gateway over the loopback, which the certificate need not name
     const trust = http.startsWith('https:') ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' } : {}
     const where = ['--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])]
     const argv = ['--set-up', '--past', String(PAST_DAYS), ...where]

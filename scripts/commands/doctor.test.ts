@@ -14,7 +14,7 @@ import { EXIT } from '#scripts/cli/command.ts'
 import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { doctor } from './doctor.ts'
 
-test('the site key is tried at the head office, which stores nothing of that', async (t) => {
+test('the site key is tested at the head office, which stores no data from the test', async (t) => {
   const opened = await openHub(ANY_DATABASE)
   t.after(() => opened.stop())
   const { hub } = opened
@@ -30,18 +30,18 @@ test('the site key is tried at the head office, which stores nothing of that', a
         longestBackoffMs: 0,
       })
     ).map(lineOf)
-  assert.match((await lines(key)).join('\n'), /^ok .*takes the site key$/)
+  assert.match((await lines(key)).join('\n'), /^ok .*accepts the site key$/)
   const other = `cbs_${siteId}_${'x'.repeat(43)}`
-  assert.match((await lines(other)).join('\n'), /^wrong .*refuses the site key: ask the head office/)
+  assert.match((await lines(other)).join('\n'), /^wrong .*rejects the site key: get a new one from the hub/)
   const web = createServer((_request, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
   t.after(() => web.close())
   await once(web, 'listening')
   // it listens at a port, not at a pipe
   const { port } = web.address() as AddressInfo
-  assert.match((await lines(key, `http://127.0.0.1:${port}`)).join('\n'), /^wrong .*is no hub/)
+  assert.match((await lines(key, `http://127.0.0.1:${port}`)).join('\n'), /^wrong .*is not a hub/)
 })
 
-test('of a stopped gateway it says what is wrong, ends with 1, and packs a bundle for others', async (t) => {
+test('for a stopped gateway it reports failures, exits with 1, and writes a bundle for support', async (t) => {
   const folder = new CommandFolder()
   t.after(() => folder.remove())
   const data = folder.file('data')

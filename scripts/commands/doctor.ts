@@ -10,19 +10,19 @@ import { describeError } from '#shared/errors.ts'
 import { WholeFile } from './export/whole-file.ts'
 import { createSettingsCommandLine } from './gateway-settings.ts'
 
-/** `cartbarn doctor`: looks at the gateway and its machine, and says what to do. */
+/** `cartbarn doctor`: checks the gateway and its machine, and prints findings with their remedies. */
 export const doctor: RunCommand = (argv, io) =>
   runCommand('doctor', io, async () => {
     const command = createSettingsCommandLine('doctor', io)
       .description(
-        'Looks at the settings, ports, disk, clock, permissions, certificate, head office and database of a ' +
+        'Checks the settings, ports, disk, clock, permissions, certificate, hub and database of a ' +
           'gateway, whether it ' +
-          'runs or not, and says in one line each what it found and what to do. It changes nothing. Call it as root or ' +
+          'runs or not, and prints one line for each finding with its remedy. It changes nothing. Call it as root or ' +
           'as the user of the service; without settings it takes those of cartbarn.service. Ends with 1 if ' +
           'something is wrong.',
       )
       .option('--data <dir>', 'another data folder than that of the settings')
-      .option('--key <key>', `an admin's API key, with which the gateway says more (environment: ${KEY_VARIABLE})`)
+      .option('--key <key>', `an admin's API key, with which the gateway reports more (environment: ${KEY_VARIABLE})`)
       .option('--key-file <file>', 'instead: the file that holds it')
       .option('--bundle <file>', 'also pack what support needs, without secrets, as JSON in gzip')
     const { config, data, bundle, ...given } = parseCommandLine(command, argv).opts()
@@ -38,7 +38,7 @@ export const doctor: RunCommand = (argv, io) =>
     if (bundle !== undefined) {
       const path = pathFrom(io, bundle)
       await writeWhole(path, await packBundle(machine, examination))
-      io.stderr.write(`${path} is for whoever helps you; look into it first: gunzip -c ${path}\n`)
+      io.stderr.write(`${path} is for support; check its content first: gunzip -c ${path}\n`)
     }
     return examination.findings.some(({ level }) => level === 'wrong') ? EXIT.failed : EXIT.ok
   })
@@ -47,7 +47,8 @@ function print(findings: readonly Finding[], { stdout }: CommandIo): void {
   for (const finding of findings) stdout.write(`${lineOf(finding)}\n`)
   const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
   stdout.write(
-    `${count('wrong')} wrong, ${count('mind')} to mind, ${count('ok')} ok. By what you see: docs/when-something-is-wrong.md, or /help/ of the gateway.\n`,
+    `${count('wrong')} wrong, ${count('mind')} to mind, ${count('ok')} ok. By what you see: ` +
+      `docs/when-something-is-wrong.md, or /help/ of the gateway.\n`,
   )
 }
 

@@ -19,7 +19,7 @@ const SITE_KEY = `cbs_links_${'k'.repeat(43)}`
 
 let g: TestGateway
 let taken: Server
-/** Port that somebody has, and one that nobody has. */
+/** Port in use, and a free one. */
 let ports: { taken: string; free: string }
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-exit-'))
 const at = (name: string) => join(folder, name)
@@ -87,7 +87,7 @@ const upstream = { CARTBARN_UPSTREAM_URL: 'http://hub.example', CARTBARN_SITE_ID
 type Failure = readonly [
   what: string,
   argv: () => readonly string[],
-  /** In what is printed: on stderr, or in the log. */
+  /** Expected output: on stderr, or in the log. */
   says: RegExp,
   settings?: () => Record<string, string>,
 ]
@@ -97,7 +97,7 @@ const FAILURES: readonly Failure[] = [
   ['run: the MQTT port is taken', () => ['run'], /is taken by/, () => ({ CARTBARN_MQTT_PORT: ports.taken })],
   ['run: the data folder is a file', () => ['run'], /data folder/, () => ({ CARTBARN_DATA_DIR: at('file') })],
   ['run: a half-written config file', () => ['run', '--config', 'half.json'], /half\.json/],
-  ['run: a misspelt setting', () => ['run', '--config', 'wrong.json'], /CARTBARN_HTTP_PROT is no setting/],
+  ['run: a misspelt setting', () => ['run', '--config', 'wrong.json'], /CARTBARN_HTTP_PROT is not a setting/],
   [
     'run: plain HTTP to the head office',
     () => ['run'],
@@ -117,8 +117,8 @@ const FAILURES: readonly Failure[] = [
     /is taken by/,
     () => ({ CARTBARN_HTTP_PORT: ports.taken, CARTBARN_DATA_DIR: at('demo') }),
   ],
-  ['demo: the data of something else', () => ['demo'], /is no demo/, () => ({ CARTBARN_DATA_DIR: at('other') })],
-  ['run --demo: the same', () => ['run', '--demo'], /is no demo/, () => ({ CARTBARN_DATA_DIR: at('other') })],
+  ['demo: the data of something else', () => ['demo'], /is not a demo/, () => ({ CARTBARN_DATA_DIR: at('other') })],
+  ['run --demo: the same', () => ['run', '--demo'], /is not a demo/, () => ({ CARTBARN_DATA_DIR: at('other') })],
   ['hub: the port is taken', () => ['hub'], /is taken by/, () => ({ CARTBARN_HUB_PORT: ports.taken })],
   ['hub: the data folder is a file', () => ['hub'], /folder/, () => ({ CARTBARN_HUB_DATA_DIR: at('file') })],
   [
@@ -144,7 +144,7 @@ const FAILURES: readonly Failure[] = [
   ['export: no key', () => ['export', ...oneCart, ...gateway()], /CARTBARN_API_KEY/, () => ({ CARTBARN_API_KEY: '' })],
   ['sync-export: no gateway', () => ['sync-export', '--out', 'a.gz', ...nobody()], /^sync-export: /m],
   ['sync-export: a wrong key', () => ['sync-export', '--out', 'a.gz', ...gateway()], /invalid_api_key/, wrongKey],
-  ['sync-import: a file of something else', () => ['sync-import', 'no.gpx', ...noHub()], /no whole file|no file/],
+  ['sync-import: a file of something else', () => ['sync-import', 'no.gpx', ...noHub()], /not a (complete )?file/],
   ['sync-import: a file that is not there', () => ['sync-import', 'gone.gz', ...noHub()], /there is no/],
   ['simulate: no gateway', () => ['simulate', '--carts', '1', ...nobody()], /^simulate: /m],
   ['simulate: a wrong key', () => ['simulate', '--carts', '1', ...gateway()], /refuses the key/, wrongKey],
@@ -152,7 +152,7 @@ const FAILURES: readonly Failure[] = [
 ]
 
 for (const [what, argv, says, settings] of FAILURES) {
-  test(`${what}: it ends by itself with words and another code than 0`, { timeout: 60_000 }, async () => {
+  test(`${what}: the command ends with an explanation and a code other than 0`, { timeout: 60_000 }, async () => {
     const child = start(argv(), settings?.())
     child.stdin?.end()
     const { out, err, code, signal } = await outcomeOf(child)
@@ -162,7 +162,7 @@ for (const [what, argv, says, settings] of FAILURES) {
   })
 }
 
-test('what is told to end in the middle of its work does not say that it was done', {
+test('a command stopped in the middle of its work does not report success', {
   timeout: 120_000,
 }, async () => {
   const slow: [argv: string[], isAtWork: (child: ChildProcess) => Promise<unknown>][] = [
@@ -193,7 +193,7 @@ function onceItSays(words: RegExp) {
     })
 }
 
-test('every command explains itself in one style, and refuses an option that it does not have', async () => {
+test('every command has help in one style, and rejects an unknown option', async () => {
   for (const [name, , load] of COMMANDS.filter(([one]) => one !== 'version')) {
     const command = await load()
     const help = await saidBy(command, ['--help'])
@@ -208,7 +208,7 @@ test('every command explains itself in one style, and refuses an option that it 
   }
 })
 
-/** A command in this process: to start one for each takes longer than all they say. */
+/** Runs a command in this process: starting one for each takes longer than all their work. */
 async function saidBy(command: RunCommand, argv: readonly string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const { signal } = new AbortController()

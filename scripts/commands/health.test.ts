@@ -16,19 +16,19 @@ import { health } from './health.ts'
 const folder = new CommandFolder()
 after(() => folder.remove())
 
-/** Asks the gateway that settings with this port are of. */
+/** Runs the command for the gateway of settings with this port. */
 function ask(port: number) {
   writeFileSync(folder.file('settings.json'), JSON.stringify({ HTTP_PORT: port }))
   return folder.run(health, ['--config', 'settings.json'])
 }
 
-test('a gateway that can store what comes is well', async (t) => {
+test('a gateway that can store data is healthy', async (t) => {
   const g = await startGateway()
   t.after(() => g.stop())
   assert.deepEqual(await ask(Number(new URL(g.http).port)), { code: EXIT.ok, out: 'ok\n', err: '' })
 })
 
-test('one that answers another status is not, nor is one that does not answer', async (t) => {
+test('a gateway that responds with another status, or not at all, is not healthy', async (t) => {
   const answers = (_request: unknown, response: ServerResponse) => response.writeHead(503).end('{"status":"error"}')
   const server = createServer(answers).listen(0, '127.0.0.1')
   t.after(() => server.close())
@@ -42,7 +42,7 @@ test('one that answers another status is not, nor is one that does not answer', 
   assert.match(absent.err, /^health: nothing answers at http:\/\/127\.0\.0\.1:\d+: is it running .*\n$/)
 })
 
-test('a hub says so too', async (t) => {
+test('a hub also reports its health', async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'cartbarn-hub-health-'))
   t.after(() => rmSync(data, { recursive: true, force: true }))
   const hub = await runHub({ CARTBARN_HUB_DATA_DIR: join(data, 'data') })

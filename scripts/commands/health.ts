@@ -4,7 +4,7 @@ import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { originOf } from '#shared/http/request-local.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
-/** `cartbarn health`: whether the gateway of these settings is well. */
+/** `cartbarn health`: checks if the gateway of these settings is healthy. */
 export const health: RunCommand = (argv, io) =>
   runCommand('health', io, () => {
     const command = createSettingsCommandLine('health', io).description(

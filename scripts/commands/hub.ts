@@ -18,7 +18,7 @@ import { describeError } from '#shared/errors.ts'
 import { originOf } from '#shared/http/request-local.ts'
 import { systemClock } from '#shared/time.ts'
 
-/** `cartbarn hub`: the head office until a signal, or what is asked of it. */
+/** `cartbarn hub`: runs the hub until a signal, or executes one of its commands. */
 export const hub: RunCommand = (argv, io) =>
   runCommand('hub', io, async () => {
     let work = () => runHub(readHubConfig(io.env), io.signal)
@@ -26,7 +26,7 @@ export const hub: RunCommand = (argv, io) =>
       work = () => print(io, manageHub(readHubConfig(io.env), command))
     }
     const command = createCommandLine('hub', io)
-      .description('Starts the hub: the head office that the gateways of many golf courses send their data to.')
+      .description('Starts the hub, to which the gateways of many golf courses send their data.')
       .addHelpText('after', settingsHelp('the environment', describeHubSettings()))
     const site = command
       .command('site')
@@ -76,7 +76,7 @@ export const hub: RunCommand = (argv, io) =>
     command
       .command('restore')
       .description(
-        'put the embedded database of a backup in the place of the one there is, which is kept beside it; the ' +
+        'replace the embedded database with that of a backup; the old one is kept next to it; the ' +
           'hub must be stopped',
       )
       .argument('<file>')
@@ -84,7 +84,7 @@ export const hub: RunCommand = (argv, io) =>
         work = () => {
           const { databaseUrl, dataDir } = readHubConfig(io.env)
           if (databaseUrl !== undefined)
-            throw new CommandError('the hub is on PostgreSQL: restore that with its own tools, see docs/head-office.md')
+            throw new CommandError('the hub is on PostgreSQL: restore that with its own tools, see docs/hub.md')
           return print(io, restoreHub(dataDir, pathFrom(io, file), systemClock.nowMs()))
         }
       })
@@ -94,7 +94,7 @@ export const hub: RunCommand = (argv, io) =>
       .action(() => {
         work = () => print(io, Promise.resolve(citusStatements().join('')))
       })
-    // not before: its commands would inherit it
+    // set after adding the commands, which would inherit it
     command.allowExcessArguments().action((_options, { args: [word] }) => {
       if (word !== undefined) throw new UsageError(`there is no command ${word}`)
     })

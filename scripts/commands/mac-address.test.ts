@@ -13,9 +13,9 @@ import { toIso } from '#shared/time.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { runExport } from './export/run-export.ts'
 
-/** As devices are named that have no other name. */
+/** Hardware id of devices that have no other name. */
 const MAC = 'AA:BB:CC:11:22:33'
-/** What a script makes of the time, and the largest there is. */
+/** A value that a script derives from the time, and the largest possible one. */
 const GROUPS = [1_777_636_800_000, Number.MAX_SAFE_INTEGER]
 const KEY = 'an enrolment key of the site'
 

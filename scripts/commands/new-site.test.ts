@@ -22,7 +22,7 @@ function content(dataDir: string, table: string): unknown[] {
   }
 }
 
-test('a copied card becomes another course: nothing of the first is in its database, all of it is kept', async (t) => {
+test('a copied card becomes another course with an empty database, and the old data is kept', async (t) => {
   const first = await startGateway()
   t.after(() => first.stop())
   const { body: group } = await first.request('POST', '/groups', { body: { name: 'North' } })
@@ -70,14 +70,14 @@ test('a copied card becomes another course: nothing of the first is in its datab
   assert.deepEqual(body.devices, [])
 })
 
-test('a folder without a database is told from one', async () => {
+test('a folder without a database is rejected', async () => {
   const none = await folder.run(newSite, ['--data', folder.file('none'), '--yes'])
   assert.equal(none.code, 1)
   assert.match(none.err, /^new-site: .* has no database of a gateway/)
   assert.equal(existsSync(folder.file('none')), false)
 })
 
-test('another course gets a TLS authority of its own, and the one of the first is kept', async (t) => {
+test('another course gets a new TLS authority, and the one of the first is kept', async (t) => {
   const first = await startGateway()
   t.after(() => first.stop())
   const dataDir = folder.file('with-authority')
@@ -95,7 +95,7 @@ test('another course gets a TLS authority of its own, and the one of the first i
   assert.notEqual(authorityIn(dataDir), before)
 })
 
-test('the same course on a new machine is confirmed from the command line, and keeps all it has', async (t) => {
+test('the same course on a new host is confirmed from the command line, and keeps all its data', async (t) => {
   const machine = new FakeMachine(t, { board: '10000000abcdef01' })
   const dataDir = folder.file('same')
   const g = await startGateway({ CARTBARN_DATA_DIR: dataDir }, { machineRoot: machine.root })

@@ -10,7 +10,7 @@ import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
-/** Starts a command as a user whose files everybody may read and write. */
+/** Starts a command as a user whose files all users may read and write. */
 function startOpen(t: TestContext, argv: readonly string[], settings: Record<string, string>) {
   const child = spawn('sh', ['-c', 'umask 0; exec "$0" "$@"', process.execPath, ENTRY, ...argv], {
     env: bareEnvironment(settings),
@@ -24,7 +24,7 @@ function startOpen(t: TestContext, argv: readonly string[], settings: Record<str
   return { child, out: () => out }
 }
 
-/** What others may open below a folder. */
+/** Returns the paths below a folder that other users may open. */
 function openTo(folder: string): string[] {
   return [folder, ...readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)))]
     .filter((path) => (statSync(path).mode & 0o077) !== 0)

@@ -3,10 +3,10 @@ import { readVersion } from '#shared/version.ts'
 
 type ProductCommand = readonly [name: string, summary: string, load: () => Promise<RunCommand>]
 
-/** What `cartbarn COMMAND` knows. A command is loaded when it is called. */
+/** Commands of `cartbarn COMMAND`. A command is loaded when it is called. */
 export const COMMANDS: readonly ProductCommand[] = [
   ['run', 'start the gateway', async () => (await import('./run.ts')).run],
-  ['hub', 'start the head office, or manage its sites and its admin key', async () => (await import('./hub.ts')).hub],
+  ['hub', 'start the hub, or manage its sites and its admin key', async () => (await import('./hub.ts')).hub],
   [
     'import',
     'add the tracks of files to the history of a device',
@@ -20,12 +20,12 @@ export const COMMANDS: readonly ProductCommand[] = [
   ['devices', 'register the devices of a CSV file', async () => (await import('./devices/devices.ts')).devices],
   [
     'sync-export',
-    'write what the head office lacks into a file',
+    'write the data that the hub lacks into a file',
     async () => (await import('./sync-file/run-export.ts')).runSyncExport,
   ],
   [
     'sync-import',
-    'take a file of sync-export into the head office',
+    'import a file of sync-export into the hub',
     async () => (await import('./sync-file/run-import.ts')).runSyncImport,
   ],
   [
@@ -51,7 +51,7 @@ export const COMMANDS: readonly ProductCommand[] = [
   ],
   [
     'doctor',
-    'say what is wrong with the gateway or its machine, and what to type',
+    'find faults of the gateway and its host, with the command that helps',
     async () => (await import('./doctor.ts')).doctor,
   ],
   ['health', 'say whether the gateway is well, for health checks', async () => (await import('./health.ts')).health],
@@ -62,7 +62,7 @@ export const COMMANDS: readonly ProductCommand[] = [
   ],
   [
     'tls',
-    'encrypt what is on the network: an authority of this machine, its state',
+    'set up encryption: the certificate authority of this host, and its state',
     async () => (await import('./tls.ts')).tls,
   ],
   ['upgrade', 'check a file of a release, and install it', async () => (await import('./upgrade.ts')).upgrade],

@@ -28,7 +28,7 @@ const EVENTS = 3000
 const BLOCKS = 600
 const REMOVED = 2000
 const MAP_PAGE = 2
-/** A repair makes these anew, or adds to them. */
+/** Tables that a repair recreates, or adds to. */
 const ANEW = [
   'migration',
   'sync_identity',
@@ -84,12 +84,15 @@ function fillUp(path: string): void {
   const table = new BlockTable(path)
   table.connection.db.exec(`BEGIN;
     ${counted(EVENTS)} INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms, code, metadata)
-      SELECT 'event-' || i, 'cart-' || (i % 2 + 1), 'identity-' || i, 'unlock', 'rfid', i, hex(i * 7), hex(zeroblob(400)) FROM c;
+      SELECT 'event-' || i, 'cart-' || (i % 2 + 1), 'identity-' || i, 'unlock', 'rfid', i, hex(i * 7),
+      hex(zeroblob(400)) FROM c;
     ${counted(USERS)} INSERT INTO user (user_id, name, role, allowed_hardware_ids, key_hash, is_active, created_at_ms,
-        updated_at_ms, last_reset_ms) SELECT hex(i * 7919), 'User ' || i, 'user', '["cart-1"]', hex(i), 1, i, i, i FROM c;
+        updated_at_ms, last_reset_ms) SELECT hex(i * 7919), 'User ' || i, 'user', '["cart-1"]', hex(i), 1, i, i, i
+        FROM c;
     ${counted(REMOVED)} INSERT INTO removed_device (hardware_id, removed_at_ms)
       SELECT hex(i * 7919) || '-' || i, i FROM c;
-    ${counted(USERS)} INSERT INTO mqtt_retained (topic, payload, qos) SELECT 'some/topic/' || i, 'payload ' || i, 1 FROM c;
+    ${counted(USERS)} INSERT INTO mqtt_retained (topic, payload, qos) SELECT 'some/topic/' || i, 'payload ' || i, 1
+    FROM c;
     COMMIT`)
   for (let i = 0; i < BLOCKS; i++)
     table.addBlock(
@@ -104,7 +107,7 @@ function fillUp(path: string): void {
 
 const counted = (rows: number) => `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${rows})`
 
-// the time of the file says whether the checksums are of it
+// the file's modification time shows if the checksums belong to it
 function copyFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true, preserveTimestamps: true })
 }
@@ -130,7 +133,7 @@ function pagesIn(path: string): Page[] {
   return found
 }
 
-/** The rows of each table by what they are, with their content. */
+/** Returns the rows of each table by their identity, with their content. */
 function contentsOf(path: string): Map<string, Map<string, string>> {
   const db = new Database(path, { readonly: true })
   const names = db
@@ -150,7 +153,9 @@ function contentsOf(path: string): Map<string, Map<string, string>> {
 
 const run = (data: string) => commands.run(repair, ['--data', data])
 
-/** How many rows of each table are missing in the repaired database; fails when it has one that was never there. */
+/**
+ * Returns the number of missing rows of each table in the repaired database; fails if it has one that never existed.
+ */
 function missingIn(data: string, expected = contents): Record<string, number> {
   const path = join(data, 'cartbarn-repaired.db')
   const repaired = contentsOf(path)
@@ -180,7 +185,7 @@ test('the database of the test has trees of several levels', () => {
 const KINDS = Object.entries(SPOILT_PAGES)
 for (const table of ['lock_event', 'telemetry_block', 'user', 'mqtt_retained', 'sqlite_schema']) {
   for (const [kind, [spoilt, content]] of KINDS.entries()) {
-    test(`an upper page of ${spoilt} costs nothing: ${table}`, async (t) => {
+    test(`an upper page of ${spoilt} loses no data: ${table}`, async (t) => {
       const upper = pagesNamed(table, 'internal')
       // each page of one kind, and each kind at least once
       const chosen = IS_LONG ? upper : upper.filter((_, i) => i % KINDS.length === kind % upper.length)
@@ -197,7 +202,7 @@ for (const table of ['lock_event', 'telemetry_block', 'user', 'mqtt_retained', '
 }
 
 for (const [spoilt, content] of Object.entries(SPOILT_PAGES)) {
-  test(`an upper page of ${spoilt} of a table without numbers costs the rows on it, and no other`, async (t) => {
+  test(`an upper page of ${spoilt} of a table without numbers loses only its own rows`, async (t) => {
     const [upper] = pagesNamed('removed_device', 'internal')
     assert.ok(upper !== undefined && upper.cells > 2)
     const data = dataFolder(t)
@@ -209,7 +214,7 @@ for (const [spoilt, content] of Object.entries(SPOILT_PAGES)) {
   })
 }
 
-test('without checksums the rows are the same, and what may be missing is said', async (t) => {
+test('without checksums the rows are the same, and possibly missing ones are reported', async (t) => {
   for (const table of ['lock_event', 'user', 'sqlite_schema']) {
     const data = dataFolder(t)
     rmSync(join(data, 'cartbarn.db-sums'))
@@ -220,7 +225,7 @@ test('without checksums the rows are the same, and what may be missing is said',
   }
 })
 
-test('below a damaged page a damaged leaf costs its own rows, and where they were is said', async (t) => {
+test('a damaged leaf below a damaged page loses only its own rows, and their range is reported', async (t) => {
   const data = dataFolder(t)
   const upper = pagesNamed('lock_event', 'internal').find(({ path }) => path !== '/')
   const below = pagesNamed('lock_event', 'leaf').filter(({ path }) => path.startsWith(upper?.path ?? '-'))
@@ -237,7 +242,7 @@ test('below a damaged page a damaged leaf costs its own rows, and where they wer
 
 for (const isFirstBad of [false, true]) {
   const also = isFirstBad ? ' and the first one' : ''
-  test(`any one page of the list of the tables${also} costs nothing`, async (t) => {
+  test(`a single damaged page of the list of the tables${also} loses no data`, async (t) => {
     const leaves = pagesNamed('sqlite_schema', 'leaf')
     const chosen = IS_LONG ? leaves : leaves.filter((_, i) => i % 2 === (isFirstBad ? 1 : 0))
     for (const { page } of chosen) {
@@ -246,24 +251,24 @@ for (const isFirstBad of [false, true]) {
       if (isFirstBad) spoil(data, 1)
       const { code, out, err } = await run(data)
       assert.equal(code, 0, err)
-      assert.match(out, /It was made anew; (these were found by their pages: \w|all is in it)/)
+      assert.match(out, /It was recreated; (these were found by their pages: \w|all is in it)/)
       assert.match(out, /^All of the /m)
       assert.deepEqual(missingIn(data), {})
     }
   })
 }
 
-test('what the version of the schema cannot be known from is said, with the way out', async (t) => {
+test('an unknown schema version is reported with a remedy', async (t) => {
   const data = dataFolder(t)
   for (const { page } of pagesNamed('sqlite_schema', 'leaf').slice(-1)) spoil(data, page)
   spoil(data, 1)
   spoil(data, MAP_PAGE)
   const { code, err } = await run(data)
   assert.notEqual(code, 0)
-  assert.match(err, /put a backup in its place/)
+  assert.match(err, /restore a backup/)
 })
 
-test('the pointer map alone costs nothing; with an upper page what cannot be found is said', async (t) => {
+test('the pointer map alone loses no data; with an upper page, unlocated rows are reported', async (t) => {
   const alone = dataFolder(t)
   spoil(alone, MAP_PAGE)
   assert.match((await run(alone)).out, /^All of the /m)
@@ -273,7 +278,7 @@ test('the pointer map alone costs nothing; with an upper page what cannot be fou
     spoil(data, MAP_PAGE)
     spoil(data, pagesNamed(table, 'internal')[0]?.page)
     const { code, out, err } = await run(data)
-    if (code !== 0) assert.match(err, /put a backup in its place/, table)
+    if (code !== 0) assert.match(err, /restore a backup/, table)
     else {
       const missing = Object.keys(missingIn(data))
       assert.ok(
@@ -285,7 +290,7 @@ test('the pointer map alone costs nothing; with an upper page what cannot be fou
   }
 })
 
-test('tables that were begun anew are found by their rows, or it is said that they cannot be told', async (t) => {
+test('recreated tables are found by their rows, or reported as unidentified', async (t) => {
   const made = dataFolder(t)
   const path = join(made, 'cartbarn.db')
   const sums = new PageSums(path, createLog('silent'))
@@ -308,13 +313,13 @@ test('tables that were begun anew are found by their rows, or it is said that th
     const { code, out, err } = await run(data)
     assert.deepEqual([code, err], [0, ''])
     for (const table of Object.keys(missingIn(data, expected))) {
-      assert.match(out, new RegExp(`cannot be told: .*\\b${table}\\b`), table)
-      assert.match(out, new RegExp(`^${table}: 0 rows, and some are missing:\n {2}nothing of it can be read`, 'm'))
+      assert.match(out, new RegExp(`these tables are unknown: .*\\b${table}\\b`), table)
+      assert.match(out, new RegExp(`^${table}: 0 rows, and some are missing:\n {2}completely unreadable`, 'm'))
     }
   }
 })
 
-test('what was written last is in the log, and the damage in the file', async (t) => {
+test('the last writes are in the log, and the damage is in the file', async (t) => {
   const g = await startGateway({ CARTBARN_DATA_DIR: dataFolder(t) }, { clock: new FakeClock(NOON_MS + 60_000) })
   t.after(() => g.stop())
   const cart = await g.device('cart-9')
@@ -333,7 +338,7 @@ test('what was written last is in the log, and the damage in the file', async (t
   assert.deepEqual(missingIn(killed, expected), {})
 })
 
-test('wherever pages are damaged, all rows whose own pages are whole are there, and none that was not', async (t) => {
+test('wherever pages are damaged, all rows on intact pages are recovered, and no others', async (t) => {
   const random = createRandom('pages of a repair')
   const pick = () => pages[Math.floor(random.next() * pages.length)]
   for (let round = 0; round < (IS_LONG ? 20 : 4); round++) {
@@ -341,7 +346,7 @@ test('wherever pages are damaged, all rows whose own pages are whole are there, 
     const upper = pages.filter(({ kind, name }) => kind === 'internal' && name !== 'sqlite_schema')
     const bad = [pick(), upper[Math.floor(random.next() * upper.length)], pages.find(({ page }) => page === 1)]
       .filter((page) => page !== undefined)
-      // telemetry is believed as its own checksums say, which is not looked at here
+      // telemetry is trusted according to its own checksums, which are not tested here
       .filter(({ name, kind }) => !(name === 'telemetry_block' && kind === 'overflow'))
     for (const { page } of bad) spoil(data, page)
     const { code, err } = await run(data)

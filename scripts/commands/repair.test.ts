@@ -62,7 +62,8 @@ function makeWhole(): void {
     ${COUNTED} INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms)
       SELECT 'e' || i, 'cart-' || (i % 20), 'i' || i, 'unlock', 'rfid', i FROM c;
     ${COUNTED} INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status,
-        requested_by, created_at_ms) SELECT 'c' || i, 'cart-1', 's', 'teebox', 'lock', '{}', 60, 'expired', 'u', i FROM c;
+        requested_by, created_at_ms) SELECT 'c' || i, 'cart-1', 's', 'teebox', 'lock', '{}', 60, 'expired', 'u', i
+        FROM c;
     ${COUNTED} INSERT INTO mqtt_retained (topic, payload, qos) SELECT 't/' || i, 'p' || i, 1 FROM c;
     ${COUNTED} INSERT INTO mqtt_subscription (client_id, topic_filter, qos) SELECT 'k' || i / 10, 'f' || i, 1 FROM c;
     UPDATE command_count SET commands = 3000; UPDATE sync_identity SET site = 'north';
@@ -86,7 +87,7 @@ function describeWhole() {
   return described
 }
 
-/** The rows of a table, without what a repair gives anew. */
+/** Returns the rows of a table, without values that a repair recreates. */
 function contentOf(db: Database.Database, table: string): Set<string> {
   const rows = db.prepare(`SELECT * FROM "${table}" NOT INDEXED`).raw().all()
   return new Set(rows.map((row) => JSON.stringify(row)))
@@ -101,7 +102,7 @@ function dataFolder(t: TestContext): string {
 
 const run = (data: string, ...options: string[]) => commands.run(repair, ['--data', data, ...options])
 
-/** A repair makes these anew, or adds to them. */
+/** Tables that a repair recreates, or adds to. */
 const ANEW = [
   'sync_identity',
   'sync_cursor',
@@ -130,7 +131,7 @@ function lostRows(path: string): number {
   }
 }
 
-test('a sound database is copied whole, as another epoch, and no number is given twice', async (t) => {
+test('an intact database is copied in full, as another epoch, and no number is reused', async (t) => {
   const data = dataFolder(t)
   const before = readFileSync(join(data, 'cartbarn.db'))
   const { code, out, err } = await run(data, '--yes')
@@ -155,7 +156,7 @@ test('a sound database is copied whole, as another epoch, and no number is given
 
 for (const table of ['device', 'telemetry_block', 'lock_event', 'command', 'mqtt_retained', 'mqtt_subscription']) {
   for (const [spoilt, content] of Object.entries(SPOILT_PAGES)) {
-    test(`a leaf of ${spoilt} in ${table} costs what is on it`, async (t) => {
+    test(`a leaf of ${spoilt} in ${table} loses only its own rows`, async (t) => {
       const data = dataFolder(t)
       const leaves = (pages.get(table) ?? []).filter(({ kind }) => kind === 'leaf')
       const { page = 0, cells = 0 } = leaves[Math.floor(leaves.length / 2)] ?? {}
@@ -171,7 +172,7 @@ for (const table of ['device', 'telemetry_block', 'lock_event', 'command', 'mqtt
   }
 }
 
-test('damaged indexes cost nothing', async (t) => {
+test('damaged indexes lose no data', async (t) => {
   const data = dataFolder(t)
   const db = new Database(whole, { readonly: true })
   const indexes = ['lock_event_by_device', 'telemetry_block_by_device', 'sqlite_autoindex_command_1']
@@ -182,7 +183,7 @@ test('damaged indexes cost nothing', async (t) => {
   assert.equal(lostRows(join(data, 'cartbarn.db')), 0)
 })
 
-/** What a gateway answers for the first days of a cart. */
+/** Returns the response of a gateway for the first days of a cart. */
 async function historyOf(data: string): Promise<unknown> {
   // a gateway of a test deletes its folder in the end
   const copy = mkdtempSync(join(folder, 'read-'))
@@ -198,7 +199,7 @@ async function historyOf(data: string): Promise<unknown> {
   }
 }
 
-test('blocks that were set aside are in the table again, and hidden ones are gone', async (t) => {
+test('quarantined blocks are in the table again, and hidden ones are gone', async (t) => {
   const data = dataFolder(t)
   const path = join(data, 'cartbarn.db')
   const table = new BlockTable(path)
@@ -253,13 +254,13 @@ function keepSums(path: string): void {
   const sums = new PageSums(path, createLog('silent'))
   sums.prepare()
   const db = new Database(path)
-  // what is read is noted
+  // the pages that are read are recorded
   for (const table of tables) db.prepare(`SELECT * FROM "${table}" NOT INDEXED`).raw().all()
   db.close()
   sums.closed()
 }
 
-test('rows on a page with a wrong checksum are left out and told, and the checksums stay', async (t) => {
+test('rows on a page with a wrong checksum are dropped and reported, and the checksums stay', async (t) => {
   const data = dataFolder(t)
   const path = join(data, 'cartbarn.db')
   const setup = new Database(path)
@@ -279,7 +280,7 @@ test('rows on a page with a wrong checksum are left out and told, and the checks
   assert.deepEqual(readFileSync(`${path}-sums`), sums)
 })
 
-test('of pages with one wrong bit everything is in the new database, and nothing of the old one is changed', async (t) => {
+test('pages with one wrong bit are recovered completely, and the old database is unchanged', async (t) => {
   const data = dataFolder(t)
   const path = join(data, 'cartbarn.db')
   keepSums(path)
@@ -296,7 +297,7 @@ test('of pages with one wrong bit everything is in the new database, and nothing
   assert.deepEqual(readFileSync(`${path}-sums`), sums)
 })
 
-test('a block on a page with a wrong checksum is copied: its own says whether it is right', async (t) => {
+test('a block on a page with a wrong checksum is copied, since its own checksum validates it', async (t) => {
   const data = dataFolder(t)
   const path = join(data, 'cartbarn.db')
   keepSums(path)
@@ -318,7 +319,7 @@ test('a gateway starts after the repair of tables that it cannot start without',
   await gateway.stop()
 })
 
-test('without a terminal and --yes the new database waits beside the old one', async (t) => {
+test('without a terminal and --yes the new database stays next to the old one', async (t) => {
   const data = dataFolder(t)
   const before = readFileSync(join(data, 'cartbarn.db'))
   const { code, out } = await run(data)
@@ -344,7 +345,7 @@ test('at a terminal it asks, and only yes puts the new database in place', async
   assert.equal(lostRows(join(data, 'cartbarn.db')), 0)
 })
 
-test('what is only in the log is copied, and the old files stay as they were', async (t) => {
+test('rows that are only in the log are copied, and the old files stay unchanged', async (t) => {
   const data = dataFolder(t)
   const live = new Database(join(data, 'cartbarn.db'))
   live.pragma('wal_autocheckpoint = 0')
@@ -371,11 +372,11 @@ test('it refuses while a gateway runs, in an empty folder, and without the list 
   assert.match(nowhere.err, /has no database of a gateway/)
   for (const page of schemaPages) spoilPage(join(data, 'cartbarn.db'), page, SPOILT_PAGES.noise())
   const lost = await run(data)
-  assert.match(lost.err, /put a backup in its place/)
+  assert.match(lost.err, /restore a backup/)
   assert.ok(!existsSync(join(data, 'repair-unfinished')))
 })
 
-test('a replacement that was cut off is finished by the next start, without the log of the old one', async (t) => {
+test('an interrupted replacement is finished by the next start, without the log of the old one', async (t) => {
   const data = dataFolder(t)
   copyFileSync(whole, join(data, 'cartbarn.db-successor'))
   const old = new Database(join(data, 'cartbarn.db'))
@@ -393,7 +394,7 @@ test('a replacement that was cut off is finished by the next start, without the 
   await gateway.stop()
 })
 
-test('a database of an older version is repaired, upgraded and started with', async (t) => {
+test('a database of an older version is repaired, upgraded and started', async (t) => {
   const data = mkdtempSync(join(folder, 'old-'))
   t.after(() => rmSync(data, { recursive: true, force: true }))
   const path = join(data, 'cartbarn.db')
@@ -416,7 +417,7 @@ test('a database of an older version is repaired, upgraded and started with', as
   await gateway.stop()
 })
 
-/** All pages that have a checksum have a right one, and every page has one. */
+/** Asserts that every page has a checksum, and a correct one. */
 function assertSums(path: string): void {
   const db = new Database(path, { readonly: true })
   const pageCount = Number(db.pragma('page_count', { simple: true }))
@@ -431,7 +432,7 @@ function assertSums(path: string): void {
   db.close()
 }
 
-/** What a start says of the checksums that it finds. */
+/** Returns the log entries of a start about the checksums that it finds. */
 function saidOfSums(path: string): string[] {
   const said: string[] = []
   const sums = new PageSums(path, createLog('warn', { write: (line: string) => said.push(line) }))
@@ -453,7 +454,7 @@ test('the new database has a checksum of each page before it is read for the fir
   db.close()
 })
 
-test('the new database that was not put in its place has its checksums beside it', async (t) => {
+test('a new database that is not yet in place has its own checksums file', async (t) => {
   const data = dataFolder(t)
   const { out } = await run(data)
   const path = join(data, 'cartbarn-repaired.db')
@@ -480,7 +481,7 @@ const KILLER = `data:text/javascript,${encodeURIComponent(`
   }
   syncBuiltinESMExports()`)}`
 
-test('killed at any step, the one or the other is in place with checksums that are its own', async (t) => {
+test('a kill at any step leaves either database in place with its own checksums', async (t) => {
   const kept = mkdtempSync(join(folder, 'small-'))
   const setup = openForSetup(join(kept, 'cartbarn.db'))
   migrate(setup)
@@ -500,7 +501,7 @@ test('killed at any step, the one or the other is in place with checksums that a
       { env: { ...process.env, KILL_BEFORE: String(step) } },
     )
     finishReplacement(data)
-    // no false alarm: none of the pages is taken for damaged, and what is there is not of another database
+    // no false alarm: no page counts as damaged, and none as belonging to another database
     assert.deepEqual(saidOfSums(path), [], `step ${step}`)
     const isNew = epochOf(path) !== epochOf(join(kept, 'cartbarn.db'))
     if (isNew) replaced++
@@ -526,7 +527,7 @@ function epochOf(path: string): unknown {
   return epoch
 }
 
-test('it says when this system has no checksums of pages', (t) => {
+test('it reports a system that does not support page checksums', (t) => {
   const data = dataFolder(t)
   const elsewhere = `data:text/javascript,${encodeURIComponent(`
     import os from 'node:os'

@@ -14,17 +14,17 @@ type Rebuilt = Parameters<RepairDialogue['mayReplace']>[0]
 type Unreadable = Salvaged['unreadable'][number]
 type LostBlock = Rebuilt['lostBlocks'][number]
 
-/** Of one table, or of the lost blocks, at most so many are told one by one. */
+/** Maximum number of rows of one table, or of lost blocks, that are listed. */
 const MAX_LINES = 1000
 
-/** `cartbarn repair`: a new database from all that can be read of a damaged one. */
+/** `cartbarn repair`: creates a new database from all readable data of a damaged one. */
 export const repair: RunCommand = (argv, io) =>
   runCommand('repair', io, async () => {
     const command = createSettingsCommandLine('repair', io)
       .description(
-        'Makes a new database from all that can be read of a damaged one and says what could not be read. It changes ' +
-          'nothing of the old one, and asks before it puts the new one in its place; the old one is then kept in a ' +
-          'folder beside it. The gateway must be stopped.',
+        'Creates a new database from all readable data of a damaged one and reports unreadable data. It changes ' +
+          'nothing in the old one, and asks before it replaces it with the new one; the old one is then kept in a ' +
+          'folder next to it. The gateway must be stopped.',
       )
       .option('--data <dir>', 'the data folder [CARTBARN_DATA_DIR]')
       .option('--yes', 'put the new database in its place without asking')
@@ -46,7 +46,8 @@ function dialogueOf(io: CommandIo, yes: boolean): RepairDialogue {
     logDamage: say,
     wrongBits: (pages) =>
       say(
-        `Of these pages one bit was wrong; their checksums say which, so nothing of them is missing: ${pages.join(', ')}`,
+        'Of these pages one bit was wrong; their checksums say which, so nothing of them is missing: ' +
+          `${pages.join(', ')}`,
       ),
     schemaDamage: (schema) => say(schemaText(schema)),
     table: (salvaged) => {
@@ -73,8 +74,8 @@ async function ask(io: CommandIo): Promise<boolean> {
 }
 
 function schemaText({ found, lost }: Parameters<RepairDialogue['schemaDamage']>[0]): string {
-  const text = 'The list of the tables was damaged. It was made anew'
-  if (lost.length > 0) return `${text}, but which pages belong to these tables cannot be told: ${lost.join(', ')}.`
+  const text = 'The list of the tables was damaged. It was recreated'
+  if (lost.length > 0) return `${text}, but the pages of these tables are unknown: ${lost.join(', ')}.`
   return found.length > 0 ? `${text}; these were found by their pages: ${found.join(', ')}.` : `${text}; all is in it.`
 }
 
@@ -90,7 +91,7 @@ function linesOf({ table, rows, unreadable, refused, isComplete }: Salvaged): st
 function describeUnreadable(unreadable: Unreadable): string {
   if ('key' in unreadable) return `${keyText(unreadable.key)}: cannot be read`
   const { after, isAfterIncluded = false, before } = unreadable
-  if (after === null && before === null) return 'nothing of it can be read'
+  if (after === null && before === null) return 'completely unreadable'
   const start = isAfterIncluded ? 'from' : 'after'
   const from = after === null ? 'from the beginning' : `${start} ${keyText(after)}`
   return `${from} ${before === null ? 'to the end' : `up to ${keyText(before)}`}: what was there cannot be read`
@@ -126,11 +127,12 @@ function resultOf(dataDir: string, { path, keptIn }: Repaired): string {
     return `It is in its place now. The old one is kept in ${keptIn}; delete that once you are sure. Start the gateway.`
   return [
     'It was not put in its place. To do so, with the gateway still stopped, call this command again with --yes, or:',
-    `  cd '${dataDir}' && install -d -m 0700${ownerOptions(dataDir)} damaged && mv cartbarn.db* damaged/ && mv '${path}' cartbarn.db${existsSync(`${path}-sums`) ? ` && mv '${path}-sums' cartbarn.db-sums` : ''}`,
+    `  cd '${dataDir}' && install -d -m 0700${ownerOptions(dataDir)} damaged && mv cartbarn.db* damaged/ && mv ` +
+      `'${path}' cartbarn.db${existsSync(`${path}-sums`) ? ` && mv '${path}-sums' cartbarn.db-sums` : ''}`,
   ].join('\n')
 }
 
-/** For root, whose folder the owner of the data folder could not read. */
+/** Returns the options for root, whose folder the owner of the data folder could not read. */
 function ownerOptions(dataDir: string): string {
   const { uid } = statSync(dataDir)
   if (process.geteuid?.() !== 0 || uid === 0) return ''

@@ -31,14 +31,14 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DEVICES = ['cart-1', 'cart-2', 'cart-3']
 const RECORDS = 4500
-/** The user of a service: as root, the command leaves the folder to whose it is. */
+/** The user of a service: as root, the command leaves the folder to its owner. */
 const OWNER = process.getuid?.() === 0 ? 54_321 : process.getuid?.()
 /** Much is sent, on a busy machine too. */
 const SYNC_LIMIT_MS = 120_000
-/** Of 48 KB and less. */
+/** Number of chunks of 48 KB or less. */
 const PHOTO_PIECES = 7
 
-/** What a head office has of each table; positions and voltages are compared as the API shows them. */
+/** Data that the hub has of each table; positions and voltages are compared as the API shows them. */
 const TABLES: Record<string, string> = {
   device: 'device_id, hardware_id, short_id, device_type, name, cart, group_id, created_at_ms, updated_at_ms',
   device_group: '*',
@@ -62,7 +62,7 @@ const TABLES: Record<string, string> = {
   device_state: 'device_id, gps_count, gps_first_ms, gps_last_ms, battery_count, battery_first_ms, battery_last_ms',
 }
 
-/** Several of one moment, whose order the head office does not know. */
+/** Several rows of one moment, whose order the hub does not know. */
 const ORDERS: Record<string, string> = {
   user: 'user_id',
   alert: 'alert_id',
@@ -127,7 +127,7 @@ async function done(answer: Promise<{ status: number; body: unknown }>): Promise
   assert.ok(status < 300, JSON.stringify(body))
 }
 
-/** A course at work: some of everything that a head office gets. */
+/** Fills a working course: some of everything that is sent to a hub. */
 async function fill(g: TestGateway): Promise<void> {
   // not when this file is loaded: that may be minutes ago, and only fresh positions enter zones
   const nowMs = Date.now()
@@ -207,7 +207,7 @@ async function newSite(t: TestContext, kind: DatabaseKind): Promise<Site> {
   }
 }
 
-/** Runs the command in a process of its own; `during` may end it. */
+/** Runs the command in a separate process; `during` may end it. */
 async function restore(
   settings: Record<string, string>,
   options: readonly string[] = [],
@@ -222,7 +222,7 @@ async function restore(
   return { out, err, code }
 }
 
-/** Stands before a hub; `onPage` says of the n-th request what becomes of it. */
+/** Starts a proxy for a hub; `onRequest` decides the result of the n-th request. */
 async function startFront(t: TestContext, hubUrl: string, onRequest: (n: number) => 'pass' | 'cut' | 'change') {
   let requests = 0
   const server = createServer(async (request, response) => {
@@ -257,14 +257,14 @@ async function startFront(t: TestContext, hubUrl: string, onRequest: (n: number)
   return { url: `http://127.0.0.1:${port}`, requests: () => requests }
 }
 
-/** A course that burnt: the hub has all of it. Returns what it had, and what its API answered. */
+/** Destroys a course whose data is all at the hub. Returns its data, and the responses of its API. */
 async function burn(t: TestContext, site: Site) {
   const g = await startGateway({ ...site.settings, CARTBARN_UPSTREAM_HOLD_MS: '0' })
   const burnt = newFolder(t)
   let isStopped = false
   t.after(() => (isStopped ? undefined : g.stop()))
   await fill(g)
-  // these wait for others, or for each other: the status counts what is left only now and then
+  // these wait for others, or for each other: the status counts the remaining rows only occasionally
   const { database } = site.hub.hub
   await eventually(
     async () => {
@@ -307,7 +307,7 @@ async function historiesOf(g: TestGateway) {
 }
 
 for (const kind of LONG_SUITE_KINDS) {
-  test(`a burnt gateway is made anew row by row, killed and cut off in the middle, on ${kind.name}`, {
+  test(`a lost gateway is restored row by row despite kills and cut connections, on ${kind.name}`, {
     skip: kind.skip,
   }, async (t) => {
     const site = await newSite(t, kind)
@@ -334,7 +334,7 @@ for (const kind of LONG_SUITE_KINDS) {
     assert.equal(code, 0, err)
     assert.match(
       out,
-      /^Going on with site .*\n.* has [\d,]+ rows and [\d,]+ positions and voltages\. Start the gateway\.$/m,
+      /^Continuing with site .*\n.* has [\d,]+ rows and [\d,]+ positions and voltages\. Start the gateway\.$/m,
     )
     for (const name of readdirSync(dataDir)) assert.equal(lstatSync(join(dataDir, name)).uid, OWNER, name)
     const found = rowsOf(dataDir)
@@ -387,7 +387,7 @@ for (const kind of LONG_SUITE_KINDS) {
     await eventually(async () => (await asked('/sync/status')).state === 'in_sync', 'in sync')
     assert.deepEqual(await events(), earlier.events, 'no event a second time')
     const now = await received()
-    // what the start itself changed is the only thing that was sent: on a slow machine some rows of states twice
+    // only changes made by the start itself were sent: on a slow machine some rows of states twice
     const rowsSent = (now as { row_count: number }[]).reduce((sum, row) => sum + Number(row.row_count), 0)
     const rowsBefore = (earlier.received as { row_count: number }[]).reduce(
       (sum, row) => sum + Number(row.row_count),
@@ -406,7 +406,7 @@ for (const kind of LONG_SUITE_KINDS) {
   })
 }
 
-test('passwords, keys and what no head office has come from an older database; the rest is made anew', async (t) => {
+test('passwords, keys and local data come from an older database, all else from the head office', async (t) => {
   const site = await newSite(t, ANY_DATABASE)
   const g = await startGateway({ ...site.settings, CARTBARN_UPSTREAM_HOLD_MS: '0' })
   let isStopped = false
@@ -436,7 +436,7 @@ test('passwords, keys and what no head office has come from an older database; t
   const settings = { ...site.settings, CARTBARN_DATA_DIR: dataDir }
   const refused = await restore(settings, ['--secrets-from', join(older, 'admin-key.txt')])
   assert.equal(refused.code, 1)
-  assert.match(refused.err, /admin-key\.txt is no database that passwords and keys can be taken from/)
+  assert.match(refused.err, /admin-key\.txt is not a database with passwords and keys/)
   // a view is not read: its query may never end
   const altered = join(older, 'altered.db')
   cpSync(from, altered)
@@ -445,7 +445,7 @@ test('passwords, keys and what no head office has come from an older database; t
   views.close()
   const ofView = await restore(settings, ['--secrets-from', altered])
   assert.equal(ofView.code, 1)
-  assert.match(ofView.err, /altered\.db is no database that passwords and keys can be taken from/)
+  assert.match(ofView.err, /altered\.db is not a database with passwords and keys/)
   const { err, code, out } = await restore(settings, ['--secrets-from', from])
   assert.equal(code, 0, err)
   assert.match(out, /new-credentials\.csv has 1 new MQTT passwords of devices and 0 new API keys/)
@@ -462,7 +462,7 @@ test('passwords, keys and what no head office has come from an older database; t
   await again.connect('cart-1', password)
 })
 
-test('a replacement that was killed is finished first, and no second database is made', async (t) => {
+test('a replacement that was killed is finished first, and no second database is created', async (t) => {
   const dataDir = newFolder(t)
   mkdirSync(dataDir, { mode: 0o700 })
   const successor = new Database(join(dataDir, 'cartbarn.db-successor'))
@@ -478,6 +478,6 @@ test('a replacement that was killed is finished first, and no second database is
     ['--retry-for', '1'],
   )
   assert.equal(code, 1)
-  assert.match(err, /has a database already/)
+  assert.match(err, /already has a database/)
   assert.deepEqual(readdirSync(dataDir).sort(), ['cartbarn.db', 'cartbarn.lock'])
 })

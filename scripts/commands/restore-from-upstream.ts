@@ -6,23 +6,23 @@ import { systemClock, toIso } from '#shared/time.ts'
 import type { RebuildOffer } from '#shared/wire/replication/rebuild.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
-/** Between two lines of progress, in rows and records. */
+/** Rows and records between two lines of progress. */
 const TELL_EVERY = 500_000
 
-/** `cartbarn restore --from-upstream`: a gateway that burnt, made anew from what the head office has. */
+/** `cartbarn restore --from-upstream`: recreates the database of a lost gateway from the hub's data. */
 export const restoreFromUpstream: RunCommand = (argv, io) =>
   runCommand('restore', io, async () => {
     const command = createSettingsCommandLine('restore', io)
       .description(
-        'Makes the database of a gateway that is lost anew from what its head office has of the site: positions, ' +
-          'voltages, events, devices, groups, zones, configurations, users, the audit log. The head office has no ' +
-          'passwords and keys: they are taken from an older database (--secrets-from), or made anew and written into ' +
+        'Recreates the database of a lost gateway from the data of the site at its hub: positions, ' +
+          'voltages, events, devices, groups, zones, configurations, users, the audit log. The hub has no ' +
+          'passwords and keys: they are taken from an older database (--secrets-from), or recreated and written into ' +
           'new-credentials.csv of the data folder. The folder must have no database. When it is interrupted, call it ' +
-          'again: it goes on where it was.',
+          'again: it continues where it stopped.',
       )
-      .requiredOption('--from-upstream', 'from the head office of CARTBARN_UPSTREAM_URL')
+      .requiredOption('--from-upstream', 'from the hub at CARTBARN_UPSTREAM_URL')
       .option('--secrets-from <file>', 'the cartbarn.db of a backup, of any age')
-      .option('--retry-for <s>', 'seconds to go on trying while the head office is away', number(0, 1e9), 300)
+      .option('--retry-for <s>', 'seconds to retry while the hub is unreachable', number(0, 1e9), 300)
     const { config, secretsFrom, retryFor } = parseCommandLine(command, argv).opts()
     let told = 0
     const rebuilt = await rebuildFromUpstream({
@@ -37,7 +37,7 @@ export const restoreFromUpstream: RunCommand = (argv, io) =>
         told = rows + records
         io.stderr.write(`${kind ?? 'done'}: ${figure(rows)} rows, ${figure(records)} positions and voltages\n`)
       },
-      onAway: (detail) => io.stderr.write(`waiting for the head office: ${detail}\n`),
+      onAway: (detail) => io.stderr.write(`waiting for the hub: ${detail}\n`),
     }).catch((error: unknown) => {
       throw new CommandError(describeError(error), { cause: error })
     })
@@ -54,20 +54,26 @@ function offerText(
   const open =
     backlog === null || backlog === 0
       ? ''
-      : ` By its last report the gateway still had ${figure(backlog)} rows to send; which of them arrived later is not known.`
-  return `${isResumed ? 'Going on with' : 'Fetching'} site ${site}, which the head office heard of last at ${heard}.${open} The head office has nothing that the gateway recorded after that.`
+      : ` By its last report the gateway still had ${figure(backlog)} rows to send; which of them arrived later ` +
+        'is not known.'
+  return (
+    `${isResumed ? 'Continuing with' : 'Fetching'} site ${site}, last seen by the hub at ${heard}.${open} The hub ` +
+    'has no data that the gateway recorded after that.'
+  )
 }
 
 function tell({ stdout }: CommandIo, { progress, path, credentials }: RebuiltGateway): void {
   const lines = [
-    `${path} has ${figure(progress.rows)} rows and ${figure(progress.records)} positions and voltages. Start the gateway.`,
+    `${path} has ${figure(progress.rows)} rows and ${figure(progress.records)} positions and voltages. Start ` +
+      'the gateway.',
     ...(credentials === null
       ? []
       : [
-          `${credentials.path} has ${credentials.devices} new MQTT passwords of devices and ${credentials.users} new API keys of users: the old ones are void. Hand them out, then delete it.`,
+          `${credentials.path} has ${credentials.devices} new MQTT passwords of devices and ` +
+            `${credentials.users} new API keys of users: the old ones are invalid. Hand them out, then delete it.`,
         ]),
     'If the admin has no key any more, the first start writes a new one into admin-key.txt of the data folder.',
-    'The head office never has: webhooks, notifiers, PINs, browsers that are signed in, and earlier sets of ' +
+    'The hub never has: webhooks, notifiers, PINs, browsers that are signed in, and earlier sets of ' +
       'zones. What of them --secrets-from did not bring must be set up again.',
   ]
   stdout.write(`${lines.join('\n')}\n`)

@@ -8,7 +8,7 @@ import { createBackupCommandLine, inWords, passphraseIn } from './backup-options
 import { readSettings } from './gateway-settings.ts'
 import { restoreFromUpstream } from './restore-from-upstream.ts'
 
-/** `cartbarn restore`: the database of a backup, in the place of the one that is there. */
+/** `cartbarn restore`: replaces the current database with that of a backup. */
 export const restore: RunCommand = (argv, io) =>
   argv.includes('--from-upstream') ? restoreFromUpstream(argv, io) : restoreFromBackup(argv, io)
 
@@ -17,15 +17,15 @@ const restoreFromBackup: RunCommand = (argv, io) =>
     const command = createBackupCommandLine('restore', io)
       .argument('<source>', 'a file of cartbarn backup, a folder of backups, or s3://BUCKET/PREFIX')
       .description(
-        'Makes the database of a backup and puts it into the place of the one in the data folder, which is kept in a ' +
-          'folder beside it. It checks every part first. It keeps what was revoked since: users that were ' +
+        'Replaces the database in the data folder with that of a backup; the old one is kept in a ' +
+          'folder next to it. It checks every part first. It keeps what was revoked since: users that were ' +
           'deleted, keys ' +
           'and passwords that were replaced. The gateway must be stopped. With cartbarn backup it moves a gateway to ' +
           'another machine.',
       )
       .option('--number <n>', 'of a folder or bucket: the backup of this number, instead of the newest')
       .option('--force', 'also when the database that is there has what the backup lacks')
-      .addHelpText('after', '\ncartbarn restore --from-upstream --help says how to make it anew from the head office.')
+      .addHelpText('after', '\ncartbarn restore --from-upstream --help describes how to recreate it from the hub.')
     const parsed = parseCommandLine(command, argv)
     const { data, passphraseFile, config, number, force = false, quiet = false } = parsed.opts()
     const [source] = parsed.processedArgs
@@ -61,7 +61,7 @@ function linesOf({ manifest, keptIn, lost, leftOut, carriedOver, authority }: Re
     ...(carriedOver === null ? [] : revokedLines(carriedOver)),
     ...listed('Not in the backup; see to it:', manifest.lacks),
     AUTHORITY_TEXT[authority],
-    'To a head office it is a new epoch: nothing there is overwritten. Start the gateway.',
+    'To a hub it is a new epoch: nothing there is overwritten. Start the gateway.',
   ]
 }
 

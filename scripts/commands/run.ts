@@ -3,7 +3,7 @@ import { type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { createSettingsCommandLine, readNamedSettings, readSettings } from './gateway-settings.ts'
 
-/** `cartbarn run`: the gateway, until a signal. */
+/** `cartbarn run`: runs the gateway until a signal. */
 export const run: RunCommand = (argv, io) =>
   runCommand('run', io, async () => {
     const command = createSettingsCommandLine('run', io)

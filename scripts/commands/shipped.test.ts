@@ -19,8 +19,8 @@ function read(path: string): string {
 }
 
 /**
- * What can be reached from a file: our files by the ways to them, and packages. Every text that names a module counts,
- * so that what is imported later, or runs in a thread or in another process, is reached too.
+ * Returns everything reachable from a file: our files with the paths to them, and packages. Every text that names a
+ * module counts, so that modules imported later, or run in a thread or another process, are included.
  */
 function reach(entry: string, readText = read): { ways: Map<string, string>; packages: Set<string> } {
   const ways = new Map([[entry, entry]])
@@ -45,14 +45,14 @@ function fileOf(from: string, name: string): string {
 
 const { ways, packages } = reach(ENTRY)
 
-test('nothing that is shipped uses benchmarks, torture, fuzz, what tests are written with, or what is built into the app', () => {
+test('shipped files import no benchmarks, torture, fuzz or test tools, and no libraries of the app', () => {
   assert.deepEqual(
     [...ways].filter(([path]) => OURS_ONLY.test(path)).map(([, way]) => way),
     [],
   )
 })
 
-test('commands, threads and what they use are found', () => {
+test('commands, threads and their imports are found', () => {
   for (const path of [
     ...['run.ts', 'hub.ts', 'demo.ts', 'admin-key.ts', 'import/upload.ts', 'export/whole-file.ts'].map(
       (name) => `scripts/commands/${name}`,
@@ -66,14 +66,14 @@ test('commands, threads and what they use are found', () => {
     assert.ok(ways.has(path), path)
 })
 
-test('the docs that the gateway serves are there', () => {
+test('the docs that the gateway serves exist', () => {
   assert.deepEqual(
     HELP_PAGES.filter((page) => !existsSync(join(ROOT, `docs/${page}.md`))),
     [],
   )
 })
 
-test('packages that are shipped code uses are dependencies, not for development only', () => {
+test('packages used by shipped code are dependencies, not devDependencies', () => {
   const names = [...packages].map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name)
   assert.ok(names.includes('mqtt') && names.includes('pino-pretty'))
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('packages that are shipped code uses are dependencies, not for development 
   )
 })
 
-test('packages of the app are built into it: no machine that runs the gateway needs them', () => {
+test('packages of the app are built into it, and no host of a gateway needs them', () => {
   const exclude = ['**/*.test.ts', 'gateway/dashboard/testing/**']
   const paths = globSync('gateway/dashboard/**/*.{ts,tsx,css}', { cwd: ROOT, exclude })
   const names = paths.flatMap((path) =>

@@ -30,9 +30,9 @@ import { swapBack } from './swap-back.ts'
 const NEW = '9.9.9'
 const OWN = programVersion()
 const NEW_SCHEMA = knownSchema() + 1
-/** What the new program said last. */
+/** Last log entry of the new program. */
 const SAID = JSON.stringify({ level: 'error', reason: 'no such column: tee', msg: 'not started' })
-/** What systemd says of a service that it does not start any more, after eight times. */
+/** Properties that systemd reports for a service that it no longer starts, after eight times. */
 const TOO_OFTEN = {
   ActiveState: 'failed',
   Result: 'exit-code',
@@ -62,7 +62,7 @@ type Upgrade = Partial<Pick<ProgramRecord, 'program' | 'openedAtMs'>> & {
   hasCopy?: boolean
 }
 
-/** A machine on which this program was upgraded, with the programs of the system that the command calls. */
+/** Machine on which this program was upgraded, with the system programs that the command calls. */
 class Machine {
   readonly dataDir: string
   readonly programs: string
@@ -92,12 +92,12 @@ class Machine {
     return readFileSync(join(this.programs, 'cartbarn'), 'utf8')
   }
 
-  /** The version of the package, as the system has it. */
+  /** Sets the version of the package in the system. */
   installed(version: string): void {
     this.#stand('dpkg-query', `printf 'cartbarn\t%s\n' ${version}`)
   }
 
-  /** What systemd says of the service. */
+  /** Sets the properties that systemd reports for the service. */
   failsBy(more: Record<string, string | number>, config?: string): void {
     const properties = {
       LoadState: 'loaded',
@@ -112,7 +112,7 @@ class Machine {
     this.#stand('systemctl', `if [ "$1" = show ]; then cat ${this.#bin}/shown; else echo "$*" >> ${calls}; fi`)
   }
 
-  /** What systemd was told since the last time. */
+  /** Returns the calls of systemd since the last time. */
   calls(): string[] {
     const path = join(this.#bin, 'calls')
     const told = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
@@ -128,7 +128,7 @@ class Machine {
     return { code, said: `${stdout.read() ?? ''}${stderr.read() ?? ''}` }
   }
 
-  /** The same in a process that is killed at its `step`th change of a name; false when it has fewer. */
+  /** Runs the command in a process that is killed at its `step`th rename; false if it has fewer. */
   swapBackKilled(step: number): boolean {
     const killer = new URL('../testing/kill-at-step.ts', import.meta.url).href
     const argv = ['--import', killer, ENTRY, 'swap-back', '--programs', this.programs]
@@ -138,7 +138,7 @@ class Machine {
     return signal === 'SIGKILL'
   }
 
-  /** Rows and schema of the database that a program would start with. */
+  /** Returns rows and schema of the database that a program would start with. */
   content(): { schema: unknown; devices: unknown } {
     finishReplacement(this.dataDir)
     const db = new Database(this.path, { fileMustExist: true })
@@ -180,13 +180,14 @@ class Machine {
 
 const STARTED = ['reset-failed cartbarn.service', 'start --no-block cartbarn.service']
 
-test('a new program that does not run is replaced once by the one before it, with the database of before', async (t) => {
+test('a failing new program is replaced once by the previous one, with the previous database', async (t) => {
   const machine = new Machine(t)
   const { code, said } = await machine.swapBack()
   assert.equal(code, 0, said)
   assert.equal(
     said,
-    `cartbarn ${NEW} does not run (it ended with code 1: no such column: tee): ${OWN} is back, with the database from before the upgrade.\n`,
+    `cartbarn ${NEW} does not run (it ended with code 1: no such column: tee): ${OWN} is back, with the ` +
+      `database from before the upgrade.\n`,
   )
   assert.equal(machine.program, 'before')
   assert.deepEqual(machine.calls(), STARTED)
@@ -206,15 +207,15 @@ test('a new program that does not run is replaced once by the one before it, wit
   assert.match(finding?.says ?? '', new RegExp(`^${NEW} could not run, and ${OWN} is back`))
 
   const again = await machine.swapBack()
-  assert.deepEqual(again, { code: 0, said: 'No upgrade is to be undone: the service is started again.\n' })
+  assert.deepEqual(again, { code: 0, said: 'There is no upgrade to undo: the service is started again.\n' })
   assert.deepEqual(machine.calls(), STARTED)
 })
 
-test('a program that changed nothing of the database is replaced, and the database stays', async (t) => {
+test('a program that has not changed the database is replaced, and the database stays', async (t) => {
   const now = Date.now()
   for (const upgrade of [
     { isMigrated: false },
-    // it ended before it could say anything
+    // it ended before it could report anything
     { isMigrated: false, program: OWN, openedAtMs: now },
   ]) {
     const machine = new Machine(t, upgrade)
@@ -227,13 +228,13 @@ test('a program that changed nothing of the database is replaced, and the databa
   }
 })
 
-test('what is no failed upgrade, or would lose what was acknowledged, is started again and not swapped', async (t) => {
+test('a program is restarted, not replaced, if no upgrade failed or acknowledged data would be lost', async (t) => {
   const now = Date.now()
   const cases: [Upgrade | null, RegExp][] = [
-    [{ openedAtMs: now - 1000 }, /stays and is started again: 9\.9\.9 has let devices in since .* so it can run/],
-    [{ isMigrated: false, openedAtMs: now - 1000 }, /9\.9\.9 has let devices in since/],
-    [{ isMigrated: false, openedAtMs: now - 7_200_000 }, /9\.9\.9 has let devices in since/],
-    [{ program: OWN, openedAtMs: now - 1000 }, /of a newer program, which has left no record/],
+    [{ openedAtMs: now - 1000 }, /stays and is started again: 9\.9\.9 has admitted devices since .* so it can run/],
+    [{ isMigrated: false, openedAtMs: now - 1000 }, /9\.9\.9 has admitted devices since/],
+    [{ isMigrated: false, openedAtMs: now - 7_200_000 }, /9\.9\.9 has admitted devices since/],
+    [{ program: OWN, openedAtMs: now - 1000 }, /of a newer program, which left no record/],
     [{ hasCopy: false }, /there is no copy from before/],
   ]
   for (const [upgrade, why] of cases) {
@@ -247,17 +248,17 @@ test('what is no failed upgrade, or would lose what was acknowledged, is started
   }
 })
 
-test('where this version is the one that is installed, no upgrade has failed: nothing is swapped', async (t) => {
+test('if the installed version is this one, no upgrade has failed and no program is replaced', async (t) => {
   const machine = new Machine(t)
   machine.installed(OWN)
   const content = machine.content()
   const { code, said } = await machine.swapBack()
-  assert.deepEqual([code, said], [0, 'No upgrade is to be undone: the service is started again.\n'])
+  assert.deepEqual([code, said], [0, 'There is no upgrade to undo: the service is started again.\n'])
   assert.deepEqual([machine.program, machine.content()], ['new', content])
   assert.deepEqual(machine.calls(), STARTED)
 })
 
-test('a data folder that cannot be used, or a setting that this program does not know, keeps the new program', async (t) => {
+test('an unusable data folder, or an unknown setting, keeps the new program', async (t) => {
   const unknown = new Machine(t)
   writeFileSync(join(unknown.programs, 'later.conf'), 'CARTBARN_OF_LATER=1\n')
   unknown.failsBy({}, join(unknown.programs, 'later.conf'))
@@ -271,13 +272,13 @@ test('a data folder that cannot be used, or a setting that this program does not
   }
 })
 
-test('a wrong setting, a stop by a person and a service that runs are left as they are', async (t) => {
+test('a wrong setting, a manual stop and a running service are left unchanged', async (t) => {
   const machine = new Machine(t)
   const cases: [Record<string, string | number>, RegExp][] = [
     [{ ExecMainStatus: 78, InactiveExitTimestampMonotonic: 1 }, /a setting is wrong/],
     [
       { Result: 'timeout', ExecMainCode: 2, ExecMainStatus: 9, InactiveExitTimestampMonotonic: 1 },
-      /somebody has stopped it/,
+      /it was stopped manually/,
     ],
     [{ ActiveState: 'active' }, /it has not failed/],
     [{ ActiveState: 'inactive', ExecMainStatus: 0 }, /it has not failed/],
@@ -291,7 +292,7 @@ test('a wrong setting, a stop by a person and a service that runs are left as th
   }
 })
 
-test('a service that systemd refused to start, of a stop that went well, is started', async (t) => {
+test('a service that systemd failed to start after a clean stop is started', async (t) => {
   const machine = new Machine(t, null)
   rmSync(join(machine.programs, 'cartbarn.previous'))
   machine.failsBy({
@@ -302,13 +303,13 @@ test('a service that systemd refused to start, of a stop that went well, is star
   })
   assert.equal((await machine.swapBack()).code, 0)
   assert.deepEqual(machine.calls(), STARTED)
-  // this command was killed once it had made systemd forget the failure
+  // this command was killed after it had reset the failure in systemd
   machine.failsBy({ ActiveState: 'inactive' })
   assert.equal((await machine.swapBack()).code, 0)
   assert.deepEqual(machine.calls(), STARTED)
 })
 
-test('killed at any of its steps it leaves a program and a database that fit, and goes on', async (t) => {
+test('a kill at any step leaves a matching program and database, and the next run continues', async (t) => {
   let step = 1
   for (; ; step++) {
     const machine = new Machine(t)

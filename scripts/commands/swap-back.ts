@@ -16,12 +16,12 @@ const UNIT = 'cartbarn.service'
 const PROGRAMS = '/usr/lib/cartbarn'
 const PROGRAM = 'cartbarn'
 const PREVIOUS = `${PROGRAM}.previous`
-/** Takes the place of the program as a whole, or not at all. */
+/** Temporary name, so that the program is replaced completely or not at all. */
 const NEXT = `${PROGRAM}.swap`
 const LAST_LINES = 50
 const MAX_BYTES = 16 << 20
 
-/** `cartbarn swap-back`: what systemd calls when the service has failed. */
+/** `cartbarn swap-back`: called by systemd when the service has failed. */
 export const swapBack: RunCommand = (argv, io) =>
   runCommand('swap-back', io, async () => {
     const command = createCommandLine('swap-back', io)
@@ -31,7 +31,7 @@ export const swapBack: RunCommand = (argv, io) =>
           'and was never ready is replaced by the one before it, which this is, once, and the database by its ' +
           'copy from before ' +
           'the upgrade. Then, and after any other fault, the service is started again. After a wrong ' +
-          'setting, or when somebody stopped it, nothing is done.',
+          'setting, or if it was stopped manually, nothing is done.',
       )
       .option('--programs <dir>', 'where the program and the one before it are', PROGRAMS)
     const { programs } = parseCommandLine(command, argv).opts()
@@ -48,7 +48,7 @@ export const swapBack: RunCommand = (argv, io) =>
       return EXIT.ok
     }
     io.stdout.write(`${swap(programs, shown, properties, io)}\n`)
-    // whatever it failed of, it must not stay down
+    // whatever the failure, the service must not stay down
     ask(io, 'systemctl', ['reset-failed', UNIT])
     ask(io, 'systemctl', ['start', '--no-block', UNIT])
     return EXIT.ok
@@ -57,17 +57,16 @@ export const swapBack: RunCommand = (argv, io) =>
 const WHY_LEFT = {
   none: 'it has not failed',
   setting: 'a setting is wrong, and only a person can help',
-  stopped: 'somebody has stopped it',
+  stopped: 'it was stopped manually',
 }
 
 /**
- * Puts this program in the place of the one that does not run, if that is what is wrong; returns what was done, in
- * words.
+ * Replaces the failed program with this one, if the upgrade caused the failure; returns a description of the action.
  */
 function swap(programs: string, shown: string, properties: ReadonlyMap<string, string>, io: CommandIo): string {
   const version = attempt(() => ask(io, 'dpkg-query', ['--show', 'cartbarn']).split('\t')[1]) ?? ''
   if (!hasOtherBefore(programs) || version === programVersion())
-    return 'No upgrade is to be undone: the service is started again.'
+    return 'There is no upgrade to undo: the service is started again.'
   try {
     const lines = attempt(() => lastLines(io)) ?? []
     const service = readService(shown)
@@ -78,7 +77,7 @@ function swap(programs: string, shown: string, properties: ReadonlyMap<string, s
       nowMs: systemClock.nowMs(),
       reason: reasonOf(properties, lines),
     }
-    // in the folder of the service nothing is done as root
+    // never acts as root in the folder of the service
     const back = asOwnerOf(dataDir, () => swapDataBack(upgrade))
     if (!back.isBack) return `The new program stays and is started again: ${back.why}.`
     putBefore(programs)
@@ -96,7 +95,7 @@ function inWords(
   return `cartbarn ${upgrade.version} does not run (${upgrade.reason}): ${programVersion()} is back${database}.`
 }
 
-/** After a swap both names are of one file, so that there is no second one. */
+/** After a swap both names belong to one file, so that there is no second one. */
 function hasOtherBefore(programs: string): boolean {
   const [previous, program] = [PREVIOUS, PROGRAM].map((name) => join(programs, name))
   if (previous === undefined || program === undefined || !existsSync(previous)) return false
@@ -130,7 +129,7 @@ function lastLines(io: CommandIo): string[] {
   return ask(io, 'journalctl', from).split('\n')
 }
 
-/** What a program of the system prints. Throws a `CommandError` when it is missing or fails. */
+/** Returns the output of a system program. Throws a `CommandError` if it is missing or fails. */
 function ask({ env }: CommandIo, program: string, argv: readonly string[]): string {
   const { error, status, stdout, stderr } = spawnSync(program, argv, {
     env,

@@ -12,7 +12,7 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { startGateway } from '#testing/start-gateway.ts'
 import { createTls } from './tls.ts'
 
-/** The data folder of a gateway that was started once, and the command in it. */
+/** Creates the data folder of a gateway that was started once, and the command in it. */
 function site(t: TestContext, { hasDatabase = true } = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-tls-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -33,7 +33,7 @@ function site(t: TestContext, { hasDatabase = true } = {}) {
   return { dataDir, clock, run, authorityPath: join(dataDir, 'tls', 'authority.pem') }
 }
 
-test('init makes an authority for the names of this machine, and says what to do next', async (t) => {
+test('init creates an authority for the names of this host, and explains the next step', async (t) => {
   const { run, authorityPath } = site(t)
   const { code, out, err } = await run('init', '--name', 'starter.club', 'pro-shop.local')
   assert.deepEqual([code, err], [0, ''])
@@ -44,7 +44,7 @@ test('init makes an authority for the names of this machine, and says what to do
   assert.equal(statSync(authorityPath).mode & 0o777, 0o600)
 })
 
-test('init keeps an authority that is there, and replaces it when told to', async (t) => {
+test('init keeps an existing authority, and replaces it on request', async (t) => {
   const { run, authorityPath } = site(t)
   await run('init')
   const first = readFileSync(authorityPath, 'utf8')
@@ -56,7 +56,7 @@ test('init keeps an authority that is there, and replaces it when told to', asyn
   assert.notEqual(readFileSync(authorityPath, 'utf8'), first)
 })
 
-test('renew makes another certificate of the same authority, and status says what there is', async (t) => {
+test('renew creates another certificate of the same authority, and status describes it', async (t) => {
   const { run, dataDir } = site(t)
   await run('init')
   const leafPath = join(dataDir, 'tls', 'gateway.pem')
@@ -68,7 +68,7 @@ test('renew makes another certificate of the same authority, and status says wha
   assert.match((await run('status')).out, /Certificate {2}none that can be read/)
 })
 
-test('what cannot be done ends with one line that says the way out', async (t) => {
+test('a failed command ends with one line that names a remedy', async (t) => {
   const fails = async (answer: Promise<{ code: number; err: string }>, code: number, why: RegExp) => {
     const { code: found, err } = await answer
     assert.equal(found, code)
@@ -91,7 +91,7 @@ test('what cannot be done ends with one line that says the way out', async (t) =
   clock.set(nowMs)
   await run('init')
   clock.set(5_000)
-  await fails(run('renew'), 1, /by the clock of this machine/)
+  await fails(run('renew'), 1, /by the clock of the gateway computer/)
   clock.set(nowMs)
   const whole = readFileSync(authorityPath, 'utf8')
   writeFileSync(authorityPath, whole.slice(0, -80))
@@ -101,7 +101,7 @@ test('what cannot be done ends with one line that says the way out', async (t) =
   await fails(run('init'), 1, /authority\.pem cannot be written: /)
 })
 
-test('a gateway with an authority speaks HTTPS and MQTT over TLS to who trusts it, by the name of the machine', async (t) => {
+test('a gateway with an authority serves HTTPS and MQTT over TLS to clients that trust it', async (t) => {
   const { run, dataDir } = site(t)
   assert.equal((await run('init')).code, 0)
   const gateway = await startGateway({ CARTBARN_DATA_DIR: dataDir, CARTBARN_MQTTS_PORT: '0' })

@@ -6,17 +6,17 @@ import { describeError } from '#shared/errors.ts'
 import { type Clock, systemClock, toIso } from '#shared/time.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
-/** `cartbarn tls`: an authority of this machine, so that browsers and devices speak TLS with it. */
+/** `cartbarn tls`: manages the certificate authority of this machine, so that browsers and devices can use TLS. */
 export const tls = createTls(systemClock)
 
-/** The command with a clock. */
+/** Creates the command with a clock. */
 export function createTls(clock: Clock): RunCommand {
   return (argv, io) =>
     runCommand('tls', io, async () => {
       let act: ((config: ReturnType<typeof readSettings>) => string) | undefined
       const command = createSettingsCommandLine('tls', io).description(
         'Encrypts what goes over the network of the course: an authority that this machine makes for itself, which ' +
-          'tablets are told once to trust. The gateway may be running.',
+          'each tablet must trust once. The gateway may be running.',
       )
       command
         .command('init')
@@ -29,7 +29,7 @@ export function createTls(clock: Clock): RunCommand {
         })
       command
         .command('renew')
-        .description('make another certificate now; the gateway does so by itself a month before the end')
+        .description('make another certificate now; the gateway does so automatically a month before the end')
         .action(() => {
           act = (config) => textOf(renewTls(config, clock.nowMs()))
         })
@@ -52,7 +52,10 @@ export function createTls(clock: Clock): RunCommand {
     })
 }
 
-/** What root writes the service could not read; nor may a link in the folder of a service lead root elsewhere. */
+/**
+ * Switches to the folder's owner: the service could not read files written by root, and a link in its folder must not
+ * redirect root.
+ */
 function becomeOwner(folder: string): void {
   if (process.geteuid?.() !== 0 || !existsSync(folder)) return
   const { uid, gid } = statSync(folder)
@@ -62,7 +65,7 @@ function becomeOwner(folder: string): void {
 }
 
 const NEXT = `
-Now restart the gateway. Its port then speaks HTTPS, and plain HTTP as before; devices go on as they are.
+Now restart the gateway. Its port then speaks HTTPS, and plain HTTP as before; devices need no change.
 On each tablet open http://THIS-MACHINE:8080/trust once. For MQTT over TLS set CARTBARN_MQTTS_PORT=8883.
 Encrypted backups contain the authority, others do not. Its key must not leave this machine otherwise.
 `
@@ -86,7 +89,8 @@ function textOf({ authority, leaf, missing }: TlsFiles): string {
     ...(missing.length === 0
       ? []
       : [
-          `Mind         this machine is also called ${missing.join(', ')}, for which the authority may not sign: reach it by another name, or "cartbarn tls init --replace"`,
+          `Mind         this machine is also called ${missing.join(', ')}, for which the authority may not ` +
+            'sign: reach it by another name, or "cartbarn tls init --replace"',
         ]),
   ]
   return `${lines.join('\n')}\n`

@@ -12,7 +12,7 @@ import { upgrade } from './upgrade.ts'
 
 const onDebian = { skip: spawnSync('dpkg-deb', ['--version']).status === 0 ? false : 'there is no dpkg-deb' }
 
-/** A signed release of these files, and what the command says of one of them. */
+/** Creates a signed release of these files; returns the command's output for one of them. */
 function newRelease(t: TestContext, files: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-upgrade-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -48,7 +48,7 @@ function buildPackage(
 }
 
 /**
- * dpkg itself, on a machine of its own in a folder; before it installs, `before` is run by sh. Returns that machine.
+ * Provides the real dpkg, with a root of its own in a folder; before it installs, sh runs `before`. Returns that root.
  */
 function putDpkg(t: TestContext, folder: string, before = ''): string {
   const [bin, machine] = [join(folder, 'bin'), join(folder, 'machine')]
@@ -71,7 +71,7 @@ exec ${real} --root=${machine} "$@"
 
 const statusIn = (machine: string) => readFileSync(join(machine, 'var/lib/dpkg/status'), 'utf8')
 
-test('an archive that was signed is taken, an altered one is not', async (t) => {
+test('a signed archive is accepted, an altered one is rejected', async (t) => {
   const { folder, run, sign } = newRelease(t, { 'a.tar.xz': 'content' })
   sign('a.tar.xz')
   const good = await run('a.tar.xz')
@@ -80,15 +80,15 @@ test('an archive that was signed is taken, an altered one is not', async (t) => 
   const bad = await run('a.tar.xz')
   assert.deepEqual(
     [bad.code, bad.said],
-    [1, 'upgrade: nothing was changed: a.tar.xz was altered, or not copied as a whole\n'],
+    [1, 'upgrade: nothing was changed: a.tar.xz was modified, or copied incompletely\n'],
   )
 })
 
-test('without a file, without sums and from the sources it says the way out', async (t) => {
+test('a missing file, missing checksums and a source checkout are reported with a remedy', async (t) => {
   const { run } = newRelease(t, { 'a.tar.xz': 'content' })
   for (const [name, env, reason] of [
     ['b.tar.xz', undefined, /there is no .*b\.tar\.xz\n$/],
-    ['a.tar.xz', undefined, /there is no SHA256SUMS in .*: put it there/],
+    ['a.tar.xz', undefined, /SHA256SUMS is missing in .*: put it next to the file/],
     ['a.tar.xz', {}, /runs from its sources: upgrade it with "git pull"/],
   ] as const) {
     const { code, said } = await run(name, env)
@@ -97,7 +97,7 @@ test('without a file, without sums and from the sources it says the way out', as
   }
 })
 
-test('a signed package of another name, machine or older version is refused', onDebian, async (t) => {
+test('a signed package of another name, machine or older version is rejected', onDebian, async (t) => {
   const own = process.arch === 'arm64' ? 'arm64' : 'amd64'
   const other = own === 'amd64' ? 'arm64' : 'amd64'
   for (const [fields, reason] of [
@@ -131,14 +131,14 @@ test('a signed package of this version or a later one is installed by root', onD
   }
 })
 
-test('settings that a person and a release have changed stop no upgrade, and stay the person’s', asRoot, async (t) => {
+test('conflicting changes to settings do not stop an upgrade, and the user’s settings stay', asRoot, async (t) => {
   const { folder, run, sign } = newRelease(t, {})
   const machine = putDpkg(t, folder)
   const settings = join(machine, 'etc/cartbarn/cartbarn.conf')
   for (const [version, shipped, of = shipped] of [
     ['99.0.0', 'A=1\n'],
     ['99.1.0', 'A=1\n#B=\n', 'A=2\n'],
-    // it is no conffile any more
+    // it is no longer a conffile
     ['99.2.0', null, 'A=2\n'],
     ['99.3.0', null, 'A=2\n'],
   ] as const) {
@@ -152,7 +152,7 @@ test('settings that a person and a release have changed stop no upgrade, and sta
   }
 })
 
-test('what dpkg says is shown when it fails', asRoot, async (t) => {
+test('the output of dpkg is shown when it fails', asRoot, async (t) => {
   const { folder, run, sign } = newRelease(t, {})
   const machine = putDpkg(t, folder)
   rmSync(join(machine, 'var/lib/dpkg/status'))
@@ -164,7 +164,7 @@ test('what dpkg says is shown when it fails', asRoot, async (t) => {
   assert.match(said, /^upgrade: dpkg failed:\n.*dpkg.*status/ms)
 })
 
-test('a file that is changed once it was verified is not what is installed', asRoot, async (t) => {
+test('a file that changes after its verification is not installed', asRoot, async (t) => {
   const { folder, run, sign } = newRelease(t, {})
   buildPackage(folder, { architecture: OWN, version: '99.9.9' })
   writeFileSync(join(folder, 'other.deb'), readFileSync(join(folder, 'a.deb')))

@@ -17,16 +17,16 @@ import { releaseKeys } from '#shared/release/release-keys.ts'
 import { ReleaseError, verifyReleaseFile } from '#shared/release/verify-release.ts'
 import { programVersion, readVersion } from '#shared/version.ts'
 
-/** On a disk, where `/tmp` may be in memory; whoever may write there cannot write the folder that is made in it. */
+/** On a disk, as `/tmp` may be in memory; users who may write there cannot write the folder created in it. */
 const WORK = '/var/tmp'
 const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** `cartbarn upgrade`: checks a file of a release, and installs it where it is a package of this machine. */
+/** `cartbarn upgrade`: verifies a file of a release, and installs it if it is a package for this machine. */
 export const upgrade: RunCommand = (argv, io) =>
   runCommand('upgrade', io, async () => {
     const command = createCommandLine('upgrade', io)
       .description(
-        'Checks that a file of a release, with SHA256SUMS and SHA256SUMS.sig beside it, was signed by a key of ' +
+        'Checks that a file of a release, with SHA256SUMS and SHA256SUMS.sig next to it, was signed by a key of ' +
           'this program. A ' +
           'package (.deb) is then installed, as root; it keeps the program before. Needs no internet.',
       )
@@ -37,7 +37,8 @@ export const upgrade: RunCommand = (argv, io) =>
     if (!isExecutable && keys.length === 0)
       throw new CommandError('this program runs from its sources: upgrade it with "git pull", then start it again')
     if (!existsSync(path)) throw new CommandError(`there is no ${path}`)
-    // root takes what it has verified: whoever may write the folder of the file could change it afterwards
+    // root installs the copy that it has verified: a user with write access to the file's folder could change the
+    // original afterwards
     const folder = mkdtempSync(join(WORK, 'cartbarn-upgrade-'))
     try {
       const copy = join(folder, basename(path))
@@ -64,7 +65,9 @@ function verify(path: string, keys: readonly string[], copy: string): void {
   }
 }
 
-/** Throws unless a package, of which `copy` is one, is cartbarn for this machine, and not older than this program. */
+/**
+ * Throws unless `copy`, the verified copy of a package, is cartbarn for this machine, and not older than this program.
+ */
 function checkPackage(path: string, copy: string): void {
   const [name, version = '', architecture] = ['Package', 'Version', 'Architecture'].map((field) =>
     run('dpkg-deb', ['--field', copy, field]).trim(),
@@ -78,21 +81,22 @@ function checkPackage(path: string, copy: string): void {
   const { status } = spawnSync('dpkg', ['--compare-versions', version, 'ge', programVersion()])
   if (status !== 0)
     throw new CommandError(
-      `nothing was changed: the package is version ${version}, older than ${readVersion()}, and would not read its database; ` +
-        'docs/operation.md says how to go back',
+      `nothing was changed: the package is version ${version}, older than ${readVersion()}, and would not read ` +
+        'its database; ' +
+        'see docs/upgrade.md to go back',
     )
 }
 
-/** The package stops the service, keeps the program before and starts the new one. */
+/** Installs the package, which stops the service, keeps the previous program and starts the new one. */
 function install(path: string, copy: string, { stdout }: CommandIo): void {
   checkPackage(path, copy)
   if (process.geteuid?.() !== 0) throw new CommandError(`only root installs a package: sudo cartbarn upgrade ${path}`)
-  // where versions up to 1.0.0 are installed the settings are a conffile, and nobody answers questions here
+  // with versions up to 1.0.0 the settings are a conffile, and dpkg's question would get no answer here
   stdout.write(run('dpkg', ['--force-confold', '--install', copy]))
-  stdout.write('Installed. "systemctl status cartbarn" says whether it serves.\n')
+  stdout.write('Installed. "systemctl status cartbarn" shows its state.\n')
 }
 
-/** Returns what a program of the system prints. Throws a `CommandError` with all that it printed when it fails. */
+/** Returns the output of a system program. Throws a `CommandError` with its whole output if it fails. */
 function run(command: string, args: string[]): string {
   const { error, status, stdout, stderr } = spawnSync(command, args, {
     encoding: 'utf8',

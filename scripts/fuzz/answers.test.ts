@@ -37,7 +37,7 @@ describe('the answers to a case', () => {
   }
 
   for (const [what, bytes, problem] of [
-    ['an answer before CONNACK', [0xd0, 0, ...CONNACK], /first answer/],
+    ['an answer before CONNACK', [0xd0, 0, ...CONNACK], /first response/],
     ['two CONNACK', [...CONNACK, ...CONNACK], /second CONNACK/],
     ['answers after a refusal', [0x20, 2, 0, 4, 0xd0, 0], /return code 4/],
     ['a packet id nobody sent', [...CONNACK, 0x40, 2, 9, 9], /not sent/],
@@ -57,7 +57,7 @@ describe('the answers to a case', () => {
 
   test('are all that were asked for, in any order', () => {
     assert.equal(judge([...CONNACK, 0xd0, 0, 0x90, 3, 0, 7, 1], { answers: [2, 9, 13] }), null)
-    assert.match(judge([...CONNACK, 0xd0, 0], { answers: [2, 9, 13] }) ?? '', /no answer of type 9/)
+    assert.match(judge([...CONNACK, 0xd0, 0], { answers: [2, 9, 13] }) ?? '', /no response of type 9/)
   })
 
   test('come in frames over a WebSocket', () => {

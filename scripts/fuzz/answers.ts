@@ -2,32 +2,32 @@ import { cutPackets, PACKET, PINGREQ, type RawPacket } from '#testing/mqtt-packe
 import { bytesOf, type FuzzCase } from './fuzz-case.ts'
 import { readWebSocketAnswer } from './websocket-frames.ts'
 
-/** What came back over one connection. */
+/** Bytes received over one connection. */
 export interface Answers {
   packets: readonly RawPacket[]
-  /** What is wrong with the bytes around the packets; null when nothing is. */
+  /** Fault in the bytes around the packets; null without one. */
   problem: string | null
 }
 
-/** Cuts what came back into packets; an unfinished one at the end is left out: the connection was closed. */
+/** Splits the received bytes into packets; an unfinished one at the end is omitted: the connection was closed. */
 export function readAnswers({ channel }: FuzzCase, bytes: Buffer): Answers {
   if (channel === 'tcp') return { packets: cutPackets(bytes).packets, problem: null }
   const { content, problem } = readWebSocketAnswer(bytes)
   return { packets: cutPackets(content).packets, problem }
 }
 
-/** What is wrong with the answers to a case; null when they are correct. */
+/** Returns the fault in the responses to a case; null if they are correct. */
 export function judgeAnswers(fuzzCase: FuzzCase, { packets, problem }: Answers): string | null {
   if (problem !== null) return problem
   const [first, ...later] = packets
   if (first === undefined) return missing(fuzzCase, packets)
-  if (first.type !== PACKET.connack) return `the first answer is of type ${first.type}`
-  // the ping behind them may have filled up what they lacked
+  if (first.type !== PACKET.connack) return `the first response is of type ${first.type}`
+  // the ping after them may have filled up what they lacked
   const sent = Buffer.concat([bytesOf(fuzzCase), PINGREQ])
   const isLoginKnown = fuzzCase.entry !== 'stranger' || isSentIn(fuzzCase, sent)
   const returnCode = first.body[1]
-  if (returnCode === 0 && !isLoginKnown) return 'let in without the password'
-  if (returnCode !== 0 && later.length > 0) return `answers after the return code ${returnCode}`
+  if (returnCode === 0 && !isLoginKnown) return 'accepted without the password'
+  if (returnCode !== 0 && later.length > 0) return `responses after the return code ${returnCode}`
   for (const packet of packets) {
     const fault = faultOf(packet, fuzzCase, sent)
     if (fault !== null) return `${fault}: type ${packet.type}, flags ${packet.flags}, ${packet.body.toString('hex')}`
@@ -36,7 +36,7 @@ export function judgeAnswers(fuzzCase: FuzzCase, { packets, problem }: Answers):
   return missing(fuzzCase, packets)
 }
 
-/** Frames are masked, with one mask for all: the password is looked for below it. */
+/** Frames are masked, with one mask for all: the password is searched for with that mask. */
 function isSentIn({ channel, device }: FuzzCase, sent: Buffer): boolean {
   return channel === 'http' || sent.includes(device.password)
 }
@@ -74,13 +74,13 @@ function publishFault(flags: number, body: Buffer, hardwareId: string): string |
   if ((flags & 6) === 6) return 'QoS 3'
   if (body.length < 2) return 'no topic'
   const topic = body.toString('utf8', 2, 2 + body.readUInt16BE())
-  return /^(cmd|cfg|ta)$/.test(topic.replace(`dev/${hardwareId}/`, '')) ? null : 'a topic that is not its own'
+  return /^(cmd|cfg|ta)$/.test(topic.replace(`dev/${hardwareId}/`, '')) ? null : 'a topic of another device'
 }
 
-/** Answers come in no order: some wait for the disk. */
+/** Responses have no fixed order: some wait for the disk. */
 function missing({ answers }: FuzzCase, packets: readonly RawPacket[]): string | null {
   const types = packets.map(({ type }) => type)
   const countOf = (all: readonly number[], wanted: number) => all.filter((type) => type === wanted).length
   const lost = answers.find((type) => countOf(types, type) < countOf(answers, type))
-  return lost === undefined ? null : `no answer of type ${lost}; got ${types}`
+  return lost === undefined ? null : `no response of type ${lost}; got ${types}`
 }

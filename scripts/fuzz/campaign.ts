@@ -5,12 +5,12 @@ import type { FuzzCase, Login } from './fuzz-case.ts'
 import { generateCase } from './generate.ts'
 import { Neighbours } from './neighbours.ts'
 
-/** The gateway under attack, in this process or another. */
+/** Gateway under attack, in this process or another. */
 export interface Subject extends Target {
   api: GatewayApi
   mqttUrl: string
   realtimeUrl: string
-  /** What is wrong with the process or its log output; null when nothing is. */
+  /** Fault of the process or in its log output; null without one. */
   fault(): string | null
 }
 
@@ -19,18 +19,18 @@ export interface CampaignOptions {
   /** Number of the first case. */
   from: number
   cases: number
-  /** No case is begun after this time. */
+  /** Time after which no case is begun. */
   seconds: number
   only?: string | undefined
-  /** Cases under way at the same time. */
+  /** Number of concurrent cases. */
   lanes: number
-  /** Registered for the cases; with more than there are lanes, a case seldom waits for its device. */
+  /** Number of devices registered for the cases; if it exceeds the lanes, a case seldom waits for its device. */
   devices: number
   /** Called after each batch. */
   onBatch?: (done: number) => void
 }
 
-/** A case that went wrong, or a batch after which something was. */
+/** Case that failed, or batch with a failure after it. */
 export interface Failure {
   problem: string
   cases: FuzzCase[]
@@ -48,10 +48,10 @@ export interface CampaignReport {
 const BATCH = 1_000
 const FAILURES_MAX = 10
 const SETTLE_MS = 20_000
-/** The neighbour and the bystander. */
+/** Devices that no case uses: the publisher and the bystander. */
 const OTHERS = 2
 
-/** Throws cases at a gateway and looks after each batch whether it and its neighbours are well. */
+/** Sends cases to a gateway and checks after each batch that it and its other clients are well. */
 export class Campaign {
   readonly #subject: Subject
   readonly #options: CampaignOptions
@@ -63,7 +63,7 @@ export class Campaign {
     seconds: 0,
     failures: [],
   }
-  /** The last case of each device. */
+  /** Last case of each device. */
   readonly #underWay = new Map<string, Promise<unknown>>()
   #next: number
 
@@ -110,7 +110,7 @@ export class Campaign {
     await Promise.all(Array.from({ length: lanes }, runLane))
   }
 
-  /** One device, one case at a time: a second login would end the first. */
+  /** Runs one case at a time per device: a second login would end the first. */
   async #runWhenFree(fuzzCase: FuzzCase): Promise<string | null> {
     const { hardwareId } = fuzzCase.device
     const before = this.#underWay.get(hardwareId) ?? Promise.resolve()
@@ -119,14 +119,14 @@ export class Campaign {
     return running
   }
 
-  /** What no single case shows; the blame is that of the whole batch. */
+  /** Finds faults that no single case shows; they are attributed to the whole batch. */
   async #examine(first: number, devices: readonly Login[], neighbours: Neighbours, bystander: string): Promise<void> {
     const problem = await this.#problemNow(neighbours, bystander).catch((error: unknown) => String(error))
     if (problem === null) return
     const { seed, only } = this.#options
     const cases = Array.from({ length: this.#next - first }, (_, i) => generateCase(seed, first + i, devices, only))
     this.#report.failures.push({ problem, cases })
-    // one fault is enough: it does not go away
+    // one fault is enough: it will not disappear
     this.#next = Number.POSITIVE_INFINITY
   }
 

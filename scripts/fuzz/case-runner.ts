@@ -5,23 +5,23 @@ import type { FuzzCase } from './fuzz-case.ts'
 import { datedWrites, loginPacket } from './sample-packets.ts'
 import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
 
-/** Where cases are thrown. */
+/** Addresses that cases are sent to. */
 export interface Target {
   mqttPort: number
   httpPort: number
 }
 
-/** How long the gateway may take to close a connection it has to close. */
+/** Time within which the gateway must close a connection that it has to close. */
 const CLOSE_LIMIT_MS = 10_000
 const WELCOME_LIMIT_MS = 10_000
-/** An answer that has not come by now is held back by a packet that is not complete. */
+/** A response missing after this time is held back by an incomplete packet. */
 const QUIET_MS = 40
-/** An answer that has to come is waited for. */
+/** Time limit for an expected response. */
 const ANSWER_LIMIT_MS = 10_000
 const SILENCE_MS = 30
 const FRAME_BYTES = 60_000
 
-/** Runs a case; returns what the gateway did wrong, null of nothing. */
+/** Runs a case; returns the fault of the gateway, or null. */
 export async function runCase(fuzzCase: FuzzCase, target: Target): Promise<string | null> {
   const copies = Array.from({ length: fuzzCase.copies }, () => runOnce(fuzzCase, target))
   const problems = await Promise.all(copies)
@@ -42,7 +42,7 @@ async function runOnce(fuzzCase: FuzzCase, target: Target): Promise<string | nul
   }
 }
 
-/** One connection of one case. */
+/** Connection of a case. */
 class Connection {
   readonly #case: FuzzCase
   readonly #socket: Socket
@@ -80,7 +80,7 @@ class Connection {
     if (this.#case.channel === 'websocket') this.#socket.write(upgradeRequest('/mqtt'))
   }
 
-  /** Logs in as the case wants it, and sends its bytes, each write in a turn of its own. */
+  /** Logs in as the case requires, and sends its bytes, each write in a separate event-loop tick. */
   async speak(): Promise<void> {
     const { entry, device } = this.#case
     const writes = datedWrites(this.#case.writes, Date.now())
@@ -100,7 +100,7 @@ class Connection {
     }
   }
 
-  /** Ends the connection in the way of the case; null when the gateway has let go of it as it should. */
+  /** Ends the connection in the way of the case; returns null if the gateway has closed it as required. */
   async end(): Promise<string | null> {
     const { ending, answers } = this.#case
     if (ending === 'close-expected') {
@@ -145,7 +145,7 @@ class Connection {
     }
   }
 
-  /** Returns when it is true, the connection has closed, or the time is up. */
+  /** Returns when the condition is true, the connection has closed, or the limit expires. */
   async #until(isTrue: () => boolean, limitMs: number): Promise<void> {
     let isLate = false
     const timer = setTimeout(() => {

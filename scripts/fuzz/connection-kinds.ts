@@ -13,7 +13,7 @@ import type { Draft, Kind, Login } from './fuzz-case.ts'
 import { loginPacket, samplePacket } from './sample-packets.ts'
 import { wildText } from './wild-text.ts'
 
-/** Cases about the connection: how bytes arrive, how it ends, what it leaves behind. */
+/** Cases about the connection: the arrival of its bytes, its end, and what it leaves behind. */
 export const connectionKinds: readonly Kind[] = [
   {
     name: 'valid',
@@ -76,7 +76,7 @@ export const connectionKinds: readonly Kind[] = [
   },
 ]
 
-/** A login and everything a device may say, with what has to come back. */
+/** Login and every message a device may send, with the expected responses. */
 function conversation(device: Login): Required<Pick<Draft, 'entry' | 'writes' | 'answers'>> {
   const own = `dev/${device.hardwareId}`
   const { connack, suback, unsuback, puback, pubrec, pubcomp, pingresp, publish } = PACKET
@@ -96,7 +96,7 @@ function conversation(device: Login): Required<Pick<Draft, 'entry' | 'writes' | 
   }
 }
 
-/** A login with a last will that may not be what a device may say. */
+/** Login with a last will that may be one a device is not permitted to publish. */
 function willConnect(random: Random, device: Login): Buffer {
   const { hardwareId, password } = device
   const topic = random.chance(0.6) ? `dev/${hardwareId}/st` : wildText(random, hardwareId)

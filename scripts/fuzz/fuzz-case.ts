@@ -1,37 +1,37 @@
 import type { Random } from '#shared/random.ts'
 
-/** Who a case may be: a registered device. */
+/** Identity of a case: a registered device. */
 export interface Login {
   hardwareId: string
   password: string
 }
 
-/** Where the bytes go. */
+/** Destination of the bytes. */
 export type Channel =
   /** MQTT over TCP. */
   | 'tcp'
   /** `/mqtt`: after a handshake every write is a frame. */
   | 'websocket'
-  /** The HTTP port, the bytes as they are. */
+  /** The HTTP port, with the bytes unchanged. */
   | 'http'
 
-/** How a case logs in before its bytes: not at all, in the same write, or waiting for CONNACK. */
+/** Login of a case before its bytes: none, in the same write, or followed by a wait for CONNACK. */
 export type Entry = 'stranger' | 'pipelined' | 'welcomed'
 
-/** What happens after the last byte. */
+/** Action after the last byte. */
 export type Ending =
   /** Our side is closed; the gateway has to close its own. */
   | 'half-close'
-  /** The connection is broken at once. */
+  /** The connection is reset immediately. */
   | 'reset'
-  /** A pause first, as of a device that went out of range, then the connection is broken. */
+  /** A pause first, as of a device that went out of range, then the connection is reset. */
   | 'silence'
-  /** PINGREQ, to see all answers, then as `half-close`. */
+  /** PINGREQ, to see all responses, then as `half-close`. */
   | 'ping'
-  /** The gateway has to close the connection by itself. */
+  /** The gateway has to close the connection on its own. */
   | 'close-expected'
 
-/** One attempt to harm the gateway. */
+/** Attempt to harm the gateway. */
 export interface FuzzCase {
   number: number
   kind: string
@@ -40,13 +40,13 @@ export interface FuzzCase {
   entry: Entry
   writes: Buffer[]
   ending: Ending
-  /** Packet types that must come back, in any order, each as often as it is here. */
+  /** Packet types that must be received, in any order, each as often as listed. */
   answers: readonly number[]
-  /** Connections that do the same at the same time. */
+  /** Number of connections that do the same at the same time. */
   copies: number
 }
 
-/** What a kind decides of a case; the rest is drawn. */
+/** Fields of a case that its kind determines; the rest is random. */
 export interface Draft {
   writes: Buffer[]
   channel?: Channel
@@ -56,15 +56,15 @@ export interface Draft {
   copies?: number
 }
 
-/** One way to try it. */
+/** Kind of attempt. */
 export interface Kind {
   name: string
-  /** How often it comes, compared with the others. */
+  /** Frequency in comparison with the others. */
   weight: number
   draft(random: Random, device: Login): Draft
 }
 
-/** All bytes of a case, the login left out. */
+/** All bytes of a case, without the login. */
 export function bytesOf({ writes }: FuzzCase): Buffer {
   return Buffer.concat(writes)
 }

@@ -24,7 +24,7 @@ for (const [seed, cases] of [
       httpPort: Number(new URL(gateway.http).port),
       mqttUrl: gateway.mqtt,
       realtimeUrl: `${gateway.http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`,
-      // an error that nobody catches fails the test by itself
+      // an uncaught error fails the test anyway
       fault: () => null,
     }
     const limits = { cases, seconds: 60, lanes: 16, devices: 48 }

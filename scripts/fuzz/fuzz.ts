@@ -1,4 +1,4 @@
-// npm run fuzz [-- --cases N]: sends broken MQTT to a gateway of its own and checks that other clients do not notice.
+// npm run fuzz [-- --cases N]: sends broken MQTT to a new gateway and checks that other clients do not notice.
 import { randomInt } from 'node:crypto'
 import { Option } from '@commander-js/extra-typings'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
@@ -12,7 +12,7 @@ import { describeCampaign, describeFailure } from './report.ts'
 
 const DEVICES = 256
 const GROWTH_MAX_MB = 100
-/** Until then code is compiled and caches fill: nothing to compare with. */
+/** Cases before the baseline of the comparisons: until then code is compiled and caches fill. */
 const WARM_UP_CASES = 5_000
 
 interface Options extends CampaignOptions {
@@ -21,17 +21,17 @@ interface Options extends CampaignOptions {
 
 function readOptions(argv: readonly string[]): Options {
   const command = createCommandLine('fuzz', process)
-    .option('--cases <n>', 'how many', wholeNumber(0), 100_000)
-    .option('--seconds <n>', 'begin no more after so many seconds', wholeNumber(0), 600)
+    .option('--cases <n>', 'number of cases', wholeNumber(0), 100_000)
+    .option('--seconds <n>', 'time after which no case is begun', wholeNumber(0), 600)
     .addOption(
       new Option('--seed <n>', 'the same seed gives the same cases')
         .argParser(wholeNumber(0))
-        .default(randomInt(2 ** 31), 'one at random'),
+        .default(randomInt(2 ** 31), 'a random one'),
     )
     .option('--from <n>', 'begin with case n', wholeNumber(0), 0)
     .option('--case <n>', 'only case n', wholeNumber(0))
-    .addOption(new Option('--only <kind>', 'only one kind').choices(kindNames))
-    .option('--lanes <n>', 'cases at the same time', wholeNumber(0), 48)
+    .addOption(new Option('--only <kind>', 'only this kind').choices(kindNames))
+    .option('--lanes <n>', 'number of concurrent cases', wholeNumber(0), 48)
     .addOption(gatewayOption())
   const { gateway, case: single, cases, from, ...given } = parseCommandLine(command, argv).opts()
   return {
@@ -44,7 +44,7 @@ function readOptions(argv: readonly string[]): Options {
   }
 }
 
-/** The gateway as the campaign sees it; every line it logs is looked at. */
+/** Gateway as the campaign uses it; checks every line of its log. */
 function subjectOf({ process: gateway, api, ports, realtimeUrl }: GatewayProcess): Subject {
   let logged: string | null = null
   gateway.watchLines((line) => {
@@ -57,7 +57,7 @@ function subjectOf({ process: gateway, api, ports, realtimeUrl }: GatewayProcess
     httpPort: ports.http,
     mqttUrl: `mqtt://127.0.0.1:${ports.mqtt}`,
     fault() {
-      if (gateway.hasExited) return `the gateway has ended: ${gateway.errorTail}`
+      if (gateway.hasExited) return `the gateway exited: ${gateway.errorTail}`
       if (gateway.errorTail.includes('Error')) return `stderr: ${gateway.errorTail}`
       return logged === null ? null : `logged: ${logged}`
     },

@@ -10,12 +10,12 @@ const KINDS: readonly Kind[] = [...packetKinds, ...violationKinds, ...orderKinds
 const TOTAL_WEIGHT = KINDS.reduce((sum, { weight }) => sum + weight, 0)
 const WEBSOCKET_SHARE = 0.12
 
-/** The names of all kinds of cases. */
+/** Names of all kinds of cases. */
 export const kindNames: readonly string[] = KINDS.map(({ name }) => name)
 
 /**
- * Case `number` of a seed, whatever came before it. Everything but the passwords is the same on every run; `only`
- * makes it one of that kind. Throws when there is no such kind.
+ * Generates case `number` of a seed, independently of previous cases. Everything but the passwords is the same on every
+ * run; `only` makes it one of that kind. Throws if that kind does not exist.
  */
 export function generateCase(seed: number, number: number, devices: readonly Login[], only?: string): FuzzCase {
   const random = createRandom(seed, 'case', number)

@@ -2,7 +2,7 @@ import type { Random } from '#shared/random.ts'
 
 type Mutation = (random: Random, packet: Buffer, other: Buffer) => Buffer
 
-/** Remaining lengths that no packet may have, or that are not this packet's [section 2.2.3]. */
+/** Remaining lengths that no packet may have, or that are wrong for this packet [section 2.2.3]. */
 const LENGTHS: readonly [readonly number[], ...(readonly number[])[]] = [
   [0],
   [1],
@@ -38,7 +38,7 @@ const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   (random, packet) => replace(packet, random.integer(0, packet.length), random.integer(1, 4), []),
 ]
 
-/** The packet after one to three changes; `other` lends bytes. */
+/** The packet after one to three changes; `other` provides bytes. */
 export function mutate(random: Random, packet: Buffer, other: Buffer): Buffer {
   let mutated = packet
   for (let left = random.integer(1, 3); left > 0 && mutated.length > 0; left--) {
@@ -60,12 +60,12 @@ function flipBits(random: Random, packet: Buffer): Buffer {
   return flipped
 }
 
-/** The packet with other bytes in place of `count` of its own. */
+/** Replaces `count` bytes of the packet. */
 function replace(packet: Buffer, at: number, count: number, bytes: Iterable<number>): Buffer {
   return Buffer.from([...packet.subarray(0, at), ...bytes, ...packet.subarray(at + count)])
 }
 
-/** The length as it is announced, a little too small or too large; packets of more than 127 bytes are left alone. */
+/** Makes the announced length a little too small or too large; packets of more than 127 bytes are left alone. */
 function shiftLength(packet: Buffer, by: number): Buffer {
   const length = packet[1] ?? 128
   return length < 128 ? replace(packet, 1, 1, [Math.min(127, Math.max(0, length + by))]) : packet

@@ -5,11 +5,11 @@ import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import type { Login } from './fuzz-case.ts'
 
-/** How the neighbours fared. */
+/** Results of the other clients. */
 export interface NeighbourReport {
   sent: number
   worstPubackMs: number
-  /** What went wrong for them. */
+  /** Faults they found. */
   problems: string[]
 }
 
@@ -17,13 +17,13 @@ const PERIOD_MS = 50
 const PUBACK_LIMIT_MS = 5_000
 const SETTLE_MS = 5_000
 
-/** A device that publishes every 50 ms and a reader of `/realtime`, who have nothing to do with the cases. */
+/** A device that publishes every 50 ms and a reader of `/realtime`, which are independent of the cases. */
 export class Neighbours {
   readonly #device: Login
   readonly #client: MqttClient
   readonly #reader: WebSocket
   readonly #sentMs: number[] = []
-  /** What has gone wrong so far. */
+  /** Faults so far. */
   readonly problems: string[] = []
   #receivedLive = 0
   #worstPubackMs = 0
@@ -59,7 +59,7 @@ export class Neighbours {
     return neighbours
   }
 
-  /** Stops publishing, compares what was stored and shown with what was sent, and leaves. */
+  /** Stops publishing, compares the stored and received messages with the sent ones, and disconnects. */
   async stop(api: GatewayApi): Promise<NeighbourReport> {
     this.#isOver = true
     await this.#publishing

@@ -14,7 +14,7 @@ function cutAtRandom(random: Random, bytes: Buffer): Buffer[] {
   return writes
 }
 
-/** Cases made of packets that are right in themselves, but not where and how often they come. */
+/** Cases made of packets that are correct in themselves, but not in their position or number. */
 export const orderKinds: readonly Kind[] = [
   {
     name: 'order',
@@ -46,7 +46,7 @@ export const orderKinds: readonly Kind[] = [
     },
   },
   {
-    // what is read in place, many at a time, until something else comes
+    // packets that the fast parser reads in place, many together, until another one follows
     name: 'plain-run',
     weight: 8,
     draft: (random, device) => {
@@ -59,7 +59,7 @@ export const orderKinds: readonly Kind[] = [
     },
   },
   {
-    // every place where a packet can be cut in two
+    // every position at which a packet can be split
     name: 'split-run',
     weight: 3,
     draft: (random, device) => {

@@ -22,7 +22,7 @@ export const packetKinds: readonly Kind[] = [
     weight: 8,
     draft: (random) => {
       const bytes = randomBytes(random, Math.floor(4 ** random.between(0, 5.5)))
-      // half of it begins like a packet, or it would all end at the first byte
+      // half of them begin like a packet; otherwise all would end at the first byte
       if (random.chance(0.5)) bytes[0] = random.pick([0x10, 0x30, 0x32, 0x34, 0x40, 0x62, 0x82, 0xa2, 0xc0])
       return { entry: random.pick(ENTRIES), writes: [bytes] }
     },

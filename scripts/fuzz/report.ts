@@ -3,16 +3,16 @@ import { bytesOf, type FuzzCase } from './fuzz-case.ts'
 
 const HEX_BYTES_MAX = 2_000
 
-/** The lines that tell how a campaign went. */
+/** Lines of output about a campaign. */
 export function describeCampaign({ done, byKind, seconds, ...rest }: CampaignReport): string[] {
   const kinds = [...byKind].sort(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${name} ${count}`)
   return [
     `${done} cases in ${seconds.toFixed(1)} s, ${Math.round(done / seconds)} a second: ${kinds.join(', ')}`,
-    `neighbour: ${rest.neighbourMessages} messages, worst PUBACK ${rest.worstPubackMs.toFixed(0)} ms`,
+    `other client: ${rest.neighbourMessages} messages, worst PUBACK ${rest.worstPubackMs.toFixed(0)} ms`,
   ]
 }
 
-/** The lines that tell what failed and how to see it again. */
+/** Lines of output about a failure and its reproduction. */
 export function describeFailure(seed: number, { problem, cases }: Failure): string[] {
   const [first] = cases
   if (first === undefined) return [`FAILED: ${problem}`]

@@ -23,22 +23,22 @@ const PAYLOADS: Record<string, readonly [string, ...string[]]> = {
 const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
 const DOWNLINKS = ['cmd', 'cfg', 'ta', 'key'] as const
 
-/** The CONNECT that lets a device in. */
+/** Valid CONNECT of a device. */
 export function loginPacket({ hardwareId, password }: Login, clean = true): Buffer {
   return connectPacket({ clientId: hardwareId, username: hardwareId, password, clean })
 }
 
-/** A PUBLISH the device may send. */
+/** PUBLISH that the device may send. */
 export function somePublish(random: Random, { hardwareId }: Login, qos = random.integer(0, 2)): Buffer {
   const level = random.pick(UPLINKS)
   const payload = random.pick(PAYLOADS[level] ?? ['{}'])
   return publishPacket(`dev/${hardwareId}/${level}`, payload, { qos, id: someId(random) })
 }
 
-/** Stands for the time at which a case is run, which is not the same on every run. */
+/** Placeholder for the time at which a case is run, which differs on every run. */
 const NOW = '1111111111111'
 
-/** The same writes with the time in place of `NOW`, wherever they are cut. */
+/** Returns the writes with the time in place of `NOW`, wherever they are split. */
 export function datedWrites(writes: readonly Buffer[], nowMs: number): Buffer[] {
   const bytes = Buffer.concat(writes)
   for (let at = bytes.indexOf(NOW); at >= 0; at = bytes.indexOf(NOW, at + 1)) bytes.write(String(nowMs), at)
@@ -49,14 +49,14 @@ export function datedWrites(writes: readonly Buffer[], nowMs: number): Buffer[] 
   })
 }
 
-/** A PUBLISH as carts send most: one reading with its time, QoS 1. */
+/** PUBLISH in the most common form of carts: one reading with its time, QoS 1. */
 export function plainPublish(random: Random, { hardwareId }: Login, id = random.integer(1, 0xffff)): Buffer {
   const rest = { lat: 36.56, long: -121.94, speed: random.integer(0, 300) / 10 }
   const payload = JSON.stringify({ ts: Number(NOW), ...rest })
   return publishPacket(`dev/${hardwareId}/tlm`, payload, { id })
 }
 
-/** A packet of the given type (0 to 15) without an error of its own: wrong only where it does not belong. */
+/** Packet of the given type (0 to 15) without an error of its own: wrong only in its position. */
 export function samplePacket(random: Random, type: number, device: Login): Buffer {
   const own = DOWNLINKS.map((level) => `dev/${device.hardwareId}/${level}`)
   switch (type) {
@@ -88,7 +88,7 @@ export function samplePacket(random: Random, type: number, device: Login): Buffe
   }
 }
 
-/** A packet id, often one that was used before. */
+/** Packet id, often one that was used before. */
 export function someId(random: Random): number {
   return random.chance(0.7) ? random.integer(1, 4) : random.integer(1, 0xffff)
 }

@@ -5,7 +5,7 @@ import { randomBytes } from './mutation.ts'
 import { loginPacket, samplePacket, someId } from './sample-packets.ts'
 import { illFormedText } from './wild-text.ts'
 
-/** Cases with only one correct answer. */
+/** Cases with only one correct response. */
 export const violationKinds: readonly Kind[] = [
   {
     name: 'violation',
@@ -18,7 +18,7 @@ export const violationKinds: readonly Kind[] = [
   },
 ]
 
-/** After a login, a packet for which the specification wants the connection closed. */
+/** Returns a packet after which, following a login, the specification requires the connection to be closed. */
 function violation(random: Random, device: Login): Buffer {
   const { hardwareId } = device
   const own = `dev/${hardwareId}`
@@ -68,7 +68,7 @@ function violation(random: Random, device: Login): Buffer {
     () => packetOf(random.pick([0x40, 0x50, 0x62, 0x70]), randomBytes(random, random.integer(0, 1))),
     () => packetOf(0x82, uint16(id), text(`${own}/cmd`)),
     () => packetOf(random.pick([0x82, 0xa2]), uint16(id), Buffer.from([0, 9, 0x61])),
-    // and those that go on behind them
+    // and bodies that continue after their fields
     () => packetOf(random.pick([0xc0, 0xe0]), randomBytes(random, random.integer(1, 4))),
     () => packetOf(0x40, uint16(id), randomBytes(random, 2)),
     // [MQTT-2.2.3]: a length of more than four bytes

@@ -11,7 +11,7 @@ interface FrameOptions {
   reserved?: number
 }
 
-/** A frame of a client; up to 65,535 bytes. */
+/** Client frame of up to 65,535 bytes. */
 export function encodeFrame(
   opcode: number,
   content: Buffer,
@@ -26,7 +26,7 @@ export function encodeFrame(
   return Buffer.concat([head, MASK, content.map((byte, i) => byte ^ (MASK[i % 4] ?? 0))])
 }
 
-/** Asks for a WebSocket with the sub-protocol of MQTT. */
+/** Requests a WebSocket with the sub-protocol of MQTT. */
 export function upgradeRequest(path: string): Buffer {
   const lines = [
     `GET ${path} HTTP/1.1`,
@@ -40,23 +40,23 @@ export function upgradeRequest(path: string): Buffer {
   return Buffer.from(lines.join('\r\n') + HEAD_END)
 }
 
-/** What came over the HTTP port so far. */
+/** Bytes received over the HTTP port so far. */
 export interface WebSocketAnswer {
-  /** 0 while the head of the answer is not complete. */
+  /** 0 until the head of the response is complete. */
   status: number
-  /** What the binary frames carried. */
+  /** Content of the binary frames. */
   content: Buffer
-  /** What a WebSocket server must not send; null of a good one. */
+  /** Violation by the WebSocket server; null without one. */
   problem: string | null
 }
 
-/** Parses the answer to an upgrade request and the frames that follow it. */
+/** Parses the response to an upgrade request and the frames that follow it. */
 export function readWebSocketAnswer(bytes: Buffer): WebSocketAnswer {
   const headEnd = bytes.indexOf(HEAD_END)
   const [, status] = /^HTTP\/1\.1 (\d{3}) /.exec(bytes.toString('latin1', 0, 20)) ?? []
   if (headEnd < 0 || status === undefined) {
     const isOdd = bytes.length >= 13 && status === undefined
-    return { status: 0, content: Buffer.alloc(0), problem: isOdd ? 'not an answer of HTTP/1.1' : null }
+    return { status: 0, content: Buffer.alloc(0), problem: isOdd ? 'not a response of HTTP/1.1' : null }
   }
   const frames = Number(status) === 101 ? bytes.subarray(headEnd + HEAD_END.length) : Buffer.alloc(0)
   return { status: Number(status), ...readFrames(frames) }

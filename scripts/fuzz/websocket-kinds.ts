@@ -4,7 +4,7 @@ import { mutate, randomBytes } from './mutation.ts'
 import { loginPacket, samplePacket } from './sample-packets.ts'
 import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
 
-/** Cases about what carries MQTT on the HTTP port. */
+/** Cases about the transport of MQTT on the HTTP port. */
 export const websocketKinds: readonly Kind[] = [
   {
     name: 'frames',
@@ -31,7 +31,7 @@ export const websocketKinds: readonly Kind[] = [
   },
 ]
 
-/** A frame of RFC 6455 that carries a packet, with something wrong about it more often than not. */
+/** Frame of RFC 6455 that carries a packet, wrong more often than not. */
 function wildFrame(random: Random, device: Login): Buffer {
   const packet = random.chance(0.5) ? loginPacket(device) : samplePacket(random, random.integer(0, 15), device)
   const good = encodeFrame(Opcode.binary, packet)
@@ -46,7 +46,7 @@ function wildFrame(random: Random, device: Login): Buffer {
       encodeFrame(random.pick([Opcode.ping, Opcode.pong, Opcode.close]), randomBytes(random, random.integer(0, 130))),
     () => encodeFrame(Opcode.binary, packet, { isMasked: false }),
     () => encodeFrame(Opcode.binary, packet, { reserved: random.integer(1, 7) }),
-    // lengths of 16 and 64 bits that do not come true
+    // lengths of 16 and 64 bits without that many bytes
     () => Buffer.from([0x82, 0xfe, 0xff, 0xff, 1, 2, 3, 4]),
     () => Buffer.from([0x82, 0xff, ...randomBytes(random, 8), 1, 2, 3, 4]),
   ])()

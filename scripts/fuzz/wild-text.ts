@@ -1,6 +1,6 @@
 import type { Random } from '#shared/random.ts'
 
-/** Of no text a strict receiver takes: not UTF-8, U+0000, or half a surrogate pair [MQTT-1.5.3-1, MQTT-1.5.3-2]. */
+/** Texts that no strict receiver accepts: not UTF-8, U+0000, half a surrogate pair [MQTT-1.5.3-1, MQTT-1.5.3-2]. */
 const ILL_FORMED: readonly [Buffer, ...Buffer[]] = [
   Buffer.from([0xff, 0xfe]),
   Buffer.from([0x80]),
@@ -53,13 +53,13 @@ const STRANGE: readonly [string, ...string[]] = [
   'x'.repeat(65_535),
 ]
 
-/** A string that is not well formed, alone or in the middle of `around`. */
+/** Ill-formed string, alone or in the middle of `around`. */
 export function illFormedText(random: Random, around = ''): Buffer {
   const at = random.integer(0, around.length)
   return Buffer.concat([Buffer.from(around.slice(0, at)), random.pick(ILL_FORMED), Buffer.from(around.slice(at))])
 }
 
-/** A topic, filter or id that a client might try; most are well formed. */
+/** Topic, filter or id that a client might try; most are well formed. */
 export function wildText(random: Random, hardwareId: string): Buffer {
   if (random.chance(0.25)) return illFormedText(random, `dev/${hardwareId}/tlm`)
   return Buffer.from(random.pick(STRANGE).replace('ME', hardwareId))

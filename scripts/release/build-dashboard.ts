@@ -1,6 +1,6 @@
-// node scripts/release/build-dashboard.ts FOLDER SOURCES: builds the app at /app/ into an empty folder. SOURCES stands
-// for what it is built from and is kept in build.json, by which scripts/setup-dashboard.mjs knows the build again;
-// beside it stand the packages that are in the app.
+// node scripts/release/build-dashboard.ts FOLDER SOURCES: builds the app at /app/ into an empty folder. SOURCES
+// identifies its sources and is stored in build.json, by which scripts/setup-dashboard.mjs recognises the build; the
+// packages in the app are listed next to it.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -11,9 +11,9 @@ import { bundledPackages } from './bundled-packages.ts'
 
 const APP = join(import.meta.dirname, '../../gateway/dashboard')
 const TEXT = /\.(html|js|css|svg|json|webmanifest|txt)$/
-/** Below it a packet on the wire is hardly shorter. */
+/** Minimum size worth compressing: smaller files hardly save a packet. */
 const MIN_BYTES = 1024
-/** The best, 11, takes fourteen times as long (seconds on a Raspberry Pi) for 8 % less. */
+/** The maximum, 11, takes fourteen times as long (seconds on a Raspberry Pi) for 8 % less. */
 const BROTLI_QUALITY = 9
 
 const [folder, sources] = process.argv.slice(2)
@@ -31,9 +31,9 @@ const bundled: Plugin = {
 await build({
   root: APP,
   configFile: join(APP, 'vite.config.ts'),
-  // as it is: the other loaders write into node_modules
+  // the other loaders write into node_modules
   configLoader: 'native',
-  // what lies about on one machine decides no bytes
+  // files of one machine must not change the bytes
   envDir: false,
   logLevel: 'warn',
   plugins: [bundled],
@@ -44,7 +44,7 @@ await Promise.all(texts.map((name) => compress(join(folder, name))))
 const files = Object.fromEntries(filesIn(folder).map((name) => [name, sha256(join(folder, name))]))
 writeFileSync(join(folder, 'build.json'), `${JSON.stringify({ sources, packages, files }, null, 1)}\n`)
 
-/** Puts the same text beside it, as browsers may take it. */
+/** Writes the compressed forms that browsers accept next to a file. */
 async function compress(path: string): Promise<void> {
   const text = readFileSync(path)
   if (text.length < MIN_BYTES) return

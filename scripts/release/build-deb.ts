@@ -13,7 +13,7 @@ if (program === undefined || !existsSync(program) || (architecture !== 'amd64' &
   process.exit(2)
 }
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8')
-// beside the executable lie the licences of what is in it
+// the licences of the content are next to the executable
 const licences = join(dirname(program), 'LICENSES.txt')
 const changedAtS = Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }))
 console.log(

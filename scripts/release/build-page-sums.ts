@@ -1,5 +1,4 @@
-// npm run build:page-sums: compiles the extension that checks the pages of the database, for all systems it is kept
-// for.
+// npm run build:page-sums: compiles the extension that checks the pages of the database, for all supported systems.
 import { binaryOf, buildPageSums, COMPILERS } from './page-sums.ts'
 
 for (const system of Object.keys(COMPILERS)) {

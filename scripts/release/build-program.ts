@@ -1,5 +1,5 @@
-// npm run build:program -- FOLDER: makes the executable of this machine's system, and LICENSES.txt, for the Dockerfile.
-// It needs neither git nor a key, and is of no release: `cartbarn upgrade` of it trusts no package.
+// npm run build:program -- FOLDER: builds the executable for this machine's system, and LICENSES.txt, for the
+// Dockerfile. Needs neither git nor a key, and belongs to no release: its `cartbarn upgrade` trusts no package.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

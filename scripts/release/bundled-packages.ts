@@ -1,6 +1,6 @@
 const PACKAGE = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/
 
-/** The packages, as folders below the root of the project, that modules of a bundle come from. */
+/** Returns the packages, as folders below the root of the project, that contain the modules of a bundle. */
 export function bundledPackages(modules: readonly string[]): string[] {
   const folders = modules.flatMap((path) => PACKAGE.exec(path)?.[0] ?? [])
   return [...new Set(folders.map((folder) => folder.slice(folder.indexOf('/node_modules/') + 1)))].sort()

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { packClient } from './client-package.ts'
 
-// The packed client in a folder of its own, where nothing else of cartbarn is.
+// The packed client in a separate folder without other files of cartbarn.
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-client-test-'))
@@ -30,7 +30,7 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs a program in the folder outside, as a person would. */
+/** Runs a program in that folder, as a user would. */
 function run(command: string, args: string[]): Promise<{ code: unknown; output: string }> {
   const env = { ...process.env, NODE_OPTIONS: '', GATEWAY_URL: gateway.http, GATEWAY_KEY: ADMIN_KEY }
   return new Promise((resolve) => {
@@ -40,7 +40,7 @@ function run(command: string, args: string[]): Promise<{ code: unknown; output: 
   })
 }
 
-/** What tsc says of a file outside, under the options of a new project. */
+/** Returns the output of tsc for a file outside, under the options of a new project. */
 function compile(file: string, options: string[] = []) {
   const args = ['--noEmit', '--strict', '--module', 'nodenext', '--types', '', '--pretty', 'false']
   return run(join(ROOT, 'node_modules/.bin/tsc'), [...args, ...options, file])
@@ -50,7 +50,7 @@ function write(file: string, text: string): void {
   writeFileSync(join(outside, file), text)
 }
 
-test('the package brings all it needs, and nothing of zod', () => {
+test('the package includes all it needs, and nothing from zod', () => {
   assert.deepEqual(readdirSync(join(outside, 'node_modules')).sort(), ['.package-lock.json', 'cartbarn-client'])
   assert.deepEqual(readdirSync(installed).sort(), [
     'LICENSE',
@@ -71,7 +71,7 @@ test('a second build has the same bytes', async () => {
   assert.ok(readFileSync(second).equals(readFileSync(tarball)))
 })
 
-test('plain Node lists devices, creates one, reads its history and is told why a request is refused', async () => {
+test('plain Node lists and creates devices, reads a history and gets the reason for a rejection', async () => {
   const cart = await gateway.device('cart-1')
   await cart.publishAsync('dev/cart-1/tlm', '[{"ts":1765967400000,"lat":28.4,"long":-81.5}]', { qos: 1 })
   write(
@@ -97,7 +97,7 @@ const USE = `import { type AnswerOf, ApiClient, ApiError, type Device } from 'ca
 const client = new ApiClient({ url: 'http://127.0.0.1:1' })
 `
 
-test('what the API takes and answers compiles', async () => {
+test('the requests and responses of the API compile', async () => {
   write(
     'right.mts',
     `${USE}
@@ -116,7 +116,7 @@ test('what the API takes and answers compiles', async () => {
   assert.deepEqual(await compile('right.mts', ['--exactOptionalPropertyTypes']), { code: 0, output: '' })
 })
 
-test('what it does not take or answer does not compile', async () => {
+test('invalid requests and responses do not compile', async () => {
   const wrong = [
     `await client.call('GET /wagons')`,
     `await client.call('GET /devices/{id}')`,
@@ -141,7 +141,7 @@ test('what it does not take or answer does not compile', async () => {
   )
 })
 
-test("its types are those of the repository's client: the same answers, and no call that is not taken there", async () => {
+test("its types match those of the repository's client: same responses, and no additional calls", async () => {
   write(
     'same.mts',
     `import type * as packed from 'cartbarn-client'

@@ -21,7 +21,7 @@ import { operationTypes } from './operation-types.ts'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const TYPES_FILE = 'operations.d.ts'
 
-/** Of the client itself: `AbortSignal.any` is the newest thing it needs. */
+/** Requirement of the client: `AbortSignal.any` is the newest feature that it needs. */
 const NODE_VERSIONS = '>=20.3'
 
 const COMPILER_OPTIONS = {
@@ -36,9 +36,8 @@ const COMPILER_OPTIONS = {
 }
 
 /**
- * Packs `shared/client.ts` as an npm package without dependencies: compiled, and typed by what the OpenAPI document of
- * this gateway says instead of by zod. The same sources give the same bytes. Returns the path of the tarball in
- * `folder`.
+ * Packs `shared/client.ts` as an npm package without dependencies: compiled, with types from the OpenAPI document of
+ * this gateway instead of zod. The same sources give the same bytes. Returns the path of the tarball in `folder`.
  */
 export async function packClient(folder: string): Promise<string> {
   const document = await readDocument()
@@ -51,7 +50,7 @@ export async function packClient(folder: string): Promise<string> {
     copyFileSync(join(work, 'src', TYPES_FILE), join(contents, TYPES_FILE))
     copyFileSync(join(ROOT, 'scripts/release/client-readme.md'), join(contents, 'README.md'))
     copyFileSync(join(ROOT, 'LICENSE'), join(contents, 'LICENSE'))
-    // the modes go into the tarball, and must not be those of the machine that builds it
+    // the file modes are stored in the tarball, and must not depend on the machine that builds it
     for (const file of readdirSync(contents)) chmodSync(join(contents, file), 0o644)
     mkdirSync(folder, { recursive: true })
     const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', resolve(folder)]
@@ -61,11 +60,11 @@ export async function packClient(folder: string): Promise<string> {
   }
 }
 
-/** What a gateway of this version serves; it need not be started for that. */
+/** Returns the document that a gateway of this version serves, without starting it. */
 async function readDocument(): Promise<OpenApiDocument> {
   const { app } = createGateway(readConfig({ CARTBARN_DATA_DIR: tmpdir() }), createLog('silent'))
   const response = await app.request('/openapi.json')
-  // it was made as one
+  // the route generates it as one
   return (await response.json()) as OpenApiDocument
 }
 

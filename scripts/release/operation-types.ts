@@ -3,7 +3,7 @@ import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 import { operations } from '#shared/wire/operations.ts'
 import { comment, field, fieldsType, schemaType } from './schema-type.ts'
 
-// As shared/wire/operation-types.ts has them; the test holds one to the other.
+// The same as in shared/wire/operation-types.ts; the test compares them.
 const FIXED_TYPES = `type QueryScalar = string | number | boolean
 
 /** One parameter of a query: a list is sent repeated, undefined is not sent. */
@@ -20,8 +20,8 @@ export type InputOf<Name extends OperationName> = Operations[Name]['input']
 `
 
 /**
- * The types of `shared/wire/operation-types.ts` without zod, written from the OpenAPI document of a gateway: every
- * component by its name, and what each operation takes and gives.
+ * Returns the types of `shared/wire/operation-types.ts` without zod, written from the OpenAPI document of a gateway:
+ * every component by its name, and the input and output of each operation.
  */
 export function operationTypes({ components, paths }: OpenApiDocument): string {
   const named = Object.entries(components.schemas).map(([name, schema]) =>
@@ -45,12 +45,12 @@ function operationType({ parameters, requestBody, responses }: Operation): strin
     inputPart('query', inPlace(parameters, 'query').map(queryField), '?'),
     `body${body === undefined ? '?: never' : `: ${body}`}`,
   ])
-  // what is no JSON is given as text
+  // anything other than JSON is returned as text
   const answerType = answer === undefined ? 'string' : schemaType(answer)
   return fieldsType([field('input', input, true), field('answer', answerType, true)])
 }
 
-/** What is no JSON is a file, which says itself of what type it is. */
+/** A body other than JSON is a file, which carries its own type. */
 function bodyType(content: Record<string, { schema?: JsonSchema }>): string {
   const json = jsonOf(content)
   return json === undefined ? 'Blob' : schemaType(json)
@@ -72,7 +72,7 @@ function pathField({ name, description }: Parameter): string {
   return field(name, 'string | number', true, description)
 }
 
-/** In a URL everything is text, so a caller may give numbers where the gateway reads one. */
+/** In a URL everything is text, so a caller may pass numbers for parameters that the gateway reads as text. */
 function queryField({ name, required, description, schema }: Parameter): string {
   if (name.endsWith('*')) {
     return `${comment(description)}[name: \`${name.slice(0, -1)}\${string}\`]: QueryValue`

@@ -7,25 +7,25 @@ const FOLDER = fileURLToPath(new URL('../../gateway/store/pages/', import.meta.u
 const HEADERS = fileURLToPath(new URL('../../node_modules/better-sqlite3/deps/sqlite3/', import.meta.url))
 const SOURCE = `${FOLDER}extension.c`
 
-/** By what Node calls the system: its compiler, on Debian of the packages gcc and gcc-aarch64-linux-gnu. */
+/** Compiler of each system, by Node's name of the system; on Debian from the packages gcc and gcc-aarch64-linux-gnu. */
 export const COMPILERS: Readonly<Record<string, string>> = {
   'linux-x64': 'x86_64-linux-gnu-gcc',
   'linux-arm64': 'aarch64-linux-gnu-gcc',
 }
 
-/** Where the extension of a system is kept. */
+/** Returns the path of the extension of a system. */
 export function binaryOf(system: string): string {
   return `${FOLDER}page-sums-${system}.so`
 }
 
-/** What a binary says of the source it was made of. */
+/** Returns the mark in a binary that identifies its source. */
 export function markOfSource(): string {
   return `page-sums source ${createHash('sha256').update(readFileSync(SOURCE)).digest('hex')}`
 }
 
 /**
- * Compiles the extension of a system into `target`. It names no library, so that it finds that of the process: glibc or
- * musl. Throws what the compiler says.
+ * Compiles the extension of a system into `target`. It names no library, so that it uses that of the process: glibc or
+ * musl. Throws the compiler's output.
  */
 export function buildPageSums(system: string, target: string): void {
   const [, sha256] = markOfSource().split(' source ')

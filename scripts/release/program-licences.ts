@@ -6,12 +6,12 @@ import type { Bundle } from './executable/bundle.ts'
 import { nodeFolder, type System } from './executable/node-binary.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Packages that put code of their own into what they bundle. */
+/** Packages that add their own code to their bundles. */
 const BUNDLERS = ['node_modules/rolldown', 'node_modules/vite']
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-/** The licences of everything in the executable of a system. The app must have been built. */
+/** Returns the licences of everything in the executable of a system. The app must have been built. */
 export function programLicences(system: System, bundle: Bundle): string {
   const { version } = JSON.parse(read('package.json'))
   const app: readonly string[] = JSON.parse(read('dist/dashboard/build.json')).packages

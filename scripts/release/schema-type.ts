@@ -3,11 +3,11 @@ import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 /** Keywords that change a type, but that no schema of the API uses yet. */
 const UNTRANSLATED = ['not', 'if', 'dependentSchemas', 'unevaluatedProperties']
 
-/** The TypeScript type of a JSON Schema; a reference is the name of its component. */
+/** Returns the TypeScript type of a JSON Schema; a reference is the name of its component. */
 export function schemaType(schema: JsonSchema): string {
   const unknown = UNTRANSLATED.find((keyword) => keyword in schema)
   if (unknown !== undefined) throw new Error(`no TypeScript type is written for the keyword ${unknown}`)
-  // parts without a type only narrow what one kind of value needs, which is left to the server
+  // parts without a type only narrow the values of one kind, which the server checks
   if (schema.allOf?.some((part) => 'type' in part || '$ref' in part))
     throw new Error('no TypeScript type is written for the keyword allOf')
   if (schema.$ref !== undefined) return componentName(schema.$ref)
@@ -28,17 +28,20 @@ export function schemaType(schema: JsonSchema): string {
   }
 }
 
-/** An object type of fields that are written already, each after its description. */
+/** Returns an object type of formatted fields, each after its description. */
 export function fieldsType(fields: readonly string[]): string {
   return fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n}`
 }
 
-/** A field of an object type; one that may be absent may be undefined too. */
+/** Returns a field of an object type; an optional one may also be undefined. */
 export function field(name: string, type: string, isRequired: boolean, description?: string): string {
-  return `${comment(description)}${JSON.stringify(name)}${isRequired ? '' : '?'}: ${type}${isRequired ? '' : ' | undefined'}`
+  return (
+    `${comment(description)}${JSON.stringify(name)}${isRequired ? '' : '?'}: ` +
+    `${type}${isRequired ? '' : ' | undefined'}`
+  )
 }
 
-/** A description as the comment of what follows. */
+/** Returns a description as a comment. */
 export function comment(description: string | undefined): string {
   return description === undefined ? '' : `/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', '\n * ')} */\n`
 }

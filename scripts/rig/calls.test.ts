@@ -9,7 +9,7 @@ import { Workbench } from './processes.ts'
 
 const RIG = new URL('.', import.meta.url)
 
-/** What the script does; it is written below, as it runs in a process of its own. */
+/** Functions of the script; it is written below, as it runs in its own process. */
 type Script = {
   add(a: number, b: number): number
   hold(): Promise<never>

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import type { BenchProcess, Workbench } from './processes.ts'
 
-/** What a script does when its parent asks; arguments and results are copied from one process to the other. */
+/** Functions of a script that its parent process calls; arguments and results are copied between the processes. */
 type Functions = Record<string, (...args: never[]) => unknown>
 
 interface Call {
-  /** null for one without an answer. */
+  /** Null for a call without a response. */
   id: number | null
   name: string
   args: never[]
@@ -18,8 +18,8 @@ interface Answer {
 
 /**
  * Makes this process answer its parent's calls until the parent ends, however it ends. A function that throws ends the
- * process, with the reason on stderr: a benchmark is not to go on without one of its parts. Returns the functions,
- * whose type is what a `ForkedScript` of them needs.
+ * process, with the reason on stderr: a benchmark must not continue without one of its processes. Returns the
+ * functions, whose type a `ForkedScript` needs.
  */
 export function answerCalls<F extends Functions>(functions: F): F {
   const answer = async ({ id, name, args }: Call) => {
@@ -37,7 +37,7 @@ export function answerCalls<F extends Functions>(functions: F): F {
   return functions
 }
 
-/** A script in a process of its own that answers calls: `F` is the type of what it gives to `answerCalls`. */
+/** Script in a child process that answers calls: `F` is the type of the functions it passes to `answerCalls`. */
 export class ForkedScript<F extends Functions> {
   readonly #process: BenchProcess
   readonly #limitMs: number
@@ -48,7 +48,7 @@ export class ForkedScript<F extends Functions> {
   constructor(bench: Workbench, name: string, script: URL, limitMs = 300_000) {
     this.#limitMs = limitMs
     this.#process = bench.fork(name, fileURLToPath(script), (message) => {
-      // the script sends nothing but the answers of answerCalls
+      // the script sends only the responses of answerCalls
       const { id, result } = message as Answer
       this.#waiting.get(id)?.(result)
     })
@@ -58,7 +58,7 @@ export class ForkedScript<F extends Functions> {
     return this.#process.pid
   }
 
-  /** Rejects when the process ends before it answers, or the time is up. */
+  /** Rejects if the process ends before it answers, or the limit expires. */
   async call<Name extends keyof F & string>(
     name: Name,
     ...args: Parameters<F[Name]>
@@ -74,7 +74,7 @@ export class ForkedScript<F extends Functions> {
     }
   }
 
-  /** Calls and does not wait for an answer. */
+  /** Calls without waiting for a response. */
   tell<Name extends keyof F & string>(name: Name, ...args: Parameters<F[Name]>): void {
     this.#process.send({ id: null, name, args })
   }
@@ -83,7 +83,7 @@ export class ForkedScript<F extends Functions> {
     return this.#process.stop()
   }
 
-  /** Ends it at once and does not wait. */
+  /** Kills the process immediately, without waiting for its end. */
   kill(): void {
     this.#process.killNow()
   }

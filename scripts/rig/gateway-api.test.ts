@@ -14,7 +14,7 @@ test('metrics are read, comments are not', () => {
   )
 })
 
-test('a metric with labels is summed over them, and one that is not there is no zero', () => {
+test('a metric with labels is summed over them, and a missing one is not zero', () => {
   const metrics = parseMetrics([
     '# HELP sealed_total so many',
     'sealed_total{stream="gps"} 3',

@@ -3,25 +3,25 @@ import { inParallel } from '#shared/in-parallel.ts'
 import type { NewGeofences } from '#shared/wire/geofences.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 
-/** A registered device, as the load generator needs it. */
+/** Registered device, as the load generator needs it. */
 export interface BenchDevice {
   hardwareId: string
   password: string
 }
 
-/** How a client logs in over MQTT. */
+/** Credentials of a client over MQTT. */
 export interface BenchLogin {
   username: string
   password: string
 }
 
-/** What a gateway says of the sealing of its log. */
+/** Metrics of a gateway about the sealing of its log. */
 export interface Sealing {
   records: number
   workS: number
 }
 
-/** What a gateway shows of a device beside its newest GPS record. */
+/** State of a device in the API, except its newest GPS record. */
 export interface ShownState {
   attributes: Record<string, string | number | boolean>
   counted: { count: number; lastAt: string | null }
@@ -29,10 +29,10 @@ export interface ShownState {
 }
 
 const REGISTRATIONS_AT_ONCE = 8
-/** The most the gateway gives at once. */
+/** Largest page of the gateway. */
 const PAGE = 1000
 
-/** What the benchmarks ask a gateway over HTTP, as an admin. Every method throws on an error status. */
+/** HTTP requests of the benchmarks to a gateway, as an admin. Every method throws on an error status. */
 export class GatewayApi {
   readonly #client: ApiClient
 
@@ -76,7 +76,7 @@ export class GatewayApi {
     return records.map((record) => Date.parse(record.timestamp))
   }
 
-  /** The registered devices. */
+  /** Hardware ids of the registered devices. */
   async hardwareIds(): Promise<string[]> {
     const all = await readPages(async (page) => {
       const { devices } = await this.#client.call('GET /devices', { query: page })
@@ -95,7 +95,7 @@ export class GatewayApi {
     return all.flatMap(({ code }) => code ?? [])
   }
 
-  /** The user whose key this is: the first admin. */
+  /** User of this API key: the first admin. */
   async firstUserId(): Promise<string> {
     const [first] = await this.#client.call('GET /users')
     if (first === undefined) throw new Error('the gateway has no users')
@@ -113,7 +113,7 @@ export class GatewayApi {
     await this.#client.call('DELETE /devices/{id}/telemetry', { path: { id: hardwareId } })
   }
 
-  /** The names of attributes that a device has reported and of drops counted for it; empty if it never reported. */
+  /** Names of attributes that a device has reported and of drops counted for it; empty if it never reported. */
   async traces(hardwareId: string): Promise<string[]> {
     const { attributes, dropped } = await this.#client.call('GET /devices/{id}/details', {
       path: { id: hardwareId },
@@ -130,27 +130,24 @@ export class GatewayApi {
     return { attributes, counted: { count, lastAt }, newest }
   }
 
-  /** Resolves when the gateway says that it is well. */
+  /** Resolves if the gateway reports that it is healthy; otherwise throws. */
   async assertHealthy(): Promise<void> {
     await this.#client.call('GET /health')
   }
 
-  /** What the gateway says of itself, as a JSON text; also when it is not well. */
+  /** Health report of the gateway, as a JSON text; also if it is unhealthy. */
   async health(): Promise<string> {
     const health = await this.#client.call('GET /health').catch((error: unknown) => ({ detail: String(error) }))
     return JSON.stringify(health)
   }
 
-  /** The metrics by name, each the sum over all its labels, or over those with `label` in them. */
+  /** Metrics by name, each the sum over all its labels, or over those with `label` in them. */
   async metrics(label = ''): Promise<Map<string, number>> {
     const text = await this.#client.call('GET /metrics')
     return parseMetrics(text.split('\n').filter((line) => line.includes(label)))
   }
 
-  /**
-   * Records the gateway has put into blocks since it started, and the seconds it worked on that; null if it does not
-   * say.
-   */
+  /** Records put into blocks since the gateway's start, and the seconds of work; null if not reported. */
   async sealing(): Promise<Sealing | null> {
     const metrics = await this.metrics()
     const records = metrics.get('cartbarn_sealed_samples_total')
@@ -182,7 +179,7 @@ async function readPages<Item>(
   }
 }
 
-/** Reads lines of the Prometheus text format; a metric with labels is summed over them. */
+/** Parses lines of the Prometheus text format; a metric with labels is summed over them. */
 export function parseMetrics(lines: readonly string[]): Map<string, number> {
   const metrics = new Map<string, number>()
   for (const line of lines) {

@@ -4,7 +4,7 @@ import type { BenchProcess, Workbench } from './processes.ts'
 
 const START_LIMIT_MS = 60_000
 
-/** The key of the first admin of every gateway under test. */
+/** Key of the first admin of every gateway under test. */
 export const ADMIN_KEY = 'bench-admin-key-0123456789abcdef'
 
 const listeningSchema = z.object({
@@ -12,20 +12,20 @@ const listeningSchema = z.object({
   mqtt: z.string(),
 })
 
-/** How to start a gateway. */
+/** Options of a gateway's start. */
 export interface GatewayOptions {
   /** `cartbarn.ts` of this checkout or another, `gateway/main.ts` of one that has no such entry, or an executable. */
   entry: string
   dataDir: string
-  /** Take these ports, as a restarted gateway does; without them any free ones. */
+  /** Ports to use, as after a restart; without them any free ones. */
   ports?: { http: number; mqtt: number } | undefined
-  /** A library to load before all others. */
+  /** Library to load before all others. */
   preload?: string | undefined
-  /** More of the environment: settings, or what the library looks at. */
+  /** Additional environment variables: settings, or variables that the library reads. */
   env?: Record<string, string>
 }
 
-/** What would keep a benchmark from its load: all of it comes from one address, with one key. */
+/** Lifts limits that would reduce the load of a benchmark, which comes from one address with one key. */
 const UNLIMITED = {
   CARTBARN_REQUESTS_PER_SECOND: '0',
   CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
@@ -36,7 +36,7 @@ const UNLIMITED = {
   CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '0',
 }
 
-/** The defaults of an installation, for a gateway that is to have limits after all. */
+/** Default limits of an installation, for a gateway that must have limits. */
 export const LIMITED = {
   CARTBARN_REQUESTS_PER_SECOND: '50',
   CARTBARN_MQTT_MESSAGES_PER_SECOND: '500',
@@ -47,7 +47,7 @@ export const LIMITED = {
   CARTBARN_USER_MQTT_SUBSCRIPTIONS: '200',
 }
 
-/** A gateway under test, in its own process. */
+/** Gateway under test, in its own process. */
 export interface GatewayProcess {
   process: BenchProcess
   api: GatewayApi
@@ -60,7 +60,7 @@ export function startGateway(bench: Workbench, options: GatewayOptions): Promise
   return untilListening(spawnGateway(bench, options))
 }
 
-/** Starts a gateway and returns at once. */
+/** Starts a gateway without waiting until it listens. */
 export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchProcess {
   const [program, ...words] = commandLineOf(options.entry)
   return bench.spawn('gateway', program, words, {
@@ -70,7 +70,7 @@ export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchPr
     CARTBARN_MQTT_PORT: String(options.ports?.mqtt ?? 0),
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
     CARTBARN_LOG_LEVEL: 'info',
-    // histories that were made up may be older than what a gateway keeps, and would be deleted while they are read
+    // generated histories may be older than a gateway's retention, and would be deleted while they are read
     CARTBARN_RETENTION_DAYS: '0',
     ...UNLIMITED,
     ...(options.preload === undefined ? {} : { LD_PRELOAD: options.preload }),
@@ -83,7 +83,7 @@ function commandLineOf(entry: string): [string, ...string[]] {
   return entry.endsWith('.ts') ? [process.execPath, entry, 'run'] : [entry, 'run']
 }
 
-/** Resolves when the gateway listens; rejects when it ends before. */
+/** Resolves when the gateway listens; rejects if it ends before. */
 export async function untilListening(started: BenchProcess): Promise<GatewayProcess> {
   const listening = await started.take('"listening"', START_LIMIT_MS, readListening)
   const ports = {

@@ -5,11 +5,11 @@ import type { BenchProcess, Workbench } from './processes.ts'
 const START_LIMIT_MS = 60_000
 const ATTEMPTS = 20
 const AGAIN_MS = 250
-/** The key of the first admin of every hub under test. */
+/** Key of the first admin of every hub under test. */
 export const HUB_ADMIN_KEY = 'torture-hub-admin-0123456789abcdef'
 const KEY = /cbs_[a-z0-9-]{1,32}_[\w-]{43}/
 
-/** The program of a hub, which may be killed and started again at the same port. */
+/** Hub process, which may be killed and restarted on the same port. */
 export class HubProcess {
   readonly #bench: Workbench
   readonly #env: Record<string, string>
@@ -25,7 +25,7 @@ export class HubProcess {
     return this.#port
   }
 
-  /** Makes a site while the hub is not running; returns its key. */
+  /** Creates a site while the hub is not running; returns its key. */
   async addSite(siteId: string): Promise<string> {
     const adding = this.#spawn('site', 'add', siteId)
     const key = await adding.take('a site key', START_LIMIT_MS, (line) => KEY.exec(line)?.[0])
@@ -34,8 +34,8 @@ export class HubProcess {
   }
 
   /**
-   * Resolves when it listens. One that ends by itself, as it does when its database is not there, is started again, as
-   * whatever runs services does; rejects when it is killed before.
+   * Resolves when the hub listens. If the hub exits, as it does without its database, it is restarted, as a service
+   * manager would; rejects if it is killed before.
    */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {

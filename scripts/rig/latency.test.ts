@@ -13,7 +13,7 @@ function summaryOf(latenciesUs: readonly number[]): LatencySummary {
   return summarise(histogram)
 }
 
-/** The value at the rank that is nearest to that share of all, as HDR histograms define it. */
+/** Value at the rank nearest to that share of all, as HDR histograms define it. */
 function exactPercentile(values: readonly number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const rank = Math.floor((percent / 100) * sorted.length + 0.5)

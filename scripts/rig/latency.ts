@@ -1,6 +1,6 @@
 import type { Histogram, RecordableHistogram } from 'node:perf_hooks'
 
-/** What a histogram of latencies says, in milliseconds; all 0 when nothing was recorded. */
+/** Summary of a histogram of latencies, in milliseconds; all 0 if nothing was recorded. */
 export interface LatencySummary {
   count: number
   p50Ms: number
@@ -11,11 +11,11 @@ export interface LatencySummary {
 
 /** Records a latency in whole microseconds. */
 export function recordMs(histogram: RecordableHistogram, latencyMs: number): void {
-  // the least that a histogram of perf_hooks takes is 1
+  // a histogram of perf_hooks accepts no value below 1
   histogram.record(Math.max(1, Math.round(latencyMs * 1000)))
 }
 
-/** Sums up what `recordMs` recorded: the count is exact, each latency at most a thousandth above the exact one. */
+/** Summarises records of `recordMs`: the count is exact, each latency at most a thousandth too high. */
 export function summarise(histogram: Histogram): LatencySummary {
   return {
     count: histogram.count,

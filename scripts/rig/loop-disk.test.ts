@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { LoopDisk } from './loop-disk.ts'
 
-test('a disk of its own counts what is written to it and leaves nothing behind', async (t) => {
+test('a separate disk counts the bytes written to it and leaves no trace', async (t) => {
   const disk = await LoopDisk.create()
   if (typeof disk === 'string') return t.skip(disk)
   const before = disk.use()

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** As a disk counts sectors, whatever its own are. */
+/** Sector size in the kernel's statistics, independent of the disk's own. */
 const SECTOR_BYTES = 512
-/** Where the kernel says what a block device did. Source: Documentation/block/stat.rst. */
+/** Fields of the kernel's statistics of a block device. Source: Documentation/block/stat.rst. */
 const [SECTORS_WRITTEN, FLUSHES] = [6, 15]
 
-// Holds the disk for as long as somebody holds its standard input, so that neither a mount nor a loop device nor a file
-// stays behind however a benchmark ends; the loop device goes with its mount. Tables that ext4 would fill in later are
-// filled in at once: they are no writes of a gateway. $1 is the folder.
+// Holds the disk as long as its standard input is open, so that no mount, loop device or file is left behind however a
+// benchmark ends; the loop device goes with its mount. Tables that ext4 would fill in later are filled in immediately:
+// they are not writes of a gateway. $1 is the folder.
 const SUPERVISOR = `
 set -e
 truncate -s 4G "$1/disk"
@@ -24,16 +24,16 @@ cat >/dev/null
 umount -l "$1/mounted"
 rm -rf "$1"`
 
-/** What a block device did so far. */
+/** Totals of a block device so far. */
 export interface DiskUse {
   writtenBytes: number
-  /** Times it was told to write what is in its cache; NaN where the kernel does not count them. */
+  /** Number of cache flushes; NaN if the kernel does not count them. */
   flushes: number
 }
 
-/** A file system of its own (ext4, as on a Raspberry Pi) on a block device of its own, which is a file. */
+/** Separate file system (ext4, as on a Raspberry Pi) on a block device of its own, which is a file. */
 export class LoopDisk {
-  /** Where it is mounted. */
+  /** Mount point. */
   readonly folder: string
   readonly #device: string
   readonly #supervisor: ChildProcess
@@ -44,11 +44,11 @@ export class LoopDisk {
     this.#supervisor = supervisor
   }
 
-  /** Returns the reason where the system does not let us, such as to whom is not root. Linux only. */
+  /** Returns the reason if the system does not permit it, for example without root. Linux only. */
   static async create(): Promise<LoopDisk | string> {
     const folder = mkdtempSync(join(tmpdir(), 'cartbarn-disk-'))
     const supervisor = spawn('sh', ['-c', SUPERVISOR, 'sh', folder], {
-      // a session of its own: Ctrl-C is for the benchmark, and the disk is to be tidied up then
+      // a session of its own: Ctrl-C must end the benchmark only, after which the disk is cleaned up
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     })
@@ -63,7 +63,7 @@ export class LoopDisk {
     return errors.join('; ')
   }
 
-  /** Writes what the system still holds back, and reads what the device did until then. */
+  /** Writes the system's dirty pages, then reads the device's totals. */
   use(): DiskUse {
     spawnSync('sync', ['-f', this.folder])
     const fields = readFileSync(`/sys/block/${this.#device}/stat`, 'utf8').trim().split(/\s+/).map(Number)

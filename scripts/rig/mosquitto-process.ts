@@ -8,21 +8,18 @@ import { mustReach } from './wait-until.ts'
 const PROGRAMS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/usr/bin/mosquitto']
 const START_LIMIT_MS = 5000
 
-/** A running Mosquitto, to compare with. */
+/** Running Mosquitto, to compare with. */
 export interface MosquittoProcess {
   process: BenchProcess
   port: number
 }
 
-/** The Mosquitto of this machine, if it has one. */
+/** Path of this machine's Mosquitto, if installed. */
 export function findMosquitto(): string | undefined {
   return PROGRAMS.find((path) => existsSync(path))
 }
 
-/**
- * Starts a Mosquitto that keeps its state in `folder`, as Debian's default does, and limits nothing.
- * Resolves when it accepts connections.
- */
+/** Starts a Mosquitto without limits, with its state in `folder`, as Debian does. Resolves when it listens. */
 export async function startMosquitto(bench: Workbench, program: string, folder: string): Promise<MosquittoProcess> {
   const port = await freePort()
   const settings = [
@@ -34,7 +31,7 @@ export async function startMosquitto(bench: Workbench, program: string, folder: 
     'max_inflight_messages 0',
     'max_queued_messages 0',
     'log_dest none',
-    // Started by root it would become a user that may not write the folder.
+    // Started by root it would switch to a user that may not write the folder.
     ...(process.getuid?.() === 0 ? ['user root'] : []),
   ]
   const settingsFile = join(folder, 'mosquitto.conf')

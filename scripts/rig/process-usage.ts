@@ -8,7 +8,7 @@ export function readCpuSeconds(pid: number): number {
   return readStat(`/proc/${pid}/stat`)
 }
 
-/** The same of its main thread alone, which is the one that runs the program's JavaScript. */
+/** CPU seconds of its main thread alone, which runs the program's JavaScript. Linux only. */
 export function readMainThreadCpuSeconds(pid: number): number {
   return readStat(`/proc/${pid}/task/${pid}/stat`)
 }
@@ -18,20 +18,20 @@ function readStat(path: string): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
-/** What follows the command's name, which may hold spaces: state, parent and so on. */
+/** Fields after the command's name, which may contain spaces: state, parent and so on. */
 function readStatFields(path: string): string[] {
   const stat = readFileSync(path, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
-/** What processes and all that they started have used so far, also where it has ended and was waited for. */
+/** Resources used so far by processes and all their descendants, including those that have ended. */
 export interface TreeUsage {
   cpuS: number
-  /** As `WrittenBytes.toDisk`. */
+  /** Same definition as `WrittenBytes.toDisk`. */
   writtenBytes: number
 }
 
-/** Reads what the processes and their descendants have used. Linux only. */
+/** Reads the usage of the processes and their descendants. Linux only. */
 export function readTreeUsage(roots: readonly number[]): TreeUsage {
   const usage: TreeUsage = { cpuS: 0, writtenBytes: 0 }
   for (const pid of withDescendants(roots)) {
@@ -43,7 +43,7 @@ export function readTreeUsage(roots: readonly number[]): TreeUsage {
   return usage
 }
 
-/** The processes and all that they have started, and so on, as long as it runs. Linux only. */
+/** Ids of the processes and all their running descendants. Linux only. */
 export function withDescendants(roots: readonly number[]): Set<number> {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {
@@ -55,7 +55,7 @@ export function withDescendants(roots: readonly number[]): Set<number> {
     }
   }
   const found = new Set(roots)
-  // a set yields what is added while it is walked
+  // a set yields elements that are added during the iteration
   for (const pid of found) {
     for (const [child, parent] of parents) if (parent === pid) found.add(child)
   }
@@ -70,7 +70,7 @@ export function readResidentBytes(pid: number): number {
   return Number(kilobytes) * 1024
 }
 
-/** The machine's time so far in clock ticks: all of it, and what the host of a virtual machine kept. */
+/** Total time of the machine so far in clock ticks, and the part taken by the host of a virtual machine. */
 export interface MachineTime {
   total: number
   stolen: number
@@ -79,7 +79,7 @@ export interface MachineTime {
 /** Reads the machine's time of all cores together. Linux only. */
 export function readMachineTime(): MachineTime {
   const [cpuLine = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
-  // user nice system idle iowait irq softirq steal; guest time behind them is part of user.
+  // user nice system idle iowait irq softirq steal; the guest times after them are part of user
   const ticks = cpuLine.split(/\s+/).slice(1, 9).map(Number)
   return { total: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 }
 }
@@ -90,11 +90,11 @@ export function stolenSince(before: MachineTime): number {
   return (now.stolen - before.stolen) / Math.max(1, now.total - before.total)
 }
 
-/** What a process has written in its life. */
+/** Bytes a process has written since its start. */
 export interface WrittenBytes {
   /** Bytes of pages that go to the disk: a page that is written twice before a sync counts once. */
   toDisk: number
-  /** In all calls that write: to files, sockets and pipes. */
+  /** Bytes of all write calls: to files, sockets and pipes. */
   inCalls: number
 }
 

@@ -8,10 +8,10 @@ import { describeError } from '#shared/errors.ts'
 
 const STOP_LIMIT_MS = 15_000
 const ERROR_TAIL_CHARACTERS = 2000
-/** Bytes kept of output that is not read to its end. */
+/** Lines kept of output that is not read to its end. */
 const MAX_LINES = 1000
 
-/** A process of a benchmark whose stdout is read line by line. */
+/** Process of a benchmark whose stdout is read line by line. */
 export class BenchProcess {
   readonly pid: number
   readonly exited: Promise<void>
@@ -53,24 +53,24 @@ export class BenchProcess {
     return this.#hasExited
   }
 
-  /** Null while it runs, and when a signal ended it. */
+  /** Null while it runs, and if a signal ended it. */
   get exitCode(): number | null {
     return this.#child.exitCode
   }
 
-  /** The end of what it wrote to stderr. */
+  /** Last part of its stderr. */
   get errorTail(): string {
     return this.#errorTail
   }
 
-  /** Hands every line from now on to `listener` as well. */
+  /** Passes every line from now on to `listener` as well. */
   watchLines(listener: (line: string) => void): void {
     this.#onLine = listener
   }
 
   /**
-   * The first line not taken yet for which `pick` gives a value; lines before it are dropped.
-   * Throws when the process ends or the time is up.
+   * Returns the first unread line for which `pick` gives a value; lines before it are dropped. Throws if the process
+   * ends or the limit expires.
    */
   async take<T>(what: string, limitMs: number, pick: (line: string) => T | undefined): Promise<T> {
     let isOver = false
@@ -91,7 +91,7 @@ export class BenchProcess {
     }
   }
 
-  /** Waits for `promise`; throws when the process ends first or the time is up. */
+  /** Waits for `promise`; throws if the process ends first or the limit expires. */
   async before<T>(what: string, limitMs: number, promise: Promise<T>): Promise<T> {
     const { promise: timeIsUp, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(
@@ -110,11 +110,11 @@ export class BenchProcess {
 
   /** Sends a message to a process started by `fork`. */
   send(message: object): void {
-    // one that has just gone: its end is noticed where an answer is waited for
+    // if it has just ended, the caller that waits for a response notices
     this.#child.send(message, () => undefined)
   }
 
-  /** Sends the signal and waits for the end; what does not go in time is killed. */
+  /** Sends the signal and waits for the end; kills the process if that takes too long. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.#hasExited) return
     this.#child.kill(signal)
@@ -123,7 +123,7 @@ export class BenchProcess {
     clearTimeout(killer)
   }
 
-  /** Sends the signal and does not wait. */
+  /** Sends the signal without waiting for the end. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
   }
@@ -133,12 +133,12 @@ export class BenchProcess {
   }
 }
 
-/** What a benchmark has to clean up: processes and temporary folders. */
+/** Processes and temporary folders that a benchmark has to clean up. */
 export class Workbench {
   readonly #processes = new Set<BenchProcess>()
   readonly #folders = new Set<string>()
 
-  /** Starts a process with the given environment added to ours. */
+  /** Starts a process with the given variables added to our environment. */
   spawn(name: string, command: string, args: string[], env: Record<string, string> = {}): BenchProcess {
     const child = spawn(command, args, {
       env: { ...process.env, ...env },
@@ -147,7 +147,7 @@ export class Workbench {
     return this.#add(new BenchProcess(name, child))
   }
 
-  /** Starts a script of ours with which messages are exchanged. */
+  /** Starts one of our scripts, with a message channel. */
   fork(name: string, script: string, onMessage: (message: unknown) => void): BenchProcess {
     const child = fork(script, {
       execArgv: [],
@@ -178,7 +178,7 @@ export class Workbench {
   }
 }
 
-/** Runs a program to its exit code. However it ends, no process is left running and no folder full of samples. */
+/** Runs a program to its exit code. However it ends, no process and no folder full of samples is left. */
 export async function runOnWorkbench(
   name: string,
   work: (bench: Workbench, argv: readonly string[]) => Promise<number>,

@@ -6,10 +6,10 @@ const SAMPLE_GAP_MS = 50
 const WINDOW_MS = 2000
 const SHORT_WINDOW_MS = 300
 const LIMIT_MS = 60_000
-/** Memory that moves less than this within a window is at rest. */
+/** Largest variation within a window of memory that counts as settled. */
 const QUIET_BYTES = 1_000_000
 
-/** Waits until the resident memory of a process is at rest; returns it. */
+/** Waits until the resident memory of a process has settled, up to a limit; returns it. */
 export async function quietResidentBytes(pid: number, isShort: boolean): Promise<number> {
   const giveUpAtMs = performance.now() + LIMIT_MS
   for (;;) {
@@ -19,7 +19,7 @@ export async function quietResidentBytes(pid: number, isShort: boolean): Promise
   }
 }
 
-/** The most resident memory of a process while `work` goes on, and what came of the work. */
+/** Peak resident memory of a process during `work`, and the result of the work. */
 export async function peakDuring<Result>(
   pid: number,
   work: () => Promise<Result>,
@@ -36,7 +36,7 @@ export async function peakDuring<Result>(
   }
 }
 
-/** Readings of the resident memory of a process for that time. */
+/** Readings of the resident memory of a process during that time. */
 export async function sampleFor(pid: number, durationMs: number): Promise<number[]> {
   const samples: number[] = []
   for (let tookMs = 0; tookMs < durationMs; tookMs += SAMPLE_GAP_MS) {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One line of the closing summary; `passed` is null where there is no target. */
+/** Line of the closing summary; `passed` is null without a target. */
 export interface Figure {
   name: string
   target: string
@@ -9,7 +9,7 @@ export interface Figure {
   passed: boolean | null
 }
 
-/** What a scenario hands back: its lines of the summary and its raw results. */
+/** Result of a scenario: its lines of the summary and its raw results. */
 export interface ScenarioReport {
   figures: readonly Figure[]
   raw: unknown
@@ -30,14 +30,14 @@ export function noneOf(name: string, count: number): Figure {
   return { name, target: '0', reached: formatCount(count), passed: count === 0 }
 }
 
-/** How a figure with a target is written, and whether it counts. */
+/** Format of a figure with a target, and its validity. */
 interface TargetOptions {
   /** Follows the numbers, its space included. */
   unit?: string
   digits?: number
-  /** What the value was calculated from; printed in brackets. */
+  /** Inputs of the value; printed in brackets. */
   detail?: string
-  /** false in a run that is too short to judge. */
+  /** False in a run that is too short for a target. */
   isJudged?: boolean
 }
 
@@ -73,7 +73,7 @@ export function told(name: string, reached: string): Figure {
   return { name, target: '', reached, passed: null }
 }
 
-/** Prints the closing summary and writes the results of a program; returns whether every target was met. */
+/** Prints the closing summary and writes the results of a program; returns true if every target was met. */
 export function conclude(program: string, figures: readonly Figure[], raw: unknown): boolean {
   const rows = figures.map(({ name, target, reached, passed }) => {
     const verdict = passed === null ? '' : passed ? 'pass' : 'MISS'
@@ -120,7 +120,7 @@ export function formatCount(count: number): string {
   return Math.round(count).toLocaleString('en-US')
 }
 
-/** The middle value; 0 of nothing. */
+/** Middle value; 0 of nothing. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)

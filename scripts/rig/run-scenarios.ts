@@ -6,8 +6,8 @@ import { conclude, type Figure, printProgress, type ScenarioReport } from './rep
 import type { Scenario, ScenarioContext } from './scenario.ts'
 
 /**
- * Runs the scenarios the arguments ask for and writes their results. Returns whether every target was met. `rounds`
- * says what its rounds are.
+ * Runs the scenarios that the arguments name and writes their results. Returns true if every target was met. `rounds`
+ * describes its rounds.
  */
 export async function runScenarios(
   name: string,
@@ -20,7 +20,7 @@ export async function runScenarios(
   return runInTurn(name, scenarios, (scenario) => scenario.run({ bench, ...options }))
 }
 
-/** Runs one scenario after the other and writes what came of them; returns whether every target was met. */
+/** Runs one scenario after the other and writes the results; returns true if every target was met. */
 export async function runInTurn<Context>(
   program: string,
   scenarios: readonly Scenario<Context>[],
@@ -45,12 +45,12 @@ function parseOptions(
 ): Omit<ScenarioContext, 'bench'> & { scenarios: readonly Scenario[] } {
   const command = createCommandLine(`bench ${name}`, process)
     .addHelpText('after', listOf(known))
-    .option('--short', 'seconds instead of minutes, fewer devices: does it work, not how fast')
+    .option('--short', 'seconds instead of minutes, fewer devices: checks that it works, not the speed')
     .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(known, names))
     .option('--duration <s>', 'seconds of load of a run', wholeNumber(1))
     .option('--rounds <n>', rounds, wholeNumber(1))
     .addOption(gatewayOption())
-    .option('--beside <file>', 'entry of a gateway to compare with in the same run, where a scenario can')
+    .option('--beside <file>', 'entry of a gateway to compare with in the same run, in scenarios that support it')
   const given = parseCommandLine(command, args).opts()
   return {
     scenarios: given.only ?? known,
@@ -62,7 +62,7 @@ function parseOptions(
   }
 }
 
-/** Which gateway is started: this one, or another to compare with. */
+/** Option for the gateway to start: this one, or another to compare with. */
 export function gatewayOption() {
   return new Option('--gateway <file>', 'the gateway: cartbarn.ts of a checkout, or an executable').default(
     ENTRY,
@@ -70,12 +70,12 @@ export function gatewayOption() {
   )
 }
 
-/** A page of names and what they are, to be printed after the options. */
+/** Page of names and descriptions, printed after the options. */
 export function listOf(known: readonly { name: string; summary: string }[]): string {
   return `\nScenarios:\n${known.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\n')}`
 }
 
-/** Reads names with commas between them. */
+/** Parses names separated by commas. */
 export function findScenarios<Context>(
   known: readonly Scenario<Context>[],
   names: string,

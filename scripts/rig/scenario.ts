@@ -1,21 +1,21 @@
 import type { Workbench } from './processes.ts'
 import type { ScenarioReport } from './report.ts'
 
-/** What every scenario gets. */
+/** Context of every scenario. */
 export interface ScenarioContext {
   bench: Workbench
-  /** The gateway program. */
+  /** Gateway program. */
   entry: string
-  /** Another one, that a scenario may run in turn with it. */
+  /** Second gateway, which a scenario may run alternately with it. */
   beside?: string | undefined
-  /** A look instead of a measurement: fewer devices, seconds instead of minutes. */
+  /** True for the short form instead of a measurement: fewer devices, seconds instead of minutes. */
   isShort: boolean
-  /** From the command line, in place of the scenario's own. */
+  /** Duration from the command line, in place of the scenario's own. */
   durationS: number | undefined
   rounds: number | undefined
 }
 
-/** One kind of load, or of misfortune, with its checks. */
+/** Kind of load or fault, with its checks. */
 export interface Scenario<Context = ScenarioContext> {
   name: string
   summary: string

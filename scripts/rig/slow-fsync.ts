@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Workbench } from './processes.ts'
 
-/**
- * Builds the library that slows every fsync and fdatasync by 10 ms; returns its path.
- * Returns undefined where `cc` is missing or cannot build it.
- */
+/** Builds the library that slows every fsync and fdatasync by 10 ms; undefined if `cc` cannot build it. */
 export function compileSlowFsync(bench: Workbench): string | undefined {
   const source = fileURLToPath(new URL('./slow-fsync.c', import.meta.url))
   const library = join(bench.createFolder('slow-fsync'), 'slow-fsync.so')

@@ -2,16 +2,16 @@ import { inParallel } from '#shared/in-parallel.ts'
 import type { BenchDevice } from './gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess } from './gateway-process.ts'
 
-/** Where `TelemetryPackets` lets devices drive: all of it, and a barn of its own to the north. */
+/** Area in which the devices of `TelemetryPackets` drive, with a separate barn to the north. */
 const COURSE = { south: 36.55, north: 36.61, west: -121.97, east: -121.93 }
 const BARN = { south: 36.595, north: 36.605, west: -121.955, east: -121.945 }
 
-/** The middle of the barn, a place on the course, and one beyond its boundary; degrees. */
+/** Middle of the barn, a position on the course, and one beyond its boundary; degrees. */
 export const BARN_PLACE = { lat: 36.6, long: -121.95 }
 export const COURSE_PLACE = { lat: 36.58, long: -121.935 }
 export const OUTSIDE_PLACE = { lat: 36.58, long: -121.92 }
 
-/** The voltage that carts in the barn report. */
+/** Voltage that carts in the barn report. */
 export const RESTING_V = 49
 /** Thresholds above and below it. */
 export const ALL_LOW_V = 49.8
@@ -19,7 +19,7 @@ export const NONE_LOW_V = 40
 
 const AT_ONCE = 8
 
-/** An answer of the gateway, whatever its status. */
+/** Response of the gateway, with any status. */
 interface StaffAnswer {
   status: number
   // benchmarks read a few fields of answers that tests hold to their schemas
@@ -27,7 +27,7 @@ interface StaffAnswer {
   body: any
 }
 
-/** Asks as an admin; throws on a network error alone. */
+/** Sends a request as an admin; throws only on a network error. */
 async function ask(
   { ports }: Pick<GatewayProcess, 'ports'>,
   method: string,
@@ -44,7 +44,7 @@ async function ask(
   return { status: response.status, body: text === '' ? null : JSON.parse(text) }
 }
 
-/** The body of an answer; throws on an error status. */
+/** Body of a response; throws on an error status. */
 export async function must(
   gateway: Pick<GatewayProcess, 'ports'>,
   method: string,
@@ -57,10 +57,7 @@ export async function must(
   return answer.body
 }
 
-/**
- * Registers as many carts as there are to be, numbered from 1 and each with one device, in the order of their numbers.
- * `id` begins their hardware ids.
- */
+/** Registers `count` carts, numbered from 1, with one device each, in order. `id` begins their hardware ids. */
 export async function registerCarts(
   gateway: GatewayProcess,
   { count, deviceType, id }: { count: number; deviceType: string; id: string },
@@ -78,7 +75,7 @@ export async function registerCarts(
   })
 }
 
-/** Draws the barn and the boundary, and says what the rules of carts go by. */
+/** Draws the barn and the boundary, and sets the thresholds of the cart rules. */
 export async function openCourse(gateway: GatewayProcess): Promise<void> {
   const features = [zone('barn', 'parking', BARN), zone('course', 'boundary', COURSE)]
   await must(gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })

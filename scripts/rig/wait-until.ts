@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Asks every `pollMs` until the answer is yes; resolves to false when it is not after `limitMs`. */
+/** Polls every `pollMs` until the condition is true; resolves to false if it is not after `limitMs`. */
 export async function waitUntil(
   isTrue: () => boolean | Promise<boolean>,
   limitMs: number,
@@ -14,7 +14,7 @@ export async function waitUntil(
   return true
 }
 
-/** The same for what must come: throws `otherwise` when it does not. */
+/** Waits for a condition that must become true; throws `otherwise` if it does not. */
 export async function mustReach(
   isTrue: () => boolean | Promise<boolean>,
   limitMs: number,

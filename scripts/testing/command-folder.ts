@@ -18,7 +18,7 @@ interface Around {
   signal?: AbortSignal
 }
 
-/** A folder in which commands are run as a person would, but within this process. */
+/** Folder in which commands are run as a user would, but within this process. */
 export class CommandFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'cartbarn-tracks-'))
 
@@ -26,7 +26,7 @@ export class CommandFolder {
     return join(this.path, name)
   }
 
-  /** `around` is what else a process has. */
+  /** `around` holds the other properties of a process. */
   async run(
     command: RunCommand,
     argv: readonly string[],
@@ -50,7 +50,7 @@ export class CommandFolder {
   }
 }
 
-/** Keeps what is written to it. */
+/** Keeps everything written to it. */
 class Pipe extends PassThrough {
   isTTY = false
   written = ''

@@ -1,7 +1,7 @@
 import type { DeviceLink } from '#scripts/commands/simulate/device-client.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 
-/** A link for tests: connects at once, keeps what is published, acknowledges at once. */
+/** Link for tests: connects immediately, keeps what is published, acknowledges immediately. */
 export class FakeLink implements DeviceLink {
   readonly published: { readonly level: Uplink; readonly payload: string }[] = []
   readonly topics: (string | null)[] = []
@@ -35,7 +35,7 @@ export class FakeLink implements DeviceLink {
     this.topics.push(topic)
   }
 
-  /** The payloads of one level, in order. */
+  /** Payloads of one level, in order. */
   of(level: Uplink): string[] {
     return this.published.filter((message) => message.level === level).map((message) => message.payload)
   }

@@ -1,19 +1,19 @@
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What can happen to a request on its way to a hub. */
+/** Fault of a request on its way to a hub. */
 export type FrontFault =
   | 'pass'
-  /** The connection is gone before the hub gets it. */
+  /** The connection ends before the hub receives the request. */
   | 'cut_before'
-  /** The hub gets it, and the connection is gone before its answer. */
+  /** The hub receives it, and the connection ends before the response. */
   | 'cut_after'
-  /** Something else answers. */
+  /** Another server responds. */
   | { readonly status: number; readonly headers?: Record<string, string>; readonly code?: string }
 
-/** Stands between gateways and a hub, and passes on what it is told to. */
+/** Proxy between gateways and a hub, with faults. */
 export class FaultyFront {
-  /** Asked of every request. */
+  /** Called for every request. */
   faultOf: (path: string) => FrontFault = () => 'pass'
   targetUrl: string
   readonly #server = createServer((request, response) => this.#handle(request, response))
@@ -23,7 +23,7 @@ export class FaultyFront {
   }
 
   get url(): string {
-    // it listens at a port, not at a pipe
+    // it listens on a port, not on a pipe
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 

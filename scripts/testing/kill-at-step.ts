@@ -1,9 +1,9 @@
-// Loaded before a program, by --import: it is killed at its KILL_ATth change of a name on the disk.
+// Loaded before a program, by --import: kills it at its KILL_ATth change of a name on the disk.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
 const STEPS = ['renameSync', 'linkSync'] as const
-/** Also each file that is deleted: many more. */
+/** Includes each file that is deleted: many more. */
 const ALL = [...STEPS, 'rmSync'] as const
 
 let left = Number(process.env.KILL_AT)

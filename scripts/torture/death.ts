@@ -3,10 +3,10 @@ import { untilListening } from '#scripts/rig/gateway-process.ts'
 import type { BenchProcess } from '#scripts/rig/processes.ts'
 import { median } from '#scripts/rig/report.ts'
 
-/** When in its life a gateway is killed; `at a change` is in the middle of writing to its files. */
+/** Moment of a gateway's life at which it is killed; `at a change` is in the middle of writing to its files. */
 export type Moment = 'under load' | 'just started' | 'starting' | 'stopping' | 'at a change'
 
-/** How often each comes, of all. */
+/** Probability of each moment. */
 const CHANCES: readonly [Moment, number][] = [
   ['under load', 0.55],
   ['just started', 0.15],
@@ -17,11 +17,11 @@ const CHANCES: readonly [Moment, number][] = [
 const LIFE_MIN_MS = 200
 const LIFE_SPREAD_MS = 1500
 const CHANGE_LIMIT_MS = 20_000
-/** Devices come back 100 to 300 ms after their connection ended. */
+/** Devices reconnect 100 to 300 ms after their connection ended. */
 const JUST_STARTED_MS = 400
 const STOP_MS = 150
 
-/** A moment, by chance. */
+/** Chooses a random moment. */
 export function chooseMoment(): Moment {
   let left = Math.random()
   for (const [moment, chance] of CHANCES) {
@@ -31,17 +31,17 @@ export function chooseMoment(): Moment {
   return 'under load'
 }
 
-/** How a life went. */
+/** Course of one life. */
 export interface Life {
   moment: Moment
-  /** From the start of the process; null if it was killed before. */
+  /** Time since the start of the process; null if it was killed before. */
   listeningAfterMs: number | null
 }
 
 /**
  * Lets a gateway that was just started live until its moment and kills it with SIGKILL; at a change it kills itself.
- * `usualStartMs` is how long a start takes here. `whenListening` runs at each life that gets that far; resolves when
- * there is load.
+ * `usualStartMs` is the usual duration of a start here. `whenListening` runs in each life that gets that far; it
+ * resolves when there is load.
  */
 export async function killAt(
   moment: Moment,
@@ -53,7 +53,7 @@ export async function killAt(
   let listeningAfterMs: number | null = null
   const listening = untilListening(gateway)
   if (moment === 'starting' || moment === 'at a change') {
-    // killed before it listens: that it never will is what was wanted
+    // killed before it listens, as intended
     listening.catch(() => undefined)
     const limitMs = moment === 'starting' ? Math.random() * usualStartMs : CHANGE_LIMIT_MS
     await Promise.race([gateway.exited, sleep(limitMs, undefined, { ref: false })])
@@ -74,14 +74,14 @@ export async function killAt(
   return { moment, listeningAfterMs }
 }
 
-/** How long the starts took that were not killed. */
+/** Durations of the starts that were not killed. */
 export function startTimesMs(lives: readonly Life[]): number[] {
   return lives.flatMap(({ listeningAfterMs }) => listeningAfterMs ?? [])
 }
 
 const FIRST_GUESS_MS = 500
 
-/** Their median. */
+/** Median of those durations. */
 export function usualStartMs(lives: readonly Life[]): number {
   return median(startTimesMs(lives)) || FIRST_GUESS_MS
 }

@@ -4,16 +4,15 @@ import { inParallel } from '#shared/in-parallel.ts'
 const READS_AT_ONCE = 4
 
 /**
- * The devices whose state is not that of their newest record, while none of them sends. Each message of theirs is newer
- * than the one before and has a position, so what a gateway shows of it, and what it counts, must end where the history
- * ends.
+ * Finds devices whose state differs from their newest record, while none of them sends. Each of their messages is newer
+ * than the one before and has a position, so the state and the counts in the gateway must end where the history ends.
  */
 export async function findWrongStates(api: GatewayApi, hardwareIds: readonly string[]): Promise<string[]> {
   const shown = await inParallel(hardwareIds, READS_AT_ONCE, (hardwareId) => api.shownState(hardwareId))
   return hardwareIds.filter((_, i) => !isOfNewest(shown[i]))
 }
 
-/** Whether attributes and counts of a device end on its newest record. */
+/** True if attributes and counts of a device end on its newest record. */
 export function isOfNewest(shown: ShownState | undefined): boolean {
   if (shown === undefined) return false
   const { attributes, counted, newest } = shown

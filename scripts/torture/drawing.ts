@@ -5,7 +5,7 @@ const DEGREES = 0.1
 const E7 = 1e7
 const [WEST, SOUTH] = [-81.1, 28]
 
-/** A drawing of so many thousand places by chance, which hardly pack: some nine bytes each in the gateway. */
+/** Creates a drawing of that many thousand random positions, incompressible: some nine bytes each in the gateway. */
 export function drawingOf(thousands: number, random: Random): Record<string, unknown> {
   const place = (from: number) => Math.round((from + DEGREES * random.next()) * E7) / E7
   const features = Array.from({ length: thousands }, (_, way) => ({

@@ -8,19 +8,19 @@ import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { findWrongStates } from './device-states.ts'
 import { LockDevices, type LockEventCheck } from './lock-devices.ts'
 
-/** How much a fleet sends. */
+/** Size of a fleet and its rates. */
 export interface FleetSize {
   devices: number
   perDevicePerS: number
   lockDevices: number
 }
 
-/** The fleet that kills and power cuts meet. */
+/** Fleet of the scenarios with kills and power cuts. */
 export function fleetSize(isShort: boolean): FleetSize {
   return { devices: isShort ? 50 : 200, perDevicePerS: 10, lockDevices: isShort ? 5 : 20 }
 }
 
-/** The acknowledged records of the fleet that are in the store. */
+/** Result of searching the store for the acknowledged records of the fleet. */
 export interface FleetCheck {
   /** Registrations that were answered with 201 and are gone. */
   lostDevices: number
@@ -33,15 +33,13 @@ export interface FleetCheck {
 const LOCK_EVENTS_PER_DEVICE_PER_S = 2
 const DRAIN_LIMIT_MS = 20_000
 
-/**
- * Devices that keep sending telemetry and lock events whatever happens to the gateway, and note what it acknowledges.
- */
+/** Devices that send telemetry and lock events across all lives, and record the acknowledgements. */
 export class FleetLoad {
   readonly #load: LoadProcess
   readonly #locks: LockDevices
   readonly #hardwareIds: string[]
   readonly #cartIds: string[]
-  /** Samples of each device that `checkNew` has looked for. */
+  /** Number of samples of each device that `checkNew` has searched for. */
   readonly #looked = new Map<string, number>()
 
   private constructor(bench: Workbench, gateway: GatewayProcess, fleet: Fleet, perDevicePerS: number) {
@@ -61,12 +59,12 @@ export class FleetLoad {
     return load
   }
 
-  /** All devices have their session again. */
+  /** Resolves when all devices have their session again. */
   connected(): Promise<void> {
     return this.#load.connected()
   }
 
-  /** Looks for the records acknowledged since the last call in a gateway that may have lost them. */
+  /** Searches a gateway that may have lost them for the records acknowledged since the last call. */
   async checkNew(gateway: GatewayProcess): Promise<FleetCheck> {
     const journal = await this.#load.journal()
     const added: Journal = {}
@@ -77,7 +75,7 @@ export class FleetLoad {
     return this.#check(gateway, added)
   }
 
-  /** Stops sending, waits for the last acknowledgements and looks for everything that was ever acknowledged. */
+  /** Stops sending, waits for the last acknowledgements and searches for everything that was ever acknowledged. */
   async finish(gateway: GatewayProcess): Promise<{ check: FleetCheck; load: LoadResult }> {
     this.#locks.stopReporting()
     this.#load.stop()
@@ -93,7 +91,7 @@ export class FleetLoad {
     return (await findWrongStates(api, this.#cartIds)).length
   }
 
-  /** Ends it at once. */
+  /** Stops the load immediately, without a check. */
   abandon(): void {
     this.#locks.close()
     this.#load.kill()

@@ -23,14 +23,14 @@ interface Outcome {
   integrityChecks: number
   load: LoadResult
   check: FleetCheck
-  /** Carts with another state after one more kill, without a message since. */
+  /** Carts whose state changed by one more kill, without a message in between. */
   wrongStates: number
 }
 
-/** A process may end at any moment. */
+/** Checks that a process may end at any moment. */
 export const kill: TortureScenario = {
   name: 'kill',
-  summary: 'kill -9 under load, while starting, right after and while stopping; nothing acknowledged may be gone',
+  summary: 'kill -9 under load, while starting, right after and while stopping; nothing acknowledged may be lost',
   run: async (context) => {
     const outcome = await torture(context)
     print(outcome)
@@ -63,7 +63,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   await fleet.connected()
   await sleep(LAST_LIFE_MS)
   const { check, load } = await fleet.finish(last)
-  // nothing is sent any more that would put a state right
+  // no message is sent any more that would correct a state
   await last.process.stop('SIGKILL')
   const again = await untilListening(gateway.spawn({ dataDir }))
   const wrongStates = await fleet.countWrongStates(again)
@@ -71,7 +71,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   return { lives, damage, integrityChecks, load, check, wrongStates }
 }
 
-/** How many lives ended in which moment. */
+/** Number of lives that ended in each moment. */
 function describe(lives: readonly Life[]): string {
   const counts = new Map<string, number>()
   for (const { moment } of lives) counts.set(moment, (counts.get(moment) ?? 0) + 1)
@@ -102,7 +102,7 @@ function createFigures(outcome: Outcome): Figure[] {
   const startsMs = startTimesMs(lives)
   return [
     ...fleetFigures('kill', check),
-    noneOf('kill: carts with a state that is not that of their newest record, after one more kill', wrongStates),
+    noneOf('kill: carts whose state differs from their newest record, after one more kill', wrongStates),
     noneOf('kill: never acknowledged', load.sent - load.acknowledged),
     noneOf(`kill: damage found by integrity_check, ${integrityChecks} times`, damage.length),
     told('kill: listening again, median', `${formatCount(median(startsMs))} ms`),

@@ -13,7 +13,7 @@ import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 const LIVES = 5
 const CARTS = Array.from({ length: LIVES }, (_, life) => cartsOf(life)).flat()
-/** Around the moment at which carts are silent, the alerts are written, and people are told. */
+/** Around the moment at which carts become silent, the alerts are written, and notifications are sent. */
 const KILLED_AFTER_MS = [900, 1500] as const
 const PATIENCE_MS = 60_000
 
@@ -24,7 +24,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
   const client = new ApiClient({ url: `http://127.0.0.1:${http}`, apiKey: ADMIN_KEY })
   let gateway = await start()
   try {
-    // nobody is heard for long enough one second after it spoke
+    // each cart counts as silent one second after its report
     await client.call('PATCH /site', { body: { silent_after_s: 1 } })
     const alerts = async () => (await client.call('GET /alerts', { query: { kind: 'silent_on_course' } })).alerts
     for (let life = 0; life < LIVES; life++) {
@@ -36,7 +36,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
       gateway = await start()
     }
     await eventually(async () => (await alerts()).length === CARTS.length, 'an alert for each cart', PATIENCE_MS)
-    // looks that find nothing more
+    // time for ticks that find nothing more
     await wait(3000)
     const found = await alerts()
     assert.deepEqual(
@@ -60,12 +60,12 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
   }
 })
 
-/** Carts that are heard for the first time in a life. */
+/** Carts that report for the first time in a life. */
 function cartsOf(life: number): string[] {
   return [`${life}a`, `${life}b`]
 }
 
-/** Registers the lock of a cart, which says where it is and is gone. */
+/** Registers the lock of a cart, which reports its position and disconnects. */
 async function speakOnce(client: ApiClient, mqtt: number, cart: string): Promise<void> {
   const hardwareId = `lock-${cart}`
   const body = { hardware_id: hardwareId, device_type: 'teebox', cart }

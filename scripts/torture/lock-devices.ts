@@ -1,7 +1,7 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { SessionClient } from './session-client.ts'
 
-/** What a comparison of acknowledged lock events with the stored ones found. */
+/** Result of comparing acknowledged lock events with the stored ones. */
 export interface LockEventCheck {
   acknowledged: number
   missing: number
@@ -11,7 +11,7 @@ export interface LockEventCheck {
 
 const MAX_UNACKNOWLEDGED = 20
 
-/** Where lock events are looked for: a gateway, or a hub. */
+/** Store to search for lock events: a gateway, or a hub. */
 export interface StoredLockEvents {
   lockEventCodes(hardwareId: string): Promise<string[]>
 }
@@ -23,14 +23,14 @@ interface LockDevice {
   acknowledged: Set<string>
 }
 
-/** Devices that report nothing but lock events, each with a code of its own to know it by. */
+/** Devices that report only lock events, each identified by a code of its own. */
 export class LockDevices {
   readonly #devices: LockDevice[]
   readonly #gapMs: number
   readonly #prefix: string
   #timer: NodeJS.Timeout | undefined
 
-  /** Events are known by `prefix` and a number. */
+  /** The codes consist of `prefix` and a number. */
   constructor(devices: readonly BenchDevice[], port: number, perDevicePerS: number, prefix = 'e') {
     this.#prefix = prefix
     this.#gapMs = 1000 / (devices.length * perDevicePerS)
@@ -52,7 +52,7 @@ export class LockDevices {
     }, this.#gapMs)
   }
 
-  /** Ends new events; those on their way are still repeated until they are acknowledged. */
+  /** Ends new events; those in flight are still repeated until they are acknowledged. */
   stopReporting(): void {
     clearInterval(this.#timer)
   }
@@ -66,7 +66,7 @@ export class LockDevices {
     for (const { client } of this.#devices) client.goOffline('politely')
   }
 
-  /** Looks for every event acknowledged so far. */
+  /** Searches for every event acknowledged so far. */
   async check(stored: StoredLockEvents): Promise<LockEventCheck> {
     const check: LockEventCheck = { acknowledged: 0, missing: 0, twice: 0 }
     for (const { hardwareId, acknowledged } of this.#devices) {

@@ -7,10 +7,10 @@ import { chooseChange, chooseCutMoment } from './disk/power-cuts.ts'
 import type { PowerCut, RecordedFolder } from './disk/recorded-folder.ts'
 import type { TortureContext } from './scenario.ts'
 
-/** Where a life is lived, and what is special about it. */
+/** Data folder and special options of a life. */
 type LifeOptions = Pick<GatewayOptions, 'dataDir' | 'preload' | 'env'>
 
-/** A gateway that dies again and again and comes back at the same ports, while its clients go on. */
+/** Gateway that dies repeatedly and returns on the same ports, while its clients continue. */
 export class MortalGateway {
   readonly lives: Life[] = []
   readonly #context: TortureContext
@@ -18,7 +18,7 @@ export class MortalGateway {
   readonly #whenListening: () => Promise<void>
   readonly #env: Record<string, string>
 
-  /** `whenListening` runs at each life that gets that far; resolves when there is load. */
+  /** `whenListening` runs in each life that gets that far; it resolves when there is load. */
   constructor(
     context: TortureContext,
     ports: GatewayProcess['ports'],
@@ -37,12 +37,12 @@ export class MortalGateway {
     return spawnGateway(bench, { entry, ports: this.#ports, ...options, env: { ...this.#env, ...env } })
   }
 
-  /** One life, killed at a moment: by chance, unless one is given. */
+  /** Lives once and is killed at a moment: a random one by default. */
   async kill(dataDir: string, moment = chooseMoment()): Promise<void> {
     await this.#live(moment, { dataDir })
   }
 
-  /** One life, ended by a power cut. */
+  /** Lives once and is ended by a power cut. */
   async cutPower(
     folder: RecordedFolder,
     unsynced: Unsynced,

@@ -1,4 +1,4 @@
-/** A message to be published. */
+/** Message to publish. */
 export interface Outgoing {
   topic: string
   payload: string
@@ -9,15 +9,15 @@ export interface Outgoing {
 interface InFlight {
   message: Outgoing
   wasSent: boolean
-  /** At QoS 2 the broker has taken it, and is to be told to let go of the packet id [MQTT-4.3.3-1]. */
+  /** True if the broker has accepted a QoS 2 message and must be asked to release its packet id [MQTT-4.3.3-1]. */
   isTaken: boolean
 }
 
 const MAX_PACKET_ID = 65_535
 
 /**
- * What a client has published and the broker has not acknowledged to the end, oldest first. Always gives the lowest
- * free packet id, so that an id the broker still holds by mistake is met at once.
+ * Messages that a client has published and the broker has not fully acknowledged, oldest first. Always assigns the
+ * lowest free packet id, so that an id the broker still holds by mistake is reused immediately.
  */
 export class OutgoingMessages {
   readonly #inFlight = new Map<number, InFlight>()
@@ -26,7 +26,7 @@ export class OutgoingMessages {
     return this.#inFlight.size
   }
 
-  /** Takes a message; returns its packet id. */
+  /** Adds a message; returns its packet id. */
   add(message: Outgoing): number {
     for (let id = 1; id <= MAX_PACKET_ID; id++) {
       if (this.#inFlight.has(id)) continue
@@ -36,7 +36,7 @@ export class OutgoingMessages {
     throw new Error('no packet id is free')
   }
 
-  /** PUBACK: returns the message, or undefined when none of that id waits for one. */
+  /** Handles a PUBACK; returns the message, or undefined if none with that id waits for one. */
   acknowledge(id: number): Outgoing | undefined {
     const waiting = this.#inFlight.get(id)
     if (waiting?.message.qos !== 1) return undefined
@@ -44,13 +44,13 @@ export class OutgoingMessages {
     return waiting.message
   }
 
-  /** PUBREC. */
+  /** Handles a PUBREC. */
   take(id: number): void {
     const waiting = this.#inFlight.get(id)
     if (waiting?.message.qos === 2) waiting.isTaken = true
   }
 
-  /** PUBCOMP: returns the message, or undefined when none of that id waits for one. */
+  /** Handles a PUBCOMP; returns the message, or undefined if none with that id waits for one. */
   complete(id: number): Outgoing | undefined {
     const waiting = this.#inFlight.get(id)
     if (waiting?.message.qos !== 2 || !waiting.isTaken) return undefined
@@ -59,8 +59,8 @@ export class OutgoingMessages {
   }
 
   /**
-   * What is to be sent in a new connection, in the order it was made [MQTT-4.6.0-1]: PUBREL for what was taken, PUBLISH
-   * for the rest, marked as a copy if it was sent before [MQTT-3.3.1-1].
+   * Messages to send in a new connection, in their original order [MQTT-4.6.0-1]: PUBREL for those accepted, PUBLISH
+   * for the rest, marked as a copy if sent before [MQTT-3.3.1-1].
    */
   toSend(): { id: number; message: Outgoing; isCopy: boolean; isTaken: boolean }[] {
     return [...this.#inFlight].map(([id, { message, wasSent, isTaken }]) => {

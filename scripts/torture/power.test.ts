@@ -9,7 +9,7 @@ import { createDataFolder, RecordedFolder } from './disk/recorded-folder.ts'
 import { compileDiskRecorder } from './disk/recorder.ts'
 import { FleetLoad } from './fleet-load.ts'
 
-/** Well after the devices are registered, in the middle of their telemetry. */
+/** Long after the devices are registered, in the middle of their telemetry. */
 const KILL_AT_CHANGE = 1500
 
 const bench = new Workbench()
@@ -30,7 +30,8 @@ test('what was acknowledged before a power cut is there after it', async (t) => 
     const { path } = folder.rebuild(unsynced)
     assert.deepEqual(findDamage(bench, path), [], unsynced)
   }
-  // a disk that ignores syncs has not even the names of the files: what the next lines find is there by syncs alone
+  // a disk that ignores syncs loses even the names of the files: whatever the next lines find is there only through
+  // syncs
   assert.deepEqual(readdirSync(folder.rebuild('none', 'ignored').path), [])
 
   folder.cut('none')

@@ -17,10 +17,10 @@ import { type CutOutcome, TorturedGateway } from './tortured-gateway.ts'
 const CUTS = 30
 const SHORT_CUTS = 2
 
-/** A disk may lose writes that were not synced. */
+/** Checks a disk that may lose writes that were not synced. */
 export const power: TortureScenario = {
   name: 'power',
-  summary: 'simulated power cuts: unsynced writes lost, torn or all there; nothing acknowledged may be gone',
+  summary: 'simulated power cuts: unsynced writes lost, torn or all kept; nothing acknowledged may be lost',
   run: runPower,
 }
 
@@ -48,7 +48,7 @@ async function torture(context: TortureContext, library: string): Promise<Scenar
   return { figures: createFigures(outcomes, check), raw: { outcomes, check } }
 }
 
-/** The same with a disk that reports syncs that it does not do: the checks must find the lost data. */
+/** Repeats the checks with a disk that reports syncs without doing them: they must find the lost data. */
 async function prove(context: TortureContext, library: string): Promise<ScenarioReport> {
   const outcomes: CutOutcome[] = []
   for (const unsynced of ['none', 'some sectors'] as const) {
@@ -103,7 +103,7 @@ function print(outcomes: readonly CutOutcome[]): void {
     ]
   })
   printTable(
-    'Power cuts, by what the disk keeps of what was not synced',
+    'Power cuts, by the unsynced changes that the disk keeps',
     ['kept', 'cuts', 'changes', 'unsynced', 'acknowledged', 'missing', 'damaged'],
     rows,
   )

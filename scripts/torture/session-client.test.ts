@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { eventually } from '#shared/testing/eventually.ts'
 import { SessionClient } from './session-client.ts'
 
-/** One connection as a broker sees it: the test says every answer, also those a broker would not give. */
+/** Connection as a broker sees it: the test gives every response, including those that no broker would give. */
 class Peer {
   readonly #socket: net.Socket
   readonly #packets: Packet[] = []

@@ -2,19 +2,19 @@ import { connect, type Socket } from 'node:net'
 import { generate, type IConnackPacket, type IPublishPacket, type Packet, parser } from 'mqtt-packet'
 import { type Outgoing, OutgoingMessages } from './outgoing.ts'
 
-/** How a client of a broker logs in, and what it wants. */
+/** Login and subscriptions of a client of a broker. */
 export interface SessionSettings {
   port: number
   clientId: string
   username: string
   password: string
   isPersistent: boolean
-  /** Filters and the QoS asked for. */
+  /** Filters and their requested QoS. */
   subscriptions?: Readonly<Record<string, 0 | 1 | 2>>
   will?: { topic: string; payload: string; qos: 1 | 2; retain: boolean }
 }
 
-/** A message as it was delivered. */
+/** Message as it was delivered. */
 export interface Delivery {
   topic: string
   payload: string
@@ -27,22 +27,22 @@ const SUBSCRIBE_PACKET_ID = 65_535
 const KEEP_ALIVE_S = 120
 
 /**
- * An MQTT 3.1.1 client that is exact about acknowledgements and keeps its side of a session while it is offline: it
- * repeats messages that are not fully acknowledged, and knows a message of QoS 2 that comes again.
+ * MQTT 3.1.1 client that is exact about acknowledgements and keeps its side of a session while it is offline: it
+ * repeats messages that are not fully acknowledged, and recognises a repeated message of QoS 2.
  */
 export class SessionClient {
-  /** The broker has taken a message to the end: PUBACK or PUBCOMP. */
+  /** Called when the broker has fully accepted a message: PUBACK or PUBCOMP. */
   onAcknowledged: ((message: Outgoing) => void) | null = null
   onDelivery: ((delivery: Delivery) => void) | null = null
-  /** The session stands and everything open has been repeated. */
+  /** Called when the session is established and everything open has been repeated. */
   onReady: (() => void) | null = null
   /**
-   * The broker does not let it in, and it stays away. Without a listener it tries again: one that is stopping lets
-   * nobody in.
+   * Called when the broker refuses the connection; the client then stays offline. Without a listener it retries,
+   * because a broker that is stopping refuses all clients.
    */
   onRefused: ((error: Error) => void) | null = null
 
-  /** Connections after which the broker knew nothing of a session it had confirmed before. */
+  /** Connections after which the broker did not know a session it had confirmed before. */
   lostSessions = 0
   readonly #settings: SessionSettings
   readonly #outgoing = new OutgoingMessages()
@@ -66,15 +66,15 @@ export class SessionClient {
     return this.#outgoing.size
   }
 
-  /** Connects, and again after every outage. */
+  /** Connects, and reconnects after every outage. */
   goOnline(): void {
     this.#isWanted = true
     if (this.#socket === null) this.#connect()
   }
 
   /**
-   * Gives the connection up, with a goodbye or without one, and stays away. What it still has to say is not heard, as
-   * if it had not arrived.
+   * Closes the connection, with a DISCONNECT or without one, and stays offline. Packets that still arrive are ignored,
+   * as if they had been lost.
    */
   goOffline(how: 'politely' | 'abruptly'): void {
     this.#isWanted = false
@@ -163,7 +163,7 @@ export class SessionClient {
     }
     this.#isKnown = true
     const subscriptions = Object.entries(this.#settings.subscriptions ?? {})
-    // a session that is present has its subscriptions: that is what is to be shown
+    // a present session has its subscriptions, which is what the test must show
     if (this.#isSubscribed || subscriptions.length === 0) {
       this.#becomeReady()
     } else {

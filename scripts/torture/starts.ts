@@ -19,14 +19,14 @@ import type { TortureContext, TortureScenario } from './scenario.ts'
 const STARTS = 300
 const SHORT_STARTS = 6
 const PROGRESS_EVERY = 20
-/** Longer than any start takes, and shorter than the programs' own watch over it. */
+/** Longer than any start takes, and shorter than the programs' own watchdog for a start. */
 const LIMIT_MS = 60_000
 const FIRST_GUESS_MS = 1_500
 const KEY = /\b(?:flt|cbh)_[\w-]{20,}/
 const LISTENING = /"msg":"listening"/
 const URL_IN_LINE = /"http":"([^"]+)"/
 
-/** In what a program is started; `after a kill` is on the folder of a start that was killed at some moment. */
+/** Conditions of a start; `after a kill` uses the folder of a start that was killed at some moment. */
 const CIRCUMSTANCES = ['empty folder', 'port taken', 'after a kill'] as const
 type Circumstance = (typeof CIRCUMSTANCES)[number]
 
@@ -58,18 +58,18 @@ const PROGRAMS: readonly Program[] = [
   },
 ]
 
-type End = 'listening' | 'ended with a sentence' | 'ended without a word' | 'hung'
+type End = 'listening' | 'ended with a reason' | 'ended silently' | 'hung'
 
 interface Start {
   program: Program['name']
   circumstance: Circumstance
   end: End
   tookMs: number
-  /** Whether the key of an admin could be had and opens the API; null where nothing listens. */
+  /** True if an admin's key was available and opens the API; null if the program does not listen. */
   hasKey: boolean | null
 }
 
-/** Whatever a program is started in, it must end up listening or say why not, and somebody must be able to get in. */
+/** Checks that a program either listens or reports why not, in any conditions, and that an admin can sign in. */
 export const starts: TortureScenario = {
   name: 'starts',
   summary: 'starts of gateway and hub on empty folders, with ports taken and after kills; none may hang',
@@ -127,7 +127,6 @@ async function startOnce(bench: Workbench, options: StartOptions): Promise<Start
   return { program: program.name, circumstance, end, tookMs: life.tookMs, hasKey }
 }
 
-/** One start of a program. */
 class Life {
   readonly #process: BenchProcess
   readonly #startedAtMs = performance.now()
@@ -147,7 +146,7 @@ class Life {
     })
   }
 
-  /** What it said, on stdout and stderr. */
+  /** Output of the program, on stdout and stderr. */
   get output(): string {
     return `${this.#lines.join('\n')}\n${this.#process.errorTail}`.trim()
   }
@@ -161,7 +160,7 @@ class Life {
     ])
     this.tookMs = performance.now() - this.#startedAtMs
     if (end !== 'ended') return end
-    return this.output === '' ? 'ended without a word' : 'ended with a sentence'
+    return this.output === '' ? 'ended silently' : 'ended with a reason'
   }
 
   async kill(): Promise<void> {
@@ -169,11 +168,11 @@ class Life {
   }
 }
 
-/** A key that is printed comes right after the line that says that the program listens. */
+/** Time limit for a printed key, which follows the line that reports that the program listens. */
 const KEY_WAIT_MS = 5_000
 const KEY_LOOK_MS = 100
 
-/** Whether the key that was printed, or lies in the data folder, is one of an admin. */
+/** True if the key that was printed, or is in the data folder, is an admin's. */
 async function opensWith(url: string, printed: () => string, dataDir: string): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < KEY_WAIT_MS; waitedMs += KEY_LOOK_MS) {
     const key = KEY.exec(printed())?.[0] ?? KEY.exec(keyFile(dataDir))?.[0]
@@ -205,21 +204,21 @@ function print(done: readonly Start[]): void {
       const ended = (end: End) => some.filter((one) => one.end === end).length
       return [
         `${name}, ${circumstance}`,
-        ...[some.length, ended('listening'), ended('ended with a sentence'), ended('hung')].map(formatCount),
+        ...[some.length, ended('listening'), ended('ended with a reason'), ended('hung')].map(formatCount),
         formatCount(some.filter(({ hasKey }) => hasKey === false).length),
       ]
     }),
   )
-  printTable('Starts', ['program, in', 'starts', 'listening', 'a sentence', 'hung', 'no key'], rows)
+  printTable('Starts', ['program, in', 'starts', 'listening', 'a reason', 'hung', 'no key'], rows)
 }
 
 function createFigures(done: readonly Start[]): Figure[] {
-  const silent = done.filter(({ end }) => end === 'hung' || end === 'ended without a word')
+  const silent = done.filter(({ end }) => end === 'hung' || end === 'ended silently')
   const deaf = done.filter(({ circumstance, end }) => circumstance !== 'port taken' && end !== 'listening')
   return [
-    noneOf(`starts: neither listening nor a sentence, of ${done.length}`, silent.length),
-    noneOf('starts: not listening though nothing is in the way', deaf.length),
-    noneOf('starts: listening, and nobody has a key', done.filter(({ hasKey }) => hasKey === false).length),
+    noneOf(`starts: neither listening nor a reason, of ${done.length}`, silent.length),
+    noneOf('starts: not listening without an obstacle', deaf.length),
+    noneOf('starts: listening, and no key available', done.filter(({ hasKey }) => hasKey === false).length),
     ...PROGRAMS.map(({ name }) => {
       const times = timesOf(done, name)
       const longest = formatCount(Math.max(0, ...times))

@@ -39,7 +39,7 @@ async function torture(bench: Workbench, argv: readonly string[]): Promise<numbe
   return (await runInTurn('torture', scenarios, run)) ? 0 : 1
 }
 
-/** What the other scenarios find is still worth knowing. */
+/** Turns an error of one scenario into a failed figure, so that the others still run. */
 function failed({ name }: TortureScenario, error: unknown): ScenarioReport {
   const reason = error instanceof Error ? error.message : String(error)
   return {
@@ -52,17 +52,17 @@ function parseOptions(
   argv: readonly string[],
 ): Omit<TortureContext, 'bench'> & { scenarios: readonly TortureScenario[] } {
   const command = createCommandLine('torture', process)
-    .description('Kills and power cuts; the exit code is 1 when anything acknowledged is gone.')
+    .description('Kills and power cuts; the exit code is 1 if anything acknowledged is lost.')
     .addHelpText('after', listOf(SCENARIOS))
     .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(SCENARIOS, names))
-    .option('--part <n/m>', 'the n-th of m parts of them, for parts that run side by side', partOf)
+    .option('--part <n/m>', 'the n-th of m parts of them, for parts that run in parallel', partOf)
     .option('--cycles <n>', 'kills, or power cuts, of each scenario', wholeNumber(1))
-    .option('--seed <n>', 'of the faults of sync, and of damage: the same seed, the same faults', wholeNumber(0))
+    .option('--seed <n>', 'seed of the faults of sync and damage, to repeat them', wholeNumber(0))
     .option('--short', 'a few of each, in about three minutes')
     .option(
       '--prove',
-      'show that power cuts can be failed: the same with a disk that ignores syncs; and sync, with a hub that has lost ' +
-        'something, or has it twice',
+      'show that the checks can fail: power cuts with a disk that ignores syncs, and sync with a hub that has lost ' +
+        'something or stores it twice',
     )
     .addOption(gatewayOption())
   const given = parseCommandLine(command, argv).opts()
@@ -80,7 +80,7 @@ function parseOptions(
 
 function partOf(text: string): { number: number; of: number } {
   const [number = 0, of = 0] = /^\d+\/\d+$/.test(text) ? text.split('/').map(Number) : []
-  if (number < 1 || number > of) throw new InvalidArgumentError('A part is 1/2 or 2/2, for instance.')
+  if (number < 1 || number > of) throw new InvalidArgumentError('Invalid part; use N/M, for example 1/2 or 2/2.')
   return { number, of }
 }
 

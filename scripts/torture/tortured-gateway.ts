@@ -11,16 +11,15 @@ import { type FleetCheck, FleetLoad, fleetSize } from './fleet-load.ts'
 import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext } from './scenario.ts'
 
-/** One power cut and what came of it. */
 export interface CutOutcome {
   life: Life
   cut: PowerCut
   damage: string[]
-  /** The check of the data acknowledged since the last cut; null when the gateway does not start any more. */
+  /** Check of the data acknowledged since the last cut; null if the gateway no longer starts. */
   check: FleetCheck | null
 }
 
-/** A gateway under load whose folder goes through one power cut after the other. */
+/** Gateway under load whose folder goes through one power cut after the other. */
 export class TorturedGateway {
   readonly #context: TortureContext
   readonly #folder: RecordedFolder
@@ -34,7 +33,7 @@ export class TorturedGateway {
     this.#gateway = gateway
   }
 
-  /** Registers the fleet; the first life is recorded too, so the making of the database is in it. */
+  /** Registers the fleet; the first life is recorded too, so it includes the creation of the database. */
   static async start(context: TortureContext, library: string): Promise<TorturedGateway> {
     const { bench, entry, isShort } = context
     const folder = new RecordedFolder(bench, library, createDataFolder(bench, 'power'))
@@ -52,7 +51,7 @@ export class TorturedGateway {
     return { ...death, damage, check: await this.#check() }
   }
 
-  /** Everything that was ever acknowledged, after the last cut. */
+  /** Checks everything that was ever acknowledged, after the last cut. */
   async finish(): Promise<FleetCheck> {
     const last = await untilListening(this.#gateway.spawn({ dataDir: this.#folder.path }))
     await this.#fleet.connected()
@@ -61,7 +60,7 @@ export class TorturedGateway {
     return check
   }
 
-  /** Asks a gateway on a copy, which no device finds: the next life is to begin with what the cut left. */
+  /** Queries a gateway on a copy that no device reaches: the next life must begin with the state after the cut. */
   async #check(): Promise<FleetCheck | null> {
     const { bench, entry } = this.#context
     const dataDir = createDataFolder(bench, 'copy')
@@ -75,7 +74,7 @@ export class TorturedGateway {
     return check
   }
 
-  /** Ends the load and looks for nothing. */
+  /** Ends the load without a check. */
   abandon(): void {
     this.#fleet.abandon()
   }

@@ -12,17 +12,17 @@ import {
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 
-/** The folder in the data folder that holds the authority. */
+/** Subfolder of the data folder that holds the authority. */
 export const TLS_FOLDER = 'tls'
 
 /**
- * Where an authority and what it signs lie. Each is one file, its certificate and its key together, and is put into
- * place by its name: a power cut leaves the old one or the new one.
+ * Storage of an authority and of the certificate it signs. Certificate and key share one file, which is put in place by
+ * a rename: after a power cut either the old file or the new one exists.
  */
 export class AuthorityFolder {
-  /** Must not leave the machine. */
+  /** Contains the private key of the authority and must not leave the host. */
   readonly authorityPath: string
-  /** What the gateway shows to browsers and devices. */
+  /** Certificate that the gateway presents to browsers and devices. */
   readonly leafPath: string
   readonly #folder: string
 
@@ -32,7 +32,7 @@ export class AuthorityFolder {
     this.leafPath = join(this.#folder, 'gateway.pem')
   }
 
-  /** Throws an `Error` in words, with the way out. */
+  /** Throws a readable `Error` that names the remedy. */
   readAuthority(): string {
     return read(this.authorityPath)
   }
@@ -45,17 +45,17 @@ export class AuthorityFolder {
     }
   }
 
-  /** Throws an `Error` in words. */
+  /** Throws a readable `Error`. */
   writeAuthority(pem: string): void {
     this.#write(this.authorityPath, pem)
   }
 
-  /** Removes the one that `writeAuthority` has made. */
+  /** Deletes the file that `writeAuthority` wrote. */
   removeAuthority(): void {
     rmSync(this.authorityPath, { force: true })
   }
 
-  /** Throws an `Error` in words. */
+  /** Throws a readable `Error`. */
   writeLeaf(pem: string): void {
     this.#write(this.leafPath, pem)
   }
@@ -64,12 +64,12 @@ export class AuthorityFolder {
     const temporary = `${path}.new`
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-      // root also writes here, in a folder of a service
+      // root also writes here, in a folder that belongs to the service user
       if (lstatSync(this.#folder).isSymbolicLink()) throw new Error('its folder is a link')
       rmSync(temporary, { force: true })
       const file = openSync(temporary, 'wx', 0o600)
       try {
-        // all of it, or it throws: of a full disk a single write may leave the rest out without a word
+        // writes the whole file or throws: on a full disk a single `write` may silently store only a part
         writeFileSync(file, pem)
         fsyncSync(file)
       } finally {
@@ -77,7 +77,7 @@ export class AuthorityFolder {
       }
       renameSync(temporary, path)
       const folder = openSync(this.#folder, 'r')
-      // the name is part of the folder
+      // persists the directory entry
       fsyncSync(folder)
       closeSync(folder)
     } catch (error) {

@@ -36,7 +36,7 @@ function folderOf(t: TestContext): (name: string, content: string) => string {
   }
 }
 
-/** What OpenSSL says of a leaf that is asked for by a name, at noon of the first of May 2026. */
+/** Result of OpenSSL's verification of a certificate for a name, at noon on 1 May 2026. */
 function verify(t: TestContext, authorityPem: string, leafPem: string, as: readonly string[], purpose = 'sslserver') {
   const file = folderOf(t)
   const { status, stdout, stderr } = spawnSync('openssl', [
@@ -78,7 +78,7 @@ for (const [what, hosts, as] of [
 ] as const) {
   test(`OpenSSL refuses a leaf for ${what}, though the authority has signed it`, (t) => {
     const authority = createAuthority(NAMES, NOW_MS)
-    // as one who has the key would, who asks nobody which names are permitted
+    // simulates the owner of the key, who is not bound by the permitted names
     const stolen = { ...readAuthority(authority), names: ['bank.example'] }
     const leaf = issueLeaf(stolen, { names: [...hosts.names], addresses: [...hosts.addresses] }, NOW_MS)
     const { isTrusted, said } = verify(t, authority, leaf, as)
@@ -158,9 +158,9 @@ test('an authority that is cut short, altered, or has another key is refused in 
   assert.throws(() => readAuthority(''), /no certificate/)
   assert.throws(() => readAuthority(pem.slice(0, 300)), /no certificate/)
   assert.throws(() => readAuthority(pem.slice(0, certificate.length + 60)))
-  assert.throws(() => readAuthority(certificate + key), /not the one of its certificate/)
+  assert.throws(() => readAuthority(certificate + key), /does not match its certificate/)
   const der = new X509Certificate(pem).raw
   der[der.length - 1] = (der.at(-1) ?? 0) ^ 1
   const altered = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
-  assert.throws(() => readAuthority(pem.replace(certificate, altered)), /altered/)
+  assert.throws(() => readAuthority(pem.replace(certificate, altered)), /modified/)
 })

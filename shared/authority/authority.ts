@@ -29,32 +29,35 @@ import { DAY_MS } from '#shared/time.ts'
 import { extension, signCertificate } from './certificate.ts'
 import { type HostNames, PRIVATE_NETWORKS } from './host-names.ts'
 
-/** How long an authority is trusted: ten years. */
+/** Lifetime of an authority: ten years. */
 export const AUTHORITY_MS = 3_653 * DAY_MS
-/** The longest that browsers take of a public authority; iOS takes 825 days of one of ours. */
+/**
+ * Lifetime of a certificate: the maximum that browsers accept from a public authority. iOS accepts 825 days from a
+ * private one.
+ */
 export const LEAF_MS = 398 * DAY_MS
-/** Clocks of tablets that are behind by up to this take a new certificate too. */
+/** Backdating of a new certificate, so that tablets whose clocks are up to this far behind accept it. */
 export const LEAF_BEGINS_MS = 30 * DAY_MS
-/** Before any clock that is right, so that no tablet finds an authority too young. */
+/** Earlier than any plausible clock, so that no tablet sees an authority that is not valid yet. */
 const AUTHORITY_FROM_MS = Date.UTC(2020, 0, 1)
 const NO_HOST = 'invalid'
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/
 
-/** An authority that signs for the names of one machine only. */
+/** Authority that may sign only for the names of one host. */
 export interface Authority {
-  /** In PEM: what tablets are told to trust. */
+  /** Certificate in PEM, to be installed on tablets as trusted. */
   certificate: string
   commonName: string
   privateKey: KeyObject
-  /** It signs for these and what is below them, and for private addresses. */
+  /** Names that the authority may sign for, including their subdomains; private addresses are permitted in addition. */
   names: readonly string[]
-  /** False: its certificate also lets it sign for mail and clients, as those of version 1.0.0 do. */
+  /** False if the certificate also permits e-mail and client certificates, as those of version 1.0.0 do. */
   isForServersOnly: boolean
   madeAtMs: number
   expiresAtMs: number
 }
 
-/** Makes an authority for some names; returns its certificate and its private key in one PEM text. */
+/** Creates an authority for these names; returns its certificate and private key in one PEM text. */
 export function createAuthority(names: readonly string[], nowMs: number): string {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const commonName = `cartbarn ${names[0] ?? ''} ${randomBytes(3).toString('hex')}`
@@ -67,7 +70,7 @@ export function createAuthority(names: readonly string[], nowMs: number): string
     extensions: [
       extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: true, pathLenConstraint: 0 })),
       extension(id_ce_keyUsage, true, new KeyUsage(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign)),
-      // what it signs is for servers only: neither for mail nor for clients that sign in, nor for programs
+      // limits signed certificates to servers: no e-mail, client authentication or code signing
       extension(id_ce_extKeyUsage, true, new ExtendedKeyUsage([id_kp_serverAuth])),
       extension(id_ce_nameConstraints, true, constraintsOf(names)),
     ],
@@ -75,14 +78,14 @@ export function createAuthority(names: readonly string[], nowMs: number): string
   return certificate + privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** Reads what `createAuthority` has made. Throws an `Error` in words for anything else. */
+/** Reads the output of `createAuthority`. Throws a readable `Error` for anything else. */
 export function readAuthority(pem: string): Authority {
   const [certificate] = PEM_CERTIFICATE.exec(pem) ?? []
   if (certificate === undefined) throw new Error('it holds no certificate')
   const x509 = new X509Certificate(certificate)
   const privateKey = createPrivateKey(pem)
-  if (!x509.checkPrivateKey(privateKey)) throw new Error('its key is not the one of its certificate')
-  if (!x509.verify(createPublicKey(privateKey))) throw new Error('its certificate was altered')
+  if (!x509.checkPrivateKey(privateKey)) throw new Error('its key does not match its certificate')
+  if (!x509.verify(createPublicKey(privateKey))) throw new Error('its certificate was modified')
   const expiresAtMs = x509.validToDate.getTime()
   return {
     certificate,
@@ -95,14 +98,14 @@ export function readAuthority(pem: string): Authority {
   }
 }
 
-/** Whether an authority may sign for a name of a host: its own names, and what is below them. */
+/** True if the authority may sign for this host name: one of its own names or a subdomain. */
 export function isPermitted({ names }: Pick<Authority, 'names'>, name: string): boolean {
   return names.some((permitted) => name === permitted || name.endsWith(`.${permitted}`))
 }
 
 /**
- * Signs a new certificate with a new key, of 398 days; returns both in one PEM text. Leaves out what it may not sign
- * for.
+ * Signs a certificate with a new key, valid for 398 days; returns both in one PEM text. Omits names and addresses that
+ * the authority may not sign for.
  */
 export function issueLeaf(authority: Authority, { names, addresses }: HostNames, nowMs: number): string {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -132,8 +135,8 @@ export function issueLeaf(authority: Authority, { names, addresses }: HostNames,
 }
 
 /**
- * The names are permitted with what is below them, and of addresses only private ones. Of mail addresses and URIs only
- * those of a host that no one can have (RFC 6761), so none. Source: RFC 5280, section 4.2.1.10.
+ * Permits the names with their subdomains, and private addresses. E-mail addresses and URIs are limited to a host that
+ * cannot exist (RFC 6761), which excludes all of them. Source: RFC 5280, section 4.2.1.10.
  */
 function constraintsOf(names: readonly string[]): NameConstraints {
   const permitted = [

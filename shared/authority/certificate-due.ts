@@ -3,27 +3,26 @@ import { DAY_MS } from '#shared/time.ts'
 import { type Authority, isPermitted, LEAF_BEGINS_MS } from './authority.ts'
 import type { HostNames } from './host-names.ts'
 
-/** How long before its end a certificate is renewed. */
+/** Time before its expiry at which a certificate is renewed. */
 const RENEW_BEFORE_MS = 30 * DAY_MS
 
-/** Why a new certificate is wanted. */
+/** Reason for a new certificate. */
 export type DueReason =
-  | 'there is none that can be used'
-  | 'it is of another authority'
-  | 'the machine has another name or address'
-  | 'it ends soon'
-  | 'it begins later than now'
+  | 'no usable certificate'
+  | 'issued by another authority'
+  | 'a name or address of the computer has changed'
+  | 'expires soon'
+  | 'not valid yet'
 
-/** A certificate of an authority that is wanted, and as of when it is to be made. */
+/** Certificate to issue, and the time at which to issue it. */
 export interface DueCertificate {
   reason: DueReason
   issuedAtMs: number
 }
 
 /**
- * Whether a machine needs another certificate than the one it has. A clock that shows a time before the authority was
- * made, or after its end, is wrong: no certificate is renewed by it, and one that must be made is dated as the one
- * before.
+ * Decides if a host needs a new certificate. A clock before the creation or after the expiry of the authority is wrong:
+ * it triggers no renewal, and a certificate that is unavoidable gets the date of the previous one.
  */
 export function leafDue(
   authority: Authority,
@@ -35,16 +34,16 @@ export function leafDue(
   const leaf = leafPem === undefined ? undefined : readLeaf(leafPem)
   const lastMs = leaf === undefined ? authority.madeAtMs : leaf.validFromDate.getTime() + LEAF_BEGINS_MS
   const dueFor = (reason: DueReason) => ({ reason, issuedAtMs: isClockWrong ? lastMs : nowMs })
-  if (leaf === undefined) return dueFor('there is none that can be used')
+  if (leaf === undefined) return dueFor('no usable certificate')
   if (!isIssuedBy(leaf, authority))
-    return { reason: 'it is of another authority', issuedAtMs: isClockWrong ? authority.madeAtMs : nowMs }
-  if (!isFor(leaf, authority, hosts)) return dueFor('the machine has another name or address')
+    return { reason: 'issued by another authority', issuedAtMs: isClockWrong ? authority.madeAtMs : nowMs }
+  if (!isFor(leaf, authority, hosts)) return dueFor('a name or address of the computer has changed')
   if (isClockWrong) return null
-  if (nowMs < leaf.validFromDate.getTime()) return dueFor('it begins later than now')
+  if (nowMs < leaf.validFromDate.getTime()) return dueFor('not valid yet')
   const endsMs = leaf.validToDate.getTime()
-  // the last one of an authority cannot be made to last longer
+  // a certificate cannot outlive its authority
   const isLast = endsMs >= authority.expiresAtMs
-  return nowMs >= endsMs - RENEW_BEFORE_MS && !isLast ? dueFor('it ends soon') : null
+  return nowMs >= endsMs - RENEW_BEFORE_MS && !isLast ? dueFor('expires soon') : null
 }
 
 function readLeaf(pem: string): X509Certificate | undefined {

@@ -23,7 +23,7 @@ import {
 const COMMON_NAME = '2.5.4.3'
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
 
-/** What a certificate says, and who says it. */
+/** Content of a certificate, with its issuer. */
 export interface CertificateContent {
   commonName: string
   publicKey: KeyObject
@@ -33,14 +33,14 @@ export interface CertificateContent {
   extensions: readonly Extension[]
 }
 
-/** Signs a certificate of version 3 by a key on P-256; returns it in PEM. Source: RFC 5280, section 4.1. */
+/** Signs a version 3 certificate with a P-256 key; returns it in PEM. Source: RFC 5280, section 4.1. */
 export function signCertificate(content: CertificateContent): string {
   const { publicKey, issuer } = content
   const issuerKey = createPublicKey(issuer.privateKey)
   const algorithm = new AlgorithmIdentifier({ algorithm: ECDSA_WITH_SHA256 })
   const body = new TBSCertificate({
     version: Version.v3,
-    // positive and of full length, whatever its first bits are
+    // keeps the serial number positive and of full length for any random bits
     serialNumber: bytesOf(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     signature: algorithm,
     issuer: nameOf(issuer.commonName),
@@ -63,7 +63,7 @@ export function signCertificate(content: CertificateContent): string {
   const signed = Buffer.from(AsnConvert.serialize(body))
   const certificate = new Certificate({
     tbsCertificate: body,
-    // byte for byte what is signed
+    // the exact bytes that were signed
     tbsCertificateRaw: bytesOf(signed),
     signatureAlgorithm: algorithm,
     signatureValue: bytesOf(sign('sha256', signed, issuer.privateKey)),
@@ -72,7 +72,7 @@ export function signCertificate(content: CertificateContent): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.trimEnd()}\n-----END CERTIFICATE-----\n`
 }
 
-/** One extension; `value` is what its kind asks for. */
+/** Builds an extension; `value` has the structure that its id requires. */
 export function extension(id: string, critical: boolean, value: unknown): Extension {
   return new Extension({
     extnID: id,

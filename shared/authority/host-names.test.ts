@@ -12,7 +12,7 @@ const INTERFACES = {
   wwan0: [{ address: '8.8.8.8', family: 'IPv4' }],
 }
 
-test('a machine is called by its name, by mDNS, by its public address, by people, and by private addresses', () => {
+test('a host has its name, its mDNS name, its public address, configured names and private addresses', () => {
   const facts = {
     hostName: 'Clubhouse',
     interfaces: INTERFACES,
@@ -25,7 +25,7 @@ test('a machine is called by its name, by mDNS, by its public address, by people
   })
 })
 
-test('a name with dots is also called by its first part in mDNS, and what is no name is left out', () => {
+test('a name with dots also yields an mDNS name from its first part, and invalid names are omitted', () => {
   const named = (hostName: string) => hostNamesOf({ hostName, interfaces: {}, publicUrl: undefined }).names
   assert.deepEqual(named('pi.club.example'), ['pi.club.example', 'pi.local', 'localhost'])
   assert.deepEqual(named('pi.local'), ['pi.local', 'localhost'])
@@ -33,7 +33,7 @@ test('a name with dots is also called by its first part in mDNS, and what is no 
   assert.deepEqual(named('my_pi'), ['localhost'])
 })
 
-test('names and private addresses are told from all else', () => {
+test('host names and private addresses are distinguished from all other text', () => {
   for (const name of ['a', 'a-b.c', `${'a'.repeat(63)}.b`]) assert.ok(isHostName(name), name)
   for (const text of ['', '-a', 'a..b', 'a_b', '*.a', '10.0.0.1', '::1', `${'a'.repeat(64)}`, 'a b'])
     assert.ok(!isHostName(text), text)
@@ -43,7 +43,7 @@ test('names and private addresses are told from all else', () => {
     assert.ok(!isPrivateAddress(address), address)
 })
 
-test('names below which others have theirs are told from those of one machine, and a machine of such a name has another', () => {
+test('public suffixes are distinguished from names of hosts, and a host named like one is renamed', () => {
   for (const name of [
     'com',
     'COM',

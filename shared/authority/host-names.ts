@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Networks whose addresses never leave a site, with how many bits name them. Sources: RFC 1918, 3927, 4193, 4291. */
+/** Networks that are not routed outside a site, with their prefix lengths. Sources: RFC 1918, 3927, 4193, 4291. */
 export const PRIVATE_NETWORKS = [
   ['10.0.0.0', 8],
   ['172.16.0.0', 12],
@@ -16,33 +16,35 @@ const privateAddresses = new BlockList()
 for (const [network, bits] of PRIVATE_NETWORKS)
   privateAddresses.addSubnet(network, bits, isIP(network) === 4 ? 'ipv4' : 'ipv6')
 
-/** Of a machine with many networks, as of containers: more would only make the certificate long. */
+/**
+ * Limit for hosts with many networks, such as those of containers: more addresses would only enlarge the certificate.
+ */
 const ADDRESSES_MAX = 50
 
-/** What one machine is called: in lower case, in the order in which people are told. */
+/** Names of one host in lower case, in the order in which they are shown. */
 export interface HostNames {
   names: string[]
-  /** Private ones only. */
+  /** Private addresses only. */
   addresses: string[]
 }
 
-/** A network interface as the system lists it. */
+/** Network interface as the operating system lists it. */
 export interface InterfaceAddress {
   address: string
   family: string
 }
 
-/** What a machine is told of itself and by people. */
+/** Facts about the host, from the system and from the settings. */
 export interface MachineFacts {
   hostName: string
   interfaces: Readonly<Record<string, readonly InterfaceAddress[] | undefined>>
-  /** As CARTBARN_PUBLIC_URL. */
+  /** Value of CARTBARN_PUBLIC_URL. */
   publicUrl: string | undefined
-  /** Further names, of people. */
+  /** Additional names from the settings. */
   names?: readonly string[]
 }
 
-/** The names and private addresses by which people reach a machine. */
+/** Returns the names and private addresses under which the host is reached. */
 export function hostNamesOf({ hostName, interfaces, publicUrl, names = [] }: MachineFacts): HostNames {
   const publicHost = publicUrl === undefined ? '' : new URL(publicUrl).hostname
   const own = hostName.toLowerCase()
@@ -51,7 +53,7 @@ export function hostNamesOf({ hostName, interfaces, publicUrl, names = [] }: Mac
   const addresses = Object.values(interfaces)
     .flatMap((each) => each ?? [])
     .map(({ address }) => address)
-    // an address of one link is another one on each: no browser takes it
+    // browsers reject link-local IPv6 addresses, which are only unique within one link
     .filter((address) => isPrivateAddress(address) && !/^fe[89ab]/i.test(address))
   return {
     names: unique(hosts.filter((name) => isHostName(name) && !isTooWide(name))),
@@ -59,18 +61,18 @@ export function hostNamesOf({ hostName, interfaces, publicUrl, names = [] }: Mac
   }
 }
 
-/** The names a certificate is for: all that its authority was made for, and what the machine is called now. */
+/** Returns all names for a certificate: those of its authority and the current ones of the host. */
 export function allNames(authority: { names: readonly string[] }, { names, addresses }: HostNames): HostNames {
   return { names: unique([...authority.names, ...names]), addresses }
 }
 
-/** Whether a text may stand in a certificate as the name of a host: letters, digits and hyphens between dots. */
+/** True if the text is a valid host name for a certificate: letters, digits and hyphens between dots. */
 export function isHostName(text: string): boolean {
   const isName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
   return isName.test(text) && isIP(text) === 0
 }
 
-/** Names under which anybody can have one, and those that networks at home use. */
+/** Domains under which anyone can register a name, and those that home networks use. */
 const SHARED =
   'com net org edu gov mil int info biz name pro arpa xyz app dev page web site online shop store cloud club ' +
   'golf sport sports ' +
@@ -89,8 +91,9 @@ const sharedNames = new Set(`${SHARED} ${PROVIDERS}`.split(' '))
 const sharedBelowCountry = new Set(SHARED_BELOW_COUNTRY.split(' '))
 
 /**
- * True for names below which others have names: an authority that may sign for one of these could sign for theirs. The
- * list is short; every country code and the usual names below one are in it. Source: https://publicsuffix.org.
+ * True for domains with subdomains of other organisations: an authority that may sign for the domain could sign for
+ * theirs. The list is short, but covers every country code and the usual second-level domains. Source:
+ * https://publicsuffix.org.
  */
 export function isTooWide(name: string): boolean {
   const labels = name.toLowerCase().split('.')
@@ -105,7 +108,7 @@ function isCountry(label: string): boolean {
   return /^[a-z]{2}$/.test(label) && known.of(label.toUpperCase()) !== undefined
 }
 
-/** Whether an address never leaves a site. */
+/** True if the address is not routed outside a site. */
 export function isPrivateAddress(address: string): boolean {
   const family = isIP(address)
   return family !== 0 && privateAddresses.check(address, family === 4 ? 'ipv4' : 'ipv6')

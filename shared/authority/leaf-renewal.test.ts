@@ -35,7 +35,7 @@ function machine(t: TestContext, { hasAuthority = true } = {}) {
 
 const fromMs = (leaf: X509Certificate) => leaf.validFromDate.getTime()
 
-test('a certificate is made at the start and renewed a month before its end, not before', async (t) => {
+test('a certificate is created at the start and renewed a month before its end, not before', async (t) => {
   const { clock, renewal, leaf, lines } = machine(t)
   await renewal.start()
   const first = leaf()
@@ -48,11 +48,11 @@ test('a certificate is made at the start and renewed a month before its end, not
   assert.equal(leaf().validToDate.getTime(), first.validToDate.getTime() + 338 * DAY_MS)
   assert.deepEqual(
     lines.map(({ msg, reason }) => `${msg}: ${reason}`),
-    ['made a certificate: there is none that can be used', 'made a certificate: it ends soon'],
+    ['certificate issued: no usable certificate', 'certificate issued: expires soon'],
   )
 })
 
-test('another address of the machine is in a new certificate, and an old one that is gone stays', async (t) => {
+test('a new host address leads to a new certificate, while a lost address does not', async (t) => {
   const { hosts, renewal, leaf } = machine(t)
   await renewal.start()
   hosts.addresses = ['192.168.7.3', 'fd00::7:3']
@@ -65,7 +65,7 @@ test('another address of the machine is in a new certificate, and an old one tha
   assert.equal(leaf().fingerprint256, moved.fingerprint256)
 })
 
-test('a name that the authority does not permit makes no new certificate every minute', async (t) => {
+test('a host name that the authority does not permit does not cause repeated new certificates', async (t) => {
   const { hosts, renewal, leaf } = machine(t)
   await renewal.start()
   const first = leaf()
@@ -75,7 +75,7 @@ test('a name that the authority does not permit makes no new certificate every m
   assert.equal(first.checkHost('clubhouse'), 'clubhouse')
 })
 
-test('by a clock of 1970 nothing is renewed, and what must be made is dated as the one before', async (t) => {
+test('with a clock in 1970 no renewal takes place, and a needed certificate keeps the previous date', async (t) => {
   const { clock, hosts, renewal, leaf } = machine(t)
   clock.advance(200 * DAY_MS)
   await renewal.start()
@@ -89,7 +89,7 @@ test('by a clock of 1970 nothing is renewed, and what must be made is dated as t
   assert.equal(fromMs(leaf()), fromMs(first))
 })
 
-test('a certificate of a clock that was years ahead is made again once the clock is right', async (t) => {
+test('a certificate issued by a clock years ahead is issued again once the clock is right', async (t) => {
   const { clock, renewal, leaf } = machine(t)
   clock.advance(900 * DAY_MS)
   await renewal.start()
@@ -98,7 +98,7 @@ test('a certificate of a clock that was years ahead is made again once the clock
   assert.equal(fromMs(leaf()), MADE_MS - 29 * DAY_MS)
 })
 
-test('past the end of the authority the last certificate stays, and none is made over and over before', async (t) => {
+test('near and past the end of the authority the last certificate stays and is not reissued', async (t) => {
   const { clock, renewal, leaf } = machine(t)
   clock.advance(AUTHORITY_MS - 20 * DAY_MS)
   await renewal.start()
@@ -111,7 +111,7 @@ test('past the end of the authority the last certificate stays, and none is made
   }
 })
 
-test('a certificate that is half-written, or of another authority, is made again', async (t) => {
+test('a certificate that is half-written, or of another authority, is issued again', async (t) => {
   const { folder, renewal, leaf } = machine(t)
   await renewal.start()
   const first = leaf()
@@ -124,7 +124,7 @@ test('a certificate that is half-written, or of another authority, is made again
   assert.notEqual(leaf().issuer, second.issuer)
 })
 
-test('with an authority that cannot be read the certificate stays, and that is said once', async (t) => {
+test('an unreadable authority leaves the certificate in place and is reported once', async (t) => {
   const { folder, hosts, renewal, leaf, lines } = machine(t)
   await renewal.start()
   const first = leaf()
@@ -134,11 +134,11 @@ test('with an authority that cannot be read the certificate stays, and that is s
   assert.equal(leaf().fingerprint256, first.fingerprint256)
   assert.deepEqual(
     lines.map(({ msg }) => msg),
-    ['made a certificate', 'could not renew the certificate; tries again every minute'],
+    ['certificate issued', 'certificate renewal failed; retrying every minute'],
   )
 })
 
-test('a certificate that cannot be written is told once, tried again, and all is well once it can', async (t) => {
+test('a certificate that cannot be written is reported once and retried until it can', async (t) => {
   const { folder, hosts, renewal, leaf, lines } = machine(t)
   await renewal.start()
   const first = leaf()
@@ -153,16 +153,16 @@ test('a certificate that cannot be written is told once, tried again, and all is
   assert.ok(leaf().checkIP('10.0.0.9'))
   assert.deepEqual(
     lines.map(({ msg }) => msg),
-    ['made a certificate', 'could not renew the certificate; tries again every minute', 'made a certificate'],
+    ['certificate issued', 'certificate renewal failed; retrying every minute', 'certificate issued'],
   )
 })
 
-test('a clock by which the authority is not valid is told until it is set', async (t) => {
+test('a clock outside the validity of the authority is reported until it is set', async (t) => {
   const { clock, renewal } = machine(t)
   await renewal.start()
   for (const [nowMs, problem] of [
-    [5_000, /not made yet \(2026-05-01.*set the clock/],
-    [MADE_MS + AUTHORITY_MS, /ended .*set the clock, or make another/],
+    [5_000, /not valid yet \(2026-05-01.*set the clock/],
+    [MADE_MS + AUTHORITY_MS, /expired .*set the clock, or create a new one/],
   ] as const) {
     clock.set(nowMs)
     await renewal.runOnce()
@@ -173,17 +173,17 @@ test('a clock by which the authority is not valid is told until it is set', asyn
   }
 })
 
-test('without a certificate and without an authority that can be read a start fails with the way out', async (t) => {
+test('a start without a certificate or a readable authority fails and explains what to do', async (t) => {
   const { folder, renewal } = machine(t)
   writeFileSync(folder.authorityPath, folder.readAuthority().slice(0, 200))
   await assert.rejects(renewal.start(), (error) => {
     assert.ok(error instanceof ConfigError)
-    assert.match(error.message, /authority\.pem cannot be used: it holds no certificate; put its last backup back, or/)
+    assert.match(error.message, /authority\.pem cannot be used: it holds no certificate; restore it from a backup, or/)
     return true
   })
 })
 
-test('keys are for their owner only, and no half file has the name of a whole one', async (t) => {
+test('keys are readable for their owner only, and no half-written file gets its final name', async (t) => {
   const { dataDir, renewal } = machine(t)
   await renewal.start()
   const files = readdirSync(join(dataDir, 'tls')).sort()

@@ -6,36 +6,37 @@ import type { Authority } from './authority.ts'
 import type { AuthorityFolder } from './authority-folder.ts'
 import { allNames, type HostNames } from './host-names.ts'
 
-/** What the renewal of a certificate needs to know. */
+/** Dependencies of the certificate renewal. */
 export interface LeafRenewalOptions {
   folder: AuthorityFolder
-  /** What the machine is called now. */
+  /** Returns the current names of the host. */
   hosts: () => HostNames
   clock: Clock
   log: Log
 }
 
 /**
- * Keeps the certificate of a machine one that browsers take: makes another a month before it ends, and when the machine
- * has another name or address. Without an authority that can be read the one that is there stays.
+ * Keeps the certificate of the host acceptable to browsers: issues a new one a month before expiry and when a name or
+ * address of the host changes. If the authority cannot be read, the existing certificate stays.
  */
 export class LeafRenewal implements Component {
   readonly #options: LeafRenewalOptions
   #timer: NodeJS.Timeout | undefined
-  /** Why none could be made, as last logged. */
+  /** Last logged reason why no certificate could be issued. */
   #problem: string | undefined
 
   constructor(options: LeafRenewalOptions) {
     this.#options = options
   }
 
-  /** Throws a `ConfigError` when there is no certificate and none can be made. */
+  /** Throws a `ConfigError` if there is no certificate and none can be issued. */
   async start(): Promise<void> {
     await this.runOnce()
     const { folder } = this.#options
     if (this.#problem !== undefined && folder.readLeaf() === undefined)
       throw new ConfigError(
-        `${this.#problem}; put its last backup back, or make another with "cartbarn tls init --replace", which each tablet must then trust anew`,
+        `${this.#problem}; restore it from a backup, or create a new one with "cartbarn tls init --replace", which ` +
+          'must then be installed on each tablet',
       )
     this.#timer = setInterval(() => void this.runOnce(), MINUTE_MS)
     this.#timer.unref()
@@ -45,16 +46,16 @@ export class LeafRenewal implements Component {
     clearInterval(this.#timer)
   }
 
-  /** Why no certificate can be made; undefined while all is well. */
+  /** Reason why no certificate can be issued; undefined while all is well. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** Looks now whether another certificate is due, and makes it. */
+  /** Checks if a new certificate is due, and issues it. */
   async runOnce(): Promise<void> {
     const { folder, hosts, clock, log } = this.#options
     try {
-      // loaded by those only who have an authority
+      // loaded on demand: most programs have no authority
       const [{ readAuthority, issueLeaf }, { leafDue }] = await Promise.all([
         import('./authority.ts'),
         import('./certificate-due.ts'),
@@ -70,7 +71,7 @@ export class LeafRenewal implements Component {
             names: [...names.names, ...names.addresses],
             issuedAt: toIso(due.issuedAtMs),
           },
-          'made a certificate',
+          'certificate issued',
         )
       }
       const fault = clockFault(authority, clock.nowMs())
@@ -81,20 +82,23 @@ export class LeafRenewal implements Component {
     }
   }
 
-  /** Once for each problem. */
+  /** Logs each problem only once. */
   #warn(problem: string): void {
     if (problem === this.#problem) return
     this.#problem = problem
-    this.#options.log.warn({ reason: problem }, 'could not renew the certificate; tries again every minute')
+    this.#options.log.warn({ reason: problem }, 'certificate renewal failed; retrying every minute')
   }
 }
 
-/** By a clock that is wrong nothing is renewed. */
+/** Describes a wrong clock, by which nothing is renewed. */
 function clockFault({ madeAtMs, expiresAtMs }: Authority, nowMs: number): string | undefined {
   if (nowMs < madeAtMs)
-    return `by the clock of this machine its authority is not made yet (${toIso(madeAtMs)}): set the clock`
+    return `by the clock of the gateway computer the authority is not valid yet (${toIso(madeAtMs)}): set the clock`
   if (nowMs < expiresAtMs) return undefined
-  return `by the clock of this machine its authority ended (${toIso(expiresAtMs)}): set the clock, or make another with "cartbarn tls init --replace", which each tablet must then trust`
+  return (
+    `by the clock of the gateway computer the authority has expired (${toIso(expiresAtMs)}): set the clock, or ` +
+    'create a new one with "cartbarn tls init --replace", which must then be installed on each tablet'
+  )
 }
 
 function readOrExplain<T>(folder: AuthorityFolder, readAuthority: (pem: string) => T): T {

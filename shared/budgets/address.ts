@@ -2,8 +2,8 @@ import { isIPv6 } from 'node:net'
 import { plainAddress } from './listen.ts'
 
 /**
- * Who stands behind a network address, as limits count: an IPv4 address, also one written as IPv6 (RFC 4291 2.5.5.2);
- * of IPv6 the first 64 bits, which one household or one phone has to itself (RFC 6177, RFC 7421).
+ * Returns the budget key of a network address: an IPv4 address, including one mapped into IPv6 (RFC 4291 2.5.5.2), or
+ * the first 64 bits of an IPv6 address, which belong to one household or one phone (RFC 6177, RFC 7421).
  */
 export function addressOwner(address: string): string {
   const plain = plainAddress(address)

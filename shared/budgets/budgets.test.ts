@@ -8,7 +8,7 @@ import { FairTurns } from './fair-turns.ts'
 let nowMs = 0
 const budgets = new Budgets(['slots', 'rates', 'turns'], { monotonicMs: () => nowMs })
 
-test('an owner has so many slots, all together so many, and the last are kept for who may use them', () => {
+test('slots are limited per budget key and in total, and the reserve is for privileged callers', () => {
   const slots = budgets.slots('slots', { perOwner: 2, total: 4, reserve: 1 })
   assert.deepEqual([slots.take('a'), slots.take('a'), slots.take('a')], [true, true, false])
   assert.deepEqual([slots.take('b'), slots.take('b')], [true, false])
@@ -19,10 +19,10 @@ test('an owner has so many slots, all together so many, and the last are kept fo
   slots.release('admin')
   assert.equal(slots.take('b'), true)
   assert.equal(budgets.refused.get('slots'), 4)
-  assert.throws(() => slots.release('nobody'), /has not taken/)
+  assert.throws(() => slots.release('nobody'), /had not taken/)
 })
 
-test('each owner has a rate of its own, and may go into debt once with more than a burst', () => {
+test('each budget key has its own rate, and may go into debt once with more than a burst', () => {
   const rates = budgets.rates('rates', { perSecond: 10, burst: 20 })
   assert.deepEqual([rates.take('a', 20), rates.take('a'), rates.take('b')], [true, false, true])
   assert.throws(
@@ -35,19 +35,19 @@ test('each owner has a rate of its own, and may go into debt once with more than
   assert.equal(budgets.refused.get('rates'), 2)
 })
 
-test('owners who have used nothing for a while are forgotten, and those in debt are not', () => {
+test('budget keys are forgotten when idle for a while, except those in debt', () => {
   const rates = budgets.rates('rates', { perSecond: 1, burst: 1 })
   assert.equal(rates.take('debtor', 1), true)
   for (let i = 0; i < 5_000; i++) rates.take(`owner-${i}`)
   assert.equal(rates.take('debtor'), false)
 })
 
-test('rate 0 is no limit', () => {
+test('rate 0 is unlimited', () => {
   const rates = budgets.rates('rates', { perSecond: 0, burst: 0 })
   for (let i = 0; i < 1_000; i++) assert.equal(rates.take('a'), true)
 })
 
-test('owners take turns, one piece at a time, and a piece that fails stops nobody', async () => {
+test('budget keys alternate, one task at a time, and a failed task does not stop the others', async () => {
   const turns = new FairTurns()
   const done: string[] = []
   let underWay = 0
@@ -70,7 +70,7 @@ test('owners take turns, one piece at a time, and a piece that fails stops nobod
   assert.equal(await turns.take('a', work('a4')), 'a4')
 })
 
-test('who has too much waiting is refused, and others are not', async () => {
+test('a budget key with too much waiting work is rejected, and others are not', async () => {
   const turns = budgets.turns('turns', 2)
   const gate = Promise.withResolvers<void>()
   const held = [turns.take('a', () => gate.promise), turns.take('a', () => gate.promise)]
@@ -86,7 +86,7 @@ test('who has too much waiting is refused, and others are not', async () => {
   assert.equal(budgets.refused.get('turns'), 1)
 })
 
-test('an address stands for a household: IPv4 as it is, IPv6 by its first 64 bits', () => {
+test('an address stands for a household: IPv4 in full, IPv6 by its first 64 bits', () => {
   assert.equal(addressOwner('192.168.1.20'), '192.168.1.20')
   assert.equal(addressOwner('::ffff:192.168.1.20'), '192.168.1.20')
   assert.equal(addressOwner('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')

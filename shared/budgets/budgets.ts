@@ -7,11 +7,11 @@ import { type SlotLimits, Slots } from './slots.ts'
 import type { Allowance } from './token-bucket.ts'
 
 /**
- * Every limit that counts per owner (a user, a device, a site, an address) in one program, each under the name its
- * refusals are counted by. A limit is taken before the work is done.
+ * All limits of a program that count per budget key (a user, device, site or address). Each has a name under which its
+ * rejections are counted. Callers take from the limit before they do the work.
  */
 export class Budgets<Name extends string> {
-  /** What was refused, by budget. */
+  /** Number of rejections by budget name. */
   readonly refused: Counter
   readonly #clock: MonotonicClock | undefined
 
@@ -20,22 +20,22 @@ export class Budgets<Name extends string> {
     this.#clock = clock
   }
 
-  /** So many at once. */
+  /** Limits concurrent use. */
   slots(name: Name, limits: SlotLimits): Slots {
     return new Slots(limits, () => this.refused.add(name))
   }
 
-  /** So many at once, counted by whoever has them. */
+  /** Limits concurrent use that the caller counts. */
   ceiling(name: Name, perOwner: number): Ceiling {
     return new Ceiling(perOwner, () => this.refused.add(name))
   }
 
-  /** So many a second. */
+  /** Limits use per second. */
   rates(name: Name, allowance: Allowance): Rates {
     return new Rates(allowance, () => this.refused.add(name), this.#clock)
   }
 
-  /** One after the other, and so many waiting. */
+  /** Limits the number of waiting jobs, which run one after another. */
   turns(name: Name, maxWaiting: number): FairTurns {
     return new FairTurns(maxWaiting, () => this.refused.add(name))
   }

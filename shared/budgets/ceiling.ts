@@ -1,4 +1,6 @@
-/** How many of something an owner may have, where somebody else counts them: because they outlive the program. */
+/**
+ * Maximum per budget key for things that outlive the program and are therefore counted elsewhere, such as in the store.
+ */
 export class Ceiling {
   readonly #perOwner: number
   readonly #onRefused: () => void
@@ -8,7 +10,7 @@ export class Ceiling {
     this.#onRefused = onRefused
   }
 
-  /** Whether an owner who has so many may have one more. */
+  /** True if a budget key that has `taken` may have one more. */
   allows(taken: number): boolean {
     if (taken < this.#perOwner) return true
     this.#onRefused()

@@ -1,4 +1,5 @@
 /**
- * Wrong keys of one address, sustained and at once: 300 a minute. Keys are random, so this bounds work, not guessing.
+ * Invalid keys per address: 300 a minute, as a burst or sustained. Keys are random, so this bounds the work, not the
+ * guessing.
  */
 export const FAILED_KEYS = { perSecond: 5, burst: 300 }

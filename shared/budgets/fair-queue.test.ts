@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts'
 
 function queueOf(items: readonly string[]): FairQueue<string> {
   const queue = new FairQueue<string>()
-  // the owner is the letter
+  // the budget key is the letter
   for (const item of items) queue.push(item.charAt(0), item)
   return queue
 }
@@ -15,13 +15,13 @@ function drained(queue: FairQueue<string>, isPossible: (item: string) => boolean
   return taken
 }
 
-test('owners take turns, and of each what came first goes first', () => {
+test('budget keys alternate, and the items of each are taken in order', () => {
   const queue = queueOf(['a1', 'a2', 'a3', 'b1', 'c1', 'c2'])
   assert.deepEqual(drained(queue), ['a1', 'b1', 'c1', 'a2', 'c2', 'a3'])
   assert.equal(queue.isEmpty, true)
 })
 
-test('who comes back is behind those who wait', () => {
+test('a returning budget key is queued after those that wait', () => {
   const queue = queueOf(['a1', 'a2', 'b1'])
   assert.equal(
     queue.take(() => true),
@@ -32,7 +32,7 @@ test('who comes back is behind those who wait', () => {
   assert.deepEqual(drained(queue), ['b1', 'a2', 'c1', 'b2'])
 })
 
-test('an owner whose first item is not possible now loses no turn, and overtakes not itself', () => {
+test('a budget key whose first item is not yet possible keeps its slot and its order', () => {
   const queue = queueOf(['a1', 'a2', 'b1'])
   assert.deepEqual(
     drained(queue, (item) => item !== 'a1'),
@@ -42,7 +42,7 @@ test('an owner whose first item is not possible now loses no turn, and overtakes
   assert.deepEqual(drained(queue), ['a1', 'a2'])
 })
 
-test('what is removed is not taken; removing it again does nothing', () => {
+test('a removed item is not taken, and removing it again has no effect', () => {
   const queue = queueOf(['a1', 'a2', 'b1'])
   queue.remove('a', 'a1')
   queue.remove('b', 'b1')

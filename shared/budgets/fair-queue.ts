@@ -1,6 +1,6 @@
-/** A queue for each owner: owners take turns, so that an owner with many jobs waits only for its own. */
+/** Queue per budget key, served round robin: a key with many jobs delays only its own. */
 export class FairQueue<Item> {
-  /** In the order of their turns; none is empty. */
+  /** Queues in round-robin order; none is empty. */
   readonly #lines = new Map<string, Set<Item>>()
 
   get isEmpty(): boolean {
@@ -13,7 +13,7 @@ export class FairQueue<Item> {
     else line.add(item)
   }
 
-  /** Takes the first of a line for which something can be done now, from the owner whose turn came first. */
+  /** Takes the first possible item of a queue, from the budget key that comes first in the round-robin order. */
   take(isPossible: (item: Item) => boolean): Item | undefined {
     for (const [owner, line] of this.#lines) {
       for (const first of line) {
@@ -27,7 +27,7 @@ export class FairQueue<Item> {
     return undefined
   }
 
-  /** Takes an item out of its line; it may be gone already. */
+  /** Removes an item from its queue, if it is still there. */
   remove(owner: string, item: Item): void {
     const line = this.#lines.get(owner)
     line?.delete(item)

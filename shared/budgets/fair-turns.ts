@@ -4,8 +4,8 @@ import { FairQueue } from './fair-queue.ts'
 import { Slots } from './slots.ts'
 
 /**
- * Work that is done one piece after the other. Owners take turns, so that who has much of it waits only for its own; of
- * one owner, what came first is done first.
+ * Runs jobs one after another, round robin over the budget keys, so that a key with many jobs delays only its own. Jobs
+ * of one key run in the order of their arrival.
  */
 export class FairTurns {
   readonly #waiting = new FairQueue<() => Promise<void>>()
@@ -13,23 +13,23 @@ export class FairTurns {
   readonly #maxWaiting: number
   #running: Promise<void> | undefined
 
-  /** `maxWaiting` pieces of one owner may wait or be under way. */
+  /** `maxWaiting` limits the jobs of one budget key that wait or run. */
   constructor(maxWaiting = Number.POSITIVE_INFINITY, onRefused?: () => void) {
     this.#maxWaiting = maxWaiting
     this.#slots = new Slots({ perOwner: maxWaiting }, onRefused)
   }
 
   /**
-   * Does `work` when it is the owner's turn, however other work ended. Throws `rate_limited` when too much waits
-   * already.
+   * Runs `work` when the budget key is next, regardless of how other jobs ended. Throws `rate_limited` if too many of
+   * its jobs wait already.
    */
   async take<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     if (!this.#slots.take(owner)) {
-      const message = `${this.#maxWaiting} requests of yours wait for their turn already`
+      const message = `you already have ${this.#maxWaiting} requests waiting`
       throw new RateLimitedError(message, 1)
     }
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    // another owner's work may be what comes to it: it must still be known whose it is
+    // the job may be started from another key's job; it must keep its own async context
     const ownWork = AsyncLocalStorage.bind(work)
     this.#waiting.push(owner, async () => {
       try {
@@ -44,13 +44,13 @@ export class FairTurns {
     return promise
   }
 
-  /** Resolves when all that waits is done. */
+  /** Resolves when no job waits any more. */
   async idle(): Promise<void> {
     await this.#running
   }
 
   async #run(): Promise<void> {
-    // what comes at the same time takes turns from the first on
+    // lets jobs that arrive in the same tick take part in the round robin from the first one on
     await undefined
     for (let next = this.#next(); next !== undefined; next = this.#next()) await next()
     this.#running = undefined

@@ -1,4 +1,4 @@
-/** A queue with constant-time push and take. */
+/** Queue with constant-time push and take. */
 export class Fifo<Item> {
   #items: Item[] = []
   #head = 0
@@ -19,7 +19,7 @@ export class Fifo<Item> {
     const item = this.#items[this.#head]
     if (item === undefined) return undefined
     this.#head++
-    // half of it is history: copy once per doubling
+    // half of the array is used up: one copy per doubling
     if (this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head)
       this.#head = 0

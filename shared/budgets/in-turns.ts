@@ -1,9 +1,9 @@
-/** Others wait for so long, in milliseconds. */
+/** Time that other work waits for one slice, in ms. */
 const SLICE_MS = 8
 
 /**
- * Does long work a few milliseconds in each turn of the event loop, so that devices come in between. The work says by
- * `yield` where it may pause.
+ * Does long work in slices of a few milliseconds, one per tick of the event loop, so that device messages are handled
+ * in between. The work yields where it may pause.
  */
 export async function inTurns<Result>(work: Generator<void, Result>): Promise<Result> {
   for (;;) {
@@ -16,7 +16,7 @@ export async function inTurns<Result>(work: Generator<void, Result>): Promise<Re
   }
 }
 
-/** Does the same without a pause. */
+/** Does the work without a pause. */
 export function atOnce<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const step = work.next()

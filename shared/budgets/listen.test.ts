@@ -12,7 +12,7 @@ for (const [to, from] of [
   ['127.0.0.1', '127.0.0.1'],
   ['::1', '::1'],
 ] as const)
-  test(`what listens on :: is reached at ${to}, and knows who asks as ${from}`, {
+  test(`a server on :: is reachable at ${to} and sees the client address ${from}`, {
     skip: to === '::1' && !hasIpv6 ? 'IPv6 is off' : false,
   }, async (t) => {
     const server = createServer()
@@ -26,7 +26,7 @@ for (const [to, from] of [
   })
 
 for (const code of ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EADDRINUSE'])
-  test(`where :: cannot be had by ${code} it listens on ${code === 'EADDRINUSE' ? 'nothing' : 'IPv4 alone'}`, async (t) => {
+  test(`after ${code} on :: the server listens on ${code === 'EADDRINUSE' ? 'nothing' : 'IPv4 alone'}`, async (t) => {
     const server: Server = createServer()
     t.after(() => server.close())
     const listen = server.listen.bind(server)
@@ -42,7 +42,7 @@ for (const code of ['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EADDRINUSE'])
     assert.equal((server.address() as AddressInfo).address, '0.0.0.0') // it listens at a port
   })
 
-test('an IPv4 address is one, however it came; of IPv6 limits count the network', () => {
+test('an IPv4 address has one form, and limits for IPv6 count the network', () => {
   for (const address of ['::ffff:192.168.1.20', '::FFFF:192.168.1.20', '192.168.1.20'])
     assert.deepEqual([plainAddress(address), addressOwner(address)], ['192.168.1.20', '192.168.1.20'])
   assert.equal(plainAddress('2001:db8::7'), '2001:db8::7')

@@ -1,20 +1,20 @@
 import { once } from 'node:events'
 import type { ListenOptions, Server } from 'node:net'
 
-/** Hosts that stand for all addresses of the machine: of IPv6 and IPv4 on one socket, and of IPv4 alone. */
+/** Hosts that mean all addresses of the host: IPv6 and IPv4 on one socket, and IPv4 alone. */
 const EVERY_ADDRESS = '::'
 const EVERY_IPV4_ADDRESS = '0.0.0.0'
-/** What a system without IPv6 answers. */
+/** Error codes of a system without IPv6. */
 const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL']
 
-/** True if what listens there is reached at every address of the machine. */
+/** True if a listener on this host is reachable at every address of the computer. */
 export function isEveryAddress(host: string): boolean {
   return host === EVERY_ADDRESS || host === EVERY_IPV4_ADDRESS
 }
 
 /**
- * Listens; `::` is all of IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws what Node throws when the port cannot
- * be had.
+ * Listens; `::` means all of IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws Node's error if the port is not
+ * available.
  */
 export async function listenOn(server: Server, options: ListenOptions): Promise<void> {
   try {
@@ -34,12 +34,12 @@ function isWithoutIpv6(error: unknown): boolean {
   return error instanceof Error && 'code' in error && NO_IPV6.includes(String(error.code))
 }
 
-/** An address as people write it: an IPv4 address that came by a socket of IPv6 (RFC 4291 2.5.5.2) is that of IPv4. */
+/** Returns an address in its usual form: an IPv4 address mapped into IPv6 (RFC 4291 2.5.5.2) becomes IPv4. */
 export function plainAddress(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }
 
-/** The address at the far end of a connection; `unknown` once it is closed. */
+/** Returns the remote address of a connection; `unknown` once it is closed. */
 export function remoteAddressOf({ remoteAddress }: { readonly remoteAddress?: string | undefined }): string {
   return remoteAddress === undefined ? 'unknown' : plainAddress(remoteAddress)
 }

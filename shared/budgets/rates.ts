@@ -2,10 +2,10 @@ import { RateLimitedError } from '#shared/errors.ts'
 import { type MonotonicClock, systemClock } from '#shared/time.ts'
 import { type Allowance, TokenBucket } from './token-bucket.ts'
 
-/** Owners past which those who have used nothing for a while are forgotten. */
+/** Number of budget keys above which idle ones are dropped. */
 const MANY_OWNERS = 1_000
 
-/** Holds each owner to its rate of something, whatever the system clock is set to. */
+/** Rate limit per budget key, independent of the system clock. */
 export class Rates {
   readonly #allowance: Allowance
   readonly #onRefused: () => void
@@ -19,33 +19,33 @@ export class Rates {
     this.#clock = clock
   }
 
-  /** Takes so many of the owner's; false, and nothing is taken, when it has used up its allowance. */
+  /** Takes `count`; returns false and takes nothing if the allowance is used up. */
   take(owner: string, count = 1): boolean {
     if (this.#bucketOf(owner).take(count)) return true
     this.#onRefused()
     return false
   }
 
-  /** The same as an error: throws `rate_limited`, naming what there were too many of. */
+  /** Takes `count` or throws `rate_limited`, with `things` as the noun of the message. */
   require(owner: string, things: string, count = 1): void {
     if (this.take(owner, count)) return
     const retryAfterS = Math.max(1, Math.ceil(this.waitMs(owner, count) / 1000))
     throw new RateLimitedError(`more than ${this.#allowance.perSecond} ${things} a second`, retryAfterS)
   }
 
-  /** Takes so many of the owner's, into debt if need be: for what has happened already. */
+  /** Takes `count`, into debt if necessary: for work that is done already. */
   spend(owner: string, count = 1): void {
     this.#bucketOf(owner).spend(count)
   }
 
-  /** How long the owner is to be made to wait for what it has spent; counted when it has to. */
+  /** Time that the budget key must wait for its debt, in ms; a positive result counts as a rejection. */
   debtMs(owner: string): number {
     const waitMs = this.waitMs(owner)
     if (waitMs > 0) this.#onRefused()
     return waitMs
   }
 
-  /** How long until `take` takes so many of the owner's. */
+  /** Time until `take` succeeds, in ms. */
   waitMs(owner: string, count = 1): number {
     return this.#bucketOf(owner).waitMs(count)
   }
@@ -60,7 +60,7 @@ export class Rates {
     return bucket
   }
 
-  /** A full bucket is as good as a new one. */
+  /** Drops full buckets: a full bucket equals a new one. */
   #forgetFull(): void {
     for (const [owner, bucket] of this.#buckets) if (bucket.isFull()) this.#buckets.delete(owner)
     this.#forgetAt = Math.max(MANY_OWNERS, 2 * this.#buckets.size)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SerialQueue } from './serial-queue.ts'
 
-test('work is done in order, one at a time, and a failure holds up nobody', async () => {
+test('tasks run in order, one at a time, and a failure does not block the next', async () => {
   const turns = new SerialQueue()
   const told: string[] = []
   const gate = Promise.withResolvers<void>()

@@ -1,15 +1,15 @@
-/** Work that is done one piece after the other, in the order in which it came. */
+/** Runs jobs one after another, in the order of their arrival. */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Does `work` once all that came before it is over, however that ended. */
+  /** Runs `work` after all earlier jobs, regardless of how they ended. */
   take<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => undefined)
     return turn
   }
 
-  /** Resolves when all that has come so far is over. */
+  /** Resolves when all jobs so far have ended. */
   async idle(): Promise<void> {
     await this.#last
   }

@@ -1,12 +1,12 @@
 export interface SlotLimits {
   readonly perOwner: number
-  /** Of all owners together; without it no limit. */
+  /** Limit over all budget keys; unlimited if absent. */
   readonly total?: number
-  /** Of the total: kept for those who may use it, so that the others cannot lock them out. */
+  /** Share of the total for privileged callers, so that the others cannot lock them out. */
   readonly reserve?: number
 }
 
-/** How many of something each owner has at once. */
+/** Concurrent use per budget key. */
 export class Slots {
   readonly #limits: Required<SlotLimits>
   readonly #onRefused: () => void
@@ -19,8 +19,7 @@ export class Slots {
   }
 
   /**
-   * Takes one, until it is given back with `release`; false when the owner, who may have `most`, or all of them have as
-   * many as they may.
+   * Takes a slot, to be returned with `release`; false if the budget key has `most` already or the total is used up.
    */
   take(owner: string, { mayUseReserve = false, most = this.#limits.perOwner } = {}): boolean {
     const { total, reserve } = this.#limits
@@ -36,7 +35,7 @@ export class Slots {
 
   release(owner: string): void {
     const left = this.takenBy(owner) - 1
-    if (left < 0) throw new Error(`${owner} gives back what it has not taken`)
+    if (left < 0) throw new Error(`${owner} released a slot that it had not taken`)
     if (left === 0) this.#byOwner.delete(owner)
     else this.#byOwner.set(owner, left)
     this.#taken--

@@ -1,12 +1,12 @@
 import { type MonotonicClock, systemClock } from '#shared/time.ts'
 
-/** An allowance that refills at a steady rate and holds one burst. Rate 0 is no limit. */
+/** Allowance that refills at a steady rate and holds one burst. Rate 0 means unlimited. */
 export interface Allowance {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** The allowance of one owner. */
+/** Allowance of one budget key. */
 export class TokenBucket {
   readonly #clock: MonotonicClock
   readonly #perMs: number
@@ -22,19 +22,19 @@ export class TokenBucket {
     this.#atMs = clock.monotonicMs()
   }
 
-  /** Takes so many if they are there. More than a burst are taken from a full bucket, into debt. */
+  /** Takes `count` if available. More than a burst is taken from a full bucket, into debt. */
   take(count = 1): boolean {
     if (this.waitMs(count) > 0) return false
     this.#tokens -= count
     return true
   }
 
-  /** Takes so many, into debt if need be: for what has happened already. */
+  /** Takes `count`, into debt if necessary: for work that is done already. */
   spend(count = 1): void {
     this.#tokens -= count
   }
 
-  /** How long until `take` takes so many. */
+  /** Time until `take` succeeds, in ms. */
   waitMs(count = 1): number {
     if (this.#perMs === 0) return 0
     this.#refill()

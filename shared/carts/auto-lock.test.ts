@@ -60,6 +60,6 @@ const cases: [string, number | null, Partial<AutoLockFacts>, Partial<typeof STAN
 ]
 
 for (const [what, expected, facts, standing] of cases)
-  test(`when a cart is locked by itself: ${what}`, () => {
+  test(`the auto-lock time of a cart: ${what}`, () => {
     assert.equal(autoLockAtMs({ ...STANDING, ...standing }, { ...FACTS, ...facts }), expected)
   })

@@ -1,26 +1,26 @@
 import { MINUTE_MS } from '#shared/time.ts'
 import type { EvaluatedCart } from './cart-state.ts'
 
-/** What a cart is judged by that may be locked because it stands still. */
+/** Facts for the automatic lock of a parked cart. */
 export interface AutoLockFacts {
-  /** So long it stands still in a parking zone before; 0 for never. */
+  /** Minutes that the cart must stand still in a parking zone; 0 means never. */
   afterMin: number
   isClockConfirmed: boolean
   isInService: boolean
-  /** Since when the device with its lock is connected; null while it is not. */
+  /** Time since which the lock device is connected; null while it is not. */
   onlineSinceMs: number | null
-  /** Since when it is known to be unlocked; null when it is locked, or nobody knows. */
+  /** Time since which the cart is known to be unlocked; null if it is locked or the state is unknown. */
   unlockedSinceMs: number | null
-  /** When it was locked for standing still last; null for never. */
+  /** Time of the last automatic lock; null for never. */
   lockedAtMs: number | null
 }
 
 type Standing = Pick<EvaluatedCart, 'isInParking' | 'stays' | 'stillSinceMs' | 'position'>
 
 /**
- * When a cart will be locked for standing still in its parking zone; null when it will not be. That happens once a
- * stay, and once more after each unlock. A cart that was out of reach may have gone elsewhere: as long as it has not
- * said where it is, its time runs from when it came back.
+ * Time at which a cart that stands still in its parking zone will be locked; null if it will not be. A cart is locked
+ * once per stay, and once more after each unlock. A cart that was out of reach may have moved: until it reports a
+ * position, its time counts from the reconnect.
  */
 export function autoLockAtMs(standing: Standing, facts: AutoLockFacts): number | null {
   const { afterMin, isClockConfirmed, isInService, onlineSinceMs, unlockedSinceMs, lockedAtMs } = facts
@@ -36,7 +36,7 @@ export function autoLockAtMs(standing: Standing, facts: AutoLockFacts): number |
   return Math.round(sinceMs + afterMin * MINUTE_MS)
 }
 
-/** Since when it has been in parking zones; those that overlap are one. */
+/** Time since which the cart has been in parking zones; overlapping zones count as one. */
 function parkedSince({ stays }: Pick<EvaluatedCart, 'stays'>): number {
   let sinceMs = Number.POSITIVE_INFINITY
   for (const stay of stays) if (stay.type === 'parking') sinceMs = Math.min(sinceMs, stay.sinceMs)

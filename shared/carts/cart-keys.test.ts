@@ -10,7 +10,7 @@ const device = (hardwareId: string, cart: string | null = null, name: string | n
 const keys = (...devices: ReturnType<typeof device>[]) =>
   [...groupByCart(devices)].map(([key, own]) => [key, own.map(({ hardwareId }) => hardwareId)])
 
-test('devices with the same number are one cart, others are carts of their own', () => {
+test('devices with the same number are one cart, others are separate carts', () => {
   assert.deepEqual(keys(device('b', '17'), device('a', '17'), device('c', null, 'Ranger'), device('d')), [
     ['17', ['a', 'b']],
     ['Ranger', ['c']],
@@ -18,7 +18,7 @@ test('devices with the same number are one cart, others are carts of their own',
   ])
 })
 
-test('a name that is taken gives way to the hardware id, and nobody is lost', () => {
+test('a device whose name is taken is listed by its hardware id, and every device is listed', () => {
   assert.deepEqual(keys(device('a', '17'), device('b', null, '17')), [
     ['17', ['a']],
     ['b', ['b']],
@@ -34,7 +34,7 @@ test('keys are exact', () => {
   assert.equal(keys(device('a', '7'), device('b', '07'), device('c', 'a7'), device('d', 'A7')).length, 4)
 })
 
-test('carts are in the order in which people count', () => {
+test('carts are sorted in natural order', () => {
   const order = ['10', '2', 'cart 10', '1', 'cart 9', '02', 'A', 'a', '100000000000000000001', '1a'].sort(
     compareNatural,
   )

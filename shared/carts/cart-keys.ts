@@ -1,15 +1,14 @@
-/** A device, as far as it matters for which cart it is in. */
+/** Device with its cart assignment. */
 export interface CartAssignment {
   hardwareId: string
-  /** The cart it was given to; null for none. */
+  /** Cart that the device is assigned to; null for none. */
   cart: string | null
   name: string | null
 }
 
 /**
- * The devices of each cart, by the cart's key in natural order (2 before 10). Devices with the same `cart` are one; a
- * device without one is a cart of its own under its name, or under its hardware id where it has none or the name is
- * taken.
+ * Groups devices by cart key, in natural order (2 before 10). Devices with the same `cart` form one cart. A device
+ * without one is a cart under its own name, or under its hardware id if it has no name or the name is taken.
  */
 export function groupByCart<Device extends CartAssignment>(devices: readonly Device[]): Map<string, Device[]> {
   const carts = new Map<string, Device[]>()
@@ -29,14 +28,14 @@ export function groupByCart<Device extends CartAssignment>(devices: readonly Dev
   return new Map([...carts].sort(([a], [b]) => compareNatural(a, b)))
 }
 
-/** A cart may have been given the hardware id of another device as its number. */
+/** Avoids a clash with a cart whose number is the hardware id of another device. */
 function freeKey(carts: ReadonlyMap<string, unknown>, hardwareId: string): string {
   let key = hardwareId
   while (carts.has(key)) key += '*'
   return key
 }
 
-/** Runs of digits by their value, everything else by code unit. */
+/** Compares runs of digits by value, everything else by code unit. */
 export function compareNatural(a: string, b: string): number {
   const [as, bs] = [a.match(PIECES) ?? [], b.match(PIECES) ?? []]
   for (let i = 0; i < Math.min(as.length, bs.length); i++) {

@@ -84,20 +84,20 @@ for (const [name, state, devices, ground] of STATES) {
   test(`${name}: ${state}`, () => assert.equal(judge(devices, ground).state, state))
 }
 
-test('nobody is silent before the gateway has listened for as long', () => {
+test('no cart is silent before the gateway has run for the length of the silence limit', () => {
   const gone = device({ isOnline: false, ageS: 9999 })
   assert.equal(judge([gone], GROUND, NOW_MS - 179_000).state, 'out')
   assert.equal(judge([gone], GROUND, NOW_MS - 180_000).state, 'silent')
 })
 
-test('a cart moves by a speed that is under a minute old', () => {
+test('a cart moves if its last speed is under a minute old', () => {
   assert.ok(judge([device({ fix: fix(59, 3) })]).isMoving)
   assert.ok(!judge([device({ fix: fix(59, 2.9) })]).isMoving)
   assert.ok(!judge([device({ fix: fix(60, 20) })]).isMoving)
   assert.ok(!judge([device({ fix: fix(1, null) })]).isMoving)
 })
 
-test('the lock says where the cart is, unless another device knows it over a minute later', () => {
+test('the lock determines the position, unless another device has one over a minute newer', () => {
   const screen = (ageS: number) => device({ hardwareId: 'screen-1', deviceType: 'cartcaddie', ageS })
   const speaker = (lockAgeS: number, screenAgeS: number) =>
     judge([device({ ageS: lockAgeS }), screen(screenAgeS)]).position?.hardwareId
@@ -108,7 +108,7 @@ test('the lock says where the cart is, unless another device knows it over a min
   assert.equal(judge([device({ ageS: 5 }), second]).position?.hardwareId, 'lock-2')
 })
 
-test('lock and battery are those of the lock, else of whoever said it last', () => {
+test('lock and battery state come from the lock, or from the device that reported last', () => {
   const said = (atMs: number) => ({ isLocked: true, atMs, source: null, by: null })
   const screen = device({
     hardwareId: 'screen-1',
@@ -126,7 +126,7 @@ test('lock and battery are those of the lock, else of whoever said it last', () 
   assert.deepEqual([alone.lock?.hardwareId, alone.battery?.voltageV], ['screen-1', 12])
 })
 
-test('percent is whole and from 0 to 100, and unknown without the voltages of the pack', () => {
+test('percent is an integer from 0 to 100, and unknown without the voltages of the battery', () => {
   const rested = (voltageV: number) =>
     device({ motion: { ...NO_MOTION, battery: { atMs: 1, voltageV }, rest: { atMs: 1, voltageV } } })
   const percent = (voltageV: number) => judge([rested(voltageV)]).battery?.percent
@@ -136,7 +136,7 @@ test('percent is whole and from 0 to 100, and unknown without the voltages of th
   assert.equal(evaluateCart([rested(48)], GROUND, unknown, clock).battery?.percent, null)
 })
 
-test('a verdict holds until it says, and not at that moment', () => {
+test('an evaluated state holds until its stated time, and not at that moment', () => {
   const arbitraryDevice = fc.record({
     ageS: fc.integer({ min: -60, max: 1200 }),
     isOnline: fc.boolean(),

@@ -2,15 +2,15 @@ import type { SiteSettings } from '#shared/site/settings.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import { type CartFix, type CartMotion, isPackLow } from './motion.ts'
 
-/** A position this old says nothing of how fast it is. */
+/** Maximum age of a position whose speed still counts. */
 export const MOVING_WITHIN_MS = 60_000
-/** The screen speaks for the position only when the lock has been behind it for so long. */
+/** Age difference from which the position of the screen replaces that of the lock. */
 export const STALE_LOCK_MS = 60_000
 
-/** Of a device type with a lock, which speaks for its cart. */
+/** Device type with a lock, which takes precedence for its cart. */
 export const LOCK_TYPE = 'teebox'
 
-/** A zone that a device is in; `sinceMs` is the event time at which it came in, or was first known to be. */
+/** Zone that a device is in; `sinceMs` is the event time at which it entered or was first known to be inside. */
 export interface ZoneStay {
   zoneId: string
   name: string
@@ -19,33 +19,36 @@ export interface ZoneStay {
   sinceMs: number
 }
 
-/** What one device of a cart says of it. */
+/** Reported state of one device of a cart. */
 export interface CartDevice {
   hardwareId: string
   deviceType: string
   isOnline: boolean
   /** Receive time of its last message; null before the first. */
   heardAtMs: number | null
-  /** Whether its last goodbye said that it goes to sleep. */
+  /** True if its last disconnect message announced sleep. */
   saidSleep: boolean
   motion: CartMotion
-  /** Zones that count for the cart and that it is in, by zone_id. */
+  /** Zones that apply to the cart and contain it, by zone_id. */
   stays: readonly ZoneStay[]
-  /** Event time of the fix that left parking, or of the first known outside; null while it is in, or never was seen. */
+  /**
+   * Event time of the fix that left parking, or of the first fix known to be outside; null while the cart is in, or if
+   * it has no position.
+   */
   outSinceMs: number | null
   lock: CartLock | null
 }
 
-/** What was said last of a lock; `by` is who asked for it, or the code. */
+/** Last reported lock state; `by` is the requester, or the code. */
 export interface CartLock {
   isLocked: boolean
   atMs: number
-  /** Null when only telemetry said it. */
+  /** Null if the state comes only from telemetry. */
   source: string | null
   by: string | null
 }
 
-/** Where the zones of a cart leave room for its states. */
+/** States that the zones of a cart make possible. */
 export interface CartZoneContext {
   hasParking: boolean
   hasBoundary: boolean
@@ -53,23 +56,23 @@ export interface CartZoneContext {
 
 export type CartState = 'in' | 'out' | 'outside' | 'silent' | 'unknown'
 
-/** What all rules of a cart go by. */
+/** Evaluated cart, the input of all cart rules. */
 export interface EvaluatedCart {
   state: CartState
   isMoving: boolean
   isLow: boolean
   isAsleep: boolean
-  /** Whether it is in a parking zone, whatever its state. */
+  /** True if the cart is in a parking zone, regardless of its state. */
   isInParking: boolean
   position: { hardwareId: string; fix: CartFix; heading: number | null } | null
   stays: readonly ZoneStay[]
-  /** Since when (event time) it has not moved; null when it was never seen. */
+  /** Event time since which the cart has not moved; null if it has no position. */
   stillSinceMs: number | null
   lock: (CartLock & { hardwareId: string }) | null
   battery: CartBattery | null
   outSinceMs: number | null
   heardAtMs: number | null
-  /** From then on it is another by time alone; infinite for never. */
+  /** Time at which the result changes without new input; infinite for never. */
   holdsUntilMs: number
 }
 
@@ -79,7 +82,7 @@ export interface CartBattery {
   atMs: number
   restV: number | null
   restAtMs: number | null
-  /** Whole; null while the voltages of the pack are not known. */
+  /** Whole per cent; null while the battery voltages are not configured. */
   percent: number | null
 }
 
@@ -88,8 +91,8 @@ export type CartSettings = Pick<SiteSettings, 'pack' | 'silentAfterS' | 'silentO
 }
 
 /**
- * The rule of a cart, the same at the gateway, at the head office and in a browser: what its devices say, judged at
- * `nowMs`. Silence is counted from `startedAtMs` at the earliest: nobody listened before.
+ * Evaluates a cart from the reports of its devices at `nowMs`, identically in the gateway, the hub and the browser.
+ * Signal loss counts from `startedAtMs` at the earliest, because nothing was received before.
  */
 export function evaluateCart(
   devices: readonly CartDevice[],
@@ -144,7 +147,7 @@ interface StateFacts {
   isOutside: boolean
 }
 
-/** The first that holds. */
+/** Returns the first state whose condition is met. */
 function stateOf({ isKnown, isAsleep, isSilent, isInParking, isOutside }: StateFacts): CartState {
   if (!isKnown) return 'unknown'
   if (isAsleep) return 'in'
@@ -153,7 +156,10 @@ function stateOf({ isKnown, isAsleep, isSilent, isInParking, isOutside }: StateF
   return isOutside ? 'outside' : 'out'
 }
 
-/** Whose position counts: the lock's newest, unless that of another device is over a minute newer. */
+/**
+ * Device whose position counts: the lock device with the newest position, unless another device has one that is over a
+ * minute newer.
+ */
 function speakerOf(devices: readonly CartDevice[]): CartDevice | null {
   const lock = newestOf(devices, lockFixMsOf)
   const other = newestOf(devices, otherFixMsOf)
@@ -161,7 +167,7 @@ function speakerOf(devices: readonly CartDevice[]): CartDevice | null {
   return (fixMsOf(other) ?? 0) - (fixMsOf(lock) ?? 0) > STALE_LOCK_MS ? other : lock
 }
 
-/** The newest word of the lock of the cart, else of any device. */
+/** Newest lock report: of a lock device, else of any device. */
 function lockOf(devices: readonly CartDevice[]): EvaluatedCart['lock'] {
   const device = newestOf(devices, ownWordMsOf) ?? newestOf(devices, wordMsOf)
   if (device?.lock == null) return null
@@ -203,7 +209,7 @@ function isInZone(stays: readonly ZoneStay[], type: ZoneType): boolean {
   return false
 }
 
-// times of what a device said last; null where it said nothing, or is not of the kind that is meant
+// times of the last report of each kind; null without one or if the device is of another type
 const heardAtMsOf = ({ heardAtMs }: CartDevice) => heardAtMs
 const fixMsOf = ({ motion }: CartDevice) => motion.fix?.atMs ?? null
 const lockFixMsOf = (device: CartDevice) => (isLock(device) ? fixMsOf(device) : null)
@@ -213,7 +219,10 @@ const ownWordMsOf = (device: CartDevice) => (isLock(device) ? wordMsOf(device) :
 const voltageMsOf = ({ motion }: CartDevice) => motion.battery?.atMs ?? null
 const ownVoltageMsOf = (device: CartDevice) => (isLock(device) ? voltageMsOf(device) : null)
 
-/** Of equals the first; null where none has said it. All carts are judged every second: it leaves nothing behind. */
+/**
+ * Returns the newest device, the first of equal ones; null if none has a time. Allocates nothing: all carts are
+ * evaluated every second.
+ */
 function newestOf(devices: readonly CartDevice[], atMsOf: (device: CartDevice) => number | null): CartDevice | null {
   let newest: CartDevice | null = null
   let newestMs = Number.NEGATIVE_INFINITY

@@ -1,15 +1,15 @@
 import type { SiteSettings } from '#shared/site/settings.ts'
 import type { EvaluatedCart } from './cart-state.ts'
 
-/** A speed that was measured longer ago says nothing. */
+/** Maximum age of a measured speed that still counts. */
 const SPEED_WITHIN_MS = 30_000
 
-/** What comes of a lock that is asked for now. `locate`: its position must be asked for first. */
+/** Decision on a requested lock. `locate`: a position must be requested first. */
 export type LockDecision = 'send' | 'locate' | 'cart_is_moving'
 
 /**
- * Whether a cart may be locked now. One that was never seen is, and one that has no parking zone is never located
- * first: where nobody has drawn a barn its reception may be poor. A golfer may sit in any other.
+ * Decides if a cart may be locked now. A cart without any position may be, and a cart without parking zones is never
+ * located first: where no barn is drawn, its reception there may be poor. In any other case a golfer may be on board.
  */
 export function decideLock(
   { position, isInParking }: Pick<EvaluatedCart, 'position' | 'isInParking'>,

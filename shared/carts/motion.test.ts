@@ -21,7 +21,7 @@ const volts = (atS: number, voltageV: number): CartSample => ({
 const follow = (...samples: CartSample[]): CartMotion =>
   samples.reduce((motion, sample) => moveOn(motion, sample, SETTINGS), NO_MOTION)
 
-test('the heading is that of the last five metres, and none before', () => {
+test('the heading is that of the last five metres, and unknown before that', () => {
   assert.equal(follow(at(0, 0)).heading, null)
   assert.equal(follow(at(0, 0), at(5, 4)).heading, null)
   assert.equal(follow(at(0, 0), at(5, 4), at(10, 8)).heading, 0)
@@ -33,7 +33,7 @@ test('the heading is that of the last five metres, and none before', () => {
   assert.equal(follow(at(0, 0), at(5, 10), west).heading, 270)
 })
 
-test('a speed that is not said is that between two fixes less than a minute apart', () => {
+test('a missing speed is computed from two fixes less than a minute apart', () => {
   const speed = (...samples: CartSample[]) => follow(...samples).fix?.speedKmh ?? null
   assert.equal(Math.round(speed(at(0, 0), at(10, 50)) ?? 0), 18)
   assert.equal(speed(at(0, 0), at(60, 50)), null)
@@ -48,11 +48,11 @@ test('voltage is at rest after five minutes without movement, and not before', (
   // a receiver at rest wanders
   const wandering = [0, 60, 120, 180, 240].map((atS, i) => at(20 + atS, 40 + (i % 2) * 10, 0))
   assert.equal(follow(...parked, ...wandering, volts(311, 49)).rest?.voltageV, 49)
-  // creeping away is movement, whatever the speed says
+  // creeping away is movement, whatever the reported speed is
   assert.equal(follow(...parked, at(200, 80, 0), volts(311, 49)).rest, null)
 })
 
-test('a pack is low by its voltage at rest, or by two readings in a row that are a tenth below while it drives', () => {
+test('a battery is low by its voltage at rest, or by two successive readings a tenth lower in motion', () => {
   const parked = [at(0, 0, 20), at(10, 40, 0)]
   assert.ok(isPackLow(follow(...parked, volts(400, 47.9)), 48))
   assert.ok(!isPackLow(follow(...parked, volts(400, 48)), 48))
@@ -66,20 +66,20 @@ test('a pack is low by its voltage at rest, or by two readings in a row that are
   assert.ok(!isPackLow(rested, 48))
 })
 
-test('late samples change nothing, and a known time that cannot be is forgotten', () => {
+test('late samples change nothing, and an impossible last time is reset', () => {
   const known = follow(at(0, 0), at(100, 50, 7), volts(100, 49))
   assert.deepEqual(moveOn(moveOn(known, at(50, 0), SETTINGS), volts(100, 47), SETTINGS), known)
   const ahead = follow(at(1e6, 0))
   assert.equal(moveOn(ahead, at(0, 5), SETTINGS, START_MS + 1000).fix?.atMs, START_MS)
 })
 
-test('a clock that is set begins stillness anew', () => {
+test('a clock change restarts the time at rest', () => {
   const parked = restless(follow(at(0, 0), at(10, 0, 0)), START_MS + 400_000)
   assert.equal(moveOn(parked, volts(500, 47), SETTINGS).rest, null)
   assert.equal(moveOn(parked, volts(700, 47), SETTINGS).rest?.voltageV, 47)
 })
 
-test('a track in pieces, the state kept as JSON between them, says what it says in one go', () => {
+test('a track processed in chunks, with the state saved as JSON, yields the same as in one pass', () => {
   const samples = fc.array(
     fc.oneof(
       fc.tuple(fc.nat(2000), fc.nat(300), fc.option(fc.nat(30))).map(([s, m, v]) => at(s, m, v)),

@@ -2,43 +2,46 @@ import type { SiteSettings } from '#shared/site/settings.ts'
 import { isNewer } from '#shared/time.ts'
 import { haversineM } from '#shared/trips/earth-distance.ts'
 
-/** Below this nobody can say in which direction a receiver went. */
+/** Minimum distance for a heading; below it GPS noise decides the direction. */
 const HEADING_M = 5
-/** A receiver at rest wanders this far. */
+/** Radius within which the positions of a receiver at rest scatter. */
 export const REST_RADIUS_M = 30
-/** Speed is worked out only between fixes that are nearer in time. */
+/** Maximum interval between two fixes for a computed speed. */
 export const SPEED_WITHIN_MS = 60_000
-/** While a cart drives its voltage drops: it is low when it falls so far below that of rest. */
+/** Share of the threshold at rest below which a driving cart counts as low: its voltage drops under load. */
 const LOW_WHILE_DRIVING = 0.9
-/** One reading may be a mistake. */
+/** Readings required in a row, because a single one may be wrong. */
 const LOW_READINGS = 2
 
-/** A position as it was stored; degrees are 1e-7. */
+/** Position as stored; degrees in units of 1e-7. */
 export interface CartFix {
   atMs: number
   latE7: number
   longE7: number
-  /** As the device said it; null when it did not. */
+  /** Speed reported by the device; null if it reported none. */
   speedKmh: number | null
 }
 
-/** What the fixes and voltages of one device say of the cart it is in: JSON, moved on by each sample in its order. */
+/**
+ * Motion and battery state of a cart, derived from the fixes and voltages of one device: JSON, advanced by each sample
+ * in order.
+ */
 export interface CartMotion {
-  /** The newest fix, with the speed that it was reached with where the device said none. */
+  /** Newest fix; its speed is computed if the device reported none. */
   fix: CartFix | null
-  /** The fix that the heading is worked out from, and the heading: whole degrees from north. */
+  /** Fix from which the heading is computed. */
   headingFrom: { latE7: number; longE7: number } | null
   heading: number | null
-  /** Where and since when (event time) it has not moved. */
+  /** Position at which the cart stands still, and the event time since which it does. */
   still: { latE7: number; longE7: number; sinceMs: number } | null
   battery: { atMs: number; voltageV: number } | null
-  /** The newest voltage at rest. */
+  /** Newest voltage at rest. */
   rest: { atMs: number; voltageV: number } | null
-  /** Readings in a row, while driving, that were far too low. */
+  /** Consecutive readings while driving that were far too low. */
   lowReadings: number
 }
 
-/** Of a device that has said nothing yet. */
+/** State of a device without any sample. */
 export const NO_MOTION: CartMotion = {
   fix: null,
   headingFrom: null,
@@ -49,19 +52,19 @@ export const NO_MOTION: CartMotion = {
   lowReadings: 0,
 }
 
-/** One sample of a device; fields that it did not carry are null. */
+/** Sample of a device; fields that it did not contain are null. */
 export interface CartSample {
   atMs: number
   position: { latE7: number; longE7: number; speedKmh: number | null } | null
   voltageV: number | null
 }
 
-/** Settings that motion goes by. */
+/** Settings that the motion depends on. */
 export type MotionSettings = Pick<SiteSettings, 'restAfterS' | 'pack'> & { movingKmh: number }
 
 /**
- * Moves on what is known by one sample. A sample that is not newer than what is known changes nothing; what is known
- * after `latestMs` was the mistake of a clock.
+ * Advances the state by one sample. A sample that is not newer changes nothing; known times after `latestMs` were
+ * caused by a wrong clock.
  */
 export function moveOn(
   known: CartMotion,
@@ -78,13 +81,13 @@ export function moveOn(
   return next
 }
 
-/** Stillness and rest begin anew: nobody knows how long it has stood by a clock that was set. */
+/** Restarts stillness and rest at `atMs`: after a clock change their duration is unknown. */
 export function restless(known: CartMotion, atMs: number): CartMotion {
   const { fix } = known
   return { ...known, still: fix === null ? null : { latE7: fix.latE7, longE7: fix.longE7, sinceMs: atMs } }
 }
 
-/** The same, but no time in it is later than `atMs`: a clock was ahead. The same object where none is. */
+/** Limits all times to `atMs`, after a clock was ahead. Returns the same object if none is later. */
 export function endedAt(known: CartMotion, atMs: number): CartMotion {
   const { fix, still, battery, rest } = known
   const newestMs = Math.max(fix?.atMs ?? 0, still?.sinceMs ?? 0, battery?.atMs ?? 0, rest?.atMs ?? 0)
@@ -98,7 +101,7 @@ export function endedAt(known: CartMotion, atMs: number): CartMotion {
   }
 }
 
-/** Whether its pack is low, by its voltage at rest or by what is left of it while it drives. */
+/** True if the battery is low by its voltage at rest, or by the voltage that is left while it drives. */
 export function isPackLow({ rest, lowReadings }: CartMotion, lowV: number | null): boolean {
   if (lowV === null) return false
   return (rest !== null && rest.voltageV < lowV) || lowReadings >= LOW_READINGS
@@ -118,7 +121,7 @@ function withFix(
   const turned = from === null || isFar ? { latE7: fix.latE7, longE7: fix.longE7 } : from
   const hasMoved =
     known.still === null || (fix.speedKmh ?? 0) >= movingKmh || distanceM(known.still, fix) > REST_RADIUS_M
-  // one by one: it is made for every device every second
+  // no spread: this runs for every device every second
   return {
     fix,
     headingFrom: turned,
@@ -147,12 +150,12 @@ function withVoltage(
     still,
     battery: { atMs, voltageV },
     rest: isAtRest ? { atMs, voltageV } : known.rest,
-    // what it is at rest is known for certain
+    // the voltage at rest is reliable and replaces the count
     lowReadings: isAtRest || !isFarTooLow ? 0 : drives ? known.lowReadings + 1 : known.lowReadings,
   }
 }
 
-/** km/h between two fixes that are near in time; null without the first, or if they are not. */
+/** Speed in km/h between two fixes that are close in time; null without the first, or if they are not. */
 export function speedBetween(from: (Place & { atMs: number }) | null, to: Place & { atMs: number }): number | null {
   if (from === null) return null
   const tookMs = to.atMs - from.atMs
@@ -169,7 +172,7 @@ function distanceM(from: Place, to: Place): number {
   return haversineM(from.latE7, from.longE7, to.latE7, to.longE7)
 }
 
-/** Whole degrees from north at the start of the great circle. Source: Aviation Formulary, E. Williams. */
+/** Initial great-circle bearing in whole degrees from north. Source: Aviation Formulary, E. Williams. */
 function bearing(from: Place, to: Place): number {
   const radians = (degreesE7: number) => (degreesE7 / 1e7) * (Math.PI / 180)
   const [lat, toLat] = [radians(from.latE7), radians(to.latE7)]

@@ -1,4 +1,4 @@
-/** What is wrong with a file that should be a course. */
+/** Kind of fault in a course file. */
 export type CourseFaultKind =
   | 'not_geojson'
   | 'not_degrees'
@@ -10,7 +10,7 @@ export type CourseFaultKind =
   | 'hole_too_long'
   | 'course_too_wide'
 
-/** A file cannot be read as a course; the message is for people, without the name of the file. */
+/** Error for a file that cannot be read as a course; the message is for users and does not contain the file name. */
 export class CourseFault extends Error {
   readonly kind: CourseFaultKind
 

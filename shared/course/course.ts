@@ -1,32 +1,32 @@
 import { kindOf, type Tags } from './tags.ts'
 
-/** Longitude, latitude in degrees. */
+/** Longitude and latitude in degrees. */
 export type Position = [long: number, lat: number]
 
-/** What of GeoJSON a course is drawn with. */
+/** GeoJSON geometries that a course map uses. */
 export type CourseGeometry =
   | { type: 'LineString'; coordinates: Position[] }
   | { type: 'MultiLineString'; coordinates: Position[][] }
   | { type: 'Polygon'; coordinates: Position[][] }
   | { type: 'MultiPolygon'; coordinates: Position[][][] }
 
-/** Something on the course, with what OpenStreetMap says of it. */
+/** Feature of the course with its OpenStreetMap tags. */
 export interface CourseFeature {
   type: 'Feature'
-  /** As it came, such as `way/123`. */
+  /** Id as given in the file, such as `way/123`. */
   id?: string | undefined
   geometry: CourseGeometry
   properties: Tags
 }
 
-/** A golf course as it is drawn. */
+/** Golf course as drawn on the map. */
 export interface Course {
   features: CourseFeature[]
-  /** Whom to credit; null when nobody is known. */
+  /** Attribution of the map data; null if unknown. */
   attribution: string | null
 }
 
-/** How many there are of what people ask for. */
+/** Number of features of the kinds that users ask for. */
 export interface CourseCounts {
   holes: number
   greens: number
@@ -79,7 +79,7 @@ export function countsOf(features: readonly CourseFeature[]): CourseCounts {
   return counts
 }
 
-/** The number of a hole, which is its `ref`, else in its name; null for a line without one. */
+/** Returns the number of a hole, from its `ref`, else from its name; null if neither contains one. */
 export function holeNumberOf({ ref, name }: Tags): number | null {
   const digits = /^\s*0*([1-9]\d?)\b/.exec(ref ?? '') ?? /\b([1-9]\d?)\b/.exec(name ?? '')
   return digits === null ? null : Number(digits[1])

@@ -4,19 +4,19 @@ import { metresBetween, Plane } from './plane.ts'
 import { holePositionsOf, positionsOf } from './shapes.ts'
 import { kindOf } from './tags.ts'
 
-/** The longest holes of the world have half of it. */
+/** About twice the length of the longest holes in the world. */
 const HOLE_MAX_M = 2_000
 const COURSE_MAX_M = 20_000
 
-/** A feature and its path in the file, such as `features[3]`. */
+/** Feature with its path in the file, such as `features[3]`. */
 export interface PlacedFeature {
   feature: CourseFeature
   path: string
 }
 
 /**
- * Throws `CourseFault` for a hole longer than 2 km and a course wider than 20 km, which one wrong point is enough for.
- * The fault names the feature: of a course that is too wide the one that lies farthest from most of the others.
+ * Throws `CourseFault` if a hole is longer than 2 km or the course wider than 20 km, which a single wrong point can
+ * cause. The fault names the feature; for a course that is too wide, the one farthest from most of the others.
  */
 export function requireCourseExtent(placed: readonly PlacedFeature[]): void {
   const middle = middleOf(placed.map(({ feature }) => positionsOf(feature)[0] ?? [0, 0]))
@@ -31,7 +31,8 @@ export function requireCourseExtent(placed: readonly PlacedFeature[]): void {
       if (lengthM > HOLE_MAX_M)
         throw new CourseFault(
           'hole_too_long',
-          `${nameOf(feature, path)} is a hole of ${kmOf(lengthM)} km: a hole is at most 2 km long, so one of its points is probably wrong`,
+          `${nameOf(feature, path)} is a hole of ${kmOf(lengthM)} km: a hole is at most 2 km long, so one of its ` +
+            'points is probably wrong',
         )
     }
     for (const position of positionsOf(feature)) {
@@ -48,7 +49,8 @@ export function requireCourseExtent(placed: readonly PlacedFeature[]): void {
   if (widthM > COURSE_MAX_M)
     throw new CourseFault(
       'course_too_wide',
-      `the course is ${kmOf(widthM)} km wide, and may be 20 km: ${farthest} reaches ${kmOf(mostM)} km away from the middle of the others`,
+      `the course is ${kmOf(widthM)} km wide, but at most 20 km are allowed: ${farthest} is ${kmOf(mostM)} km away ` +
+        'from the middle of the others',
     )
 }
 
@@ -57,7 +59,7 @@ function nameOf({ id, properties }: CourseFeature, path: string): string {
   return names.length === 0 ? path : `${path} (${names.join(', ')})`
 }
 
-/** The middle one by longitude and by latitude: a few that are far away do not move it. */
+/** Median of longitude and latitude, which a few outliers do not move. */
 function middleOf(positions: readonly Position[]): Position {
   const anyLong = positions[0]?.[0] ?? 0
   const [longs, lats] = [positions.map(([long]) => eastOf(long, anyLong)), positions.map(([, lat]) => lat)]
@@ -65,7 +67,7 @@ function middleOf(positions: readonly Position[]): Position {
   return [anyLong + median(longs), median(lats)]
 }
 
-/** Degrees east of a longitude, the shorter way round. */
+/** Degrees east of a longitude, by the shorter direction. */
 function eastOf(long: number, from: number): number {
   return ((((long - from + 180) % 360) + 360) % 360) - 180
 }

@@ -2,27 +2,27 @@ import { areaOf, isInside, type Place } from './plane.ts'
 import { type Area, fewer, type HoleLine } from './shapes.ts'
 import { stepsAlong, stripAround, thinned } from './strip.ts'
 
-/** Ground of a hole that carts may be kept off. */
+/** Fairway area of a hole, from which carts may be kept off. */
 export interface HoleFairway {
   ring: Place[]
   hole: number
 }
 
 const STEP_M = 10
-/** As many as a hole has that is as long as one may be. */
+/** Number of steps along a hole of the maximum length. */
 const STEPS_MAX = 201
-/** More than any course has; the largest count. */
+/** More than any course has; the largest areas count. */
 const FAIRWAYS_MAX = 200
-/** To find the hole that runs along it, a fairway needs no more. */
+/** Corners that suffice to find the hole along a fairway. */
 const OWNED_CORNERS_MAX = 150
-/** A hole that only crosses a fairway does not own it. */
+/** Minimum number of steps inside; a hole that only crosses a fairway does not own it. */
 const OWN_STEPS = 3
-/** Where no fairway is drawn, on each side of the hole's line. */
+/** Width on each side of a hole's line if no fairway is drawn. */
 const STRIP_M = 20
 
 /**
- * The fairways by the hole that runs along them farthest; a numbered hole without one, such as a short one, has a strip
- * along its line.
+ * Assigns each fairway to the hole that runs along it farthest. A numbered hole without one, such as a short one, gets
+ * a strip along its line.
  */
 export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleLine[]): HoleFairway[] {
   const ways = holes.flatMap(({ line, number }) =>
@@ -45,7 +45,7 @@ export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleL
   return [...owned, ...strips].sort((a, b) => a.hole - b.hole)
 }
 
-/** As many as `most` of the areas, in the order they have. */
+/** Returns the `most` largest areas, in their original order. */
 export function largest(areas: readonly Area[], most: number): readonly Area[] {
   if (areas.length <= most) return areas
   const sizes = new Map(areas.map((area) => [area, areaOf(area.ring)]))
@@ -53,7 +53,7 @@ export function largest(areas: readonly Area[], most: number): readonly Area[] {
   return areas.filter((area) => kept.has(area))
 }
 
-/** Tells what cannot be inside of a ring, at once. */
+/** Returns a fast test that excludes places outside the bounding box of a ring. */
 function boxAround(ring: readonly Place[]): (place: Place) => boolean {
   const [xs, ys] = [ring.map(({ xM }) => xM), ring.map(({ yM }) => yM)]
   const [west, east] = [Math.min(...xs), Math.max(...xs)]

@@ -2,18 +2,18 @@ import type { Place } from './plane.ts'
 
 const CORNERS = 12
 
-/** The convex line that is `roomM` or a little less away from all places, counter-clockwise. */
+/** Returns the convex outline at a distance of `roomM` or a little less from all places, counter-clockwise. */
 export function hullAround(places: readonly Place[], roomM: number): Place[] {
   const angles = Array.from({ length: CORNERS }, (_, i) => (2 * Math.PI * i) / CORNERS)
   return convexHull(
-    // first without room: there may be a hundred thousand
+    // without the distance first, as there may be a hundred thousand places
     convexHull(places).flatMap(({ xM, yM }) =>
       angles.map((angle) => ({ xM: xM + roomM * Math.cos(angle), yM: yM + roomM * Math.sin(angle) })),
     ),
   )
 }
 
-/** Andrew's monotone chain; counter-clockwise, its first place not repeated. */
+/** Andrew's monotone chain; counter-clockwise, without repeating the first place. */
 function convexHull(places: readonly Place[]): Place[] {
   if (places.length < 3) return [...places]
   const sorted = [...places].sort((a, b) => a.xM - b.xM || a.yM - b.yM)

@@ -2,13 +2,13 @@ import { toE7 } from '#shared/geo.ts'
 import { type Point, scaleAt } from '#shared/zones/geometry.ts'
 import type { Position } from './course.ts'
 
-/** A place on the flat ground of a course: metres east and north of its middle. */
+/** Point on the local plane of a course: metres east and north of its centre. */
 export interface Place {
   xM: number
   yM: number
 }
 
-/** The flat ground around a place: right to centimetres over the size of a golf course. */
+/** Local plane around a place, accurate to centimetres over the size of a golf course. */
 export class Plane {
   readonly #longE7: number
   readonly #latE7: number
@@ -39,7 +39,7 @@ export function metresBetween(a: Place, b: Place): number {
   return Math.hypot(b.xM - a.xM, b.yM - a.yM)
 }
 
-/** Whether a place is inside a ring, by how often a ray to the east crosses it. */
+/** True if the place is inside the ring, by the number of edges that a ray to the east crosses. */
 export function isInside(ring: readonly Place[], { xM, yM }: Place): boolean {
   let isIn = false
   let from = ring.at(-1)
@@ -53,7 +53,7 @@ export function isInside(ring: readonly Place[], { xM, yM }: Place): boolean {
   return isIn
 }
 
-/** Square metres. */
+/** Area in square metres. */
 export function areaOf(ring: readonly Place[]): number {
   let twice = 0
   let from = ring.at(-1)

@@ -9,12 +9,12 @@ import { areaOf, isInside, metresBetween, type Place, Plane } from './plane.ts'
 import { type Area, areasOf, type HoleLine, holeLinesOf, positionsOf } from './shapes.ts'
 import { stripAround, thinned } from './strip.ts'
 
-/** Nobody drives as exactly. */
+/** Finest tolerance; carts are not driven more precisely. */
 const FINEST_M = 0.5
 
 /**
- * A zone of at most so many corners: the ring, with corners left out that matter least. One that crosses itself, as the
- * drawings of people do, is the convex line around it.
+ * Zone shape with at most `cornersMax` corners: the ring without its least significant corners. A ring that crosses
+ * itself, as hand-drawn ones do, is replaced by its convex outline.
  */
 function zoneShape(ring: readonly Place[], plane: Plane, cornersMax: number): ZoneShape | null {
   const kept = ringOf(ring, plane) ?? ringOf(hullAround(ring, FINEST_M), plane)
@@ -28,14 +28,14 @@ function zoneShape(ring: readonly Place[], plane: Plane, cornersMax: number): Zo
   return hull === null || hull.length > cornersMax ? null : { kind: 'polygon', ring: hull }
 }
 
-/** The corners of a ring that is one; null for any other. */
+/** Returns the corners of a valid ring; null otherwise. */
 function ringOf(places: readonly Place[], plane: Plane): Point[] | null {
   const corners = cornersOf(places.map((place) => plane.point(place)))
   if (faultOf(corners) !== null) return null
   return corners.map(({ latE7, longE7 }) => ({ latE7, longE7 }))
 }
 
-/** What zones are called; `hole` is null for a line without a number. */
+/** Names of the proposed zones; `hole` is null for a line without a number. */
 export interface ZoneNames {
   course: string
   hole: (hole: number | null) => string
@@ -44,27 +44,27 @@ export interface ZoneNames {
   water: string
 }
 
-/** On each side of a hole's line. */
+/** Distance on each side of a hole's line. */
 const HOLE_ROOM_M = 38
-/** Around all that is drawn, where the course has no outline. */
+/** Margin around everything that is drawn, if the course has no outline. */
 const BOUNDARY_ROOM_M = 60
 const BOUNDARIES_MAX = 5
 const BOUNDARY_CORNERS_MAX = 150
 const HOLES_MAX = 99
 const WATER_CORNERS_MAX = 30
-/** A hole ends at a green that is no farther away. */
+/** Maximum distance between the end of a hole and its green. */
 const AT_GREEN_M = 30
 const GREEN_RADIUS_M = { least: 5, most: 80 }
-/** Of the hundred that devices take; the barn and what people draw need room, too. */
+/** Part of the hundred zones that devices accept; the barn and zones drawn by staff need the rest. */
 const DEVICE_ZONES_MAX = 90
-/** More than any course has; the largest count. */
+/** More than any course has; the largest areas count. */
 const WATERS_MAX = 300
-/** Below it nobody gets wet. */
+/** Minimum area of a water hazard; smaller ones are harmless. */
 const WATER_M2 = 30
 
 /**
- * Zones of a course, ready to be changed by people: its boundary, a zone around each hole, its greens and its water,
- * which alert, and the fairways of each hole, switched off until the carts are to keep to the path.
+ * Proposes the zones of a course for staff to edit: its boundary, a zone around each hole, alert zones on greens and
+ * water, and the fairways of each hole, disabled until carts must keep to the path.
  */
 export function proposeZones({ features }: Pick<Course, 'features'>, names: ZoneNames): SiteZone[] {
   const [first] = features.filter(isOfGolf).flatMap(positionsOf)
@@ -83,7 +83,7 @@ export function proposeZones({ features }: Pick<Course, 'features'>, names: Zone
     .sort((a, b) => areaOf(b.ring) - areaOf(a.ring))
   const onDevices = [...greens]
   const addAll = <Ground>(grounds: readonly Ground[], make: (ground: Ground) => NewZone[]) => {
-    // made only while there is room: to leave out corners takes longest
+    // created only while there is room, because reducing corners is the slowest step
     for (const ground of grounds) if (onDevices.length < DEVICE_ZONES_MAX) onDevices.push(...make(ground))
   }
   addAll(fairways, (fairway) => fairwayZone(fairway, plane, names))
@@ -99,7 +99,7 @@ function isOfGolf({ properties }: CourseFeature): boolean {
   return properties.golf !== undefined || properties.leisure === 'golf_course'
 }
 
-/** The largest outlines of the course, else the line around all that golf is played on. */
+/** Largest outlines of the course, else the outline of everything that golf is played on. */
 function boundaryOf(features: readonly CourseFeature[], plane: Plane): Place[][] {
   const outlines = areasOf(features, 'outline', plane).map(({ ring }) => ring)
   if (outlines.length > 0) return outlines.sort((a, b) => areaOf(b) - areaOf(a)).slice(0, BOUNDARIES_MAX)
@@ -154,16 +154,16 @@ interface NewZone {
   shape: ZoneShape
   hole: number | null
   isEnabled: boolean
-  /** What its id begins with. */
+  /** Prefix of its id. */
   kind: string
 }
 
-/** None where there is no shape. */
+/** Returns no zone if there is no shape. */
 function zone(type: ZoneType, name: string, shape: ZoneShape | null, hole: number | null = null): NewZone[] {
   return shape === null ? [] : [{ type, name, shape, hole, isEnabled: true, kind: type }]
 }
 
-/** Ids that say what a zone is: `green-7`, `water`, `water-2`. */
+/** Assigns descriptive ids: `green-7`, `water`, `water-2`. */
 function withIds(zones: readonly NewZone[]): SiteZone[] {
   const taken = new Set<string>()
   return zones.map(({ kind, ...made }) => {
@@ -175,7 +175,7 @@ function withIds(zones: readonly NewZone[]): SiteZone[] {
   })
 }
 
-/** The middle of an area, by its weight; of a thin one the middle of its corners. */
+/** Centroid of an area; for a thin one the mean of its corners. */
 function middleOf(ring: readonly Place[]): Place {
   let [x, y, twice] = [0, 0, 0]
   let from = ring.at(-1)

@@ -33,7 +33,7 @@ function faultOf(value: unknown): CourseFault {
   throw new Error('it was read')
 }
 
-test('what OpenStreetMap says of a course is counted by what people call it', () => {
+test('OpenStreetMap features of a course are counted by their common names', () => {
   const { features } = readCourse(
     collection(
       hole('1'),
@@ -69,7 +69,7 @@ test('what OpenStreetMap says of a course is counted by what people call it', ()
   })
 })
 
-test('tags that are not drawn go, with features that have no others; ids and places stay', () => {
+test('unused tags are dropped, and features that have only such tags; ids and positions stay', () => {
   const { features } = readCourse(
     collection(
       feature({ golf: 'green', '@id': 'way/12', operator: 'J. Doe', ref: 7 }, 'Polygon', [
@@ -101,12 +101,12 @@ test('tags that are not drawn go, with features that have no others; ids and pla
   ])
 })
 
-test('tags of the older export of Overpass lie in a member of their own', () => {
+test('tags of the older export of Overpass are read from a separate member', () => {
   const { features } = readCourse(collection(feature({ type: 'way', id: 5, tags: { golf: 'bunker' } })))
   assert.deepEqual([features[0]?.properties, features[0]?.id], [{ golf: 'bunker' }, '5'])
 })
 
-test('the edge of an area that was drawn as a closed line is an area, an open one is nothing', () => {
+test('the closed edge of an area becomes an area, an open one is dropped', () => {
   const { features } = readCourse(
     collection(
       feature({ golf: 'green' }, 'LineString', SQUARE),
@@ -122,7 +122,7 @@ test('the edge of an area that was drawn as a closed line is an area, an open on
   )
 })
 
-test('the number of a hole is its ref, else in its name', () => {
+test('the number of a hole is its ref, or is taken from its name', () => {
   const numbers = [
     { ref: '7' },
     { ref: '07' },
@@ -135,7 +135,7 @@ test('the number of a hole is its ref, else in its name', () => {
   assert.deepEqual(numbers.map(holeNumberOf), [7, 7, 18, 3, 12, null, null])
 })
 
-test('OpenStreetMap is credited when the file came from there', () => {
+test('OpenStreetMap is credited if the file came from there', () => {
   const credit = (more: object, id?: string) =>
     readCourse({ ...collection({ ...feature({ golf: 'green' }), id }), ...more }).attribution
   assert.equal(credit({ generator: 'overpass-turbo' }), '© OpenStreetMap contributors')
@@ -148,7 +148,7 @@ const OTHER_CRS = { crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:EP
 const DEGREES_CRS = { crs: { type: 'name', properties: { name: 'urn:ogc:def:crs:OGC:1.3:CRS84' } } }
 
 const FAULTS: [string, unknown, CourseFaultKind, RegExp][] = [
-  ['a list', [], 'not_geojson', /no GeoJSON/],
+  ['a list', [], 'not_geojson', /not a GeoJSON/],
   ['one feature', feature({ golf: 'green' }), 'not_geojson', /FeatureCollection/],
   ['features that are none', collection(7), 'not_geojson', /features\[0\]/],
   ['nothing', collection(), 'nothing_known', /golf=green/],
@@ -198,18 +198,18 @@ const FAULTS: [string, unknown, CourseFaultKind, RegExp][] = [
 ]
 
 for (const [what, value, kind, words] of FAULTS) {
-  test(`${what} is refused as ${kind}`, () => {
+  test(`${what} is rejected as ${kind}`, () => {
     const fault = faultOf(value)
     assert.equal(fault.kind, kind)
     assert.match(fault.message, words)
   })
 }
 
-test('a file that names the one system of coordinates that GeoJSON has is read', () => {
+test('a file that names the only coordinate system of GeoJSON is read', () => {
   assert.equal(readCourse({ ...collection(hole('1')), ...DEGREES_CRS }).features.length, 1)
 })
 
-test('a thousand bunkers are read, a million points are not', () => {
+test('a thousand bunkers are read, a million points are rejected', () => {
   const bunkers = Array.from({ length: 1000 }, () => feature({ golf: 'bunker' }))
   assert.equal(countsOf(readCourse(collection(...bunkers)).features).bunkers, 1000)
   const long = feature(
@@ -222,7 +222,7 @@ test('a thousand bunkers are read, a million points are not', () => {
   assert.equal(faultOf(collection(...many)).kind, 'too_many_features')
 })
 
-test('whatever JSON it is given, it reads a course or says what is wrong, and changes no prototype', () => {
+test('any JSON yields a course or an error, and never changes a prototype', () => {
   const names = fc.constantFrom(
     'type',
     'features',

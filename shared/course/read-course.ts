@@ -5,26 +5,26 @@ import { type PlacedFeature, requireCourseExtent } from './extent.ts'
 import { GeometryReader } from './read-geometry.ts'
 import { kindOf, type Tags, USED_TAGS } from './tags.ts'
 
-/** More is no golf course, and slow to draw. */
+/** Limit on features: a larger file is not a golf course, and slow to draw. */
 const FEATURES_MAX = 20_000
 const POINTS_MAX = 200_000
 const TEXT_MAX = 200
-/** Map data without any sign of where it comes from is nobody's. */
+/** Ids of OpenStreetMap. Map data without them and without an attribution has no known source. */
 const OSM_ID = /^(node|way|relation)\/\d+$/
 const OSM_WORDS = /openstreetmap|overpass/i
 const OSM = '© OpenStreetMap contributors'
-/** Names of the one coordinate system GeoJSON has. Source: RFC 7946, 4, and the 2008 format before it. */
+/** Names of the only coordinate system of GeoJSON. Source: RFC 7946, 4, and the 2008 format before it. */
 const DEGREES = /CRS84|EPSG:+(?:[\d.]+:)?4326|^$/i
 
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * Reads a GeoJSON FeatureCollection with tags of OpenStreetMap, as Overpass turbo exports it, and keeps what is drawn
- * of a course: known features, their tags that matter, places to 1e-7 degree. Throws `CourseFault`.
+ * Reads a GeoJSON FeatureCollection with OpenStreetMap tags, as exported by Overpass turbo. Keeps what a course map
+ * draws: known features, the tags in use, and coordinates to 1e-7 degree. Throws `CourseFault`.
  */
 export function readCourse(value: unknown): Course {
   if (!isObject(value) || value.type !== 'FeatureCollection' || !Array.isArray(value.features))
-    throw new CourseFault('not_geojson', 'this is no GeoJSON FeatureCollection')
+    throw new CourseFault('not_geojson', 'the file is not a GeoJSON FeatureCollection')
   requireDegrees(value)
   const reader = new GeometryReader(POINTS_MAX)
   const placed = value.features.flatMap((feature: unknown, at) => readFeature(feature, `features[${at}]`, reader))
@@ -32,23 +32,23 @@ export function readCourse(value: unknown): Course {
   if (features.length === 0)
     throw new CourseFault(
       'nothing_known',
-      'nothing in it is known: features need tags of OpenStreetMap such as golf=green or natural=water',
+      'the file has no known features: they need OpenStreetMap tags such as golf=green or natural=water',
     )
   if (features.length > FEATURES_MAX)
-    throw new CourseFault('too_many_features', `it has ${features.length} features, and may have ${FEATURES_MAX}`)
+    throw new CourseFault('too_many_features', `it has ${features.length} features, of at most ${FEATURES_MAX}`)
   requireCourseExtent(placed)
   return { features, attribution: attributionOf(value, features) }
 }
 
 function readFeature(feature: unknown, path: string, reader: GeometryReader): PlacedFeature[] {
-  if (!isObject(feature)) throw new CourseFault('not_geojson', `${path} is no feature`)
+  if (!isObject(feature)) throw new CourseFault('not_geojson', `${path} is not a feature`)
   const given = isObject(feature.properties) ? feature.properties : {}
-  // as osmtogeojson writes it when it is not asked for flat properties
+  // the form that osmtogeojson writes unless flat properties are requested
   const tags = tagsIn(isObject(given.tags) ? given.tags : given)
   if (!Object.values(tags).every((text = '') => isOneLine(text)))
     throw new CourseFault('not_one_line', `${path} has a line break or another control character in a tag`)
   const kind = kindOf(tags)
-  // RFC 7946, 3.2: one without a place has null
+  // RFC 7946, 3.2: the geometry of an unlocated feature is null
   if (kind === null || feature.geometry == null) return []
   const geometry = reader.read(feature.geometry, kind, `${path}.geometry`)
   if (geometry === null) return []
@@ -58,7 +58,7 @@ function readFeature(feature: unknown, path: string, reader: GeometryReader): Pl
   return [{ feature: { type: 'Feature', ...named, geometry, properties: tags }, path }]
 }
 
-/** Tags by known names only, so that no name can be anything but a name. */
+/** Copies tags by known names only, so that names from the file cannot reach the prototype. */
 function tagsIn(given: Json): Tags {
   const tags: Tags = {}
   for (const name of USED_TAGS) {

@@ -3,7 +3,7 @@ import type { CourseGeometry, Position } from './course.ts'
 import { CourseFault } from './course-fault.ts'
 import { type CourseKind, LINE_KINDS } from './tags.ts'
 
-/** Reads the shapes of a file and counts their points. */
+/** Reads the geometries of a file and counts their points. */
 export class GeometryReader {
   readonly #pointsMax: number
   #points = 0
@@ -13,7 +13,8 @@ export class GeometryReader {
   }
 
   /**
-   * Null for shapes in which nothing of this kind is drawn, such as a point. Throws `CourseFault`, which names `path`.
+   * Returns null for geometries that are not drawn for this kind, such as points. Throws `CourseFault`, which names
+   * `path`.
    */
   read(geometry: unknown, kind: CourseKind, path: string): CourseGeometry | null {
     const { type, coordinates } = partsOf(geometry, path)
@@ -52,11 +53,11 @@ export class GeometryReader {
 }
 
 function partsOf(geometry: unknown, path: string): { type: unknown; coordinates: unknown } {
-  if (typeof geometry !== 'object' || geometry === null || !('type' in geometry)) throw broken(path, 'is no geometry')
+  if (typeof geometry !== 'object' || geometry === null || !('type' in geometry)) throw broken(path, 'has no geometry')
   return { type: geometry.type, coordinates: 'coordinates' in geometry ? geometry.coordinates : null }
 }
 
-/** Lines as what they stand for: an area whose edge was drawn as a closed line is an area. */
+/** Converts lines to the geometry they represent: a closed line around an area becomes the area. */
 function asKind(lines: Position[][], kind: CourseKind): CourseGeometry | null {
   const [line] = lines
   if (line === undefined) return null
@@ -86,8 +87,8 @@ function closed(ring: Position[]): Position[] {
 
 function readPosition(value: unknown, path: string): Position {
   const [long, lat]: unknown[] = Array.isArray(value) ? value : []
-  if (typeof long !== 'number' || typeof lat !== 'number') throw broken(path, 'has a point that is no two numbers')
-  // NaN fails the comparison too
+  if (typeof long !== 'number' || typeof lat !== 'number') throw broken(path, 'has a point that is not two numbers')
+  // NaN fails this comparison as well
   if (!(Math.abs(long) <= 180 && Math.abs(lat) <= 90))
     throw new CourseFault(
       'not_degrees',

@@ -5,25 +5,25 @@ import { type CourseKind, kindOf } from './tags.ts'
 
 const CORNERS_MAX = 300
 
-/** An area without what is cut out of it. */
+/** Area without its cut-outs. */
 export interface Area {
   ring: Place[]
   name: string | null
 }
 
-/** The line of a hole, from its tee to its green. */
+/** Line of a hole, from its tee to its green. */
 export interface HoleLine {
   line: Place[]
   number: number | null
 }
 
-/** Areas of a kind on the flat ground; of several outer rings each. */
+/** Areas of one kind on the local plane, one per outer ring. */
 export function areasOf(features: readonly CourseFeature[], kind: CourseKind, plane: Plane): Area[] {
   return features
     .filter(({ properties }) => kindOf(properties) === kind)
     .flatMap(({ geometry, properties }) =>
       outerRings(geometry).map((ring) => ({
-        // closed in GeoJSON, not here
+        // rings are closed in GeoJSON, but not here
         ring: fewer(ring.slice(0, -1)).map((position) => plane.place(position)),
         name: properties.name ?? null,
       })),
@@ -38,13 +38,13 @@ export function holeLinesOf(features: readonly CourseFeature[], plane: Plane): H
   })
 }
 
-/** Every so many of the corners where there are more than `most`: of what was drawn more finely than any zone is. */
+/** Samples the corners evenly if there are more than `most`, for areas that are drawn more finely than any zone. */
 export function fewer<Corner>(corners: readonly Corner[], most = CORNERS_MAX): Corner[] {
   const step = Math.ceil(corners.length / most)
   return corners.filter((_, at) => at % step === 0 || at === corners.length - 1)
 }
 
-/** All places of a feature. */
+/** Returns all positions of a feature. */
 export function positionsOf({ geometry }: Pick<CourseFeature, 'geometry'>): Position[] {
   switch (geometry.type) {
     case 'LineString':
@@ -61,7 +61,7 @@ function outerRings(geometry: CourseFeature['geometry']): Position[][] {
   return geometry.type === 'MultiPolygon' ? geometry.coordinates.flatMap((rings) => rings.slice(0, 1)) : []
 }
 
-/** The line of a hole: its pieces one after the other. */
+/** Returns the line of a hole, with its segments joined in order. */
 export function holePositionsOf(geometry: CourseFeature['geometry']): Position[] {
   if (geometry.type === 'MultiLineString') return geometry.coordinates.flat()
   return geometry.type === 'LineString' ? geometry.coordinates : []

@@ -1,21 +1,19 @@
 import { metresBetween, type Place } from './plane.ts'
 
-/** A bend is cut off no farther out than so many times the width. */
+/** Limit of a mitre, as a multiple of the width. */
 const MITRE_MAX = 1.6
 const CAP_CORNERS = 5
 
 /**
- * The ring around a line, `halfM` metres on each side of it and beyond its ends, counter-clockwise. Where the line
- * bends sharply in little room the ring may cross itself.
+ * Returns the ring around a line, `halfM` metres on each side and beyond its ends, counter-clockwise. The ring may
+ * cross itself at sharp bends.
  */
 export function stripAround(line: readonly Place[], halfM: number): Place[] {
   const back = line.toReversed()
   return [...rightSide(line, halfM), ...cap(line, halfM), ...rightSide(back, halfM), ...cap(back, halfM)]
 }
 
-/**
- * The line without corners that are less than `toleranceM` from the straight way. Source: Douglas and Peucker, 1973.
- */
+/** Removes corners that are less than `toleranceM` from the straight line. Source: Douglas and Peucker, 1973. */
 export function thinned(line: readonly Place[], toleranceM: number): Place[] {
   const [first, last] = [line[0], line.at(-1)]
   if (first === undefined || last === undefined || line.length < 3) return [...line]
@@ -31,7 +29,10 @@ export function thinned(line: readonly Place[], toleranceM: number): Place[] {
   ]
 }
 
-/** Places along a line, `stepM` apart or, of a long one, as far as `most` of them reach; its ends included. */
+/**
+ * Returns places along a line including its ends, `stepM` apart; on a long line `most` places that reach as far as they
+ * can.
+ */
 export function stepsAlong(line: readonly Place[], stepM: number, most: number): Place[] {
   const lengthM = line.reduce((sum, place, i) => sum + metresBetween(line[i - 1] ?? place, place), 0)
   const steps = Math.max(1, Math.min(most - 1, Math.ceil(lengthM / stepM)))
@@ -55,7 +56,7 @@ function rightSide(line: readonly Place[], halfM: number): Place[] {
     const out = direction(place, line[i + 1] ?? place)
     const before = into ?? out ?? { xM: 1, yM: 0 }
     const after = out ?? before
-    // to the right of both
+    // points to the right of both segments
     const sum = { xM: before.yM + after.yM, yM: -before.xM - after.xM }
     const length = Math.hypot(sum.xM, sum.yM)
     if (length < 1e-9) return aside(place, { xM: before.yM, yM: -before.xM }, halfM)
@@ -65,7 +66,7 @@ function rightSide(line: readonly Place[], halfM: number): Place[] {
   })
 }
 
-/** The half circle around the end of a line, from its right to its left. */
+/** Half circle around the end of a line, from its right to its left. */
 function cap(line: readonly Place[], halfM: number): Place[] {
   const [before, end] = [line.at(-2), line.at(-1)]
   if (end === undefined) return []

@@ -1,4 +1,4 @@
-/** What something on a course is. */
+/** Kind of a course feature. */
 export type CourseKind =
   | 'outline'
   | 'rough'
@@ -13,7 +13,7 @@ export type CourseKind =
   | 'path'
   | 'hole'
 
-/** The tags of OpenStreetMap that the drawing and the proposal of zones go by; all others are left out. */
+/** OpenStreetMap tags that the course map and the zone proposal use; all others are dropped. */
 export const USED_TAGS = [
   'golf',
   'leisure',
@@ -50,10 +50,10 @@ const GOLF: ReadonlyMap<string, CourseKind> = new Map([
 const WOODED: ReadonlySet<string | undefined> = new Set(['wood', 'scrub'])
 const NO_PATH: ReadonlySet<string> = new Set(['proposed', 'construction', 'razed', 'platform'])
 
-/** Kinds that are lines; of the others water may be one, too. */
+/** Kinds that are lines; water may be a line as well. */
 export const LINE_KINDS: ReadonlySet<CourseKind> = new Set<CourseKind>(['hole', 'path'])
 
-/** What these tags describe; null for what is not drawn. What golf says counts before all else. */
+/** Returns the kind that these tags describe; null if it is not drawn. The `golf` tag takes precedence. */
 export function kindOf(tags: Tags): CourseKind | null {
   const ofGolf = GOLF.get(tags.golf ?? '')
   if (ofGolf !== undefined) return ofGolf

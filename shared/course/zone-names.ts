@@ -2,7 +2,7 @@ import type { ZoneNames } from './propose-zones.ts'
 
 const numbered = (word: string) => (hole: number | null) => (hole === null ? word : `${word} ${hole}`)
 
-/** What proposed zones are called, in the language of the site. */
+/** Names of proposed zones, in the language of the site. */
 export const ZONE_NAMES: Readonly<Record<'en' | 'de', ZoneNames>> = {
   en: {
     course: 'Golf course',

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
-/** Brings a file, or the names in a folder, to the disk. Throws what the file system throws. */
+/** Flushes a file, or the entries of a folder, to disk. Throws the error of the file system. */
 export function syncPath(path: string): void {
   const file = openSync(path, 'r')
   try {

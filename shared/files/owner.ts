@@ -9,9 +9,9 @@ interface Owner {
 }
 
 /**
- * As root, gives what is root's in a folder to the user that the folder belongs to, who could not open it. It follows
- * no link that this user may have put there, and opens no file: closing one would end the locks that this process has
- * on it. Does nothing for others than root.
+ * When running as root, gives files in a folder that belong to root to the user who owns the folder, who otherwise
+ * could not open them. Follows no link that this user may have created, and opens no file: closing one would release
+ * the locks that this process holds on it. Does nothing for other users.
  */
 export function changeOwner(folder: string): void {
   if (!isRoot()) return
@@ -28,13 +28,13 @@ function isRoot(): boolean {
   try {
     return platform() === 'linux' && userInfo().uid === 0
   } catch {
-    // a user that the system has no name of, as in a container
+    // a user without a name on this system, as in a container
     return false
   }
 }
 
 function giveBelow(folder: number, owner: Owner): void {
-  // by the open folder: another one of the same name may be in its place by now
+  // through the open descriptor: the path may point to another folder by now
   const here = `/proc/self/fd/${folder}`
   for (const { name } of readdirSync(here, { withFileTypes: true })) giveOne(`${here}/${name}`, owner)
 }
@@ -42,7 +42,7 @@ function giveBelow(folder: number, owner: Owner): void {
 function giveOne(path: string, owner: Owner): void {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory()) giveFolder(path, owner)
-  // a file with a second name may belong somewhere else
+  // a file with a second hard link may belong elsewhere
   else if (found?.isFile() && found.uid === 0 && found.nlink === 1) lchownSync(path, owner.uid, owner.gid)
 }
 

@@ -15,20 +15,20 @@ function modeOf(path: string): number {
   return statSync(path).mode & 0o777
 }
 
-test('a folder is made with its parents', (t) => {
+test('a folder is created with its parents', (t) => {
   const folder = join(newFolder(t), 'deep', 'data')
   preparePrivateFolder(folder, ['a.db'])
   assert.equal(modeOf(folder), 0o700)
 })
 
-test('an empty folder that others may read is closed to them', (t) => {
+test('an empty folder that others may read is made private', (t) => {
   const folder = newFolder(t)
   chmodSync(folder, 0o755)
   preparePrivateFolder(folder, ['a.db'])
   assert.equal(modeOf(folder), 0o700)
 })
 
-test('so are the folder of an earlier run and what it holds, and nothing else in it', (t) => {
+test('the folder of an earlier run is made private with its known files, but no other file', (t) => {
   const folder = newFolder(t)
   for (const name of ['a.db', 'notes.txt']) writeFileSync(join(folder, name), '', { mode: 0o644 })
   mkdirSync(join(folder, 'tables'), { mode: 0o755 })
@@ -40,7 +40,7 @@ test('so are the folder of an earlier run and what it holds, and nothing else in
   )
 })
 
-test('an open folder with other files is refused, and stays as it is', (t) => {
+test('an open folder with other files is rejected and stays unchanged', (t) => {
   const folder = newFolder(t)
   writeFileSync(join(folder, 'index.html'), '')
   chmodSync(folder, 0o755)
@@ -50,7 +50,7 @@ test('an open folder with other files is refused, and stays as it is', (t) => {
   preparePrivateFolder(folder, ['a.db'])
 })
 
-test('a folder for everybody is refused', () => {
+test('a folder writable for everyone is rejected', () => {
   assert.throws(() => preparePrivateFolder(tmpdir(), ['a.db']), /others may read the data folder/)
   assert.equal(statSync(tmpdir()).mode & 0o1777, 0o1777)
 })

@@ -4,8 +4,8 @@ import { describeError } from '#shared/errors.ts'
 const SUFFIX = '_FILE'
 
 /**
- * Settings in which the content of the file that `X_FILE` names stands as `X`, for each X of `names`; and what is
- * wrong, a line each, after `prefix` and the name of the setting.
+ * Returns the settings in which each X of `names` has the content of the file that `X_FILE` names, and the faults, one
+ * line each, after `prefix` and the name of the setting.
  */
 export function withSecretFiles(
   settings: Readonly<Record<string, unknown>>,
@@ -31,7 +31,7 @@ export function withSecretFiles(
   return { settings: read, faults }
 }
 
-/** The secret that a file holds, without the end of its line. Throws an `Error` in words when it holds none. */
+/** Reads the secret in a file, without the line end. Throws a readable `Error` if the file holds none. */
 export function readSecretFile(path: string): string {
   let text: string
   try {

@@ -1,4 +1,4 @@
-/** The text cannot be split any further. */
+/** Error for a text that cannot be split any further. */
 export class CsvError extends Error {
   readonly line: number
 
@@ -8,22 +8,22 @@ export class CsvError extends Error {
   }
 }
 
-/** Longer than any row of any file that is meant to be one, in characters. */
+/** Maximum row length in characters, beyond that of any genuine file. */
 const ROW_LIMIT = 1_048_576
 
 export interface CsvRow {
-  /** The line it begins in. */
+  /** Line in which the row begins. */
   line: number
-  /** Null where the quotes are wrong. */
+  /** Null if the quotes are invalid. */
   fields: string[] | null
 }
 
 const DELIMITERS = [',', ';', '\t']
 
-/** The line that spreadsheets write and read before the header: `sep=;`. */
+/** Separator line of spreadsheets before the header: `sep=;`. */
 const SEPARATOR_LINE = /^\ufeff?"?sep=([^"\r\n]|\\t)"?$/i
 
-/** A column's name without case and what is written between its letters, such as `hardwareid` for "Hardware-ID". */
+/** Normalises a column name to lower-case letters without separators, such as `hardwareid` for "Hardware-ID". */
 export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(NO_LETTERS, '')
 }
@@ -31,27 +31,27 @@ export function columnKey(name: string): string {
 const NO_LETTERS = /[^\p{L}\p{N}]/gu
 
 /**
- * Splits CSV into rows as it comes; rows in which nothing stands are left out. Lines end with LF, CRLF, or all of them
- * with CR; between quotes they end nothing. Source: RFC 4180 2
+ * Incremental CSV parser; empty rows are skipped. Lines end with LF or CRLF, or all of them with CR; line ends within
+ * quotes are text. Source: RFC 4180 2
  */
 export class CsvRows {
   readonly #onRow: (row: CsvRow) => void
   readonly #rowLimit: number
   #delimiter: string | undefined
-  /** Undefined until the first line has ended. */
+  /** Undefined until the first line is complete. */
   #lineEnd: '\n' | '\r' | undefined
   #rest = ''
   #line = 1
   #isFirst = true
 
-  /** Without a delimiter the first row decides: what `sep=` says there, else the one of which it has most. */
+  /** Without `delimiter` the first row decides: its `sep=`, else the delimiter that it contains most often. */
   constructor(delimiter: string | undefined, onRow: (row: CsvRow) => void, rowLimit = ROW_LIMIT) {
     this.#rowLimit = rowLimit
     this.#delimiter = delimiter
     this.#onRow = onRow
   }
 
-  /** Throws `CsvError` where a row does not end. */
+  /** Throws `CsvError` if a row does not end. */
   read(text: string): void {
     const data = this.#rest + text
     this.#lineEnd ??= lineEndIn(data)
@@ -71,10 +71,10 @@ export class CsvRows {
     }
     this.#rest = data.slice(start)
     if (this.#rest.length > this.#rowLimit)
-      throw new CsvError(this.#line, `line ${this.#line} does not end: a quotation mark without its other half?`)
+      throw new CsvError(this.#line, `line ${this.#line} does not end: probably an unmatched quotation mark`)
   }
 
-  /** The last row may lack its line end. Throws `CsvError` where quotes are left open. */
+  /** Ends the text; the last row may lack its line end. Throws `CsvError` if quotes are left open. */
   end(): void {
     const rest = this.#rest
     this.#rest = ''
@@ -105,7 +105,7 @@ export class CsvRows {
   }
 }
 
-/** What ends the first line of what has come; undefined where it does not end yet. */
+/** Returns the end of the first line; undefined while it is incomplete. */
 function lineEndIn(data: string): '\n' | '\r' | undefined {
   let isQuoted = false
   for (const [character] of data.matchAll(/"|\n|\r(?=[^\r\n])/g)) {
@@ -115,7 +115,7 @@ function lineEndIn(data: string): '\n' | '\r' | undefined {
   return undefined
 }
 
-/** The delimiter of which there is most outside of quotation marks. */
+/** Returns the most frequent delimiter outside quotes. */
 function mostFrequent(row: string): string {
   const bare = row.replaceAll(/"[^"]*"/g, '')
   const counts = DELIMITERS.map((delimiter) => bare.split(delimiter).length)
@@ -137,7 +137,7 @@ function quotedFields(row: string, delimiter: string): string[] | null {
   }
 }
 
-/** The quotation mark that ends a field; two of them are one within it. Rows have them in pairs. */
+/** Finds the quote that ends a field; a doubled one is an escaped quote within it. Rows contain them in pairs. */
 function quotedEnd(row: string, start: number): number {
   let end = row.indexOf('"', start + 1)
   while (row[end + 1] === '"') end = row.indexOf('"', end + 2)

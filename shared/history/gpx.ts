@@ -2,17 +2,17 @@ import { fromE7 } from '#shared/geo.ts'
 import { NO_SPEED } from '#shared/telemetry/records.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 
-/** After a longer silence the track goes on in a new segment, so that no line is drawn across it. */
+/** Gap after which the track continues in a new segment, so that no line is drawn across it. */
 const SEGMENT_GAP_MS = 30 * MINUTE_MS
 
-/** Speeds of 0.001 km/h stay apart: that is 0.00028 m/s. */
+/** Digits that keep speeds of 0.001 km/h (0.00028 m/s) distinct. */
 const SPEED_DIGITS = 5
 const MILLI_KMH_PER_M_S = 3600
 
 /**
- * The beginning of a GPX 1.1 file with one track; points and `GPX_FOOT` follow. GPX 1.1 has no speed of its own: it is
- * an extension in m/s, as Garmin defined it and most programs read it.
- * Source: https://www.topografix.com/GPX/1/1/, https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
+ * Start of a GPX 1.1 file with one track; points and `GPX_FOOT` follow. GPX 1.1 has no speed element; it is an
+ * extension in m/s that Garmin defined and most programs read. Source: https://www.topografix.com/GPX/1/1/,
+ * https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
  */
 export function gpxHead(trackName: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -24,7 +24,7 @@ xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2">
 
 export const GPX_FOOT = '</trkseg></trk>\n</gpx>\n'
 
-/** A track point, with the end of a segment before it when `previousMs`, the time of the point before, is long ago. */
+/** Returns a track point, preceded by a segment end if `previousMs`, the time of the previous point, is long ago. */
 export function gpxPoint(
   atMs: number,
   latE7: number,
@@ -36,7 +36,8 @@ export function gpxPoint(
   const speed =
     speedMilliKmh === NO_SPEED
       ? ''
-      : `<extensions><gpxtpx:TrackPointExtension><gpxtpx:speed>${(speedMilliKmh / MILLI_KMH_PER_M_S).toFixed(SPEED_DIGITS)}\
+      : `<extensions><gpxtpx:TrackPointExtension>\
+<gpxtpx:speed>${(speedMilliKmh / MILLI_KMH_PER_M_S).toFixed(SPEED_DIGITS)}\
 </gpxtpx:speed></gpxtpx:TrackPointExtension></extensions>`
   return `${isAfterGap ? '</trkseg><trkseg>\n' : ''}<trkpt lat="${degrees(latE7)}" lon="${degrees(longE7)}">\
 <time>${toIso(atMs)}</time>${speed}</trkpt>
@@ -45,7 +46,7 @@ export function gpxPoint(
 
 const E7_DIGITS = 7
 
-/** Degrees without an exponent, which JavaScript writes for the tiniest and xsd:decimal does not know. */
+/** Formats degrees without an exponent, which JavaScript uses for tiny numbers and xsd:decimal does not allow. */
 export function degrees(degreesE7: number): string {
   const value = fromE7(degreesE7)
   return Math.abs(value) < 1e-6 && value !== 0 ? value.toFixed(E7_DIGITS) : String(value)

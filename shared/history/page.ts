@@ -2,31 +2,31 @@ import type { BatteryRecords, GpsRecords } from '#shared/telemetry/records.ts'
 import type { HistoryFormat } from '#shared/wire/telemetry.ts'
 import { batteryTexts, gpsTexts, type HistoryOwner, recordSeparator } from './text.ts'
 
-/** Which records of a device, in which order and form; both bounds included. */
+/** Records of a device to read, with order and format; both bounds are inclusive. */
 export interface HistoryRequest extends HistoryOwner {
   fromMs: number
   toMs: number
   order: 'asc' | 'desc'
   limit: number
   format: HistoryFormat
-  /** Time of the last record of the page before; null for the first page. */
+  /** Time of the last record of the previous page; null for the first page. */
   previousMs: number | null
 }
 
 export interface HistoryPage {
-  /** The records as UTF-8 in the format asked for, with its separator between them. */
+  /** Records as UTF-8 in the requested format, with its separator between them. */
   text: Uint8Array
   rows: number
-  /** Time of the last record in it; the next page begins after it. */
+  /** Time of the last record; the next page begins after it. */
   lastAtMs: number
 }
 
-/** The records of one page, oldest first. */
+/** Records of one page, oldest first. */
 export type HistoryRecords = { gps: GpsRecords } | { battery: BatteryRecords }
 
 const encoder = new TextEncoder()
 
-/** One page of history, as text. */
+/** Formats one page of a history. */
 export function historyPageOf(request: HistoryRequest, page: HistoryRecords): HistoryPage {
   const { fromMs, format, order, previousMs } = request
   const texts =

@@ -1,6 +1,6 @@
 /**
- * Which UTF-16 a text is in, by its byte order mark or by the zeros that its first letter has without one; undefined
- * for any other encoding. Source: RFC 2781 3.2, 4.3
+ * Detects UTF-16 by its byte order mark, or without one by the zero byte of the first letter; undefined for any other
+ * encoding. Source: RFC 2781 3.2, 4.3
  */
 export function utf16In([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   if (first === undefined || second === undefined) return undefined

@@ -5,13 +5,13 @@ import { toIso } from '#shared/time.ts'
 import type { HistoryFormat } from '#shared/wire/telemetry.ts'
 import { degrees, GPX_FOOT, gpxHead, gpxPoint } from './gpx.ts'
 
-/** Whose records are written. */
+/** Device whose records are written. */
 export interface HistoryOwner {
   hardwareId: string
   shortId: string
 }
 
-/** What stands around the records of a history. */
+/** Text before and after the records of a history. */
 export interface HistoryFrame {
   head: string
   foot: string
@@ -22,7 +22,7 @@ const CSV_COLUMNS: Record<TelemetryStream, string> = {
   battery: '_id,device_id,hardware_id,timestamp,battery_voltage\r\n',
 }
 
-/** The frame of a whole history; the title is the device's name. */
+/** Frame of a whole history; the title is the device's name. */
 export function historyFrame(format: HistoryFormat, stream: TelemetryStream, title: string): HistoryFrame {
   switch (format) {
     case 'json':
@@ -38,15 +38,15 @@ export function historyFrame(format: HistoryFormat, stream: TelemetryStream, tit
   }
 }
 
-/** What stands between two records; in most forms each ends with what it ends with. */
+/** Separator between two records; empty in formats whose records have an end of their own. */
 export function recordSeparator(format: HistoryFormat): string {
   if (format === 'geojson') return ',\n'
   return format === 'json' ? ',' : ''
 }
 
 /**
- * GPS records as text, one each, in this order. `previousMs` is the time of the record before the first, null at the
- * beginning; it matters to GPX only, which must be written in ascending order.
+ * Formats GPS records, one text each, in the given order. `previousMs` is the time of the record before the first, null
+ * at the beginning; only GPX uses it, and must be written in ascending order.
  */
 export function gpsTexts(
   format: HistoryFormat,
@@ -80,7 +80,7 @@ export function gpsTexts(
   })
 }
 
-/** Battery records as text, one each, in this order; there is no GPX of them. */
+/** Formats battery records, one text each, in the given order; they have no GPX form. */
 export function batteryTexts(
   format: HistoryFormat,
   owner: HistoryOwner,
@@ -110,7 +110,7 @@ function jsonHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner
   return (atMs) => `{"_id":"${recordId(prefix, atMs)}"${owner}${toIso(atMs)}"`
 }
 
-// None of the three ids has a character that CSV would need quotes for.
+// None of the three ids contains a character that needs quotes in CSV.
 function csvHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner): (atMs: number) => string {
   const prefix = recordIdPrefix(hardwareId, stream)
   return (atMs) => `${recordId(prefix, atMs)},${shortId},${hardwareId},${toIso(atMs)}`
@@ -118,14 +118,15 @@ function csvHead(stream: TelemetryStream, { hardwareId, shortId }: HistoryOwner)
 
 type PointWriter = (atMs: number, latE7: number, longE7: number, speedMilliKmh: number) => string
 
-/** Writes GPS records as GeoJSON features, one each, with what the JSON record says. Source: RFC 7946 3.2 */
+/** Returns a writer of GPS records as GeoJSON features, with the fields of the JSON record. Source: RFC 7946 3.2 */
 function geojsonPoints({ hardwareId, shortId }: HistoryOwner): PointWriter {
   const prefix = recordIdPrefix(hardwareId, 'gps')
   const owner = `"device_id":${JSON.stringify(shortId)},"hardware_id":${JSON.stringify(hardwareId)}`
   return (atMs, latE7, longE7, speedMilliKmh) => {
     const id = recordId(prefix, atMs)
     const speed = speedMilliKmh === NO_SPEED ? '' : `,"speed":${fromMilli(speedMilliKmh)}`
-    return `{"type":"Feature","id":"${id}","geometry":{"type":"Point","coordinates":[${fromE7(longE7)},${fromE7(latE7)}]},\
+    return `{"type":"Feature","id":"${id}",\
+"geometry":{"type":"Point","coordinates":[${fromE7(longE7)},${fromE7(latE7)}]},\
 "properties":{${owner},"timestamp":"${toIso(atMs)}"${speed}}}`
   }
 }

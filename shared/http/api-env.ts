@@ -6,40 +6,40 @@ import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
 import { fieldErrors } from '#shared/wire/schema/field-errors.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 
-/** What a handler of any API finds on `c.var`. */
+/** Variables of `c.var` that every API sets for its handlers. */
 export interface RequestEnv {
   Variables: {
     requestId: string
-    /** The answer is written while it is sent. */
+    /** The response is generated while it is sent. */
     isStreamed?: boolean
-    /** The answer is kept in memory in the form in which it is sent. */
+    /** The response is kept in memory in the form in which it is sent. */
     isKept?: boolean
-    /** What the answer is called as a file, without an ending; else it is named after its path. */
+    /** File name of the response without an extension; by default derived from its path. */
     file?: string
-    /** The network address of the caller. */
+    /** Network address of the caller. */
     address: string
-    /** The origin of this program as the caller's browser sees it; undefined when the request does not say. */
+    /** Origin of this program as the caller's browser sees it; undefined if the request does not reveal it. */
     ownOrigin: () => string | undefined
-    /** Throws when whoever was let in is not any more; asked again once a body is there. */
+    /** Throws if the caller has lost access since it was checked; called again after a body has been received. */
     requireStillIn?: () => void
   }
 }
 
-/** A part of an API: routes with schemas; what does not fit them is answered with 400. */
+/** Creates a group of routes with schemas; requests that do not match get a 400 response. */
 export function createApiOf<Env extends RequestEnv>(): OpenAPIHono<Env> {
   return new OpenAPIHono<Env>({ strict: false, defaultHook: refuse })
 }
 
-/** A long list of the wrong kind is one mistake, not an answer larger than the request. */
+/** Limit on reported errors: a long list of the wrong type must not cause a response larger than the request. */
 const ERRORS_MAX = 100
 
 function refuse(result: Parameters<Hook<unknown, RequestEnv, string, unknown>>[0]): void {
   if (result.success) return
-  // there at run time, though not in the type
+  // exists at run time, though not in the type
   throw throwValidationError({ ...result, data: 'data' in result ? result.data : undefined })
 }
 
-/** The refusal of what does not fit a schema, with each place. */
+/** Builds the error for a request that does not match its schema, with each invalid field. */
 export function throwValidationError({
   target,
   error,
@@ -50,7 +50,7 @@ export function throwValidationError({
   data: unknown
 }): InvalidRequestError {
   const where = PLACES[target] ?? 'header'
-  // each issue is at least one error, and a list of wrong items has very many
+  // each issue yields at least one error, and a list of invalid items has very many
   const issues = error.issues.slice(0, ERRORS_MAX)
   const errors = issues.flatMap((issue) => fieldErrors(where, issue, data)).slice(0, ERRORS_MAX)
   const [first] = errors
@@ -58,35 +58,35 @@ export function throwValidationError({
   return new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)
 }
 
-/** Where a part of a request is, by Hono's name for it. */
+/** Part of the request by Hono's name for it. */
 const PLACES: Record<string, FieldError['in']> = { json: 'body', param: 'path', query: 'query' }
 
-/** The refusal of one parameter of the query. */
+/** Builds the error for one query parameter. */
 export function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError {
   return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
 }
 
-/** Throws `invalid_range` for a range that ends before it begins. */
+/** Throws `invalid_range` if the range ends before it begins. */
 export function requireOrder(fromMs: number | undefined, toMs: number | undefined): void {
   if (fromMs !== undefined && toMs !== undefined && fromMs > toMs)
     throw invalidQuery({ name: 'from', code: 'invalid_range', detail: 'from must not be after to' })
 }
 
-/** Node's own answer; undefined for a request without a socket. */
+/** Returns Node's own response; undefined for a request without a socket. */
 export function outgoingOf(c: Context): ServerResponse | undefined {
   return c.env !== undefined && 'outgoing' in c.env ? c.env.outgoing : undefined
 }
 
-/** Gives an answer that is still to be made a header. */
+/** Sets a header of the response before the response exists. */
 export function setHeader(c: Context, name: string, value: string): void {
-  // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most
+  // written to Node's response directly: Hono would copy all headers to a `Headers`, which costs more than most
   // handlers
   const outgoing = outgoingOf(c)
   if (outgoing === undefined) c.header(name, value)
   else outgoing.setHeader(name, value)
 }
 
-/** The rows of a list. Throws when what it was to go on behind is not there. */
+/** Returns the rows of a list. Throws if the item to continue after does not exist. */
 export function requirePage<Row>(rows: Row[] | null): Row[] {
   if (rows !== null) return rows
   throw invalidQuery({
@@ -96,12 +96,12 @@ export function requirePage<Row>(rows: Row[] | null): Row[] {
   })
 }
 
-/** A list whose items are ascending, in the order asked for. */
+/** Returns ascending items in the requested order. */
 export function inOrder<Item>(items: readonly Item[], order: ListOrder): readonly Item[] {
   return order === 'asc' ? items : items.toReversed()
 }
 
-/** What an answer says of the page it has. */
+/** Builds the `pagination` of a response. */
 export function paginationOf({ limit, offset }: { limit: number; offset: number }, rows: readonly unknown[]) {
   return { limit, offset, returned: rows.length }
 }

@@ -1,16 +1,16 @@
 const MAX_LENGTH = 180
 
 /**
- * A text as a part of the name of a file on any system, and in a header. The colons of a hardware id become what no
- * such id has, so that the files of two devices have two names.
+ * Makes a text safe for file names on any system and for a header. The colons of a hardware id become a character that
+ * no hardware id contains, so that the files of two devices never share a name.
  */
 export function fileNameOf(text: string): string {
   return text.replaceAll(':', '=').replaceAll(/[^A-Za-z0-9._=-]+/g, '-')
 }
 
 /**
- * The header `Content-Disposition` of an answer that is saved under this name. Names are made of ids, and a head office
- * gets ids of sites and devices from others.
+ * Returns the `Content-Disposition` header of a download. The name is escaped because it contains ids, and a hub
+ * receives ids of sites and devices from others.
  */
 export function attachment(name: string): string {
   return `attachment; filename="${fileNameOf(name).replace(/^\.+/, '-').slice(-MAX_LENGTH)}"`

@@ -1,6 +1,6 @@
 const BEARER = /^Bearer +(\S+) *$/i
 
-/** The token of a header `Authorization: Bearer TOKEN` (RFC 6750); undefined for any other. */
+/** Returns the token of a header `Authorization: Bearer TOKEN` (RFC 6750); undefined for any other. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return BEARER.exec(authorization ?? '')?.[1]
 }

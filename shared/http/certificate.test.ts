@@ -24,7 +24,7 @@ function folderOf(t: TestContext, pair = ONE): KeyPairFolder {
   return folder
 }
 
-/** A TLS server with a certificate from files that are looked at all the time, or not at all. */
+/** TLS server with a certificate from files that are checked continuously, or never. */
 async function serve(t: TestContext, files: KeyPairFiles, { isWatching = true, clock = new FakeClock() } = {}) {
   const lines: { level: string; msg: string; reason?: string; subject?: string; expiresAt?: string }[] = []
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
@@ -50,9 +50,9 @@ async function serve(t: TestContext, files: KeyPairFiles, { isWatching = true, c
   return {
     certificate,
     lines,
-    /** What the log says, without the fields. */
+    /** Log messages without fields. */
     messages: () => lines.map(({ level, msg }) => `${level} ${msg}`),
-    /** The name a client of now sees. */
+    /** Returns the name that a new client sees. */
     seen: async () => {
       const client = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
       await once(client, 'secureConnect')
@@ -69,7 +69,7 @@ test('subject and expiry are logged when a certificate is loaded', async (t) => 
   assert.equal(certificate.expiresAtS, Date.UTC(2099, 0, 1) / 1000)
   assert.equal(lines.length, 1)
   const { level, msg, subject, expiresAt } = lines[0] ?? assert.fail()
-  assert.deepEqual([level, msg], ['info', 'loaded the certificate'])
+  assert.deepEqual([level, msg], ['info', 'certificate loaded'])
   assert.deepEqual([subject, expiresAt], ['CN=one', '2099-01-01T00:00:00.000Z'])
 })
 
@@ -85,12 +85,12 @@ for (const [what, fields, warnings] of [
   test(`a certificate that ${what} gets ${then}`, async (t) => {
     const folder = folderOf(t, createKeyPair({ commonName: 'dated', ...fields }))
     const { messages, seen } = await serve(t, folder, { clock: new FakeClock(NOON_MS) })
-    assert.deepEqual(messages(), ['info loaded the certificate', ...warnings])
+    assert.deepEqual(messages(), ['info certificate loaded', ...warnings])
     assert.equal(await seen(), 'dated')
   })
 }
 
-test('a certificate that comes to its end while in use is warned of every day', async (t) => {
+test('a certificate that expires while in use is logged as a warning every day', async (t) => {
   const clock = new FakeClock(NOON_MS)
   const folder = folderOf(t, createKeyPair({ expiresAtMs: NOON_MS + 15 * DAY_MS }))
   const { messages } = await serve(t, folder, { clock })
@@ -111,7 +111,7 @@ test('files that are renamed into place are noticed', async (t) => {
   const { seen, messages } = await serve(t, folder)
   folder.write(TWO)
   await eventually(async () => (await seen()) === 'two', 'the new certificate')
-  assert.equal(messages().at(-1), 'info loaded the certificate')
+  assert.equal(messages().at(-1), 'info certificate loaded')
 })
 
 test('links that are pointed at other files are noticed', async (t) => {
@@ -133,47 +133,47 @@ test('links that are pointed at other files are noticed', async (t) => {
   await eventually(async () => (await seen()) === 'two', 'the new certificate')
 })
 
-test('a certificate whose key comes later is used when its key has come, and warned of once', async (t) => {
+test('a certificate whose key arrives later is used from then on, after one warning', async (t) => {
   const folder = folderOf(t)
   const { seen, lines, messages } = await serve(t, folder)
   folder.write({ cert: TWO.cert })
   await eventually(() => lines.length === 2, 'a warning')
   assert.equal(lines[1]?.level, 'warn')
-  assert.match(lines[1]?.reason ?? '', /^CARTBARN_TLS_KEY: is not the key of the certificate/)
+  assert.match(lines[1]?.reason ?? '', /^CARTBARN_TLS_KEY: does not match the certificate/)
   for (let turn = 0; turn < 5; turn++) assert.equal(await seen(), 'one')
   folder.write({ key: TWO.key })
   await eventually(async () => (await seen()) === 'two', 'the new certificate')
   assert.deepEqual(messages(), [
-    'info loaded the certificate',
-    'warn could not reload the certificate; keeps the one in use',
-    'info loaded the certificate',
+    'info certificate loaded',
+    'warn certificate reload failed; keeping the current one',
+    'info certificate loaded',
   ])
 })
 
-/** Files that cannot be used: the setting that is to blame, and what is said of it. */
+/** Unusable files: the setting at fault, and the message. */
 const UNUSABLE: Record<string, { files: Partial<typeof ONE> | 'removed'; says: RegExp }> = {
   'files that are gone': { files: 'removed', says: /^CARTBARN_TLS_CERT: cannot be read: ENOENT/ },
-  'an empty certificate': { files: { cert: '' }, says: /^CARTBARN_TLS_CERT: is no certificate in PEM form/ },
+  'an empty certificate': { files: { cert: '' }, says: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/ },
   'half a certificate': {
     files: { cert: TWO.cert.slice(0, TWO.cert.length / 2) },
-    says: /^CARTBARN_TLS_CERT: is no certificate in PEM form/,
+    says: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/,
   },
   'a chain that is cut short': {
     files: { cert: TWO.cert + ONE.cert.slice(0, ONE.cert.length / 2), key: TWO.key },
     says: /^CARTBARN_TLS_CERT: cannot be used/,
   },
-  'an empty key': { files: { key: '' }, says: /^CARTBARN_TLS_KEY: is no private key in PEM form/ },
+  'an empty key': { files: { key: '' }, says: /^CARTBARN_TLS_KEY: is not a private key in PEM form/ },
   'half a key': {
     files: { key: TWO.key.slice(0, TWO.key.length / 2) },
-    says: /^CARTBARN_TLS_KEY: is no private key in PEM form/,
+    says: /^CARTBARN_TLS_KEY: is not a private key in PEM form/,
   },
   'the key of another certificate': {
     files: { key: TWO.key },
-    says: /^CARTBARN_TLS_KEY: is not the key of the certificate in CARTBARN_TLS_CERT/,
+    says: /^CARTBARN_TLS_KEY: does not match the certificate in CARTBARN_TLS_CERT/,
   },
   'the files the wrong way round': {
     files: { cert: TWO.key, key: TWO.cert },
-    says: /^CARTBARN_TLS_CERT: is no certificate in PEM form/,
+    says: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/,
   },
 }
 
@@ -207,7 +207,7 @@ for (const [what, { files, says }] of Object.entries(UNUSABLE)) {
   })
 }
 
-test('a reload that is asked for says what came of it every time', async (t) => {
+test('a requested reload reports its result every time', async (t) => {
   const folder = folderOf(t)
   const { certificate, messages, seen } = await serve(t, folder, { isWatching: false })
   await certificate.reload()
@@ -218,10 +218,10 @@ test('a reload that is asked for says what came of it every time', async (t) => 
   await certificate.reload()
   assert.equal(await seen(), 'two')
   assert.deepEqual(messages(), [
-    'info loaded the certificate',
+    'info certificate loaded',
     'info the certificate has not changed',
-    'warn could not reload the certificate; keeps the one in use',
-    'warn could not reload the certificate; keeps the one in use',
-    'info loaded the certificate',
+    'warn certificate reload failed; keeping the current one',
+    'warn certificate reload failed; keeping the current one',
+    'info certificate loaded',
   ])
 })

@@ -14,7 +14,7 @@ import {
   secureOptions,
 } from '#shared/tls.ts'
 
-/** A server that takes another certificate while it runs. */
+/** Server that accepts a new certificate while it runs. */
 interface SecureServer {
   setSecureContext(options: SecureContextOptions, isTrustedByAll: boolean): void
 }
@@ -22,25 +22,25 @@ interface SecureServer {
 const CHECK_EVERY_MS = 10_000
 const EXPIRY_WARNING_MS = 14 * DAY_MS
 
-/** What a certificate needs to know. */
+/** Dependencies of a certificate. */
 export interface CertificateOptions {
   files: KeyPairFiles
   settings: KeyPairSettings
   clock: Clock
   log: Log
   /**
-   * Of an authority that only some browsers trust: they are not told to stay with HTTPS, as one that does not trust it
-   * yet could not get past.
+   * Certificate of a private authority, which only some browsers trust. HSTS is not sent, because a browser without
+   * that trust could not bypass the warning.
    */
   isOfOwnAuthority?: boolean
-  /** The host by which people reach the program: a certificate that is not for it is logged. */
+  /** Public host of the program; a certificate that does not cover it is logged. */
   publicHost?: string | undefined
   checkEveryMs?: number
 }
 
 /**
- * The certificate of a program, read again whenever its files change. What cannot be used is logged and the
- * certificate in use stays, so files may be replaced in any way and in either order.
+ * Certificate of a program, reloaded whenever its files change. An unusable file is logged and the certificate in use
+ * stays, so the files may be replaced by any method and in either order.
  */
 export class Certificate implements Component {
   readonly #servers: SecureServer[] = []
@@ -52,11 +52,11 @@ export class Certificate implements Component {
   readonly #publicHost: string | undefined
   readonly #checkEveryMs: number
   #inUse: KeyPair | undefined
-  /** Why the files cannot be used, as last logged. */
+  /** Last logged reason why the files are unusable. */
   #problem: string | undefined
   #validityCheckedAtMs = 0
   #timer: NodeJS.Timeout | undefined
-  /** The last check that was begun: one at a time, or an older pair might be put in place over a newer one. */
+  /** Latest check. Checks run one at a time, or an older pair might replace a newer one. */
   #checked: Promise<void> = Promise.resolve()
 
   constructor(options: CertificateOptions) {
@@ -69,12 +69,14 @@ export class Certificate implements Component {
     this.#checkEveryMs = options.checkEveryMs ?? CHECK_EVERY_MS
   }
 
-  /** Gives a server the certificate when it is loaded, and every later one. To be called before `start`. */
+  /**
+   * Provides a server with the certificate once it is loaded, and with every later one. Must be called before `start`.
+   */
   secure(server: SecureServer): void {
     this.#servers.push(server)
   }
 
-  /** Throws a `ConfigError` that names the setting when there is no certificate that can be used. */
+  /** Throws a `ConfigError` that names the setting if there is no usable certificate. */
   async start(): Promise<void> {
     this.#use(checkPemPair(await this.#read(), this.#settings))
     this.#timer = setInterval(() => {
@@ -89,7 +91,7 @@ export class Certificate implements Component {
     await this.#checked
   }
 
-  /** Reads the files now, on request, and logs the outcome in any case. */
+  /** Reloads the files on request and always logs the outcome. */
   async reload(): Promise<void> {
     this.#problem = undefined
     const before = this.#inUse
@@ -97,17 +99,17 @@ export class Certificate implements Component {
     if (this.#inUse === before && this.#problem === undefined) this.#log.info({}, 'the certificate has not changed')
   }
 
-  /** Seconds since 1970; not a number before the start. */
+  /** Expiry in seconds since 1970; NaN before the start. */
   get expiresAtS(): number {
     return (this.#inUse?.expiresAtMs ?? Number.NaN) / 1000
   }
 
-  /** Once it was started. */
+  /** Available after the start. */
   get status(): CertificateStatus {
     return { expiresAtMs: this.#inUse?.expiresAtMs ?? Number.NaN, problem: this.#problem ?? null }
   }
 
-  /** Whether the certificate in use is for a host. */
+  /** True if the certificate in use covers the host. */
   isFor(host: string): boolean {
     return this.#inUse?.isFor(host) ?? false
   }
@@ -117,7 +119,8 @@ export class Certificate implements Component {
     return this.#checked
   }
 
-  // Compares contents, which sees renamed files, swapped links and changes within one tick of the file system's clock.
+  // Compares contents, which detects renamed files, swapped links and changes within one tick of the file system's
+  // clock.
   async #readAgain(): Promise<void> {
     try {
       const pems = await this.#read()
@@ -137,17 +140,17 @@ export class Certificate implements Component {
     for (const server of this.#servers) server.setSecureContext(secureOptions(pair), isTrustedByAll)
     this.#inUse = pair
     const { subject, expiresAtMs } = pair
-    this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'loaded the certificate')
+    this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'certificate loaded')
     if (this.#publicHost !== undefined && !pair.isFor(this.#publicHost))
-      this.#log.warn({ subject, host: this.#publicHost }, 'the certificate is not for the host of the public address')
+      this.#log.warn({ subject, host: this.#publicHost }, 'certificate does not cover the host of the public address')
     this.#checkValidity(pair)
   }
 
-  /** Once for each problem: files that are being replaced are looked at in the middle of it, and may stay so. */
+  /** Logs each problem only once: files may be read while they are being replaced, and may stay invalid. */
   #warn(problem: string): void {
     if (problem === this.#problem) return
     this.#problem = problem
-    this.#log.warn({ reason: problem }, 'could not reload the certificate; keeps the one in use')
+    this.#log.warn({ reason: problem }, 'certificate reload failed; keeping the current one')
   }
 
   #checkValidityDaily(): void {

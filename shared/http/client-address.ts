@@ -7,7 +7,7 @@ import { plainAddress, remoteAddressOf } from '#shared/budgets/listen.ts'
 import type { RequestEnv } from './api-env.ts'
 import { ownOrigin } from './own-origin.ts'
 
-/** Addresses and networks, comma-separated, as `127.0.0.1, 10.0.0.0/8, fd00::/8`; null for what is neither. */
+/** Parses comma-separated addresses and networks, such as `127.0.0.1, 10.0.0.0/8, fd00::/8`; null if any is invalid. */
 export function parseProxies(text: string): BlockList | null {
   const proxies = new BlockList()
   for (const word of text.split(',').map((part) => part.trim())) {
@@ -22,7 +22,7 @@ export function parseProxies(text: string): BlockList | null {
   return proxies
 }
 
-/** A setting that names trusted proxies. */
+/** Schema of a setting with trusted proxies. */
 export const proxiesSetting = z.string().transform((text, issues) => {
   const proxies = parseProxies(text)
   if (proxies !== null) return proxies
@@ -31,8 +31,8 @@ export const proxiesSetting = z.string().transform((text, issues) => {
 })
 
 /**
- * Who asks, behind proxies that are trusted to say so: of `X-Forwarded-For` each proxy adds whom it heard at the end,
- * so the last address that is no trusted proxy is the client's. Anybody can write what stands before it.
+ * Client addresses behind trusted proxies. Each proxy appends the address of its peer to `X-Forwarded-For`, so the last
+ * address that is not a trusted proxy is the client's; everything before it can be forged.
  */
 export class ClientAddresses {
   readonly #proxies: BlockList
@@ -50,7 +50,7 @@ export class ClientAddresses {
     if (forwardedFor === undefined || !this.isProxy(socketAddress)) return socketAddress
     const named = forwardedFor.split(',').map((address) => plainAddress(address.trim()))
     const client = named.findLast((address) => !this.isProxy(address))
-    // all of them are proxies, or a proxy has written what is no address
+    // all of them are proxies, or a proxy has written an invalid address
     return client !== undefined && isIP(client) !== 0 ? client : socketAddress
   }
 
@@ -60,14 +60,14 @@ export class ClientAddresses {
 }
 
 /**
- * Keeps who asks in `c.var.address`, and whom in `c.var.ownOrigin`; requests made in a test without a socket are from
- * `unknown`.
+ * Sets `c.var.address` to the caller's address and `c.var.ownOrigin` to the origin that it used; the address of a test
+ * request without a socket is `unknown`.
  */
 export function withAddress(addresses: ClientAddresses): MiddlewareHandler<RequestEnv> {
   return (c, next) => {
     const socket = socketAddress(c)
     c.set('address', addresses.of(socket, c.req.header('x-forwarded-for')))
-    // few requests need it
+    // lazy, because few requests need it
     c.set('ownOrigin', () => ownOrigin(addresses, { socketAddress: socket, ...addressedTo(c) }))
     return next()
   }
@@ -75,7 +75,7 @@ export function withAddress(addresses: ClientAddresses): MiddlewareHandler<Reque
 
 function addressedTo(c: Context): { isEncrypted: boolean; header: (name: string) => string | undefined } {
   const { protocol, host } = new URL(c.req.url)
-  // a request made in a test without a socket has its address in its URL
+  // a test request without a socket has its host in the URL
   const header = (name: string) => c.req.header(name) ?? (name === 'host' ? host : undefined)
   return { isEncrypted: protocol === 'https:', header }
 }

@@ -21,7 +21,7 @@ const ask = (path: string, encoding?: string, method = 'GET') =>
   app.request(path, { method, headers: encoding === undefined ? {} : { 'accept-encoding': encoding } })
 
 for (const encoding of ['gzip', 'br, GZIP', 'deflate, gzip;q=0.5', 'gzip ; q=1.0, br', 'x-gzip']) {
-  test(`an answer over 1 KB is compressed for a client that accepts ${encoding}`, async () => {
+  test(`a response over 1 KB is compressed for a client that accepts ${encoding}`, async () => {
     const answer = await ask('/long', encoding)
     assert.deepEqual(
       [answer.status, answer.headers.get('content-encoding'), answer.headers.get('vary')],
@@ -35,7 +35,7 @@ for (const encoding of ['gzip', 'br, GZIP', 'deflate, gzip;q=0.5', 'gzip ; q=1.0
 }
 
 for (const encoding of [undefined, '', 'br', 'gzip;q=0', 'gzip; q=0.00, br', 'gzippo', 'identity']) {
-  test(`it is not for a client that accepts ${encoding ?? 'nothing'}, and caches are told why`, async () => {
+  test(`a client that accepts ${encoding ?? 'nothing'} gets it uncompressed, with a Vary header`, async () => {
     const answer = await ask('/long', encoding)
     assert.deepEqual(
       [answer.headers.get('content-encoding'), answer.headers.get('vary')],
@@ -45,7 +45,7 @@ for (const encoding of [undefined, '', 'br', 'gzip;q=0', 'gzip; q=0.00, br', 'gz
   })
 }
 
-test('a short answer, one without a body and a HEAD are left as they are', async () => {
+test('a short response, one without a body and a HEAD are left uncompressed', async () => {
   const short = await ask('/short', 'gzip')
   assert.equal(short.headers.get('content-encoding'), null)
   assert.deepEqual(await short.json(), { text: 'cart' })
@@ -54,20 +54,20 @@ test('a short answer, one without a body and a HEAD are left as they are', async
   assert.deepEqual([head.status, head.headers.get('content-encoding'), await head.text()], [201, null, ''])
 })
 
-test('what is written while it is sent flows as it is', async () => {
+test('a streamed response is left uncompressed', async () => {
   const file = await ask('/file', 'gzip')
   assert.equal(file.headers.get('content-encoding'), null)
   assert.equal(await file.text(), LONG)
 })
 
-test('photos and parts of something are left as they are', async () => {
+test('photos and partial responses are left uncompressed', async () => {
   for (const path of ['/photo', '/part']) {
     const answer = await ask(path, 'gzip')
     assert.deepEqual([answer.headers.get('content-encoding'), await answer.text()], [null, LONG], path)
   }
 })
 
-test('a tag of a compressed answer is weak', async () => {
+test('the tag of a compressed response is weak', async () => {
   assert.equal((await ask('/tagged', 'gzip')).headers.get('etag'), 'W/"1"')
   assert.equal((await ask('/tagged')).headers.get('etag'), '"1"')
 })

@@ -4,20 +4,19 @@ import type { MiddlewareHandler } from 'hono'
 import { type RequestEnv, setHeader } from './api-env.ts'
 
 const compress = promisify(gzip)
-/** Everything else is compressed already. */
+/** Content types worth compressing; all others are compressed already. */
 const TEXT = /^(text\/|application\/([a-z0-9.+-]+\+)?(json|xml|javascript)\b|image\/svg)/i
-/** Below it a packet on the wire is hardly shorter. */
+/** Minimum size; smaller responses hardly save a packet. */
 const MIN_BYTES = 1024
 /**
- * The fastest: JSON shrinks to a fifth of it or less, a higher level takes twice the time for another twentieth. It
- * runs in a thread of Node's pool: 400 KB take half a millisecond of the event loop, by CompressionStream five times
- * that.
+ * Fastest level: it reduces JSON to a fifth or less, and a higher one takes twice the time for another twentieth. It
+ * runs in Node's thread pool: 400 KB take half a millisecond of the event loop, with CompressionStream five times that.
  */
 const LEVEL = 1
 
 /**
- * Compresses texts for clients that accept it. What is written while it is sent is not: histories and files go on as
- * fast as the client takes them, and leave the processor to the devices. Nor are photos, and parts of something.
+ * Compresses texts for clients that accept it. Streamed responses are excluded: histories and files are sent as fast as
+ * the client reads, and must leave the processor to the devices. Photos and partial responses are excluded as well.
  */
 export const compressed: MiddlewareHandler<RequestEnv> = async (c, next) => {
   await next()
@@ -27,7 +26,7 @@ export const compressed: MiddlewareHandler<RequestEnv> = async (c, next) => {
   const { status } = c.res
   const headers = new Headers(c.res.headers)
   const plain = await c.res.arrayBuffer()
-  // an answer that was read cannot be sent: each gets a new one, with the headers it had
+  // a response whose body was read cannot be sent: a new one takes its headers
   c.res = undefined
   if (plain.byteLength <= MIN_BYTES) {
     c.res = new Response(plain, { status, headers })
@@ -41,24 +40,24 @@ export const compressed: MiddlewareHandler<RequestEnv> = async (c, next) => {
 
 const VARY = 'Accept, Accept-Encoding'
 
-/** Tells caches that answers depend on what the client accepts. */
+/** Sets `Vary`, because responses depend on the encodings that the client accepts. */
 export const varyByAccepted: MiddlewareHandler<RequestEnv> = (c, next) => {
   setHeader(c, 'vary', VARY)
   return next()
 }
 
-/** The same behind a middleware that names something else they depend on. */
+/** Appends to a `Vary` header that another middleware has set. */
 export const varyByAcceptedToo: MiddlewareHandler<RequestEnv> = (c, next) => {
   c.header('vary', VARY, { append: true })
   return next()
 }
 
-// Source: RFC 9110 12.5.3; `*` may mean gzip, but nobody sends it.
+// Source: RFC 9110 12.5.3; `*` may include gzip, but no client sends it.
 function takesGzip(accepted = ''): boolean {
   return /(^|,)\s*(x-)?gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))[^,]*)?\s*(,|$)/i.test(accepted)
 }
 
-/** An entity tag that is the same for both encodings compares what they say, not their bytes. */
+/** Makes the entity tag weak: it is the same for both encodings, so it identifies the content, not the bytes. */
 function weaken(headers: Headers): void {
   const tag = headers.get('etag')
   if (tag !== null && !tag.startsWith('W/')) headers.set('etag', `W/${tag}`)

@@ -3,18 +3,18 @@ import { z } from 'zod'
 import { namesTag } from './etags.ts'
 import { described, problems, streamed } from './responses.ts'
 
-/** The photo of a course as its answer needs it. */
+/** Photo of a course, with the data for its response. */
 interface Photo {
-  /** Names the image among all there were. */
+  /** Identifies the image among all versions. */
   readonly hash: string
   readonly contentType: string
   readonly bytes: number
 }
 
-/** The `responses` of a route that answers the image; `statuses` are those of its errors besides 404. */
+/** `responses` of a route that returns the image; `statuses` lists its errors besides 404. */
 export const photoResponses = {
-  200: { description: 'The image.', content: { 'image/*': { schema: z.string() } } },
-  304: { description: 'It is still the one in If-None-Match.' },
+  200: { description: 'Image of the course photo.', content: { 'image/*': { schema: z.string() } } },
+  304: { description: 'Not modified since the version in If-None-Match.' },
   ...problems(404),
 }
 
@@ -22,19 +22,19 @@ export function photoEtag({ hash }: Pick<Photo, 'hash'>): string {
   return `"${hash}"`
 }
 
-/** The answer to a caller that has this photo already; null for one that has not. */
+/** Returns a 304 response if the caller has this photo already; null otherwise. */
 export function notModifiedResponse(c: Context, photo: Photo): Response | null {
   return namesTag(c.req.header('if-none-match'), photoEtag(photo)) ? c.body(null, 304, headersOf(photo)) : null
 }
 
-/** The answer with the image, as a whole or in pieces as they are read. */
+/** Returns the image as a whole, or in chunks as they are read. */
 export function answerPhoto(c: Context, photo: Photo, image: Uint8Array<ArrayBuffer> | ReadableStream): never {
   const headers = { ...headersOf(photo), 'content-type': photo.contentType }
   if (image instanceof ReadableStream) return streamed(c, image, { ...headers, 'content-length': String(photo.bytes) })
   return described(c.body(image, 200, headers))
 }
 
-/** Whatever the image holds, a browser that opens it alone runs nothing of it. */
+/** Prevents a browser that opens the image directly from executing anything in it. */
 function headersOf(photo: Photo): Record<string, string> {
   return {
     etag: photoEtag(photo),

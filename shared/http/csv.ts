@@ -3,18 +3,18 @@ import { z } from 'zod'
 /** Source for `header`: RFC 4180 3. */
 export const CSV_TYPE = 'text/csv; charset=utf-8; header=present'
 
-/** What a route says of its answer as a file. */
+/** `content` of a route that returns a CSV file. */
 export const CSV_CONTENT = { 'text/csv': { schema: z.string() } }
 
-/** A column and where in a row its value is. */
+/** Column with the path of its value in a row. */
 export interface CsvColumn {
   name: string
   path: readonly string[]
 }
 
 /**
- * The columns of such rows, named as in JSON. An object that every row has is a column for each of its members; other
- * objects and lists are JSON in their cell.
+ * Returns the columns of rows, named as in JSON. A required object becomes one column per member; other objects and
+ * lists are JSON within their cell.
  */
 export function csvColumns(row: z.ZodObject): CsvColumn[] {
   return Object.entries(row.shape).flatMap(([key, member]): CsvColumn[] => {
@@ -23,12 +23,12 @@ export function csvColumns(row: z.ZodObject): CsvColumn[] {
   })
 }
 
-/** The first line of a file: the names of its columns. */
+/** Returns the header line with the column names. */
 export function csvHeader(columns: readonly CsvColumn[]): string {
   return `${columns.map(({ name }) => name).join(',')}\r\n`
 }
 
-/** Lines of a file, one for each row. */
+/** Returns one line per row. */
 export function csvLines(columns: readonly CsvColumn[], rows: readonly unknown[]): string {
   return rows.map((row) => `${columns.map(({ path }) => cellOf(valueAt(row, path))).join(',')}\r\n`).join('')
 }
@@ -40,7 +40,7 @@ function valueAt(row: unknown, path: readonly string[]): unknown {
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value !== 'string') return quoted(JSON.stringify(value))
-  // a spreadsheet would take what begins like this for a formula
+  // prevents a spreadsheet from executing the cell as a formula
   return quoted(/^[=+\-@\t\r]/.test(value) ? `'${value}` : value)
 }
 

@@ -9,28 +9,28 @@ import { namesTag } from './etags.ts'
 
 const compress = promisify(gzip)
 
-/** One way to send a document. */
+/** Encoding in which a document can be sent. */
 export interface DocumentForm {
   encoding: 'br' | 'gzip' | 'identity'
   etag: string
   bytes: Uint8Array<ArrayBuffer>
 }
 
-/** A document that is made once and kept in memory. */
+/** Document that is generated once and kept in memory. */
 export interface KeptDocument {
   type: string
-  /** Shortest first; the last one is for clients that take nothing else. */
+  /** Smallest first; the last one is for clients that accept nothing else. */
   forms: readonly DocumentForm[]
 }
 
-/** A text as it is kept, compressed and not. */
+/** Returns a text document, compressed and uncompressed. */
 export async function keptText(type: string, text: string): Promise<KeptDocument> {
   const bytes = Buffer.from(text)
   const packed = Buffer.from(await compress(bytes))
   return { type, forms: [formOf('gzip', packed), formOf('identity', bytes)] }
 }
 
-/** Bytes as they are kept. */
+/** Returns a binary document. */
 export function keptBytes(type: string, bytes: Uint8Array<ArrayBuffer>): KeptDocument {
   return { type, forms: [formOf('identity', bytes)] }
 }
@@ -40,7 +40,7 @@ function formOf(encoding: 'gzip' | 'identity', bytes: Uint8Array<ArrayBuffer>): 
   return { encoding, etag: `"${digest.slice(0, 32)}"`, bytes }
 }
 
-/** Sends a document, or 304; all connections that wait for it share its bytes. */
+/** Sends a document, or 304; all connections share its bytes. */
 export function sendKept(c: Context, { type, forms }: KeptDocument, headers: Record<string, string>): Response {
   const { encoding, etag, bytes } = formFor(c, forms)
   c.set('isKept', true)
@@ -56,13 +56,13 @@ export function sendKept(c: Context, { type, forms }: KeptDocument, headers: Rec
   })
 }
 
-/** The shortest that the client takes. */
+/** Returns the smallest form that the client accepts. */
 function formFor(c: Context, forms: readonly DocumentForm[]): DocumentForm {
   const encoding = accepts(c, {
     header: 'Accept-Encoding',
     supports: forms.map((form) => form.encoding),
     default: 'identity',
-    // most browsers like all that they name the same
+    // most browsers give all listed encodings the same weight
     match: (accepted, { supports }) =>
       supports.find((each) => accepted.some(({ type, q }) => type.toLowerCase() === each && q > 0)) ?? 'identity',
   })

@@ -59,7 +59,7 @@ for (const [accept, expected] of [
   ['text/csv;q=x', CSV],
   ['text/csv;q=-1', JSON_TYPE],
   ['text/csv;q=0.5555', CSV],
-  // what cannot be read says nothing
+  // unreadable values are ignored
   ['csv', JSON_TYPE],
   ['/', JSON_TYPE],
   [',,;q=1,,text/csv,', CSV],

@@ -32,19 +32,19 @@ const MEDIA_TYPES = {
   geojson: 'application/geo+json',
 } as const satisfies Record<HistoryFormat, string>
 
-/** The content type of what is handed out as a file. */
+/** Content types of history files. */
 const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
   csv: CSV_TYPE,
   ndjson: `${MEDIA_TYPES.ndjson}; charset=utf-8`,
   gpx: `${MEDIA_TYPES.gpx}; charset=utf-8`,
-  // RFC 7946 has no parameters for it
+  // RFC 7946 defines no parameters
   geojson: MEDIA_TYPES.geojson,
 }
 
 const DEFAULT_LIMIT = 100
 const limitParam = wholeNumber(1, HISTORY_LIMIT_MAX)
 
-/** Telemetry by stream, in the order of the documents. */
+/** Telemetry streams, in the order of the documentation. */
 export const TELEMETRY_STREAMS = ['gps', 'battery'] as const satisfies TelemetryStream[]
 const RECORDS = {
   gps: { name: 'GPS', query: gpsHistoryQuerySchema, schema: gpsRecordSchema, formats: GPS_FORMATS },
@@ -56,7 +56,7 @@ const RECORDS = {
   },
 } as const
 
-/** The route of the records of a device; `devicePath` has the parameters of `params`. */
+/** Route of the records of a device; `devicePath` contains the parameters of `params`. */
 export function historyRoute<DevicePath extends string, Params extends z.ZodObject>(
   devicePath: DevicePath,
   params: Params,
@@ -65,11 +65,13 @@ export function historyRoute<DevicePath extends string, Params extends z.ZodObje
   const { name, query, schema, formats } = RECORDS[stream]
   const files = formats.filter((format) => format !== 'json')
   return route.get(`${devicePath}/${stream}`, `List ${name} records`, {
-    description: `The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format: ${files.join(', ')}.`,
+    description:
+      'Latest records, or all records between from and to; the response is streamed, so their number is not ' +
+      `limited. Accept or format selects a file format: ${files.join(', ')}.`,
     request: { params, query },
     responses: {
       200: {
-        description: 'Records, newest first unless order says otherwise.',
+        description: 'Records, newest first unless order is given.',
         content: {
           'application/json': { schema: z.array(schema) },
           ...Object.fromEntries(files.map((format) => [MEDIA_TYPES[format], { schema: fileSchema(format) }])),
@@ -80,7 +82,7 @@ export function historyRoute<DevicePath extends string, Params extends z.ZodObje
   })
 }
 
-/** The route of the newest record of a device; `devicePath` has the parameters of `params`. */
+/** Route of the latest record of a device; `devicePath` contains the parameters of `params`. */
 export function latestRoute<DevicePath extends string, Params extends z.ZodObject, Stream extends TelemetryStream>(
   devicePath: DevicePath,
   params: Params,
@@ -88,16 +90,16 @@ export function latestRoute<DevicePath extends string, Params extends z.ZodObjec
 ) {
   return route.get(`${devicePath}/${stream}/latest`, `Get the newest ${stream} record`, {
     request: { params },
-    responses: answers(RECORDS[stream].schema, `The newest ${stream} record.`, 403, 404),
+    responses: answers(RECORDS[stream].schema, `Latest ${stream} record.`, 403, 404),
   })
 }
 
-/** The form a history of a stream is wanted in. */
+/** Returns the requested format of a stream's history. */
 export function historyFormat(c: Context, stream: TelemetryStream, { format }: HistoryQuery): HistoryFormat {
   return format ?? acceptedFormat(c, RECORDS[stream].formats)
 }
 
-/** The headers of a history; `file` is its name without an ending. */
+/** Returns the headers of a history; `file` is its name without an extension. */
 export function historyHeaders(format: HistoryFormat, file: string): Record<string, string> {
   if (format === 'json') return { 'content-type': MEDIA_TYPES.json }
   return {
@@ -110,7 +112,7 @@ function fileSchema(format: HistoryFormat): z.ZodType {
   return format === 'geojson' ? gpsFeaturesSchema : z.string()
 }
 
-/** What a record begins with as JSON. */
+/** Returns the leading JSON fields of a record. */
 export function recordHead(
   stream: TelemetryStream,
   { hardwareId, shortId }: { hardwareId: string; shortId: string },
@@ -124,7 +126,7 @@ export function recordHead(
   }
 }
 
-/** The form a history is wanted in. */
+/** Returns the requested format, from the query or the `Accept` header. */
 export function acceptedFormat<Format extends HistoryFormat>(
   c: Context,
   formats: readonly ('json' | Format)[],
@@ -134,7 +136,7 @@ export function acceptedFormat<Format extends HistoryFormat>(
   return formats.find((format) => MEDIA_TYPES[format] === type) ?? 'json'
 }
 
-/** Which records are asked for; of the newest there may be a limit. Source: spec 4.3 rules 1 to 3. */
+/** Returns the requested range; `limit` applies only to the latest records. Source: spec 4.3 rules 1 to 3. */
 export function historyRange({ from, to, limit }: HistoryQuery): {
   fromMs: number
   toMs: number
@@ -148,7 +150,7 @@ export function historyRange({ from, to, limit }: HistoryQuery): {
     throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
   }
   requireOrder(from, to)
-  // from and to win: limit is ignored then, even an invalid one
+  // `from` and `to` take precedence: `limit` is ignored then, even an invalid one
   return { fromMs: from, toMs: to, limit: Number.MAX_SAFE_INTEGER }
 }
 

@@ -31,17 +31,17 @@ function download(slots: Slots, more: object = {}) {
   return { userId: 'user', slots, mayGoOn: () => true, pageRows: 2, ...more }
 }
 
-test('a reader that takes nothing of what is ready is cut off, and its slot is free', async () => {
+test('a reader that reads none of the available data is aborted, and its slot is freed', async () => {
   const slots = new Slots({ perOwner: 1 })
   const stream = await streamHistory(pages(100), REQUEST, FRAME, download(slots, { stallMs: 30 }))
   const reader = stream.getReader()
   await reader.read()
   assert.equal(slots.taken, 1)
-  await assert.rejects(reader.closed, /takes nothing/)
+  await assert.rejects(reader.closed, /reads nothing/)
   assert.equal(slots.taken, 0)
 })
 
-test('a reader that goes on taking is not, however slow it is', async () => {
+test('a reader that keeps reading is not aborted, however slow it is', async () => {
   const slots = new Slots({ perOwner: 1 })
   const stream = await streamHistory(pages(8), REQUEST, FRAME, download(slots, { stallMs: 300 }))
   let text = ''
@@ -53,7 +53,7 @@ test('a reader that goes on taking is not, however slow it is', async () => {
   assert.equal(slots.taken, 0)
 })
 
-test('slots come back however a download ends: to its end, left, refused, or with an error of the store', async () => {
+test('slots are freed however a download ends: completed, left, rejected, or failed in the store', async () => {
   const slots = new Slots({ perOwner: 1 })
   const whole = await streamHistory(pages(3), REQUEST, FRAME, download(slots))
   await new Response(whole).text()
@@ -64,7 +64,7 @@ test('slots come back however a download ends: to its end, left, refused, or wit
   assert.equal(slots.taken, 0)
 
   const refused = await streamHistory(pages(100), REQUEST, FRAME, download(slots, { mayGoOn: () => false }))
-  await assert.rejects(new Response(refused).text(), /may not see/)
+  await assert.rejects(new Response(refused).text(), /has lost access/)
   assert.equal(slots.taken, 0)
 
   const read = pages(100)
@@ -82,7 +82,7 @@ test('slots come back however a download ends: to its end, left, refused, or wit
   assert.equal(slots.taken, 0)
 })
 
-test('an answer of one page takes no slot', async () => {
+test('a response of one page takes no slot', async () => {
   const slots = new Slots({ perOwner: 0 })
   const one = await streamHistory(pages(1), REQUEST, FRAME, download(slots))
   assert.equal(await new Response(one).text(), 'page 1\n')
@@ -91,7 +91,7 @@ test('an answer of one page takes no slot', async () => {
   })
 })
 
-test('an answer of several pages has what one page has: up to the newest record at the time of the request', async () => {
+test('a response of several pages ends at the newest record at the time of the request', async () => {
   // also records that a device ahead of the gateway's clock has reported; none that comes during the download
   const times = Array.from({ length: 9 }, (_, i) => 10 + i)
   const readPage = async ({ fromMs, toMs, limit, order }: Omit<HistoryRequest, 'previousMs'>) => {

@@ -3,30 +3,30 @@ import { RateLimitedError } from '#shared/errors.ts'
 import type { HistoryPage, HistoryRequest } from '#shared/history/page.ts'
 import { type HistoryFrame, recordSeparator } from '#shared/history/text.ts'
 
-/** Rows a page: some 35 KB of text, and less than a millisecond during which other requests wait. */
+/** Rows per page: about 35 KB of text, and less than a millisecond during which other requests wait. */
 const PAGE_ROWS = 200
-/** How long a client may take none of a page that is ready. */
+/** Time for which a client may read nothing of a page that is ready. */
 const STALL_MS = 60_000
 const RETRY_S = 10
 
 const encoder = new TextEncoder()
 
-/** Who downloads, and on what terms. */
+/** Caller of a download, with its limits. */
 export interface Download {
   readonly userId: string
-  /** What the user has of downloads at once; an answer of one page is none. */
+  /** Concurrent downloads of the user; a response of one page does not count. */
   readonly slots: Slots
-  /** Whether the key is still good and sees the records; asked before each page but the first. */
+  /** True if the key is still valid and may read the records; checked before each page except the first. */
   readonly mayGoOn: () => boolean | Promise<boolean>
   readonly pageRows?: number
   readonly stallMs?: number
 }
 
 /**
- * History as one text, read a page at a time as fast as the client takes it: memory stays the same however long the
- * range is, and reading ends when the client leaves, stalls, or may not see the records any more; what it has then is
- * cut off, not complete. The first page is read before this resolves, so that a store that cannot be read is still an
- * error answer, and so is `too_many_downloads`.
+ * Streams a history as text, page by page as fast as the client reads, with constant memory for any range. Reading ends
+ * when the client disconnects, stalls or loses access; the response is then aborted, so that it does not appear
+ * complete. The first page is read before this resolves, so that a store that cannot be read still causes an error
+ * response, and so does `too_many_downloads`.
  */
 export async function streamHistory<Request extends Omit<HistoryRequest, 'previousMs'>>(
   readPage: (request: Request & { previousMs: number | null }) => Promise<HistoryPage>,
@@ -39,14 +39,14 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
   let rowsLeft = request.limit
   const isLastPage = ({ rows }: HistoryPage) => rows < rest.limit || rows === rowsLeft
   let page: HistoryPage | null = await readPage(rest)
-  // an answer to a live device ends with the newest record that there is now; its clock may be ahead of ours
+  // a response for a live device ends at the newest record of this moment; the device clock may be ahead of ours
   const endsAtMs =
     !isLastPage(page) && rest.order === 'asc'
       ? (await readPage({ ...request, order: 'desc', limit: 1, previousMs: null })).lastAtMs
       : rest.toMs
   const hasSlot = !isLastPage(page)
   if (hasSlot && !slots.take(userId)) {
-    const message = 'you have as many downloads under way as one user may'
+    const message = 'too many downloads in progress; wait until one ends'
     throw new RateLimitedError(message, RETRY_S, 'too_many_downloads')
   }
   let isFirst = true
@@ -63,7 +63,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
         clearTimeout(stalled)
         try {
           if (page === null) {
-            if (!(await mayGoOn())) throw new Error('the caller may not see these records any more')
+            if (!(await mayGoOn())) throw new Error('the caller has lost access to these records')
             page = await readPage(rest)
           }
         } catch (error) {
@@ -74,7 +74,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
         const isLast = isLastPage(page)
         const before = isFirst ? head : rows > 0 ? separator : ''
         isFirst = false
-        // pages go on as they are: copies of them would be most of the garbage of a long download
+        // pages are passed on without a copy, which would be most of the garbage of a long download
         if (before !== '') controller.enqueue(encoder.encode(before))
         if (rows > 0) controller.enqueue(text)
         if (isLast && foot !== '') controller.enqueue(encoder.encode(foot))
@@ -88,7 +88,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
           ...rest,
           limit: Math.min(pageRows, rowsLeft),
           previousMs: lastAtMs,
-          // times are unique within a stream, so the next page begins right beside the last record
+          // times are unique within a stream, so the next page begins 1 ms after the last record
           ...(rest.order === 'asc'
             ? { fromMs: lastAtMs + 1, toMs: Math.max(endsAtMs, lastAtMs) }
             : { toMs: lastAtMs - 1 }),
@@ -97,7 +97,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
         if (isOver) return
         stalled = setTimeout(() => {
           end()
-          controller.error(new Error('the client takes nothing'))
+          controller.error(new Error('the client reads nothing'))
         }, stallMs)
         stalled.unref()
       },

@@ -56,7 +56,7 @@ function ask(url: string, agent?: Agent): Promise<{ name: string; port: number }
   })
 }
 
-test('browsers are told to stay with HTTPS by a certificate of an authority, and not by one signed by itself', async (t) => {
+test('HSTS is sent with a certificate of an authority, and not with a self-signed one', async (t) => {
   const { http, certificate, folder } = await serve(t)
   const hsts = async () => (await headersOf(http.url))['strict-transport-security']
   assert.equal(await hsts(), undefined)
@@ -68,7 +68,7 @@ test('browsers are told to stay with HTTPS by a certificate of an authority, and
   assert.equal(await hsts(), undefined)
 })
 
-test('a connection outlives the certificate it was opened with, and new ones get the new certificate', async (t) => {
+test('a connection outlives its certificate, and new connections get the new certificate', async (t) => {
   const { http, certificate, folder } = await serve(t)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.after(() => agent.destroy())

@@ -17,46 +17,46 @@ import { HttpConnections } from './connections/connections.ts'
 import { PacedResponse } from './connections/paced-response.ts'
 import { problemOf } from './problem.ts'
 
-/** How long the head of a request may take to arrive, from the connection or the last answer on. */
+/** Time for a request head to arrive, from the connection or the last response. */
 const HEADERS_MS = 30_000
 const MOST_REQUEST_MS = 300_000
-/** Browsers use HTTPS for a year, whatever a link says. */
+/** Makes browsers use HTTPS for a year, whatever scheme a link has. */
 const HSTS = 'max-age=31536000'
-/** How often it is looked whether one takes too long. */
+/** Interval at which Node checks these timeouts. */
 const CHECK_MS = 5_000
-/** Stands for the host of a request of HTTP/1.0, which needs none. */
+/** Host of an HTTP/1.0 request, which may omit it. */
 const UNNAMED_HOST = 'localhost'
 
 export interface HttpListenerOptions {
   host: string
   port: number
-  /** HTTPS instead of HTTP; then it needs `setSecureContext` before it starts. */
+  /** HTTPS instead of HTTP; requires `setSecureContext` before the start. */
   isSecure: boolean
-  /** HTTP beside HTTPS on the same port, told by the first byte: whoever does not know of TLS yet goes on. */
+  /** Accepts HTTP on the HTTPS port as well, detected by the first byte, so that clients without TLS keep working. */
   takesPlain?: boolean
-  /** How long `drain` waits for requests under way. */
+  /** Maximum time for which `drain` waits for active requests. */
   drainMs: number
-  /** By address, or none counted; a connection gives its place back when it becomes a WebSocket. */
+  /** Connection limit per address; unlimited if absent. A connection returns its slot when it becomes a WebSocket. */
   sockets?: Slots
-  /** Whose connections do not count: each of them stands for many people. */
+  /** Trusted proxies, whose connections do not count, because each proxy serves many clients. */
   addresses?: ClientAddresses
-  /** How long a request may take to arrive, where Node's own 5 minutes are too many. */
+  /** Time for a request to arrive, in ms; Node's default is 5 minutes. */
   requestMs?: number
-  /** How long a connection without a request stays open, where Node's own 5 s are too few. */
+  /** Time for which an idle connection stays open, in ms; Node's default is 5 s. */
   keepAliveMs?: number
-  /** Counts connections that are closed for what their clients do not read: `http_unread`, `http_stalled`. */
+  /** Counts connections that are closed because the client does not read: `http_unread`, `http_stalled`. */
   closed?: Counter
 }
 
-/** Listens for HTTP or HTTPS and hands upgrade requests on. */
+/** Listens for HTTP or HTTPS and passes on upgrade requests. */
 export class HttpListener implements Component {
   readonly #options: HttpListenerOptions
   readonly #server: Server | SecureServer
   readonly #connections: HttpConnections
   readonly #sockets = new Set<Socket>()
-  /** Whose places are taken, by the far end of the connection: with TLS a request comes on another socket object. */
+  /** Budget keys of the used slots, by the remote endpoint: with TLS a request arrives on another socket object. */
   readonly #places = new Map<string, string>()
-  /** Says that browsers are never to use HTTP with this host again. */
+  /** True if responses carry HSTS. */
   #forbidsHttp = false
   #closed: Promise<void> = Promise.resolve()
 
@@ -72,7 +72,7 @@ export class HttpListener implements Component {
       headersTimeout: HEADERS_MS,
       requestTimeout: requestMs,
       connectionsCheckingInterval: CHECK_MS,
-      // refused with a body that says why
+      // rejected later, with a body that names the reason
       requireHostHeader: false,
     }
     this.#server = options.isSecure
@@ -104,34 +104,34 @@ export class HttpListener implements Component {
   }
 
   /**
-   * Gives it a certificate, before it starts or at any later time; open connections go on with theirs. Of one that all
-   * browsers trust, they are told to stay with HTTPS.
+   * Sets the certificate, before the start or at any later time; open connections keep theirs. Sends HSTS if all
+   * browsers trust the certificate.
    */
   setSecureContext(options: SecureContextOptions, isTrustedByAll: boolean): void {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(options)
-    // nobody could get past the warning of a browser that trusted it once and does no more
+    // with HSTS, the warning of a browser that no longer trusts the certificate could not be bypassed
     this.#forbidsHttp = isTrustedByAll
   }
 
-  /** Throws when the port cannot be had. */
+  /** Throws if the port is not available. */
   async start(): Promise<void> {
     const { host, port } = this.#options
     await listenOn(this.#server, { host, port, backlog: 1024 })
     this.#connections.start()
   }
 
-  /** Takes no more requests; those under way go on until `drain`. */
+  /** Stops accepting requests; active ones continue until `drain`. */
   async stop(): Promise<void> {
     if (!this.#server.listening) return
     this.#closed = new Promise((resolve) => this.#server.close(() => resolve()))
     this.#server.closeIdleConnections()
   }
 
-  /** Waits for requests under way, for a while; WebSockets must have been closed before. */
+  /** Waits for active requests up to `drainMs`; WebSockets must have been closed before. */
   async drain(): Promise<void> {
     const { drainMs } = this.#options
     const cutOff = setTimeout(() => {
-      // closeAllConnections leaves out those that are still in their TLS handshake
+      // closeAllConnections omits connections in their TLS handshake
       for (const socket of this.#sockets) socket.destroy()
     }, drainMs)
     await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, 2 * drainMs).unref())])
@@ -160,7 +160,7 @@ export class HttpListener implements Component {
     this.#options.sockets?.release(owner)
   }
 
-  /** An address of this machine that reaches it. */
+  /** URL under which this computer reaches the listener. */
   get url(): string {
     const address = this.#server.address()
     if (typeof address !== 'object' || address === null) throw new Error('not listening')
@@ -169,21 +169,21 @@ export class HttpListener implements Component {
   }
 }
 
-/** Answers what no app sees: the library cannot read its address. */
+/** Responds to requests that do not reach the app because the library cannot parse their URL. */
 function answerError(error: unknown): Response {
   if (!(error instanceof RequestError)) return new Response(null, { status: 500 })
   const requestId = newUuid()
-  const refusal = new InvalidRequestError('invalid_request', 'the address or the Host cannot be read')
+  const refusal = new InvalidRequestError('invalid_request', 'the URL or the Host header is invalid')
   const { status, body, headers } = problemOf(refusal, requestId)
   return Response.json(body, { status, headers: { ...headers, 'x-request-id': requestId } })
 }
 
-/** The first byte of a TLS connection: a record with a handshake. Source: RFC 8446, section 5.1. */
+/** First byte of a TLS connection: a handshake record. Source: RFC 8446, section 5.1. */
 const TLS_HANDSHAKE = 22
 
 /**
- * Has an HTTPS server serve HTTP as well. It hands connections to HTTP by its event `secureConnection`, so that a plain
- * one has the same limits, upgrades and end.
+ * Makes an HTTPS server accept HTTP as well. Plain connections enter through its `secureConnection` event, so they
+ * share its limits, upgrades and shutdown.
  */
 function takePlain(server: Server | SecureServer): void {
   const handshakes = server.listeners('connection')
@@ -200,24 +200,24 @@ function takePlain(server: Server | SecureServer): void {
       socket.unshift(chunk)
       if (chunk[0] === TLS_HANDSHAKE) for (const begin of handshakes) begin.call(server, socket)
       else server.emit('secureConnection', socket)
-      // whoever has it now listens by then
+      // the new listeners are attached by then
       setImmediate(() => socket.resume())
     })
   })
 }
 
-/** What names a connection as long as it is open. */
+/** Identifies a connection while it is open. */
 function endpointOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** A host to listen on, as a URL of this machine names it. */
+/** Returns the host for a URL on this computer, from the host to listen on. */
 export function urlHost(host: string): string {
   if (isEveryAddress(host)) return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Whether only this machine reaches what listens on a host. */
+/** True if a listener on this host is reachable only from this computer. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -36,7 +36,7 @@ const lists = fc
     ),
   )
 
-test('many lists become one by time, equal times in the order of the lists; descending, the same backwards', async () => {
+test('lists are merged by time, equal times in list order; descending order is the exact reverse', async () => {
   await fc.assert(
     fc.asyncProperty(lists, async (all) => {
       // a sort in JavaScript is stable
@@ -48,14 +48,14 @@ test('many lists become one by time, equal times in the order of the lists; desc
   )
 })
 
-test('a long list comes in pieces', async () => {
+test('a long list is returned in chunks', async () => {
   const items = (list: number) => Array.from({ length: 500 }, (_, i) => ({ list, startMs: i, text: 'x'.repeat(500) }))
   const pieces = await piecesOf([items(0), items(1)].map(listOf))
   assert.ok(pieces.length >= 5, `${pieces.length} pieces`)
   assert.ok(pieces.every(({ length }) => length < 100_000))
 })
 
-test('the memory of the lists is freed at the end, and by a caller who leaves in the middle', async () => {
+test('the memory of the lists is freed at the end, and when a caller leaves in the middle', async () => {
   const long = () => listOf([{ list: 0, startMs: 0, text: 'x'.repeat(200_000) }])
   const [whole, left] = [
     [long(), long()],

@@ -2,17 +2,17 @@ import { setImmediate } from 'node:timers/promises'
 import type { JsonItems } from '#shared/trips/found.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 
-/** Bytes in a piece of an answer, or an item more: a fraction of a millisecond of work. */
+/** Size of a chunk, exceeded by one item at most: a fraction of a millisecond of work. */
 const PIECE_BYTES = 65_536
 
 const COMMA = 0x2c
 
 /**
- * The items of many lists as one list by when they began: JSON with commas between them, a piece at a time, with a turn
- * for other requests after each. The lists are in this order already; of equal times those of the earlier list come
- * first when it is ascending, those of the later list when it is descending. Between the items of one list there are
- * commas already, so what comes from one list in a row is copied at once. The memory of the lists is freed at the end,
- * also when not all pieces are asked for: V8 would leave megabytes of each answer until it has 64 MB of them.
+ * Merges lists into one, ordered by start time: JSON with commas, chunk by chunk, with a tick for other requests after
+ * each. The lists must be in this order already. For equal times, items of the earlier list come first when ascending,
+ * those of the later list when descending. The items of one list have commas between them already, so consecutive items
+ * of a list are copied as a whole. The memory of the lists is freed at the end, even if the caller stops early: V8
+ * would keep megabytes of each response until they add up to 64 MB.
  */
 export async function* mergedItems(lists: readonly JsonItems[], order: ListOrder): AsyncGenerator<Uint8Array> {
   const cursors = new NextFirst(lists, order)
@@ -33,7 +33,7 @@ export async function* mergedItems(lists: readonly JsonItems[], order: ListOrder
   }
 }
 
-/** The runs with a comma behind each, but for the last of all. */
+/** Joins the runs, with a comma after each except the last of all. */
 function joined(runs: readonly Uint8Array[], bytes: number, isEnd: boolean): Uint8Array {
   const piece = Buffer.allocUnsafe(bytes)
   let at = 0
@@ -46,13 +46,13 @@ function joined(runs: readonly Uint8Array[], bytes: number, isEnd: boolean): Uin
 }
 
 /**
- * A binary heap of the lists that have items left, the one with the next item on top: the earliest, or the latest when
- * descending. Numbers only: it is walked for every item.
+ * Binary heap of the lists with remaining items. The list with the next item is on top: the earliest, or the latest
+ * when descending. Contains only numbers, because it is used for every item.
  */
 class NextFirst {
   readonly #isDescending: boolean
   readonly #lists: readonly JsonItems[]
-  /** Of each list: the next item, where it begins in the text, and when. */
+  /** Next item of each list, its offset in the text, and its time. */
   readonly #next: Uint32Array
   readonly #from: Uint32Array
   readonly #startMs: Float64Array
@@ -74,7 +74,7 @@ class NextFirst {
     return this.#size === 0
   }
 
-  /** The next items of one list, up to an item of another list or a number of bytes; undefined at the end. */
+  /** Returns the next items of one list, up to an item of another list or a number of bytes; undefined at the end. */
   nextRun(bytes: number): Uint8Array | undefined {
     const list = this.#heap[0] ?? 0
     const items = this.#lists[list]
@@ -87,7 +87,7 @@ class NextFirst {
     return items.text.subarray(from, to)
   }
 
-  /** Returns where the item ends. */
+  /** Returns the end offset of the item. */
   #take(list: number, { ends, startMs }: JsonItems): number {
     const item = this.#next[list] ?? 0
     const end = ends[item] ?? 0

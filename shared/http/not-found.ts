@@ -5,7 +5,7 @@ import { AppError, NotFoundError } from '#shared/errors.ts'
 import type { RequestEnv } from './api-env.ts'
 import { problemOf } from './problem.ts'
 
-/** Answers what no route takes: 404 `not_found`, or 405 where another method is possible. */
+/** Responds to requests without a route: 404 `not_found`, or 405 if another method exists. */
 export function createNotFoundHandler<Env extends RequestEnv>(app: OpenAPIHono<Env>): NotFoundHandler<Env> {
   const refuseMethod = methodNotAllowed<Env>({
     app,
@@ -22,7 +22,7 @@ export function createNotFoundHandler<Env extends RequestEnv>(app: OpenAPIHono<E
     const refusal = new NotFoundError('not_found', `there is nothing at ${c.req.path}`)
     const { status, body, headers } = problemOf(refusal, c.var.requestId)
     c.res = c.body(JSON.stringify(body), status, headers)
-    // called here, Hono's middleware costs nothing where a route answers
+    // called here so that Hono's middleware costs nothing for existing routes
     await refuseMethod(c, async () => undefined)
     return c.res
   }

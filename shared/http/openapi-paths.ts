@@ -1,8 +1,10 @@
 import type { OpenApiDocument, Operation } from './openapi.ts'
 
-/** The operation a request is for, as the router finds it: words go before parameters, as in `/trips/active`. */
+/**
+ * Finds the operation of a request like the router: literals take precedence over parameters, as in `/trips/active`.
+ */
 export function findOperation(document: OpenApiDocument, method: string, path: string): Operation | undefined {
-  // as a client resolves it: `/users/.` is `/users/`
+  // resolved like a client does: `/users/.` is `/users/`
   const levels = levelsOf(new URL(path.replace(/^\/+/, '/'), 'http://gateway').pathname)
   const templates = Object.keys(document.paths)
     .filter((template) => fits(levelsOf(template), levels))

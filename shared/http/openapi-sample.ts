@@ -2,13 +2,13 @@ import type { JsonSchema } from './openapi-schemas.ts'
 
 type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** The schema itself, or the component it refers to. */
+/** Returns the schema itself, or the component that it references. */
 export function resolveSchema(schema: JsonSchema, schemas: Schemas): JsonSchema {
   const name = schema.$ref?.split('/').at(-1)
   return name === undefined ? schema : (schemas[name] ?? {})
 }
 
-/** A value that fits a schema: the example where there is one, else the simplest. */
+/** Returns a valid value: the example if there is one, else the simplest. */
 export function sampleOf(given: JsonSchema, schemas: Schemas): unknown {
   const schema = resolveSchema(given, schemas)
   if (schema.examples !== undefined) return schema.examples[0]

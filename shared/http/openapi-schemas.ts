@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
-/** A JSON Schema, draft 2020-12, as OpenAPI 3.1 uses it. */
+/** JSON Schema, draft 2020-12, as used by OpenAPI 3.1. */
 export interface JsonSchema {
   $ref?: string
   type?: string | string[]
@@ -24,14 +24,14 @@ export interface JsonSchema {
 }
 
 /**
- * Turns the zod schemas that validate into JSON Schemas. A schema with `.meta({ id })` becomes a component of that
- * name, wherever it is used; other keys of `.meta` go into the JSON Schema as they are.
+ * Converts zod schemas to JSON Schemas. A schema with `.meta({ id })` becomes a component of that name wherever it is
+ * used; other keys of `.meta` are copied to the JSON Schema.
  */
 export class SchemaComponents {
   readonly schemas: Record<string, JsonSchema> = {}
   readonly #converted = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }
 
-  /** `input` is what a caller sends, `output` what it gets: they differ where a schema has defaults or transforms. */
+  /** `input` is sent by the caller, `output` is received; they differ if a schema has defaults or transforms. */
   convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const known = this.#converted[io].get(schema)
     if (known !== undefined) return known
@@ -41,7 +41,7 @@ export class SchemaComponents {
   }
 
   #convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    // in an array, so that a schema with an id of its own is a reference too
+    // within an array, so that a schema with an id becomes a reference as well
     const converted = z.toJSONSchema(z.array(schema), {
       io,
       target: 'draft-2020-12',
@@ -52,7 +52,7 @@ export class SchemaComponents {
     const { items, $defs = {} }: { items: JsonSchema; $defs?: Record<string, JsonSchema> } = JSON.parse(text)
     for (const [id, { id: _, ...component }] of Object.entries($defs)) {
       if (!isDeepStrictEqual(this.schemas[id] ?? component, component)) {
-        throw new Error(`${id} is the name of two schemas, or of one that is sent and answered in two forms`)
+        throw new Error(`${id} is the name of two schemas, or of one with different forms in requests and responses`)
       }
       this.schemas[id] = component
     }
@@ -62,22 +62,22 @@ export class SchemaComponents {
 
 function finish(zodSchema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema, io: 'input' | 'output'): void {
   const { def } = zodSchema._zod
-  // answers may get more fields with any version, so what is generated from this must not refuse them
+  // any version may add fields to responses, so generated code must not reject them
   if (def.type === 'object' && def.catchall === undefined) delete json.additionalProperties
-  // zod leaves a default out where the value is transformed on its way in, though callers are to know it
+  // zod omits a default if the input is transformed, but callers need to know it
   if (def.type === 'default') json.default ??= def.defaultValue
-  // the range of safe integers is refused in requests; of answers it says nothing
+  // the range of safe integers is enforced in requests; in responses it has no meaning
   if (io === 'output' && json.minimum === Number.MIN_SAFE_INTEGER) {
     delete json.minimum
     if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
   }
-  // a type given by `.meta` stands for the forms of text it may be sent in
+  // a type from `.meta` replaces the text forms that are accepted as well
   if (json.anyOf !== undefined && json.type !== undefined) delete json.anyOf
-  // every name of a property is a string
+  // every property name is a string
   if (def.type === 'record' && def.keyType._zod.def.type === 'string' && isBareString(json.propertyNames)) {
     delete json.propertyNames
   }
-  // a record that requires names has to define them
+  // required names of a record must be defined
   const { additionalProperties } = json
   if (def.type === 'record' && json.required !== undefined && additionalProperties !== undefined) {
     json.properties = Object.fromEntries(json.required.map((name) => [name, additionalProperties]))

@@ -43,7 +43,7 @@ export interface Operation {
   description: string | undefined
   deprecated: boolean | undefined
   tags: string[]
-  /** Empty when no key is needed; the role that is needed is named as OpenAPI 3.1 names roles. */
+  /** Empty if no key is needed; the required role is given in the notation of OpenAPI 3.1. */
   security: { ApiKeyAuth?: string[]; SessionCookie?: string[] }[]
   parameters: Parameter[]
   requestBody: { required: boolean; content: Content } | undefined
@@ -70,27 +70,27 @@ export interface OpenApiDocument {
   }
 }
 
-/** What decides who may call: read from the handlers that run, so the document cannot say otherwise. */
+/** Handlers that control access. The document is derived from the ones that run, so it cannot contradict them. */
 export interface AccessRules<Env extends RequestEnv> {
-  /** Every route after it needs a key. */
+  /** Handler after which every route needs a key. */
   withKey: Handler<Env>
-  /** The cookie that stands for a key, if there is one. */
+  /** Cookie that replaces a key, if there is one. */
   cookie?: string
-  /** True if a key may be for one operation alone; every other operation then responds with 403. */
+  /** True if a key may be limited to one operation; every other operation then responds with 403. */
   hasNarrowKeys?: boolean
-  /** By the name of the role that may pass. */
+  /** Handlers by the role that they require. */
   roles: Readonly<Record<string, Handler<Env>>>
 }
 
-/** What each `code` of an error means. */
+/** Meaning of each error `code`. */
 export type ErrorCodes = Readonly<Record<string, { status: number; otherStatus?: number; meaning: string }>>
 
-/** What a document says that the routes do not. */
+/** Parts of a document that do not come from the routes. */
 export interface DocumentAbout {
   title: string
   /** CommonMark. */
   description: string
-  /** What answers at this address, with an article. */
+  /** Program at this address, with an article. */
   server: string
   tags: Tags
   errorCodes: ErrorCodes
@@ -98,10 +98,10 @@ export interface DocumentAbout {
 
 const REQUEST_ID_HEADER = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } }
 
-/** Headers besides the request id, by the status they come with. */
+/** Headers in addition to the request id, by response status. */
 const HEADERS_OF_STATUS: Record<string, Record<string, Header | Reference>> = {
   201: {
-    Location: { description: 'The path of what was made.', required: true, schema: { type: 'string' } },
+    Location: { description: 'Path of the created object.', required: true, schema: { type: 'string' } },
   },
   401: { 'WWW-Authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
   429: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } },
@@ -109,8 +109,8 @@ const HEADERS_OF_STATUS: Record<string, Record<string, Header | Reference>> = {
 }
 
 /**
- * The OpenAPI 3.1 document of an app: everything that was mounted with `openapi(route.get(…))`. Zod's own converter
- * makes the schemas; that of `@hono/zod-openapi` loses defaults, the lengths of tuples and the keys of records.
+ * Builds the OpenAPI 3.1 document of an app from all routes mounted with `openapi(route.get(…))`. Uses the converter of
+ * Zod; the one of `@hono/zod-openapi` loses defaults, tuple lengths and record keys.
  */
 export function createOpenApiDocument<Env extends RequestEnv>(
   app: OpenAPIHono<Env>,
@@ -138,7 +138,7 @@ export function createOpenApiDocument<Env extends RequestEnv>(
       description: about.description,
       license: { name: 'MIT License', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: `${about.server} this document comes from.` }],
+    servers: [{ url: '/', description: `${about.server} that serves this document.` }],
     tags: allTags(about.tags).filter(({ name }) => used.has(name)),
     paths,
     'x-error-codes': about.errorCodes,
@@ -147,12 +147,12 @@ export function createOpenApiDocument<Env extends RequestEnv>(
       schemas: Object.fromEntries(Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
       headers: {
         RequestId: {
-          description: 'Names this request in the log; your own if you sent a usable X-Request-Id.',
+          description: "Id of this request in the log; the value of the request's own X-Request-Id if it is valid.",
           required: true,
           schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' },
         },
         RetryAfter: {
-          description: 'Seconds to wait before trying again.',
+          description: 'Seconds to wait before a retry.',
           required: true,
           schema: { type: 'integer', minimum: 0 },
         },
@@ -167,7 +167,7 @@ export function createOpenApiDocument<Env extends RequestEnv>(
           type: 'apiKey',
           in: 'header',
           name: 'X-API-Key',
-          description: 'Issued once, when a user is created or its key is rotated.',
+          description: 'API key, issued once when a user is created or its key is rotated.',
         },
         ...(doors.cookie === undefined
           ? {}
@@ -177,7 +177,8 @@ export function createOpenApiDocument<Env extends RequestEnv>(
                 in: 'cookie',
                 name: doors.cookie,
                 description:
-                  'Set by POST /sessions. What may change something needs the Origin of the gateway beside it.',
+                  'Session cookie, set by POST /sessions. Requests that may change data also need the Origin of the ' +
+                  'gateway.',
               },
             }),
       },
@@ -232,7 +233,7 @@ function toParameters(
   const named = Object.entries(properties).map(([name, { description, ...property }]) => {
     return { name, in: place, required: required.includes(name), description, schema: property }
   })
-  // parameters whose names the caller chooses: each property of such an object is a parameter of its own
+  // parameters with names chosen by the caller: each property of such an object becomes a parameter
   const open = Object.entries(patternProperties).map(([pattern, { title, description, ...property }]) => ({
     name: String(title),
     in: place,
@@ -254,7 +255,7 @@ function toResponse(status: string, response: RouteResponse, components: SchemaC
   if (isProblem && Reflect.get(PROBLEMS, status) === description) {
     return { $ref: `#/components/responses/Problem${status}` }
   }
-  // a 503 that is no problem, as that of /health, does not say when to try again
+  // a 503 that is not a problem, such as that of /health, has no Retry-After
   const ofStatus = isProblem || status === '201' ? HEADERS_OF_STATUS[status] : {}
   return {
     description,
@@ -272,7 +273,7 @@ function problemResponses(components: SchemaComponents, { server }: DocumentAbou
   return {
     ...Object.fromEntries(named),
     Unexpected: {
-      description: `Anything else is a fault of ${server.toLowerCase()}: 500 internal_error, to be found in its log.`,
+      description: `Any other error is a fault of ${server.toLowerCase()}: 500 internal_error, explained in its log.`,
       headers: REQUEST_ID_HEADER,
       content,
     },

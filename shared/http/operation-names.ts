@@ -5,20 +5,20 @@ export interface Tag {
   description: string
 }
 
-/** The chapters of an API, and the nouns of each: a path belongs to the first that has one of its levels. */
+/** Tags of an API and their nouns: a path belongs to the first tag with a noun among its segments. */
 export interface Tags {
   rules: readonly (Tag & { nouns: readonly string[] })[]
-  /** Those that come first in the documents; the others follow in the order of the rules. */
+  /** Tags that come first in the documents; the others follow in the order of the rules. */
   order: readonly string[]
 }
 
-/** The tags in the order of the documents. */
+/** Returns the tags in the order of the documents. */
 export function allTags({ rules, order }: Tags): Tag[] {
   const rank = ({ name }: Tag) => (order.includes(name) ? order.indexOf(name) : order.length)
   return rules.map(({ name, description }) => ({ name, description })).sort((a, b) => rank(a) - rank(b))
 }
 
-/** The chapter of the API a path belongs to, by the nouns in it. */
+/** Returns the tag of a path, by the nouns in it. */
 export function tagOf({ rules }: Tags, path: string): string | undefined {
   const levels = path.split('/')
   return rules.find(({ nouns }) => nouns.some((noun) => levels.includes(noun)))?.name
@@ -27,14 +27,14 @@ export function tagOf({ rules }: Tags, path: string): string | undefined {
 interface Named {
   method: string
   path: string
-  /** What it answers when all is well. */
+  /** Status of a successful response. */
   status: number
   answer: JsonSchema | undefined
 }
 
 /**
- * A name for an operation that has none: from its method and path, so it stays the same as long as they do.
- * `GET /users` is `listUsers`, `POST /users` `createUser`, `POST /users/{id}/rotate-key` `rotateUserKey`.
+ * Derives the name of an operation from its method and path, so it is as stable as they are: `GET /users` is
+ * `listUsers`, `POST /users` `createUser`, `POST /users/{id}/rotate-key` `rotateUserKey`.
  */
 export function operationIdOf({ method, path, status, answer }: Named): string {
   const levels = path.split('/').filter((level) => level !== '')
@@ -49,7 +49,7 @@ export function operationIdOf({ method, path, status, answer }: Named): string {
     return camelCase([verb, ...owners, ...object])
   }
   if (method === 'post') return camelCase([status === 201 ? 'create' : 'send', ...owners, singular(last)])
-  // what a parameter picks one of has a plural, such as users; else the parameter tells it from the whole
+  // a parameter after a plural, such as users, selects one item; any other parameter is added to the name
   const parameter = levels.at(-1)?.startsWith('{') ? levels.at(-1)?.slice(1, -1) : undefined
   const isPicked = levels.at(-2) !== last
   if (parameter !== undefined && !isPicked) words.push('by', parameter)

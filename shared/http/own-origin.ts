@@ -2,22 +2,22 @@ import type { IncomingMessage } from 'node:http'
 import { remoteAddressOf } from '#shared/budgets/listen.ts'
 import { ForbiddenError } from '#shared/errors.ts'
 
-/** Which addresses are those of trusted proxies. */
+/** Addresses of trusted proxies. */
 interface Proxies {
   isProxy(address: string): boolean
 }
 
-/** What a request says of the address it was sent to. */
+/** Data of a request from which its target address is derived. */
 interface Addressed {
   socketAddress: string
   isEncrypted: boolean
-  /** Of a header, in lower case. */
+  /** Returns a header; the name is in lower case. */
   header: (name: string) => string | undefined
 }
 
 /**
- * The origin of this program as a browser sees it: scheme and Host as the client sent them, of a trusted proxy what it
- * forwards. Undefined when a request does not say.
+ * Origin of this program as a browser sees it: scheme and Host as sent by the client, or as forwarded by a trusted
+ * proxy. Undefined if the request contains neither.
  */
 export function ownOrigin(addresses: Proxies, { socketAddress, isEncrypted, header }: Addressed): string | undefined {
   const isForwarded = addresses.isProxy(socketAddress)
@@ -27,7 +27,7 @@ export function ownOrigin(addresses: Proxies, { socketAddress, isEncrypted, head
   return host === undefined ? undefined : originOf(`${scheme}://${host}`)
 }
 
-/** The same for a request as Node has it. */
+/** Returns the same for a Node request. */
 export function ownOriginOf(addresses: Proxies, { socket, headers }: IncomingMessage): string | undefined {
   return ownOrigin(addresses, {
     socketAddress: remoteAddressOf(socket),
@@ -37,15 +37,15 @@ export function ownOriginOf(addresses: Proxies, { socket, headers }: IncomingMes
 }
 
 /**
- * Throws `foreign_origin` unless a page of this program asks: `SameSite` does not stop one on another port of the same
- * host. Browsers say where a page is from with all that may change anything.
+ * Throws `foreign_origin` unless the request comes from a page of this program: `SameSite` does not stop a page on
+ * another port of the same host. Browsers send the origin with every request that may change data.
  */
 export function requireOwnOrigin(origin: string | undefined, own: string | undefined): void {
   if (origin !== undefined && own !== undefined && origin.toLowerCase() === own) return
-  throw new ForbiddenError('foreign_origin', `only pages of ${own ?? 'this gateway'} may do this with a cookie`)
+  throw new ForbiddenError('foreign_origin', `only pages of ${own ?? 'this gateway'} may send this with a cookie`)
 }
 
-/** As browsers write it: without the port where that is the usual one. */
+/** Origin in the notation of browsers: without the default port. */
 function originOf(url: string): string | undefined {
   const parsed = URL.parse(url)
   return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined

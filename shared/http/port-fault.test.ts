@@ -17,7 +17,7 @@ const TCP = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when 
    2: 00000000:075B 00000000:0000 0A 00000000:00000000 00:00000000 00000000   106        0 29613 1 0 100 0 0 10 0
 `
 
-/** What a start on a port that is taken says; `root` is where the files of the system lie. */
+/** Returns the error of a start on a used port; `root` is the folder of the system files. */
 async function fault(port: number, root?: string): Promise<string> {
   const server = createServer()
   const start = async () => {
@@ -54,7 +54,7 @@ function systemOf(t: TestContext, files: Record<string, string>): string {
 
 const onLinux = { skip: process.platform !== 'linux' && 'only Linux tells' }
 
-test('a port that another program has taken is said to be, by whom', onLinux, async (t) => {
+test('a port in use by another program is reported with the name of the program', onLinux, async (t) => {
   const child = spawn(process.execPath, ['-e', LISTEN], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill())
   const [line] = await once(createInterface(child.stdout), 'line')
@@ -62,7 +62,7 @@ test('a port that another program has taken is said to be, by whom', onLinux, as
   assert.equal(await fault(Number(line)), expected)
 })
 
-test('a port that two settings name is said to be taken by this program itself', onLinux, async (t) => {
+test('a port that two settings share is reported as taken by this program itself', onLinux, async (t) => {
   const port = await takenPort(t)
   assert.equal(
     await fault(port),
@@ -70,7 +70,7 @@ test('a port that two settings name is said to be taken by this program itself',
   )
 })
 
-test('of a program that may not be looked into the user is named', async (t) => {
+test('for a program that cannot be inspected the user is named', async (t) => {
   const port = await takenPort(t)
   const tcp = TCP.replaceAll(':075B', `:${port.toString(16).toUpperCase().padStart(4, '0')}`)
   const passwd = 'root:x:0:0:root:/root:/bin/bash\nmosquitto:x:106:113::/var/lib/mosquitto:/usr/sbin/nologin\n'
@@ -83,12 +83,12 @@ test('of a program that may not be looked into the user is named', async (t) => 
     'proc/812/cmdline': '/usr/sbin/mosquitto\0-c\0x',
   }
   assert.equal(await fault(port, systemOf(t, readable)), `port ${port} is taken by mosquitto (process 812)${end}`)
-  // without a line of its user, and where the system tells nothing
+  // without an entry for its user, and with unreadable system files
   for (const unknown of [{ 'proc/net/tcp': tcp }, {}])
     assert.equal(await fault(port, systemOf(t, unknown)), `port ${port} is taken by another program${end}`)
 })
 
-test('an address that is not there names the setting of the address', async () => {
+test('an unavailable address is reported with the setting of the address', async () => {
   const start = () => Promise.reject(Object.assign(new Error('x'), { code: 'EADDRNOTAVAIL', port: 1 }))
   const part = withPortFaults({ start, stop: async () => undefined }, 'PORT_SETTING', 'HOST_SETTING')
   await assert.rejects(part.start(), { message: /the address that HOST_SETTING names/ })

@@ -3,14 +3,13 @@ import { basename, join } from 'node:path'
 import { ConfigError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 
-/** How a service without root is given a port below 1024. */
+/** Advice for a service without root that needs a port below 1024. */
 export const PORT_OF_ROOT =
-  'give the service the right: systemctl edit cartbarn, [Service], AmbientCapabilities=CAP_NET_BIND_SERVICE and ' +
-  'CapabilityBoundingSet=CAP_NET_BIND_SERVICE'
+  'grant the service the capability: systemctl edit cartbarn, [Service], AmbientCapabilities=CAP_NET_BIND_SERVICE and '
 
 /**
- * What listens, with errors for the person who starts it: they name the settings of the port and of the address, and
- * who has the port where the files of the system below `root` tell.
+ * Wraps a listener so that its errors help the operator: they name the settings of port and address, and the program
+ * that uses the port if the system files below `root` reveal it.
  */
 export function withPortFaults(part: Component, portSetting: string, hostSetting: string, root = '/'): Component {
   return {
@@ -31,16 +30,16 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
   const faults: Record<string, () => string> = {
     EADDRINUSE: () => `port ${port} is taken by ${holderOf(Number(port), root)} set ${portSetting} to another port`,
     EACCES: () => `port ${port} is for root only: set ${portSetting} to another port, or ${PORT_OF_ROOT}`,
-    EADDRNOTAVAIL: () => `this machine does not have the address that ${hostSetting} names`,
+    EADDRNOTAVAIL: () => `this computer does not have the address that ${hostSetting} names`,
   }
   const words = faults[String(code)]?.()
   if (words === undefined) return error
-  // another program may end, an address may come: a port below 1024 stays what it is
+  // another program may exit and an address may appear, but a port below 1024 stays privileged
   const Fault = code === 'EACCES' ? ConfigError : Error
   return Object.assign(new Fault(words, { cause: error }), { code })
 }
 
-/** Who listens on a port, and what to do about it. */
+/** Describes the program that uses a port, and the remedy. */
 function holderOf(port: number, root: string): string {
   const holder = portOwner(port, root)
   const self = attempt(() => readlinkSync(join(root, 'proc/self')))
@@ -49,7 +48,8 @@ function holderOf(port: number, root: string): string {
 }
 
 /**
- * Who listens on a port, in words, and the process where it may be known; undefined for nobody, or on other systems.
+ * Returns a description of the listener on a port, and its process id if readable; undefined if the port is free or the
+ * system is not Linux.
  */
 export function portOwner(port: number, root = '/'): { pid: number | undefined; words: string } | undefined {
   const listener = attempt(() => listenerOn(port, root))
@@ -61,7 +61,7 @@ export function portOwner(port: number, root = '/'): { pid: number | undefined; 
   return { pid, words: user === undefined ? 'another program' : `a program of the user ${user}` }
 }
 
-/** Whose socket listens on a port. Source: proc_net_tcp.rst of Linux; 0A is TCP_LISTEN. */
+/** Finds the socket that listens on a port. Source: proc_net_tcp.rst of Linux; 0A is TCP_LISTEN. */
 function listenerOn(port: number, root: string): { userId: string; inode: string } | undefined {
   for (const file of ['tcp', 'tcp6']) {
     for (const line of attempt(() => readFileSync(join(root, 'proc/net', file), 'utf8').split('\n')) ?? []) {
@@ -72,7 +72,7 @@ function listenerOn(port: number, root: string): { userId: string; inode: string
   return undefined
 }
 
-/** The first process, of those that may be looked into, that has a socket. */
+/** Returns the first readable process that has the socket open. */
 function processWith(inode: string, root: string): number | undefined {
   const pids = readdirSync(join(root, 'proc')).map(Number).filter(Number.isInteger)
   return pids
@@ -84,7 +84,7 @@ function processWith(inode: string, root: string): number | undefined {
     })
 }
 
-/** The name of a program without what it was given, which may be a secret. */
+/** Name of a program without its arguments, which may contain a secret. */
 function programOf(pid: number, root: string): string {
   const [command = ''] = readFileSync(join(root, 'proc', String(pid), 'cmdline'), 'utf8').split('\0')
   return basename(command.split(' ')[0] ?? '').replace(/:$/, '')
@@ -95,7 +95,7 @@ function userName(userId: string, root: string): string | undefined {
   return lines.map((line) => line.split(':')).find(([, , id]) => id === userId)?.[0]
 }
 
-/** What can be known, or nothing: other systems have no such files, and processes end while they are looked at. */
+/** Returns undefined on failure: other systems have no such files, and processes exit during the search. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read()

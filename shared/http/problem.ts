@@ -24,7 +24,7 @@ const STATUS_OF_KIND: Record<ErrorKind, ContentfulStatusCode> = {
   unavailable: 503,
 }
 
-/** The body and headers of an error answer. */
+/** Builds the body and headers of an error response. */
 export function problemOf(
   error: AppError,
   requestId: string,
@@ -50,17 +50,17 @@ function problemBody(status: number, error: Pick<AppError, 'code' | 'message' | 
   }
 }
 
-/** The one place where errors become answers. */
+/** Converts errors to responses; the only place that does. */
 export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandler<Env> {
   return (error, c) => {
     const requestId = c.var.requestId
     if (error instanceof AppError) {
-      // a client that has left gets no answer, and that is no fault
+      // a disconnected client gets no response, which is not a fault
       if (error.kind === 'unavailable' && !c.req.raw.signal.aborted)
         log.warn({ requestId, reason: describeError(error.cause) }, 'unavailable')
       return respond(c, problemOf(error, requestId))
     }
-    // of content types the library knows fewer than the guard of bodies
+    // the library knows fewer content types than the guard of bodies
     if (error instanceof HTTPException && error.status === 415) {
       const refusal = new AppError(
         'unsupported_media_type',
@@ -73,12 +73,12 @@ export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandl
       return respond(c, problemOf(new AppError('invalid', 'invalid_request', error.message), requestId))
     }
     const reason = error.stack ?? String(error)
-    // that a client went away in the middle of its body is no fault, and nobody without a key fills the log
-    if (hasLeft(c)) log.debug({ requestId, reason }, 'the client of an HTTP request has left')
-    else log.error({ requestId, reason }, 'an HTTP request failed')
+    // a client that disconnects while sending its body is not a fault, and callers without a key must not fill the log
+    if (hasLeft(c)) log.debug({ requestId, reason }, 'client of an HTTP request disconnected')
+    else log.error({ requestId, reason }, 'HTTP request failed')
     const body = problemBody(
       500,
-      { code: 'internal_error', message: 'the server failed; its log has the reason', errors: undefined },
+      { code: 'internal_error', message: 'internal error; the log of the server has the reason', errors: undefined },
       requestId,
     )
     return respond(c, { status: 500, headers: { 'content-type': 'application/problem+json' }, body })

@@ -2,13 +2,13 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import { throwValidationError } from './api-env.ts'
 
-/** Queries that are remembered, and the longest of them. */
+/** Number of cached queries, and the maximum length of one. */
 const MAX_COUNT = 100
 const MAX_LENGTH = 1000
 
 /**
- * Checks the query of a request like the route's validator, but only when it has not been seen lately: programs ask for
- * the same over and over. What it returns is shared and must not be changed; the same text gives the same object.
+ * Caches validated queries, because programs repeat the same ones. The result is shared and must not be modified; the
+ * same text returns the same object.
  */
 export class RememberedQueries<Query extends object> {
   readonly #schema: z.ZodType<Query>
@@ -18,7 +18,7 @@ export class RememberedQueries<Query extends object> {
     this.#schema = schema
   }
 
-  /** Throws what the validator throws. */
+  /** Throws the error of the validator. */
   of(c: Context): Query {
     const { url } = c.req
     const text = url.slice(url.indexOf('?') + 1 || url.length)

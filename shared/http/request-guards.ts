@@ -7,50 +7,47 @@ import { type RequestEnv, setHeader } from './api-env.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Every answer carries `X-Request-Id`: the caller's own if it sent a usable one. */
+/** Sets `X-Request-Id` on every response: the caller's own value if it is valid. */
 export const withRequestId: MiddlewareHandler<RequestEnv> = (c, next) => {
   const given = c.req.header('x-request-id')
   const requestId = given !== undefined && REQUEST_ID.test(given) ? given : newUuid()
   c.set('requestId', requestId)
-  // before there is an answer: to change the headers of a finished one Hono copies it, with a stream for its body
+  // set before the response exists: to change the headers of a finished one, Hono copies it, with a stream for its body
   setHeader(c, 'x-request-id', requestId)
   return next()
 }
 
-/** On every answer: no browser takes it for what it does not say it is, or tells another site where it came from. */
+/** Sent with every response: browsers must not guess content types, nor send the address of a page to other sites. */
 export const SAFETY_HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
 
-/** No cache keeps an answer unless its route says otherwise: for caches `X-API-Key` is no `Authorization`. */
+/** Forbids caching unless the route allows it: to caches, `X-API-Key` is not an `Authorization` header. */
 export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
   setHeader(c, 'cache-control', 'no-store')
   for (const [name, value] of Object.entries(SAFETY_HEADERS)) setHeader(c, name, value)
   return next()
 }
 
-/** At the end of the name of a parameter. */
+/** Brackets at the end of a parameter name. */
 const LIST_NAME = /([?&][^=&#]+?)(?:\[\d*\]|%5B\d*%5D)(?=[=&#]|$)/gi
 
-/**
- * Reads `hardware_ids[]=a` and `hardware_ids[0]=a`, as some clients write lists, as the repeated parameter it stands
- * for.
- */
+/** Reads `hardware_ids[]=a` and `hardware_ids[0]=a`, the list notations of some clients, as a repeated parameter. */
 export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
   const { url } = c.req
-  // all that reads the query goes by this
+  // every reader of the query uses this URL
   if (/\[\d*\]|%5B\d*%5D/i.test(url)) Object.defineProperty(c.req, 'url', { value: url.replace(LIST_NAME, '$1') })
   return next()
 }
 
 const MAX_BODY_BYTES = 65_536
 
-/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
+/** Accepts only a JSON object of at most `maxBytes`; must come before the schema of a route. */
 export function jsonBodyUpTo(maxBytes: number, form: BodyForm = {}): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
     const bytes = await readJsonBytes(c, maxBytes)
     const value = readJsonObject(bytes, form)
-    // what the route's schema is given; Hono would parse it once more, and from a cached value write JSON first
+    // input of the route's schema; Hono would parse the body again, and serialise a cached value before that
     Object.assign(c.req, { json: () => Promise.resolve(value) })
-    // to parse a large body, and to check it, are long enough each
+    // parsing and validating a large body both take long, so they get a tick each
     if (bytes.length > MAX_BODY_BYTES) await nextTurn()
     c.var.requireStillIn?.()
     await next()
@@ -58,8 +55,8 @@ export function jsonBodyUpTo(maxBytes: number, form: BodyForm = {}): MiddlewareH
 }
 
 /**
- * Lets pass a body that is called JSON, of at most `maxBytes`, without parsing it: a reader thread does, and a handler
- * gets it by `arrayBuffer`. The schema of the route only describes it.
+ * Accepts a body declared as JSON of at most `maxBytes` without parsing it: a reader thread parses it, and the handler
+ * reads it with `arrayBuffer`. The schema of the route is only documentation.
  */
 export function unreadJsonUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
@@ -74,13 +71,13 @@ export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
 
 const jsonBodyOrEmpty = jsonBodyUpTo(MAX_BODY_BYTES, { empty: '{}' })
 
-/** The same for a body that may be left out. */
+/** Accepts a JSON body that is optional. */
 export const jsonBodyOrNone: MiddlewareHandler<RequestEnv> = (c, next) => {
   const hasBody = Number(c.req.header('content-length') ?? 0) > 0 || c.req.header('transfer-encoding')
   return c.req.header('content-type') === undefined && !hasBody ? next() : jsonBodyOrEmpty(c, next)
 }
 
-/** Lets pass only a body of one of these types of at most `maxBytes`; a handler reads it by `arrayBuffer`. */
+/** Accepts only a body with one of these types and at most `maxBytes`; the handler reads it with `arrayBuffer`. */
 export function bytesBodyUpTo(maxBytes: number, types: readonly string[]): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
     const [type = ''] = (c.req.header('content-type') ?? '').split(';')
@@ -109,7 +106,7 @@ async function readJsonBytes(c: Context, maxBytes: number): Promise<Uint8Array<A
   return await readBytes(c.req.raw, maxBytes)
 }
 
-/** Reads a body, but never more than is allowed, whatever its length claims to be. */
+/** Reads a body up to the limit, regardless of its declared length. */
 async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () =>
     new AppError('payload_too_large', 'payload_too_large', `the body may have at most ${maxBytes} bytes`)

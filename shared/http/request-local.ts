@@ -5,19 +5,22 @@ import { isEveryAddress } from '#shared/budgets/listen.ts'
 const TIMEOUT_MS = 5_000
 const MAX_CHARACTERS = 8_000_000
 
-/** What a program on this machine answered. */
+/** Response of a program on this computer. */
 export interface LocalResponse {
   status: number
   text: string
 }
 
-/** Where this machine reaches what listens on an address of it. */
+/** Origin under which this computer reaches a listener on one of its own addresses. */
 export function originOf(host: string, port: number, isTls: boolean): string {
   const name = isEveryAddress(host) ? '127.0.0.1' : host
   return `${isTls ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/** Asks a program on this machine, whose certificate need not name that address; null without an answer. */
+/**
+ * Sends a request to a program on this computer, whose certificate need not cover that address; null without a
+ * response.
+ */
 export function requestLocal(url: string, key?: string): Promise<LocalResponse | null> {
   const { promise, resolve } = Promise.withResolvers<LocalResponse | null>()
   const headers = key === undefined ? {} : { 'x-api-key': key }

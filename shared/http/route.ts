@@ -1,6 +1,6 @@
 import { createRoute, type RouteConfig } from '@hono/zod-openapi'
 
-/** Makes routes of this method from a path, a summary of what they do, and what else OpenAPI says of them. */
+/** Creates a factory of routes with this method from a path, a summary and further OpenAPI fields. */
 function routesOf<const Method extends RouteConfig['method']>(method: Method) {
   return <const Path extends string, const Rest extends Omit<RouteConfig, 'method' | 'path' | 'summary'>>(
     path: Path,
@@ -9,7 +9,7 @@ function routesOf<const Method extends RouteConfig['method']>(method: Method) {
   ) => createRoute({ method, path, summary, ...rest })
 }
 
-/** A route by its method: `api.openapi(route.get('/users', 'List users', { … }), handler)`. */
+/** Route factories by method: `api.openapi(route.get('/users', 'List users', { … }), handler)`. */
 export const route = {
   get: routesOf('get'),
   post: routesOf('post'),

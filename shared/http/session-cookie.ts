@@ -1,16 +1,16 @@
 import { parse, serialize } from 'hono/utils/cookie'
 
-/** What stands for a key in a browser. */
+/** Cookie that replaces a key in a browser. */
 export const SESSION_COOKIE = 'cartbarn_session'
-/** 400 days, the most that browsers keep one. */
+/** 400 days, the maximum that browsers allow. */
 const MAX_AGE_S = 400 * 86_400
 
-/** The session that a header `Cookie` names; undefined without one. */
+/** Returns the session token of a `Cookie` header; undefined without one. */
 export function sessionTokenIn(cookies: string | undefined): string | undefined {
   return cookies === undefined ? undefined : parse(cookies, SESSION_COOKIE)[SESSION_COOKIE]
 }
 
-/** `Set-Cookie` of a session: no script reads it, no other site sends it, and under TLS it never goes in the clear. */
+/** `Set-Cookie` of a session: hidden from scripts, not sent by other sites, and with TLS never sent unencrypted. */
 export function sessionCookie(token: string, isSecure: boolean): string {
   return serialize(SESSION_COOKIE, token, {
     path: '/',
@@ -21,7 +21,7 @@ export function sessionCookie(token: string, isSecure: boolean): string {
   })
 }
 
-/** `Set-Cookie` that has a browser forget its session. */
+/** `Set-Cookie` that deletes the session from the browser. */
 export function clearedSessionCookie(isSecure: boolean): string {
   return serialize(SESSION_COOKIE, '', {
     path: '/',

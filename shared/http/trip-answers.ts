@@ -22,23 +22,23 @@ import { streamed } from './responses.ts'
 
 export const GEO_JSON = 'application/geo+json'
 
-/** From when to when, both inclusive, in milliseconds since 1970. */
+/** Time range with inclusive bounds, in milliseconds since 1970. */
 interface TripRange {
   fromMs: number
   toMs: number
 }
 
-/** The answer of a list of trips, for programs, for maps, and for spreadsheets. */
+/** Response of a trip list as JSON, GeoJSON or CSV. */
 export function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
   return {
-    description: 'Trips and stops, by time.',
+    description: 'Trips and stops in chronological order.',
     content: { 'application/json': { schema }, [GEO_JSON]: { schema: tripFeaturesSchema }, ...CSV_CONTENT },
   }
 }
 
 const encoder = new TextEncoder()
 
-/** A list of trips and stops as JSON, in pieces. */
+/** Generates a list of trips and stops as JSON, chunk by chunk. */
 async function* tripListTexts(
   lists: readonly FoundTrips[],
   order: ListOrder,
@@ -57,7 +57,9 @@ async function* tripListTexts(
   yield encoder.encode(`],"summary":${JSON.stringify(summary)}}`)
 }
 
-/** Answers with a list of trips and stops, each found in this order; devices are counted where many were asked for. */
+/**
+ * Sends a list of trips and stops, merged in the requested order; includes a device count if several were requested.
+ */
 export function streamTripList(
   c: Context,
   lists: readonly FoundTrips[],
@@ -73,7 +75,7 @@ export function streamTripList(
 const TRIP_COLUMNS = csvColumns(tripSchema)
 const NO_TRIPS = encoder.encode(csvHeader(TRIP_COLUMNS))
 
-/** Answers with the trips of such a list as CSV, in a file of this name without its ending. */
+/** Sends the trips of such a list as CSV, in a file with this name and the extension added. */
 export function streamTripTable(c: Context, lists: readonly FoundTrips[], order: ListOrder, file: string): never {
   const texts = tripTableTexts(
     lists.map(({ trips }) => trips),
@@ -87,7 +89,7 @@ async function* tripTableTexts(lists: readonly FoundTrips['trips'][], order: Lis
   yield NO_TRIPS
   const decoder = new TextDecoder()
   for await (const piece of mergedItems(lists, order)) {
-    // whole items with commas between them, and one at the end of each piece but the last
+    // whole items with commas between them, and a trailing comma in each chunk except the last
     const rows: unknown[] = JSON.parse(`[${decoder.decode(piece).replace(/,$/, '')}]`)
     yield encoder.encode(csvLines(TRIP_COLUMNS, rows))
   }
@@ -95,31 +97,31 @@ async function* tripTableTexts(lists: readonly FoundTrips['trips'][], order: Lis
 
 type TripFormat = 'json' | 'geojson' | 'csv'
 
-/** The form a list of trips is wanted in. Throws `invalid_parameter` for a map that is descending. */
+/** Returns the requested format of a trip list. Throws `invalid_parameter` for descending GeoJSON. */
 export function tripFormat(
   c: Context,
   { format, order }: { format?: TripFormat | undefined; order: ListOrder },
 ): TripFormat {
   const wanted = format ?? acceptedFormat(c, ['json', 'geojson', 'csv'])
   if (wanted === 'geojson' && order === 'desc')
-    throw invalidQuery({ name: 'order', code: 'invalid_parameter', detail: 'a map has the order asc only' })
+    throw invalidQuery({ name: 'order', code: 'invalid_parameter', detail: 'GeoJSON supports only the order asc' })
   return wanted
 }
 
-/** Answers with the texts of a map, in a file of this name without its ending. */
+/** Sends GeoJSON, in a file with this name and the extension added. */
 export function streamMap(c: Context, texts: AsyncIterable<Uint8Array>, file: string): never {
   c.header('content-disposition', attachment(`${file}.geojson`))
   return streamed(c, ReadableStream.from(texts), { 'content-type': GEO_JSON })
 }
 
-/** What trips under way are looked for with. */
+/** Parameters of a search for active trips. */
 interface ActiveTripQuery {
   config: TripConfig
   maxAgeSeconds: number
   lookbackSeconds: number
 }
 
-/** Reads the query of a request for trips under way. */
+/** Reads the query of a request for active trips. */
 export function activeTripQuery(
   from: TripConfigChoice & Omit<ActiveTripQuery, 'config'>,
   defaults: TripConfig,
@@ -128,7 +130,7 @@ export function activeTripQuery(
   return { config: tripConfigOf(from, defaults), maxAgeSeconds, lookbackSeconds }
 }
 
-/** The trips of all devices that are on one now. */
+/** Returns the active trips of all devices. */
 export function toActiveTripsJson(
   activeTrips: ActiveTripJson[],
   devicesQueried: number,
@@ -144,7 +146,7 @@ export function toActiveTripsJson(
   return { activeTrips, summary }
 }
 
-/** Whether a device is on a trip now, and on which. */
+/** Returns the active trip of a device, if there is one. */
 export function toDeviceActiveTripJson(
   hardwareId: string,
   activeTrip: ActiveTripJson | undefined,
@@ -158,24 +160,24 @@ export function toDeviceActiveTripJson(
   }
 }
 
-/** Throws `too_many_devices`. */
+/** Throws `too_many_devices` if there are more than `max`. */
 export function requireFewDevices(devices: readonly unknown[], max = TRIP_DEVICES_MAX): void {
   if (devices.length <= max) return
-  const detail = `at most ${max} devices at once`
+  const detail = `at most ${max} devices are allowed`
   throw invalidQuery({ name: 'hardware_ids', code: 'too_many_devices', detail })
 }
 
-/** What trips may be looked for in. Source: spec 4.5 rule 6. */
+/** Checks the length of a range for trip detection. Source: spec 4.5 rule 6. */
 export function requireTripRange(fromMs: number, toMs: number): TripRange {
   requireOrder(fromMs, toMs)
   if (toMs - fromMs > TRIP_RANGE_MAX_MS) {
     const days = TRIP_RANGE_MAX_MS / DAY_MS
-    throw invalidQuery({ name: 'to', code: 'range_too_large', detail: `to may be ${days} days after from` })
+    throw invalidQuery({ name: 'to', code: 'range_too_large', detail: `to must be at most ${days} days after from` })
   }
   return { fromMs, toMs }
 }
 
-/** The range of a summary: a local day, or from and to; else the last 24 hours. */
+/** Range of a summary: a local day, or `from` and `to`, else the last 24 hours. */
 export function summaryRange(
   { from, to, date }: { from?: number | undefined; to?: number | undefined; date?: string | undefined },
   timeZone: TimeZone,
@@ -188,11 +190,11 @@ export function summaryRange(
   throw invalidQuery({ name, code: 'missing_parameter', detail: 'from and to must be given together' })
 }
 
-/** A local day, in place of a range. Throws `invalid_date` and `invalid_range`. */
+/** Range of a local day. Throws `invalid_date` and `invalid_range`. */
 export function dayRange(date: string, timeZone: TimeZone, hasRange: boolean): TripRange {
   if (!isCalendarDate(date))
-    throw invalidQuery({ name: 'date', code: 'invalid_date', detail: 'must be a day, as 2026-05-01' })
-  if (hasRange) throw invalidQuery({ name: 'date', code: 'invalid_range', detail: 'stands in place of from and to' })
+    throw invalidQuery({ name: 'date', code: 'invalid_date', detail: 'must be a date, such as 2026-05-01' })
+  if (hasRange) throw invalidQuery({ name: 'date', code: 'invalid_range', detail: 'replaces from and to: omit them' })
   const { fromMs, untilMs } = timeZone.day(date)
   return { fromMs, toMs: untilMs - 1 }
 }

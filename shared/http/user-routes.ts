@@ -8,12 +8,12 @@ import { jsonBodyUpTo } from './request-guards.ts'
 import { answers, body, json, problems } from './responses.ts'
 import { route } from './route.ts'
 
-/** The `:id` of a user's paths. */
+/** Path parameter `:id` of a user. */
 export const userIdParams = z.object({
   id: z.string().meta({ description: 'user_id', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
 })
 
-/** The routes of `/users`, all for admins; `texts` says what the routes of this name do. */
+/** Routes of `/users`, all for admins; `texts` describes them by name. */
 export function userRoutes<
   Env extends RequestEnv,
   User extends z.ZodType,
@@ -32,40 +32,40 @@ export function userRoutes<
     list: listRoute('/users', 'List users', {
       middleware: [adminOnly],
       request: { query: oldestListQuerySchema },
-      responses: answers(z.array(schemas.user), 'All users, oldest first unless order says otherwise.', 400, 403),
+      responses: answers(z.array(schemas.user), 'All users, oldest first unless order is given.', 400, 403),
     }),
     create: route.post('/users', 'Create a user', {
       description: texts.create,
       middleware: [adminOnly, userBody],
       request: { body: body(schemas.newUser) },
       responses: {
-        201: json(schemas.issued, 'The user and its key, which only this answer shows.'),
+        201: json(schemas.issued, 'User and its key, shown only in this response.'),
         ...problems(400, 403, 413, 415),
       },
     }),
     get: route.get('/users/{id}', 'Get a user', {
       middleware: [adminOnly],
       request: { params: userIdParams },
-      responses: answers(schemas.user, 'The user.', 403, 404),
+      responses: answers(schemas.user, 'User.', 403, 404),
     }),
     change: route.patch('/users/{id}', 'Change a user', {
       description: texts.change,
       middleware: [adminOnly, userBody],
       request: { params: userIdParams, body: body(schemas.patch) },
-      responses: answers(schemas.user, 'The user as it is now.', 400, 403, 404, 409, 413, 415),
+      responses: answers(schemas.user, 'User after the change.', 400, 403, 404, 409, 413, 415),
     }),
     delete: route.delete('/users/{id}', 'Delete a user', {
       description: texts.delete,
       middleware: [adminOnly],
       request: { params: userIdParams },
-      responses: answers(deletedUserSchema, 'The user is deleted and its key is void.', 403, 404, 409),
+      responses: answers(deletedUserSchema, 'User deleted; its key is rejected from now on.', 403, 404, 409),
     }),
     rotateKey: route.post('/users/{id}/rotate-key', 'Issue a new API key', {
       description: texts.rotateKey,
       middleware: [adminOnly],
       request: { params: userIdParams },
       responses: {
-        200: json(schemas.rotated, 'The new key, which only this answer shows; the old key is void.'),
+        200: json(schemas.rotated, 'New key, shown only in this response; the old key is rejected from now on.'),
         ...problems(403, 404),
       },
     }),

@@ -1,6 +1,6 @@
 import { PhotoFault } from './photo-fault.ts'
 
-/** Reads numbers of an image, and refuses to read beyond its end. */
+/** Reads numbers from an image; throws instead of reading beyond its end. */
 export class ByteReader {
   readonly bytes: Uint8Array
   readonly #view: DataView
@@ -29,7 +29,7 @@ export class ByteReader {
     return this.#view.getUint32(at, isLittle)
   }
 
-  /** Characters of ASCII. */
+  /** Reads ASCII characters. */
   text(at: number, length: number): string {
     this.#require(at, length)
     return String.fromCharCode(...this.bytes.subarray(at, at + length))
@@ -45,7 +45,7 @@ export class ByteReader {
   }
 }
 
-/** Parts of an image as one. */
+/** Concatenates parts of an image. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
   let at = 0

@@ -1,9 +1,11 @@
 const ORIENTATION = 0x0112
-/** What it begins with in a JPEG. Cameras' programs write it in PNG and WebP as well, where the formats have none. */
+/**
+ * Prefix of Exif data in a JPEG. Camera software writes it in PNG and WebP as well, although these formats define none.
+ */
 export const EXIF_HEAD = 'Exif\0\0'
 
 /**
- * How an image is turned, of its Exif; null where it does not say or cannot be read. Source: Exif 2.32, 4.5 and 4.6.
+ * Reads the orientation of an image from its Exif data; null if absent or unreadable. Source: Exif 2.32, 4.5 and 4.6.
  */
 export function readOrientation(content: Uint8Array): number | null {
   const hasHead = String.fromCharCode(...content.subarray(0, EXIF_HEAD.length)) === EXIF_HEAD

@@ -11,19 +11,19 @@ const APP1 = 0xe1
 const APP2 = 0xe2
 const APP14 = 0xee
 const COMMENT = 0xfe
-/** DHP, EXP and DNL: sizes beside that of the frame. */
+/** DHP, EXP and DNL: sizes in addition to that of the frame. */
 const HIERARCHICAL: ReadonlySet<number> = new Set([0xdc, 0xde, 0xdf])
 const ICC = 'ICC_PROFILE\0'
 const ADOBE = 'Adobe'
 
 interface Segment {
   marker: number
-  /** Its marker, its length and its content. */
+  /** Marker, length and content. */
   bytes: Uint8Array
   content: Uint8Array
 }
 
-/** A JPEG without what applications wrote into it but colours; null for anything else. Source: ITU-T T.81, annex B. */
+/** Returns a JPEG without application data except for colours; null for anything else. Source: ITU-T T.81, annex B. */
 export function readJpeg(bytes: Uint8Array): Photo | null {
   const reader = new ByteReader(bytes)
   if (reader.length < 4 || reader.short(0) !== SOI) return null
@@ -35,7 +35,7 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
     const segment = segmentAt(reader, at)
     if (segment.marker === EOI) {
       if (size === null) throw new PhotoFault('the JPEG has no image')
-      // what follows is another image, a film, or anything
+      // any data after it belongs to a further image, a film or something unknown
       kept.push(segment.bytes)
       return { type: 'image/jpeg', bytes: joined(kept), ...size, orientation }
     }
@@ -43,8 +43,8 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
     segments += 1
     requireFew(segments)
     if (isFrame(segment.marker)) {
-      // which of several counts, decoders do not agree on
-      if (size !== null) throw new PhotoFault('the JPEG has the size of its image twice')
+      // decoders disagree on which of several sizes counts
+      if (size !== null) throw new PhotoFault('the JPEG has two image sizes')
       size = sizeIn(segment)
     }
     if (HIERARCHICAL.has(segment.marker)) throw new PhotoFault('the JPEG has several images, or one of several sizes')
@@ -66,8 +66,8 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
 
 function segmentAt(reader: ByteReader, from: number): Segment {
   let at = from
-  if (reader.byte(at) !== 0xff) throw new PhotoFault('the JPEG is broken: no marker where one must be')
-  // fill bytes before a marker
+  if (reader.byte(at) !== 0xff) throw new PhotoFault('the JPEG is broken: a marker is missing')
+  // fill bytes precede a marker
   while (reader.byte(at + 1) === 0xff) at += 1
   const marker = reader.byte(at + 1)
   if (marker === EOI) return { marker, bytes: reader.part(at, 2), content: reader.part(at, 0) }
@@ -83,7 +83,7 @@ function segmentAt(reader: ByteReader, from: number): Segment {
   }
 }
 
-/** Tables, frames and scans; of what applications add the colour profile and how colours are coded. */
+/** Keeps tables, frames and scans; of application data, only the colour profile and the colour encoding. */
 function isKept(segment: Segment): boolean {
   const { marker } = segment
   if (marker === APP2) return begins(segment, ICC)
@@ -91,7 +91,7 @@ function isKept(segment: Segment): boolean {
   return marker !== COMMENT && !(marker >= 0xe0 && marker <= 0xef) && !(marker >= 0xf0 && marker <= 0xfd)
 }
 
-/** SOF0 to SOF15, but for DHT, JPG and DAC, which lie among them. */
+/** SOF0 to SOF15, except for DHT, JPG and DAC in the same range. */
 function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 }
@@ -101,7 +101,7 @@ function sizeIn({ content }: Segment): { widthPx: number; heightPx: number } {
   return { heightPx: reader.short(1), widthPx: reader.short(3) }
 }
 
-/** Where the coded pixels end: at a marker that is neither a stuffed byte nor a restart. */
+/** Returns the end of the coded pixels: a marker that is neither a stuffed byte nor a restart. */
 function endOfScan(bytes: Uint8Array, from: number): number {
   for (let at = bytes.indexOf(0xff, from); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const next = bytes[at + 1]

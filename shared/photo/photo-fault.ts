@@ -1,6 +1,6 @@
-/** Why an image cannot be taken; the message is for people. */
+/** Reason for which an image is rejected; the message is for users. */
 export class PhotoFault extends Error {
-  /** It is an image, of more pixels than are taken. */
+  /** True for an image with too many pixels. */
   readonly isTooLarge: boolean
 
   constructor(message: string, { isTooLarge = false } = {}) {

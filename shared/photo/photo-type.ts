@@ -1,12 +1,12 @@
 export const PHOTO_TYPES = ['image/jpeg', 'image/png', 'image/webp'] as const
 export type PhotoType = (typeof PHOTO_TYPES)[number]
 
-/** An image without what it says beside its pixels. */
+/** Image without its metadata. */
 export interface Photo {
   type: PhotoType
   bytes: Uint8Array<ArrayBuffer>
   widthPx: number
   heightPx: number
-  /** How it is to be turned to stand upright, 1 to 8: 1 as it is. Source: Exif 2.32, 4.6.4. */
+  /** Exif orientation, 1 to 8; 1 is upright as stored. Source: Exif 2.32, 4.6.4. */
   orientation: number
 }

@@ -14,7 +14,7 @@ for (const [name, image, kept] of [
   ['image/png', png(), ['IHDR', 'gAMA', 'IDAT', 'IEND']],
   ['image/webp', webp(), ['VP8X', 'VP8 ']],
 ] as const) {
-  test(`${name}: pixels and colours stay, all that is told beside them goes`, async () => {
+  test(`${name}: pixels and colours stay, all metadata is removed`, async () => {
     const bytes = await bytesOf(image)
     assert.ok(textOf(bytes).includes(SECRET))
     const photo = readPhoto(bytes)
@@ -22,17 +22,17 @@ for (const [name, image, kept] of [
     const text = textOf(photo.bytes)
     assert.ok(!text.includes('Jane') && !/exif|xmp|adobe|tIME/i.test(text), text)
     for (const part of kept) assert.ok(text.includes(part), part)
-    // what is left is an image as before
+    // the result is still the same image
     assert.deepEqual(readPhoto(photo.bytes).bytes, photo.bytes)
   })
 
-  test(`${name}: one that was cut off is refused, wherever`, async () => {
+  test(`${name}: a photo cut off at any point is rejected`, async () => {
     const whole = readPhoto(await bytesOf(image)).bytes
     for (let length = 0; length < whole.length; length++)
       assert.throws(() => readPhoto(whole.subarray(0, length)), PhotoFault, `after ${length} bytes`)
   })
 
-  test(`${name}: whatever bytes are changed, it is read or refused`, async () => {
+  test(`${name}: a photo with any bytes changed is read or rejected`, async () => {
     const whole = await bytesOf(image)
     const change = fc.tuple(fc.nat(whole.length - 1), fc.nat(255))
     fc.assert(
@@ -49,17 +49,17 @@ for (const [name, image, kept] of [
   })
 }
 
-test('a webp does not claim any more that Exif follows', async () => {
+test('a webp without Exif has its Exif flag cleared', async () => {
   const { bytes } = readPhoto(await bytesOf(webp()))
   assert.equal(bytes[textOf(bytes).indexOf('VP8X') + 8], 0)
 })
 
-test('what is no image is refused, whatever it is called', () => {
+test('a file that is not an image is rejected, whatever its name', () => {
   for (const text of ['', 'x', '<svg onload="alert(1)"/>', '<!doctype html>', 'GIF89a', 'RIFF1234WAVE'])
     assert.throws(() => readPhoto(Buffer.from(text)), PhotoFault)
 })
 
-test('an image of a hundred megapixels is refused by its size alone', async () => {
+test('an image of a hundred megapixels is rejected by its size alone', async () => {
   const large = await bytesOf(png({ widthPx: 10_000, heightPx: 10_000 }))
   assert.throws(() => readPhoto(large), /10000 x 10000/)
   const long = await bytesOf(png({ widthPx: 20_000, heightPx: 1 }))
@@ -67,12 +67,12 @@ test('an image of a hundred megapixels is refused by its size alone', async () =
 })
 
 for (const [name, turned] of Object.entries({ jpeg, png, webp })) {
-  test(`${name}: how it is turned is read, and nothing of its Exif stays`, async () => {
+  test(`${name}: the orientation is read, and the Exif data is removed`, async () => {
     for (const orientation of [1, 2, 3, 4, 5, 6, 7, 8])
       for (const hasExifHead of [false, true]) {
         const photo = readPhoto(await bytesOf(turned({ orientation, hasExifHead })))
         assert.equal(photo.orientation, orientation)
-        // the same bytes however it was turned: neither the orientation nor what stood beside it is among them
+        // the same bytes for any orientation: neither the orientation nor other metadata is included
         assert.deepEqual(photo.bytes, readPhoto(await bytesOf(turned())).bytes)
         assert.equal(readPhoto(photo.bytes).orientation, 1)
       }
@@ -81,11 +81,11 @@ for (const [name, turned] of Object.entries({ jpeg, png, webp })) {
   })
 }
 
-test('an image that is to be turned lies on the map as it is seen', () => {
+test('a rotated image is placed on the map in its visible orientation', () => {
   const [topLeft, topRight, bottomRight, bottomLeft] = [1, 2, 3, 4].map((lat) => ({ lat, long: 0 }))
   assert.ok(topLeft && topRight && bottomRight && bottomLeft)
   const seen: Corners = [topLeft, topRight, bottomRight, bottomLeft]
-  // taken with the camera on its side: its first row is what is seen at the right
+  // taken with the camera on its side: its first row appears on the right
   assert.deepEqual(storedCorners(seen, 6), [topRight, bottomRight, bottomLeft, topLeft])
   assert.deepEqual(storedCorners(seen, 8), [bottomLeft, topLeft, topRight, bottomRight])
   assert.deepEqual(storedCorners(seen, 3), [bottomRight, bottomLeft, topLeft, topRight])
@@ -109,7 +109,7 @@ const parts = {
     return Buffer.concat([head, content, Buffer.alloc(content.length % 2)])
   },
 }
-/** An image with bytes put in before a part of it, by the name of the part. */
+/** Image with bytes inserted before a named part. */
 async function withBefore(image: Blob, name: string, ...added: Uint8Array[]): Promise<Buffer> {
   const bytes = Buffer.from(readPhoto(await bytesOf(image)).bytes)
   const at = bytes.indexOf(name, 0, 'latin1')
@@ -128,13 +128,13 @@ for (const marker of [0xc0, 0xc1, 0xc2, 0xc3, 0xc9, 0xcf])
     ['before', '\xff\xc0'],
     ['behind', '\xff\xda'],
   ] as const) {
-    test(`image/jpeg: a second frame 0x${marker.toString(16)} ${place} the first is refused`, async () => {
+    test(`image/jpeg: a second frame 0x${marker.toString(16)} ${place} the first is rejected`, async () => {
       const twice = await withBefore(jpeg(), before, parts.jpegFrame(16_000, marker))
       assert.throws(() => readPhoto(twice), PhotoFault)
     })
   }
 
-test('image/jpeg: one of a single frame is read, whatever its coding is', async () => {
+test('image/jpeg: an image of a single frame is read, whatever its coding', async () => {
   for (const marker of [0xc0, 0xc1, 0xc2, 0xc9]) {
     const bytes = Buffer.from(await bytesOf(jpeg()))
     bytes[bytes.indexOf('\xff\xc0', 0, 'latin1') + 1] = marker
@@ -186,13 +186,13 @@ for (const [what, broken] of [
   ['image/webp: a film', () => withBefore(webp(), 'VP8 ', parts.riff('ANMF', Buffer.alloc(40)))],
   ['image/webp: a profile of 5 MB', () => withBefore(webp(), 'VP8 ', parts.riff('ICCP', Buffer.alloc(5_000_000)))],
 ] as const) {
-  test(`${what}: refused`, async () => {
+  test(`${what}: rejected`, async () => {
     const bytes = await broken()
     assert.throws(() => readPhoto(bytes), PhotoFault)
   })
 }
 
-test('image/png: a film is kept as its first image', async () => {
+test('image/png: an animation is stored as its first image', async () => {
   const film = await withBefore(png(), '\0\0\0\x04gAMA', parts.chunk('acTL', Buffer.alloc(8)))
   assert.ok(!textOf(readPhoto(film).bytes).includes('acTL'))
 })

@@ -5,7 +5,7 @@ import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
-/** What the pixels and their colours need. Source: W3C PNG, third edition, 11. */
+/** Chunks that pixels and colours need. Source: W3C PNG, third edition, 11. */
 const KEPT: ReadonlySet<string> = new Set([
   'IHDR',
   'PLTE',
@@ -20,10 +20,10 @@ const KEPT: ReadonlySet<string> = new Set([
   'cICP',
 ])
 
-/** Of cameras and screens a few KB. What is packed may be a thousand times as long when it is unpacked. */
+/** Profiles of cameras and screens have a few KB. Packed data may grow a thousandfold when it is unpacked. */
 const PACKED_PROFILE_BYTES_MAX = 16_384
 
-/** A PNG with the chunks that its pixels need; null for anything else. */
+/** Returns a PNG with the chunks that its pixels need; null for anything else. */
 export function readPng(bytes: Uint8Array): Photo | null {
   if (!SIGNATURE.every((byte, at) => bytes[at] === byte)) return null
   const reader = new ByteReader(bytes)
@@ -41,7 +41,7 @@ export function readPng(bytes: Uint8Array): Photo | null {
       throw new PhotoFault('the PNG is broken: it does not begin with its size')
     const chunk = reader.part(at, 12 + length)
     if (KEPT.has(name)) {
-      // only the pixels may be in pieces, one after the other; which of two sizes counts, decoders do not agree on
+      // only pixel chunks may repeat, consecutively; decoders disagree on which of two sizes counts
       if (seen.has(name) && !(name === 'IDAT' && previous === 'IDAT'))
         throw new PhotoFault(`the PNG is broken: it has ${name} twice`)
       seen.add(name)

@@ -1,15 +1,15 @@
-/** A place in degrees. */
+/** Position in degrees. */
 export interface Corner {
   lat: number
   long: number
 }
 
-/** Where the four corners of the image lie, from its top left clockwise. */
+/** Positions of the four corners of the image, clockwise from the top left. */
 export type Corners = readonly [Corner, Corner, Corner, Corner]
 
 /**
- * For each orientation, which corner of the upright image each corner of the stored one is. Source: Exif 2.32, 4.6.4:
- * 6, for one, says that the stored top is the right side of what is seen.
+ * Corner of the upright image for each corner of the stored one, by orientation. Source: Exif 2.32, 4.6.4: for example,
+ * 6 means that the stored top is the visual right-hand side.
  */
 const SEEN_AS: Readonly<Record<number, readonly [number, number, number, number]>> = {
   1: [0, 1, 2, 3],
@@ -23,8 +23,8 @@ const SEEN_AS: Readonly<Record<number, readonly [number, number, number, number]
 }
 
 /**
- * The corners of an image as it is stored, of those as it is seen: with its Exif it loses how it is to be turned, and
- * lies on the map all the same as it was placed.
+ * Converts the corners of the image as displayed to those of the image as stored: without its Exif data the image loses
+ * its orientation, but keeps its position on the map.
  */
 export function storedCorners(corners: Corners, orientation: number): Corners {
   const [a, b, c, d] = SEEN_AS[orientation] ?? [0, 1, 2, 3]

@@ -5,11 +5,11 @@ import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
 const HEAD_BYTES = 12
-/** What the pixels and their colours need of a still image. Source: RFC 9649, 2.7. */
+/** Chunks that pixels and colours of a still image need. Source: RFC 9649, 2.7. */
 const KEPT: ReadonlySet<string> = new Set(['VP8 ', 'VP8L', 'VP8X', 'ALPH', 'ICCP'])
 const HAS_EXIF_OR_XMP = 0x08 | 0x04
 const IS_FILM = 0x02
-/** The first three bytes of a key frame after its tag. Source: RFC 6386, 9.1. */
+/** First three bytes of a key frame after its tag. Source: RFC 6386, 9.1. */
 const START_CODE = 0x9d012a
 /** Source: RFC 9649, 3.4. */
 const LOSSLESS = 0x2f
@@ -19,7 +19,7 @@ interface Size {
   heightPx: number
 }
 
-/** A still WebP with the chunks that its pixels need; null for anything else. */
+/** Returns a still WebP with the chunks that its pixels need; null for anything else. */
 export function readWebp(bytes: Uint8Array): Photo | null {
   const reader = new ByteReader(bytes)
   if (reader.length < HEAD_BYTES || reader.text(0, 4) !== 'RIFF' || reader.text(8, 4) !== 'WEBP') return null
@@ -35,8 +35,8 @@ export function readWebp(bytes: Uint8Array): Photo | null {
     requireFew(chunks)
     const name = reader.text(at, 4)
     const length = reader.long(at + 4, true)
-    if (name === 'ANIM' || name === 'ANMF') throw new PhotoFault('the WebP is a film: a photo is needed')
-    // each begins at an even place
+    if (name === 'ANIM' || name === 'ANMF') throw new PhotoFault('the WebP is an animation: a still image is needed')
+    // chunks begin at even offsets
     const chunk = reader.part(at, 8 + length + (length % 2))
     if (KEPT.has(name) && seen.has(name)) throw new PhotoFault(`the WebP is broken: it has ${name.trim()} twice`)
     if (name === 'VP8X') {
@@ -44,8 +44,8 @@ export function readWebp(bytes: Uint8Array): Photo | null {
       canvas = canvasIn(chunk)
     }
     if (name === 'VP8 ' || name === 'VP8L') {
-      // which of two counts, decoders do not agree on
-      if (size !== null) throw new PhotoFault('the WebP has two images: a photo is needed')
+      // decoders disagree on which of two images counts
+      if (size !== null) throw new PhotoFault('the WebP has two images: a single one is needed')
       size = sizeIn(name, chunk)
     }
     if (name === 'ICCP') requireProfile(length)
@@ -56,24 +56,24 @@ export function readWebp(bytes: Uint8Array): Photo | null {
   }
   if (size === null) throw new PhotoFault('the WebP has no image')
   if (canvas !== null && (canvas.widthPx !== size.widthPx || canvas.heightPx !== size.heightPx))
-    throw new PhotoFault('the WebP is broken: its image has another size than it says')
+    throw new PhotoFault('the WebP is broken: its image does not have the declared size')
   const content = joined(kept)
   const head = joined([bytes.subarray(0, HEAD_BYTES)])
   new DataView(head.buffer).setUint32(4, 4 + content.length, true)
   return { type: 'image/webp', bytes: joined([head, content]), ...size, orientation }
 }
 
-/** The head of what is extended, without the claim that Exif or XMP follow. */
+/** Returns the header of the extended format without the flags for Exif and XMP. */
 function withoutFlags(chunk: Uint8Array): Uint8Array {
   const changed = joined([chunk])
   changed[8] = (changed[8] ?? 0) & ~HAS_EXIF_OR_XMP
   return changed
 }
 
-/** Source: RFC 9649, 2.7.1: each a number of three bytes, less one. */
+/** Source: RFC 9649, 2.7.1: three-byte numbers, each stored minus one. */
 function canvasIn(chunk: Uint8Array): Size {
   const reader = new ByteReader(chunk)
-  if (reader.byte(8) & IS_FILM) throw new PhotoFault('the WebP is a film: a photo is needed')
+  if (reader.byte(8) & IS_FILM) throw new PhotoFault('the WebP is an animation: a still image is needed')
   const side = (at: number) => reader.short(at, true) + (reader.byte(at + 2) << 16) + 1
   return { widthPx: side(12), heightPx: side(15) }
 }

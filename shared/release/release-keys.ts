@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { isExecutable } from '#shared/program-files.ts'
 
-/** What the bundle of an executable puts in its place. */
+/** Replaced by the bundler of the executable. */
 declare const BUILT_RELEASE_KEYS: readonly string[]
 
 /**
- * The public keys (SPKI in base64) of whoever may sign a release for this program: those built into an executable, from
- * sources those of the file that CARTBARN_RELEASE_KEYS names, a line each.
+ * Public keys (SPKI in base64) that releases for this program may be signed with. An executable has them built in; from
+ * sources they are read from the file named by CARTBARN_RELEASE_KEYS, one per line.
  */
 export function releaseKeys(environment: Record<string, string | undefined>): readonly string[] {
   if (isExecutable) return BUILT_RELEASE_KEYS

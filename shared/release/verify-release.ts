@@ -2,20 +2,19 @@ import { createHash, createPublicKey, verify } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** The checksums of a release, as `sha256sum` prints them, and the signature of their bytes in base64. */
+/** Checksums of a release as printed by `sha256sum`, and the signature of their bytes in base64. */
 export const CHECKSUM_FILES = 'SHA256SUMS'
 export const SIGNATURE = 'SHA256SUMS.sig'
 const LINE = /^([0-9a-f]{64}) {2}([A-Za-z0-9][A-Za-z0-9._+~-]*)$/
-/** A release has a handful of files. */
+/** Size limit of a checksum file; a release has only a few files. */
 const MAX_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
-/** Why a file must not be installed, in words for the person who wants to. */
+/** Reason for which a file must not be installed; the message is for the operator. */
 export class ReleaseError extends Error {}
 
 /**
- * Throws a `ReleaseError` unless a folder has all files of a release, as the owner of one of `keys` signed them, and no
- * other.
+ * Throws a `ReleaseError` unless the folder contains exactly the files of a release that is signed with one of `keys`.
  */
 export function verifyRelease(folder: string, keys: readonly string[]): void {
   const sums = signedSums(folder, keys)
@@ -26,13 +25,12 @@ export function verifyRelease(folder: string, keys: readonly string[]): void {
 }
 
 /**
- * Throws a `ReleaseError` unless a file is the one that the sums beside it have, signed by the owner of one of `keys`.
- * With `copy`, a path at which nothing is yet, the bytes that were verified are there afterwards: others may write the
- * file itself.
+ * Throws a `ReleaseError` unless the file matches the adjacent checksums, signed with one of `keys`. With `copy`, the
+ * path of a new file, the verified bytes are stored there, because others may be able to write to the original.
  */
 export function verifyReleaseFile(path: string, keys: readonly string[], copy?: string): void {
   const sum = signedSums(dirname(path), keys).get(basename(path))
-  if (sum === undefined) throw new ReleaseError(`${basename(path)} is not in the ${CHECKSUM_FILES} beside it`)
+  if (sum === undefined) throw new ReleaseError(`${basename(path)} is not listed in the adjacent ${CHECKSUM_FILES}`)
   checkFile(path, sum, copy)
 }
 
@@ -41,7 +39,7 @@ function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string
   const signature = Buffer.from(read(folder, SIGNATURE).toString('latin1').trim(), 'base64')
   if (!keys.some((key) => isSigned(sums, signature, key)))
     throw new ReleaseError(
-      `${CHECKSUM_FILES} is not signed by a key that this program trusts: take the files from their source again`,
+      `${CHECKSUM_FILES} is not signed with a key that this program trusts: download the files again from their source`,
     )
   return new Map(
     sums
@@ -51,7 +49,7 @@ function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string
       .map((line) => {
         const [, sum, name] = LINE.exec(line) ?? []
         if (sum === undefined || name === undefined)
-          throw new ReleaseError(`a line of ${CHECKSUM_FILES} is not one of a release`)
+          throw new ReleaseError(`${CHECKSUM_FILES} contains an invalid line`)
         return [name, sum]
       }),
   )
@@ -59,7 +57,7 @@ function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string
 
 function isSigned(content: Buffer, signature: Buffer, key: string): boolean {
   const publicKey = createPublicKey({ key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' })
-  if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('a release key is not one of ed25519')
+  if (publicKey.asymmetricKeyType !== 'ed25519') throw new Error('a release key is not an ed25519 key')
   return verify(null, content, publicKey, signature)
 }
 
@@ -72,8 +70,8 @@ function read(folder: string, name: string): Buffer {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
   }
-  if (bytes === undefined) throw new ReleaseError(`there is no ${name} in ${folder}: put it there, beside the file`)
-  if (bytes > MAX_BYTES) throw new ReleaseError(`${path} is not one of a release: it is too long`)
+  if (bytes === undefined) throw new ReleaseError(`${name} is missing in ${folder}: put it next to the file`)
+  if (bytes > MAX_BYTES) throw new ReleaseError(`${path} is too long for a release file`)
   return readFileSync(path)
 }
 
@@ -86,20 +84,17 @@ function checkFile(path: string, sum: string, copy?: string): void {
       throw new ReleaseError(`${basename(path)} is missing`)
     throw error
   }
-  if (found !== sum) throw new ReleaseError(`${basename(path)} was altered, or not copied as a whole`)
+  if (found !== sum) throw new ReleaseError(`${basename(path)} was modified, or copied incompletely`)
 }
 
-/**
- * The SHA-256 of a file, which may be larger than what one would hold in memory; of what was written to `copy`, if
- * given.
- */
+/** Returns the SHA-256 of a file, which may exceed the memory; with `copy`, of the bytes written there. */
 export function sha256OfFile(path: string, copy?: string): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
   const file = openSync(path, 'r')
   const target = copy === undefined ? undefined : openSync(copy, 'wx', 0o600)
   try {
-    // whoever writes on meanwhile must not fill the disk
+    // a process that keeps appending must not fill the disk
     let left = fstatSync(file).size
     for (let bytes = readSync(file, chunk); bytes > 0 && left > 0; bytes = readSync(file, chunk)) {
       const read = chunk.subarray(0, bytes)

@@ -3,25 +3,25 @@ import { REST_RADIUS_M, SPEED_WITHIN_MS } from '#shared/carts/motion.ts'
 import { type BatteryRecords, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { EarthDistance } from '#shared/trips/earth-distance.ts'
 
-/** Settings that rest and driving go by. */
+/** Settings that define rest and driving. */
 export interface PackRules {
   restAfterS: number
   movingKmh: number
 }
 
-/** What the voltages of one day say of a pack; volts in thousandths, null where none was so. */
+/** Battery values of one day, from its voltages; in thousandths of a volt, null if there was no such voltage. */
 export interface BatteryDay {
-  /** Before it first drove: the newest at rest before noon, else the first. */
+  /** Before the first drive: the newest voltage at rest before noon, else the first. */
   restMorningMv: number | null
-  /** The lowest while it drove. */
+  /** Lowest voltage while driving. */
   lowestMv: number | null
 }
 
 const KMH_PER_M_PER_MS = 3600
 
 /**
- * Follows the voltages of a cart and whether it stood or drove, as `moveOn` of `shared/carts` does. To be given day by
- * day, in the order of time.
+ * Tracks the voltages of a cart and if it stood or drove, by the rules of `moveOn` in `shared/carts`. Days must be
+ * passed in chronological order.
  */
 export class PackDays {
   readonly #rules: PackRules
@@ -30,7 +30,7 @@ export class PackDays {
   #latE7 = 0
   #longE7 = 0
   #speedKmh = 0
-  /** Where it stands, and since when; NaN before the first fix. */
+  /** Position at which the cart stands, and since when; NaN before the first fix. */
   #stillMs = Number.NaN
   #stillLatE7 = 0
   #stillLongE7 = 0
@@ -39,13 +39,13 @@ export class PackDays {
     this.#rules = rules
   }
 
-  /** Where it was before the first day. */
+  /** Sets the position from the fixes before the first day. */
   standsAfter(fixes: GpsRecords): void {
     const unasked = new Morning(0)
     for (let fix = 0; fix < fixes.atMs.length; fix++) this.#moveOn(fixes, fix, unasked)
   }
 
-  /** One day; `noonMs` is the middle of it. */
+  /** Processes one day; `noonMs` is its middle. */
   take(fixes: GpsRecords, voltages: BatteryRecords, noonMs: number): BatteryDay {
     const morning = new Morning(noonMs)
     let lowestMv: number | null = null
@@ -88,7 +88,7 @@ export class PackDays {
   }
 }
 
-/** The voltage with which a pack began its day. */
+/** Voltage of a battery at the beginning of its day. */
 class Morning {
   restMv: number | null = null
   readonly #noonMs: number

@@ -3,13 +3,13 @@ import { mergeRecords } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 
 /**
- * The way of a cart from the fixes of its devices, as a cart is judged: those of its lock, and of the others each that
- * the lock has been behind of for too long. To be given stretch by stretch, in the order of time.
+ * Combines the fixes of a cart's devices as the cart rules do: those of the lock, and those of the others while the
+ * lock has been behind for too long. Intervals must be passed in chronological order.
  */
 export class CartFixes {
   #lockMs = Number.NEGATIVE_INFINITY
 
-  /** The fixes of one stretch of time; what is at 0,0 is none. */
+  /** Returns the fixes of one interval; 0,0 is not a position. */
   merge(locks: readonly GpsRecords[], others: readonly GpsRecords[]): GpsRecords {
     const lock = withPlaces(merged(GPS, locks))
     const other = withPlaces(merged(GPS, others))
@@ -31,23 +31,23 @@ export class CartFixes {
   }
 }
 
-/** The records of several devices as those of one. */
+/** Merges the records of several devices. */
 export function merged<R extends Records>(kind: RecordKind<R>, devices: readonly R[]): R {
   const [first = kind.allocate(0), ...others] = devices
   return others.reduce((all, one) => mergeRecords(kind, all, one), first)
 }
 
-/** A receiver without a fix says 0,0. */
+/** Removes fixes at 0,0, which a receiver without reception reports. */
 function withPlaces(fixes: GpsRecords): GpsRecords {
   const { latE7, longE7 } = fixes
-  // nearly always there is none
+  // fast path: nearly all intervals have none
   if (!latE7.includes(0) || !longE7.includes(0)) return fixes
   const placed: number[] = []
   for (let i = 0; i < latE7.length; i++) if (latE7[i] !== 0 || longE7[i] !== 0) placed.push(i)
   return keep(fixes, placed)
 }
 
-/** The fixes at these places of the columns. */
+/** Keeps the fixes at these indices of the columns. */
 function keep(fixes: GpsRecords, places: readonly number[]): GpsRecords {
   if (places.length === fixes.atMs.length) return fixes
   const kept = GPS.allocate(places.length)

@@ -1,11 +1,11 @@
-/** A local day by its date; `untilMs` is the first instant after it. */
+/** Local day by its date; `untilMs` is the first instant after it. */
 export interface ReportDay {
   readonly date: string
   readonly fromMs: number
   readonly untilMs: number
 }
 
-/** Adds up milliseconds by day; days follow one another without gaps. */
+/** Sums milliseconds per day; days are contiguous. */
 export class DaySums {
   readonly ms: Float64Array
   readonly #days: readonly ReportDay[]
@@ -16,7 +16,7 @@ export class DaySums {
     this.ms = new Float64Array(days.length)
   }
 
-  /** Times must not go back by more than the day that was added to last. */
+  /** Times must not precede the day that was added to last. */
   add(fromMs: number, untilMs: number): void {
     for (let atMs = fromMs; atMs < untilMs; ) {
       while ((this.#days[this.#day]?.untilMs ?? Number.POSITIVE_INFINITY) <= atMs) this.#day++

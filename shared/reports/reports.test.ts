@@ -108,7 +108,7 @@ const aroundMidnight = fc
   )
 const some = fc.array(aroundMidnight, { maxLength: 2 })
 
-test('a cart is where its lock says, and where others say that are a minute ahead of it', () => {
+test('a cart is where its lock reports, or where a device with data a minute newer reports', () => {
   fc.assert(
     fc.property(some, some, (locks, others) => {
       const days = daysFrom(2)
@@ -126,7 +126,7 @@ test('a cart is where its lock says, and where others say that are a minute ahea
 /** Fixes of the lock, and others behind whose back it has been quiet; of equal times the first. */
 function naiveFixes(locks: readonly Fix[], others: readonly Fix[]): Fix[] {
   const isPlaced = ({ latE7, longE7 }: Fix) => latE7 !== 0 || longE7 !== 0
-  // of devices that said it at the same time the first counts, even where it did not know where it was
+  // for equal times the first device counts, even if it had no position
   const first = (fixes: readonly Fix[]) => {
     const seen = new Set<number>()
     const inOrder = fixes.toSorted((a, b) => a.atMs - b.atMs)
@@ -137,7 +137,7 @@ function naiveFixes(locks: readonly Fix[], others: readonly Fix[]): Fix[] {
   return [...said, ...first(others).filter(isQuiet)].sort((a, b) => a.atMs - b.atMs)
 }
 
-test('a cart is out by what zone events say at each fix', () => {
+test('a cart is out according to its zone events at each fix', () => {
   fc.assert(
     fc.property(ways, fc.integer({ min: 1, max: 20 }), (fixes, stretches) => {
       const found: number[][] = []
@@ -166,7 +166,7 @@ function naiveSteps(fixes: readonly Fix[]): number[][] {
   return steps
 }
 
-test('time is added up by day, whatever it is cut into', () => {
+test('time is summed by day, however the range is cut', () => {
   const bounds = fc.array(fc.integer({ min: 0, max: 5 * DAY_MS }), { maxLength: 40 })
   fc.assert(
     fc.property(bounds, (cuts) => {
@@ -192,7 +192,7 @@ test('time is added up by day, whatever it is cut into', () => {
   )
 })
 
-test('packs rest and drive as carts are judged', () => {
+test('batteries rest and drive by the same rules as carts', () => {
   const voltages = fc.array(
     fc.record({
       agoMs: fc.oneof(fc.integer({ min: 0, max: 2 * HOUR_MS }), fc.constantFrom(0, 59_999, 60_000, 300_000)),
@@ -229,7 +229,7 @@ function voltsOf(volts: readonly (readonly [number, number])[], { fromMs, untilM
   }
 }
 
-/** Moves one cart on by each sample, and looks at what is known then. */
+/** Advances one cart by each sample, and reads the resulting state. */
 function naivePacks(fixes: readonly Fix[], volts: readonly (readonly [number, number])[], days: readonly ReportDay[]) {
   const rules = { restAfterS: 300, movingKmh: 3, pack: { emptyV: null, lowV: null, fullV: null } }
   const samples = [
@@ -271,7 +271,7 @@ const placed = fc.record({
   seconds: fc.integer({ min: 1, max: 900 }),
 })
 
-test('traffic is the same whatever order and parts it is added up in', () => {
+test('traffic is the same in whatever order and chunks it is summed', () => {
   fc.assert(
     fc.property(fc.array(placed, { maxLength: 60 }), fc.integer({ min: 1, max: 30 }), (steps, cellsMax) => {
       const gridOf = (some: typeof steps) => {

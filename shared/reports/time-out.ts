@@ -2,13 +2,13 @@ import type { GpsRecords } from '#shared/telemetry/records.ts'
 import { type Fix, NO_ZONE_STATE, type WatchState, watch } from '#shared/zones/watch.ts'
 import { isFarFrom, type WatchedZones } from '#shared/zones/watched-zones.ts'
 
-/** Takes the steps of a cart that was out: from a fix, and where that was, to the next. */
+/** Receives the steps of a cart that is out: from a fix and its position to the next fix. */
 export type TimeOutSink = (fromMs: number, untilMs: number, latE7: number, longE7: number) => void
 
 /**
- * Follows the fixes of a cart through its parking zones as zone events do: it is in by what two fixes in a row say, the
- * first one there is counts at once. A step between two fixes is out when the cart is out by the second. Without
- * parking zones it always is. To be given stretch by stretch, in the order of time.
+ * Tracks a cart through its parking zones by the rules of zone events: two consecutive fixes change its state, except
+ * that the first fix of all counts immediately. A step between two fixes is out if the cart is out at the second.
+ * Without parking zones it always is. Intervals must be passed in chronological order.
  */
 export class TimeOut {
   readonly #parking: WatchedZones
@@ -27,7 +27,7 @@ export class TimeOut {
       this.#step({ atMs: atMs[i] ?? 0, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 })
   }
 
-  /** Nothing comes any more until then. */
+  /** Ends the track; no fix follows until then. */
   end(untilMs: number): void {
     const last = this.#last
     if (last !== null && !this.#isIn && last.atMs < untilMs) this.#sink(last.atMs, untilMs, last.latE7, last.longE7)
@@ -41,7 +41,7 @@ export class TimeOut {
     if (last !== null && !this.#isIn) this.#sink(last.atMs, fix.atMs, last.latE7, last.longE7)
   }
 
-  /** Whether nothing is known of any zone, and nothing will be: then it makes no difference to look. */
+  /** True if no zone state is known and none will result, so that the zones need no evaluation. */
   #isFar(last: Fix, fix: Fix): boolean {
     if (this.#state.zones.length > 0) return false
     return this.#parking.zones.every((_, place) => isFarFrom(this.#parking, place, last, fix))

@@ -1,6 +1,6 @@
-/** Where carts were: seconds by square cell. Columns of equal length. */
+/** Time spent by carts, in seconds per square cell. The columns have equal lengths. */
 export interface TrafficCells {
-  /** Cells are those of a map in the projection of Mercator whose world is 2 to the power of this many cells wide. */
+  /** The Mercator map of the world is 2 to the power of `zoom` cells wide. */
   readonly zoom: number
   readonly x: Uint32Array
   readonly y: Uint32Array
@@ -9,20 +9,20 @@ export interface TrafficCells {
 
 /** 9.6 m at the equator, 6.1 m at 50 degrees. */
 const FINEST_ZOOM = 22
-/** Where the projection ends. */
+/** Limit of the projection. */
 const LAT_MAX_E7 = 850_000_000
 const EARTH_M = 40_075_016.686
 const CELLS_AS_KEY = 2 ** FINEST_ZOOM
 
 /**
- * Adds up where time was spent in at most so many cells: with more of them, all become twice as wide. The order in
- * which it is added makes no difference, and the memory does not grow with it.
+ * Sums time per cell, up to a maximum number of cells; beyond it, all cells double their width. The result does not
+ * depend on the order of additions, and memory is bounded.
  */
 export class TrafficGrid {
   readonly #cellsMax: number
   #zoom = FINEST_ZOOM
   #seconds = new Map<number, number>()
-  /** The cell that was added to last, and what is still to be added to it: most carts stand most of the time. */
+  /** Last cell and its pending time: most carts stand most of the time. */
   #lastKey = -1
   #lastSeconds = 0
 
@@ -35,13 +35,13 @@ export class TrafficGrid {
     const key = keyAt(latE7, longE7, zoom)
     if (key !== this.#lastKey) {
       this.#settle()
-      // which may have made cells wider
+      // the addition may have widened the cells
       this.#lastKey = zoom === this.#zoom ? key : keyAt(latE7, longE7, this.#zoom)
     }
     this.#lastSeconds += seconds
   }
 
-  /** What another grid has added up. */
+  /** Adds the sums of another grid. */
   addAll({ zoom, x, y, seconds }: TrafficCells): void {
     this.#settle()
     while (this.#zoom > zoom) this.#widen()
@@ -51,7 +51,7 @@ export class TrafficGrid {
     }
   }
 
-  /** From north-west, row by row. */
+  /** Returns the cells from the north-west, row by row. */
   cells(): TrafficCells {
     this.#settle()
     const keys = [...this.#seconds.keys()].sort((a, b) => a - b)
@@ -63,7 +63,7 @@ export class TrafficGrid {
     }
   }
 
-  /** Adds what is still to be added. */
+  /** Adds the pending time to its cell. */
   #settle(): void {
     const [key, seconds] = [this.#lastKey, this.#lastSeconds]
     this.#lastKey = -1
@@ -87,14 +87,14 @@ export class TrafficGrid {
   }
 }
 
-/** The middle of a cell in degrees. */
+/** Centre of a cell in degrees. */
 export function cellCentre(zoom: number, x: number, y: number): { lat: number; long: number } {
   const width = 2 ** zoom
   const north = Math.PI * (1 - (2 * (y + 0.5)) / width)
   return { lat: (Math.atan(Math.sinh(north)) * 180) / Math.PI, long: ((x + 0.5) / width) * 360 - 180 }
 }
 
-/** How wide a cell is at this latitude, in metres. */
+/** Width of a cell at this latitude, in metres. */
 export function cellWidthM(zoom: number, lat: number): number {
   return (EARTH_M / 2 ** zoom) * Math.cos((lat * Math.PI) / 180)
 }

@@ -29,7 +29,7 @@ function strip(id: string, type: ZoneType, hole: number | null, south: number, n
   }
 }
 
-/** The barn at 0, holes 1 to 4 north of it; 2 and 3 overlap by 0.001. */
+/** Barn at 0, holes 1 to 4 north of it; 2 and 3 overlap by 0.001. */
 const ZONES = [
   strip('barn', 'parking', null, -0.001, 0.001),
   strip('h1', 'hole', 1, 0.002, 0.004),
@@ -92,7 +92,7 @@ describe('a round', () => {
     assert.deepEqual(find(way, disabled), [])
   })
 
-  test('goes on while nobody knows better, and knows the hole that is played', () => {
+  test('stays open without an end, and has the current hole', () => {
     const round = only(find(track([BARN, 5], [ON[1], 10], [ON[2], 10])))
     assert.equal(round.endedMs, null)
     assert.equal(currentHole(round)?.hole, 2)
@@ -112,7 +112,7 @@ describe('a round', () => {
     )
   })
 
-  test('does not end on a way through parking', () => {
+  test('does not end while the cart crosses parking', () => {
     const round = only(find(track([BARN, 5], [ON[1], 10], [BARN, 0.5], [ON[2], 10])))
     assert.equal(round.endedMs, null)
     assert.equal(round.startedMs, START + 5 * MINUTE_MS)
@@ -122,7 +122,7 @@ describe('a round', () => {
     )
   })
 
-  test('ends at the last fix of a cart that is not heard of for hours', () => {
+  test('ends at the last fix of a cart that is silent for hours', () => {
     const silent = track([BARN, 5], [ON[1], 10])
     const lastMs = silent.at(-1)?.atMs ?? 0
     const later = { latE7: ON[2] * 1e7, longE7: 50_000 }
@@ -149,7 +149,7 @@ describe('a round', () => {
     )
   })
 
-  test('is as long as the way, whatever a receiver at rest says', () => {
+  test('has the length of its track, ignoring jitter at rest', () => {
     // 0.001 degree of latitude is 110.57 m at the equator
     const stand = Array.from({ length: 600 }, (_, i): [number, number] => [ON[1] + (i % 2) * 3e-5, 1 / 3])
     const round = only(find(track([BARN, 5], ...stand, [ON[2], 5])))
@@ -185,7 +185,7 @@ describe('a hole', () => {
     )
   })
 
-  test('that is left and entered again is one, until others were played', () => {
+  test('that is left and entered again counts once, until others were played', () => {
     const back = only(find(track([BARN, 5], [ON[1], 10], [ON[2], 5], [ON[1], 2], [ON[2], 5], [PATH, 1])))
     assert.deepEqual(plays(back), [
       [1, 5, 22],
@@ -198,7 +198,7 @@ describe('a hole', () => {
     )
   })
 
-  test('goes on where the next overlaps it, for a minute', () => {
+  test('continues for a minute where the next hole overlaps it', () => {
     const short = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 0.5], [ON[2], 5])))
     assert.deepEqual(plays(short), [[2, 5, null]])
     const there = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 4])))
@@ -210,13 +210,13 @@ describe('a hole', () => {
       ])
   })
 
-  test('goes on where another than the next overlaps it', () => {
+  test('continues where a hole that is not the next overlaps it', () => {
     const zones = ZONES.map((zone) => (zone.id === 'h3' ? { ...zone, hole: 9 } : zone))
     const round = only(find(track([BARN, 5], [ON[1], 5], [ON[2], 10], [ON.both, 10]), zones))
     assert.equal(currentHole(round)?.hole, 2)
   })
 
-  test('within another is played in its turn', () => {
+  test('within another is played in the order of numbers', () => {
     const around = strip('h3', 'hole', 3, 0.0045, 0.0125)
     const zones = [...ZONES.filter(({ id }) => id !== 'h3' && id !== 'h4'), around]
     const round = only(find(track([BARN, 5], [ON[1], 5], [0.0048, 2], [ON[2], 10], [0.009, 5], [0.0135, 1]), zones))
@@ -227,13 +227,13 @@ describe('a hole', () => {
     ])
   })
 
-  test('may be made of several zones', () => {
+  test('may consist of several zones', () => {
     const zones = [...ZONES, strip('h1b', 'hole', 1, 0.0035, 0.005)]
     const round = only(find(track([BARN, 5], [ON[1], 5], [0.0048, 5]), zones))
     assert.deepEqual(plays(round), [[1, 5, null]])
   })
 
-  test('jitter at its edge leaves and enters nothing', () => {
+  test('is not entered or left by jitter at its edge', () => {
     const edge = Array.from({ length: 60 }, (_, i): [number, number] => [0.004 + (i % 2 ? 5e-5 : -5e-5), 1 / 3])
     const round = only(find(track([BARN, 5], [ON[1], 5], ...edge)))
     assert.deepEqual(plays(round), [[1, 5, null]])
@@ -241,21 +241,21 @@ describe('a hole', () => {
 })
 
 describe('pace', () => {
-  test('is what has gone by since the first hole, less the time for those left', () => {
+  test('is the time since the first hole minus the planned time of the completed holes', () => {
     const round = only(find(track([BARN, 5], [ON[1], 20], [ON[2], 10])))
     // the first hole was entered 25 minutes before, and one was left
     assert.equal(minutesBehind(round, 15, START + 30 * MINUTE_MS), 10)
     assert.equal(minutesBehind(round, 30, START + 30 * MINUTE_MS), -5)
   })
 
-  test('is unknown on no hole', () => {
+  test('is unknown off all holes', () => {
     const round = only(find(track([BARN, 5], [ON[1], 20], [PATH, 3])))
     assert.equal(minutesBehind(round, 15, START + 30 * MINUTE_MS), null)
   })
 })
 
-describe('which device says it', () => {
-  test('the lock does, and another only when the lock has been behind for a minute', () => {
+describe('the device that determines the position', () => {
+  test('is the lock, or another one once the lock has been behind for a minute', () => {
     const finder = new RoundFinder(roundZonesOf(ZONES))
     const at = (ms: number, lat: number): Fix => ({ atMs: START + ms, latE7: lat * 1e7, longE7: 50_000 })
     assert.equal(finder.take(LOCK, at(0, BARN)), 'taken')
@@ -268,7 +268,7 @@ describe('which device says it', () => {
   })
 })
 
-test('of fixes within half a second of the clock the first counts, wherever reading begins', () => {
+test('the first fix within each half second of the clock counts, wherever reading begins', () => {
   const at = (ms: number): Fix => ({ atMs: START + ms, latE7: Math.round(ON[1] * 1e7), longE7: 50_000 })
   const dense = Array.from({ length: 40 }, (_, i) => at(100 * i))
   const taken = (fixes: readonly Fix[]) => {
@@ -290,7 +290,7 @@ const steps = fc.array(
   { maxLength: 120 },
 )
 
-test('fed in pieces, with a stop after any of them, it finds what it finds at once', () => {
+test('a track read in chunks, stopped after any of them, yields the same rounds as in one pass', () => {
   fc.assert(
     fc.property(steps, fc.func(fc.boolean()), (made, isStopped) => {
       const ground = roundZonesOf(ZONES)
@@ -331,13 +331,13 @@ const wandering = fc.array(
     times: fc.nat({ max: 12 }),
     /** Each fix from the one before, in 0.1 m to the north and to the east. */
     drift: fc.tuple(fc.integer({ min: -150, max: 150 }), fc.integer({ min: -150, max: 150 })),
-    /** What its fourth fix is. */
+    /** Kind of its fourth fix. */
     odd: fc.constantFrom('none', 'none', 'none', 'no place', '30 m away'),
   }),
   { maxLength: 60, size: 'max' },
 )
 
-test('what is stored of a device is taken in columns as it is taken fix by fix', () => {
+test('stored columns of a device yield the same result as single fixes', () => {
   let [calm, all] = [0, 0]
   fc.assert(
     fc.property(wandering, (legs) => {
@@ -361,7 +361,7 @@ test('what is stored of a device is taken in columns as it is taken fix by fix',
       for (let at = 0; at < fixes.length; ) {
         const first = fixes[at]
         assert.ok(first !== undefined)
-        // as long as no other device says something
+        // while no other device reports
         const own = fixes.slice(at).filter(({ device }) => device === first.device)
         const other = fixes.find(({ device }, i) => i > at && device !== first.device)
         const untilMs = other?.fix.atMs ?? Number.POSITIVE_INFINITY
@@ -380,7 +380,7 @@ test('what is stored of a device is taken in columns as it is taken fix by fix',
   assert.ok(calm > all / 4, `only ${calm} of ${all} in columns`)
 })
 
-test('a cart at 0,0 is nowhere, even where a course lies there', () => {
+test('a cart at 0,0 has no position, even where a course lies there', () => {
   const finder = new RoundFinder(roundZonesOf([strip('barn', 'parking', null, -0.001, 0.001)]))
   // 11 m to the east
   const fixes = track([0, 5]).map(({ atMs }, i) => ({ atMs, latE7: 0, longE7: i === 9 ? 0 : 1000 }))

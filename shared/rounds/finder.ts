@@ -6,47 +6,47 @@ import { type HolePresence, isKept, leaveHole, NO_HOLES_PLAYED, type PlayedHoles
 import type { Round, RoundDevice } from './round.ts'
 import type { RoundZones } from './round-zones.ts'
 
-/** As for carts (R16): another device speaks only when the one that does has been behind for so long. */
+/** Age difference from which another device replaces the current one, as for cart states (R16). */
 const OTHER_AHEAD_MS = MINUTE_MS
-/** A way that leads through parking ends no round. */
+/** Minimum time in parking that ends a round; driving through does not. */
 const PARKED_MS = MINUTE_MS
-/** After so long without a fix nobody knows where the cart was: its next fix is as its first. */
+/** Gap after which the position counts as unknown: the next fix is treated as the first. */
 export const MAX_FIX_GAP_MS = 4 * HOUR_MS
 /**
- * Of the fixes in each half second by the clock only the first counts: a cart drives 10 m at most meanwhile. Slots of
- * the clock and not a time since the last: so it is the same wherever reading begins.
+ * Only the first fix in each half second of the clock counts, during which a cart drives 10 m at most. Slots are
+ * aligned to the clock rather than to the last fix, so that they do not depend on the start of reading.
  */
 const SLOT_MS = 500
-/** Longer than a course is open: a cart that stays out there at night is on no round next morning. */
+/** Longer than a course is open: a cart that stays outside overnight is not on a round the next morning. */
 export const LONGEST_MS = 16 * HOUR_MS
 
-/** A round that has not ended for good: while the cart may be on its way through parking it may go on. */
+/** Round that may continue: while the cart may be driving through parking, the end is not final. */
 interface OpenRound {
   id: string
   startedMs: number
   endedMs: number | null
-  /** Its length, once it ended. */
+  /** Length of the round once it has ended. */
   endM: number
   play: PlayedHoles
 }
 
-/** What is known of a cart and its rounds: JSON, with which a finder goes on. */
+/** State of a cart and its rounds: JSON, with which a finder can continue. */
 export interface RoundState {
   watch: WatchState
-  /** The device that said where the cart is, its newest fix that counted, and the one before. */
+  /** Device that determines the position, its newest counted fix, and the fix before. */
   speaker: RoundDevice | null
   lastMs: number | null
   previousMs: number | null
-  /** Since the round began that goes on, or that was found last. */
+  /** Distance since the start of the current or last round. */
   mileage: Mileage | null
-  /** The mileage at the fix before the last: a zone is left and entered at that one. */
+  /** Mileage at the fix before the last, at which zones are left and entered. */
   previousM: number
-  /** `over` is out, and its round was ended by time. */
+  /** `over` is out after the round was ended by time. */
   place: 'unknown' | 'parked' | 'out' | 'over'
   open: OpenRound | null
 }
 
-/** Fixes of one device in columns, times strictly ascending. */
+/** Fixes of one device in columns; times strictly ascending. */
 export interface FixColumns {
   readonly atMs: Float64Array
   readonly latE7: Int32Array
@@ -65,17 +65,17 @@ const UNSEEN: RoundState = {
 }
 
 /**
- * Finds the rounds of one cart in the fixes of its devices, by time. A round begins when the cart leaves parking, or
- * where it is first seen outside, and ends when it is back; it needs a hole. Where zones are entered and left is as
- * zone events have it (`#shared/zones/watch`). Fed fix by fix or all at once, with any number of stops in between, it
- * finds the same.
+ * Finds the rounds of one cart in the fixes of its devices, in chronological order. A round begins when the cart leaves
+ * parking, or at the first fix outside, and ends when it returns; it needs at least one hole. Zone entries and exits
+ * follow the rules of zone events (`#shared/zones/watch`). The result is the same for any division of the fixes into
+ * calls.
  */
 export class RoundFinder {
   readonly #ground: RoundZones
   readonly #state: RoundState
-  /** While this is what is known of zones another fix changes nothing but the mileage; null where it may. */
+  /** Zone states in which another fix changes only the mileage; null if it may change more. */
   #settled: readonly ZoneState[] | null = null
-  /** Around the last fix, if it is known. */
+  /** Area around the last fix; null if unknown. */
   #spot: UnchangedArea | null = null
   #ended: Round[] = []
 
@@ -84,12 +84,12 @@ export class RoundFinder {
     this.#state = { ...state }
   }
 
-  /** To go on from; not to be changed. */
+  /** State to continue from; must not be modified. */
   get state(): RoundState {
     return { ...this.#state }
   }
 
-  /** Whether all that matters is that the cart is parked: whatever it did before its first fix here changes nothing. */
+  /** True if only the parked state matters: nothing before the first fix here affects later results. */
   get isAtRest(): boolean {
     const {
       place,
@@ -103,14 +103,14 @@ export class RoundFinder {
     return zones.some(isLong)
   }
 
-  /** Rounds that ended for good since this was last called, by time. */
+  /** Returns the rounds that have finally ended since the last call, in chronological order. */
   takeEnded(): Round[] {
     const ended = this.#ended
     this.#ended = []
     return ended
   }
 
-  /** The round that goes on, or that ended a moment ago, as it is at `nowMs`; null while there is none with a hole. */
+  /** Returns the current or just ended round as of `nowMs`; null without one that has a hole. */
   roundAt(nowMs: number): Round | null {
     const { open, lastMs, mileage } = this.#state
     if (open === null || lastMs === null) return null
@@ -120,15 +120,16 @@ export class RoundFinder {
     return toRound(shown, mileage?.totalM ?? 0)
   }
 
-  /** Whether a fix of that time comes too soon after the last that counted to say more. */
+  /** True if a fix at this time is too close to the last counted one to matter. */
   isDense(atMs: number): boolean {
     const { lastMs } = this.#state
     return lastMs !== null && atMs > lastMs && isSameSlot(atMs, lastMs)
   }
 
   /**
-   * Takes the next fix. Says `late` of one that should have come before others: the rounds are to be found anew, from
-   * all that is stored. What says nothing, because another device speaks for the cart or it is dense, is left out.
+   * Processes the next fix. Returns `late` if the fix should have come before others: the rounds must then be found
+   * again from all stored fixes. Returns `left out` if the fix does not matter, because another device determines the
+   * position or it is too dense.
    */
   take(device: RoundDevice, fix: Fix): 'taken' | 'left out' | 'late' {
     const state = this.#state
@@ -155,9 +156,9 @@ export class RoundFinder {
   }
 
   /**
-   * Takes fixes of a device from one on as `take` would one by one, as long as they are before `untilMs`, have a place
-   * (0,0 is none) and say no more than that the cart stands or drives on in the zones that it is in, as nearly all do.
-   * Returns the place of the first that it did not take.
+   * Processes consecutive fixes of a device from index `from`, with the same result as `take`, while they are before
+   * `untilMs`, have a position (0,0 is not one) and only show that the cart stands or drives within its current zones,
+   * as nearly all do. Returns the index of the first fix that it did not process.
    */
   takeCalm(device: RoundDevice, { atMs, latE7, longE7 }: FixColumns, from: number, untilMs: number): number {
     const state = this.#state
@@ -204,7 +205,7 @@ export class RoundFinder {
     return at
   }
 
-  /** Where the cart is by this fix, and what that makes of its round. */
+  /** Evaluates the position of the cart at this fix, and the effect on its round. */
   #look(fix: Fix): void {
     const state = this.#state
     const before = state.watch
@@ -218,15 +219,15 @@ export class RoundFinder {
     this.#settled = this.#isSettled(holes) ? zones : null
   }
 
-  /** Whether the round stays as it is as long as the cart is where it is, in the zones of these holes. */
+  /** True if the round stays unchanged while the cart stays in the zones of these holes. */
   #isSettled(holes: readonly HolePresence[]): boolean {
     const { open, place } = this.#state
     if (open === null) return true
-    // a cart in parking may yet be on its way through
+    // a cart in parking may still be driving through
     return place !== 'parked' && isKept(open.play, sinceStart(holes, open), this.#ground)
   }
 
-  /** Out of parking, in the zones of these holes. */
+  /** Processes a fix outside parking, in the zones of these holes. */
   #drive(before: WatchState, holes: readonly HolePresence[], fix: Fix): void {
     const state = this.#state
     if (state.place === 'unknown') this.#begin(fix, fix)
@@ -240,7 +241,7 @@ export class RoundFinder {
     if (play !== open.play) state.open = { ...open, play }
   }
 
-  /** Since when it is in parking, and the holes it is in the zones of. */
+  /** Returns the time since which the cart is in parking, and the holes whose zones contain it. */
   #presence(fix: Fix): { parkedMs: number | null; holes: HolePresence[] } {
     let parkedMs: number | null = null
     const holes: HolePresence[] = []
@@ -259,8 +260,8 @@ export class RoundFinder {
   }
 
   /**
-   * The first fix outside of the zones of a hole, or of parking (null), in which it was: this one says so for the
-   * second time.
+   * Returns the first fix outside a zone that contained the cart, of a hole or of parking (null); this fix is the
+   * second one and confirms it.
    */
   #leftAt(before: WatchState, hole: number | null, fix: Fix): Fix {
     for (const { id, isInside, turnedAt } of before.zones)
@@ -273,7 +274,7 @@ export class RoundFinder {
     const { atMs: startedMs } = from
     const id = `${state.speaker?.hardwareId}-${startedMs.toString(36)}`
     state.place = 'out'
-    // from here on it is the same whatever was known before
+    // from here on the result does not depend on earlier state
     state.mileage = addFix(addFix(null, from), fix)
     state.open = { id, startedMs, endedMs: null, endM: 0, play: NO_HOLES_PLAYED }
   }
@@ -309,7 +310,7 @@ export class RoundFinder {
     state.place = 'over'
   }
 
-  /** Nothing was heard for so long that whatever was known counts no more. */
+  /** Discards the known state after a gap that is too long. */
   #forget(lastMs: number): void {
     const state = this.#state
     if (state.open !== null && state.open.endedMs === null)
@@ -326,7 +327,7 @@ export class RoundFinder {
   }
 }
 
-/** The hole that is being played. */
+/** Returns the hole that is being played. */
 function currentHole({ holes, visit }: PlayedHoles): number | undefined {
   return visit === null ? undefined : holes[visit.index]?.hole
 }
@@ -335,7 +336,7 @@ function isSameSlot(atMs: number, lastMs: number): boolean {
   return Math.floor(atMs / SLOT_MS) === Math.floor(lastMs / SLOT_MS)
 }
 
-/** Holes that a cart is in, of a round: what was before it does not count. */
+/** Limits the presence on holes to the time since the start of the round. */
 function sinceStart(holes: readonly HolePresence[], { startedMs }: OpenRound): HolePresence[] {
   return holes.map(({ hole, sinceMs }) => ({ hole, sinceMs: Math.max(sinceMs, startedMs) }))
 }
@@ -348,7 +349,7 @@ function endAt(open: OpenRound, endedMs: number, endM: number): OpenRound {
   return { ...open, endedMs, endM, play: leaveHole(open.play, endedMs) }
 }
 
-/** Null for one without a hole. */
+/** Returns null for a round without a hole. */
 function toRound({ id, startedMs, endedMs, endM, play }: OpenRound, nowM: number): Round | null {
   const { holes } = play
   if (holes.length === 0) return null

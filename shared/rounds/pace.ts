@@ -1,19 +1,19 @@
 import { MINUTE_MS } from '#shared/time.ts'
 import type { HoleStay, Round } from './round.ts'
 
-/** The hole that is played now; null when the cart is on none. */
+/** Returns the hole being played; null if the cart is on none. */
 export function currentHole({ holes }: Pick<Round, 'holes'>): HoleStay | null {
   return holes.find(({ leftMs }) => leftMs === null) ?? null
 }
 
-/** How many holes were played to their end. */
+/** Number of holes that have been left. */
 function holesLeft({ holes }: Pick<Round, 'holes'>): number {
   return holes.filter(({ leftMs }) => leftMs !== null).length
 }
 
 /**
- * Minutes since the first hole was entered, less `minutesPerHole` for each hole that was left: negative for a round
- * that is ahead. Null when the cart is on no hole now. Source: rulings R38 and R68 of the contract for staff.
+ * Minutes since the first hole was entered, less `minutesPerHole` for each hole that was left; negative for a round
+ * that is ahead. Null if the cart is on no hole now. Source: rulings R38 and R68 of the contract for staff.
  */
 export function minutesBehind(round: Pick<Round, 'holes'>, minutesPerHole: number, nowMs: number): number | null {
   const [first] = round.holes

@@ -2,29 +2,27 @@ import type { HoleStay } from './round.ts'
 import { holeAfter, type RoundZones } from './round-zones.ts'
 
 /**
- * A cart that is in the zone of a hole for less crosses it on its way to another: at 15 km/h that is 125 m, and a hole
- * is some 76 m wide.
+ * Shorter presence in the zone of a hole counts as crossing it: at 15 km/h this is 125 m, and a hole is about 76 m
+ * wide.
  */
 const CROSSED_MS = 30_000
-/**
- * Where two holes overlap the next one is played from when the cart came into it, once it has been there for so long.
- */
+/** Time in the next of two overlapping holes after which it counts as being played, since the cart entered it. */
 const TAKEN_OVER_MS = 60_000
-/** Between two holes in their order a shorter stay on another was the way there: no hole is played in less. */
+/** A shorter stay on another hole between two consecutive ones counts as a detour: no hole is played in less. */
 const DETOUR_MS = 300_000
-/** A hole is played anew after so many others; before that the cart came back for something. */
+/** Number of other holes after which a hole is played again; before that the cart only came back for something. */
 const LAP_HOLES = 3
 
-/** A hole that a cart is in the zone of, and since when. */
+/** Hole whose zone contains the cart, and since when. */
 export interface HolePresence {
   hole: number
   sinceMs: number
 }
 
-/** Which holes were played: JSON, replaced as a whole whenever it is another. */
+/** Holes played: JSON, replaced as a whole when it changes. */
 export interface PlayedHoles {
   readonly holes: readonly HoleStay[]
-  /** The stay that goes on, since when it does, and when the hole had been left before; null for none, or never. */
+  /** Current stay with its start, and the time at which the same hole had been left before; null for none. */
   readonly visit: {
     readonly index: number
     readonly sinceMs: number
@@ -37,12 +35,12 @@ const NONE: readonly HolePresence[] = []
 export const NO_HOLES_PLAYED: PlayedHoles = { holes: [], visit: null }
 
 /**
- * Moves on which hole is played; `inside` are the holes whose zones the cart is in at `atMs`, and `leftMs` is when it
- * came out of the zone of the hole that it played, if it did.
+ * Advances the hole being played; `inside` are the holes whose zones contain the cart at `atMs`, and `leftMs` is the
+ * time at which it left the zone of the hole that it played, if it did.
  *
- * The hole that is played stays it while the cart is in its zone. Where holes overlap, the one that comes next by
- * number takes over a minute after the cart came into it. On none, the next by number counts, else the one it has been
- * in for longest.
+ * The hole stays the same while the cart is in its zone. Where holes overlap, the next one by number takes over a
+ * minute after the cart entered it. Without a current hole the next by number counts, else the one with the longest
+ * presence.
  */
 export function playOn(
   play: PlayedHoles,
@@ -61,13 +59,13 @@ export function playOn(
   return enter(isOwed ? withdraw(play) : leaveHole(play, picked.sinceMs), picked)
 }
 
-/** Whether `playOn` has nothing more to do as long as the cart is in the zones of these holes, of which it was told. */
+/** True if `playOn` changes nothing more while the cart stays in the zones of these holes, which were passed to it. */
 export function isKept(play: PlayedHoles, inside: readonly HolePresence[], ground: RoundZones): boolean {
   const current = currentOf(play)
   return current === null ? inside.length === 0 : successors(play, current, inside, ground).length === 0
 }
 
-/** Ends the stay that goes on, if one does: the cart is back in parking, or nobody knows any more. */
+/** Ends the current stay, if there is one: the cart is back in parking, or its position is unknown. */
 export function leaveHole(play: PlayedHoles, atMs: number): PlayedHoles {
   const { holes, visit } = play
   if (visit === null) return play
@@ -75,7 +73,7 @@ export function leaveHole(play: PlayedHoles, atMs: number): PlayedHoles {
   return { holes: changed(holes, visit.index, atMs), visit: null }
 }
 
-/** Takes back the stay that goes on: what it was before it counts. */
+/** Reverts the current stay to the state before it. */
 function withdraw(play: PlayedHoles): PlayedHoles {
   const { holes, visit } = play
   if (visit === null) return play
@@ -86,7 +84,7 @@ function withdraw(play: PlayedHoles): PlayedHoles {
   return { holes: before, visit: null }
 }
 
-/** Without the last stay, where that was on the way from the hole before it to the next, which is entered now. */
+/** Removes the last stay if it was a detour between the hole before it and the next one, which is entered now. */
 function withoutDetour(play: PlayedHoles, entered: number, ground: RoundZones): PlayedHoles {
   const [before, last] = [play.holes.at(-2), play.holes.at(-1)]
   if (before === undefined || last?.leftMs == null || last.leftMs - last.enteredMs >= DETOUR_MS) return play
@@ -121,7 +119,7 @@ function pick(
   return successors(play, current, inside, ground).find(takes) ?? still
 }
 
-/** Those that take over from the hole that is played once the cart has been in them for long enough. */
+/** Returns the holes that replace the current one once the cart has been in them for long enough. */
 function successors(
   play: PlayedHoles,
   current: HoleStay,
@@ -134,7 +132,7 @@ function successors(
   return inside.filter(({ hole, sinceMs }) => hole !== current.hole && next.includes(hole) && sinceMs > visitMs)
 }
 
-/** The hole after the one that was left last: where the cart is on another, the zone of that may lie around it. */
+/** Returns the hole after the last one that was left; the cart may be on another whose zone surrounds it. */
 function holeOwed(play: PlayedHoles, ground: RoundZones): number | null {
   const last = lastLeft(play)
   return last === null ? null : holeAfter(ground, last.hole)

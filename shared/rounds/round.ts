@@ -1,33 +1,33 @@
-/** A hole of a round; times are event times. A hole that is left and entered again soon is one stay. */
+/** Hole of a round; times are event times. A hole that is left and soon entered again counts as one stay. */
 export interface HoleStay {
   readonly hole: number
   readonly enteredMs: number
-  /** Null while it is played. */
+  /** Null while it is being played. */
   readonly leftMs: number | null
 }
 
-/** What a cart did between leaving parking and coming back. */
+/** Drive of a cart from leaving parking until its return. */
 export interface Round {
-  /** Stays the same while the round goes on, and when the cart gets another number. */
+  /** Stable while the round lasts, even if the cart gets another number. */
   readonly id: string
   readonly startedMs: number
-  /** Null while it goes on. */
+  /** Null while it lasts. */
   readonly endedMs: number | null
-  /** By `enteredMs`; at least one. Another array whenever one of them is another. */
+  /** Ordered by `enteredMs`, at least one. A new array whenever an item changes. */
   readonly holes: readonly HoleStay[]
   readonly distanceM: number
 }
 
-/** A device of a cart, as far as it matters for which of them says where the cart is. */
+/** Device of a cart, with the data that decides which device determines the position. */
 export interface RoundDevice {
   readonly hardwareId: string
-  /** Whether it is the lock of the cart: a teebox. */
+  /** True for the lock device of the cart, a teebox. */
   readonly isLock: boolean
 }
 
-/** What is shown of each round of a cart. */
+/** Displayed data of a cart's round. */
 export interface CartRound {
-  /** The cart's key. */
+  /** Key of the cart. */
   readonly cart: string
   readonly round: Round
 }

@@ -10,7 +10,7 @@ const LINES = `import { createProgramLog } from '${LOG}'
 const log = await createProgramLog('debug', false, process.env.JOURNAL_STREAM)
 for (const level of ['debug', 'info', 'warn', 'error']) log[level]({ n: 1 }, 'said')`
 
-/** What a program writes into a file that stands for the stream of a journal. */
+/** Returns the output of a program to a file that represents the stream of a journal. */
 function written(t: TestContext, streamOf: (file: string) => string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-journal-'))
   t.after(() => rmSync(folder, { recursive: true }))

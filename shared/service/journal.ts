@@ -1,12 +1,12 @@
 import { fstatSync } from 'node:fs'
 
-/** The levels of syslog, as a journal reads them at the beginning of a line. Source: sd-daemon(3). */
+/** Syslog levels, as a journal reads them at the beginning of a line. Source: sd-daemon(3). */
 const PRIORITIES = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' } as const
 
 /**
- * The function that puts its priority before a line for this file descriptor, by the variable JOURNAL_STREAM; undefined
- * if no journal of systemd reads that. JOURNAL_STREAM is inherited by programs whose output goes elsewhere: only the
- * same device and inode count.
+ * Returns the function that prefixes a line for this file descriptor with its priority, by the variable JOURNAL_STREAM;
+ * undefined if the systemd journal does not read it. Programs whose output goes elsewhere inherit JOURNAL_STREAM, so
+ * only the same device and inode count.
  */
 export function journalPrefix(fd: number, stream: string | undefined): ((level: string) => string) | undefined {
   if (stream === undefined || stream === '') return undefined

@@ -22,21 +22,21 @@ function putNotify(t: TestContext): string {
   return folder
 }
 
-test('each piece of news is one argument, in one line', async (t) => {
+test('each notification is one argument, in one line', async (t) => {
   const folder = putNotify(t)
   process.env.NOTIFY_SOCKET = '/run/systemd/notify'
   assert.equal(await notifyServiceManager({ READY: 1, STATUS: 'a $(b)\nc' }), null)
   assert.equal(readFileSync(join(folder, 'told'), 'utf8'), 'READY=1\nSTATUS=a $(b) c\n')
 })
 
-test('without a service manager nobody is told', async (t) => {
+test('without a service manager no notification is sent', async (t) => {
   const folder = putNotify(t)
   delete process.env.NOTIFY_SOCKET
   assert.equal(await notifyServiceManager({ READY: 1 }), null)
   assert.throws(() => readFileSync(join(folder, 'told')), /ENOENT/)
 })
 
-test('where there is no systemd-notify it says so', async (t) => {
+test('a missing systemd-notify is reported', async (t) => {
   const folder = putNotify(t)
   Object.assign(process.env, { NOTIFY_SOCKET: '/run/systemd/notify', PATH: join(folder, 'none') })
   assert.match((await notifyServiceManager({ READY: 1 })) ?? '', /systemd-notify/)
@@ -49,7 +49,7 @@ for (const [environment, patienceMs] of [
   [{ WATCHDOG_USEC: '60000000', WATCHDOG_PID: String(process.pid) }, 60_000],
   [{ WATCHDOG_USEC: '60000000', WATCHDOG_PID: '1' }, null],
 ] as const) {
-  test(`${JSON.stringify(environment)} is a patience of ${patienceMs}`, () => {
+  test(`${JSON.stringify(environment)} is a watchdog timeout of ${patienceMs}`, () => {
     assert.equal(watchdogTimeoutMs(environment), patienceMs)
   })
 }

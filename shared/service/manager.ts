@@ -1,23 +1,23 @@
 import { execFile } from 'node:child_process'
 
-/** What a service manager may be told. Source: sd_notify(3). */
+/** Status fields for a service manager. Source: sd_notify(3). */
 export interface ServiceStatus {
   READY?: 1
   STOPPING?: 1
   WATCHDOG?: 1
-  /** One line for people. */
+  /** Status in one readable line. */
   STATUS?: string
   EXTEND_TIMEOUT_USEC?: number
 }
 
 const TIMEOUT_MS = 10_000
 
-/** Whether a service manager has started this program and wants to be told how it is doing. */
+/** True if a service manager has started this program and expects status messages. */
 export function hasServiceManager({ NOTIFY_SOCKET }: NodeJS.ProcessEnv = process.env): boolean {
   return NOTIFY_SOCKET !== undefined && NOTIFY_SOCKET !== ''
 }
 
-/** After how long without a word the service manager ends this process, in milliseconds; null when it does not. */
+/** Watchdog timeout of the service manager in ms; null if it has none for this process. */
 export function watchdogTimeoutMs({ WATCHDOG_USEC, WATCHDOG_PID } = process.env): number | null {
   const isOther = WATCHDOG_PID !== undefined && Number(WATCHDOG_PID) !== process.pid
   const ms = Number(WATCHDOG_USEC) / 1000
@@ -25,8 +25,9 @@ export function watchdogTimeoutMs({ WATCHDOG_USEC, WATCHDOG_PID } = process.env)
 }
 
 /**
- * Tells the service manager, if there is one; resolves with why it could not be told, or null. systemd's own
- * `systemd-notify` does it, in some 10 ms, and ends when systemd has understood: Node has no Unix datagram sockets.
+ * Notifies the service manager, if there is one; resolves with the reason of a failure, or null. Uses systemd's
+ * `systemd-notify`, which takes about 10 ms and ends when systemd has processed the message: Node has no Unix datagram
+ * sockets.
  */
 export async function notifyServiceManager(news: ServiceStatus): Promise<string | null> {
   if (!hasServiceManager()) return null

@@ -1,8 +1,8 @@
 import type { TimeZone } from './time-zone.ts'
 
 /**
- * Whether it is between two minutes of the day by the clocks of a place: from the first on, up to the second. Where the
- * second is not after the first, the time passes midnight.
+ * True if the local time is between two minutes of the day, the second one exclusive. If the second is not after the
+ * first, the range passes midnight.
  */
 export function isBetweenHours(
   zone: TimeZone,

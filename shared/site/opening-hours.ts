@@ -1,7 +1,7 @@
 import type { OpenHours, OpeningHours, Weekday } from './settings.ts'
 import { dateAfter, type TimeZone } from './time-zone.ts'
 
-/** The opening hours of one local day. */
+/** Opening hours of one local day. */
 export interface OpenDay {
   /** `2026-05-01` */
   date: string
@@ -9,46 +9,46 @@ export interface OpenDay {
   closesMs: number
 }
 
-/** From Sunday, as `Date.getUTCDay` counts. */
+/** Starts with Sunday, like `Date.getUTCDay`. */
 const BY_DAY_NUMBER: readonly Weekday[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const WEEK_DAYS = 7
 export const TIME = /^([01]\d|2[0-3]):([0-5]\d)$|^24:00$/
 
-/** When a course is open, by its own clocks. */
+/** Opening calendar of a course, in its local time. */
 export class Calendar {
   readonly #zone: TimeZone
   readonly #hours: OpeningHours | null
 
-  /** `hours` null: none are known, so nothing ever opens or closes. */
+  /** Without `hours` (null) the course never opens or closes. */
   constructor(zone: TimeZone, hours: OpeningHours | null) {
     this.#zone = zone
     this.#hours = hours
   }
 
-  /** Whether it is known to be closed then. */
+  /** True if the course is known to be closed. */
   isClosed(atMs: number): boolean {
     if (this.#hours === null) return false
-    // hours that end at midnight end where the next day begins
+    // hours until midnight end where the next day begins
     const today = this.#on(this.#zone.local(atMs).date)
     return today === null || atMs < today.opensMs || atMs >= today.closesMs
   }
 
-  /** The newest day whose closing time is `atMs` or before it. */
+  /** Returns the newest day whose closing time is at or before `atMs`. */
   lastClosing(atMs: number): OpenDay | null {
     return this.#find(atMs, -1, ({ closesMs }) => closesMs <= atMs)
   }
 
-  /** The first day whose closing time is after `atMs`. */
+  /** Returns the first day whose closing time is after `atMs`. */
   nextClosing(atMs: number): OpenDay | null {
     return this.#find(atMs, 1, ({ closesMs }) => closesMs > atMs)
   }
 
-  /** The first day whose opening time is after `atMs`. */
+  /** Returns the first day whose opening time is after `atMs`. */
   nextOpening(atMs: number): OpenDay | null {
     return this.#find(atMs, 1, ({ opensMs }) => opensMs > atMs)
   }
 
-  /** Goes through the days from that of `atMs`, one week forward or back. */
+  /** Searches the days from that of `atMs`, one week forward or back. */
   #find(atMs: number, step: 1 | -1, fits: (day: OpenDay) => boolean): OpenDay | null {
     if (this.#hours === null) return null
     const { date } = this.#zone.local(atMs)
@@ -65,7 +65,7 @@ export class Calendar {
   }
 }
 
-/** When what holds for the day is over: at the next closing time, or else at the end of the local day. */
+/** End of settings that apply for the day: the next closing time, or else the end of the local day. */
 export function closingMs(calendar: Calendar, zone: TimeZone, atMs: number): number {
   return calendar.nextClosing(atMs)?.closesMs ?? zone.day(zone.local(atMs).date).untilMs
 }
@@ -78,7 +78,7 @@ function instantsOf(zone: TimeZone, date: string, { opensMinute, closesMinute }:
   return { opensMs: zone.instantOf(date, opensMinute), closesMs: zone.instantOf(date, closesMinute) }
 }
 
-/** Opening and closing as `["HH:MM", "HH:MM"]`; undefined for anything else. */
+/** Reads opening and closing time as `["HH:MM", "HH:MM"]`; undefined for anything else. */
 export function readOpenHours(open: unknown): OpenHours | undefined {
   if (!Array.isArray(open) || open.length !== 2) return undefined
   const [opensMinute, closesMinute] = open.map(readMinute)

@@ -10,34 +10,34 @@ export interface OpenHours {
   closesMinute: number
 }
 
-/** Null for a day that is closed. */
+/** Null for a closed day. */
 export type OpeningHours = Record<Weekday, OpenHours | null>
 
-/** Rest voltages of a pack; null where nobody has said them. */
+/** Rest voltages of a battery; null if not configured. */
 export interface PackVoltages {
   emptyV: number | null
   fullV: number | null
   lowV: number | null
 }
 
-/** The speed up to which a cart is locked may be set to so much. */
+/** Permitted range of the maximum speed at which a cart may be locked. */
 export const LOCK_SPEED_KMH = { least: 1, most: 50 }
 
-/** What people say of their course, and by which the rules of carts go. */
+/** Settings of a course, on which the cart rules depend. */
 export interface SiteSettings {
   name: string
-  /** IANA. */
+  /** IANA name. */
   timeZone: string
   units: Units
   language: 'en' | 'de'
-  /** Null while none are known: nothing closes, and nothing is after hours. */
+  /** Null while unknown: the course does not close, and nothing counts as after hours. */
   openingHours: OpeningHours | null
   pack: PackVoltages
   silentAfterS: number
   silentOnCourseAfterS: number
-  /** So long before opening a cart that does not charge is told. */
+  /** Hours before opening at which carts that do not charge raise an alert. */
   chargeCheckH: number
-  /** 0 for never. */
+  /** 0 means never. */
   autoLockAfterMin: number
   lockAtClosing: boolean
   minutesPerHole: number
@@ -45,7 +45,7 @@ export interface SiteSettings {
   restAfterS: number
   lockMaxSpeedKmh: number
   lockLocateAfterS: number
-  /** Defaults of trips that are other than those of the API. */
+  /** Trip defaults that differ from those of the API. */
   trips: Partial<TripConfig>
 }
 
@@ -69,7 +69,7 @@ export const DEFAULT_SITE_SETTINGS: Readonly<SiteSettings> = {
   trips: {},
 }
 
-/** What trips are looked for with where a request says nothing else. */
+/** Default trip configuration of requests. */
 export function tripDefaultsOf({ trips }: SiteSettings): TripConfig {
   return { ...DEFAULT_TRIP_CONFIG, ...trips }
 }

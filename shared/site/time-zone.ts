@@ -1,26 +1,26 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 
-/** A moment as the clocks of a place show it. */
+/** Local time at an instant. */
 export interface LocalTime {
   /** `2026-05-01` */
   date: string
-  /** Since local midnight; with a fraction. */
+  /** Minutes since local midnight, with a fraction. */
   minuteOfDay: number
 }
 
-/** From the first instant of a local day to the first of the next, which may be 23 or 25 hours. */
+/** Local day from its first instant to that of the next, which may be 23 or 25 hours. */
 export interface LocalDay {
   fromMs: number
   /** Exclusive. */
   untilMs: number
 }
 
-/** The clocks of a place, by the IANA time zone database of the runtime. */
+/** Time zone by the IANA database of the runtime. */
 export class TimeZone {
   readonly name: string
   readonly #format: Intl.DateTimeFormat
 
-  /** Throws `RangeError` for a name that is no time zone. */
+  /** Throws `RangeError` for an unknown name. */
   constructor(name: string) {
     this.name = name
     this.#format = new Intl.DateTimeFormat('en-US', {
@@ -37,7 +37,7 @@ export class TimeZone {
     })
   }
 
-  /** What the clocks are ahead of UTC, in milliseconds. */
+  /** Offset from UTC in ms, positive to the east. */
   offsetMs(atMs: number): number {
     const wholeMs = Math.floor(atMs / 1000) * 1000
     const part = Object.fromEntries(this.#format.formatToParts(wholeMs).map(({ type, value }) => [type, Number(value)]))
@@ -52,8 +52,8 @@ export class TimeZone {
   }
 
   /**
-   * When the clocks show this minute of a local day (up to 1,440, the end of it): the first time where they show it
-   * twice, and the end of the gap where they skip it.
+   * Returns the instant of a minute of a local day (up to 1,440, its end): the first one if the minute occurs twice,
+   * and the end of the gap if it is skipped.
    */
   instantOf(date: string, minuteOfDay: number): number {
     const shownMs = Date.parse(date) + minuteOfDay * MINUTE_MS
@@ -67,7 +67,7 @@ export class TimeZone {
     return { fromMs: this.instantOf(date, 0), untilMs: this.instantOf(dateAfter(date, 1), 0) }
   }
 
-  /** When the offset changes, once, between two instants. */
+  /** Finds the single change of the offset between two instants. */
   #changeBetween(fromMs: number, toMs: number): number {
     const offset = this.offsetMs(fromMs)
     let [low, high] = [fromMs, toMs]
@@ -80,7 +80,7 @@ export class TimeZone {
   }
 }
 
-/** What a name can be at most: an offset such as +02:00 is taken by newer runtimes only, and is no place. */
+/** Accepted form of a name: only newer runtimes accept an offset such as +02:00, and it is not a place. */
 export const TIME_ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/
 
 export function isTimeZone(name: string): boolean {
@@ -93,15 +93,15 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Whether it is a day of the calendar, as `2026-05-01`. */
+/** True for a calendar date, such as `2026-05-01`. */
 export function isCalendarDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
   const atMs = Date.parse(text)
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text)
 }
 
-/** The calendar date some days after another, or before it. */
+/** Returns the date `days` after another; negative for before it. */
 export function dateAfter(date: string, days: number): string {
-  // twelve hours in, so that nothing depends on rounding
+  // noon, so that rounding does not matter
   return new Date(Date.parse(date) + days * DAY_MS + 12 * HOUR_MS).toISOString().slice(0, 10)
 }

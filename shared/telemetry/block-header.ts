@@ -30,12 +30,12 @@ const CHECKSUM_BYTES = WINDOW_OVERRUN_BYTES
 
 export const HEADER_BYTES = 28
 
-/** No time in a block is later: 2^43 ms, in the year 2248. */
+/** Maximum time in a block: 2^43 ms, in the year 2248. */
 const MAX_BLOCK_TIME_MS = 2 ** 43 - 1
 
 const KINDS = { 1: GPS, 2: BATTERY } as const
 
-/** What a block says of itself. */
+/** Header fields of a block. */
 export interface BlockHeader {
   readonly kind: RecordKind<never>['name']
   readonly version: number
@@ -56,7 +56,7 @@ export function sealBlock(view: DataView, end: number, header: Omit<BlockHeader,
   return end + CHECKSUM_BYTES
 }
 
-/** Checks all bytes against the checksum, then reads the header. Throws as `verifyBlock` does. */
+/** Verifies the checksum of all bytes, then reads the header. Throws like `verifyBlock`. */
 export function openBlock(view: DataView): BlockHeader {
   const { byteLength } = view
   if (byteLength < HEADER_BYTES + CHECKSUM_BYTES) {
@@ -77,12 +77,12 @@ export function openBlock(view: DataView): BlockHeader {
   return readHeader(view)
 }
 
-/** Where the last column of a block ends. */
+/** End offset of the last column of a block. */
 export function columnsEnd(view: DataView): number {
   return view.byteLength - CHECKSUM_BYTES
 }
 
-/** An upper bound for the bytes of a block with this many records. */
+/** Upper bound of the size of a block with this many records, in bytes. */
 export function mostBlockBytes(columns: number, count: number): number {
   return HEADER_BYTES + headBytes(columns) + (1 + columns) * mostGroupBytes(count) + CHECKSUM_BYTES
 }

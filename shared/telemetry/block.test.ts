@@ -116,7 +116,7 @@ function drive(count: number): GpsRecords {
   return records
 }
 
-test('positions come back as they were written, wherever and whenever they were', () => {
+test('positions are decoded exactly as written, for any place and time', () => {
   fc.assert(
     fc.property(gpsRecords, (records) => {
       assert.deepEqual(decode(GPS, encodeBlock(GPS, records)), records)
@@ -125,7 +125,7 @@ test('positions come back as they were written, wherever and whenever they were'
   )
 })
 
-test('voltages come back as they were written', () => {
+test('voltages are decoded exactly as written', () => {
   fc.assert(
     fc.property(batteryRecords, (records) => {
       assert.deepEqual(decode(BATTERY, encodeBlock(BATTERY, records)), records)
@@ -134,7 +134,7 @@ test('voltages come back as they were written', () => {
   )
 })
 
-test('the same records make the same bytes', () => {
+test('the same records produce the same bytes', () => {
   fc.assert(
     fc.property(gpsRecords, (records) => {
       const copy = decode(GPS, encodeBlock(GPS, records))
@@ -143,7 +143,7 @@ test('the same records make the same bytes', () => {
   )
 })
 
-test('a block says what is in it', () => {
+test('a block describes its contents', () => {
   fc.assert(
     fc.property(batteryRecords, (records) => {
       const { atMs } = records
@@ -158,7 +158,7 @@ test('a block says what is in it', () => {
   )
 })
 
-test('a jump over the antimeridian or between the poles is no wider than any other', () => {
+test('a jump over the antimeridian or between the poles is encoded as narrowly as any other', () => {
   const records = GPS.allocate(100)
   for (let i = 0; i < 100; i++) {
     records.atMs[i] = i
@@ -187,7 +187,7 @@ test('a range of blocks becomes one track', () => {
   assert.deepEqual(track, records)
 })
 
-test('a block that lies in the middle of other bytes is read, and nothing around its records is touched', () => {
+test('a block within other bytes is decoded without touching memory around its records', () => {
   fc.assert(
     fc.property(batteryRecords, fc.integer({ min: 0, max: 9 }), (records, before) => {
       const block = encodeBlock(BATTERY, records)
@@ -206,7 +206,7 @@ test('a block that lies in the middle of other bytes is read, and nothing around
   )
 })
 
-test('of a block only a range of times is kept, both ends included', () => {
+test('a range read of a block returns only the records in the range, both ends included', () => {
   const range = fc.tuple(fc.integer({ min: -1, max: 110 }), fc.integer({ min: -1, max: 110 }), fc.constantFrom(0, 0.5))
   const records = drive(100)
   const start = records.atMs[0] ?? 0
@@ -226,7 +226,7 @@ test('of a block only a range of times is kept, both ends included', () => {
   )
 })
 
-test('a block without end of the range keeps everything', () => {
+test('an unbounded range read of a block returns all records', () => {
   const records = drive(50)
   const into = GPS.allocate(50)
   const all = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }
@@ -260,12 +260,12 @@ for (const [what, records] of [
   ['a negative speed that is not the mark', { ...good, speedMilliKmh: Int32Array.of(0, -2, 0) }],
   ['columns of different lengths', { ...good, latE7: Int32Array.of(0, 0) }],
 ] as const) {
-  test(`${what} cannot be written`, () => {
+  test(`${what} cannot be encoded`, () => {
     assert.throws(() => encodeBlock(GPS, records), RangeError)
   })
 }
 
-test('a block of another kind, and columns without room, are refused', () => {
+test('a block of another kind, and columns without room, are rejected', () => {
   const block = encodeBlock(GPS, drive(10))
   assert.throws(() => decodeBlock(BATTERY, block, BATTERY.allocate(10)), RangeError)
   assert.throws(() => decodeBlock(GPS, block, GPS.allocate(9)), RangeError)

@@ -5,16 +5,17 @@ import { DamagedBlockError } from './damaged-block.ts'
 import { findFault } from './record-faults.ts'
 import { GPS, indexAtOrAfter, type RecordKind, type Records } from './records.ts'
 
-/** How many records a full block has. */
+/** Number of records in a full block. */
 export const MAX_BLOCK_RECORDS = 2048
 
-/** A block is written here and copied from here. */
+/** Work buffer: blocks are written here and copied from here. */
 const ROOM = new Uint8Array(mostBlockBytes(GPS.rules.length, MAX_BLOCK_RECORDS))
 const SCRATCH = new ColumnScratch(MAX_BLOCK_RECORDS)
 
 /**
- * Writes 1 to `MAX_BLOCK_RECORDS` records as one block; the same records always make the same bytes.
- * Throws `RangeError` for what no block can hold: times that do not ascend, values against the rules of the kind.
+ * Encodes 1 to `MAX_BLOCK_RECORDS` records as one block; the same records always yield the same bytes. Throws
+ * `RangeError` for records that a block cannot hold: times that do not ascend, values that violate the rules of the
+ * kind.
  */
 export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R): Uint8Array {
   const { atMs } = records
@@ -37,17 +38,17 @@ export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R):
 }
 
 /**
- * Proves that a block is as it was written, and says what it says of itself.
- * Throws `DamagedBlockError`, or `NewerBlockError` for a whole block of a later version.
+ * Verifies that a block is unchanged since it was written, and returns its header. Throws `DamagedBlockError`, or
+ * `NewerBlockError` for an intact block of a later version.
  */
 export function verifyBlock(block: Uint8Array): BlockHeader {
   return openBlock(viewOf(block))
 }
 
 /**
- * Reads all records of a block into columns of the caller's, from `offset` on; returns how many they are.
- * Throws as `verifyBlock` does, and `RangeError` for a block of another kind and for columns without room for it. After
- * a throw the columns may hold anything from `offset` on.
+ * Decodes all records of a block into columns of the caller, from `offset` on; returns their number. Throws like
+ * `verifyBlock`, and `RangeError` for a block of another kind and for columns without room for it. After an error the
+ * content of the columns from `offset` on is undefined.
  */
 export function decodeBlock<R extends Records>(kind: RecordKind<R>, block: Uint8Array, into: R, offset = 0): number {
   const view = viewOf(block)
@@ -73,8 +74,8 @@ export function decodeBlock<R extends Records>(kind: RecordKind<R>, block: Uint8
 }
 
 /**
- * Like `decodeBlock`, but keeps only the records from `fromMs` to `toMs`, both included, and returns how many those
- * are. The columns must have room for the whole block all the same.
+ * Like `decodeBlock`, but keeps only the records from `fromMs` to `toMs`, both inclusive, and returns their number. The
+ * columns must have room for the whole block anyway.
  */
 export function decodeBlockRange<R extends Records>(
   kind: RecordKind<R>,
@@ -85,7 +86,7 @@ export function decodeBlockRange<R extends Records>(
 ): number {
   const end = offset + decodeBlock(kind, block, into, offset)
   const from = indexAtOrAfter(into.atMs, range.fromMs, offset, end)
-  // Times are whole, so what is not before the next one is after `toMs`.
+  // Times are whole numbers, so times from the next one on are after `toMs`.
   const to = indexAtOrAfter(into.atMs, Math.floor(range.toMs) + 1, from, end)
   if (from > offset) {
     for (const column of [into.atMs, ...kind.columnsOf(into)]) column.copyWithin(offset, from, to)

@@ -44,12 +44,12 @@ function forge(bytes: Uint8Array, change: (bytes: Buffer) => void): Buffer {
   return forged
 }
 
-/** Of any content. */
+/** Frame with any content. */
 function frame(content: Uint8Array): Buffer {
   return forge(Buffer.concat([Buffer.from('ctc\u0001'), content, Buffer.alloc(4)]), () => {})
 }
 
-test('blocks come back in their order, byte for byte, with their headers', () => {
+test('blocks are decoded in their order, byte for byte, with their headers', () => {
   fc.assert(
     fc.property(fc.array(deviceBlock, { maxLength: 8 }), (blocks) => {
       const decoded = decodeBlocks(encodeBlocks(blocks))
@@ -70,7 +70,7 @@ test('decoded blocks are views of the bytes', () => {
   for (const { block } of decodeBlocks(bytes)) assert.equal(block.buffer, bytes.buffer)
 })
 
-test('blocks of version 1 are written like this', () => {
+test('blocks of version 1 have a fixed byte format', () => {
   const golden = JSON.parse(readFileSync(new URL('./blocks-v1.json', import.meta.url), 'utf8'))
   const blocks: DeviceBlock[] = []
   for (const { hardware_id, block } of golden.blocks) {
@@ -85,13 +85,13 @@ test('blocks of version 1 are written like this', () => {
   )
 })
 
-test('what is no hardware id is not written', () => {
+test('an invalid hardware id cannot be encoded', () => {
   for (const hardwareId of ['', '..', 'a/b', 'é', 'x'.repeat(65)]) {
     assert.throws(() => encodeBlocks([{ hardwareId, block: blockOf(1) }]), RangeError)
   }
 })
 
-test('every flipped bit is noticed', () => {
+test('every flipped bit is detected', () => {
   const bytes = encodeBlocks(THREE)
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const flipped = Buffer.from(bytes)
@@ -100,7 +100,7 @@ test('every flipped bit is noticed', () => {
   }
 })
 
-test('bytes that are cut off or go on are noticed', () => {
+test('truncated or extended bytes are detected', () => {
   const bytes = encodeBlocks(THREE)
   for (let length = 0; length < bytes.length; length++) {
     assert.notEqual(reasonOf(bytes.subarray(0, length)), undefined)
@@ -108,7 +108,7 @@ test('bytes that are cut off or go on are noticed', () => {
   assert.equal(reasonOf(Buffer.concat([bytes, Buffer.alloc(1)])), 'wrong_checksum')
 })
 
-test('a later version is named, of the whole and of a block, if its bytes are whole', () => {
+test('a later version of the whole or of a block is reported if its bytes are intact', () => {
   const later = forge(encodeBlocks(THREE), (bytes) => bytes.writeUInt8(2, 3))
   assert.throws(() => decodeBlocks(later), NewerBlockError)
   assert.equal(reasonOf(later.fill(1, 20, 21)), 'wrong_checksum')
@@ -126,12 +126,12 @@ for (const [what, change] of [
   ['a damaged block', (bytes) => bytes.writeUInt8(7, 60)],
   ['version 0', (bytes) => bytes.writeUInt8(0, 3)],
 ] as const satisfies readonly (readonly [string, (bytes: Buffer) => void])[]) {
-  test(`with a right checksum, ${what} is damage too`, () => {
+  test(`with a valid checksum, ${what} is damage too`, () => {
     assert.notEqual(reasonOf(forge(encodeBlocks(THREE), change)), undefined)
   })
 }
 
-test('with a right checksum, bytes behind the last block are damage', () => {
+test('with a valid checksum, bytes after the last block are damage', () => {
   const content = encodeBlocks(THREE).subarray(4, -4)
   assert.equal(reasonOf(frame(content)), undefined)
   for (const rest of [[0], [6], [6, 0x61, 0, 0, 0, 0], [1, 0x61, 0, 0, 0, 0]]) {
@@ -151,7 +151,7 @@ test('a block of more records than any block has is damage', () => {
   assert.equal(reasonOf(encodeBlocks([{ hardwareId: 'cart-1', block: more }])), 'impossible_content')
 })
 
-test('any bytes are either damage or blocks that can be', () => {
+test('any bytes are either damage or valid blocks', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
       assert.notEqual(reasonOf(bytes), undefined)

@@ -12,20 +12,20 @@ import { FRAME_BYTES, FRAME_HEAD_BYTES, finishFrame, openFrame } from './part-fr
 const FORMAT = { letter: 'c', version: 1 } as const
 const HEAD_BYTES = 5
 
-/** A telemetry block and whose records are in it. */
+/** Telemetry block with the device that its records belong to. */
 export interface DeviceBlock {
   readonly hardwareId: string
   readonly block: Uint8Array
 }
 
-/** Writes whole blocks one behind the other. Throws `RangeError` for what is no hardware id. */
+/** Encodes whole blocks one after another. Throws `RangeError` for an invalid hardware id. */
 export function encodeBlocks(blocks: readonly DeviceBlock[]): Uint8Array {
   let length = FRAME_BYTES
   for (const { hardwareId, block } of blocks) length += HEAD_BYTES + hardwareId.length + block.length
   const bytes = Buffer.alloc(length)
   let at = FRAME_HEAD_BYTES
   for (const { hardwareId, block } of blocks) {
-    if (!isHardwareId(hardwareId)) throw new RangeError(`"${hardwareId}" is no hardware id`)
+    if (!isHardwareId(hardwareId)) throw new RangeError(`"${hardwareId}" is not a valid hardware id`)
     at = bytes.writeUInt8(hardwareId.length, at)
     at += bytes.write(hardwareId, at, 'latin1')
     at = bytes.writeUInt32LE(block.length, at)
@@ -36,9 +36,9 @@ export function encodeBlocks(blocks: readonly DeviceBlock[]): Uint8Array {
 }
 
 /**
- * Reads what `encodeBlocks` wrote; the blocks are views of the bytes. Each has been through `verifyBlock`: it is as it
- * was written, but whether its columns can be read only `decodeBlock` says.
- * Throws `DamagedBlockError`, or `NewerBlockError` for a later version of the whole or of a block.
+ * Decodes the output of `encodeBlocks`; the blocks are views of the bytes. Each has passed `verifyBlock`, so it is
+ * unchanged, but only `decodeBlock` shows if its columns are readable. Throws `DamagedBlockError`, or `NewerBlockError`
+ * for a later version of the frame or of a block.
  */
 export function decodeBlocks(bytes: Uint8Array): (DeviceBlock & { readonly header: BlockHeader })[] {
   const content = openFrame(FORMAT, bytes)
@@ -48,11 +48,11 @@ export function decodeBlocks(bytes: Uint8Array): (DeviceBlock & { readonly heade
   while (at < text.length) {
     const idLength = text.readUInt8(at)
     const blockAt = at + HEAD_BYTES + idLength
-    if (blockAt > text.length) throw impossible('the head of a block goes on behind the end')
+    if (blockAt > text.length) throw impossible('the head of a block extends beyond the end')
     const hardwareId = text.toString('latin1', at + 1, at + 1 + idLength)
-    if (!isHardwareId(hardwareId)) throw impossible('what is no hardware id')
+    if (!isHardwareId(hardwareId)) throw impossible('an invalid hardware id')
     at = blockAt + text.readUInt32LE(blockAt - 4)
-    if (at > text.length) throw impossible('a block goes on behind the end')
+    if (at > text.length) throw impossible('a block extends beyond the end')
     const block = content.subarray(blockAt, at)
     const header = verifyBlock(block)
     if (header.count > MAX_BLOCK_RECORDS) throw impossible(`a block of ${header.count} records`)

@@ -12,17 +12,17 @@ import {
 } from './packed-bits.ts'
 import type { ColumnRule } from './records.ts'
 
-// The two loops are nearly the same: as one that meets both kinds of arrays they would take half as long again.
+// The two loops are nearly the same: a single one for both array types would take half as long again.
 /**
- * Reads packed columns one behind the other (packed-bits.ts) into columns of the caller's, from `offset` on.
- * Whatever the bytes are, it throws nothing but `DamagedBlockError` and looks at nothing outside the view.
+ * Reads consecutive packed columns (packed-bits.ts) into columns of the caller, from `offset` on. Whatever the bytes
+ * are, it throws nothing but `DamagedBlockError` and reads nothing outside the view.
  */
 export class ColumnReader {
   readonly #view: DataView
   #at: number
   readonly #end: number
 
-  /** The view goes on for `WINDOW_OVERRUN_BYTES` behind `end`. */
+  /** The view must extend `WINDOW_OVERRUN_BYTES` beyond `end`. */
   constructor(view: DataView, at: number, end: number) {
     this.#view = view
     this.#at = at
@@ -71,7 +71,7 @@ export class ColumnReader {
     const step = view.getUint32(head + 4, true)
     const { min, max } = rule
     const stop = offset + count
-    // Sums are taken modulo 2^32: from one side of the antimeridian to the other is more than an Int32.
+    // Sums are modulo 2^32: the difference across the antimeridian exceeds an Int32.
     let value = view.getInt32(head, true)
     let isWithin = value >= min && value <= max
     into[offset] = value
@@ -101,19 +101,19 @@ export class ColumnReader {
     markAbsent(rule, into, offset, stop)
   }
 
-  /** To be called behind the last column. */
+  /** Must be called after the last column. */
   finish(): void {
-    if (this.#at !== this.#end) throw impossible('bytes behind the last column')
+    if (this.#at !== this.#end) throw impossible('bytes after the last column')
   }
 
   #take(bytes: number): number {
     const at = this.#at
     this.#at += bytes
-    if (this.#at > this.#end) throw impossible('a column goes on behind the end')
+    if (this.#at > this.#end) throw impossible('a column extends beyond the end')
     return at
   }
 
-  /** Returns the bit with which the first value begins. */
+  /** Returns the bit offset of the first value. */
   #takeGroup(width: number, count: number): number {
     if (width > MAX_BITS) throw impossible(`values of ${width} bits`)
     return (this.#take(1 + ((width * count + 7) >>> 3)) + 1) * 8

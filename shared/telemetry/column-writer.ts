@@ -10,10 +10,10 @@ import {
 } from './packed-bits.ts'
 import type { ColumnRule } from './records.ts'
 
-/** Differences and what they are divided into are less than this wherever numbers of 32 bits are enough. */
+/** Bound of differences and their quotients below which 32-bit numbers are sufficient. */
 const NARROW_LIMIT = 2 ** 30
 
-/** Room to work in, for columns of a maximum length: to be used for one column after the other. */
+/** Work buffers for columns up to a maximum length, reused for one column after another. */
 export class ColumnScratch {
   readonly wide: Float64Array
   readonly sorted: Float64Array
@@ -26,9 +26,8 @@ export class ColumnScratch {
   }
 }
 
-// As in the reader, loops are there twice, for the differences there usually are and for those that need more than 32
-// bits.
-/** Writes packed columns one behind the other (packed-bits.ts); behind the last one some bytes may be anything. */
+// As in the reader, each loop exists twice: for the usual differences and for those that need more than 32 bits.
+/** Writes consecutive packed columns (packed-bits.ts); some bytes after the last one are undefined. */
 export class ColumnWriter {
   readonly #view: DataView
   #at: number
@@ -40,17 +39,20 @@ export class ColumnWriter {
     this.#scratch = scratch
   }
 
-  /** Where the last column ended. */
+  /** End offset of the last column. */
   get at(): number {
     return this.#at
   }
 
-  /** All times but the first; the head is the usual interval and the step in which intervals differ from it. */
+  /**
+   * Writes all times except the first; the head holds the usual interval and the step in which intervals differ from
+   * it.
+   */
   writeTimes(atMs: Float64Array): void {
     const { wide, narrow } = this.#scratch
     const count = atMs.length - 1
     for (let i = 0; i < count; i++) wide[i] = (atMs[i + 1] ?? 0) - (atMs[i] ?? 0)
-    // The median, as one long gap would move the mean.
+    // The median, because one long gap would move the mean.
     const usualMs = this.#medianOfWide(count)
     let largest = 0
     for (let i = 0; i < count; i++) {
@@ -67,7 +69,7 @@ export class ColumnWriter {
     this.#writeDifferences(isNarrow, count, stepMs)
   }
 
-  /** Whole numbers; the head is the first and the step in which they change. */
+  /** Writes whole numbers; the head holds the first one and the step in which they change. */
   writeIntegers(column: Int32Array, rule: ColumnRule): void {
     const { wide, narrow } = this.#scratch
     const values = rule.isOptional && column.includes(-1) ? absentAsOneStepBelow(column) : column
@@ -141,7 +143,7 @@ export class ColumnWriter {
     }
   }
 
-  /** Four bytes at a time: what is read back from just behind a write has to wait for it. */
+  /** Writes four bytes at a time: a read that overlaps a preceding write would have to wait for it. */
   #writeGroup(values: Int32Array, from: number, to: number, width: number): void {
     const view = this.#view
     view.setUint8(this.#at, width)
@@ -163,18 +165,18 @@ export class ColumnWriter {
   }
 }
 
-/** Absent is -1, which no known value need share a step with: so it is written as one of their steps below 0. */
+/** Absent values are -1, which need not share a step with the known ones: they are written as one step below 0. */
 function absentAsOneStepBelow(column: Int32Array): Int32Array {
   const known = column.filter((value) => value > 0)
   const step = narrowStep(known, known.length)
   return column.map((value) => (value < 0 ? -step : value))
 }
 
-/** The largest number that the first `count` are multiples of; 1 if all are 0. None is -(2 ** 31). */
+/** Greatest common divisor of the first `count` values; 1 if all are 0. None may be -(2 ** 31). */
 function narrowStep(values: Int32Array, count: number): number {
   let step = 0
   for (let i = 0; i < count && step !== 1; i++) {
-    // Euclid's algorithm; mostly the value is a multiple already and it takes one division.
+    // Euclid's algorithm; usually the value is a multiple already, which takes one division.
     let divisor = Math.abs(values[i] ?? 0)
     while (step !== 0) {
       const rest = divisor % step
@@ -200,7 +202,7 @@ function wideStep(values: Float64Array, count: number): number {
   return Math.max(step, 1)
 }
 
-/** The number that would be at `n` were the first `count` in order; changes their order. Hoare's selection. */
+/** Returns the value that would be at `n` if the first `count` were sorted; changes their order. Hoare's selection. */
 function nthSmallest(values: Float64Array, count: number, n: number): number {
   let from = 0
   let to = count - 1

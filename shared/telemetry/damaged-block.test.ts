@@ -40,7 +40,7 @@ function reasonOf(read: () => unknown): string | undefined {
   return undefined
 }
 
-/** Fails unless every way to read the bytes says that they are damaged. */
+/** Fails unless every decoder reports the bytes as damaged. */
 function assertDamaged(bytes: Uint8Array): string {
   const reason = reasonOf(() => verifyBlock(bytes))
   assert.ok(reason !== undefined, 'taken for a whole block')
@@ -65,7 +65,7 @@ function forge(block: Uint8Array, change: (view: DataView) => void): Uint8Array 
   return bytes
 }
 
-test('every single flipped bit is noticed', () => {
+test('every single flipped bit is detected', () => {
   for (const block of BLOCKS) {
     for (let bit = 0; bit < block.length * 8; bit++) {
       const bytes = block.slice()
@@ -75,7 +75,7 @@ test('every single flipped bit is noticed', () => {
   }
 })
 
-test('every burst of up to 32 bits is noticed', () => {
+test('every burst of up to 32 bits is detected', () => {
   const burst = fc.integer({ min: 1, max: 2 ** 32 - 1 })
   fc.assert(
     fc.property(anyBlock, fc.nat(), burst, (block, at, bits) => {
@@ -90,7 +90,7 @@ test('every burst of up to 32 bits is noticed', () => {
   )
 })
 
-test('bytes that were overwritten anywhere are noticed', () => {
+test('bytes overwritten anywhere are detected', () => {
   fc.assert(
     fc.property(anyBlock, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 600 }), (block, at, over) => {
       const bytes = block.slice()
@@ -103,7 +103,7 @@ test('bytes that were overwritten anywhere are noticed', () => {
   )
 })
 
-test('a block cut off or extended anywhere is noticed', () => {
+test('a block truncated or extended anywhere is detected', () => {
   for (const block of BLOCKS) {
     for (let length = 0; length < block.length; length++) {
       assert.equal(assertDamaged(block.subarray(0, length)), 'wrong_length')
@@ -114,7 +114,7 @@ test('a block cut off or extended anywhere is noticed', () => {
   }
 })
 
-test('bytes that are no block are damaged', () => {
+test('bytes that are not a block are damage', () => {
   assert.equal(assertDamaged(new Uint8Array(0)), 'wrong_length')
   assert.equal(assertDamaged(new Uint8Array(4096)), 'not_a_block')
   assert.equal(assertDamaged(new Uint8Array(4096).fill(0xff)), 'not_a_block')
@@ -126,7 +126,7 @@ test('bytes that are no block are damaged', () => {
   )
 })
 
-test('a right beginning does not make a block', () => {
+test('a valid beginning alone does not make a block', () => {
   const [block] = BLOCKS
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 24, maxLength: 400 }), (bytes) => {
@@ -137,7 +137,7 @@ test('a right beginning does not make a block', () => {
   )
 })
 
-test('a later version is refused by its number, and only if the block is whole', () => {
+test('a later version is rejected by its number, and only if the block is intact', () => {
   for (const version of [2, 3, 255]) {
     const newer = forge(BLOCKS[0], (view) => view.setUint8(3, version))
     for (const read of [() => verifyBlock(newer), () => decodeBlock(GPS, newer, gps)]) {
@@ -165,7 +165,7 @@ for (const [what, change] of [
   ['values of 49 bits', (view) => view.setUint8(44, 49)],
   ['values of 255 bits', (view) => view.setUint8(44, 255)],
 ] as const satisfies readonly (readonly [string, (view: DataView) => void])[]) {
-  test(`with a right checksum, ${what} is damage too`, () => {
+  test(`with a valid checksum, ${what} is damage too`, () => {
     const bytes = forge(BLOCKS[0], change)
     assert.equal(
       reasonOf(() => decodeBlock(GPS, bytes, gps)),
@@ -186,19 +186,19 @@ function twoVoltages(width: number, zeros: number): Uint8Array {
   })
 }
 
-test('with a right checksum, a group of any width that has its bytes is read, but for widths no value needs', () => {
+test('with a valid checksum, a group is read at any width up to 48 bits, and wider ones are damage', () => {
   for (let width = 0; width <= 255; width++) {
     const reason = reasonOf(() => decodeBlock(BATTERY, twoVoltages(width, Math.ceil(width / 8)), battery))
     assert.equal(reason, width <= 48 ? undefined : 'impossible_content', `${width} bits`)
   }
 })
 
-test('with a right checksum, bytes behind the last column are damage', () => {
+test('with a valid checksum, bytes after the last column are damage', () => {
   const reason = reasonOf(() => decodeBlock(BATTERY, twoVoltages(0, 1), battery))
   assert.equal(reason, 'impossible_content')
 })
 
-test('with a right checksum, times that go back on their way to the last one are damage', () => {
+test('with a valid checksum, times that go back before the last one are damage', () => {
   const atMs = Float64Array.of(1000, 2000, 3000, 14_000)
   const block = encodeBlock(BATTERY, { atMs, voltageMv: new Int32Array(4) })
   // intervals of 1, 1 and 11 s become 11, -9 and 11 s
@@ -209,7 +209,7 @@ test('with a right checksum, times that go back on their way to the last one are
   )
 })
 
-test('with a right checksum any bytes are either damage or records that can be', () => {
+test('with a valid checksum any bytes are either damage or valid records', () => {
   const change = fc.record({ at: fc.nat(), bytes: fc.uint8Array({ minLength: 1, maxLength: 8 }) })
   let taken = 0
   fc.assert(

@@ -1,16 +1,16 @@
-/** What is wrong with a telemetry block; stable, for logs and counters. */
+/** Kind of damage to a telemetry block; stable, for logs and counters. */
 export type DamageReason =
   /** Not a telemetry block at all. */
   | 'not_a_block'
-  /** Shorter or longer than its header says. */
+  /** Shorter or longer than its header states. */
   | 'wrong_length'
   | 'wrong_checksum'
-  /** Its checksum is right, so it was written like that: by a faulty or hostile program. */
+  /** The checksum is correct, so a faulty or hostile program wrote it like this. */
   | 'impossible_content'
-  /** The page of its row cannot be read: how many records it has is not known. */
+  /** The page of its row is unreadable, so its number of records is unknown. */
   | 'unreadable_page'
 
-/** The bytes of a telemetry block are not what was written. What was decoded of it so far is worthless. */
+/** The bytes of a telemetry block have changed since it was written. Everything decoded from it so far is invalid. */
 export class DamagedBlockError extends Error {
   readonly reason: DamageReason
 
@@ -21,7 +21,7 @@ export class DamagedBlockError extends Error {
   }
 }
 
-/** The block is whole, but of a format this program does not know yet: an older program reads newer data. */
+/** The block is intact, but in a format that this program does not know yet: an older program reads newer data. */
 export class NewerBlockError extends Error {
   readonly version: number
 

@@ -31,7 +31,7 @@ function runsOf(devices: number, count: number): TelemetryRun[] {
 const SAMPLES = [encodeRuns(runsOf(3, 6)), encodeRuns(runsOf(1, 40)), encodeRuns([])] as const
 const anySample = fc.constantFrom(...SAMPLES)
 
-/** What a frame holds, inflated. */
+/** Inflated content of a frame. */
 function contentOf(bytes: Uint8Array): Buffer {
   return inflateRawSync(bytes.subarray(4, -4))
 }
@@ -74,7 +74,7 @@ function pack(content: Uint8Array): Uint8Array {
   return frame(deflateRawSync(content))
 }
 
-test('every flipped bit is noticed', () => {
+test('every flipped bit is detected', () => {
   for (const bytes of SAMPLES) {
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const flipped = bytes.slice()
@@ -84,7 +84,7 @@ test('every flipped bit is noticed', () => {
   }
 })
 
-test('bytes that are cut off or go on are noticed, with a right checksum too', () => {
+test('truncated or extended bytes are detected, with a valid checksum too', () => {
   for (const bytes of SAMPLES) {
     for (let length = 0; length < bytes.length; length++) {
       assert.notEqual(reasonOf(bytes.subarray(0, length)), undefined)
@@ -96,7 +96,7 @@ test('bytes that are cut off or go on are noticed, with a right checksum too', (
   }
 })
 
-test('content that is cut off or goes on is noticed', () => {
+test('truncated or extended content is detected', () => {
   for (const bytes of SAMPLES) {
     const content = contentOf(bytes)
     assert.equal(reasonOf(pack(content)), undefined)
@@ -107,7 +107,7 @@ test('content that is cut off or goes on is noticed', () => {
   }
 })
 
-test('bytes that are no runs are damaged', () => {
+test('bytes that are not runs are damage', () => {
   assert.equal(reasonOf(new Uint8Array(0)), 'wrong_length')
   assert.equal(reasonOf(new Uint8Array(100)), 'not_a_block')
   fc.assert(
@@ -118,7 +118,7 @@ test('bytes that are no runs are damaged', () => {
   )
 })
 
-test('a later version is refused by its number, and only if its bytes are whole', () => {
+test('a later version is rejected by its number, and only if its bytes are intact', () => {
   const later = SAMPLES[0].slice()
   later[3] = 2
   assert.equal(reasonOf(later), 'wrong_checksum')
@@ -130,7 +130,7 @@ test('a later version is refused by its number, and only if its bytes are whole'
   assert.equal(reasonOf(seal(later)), 'impossible_content')
 })
 
-test('with a right checksum any bytes are either damage or runs that can be', () => {
+test('with a valid checksum any bytes are either damage or valid runs', () => {
   const change = fc.record({ at: fc.nat(), bytes: fc.uint8Array({ minLength: 1, maxLength: 4 }) })
   const changes = fc.array(change, { minLength: 1, maxLength: 3 })
   const changed = (bytes: Uint8Array, all: readonly { at: number; bytes: Uint8Array }[]): Uint8Array => {
@@ -170,7 +170,7 @@ interface Head {
   readonly isBattery?: boolean
 }
 
-/** The beginning of the content of runs, and any number of zeros, which are all values at once. */
+/** Start of the content of runs, followed by any number of zeros, which represent all values. */
 function contentWith(heads: readonly Head[], zeros: number): Uint8Array {
   const out = new VarintWriter(10 + heads.length * 80 + zeros)
   out.write(heads.length)
@@ -180,7 +180,7 @@ function contentWith(heads: readonly Head[], zeros: number): Uint8Array {
   return out.written
 }
 
-test('no memory is taken for records that the bytes cannot hold', () => {
+test('no memory is allocated for records that the bytes cannot hold', () => {
   for (const count of [0, 100, 1e4, 250_000, 1e6, 2 ** 31, 2 ** 47 - 1]) {
     const bytes = pack(contentWith([{ id: 'a', count }], 40))
     const before = process.memoryUsage().arrayBuffers
@@ -194,13 +194,13 @@ test('more records than runs may have are damage, whatever the bytes', () => {
   assert.throws(() => decodeRuns(pack(contentWith(runs, 600_000))), /more than 250000 records/)
 })
 
-test('more runs than there may be are damage', () => {
+test('more runs than allowed are damage', () => {
   const runs = (count: number) => Array<Head>(count).fill({ id: 'a', count: 1 })
   assert.equal(decodeRuns(pack(contentWith(runs(50_000), 100_000))).length, 50_000)
   assert.throws(() => decodeRuns(pack(contentWith(runs(50_001), 100_002))), /more than 50000 runs/)
 })
 
-test('a few bytes that become many are damage before they fill the memory', () => {
+test('a few bytes that inflate to many are damage before they fill the memory', () => {
   const bytes = pack(Buffer.alloc(100_000_000))
   assert.ok(bytes.length < 100_000)
   const before = process.memoryUsage().arrayBuffers
@@ -214,7 +214,7 @@ test('content that zlib cannot inflate is damage', () => {
   assert.equal(reasonOf(frame(Buffer.from('no deflate stream'))), 'impossible_content')
 })
 
-test('runs that go against the order are damage', () => {
+test('runs out of order are damage', () => {
   const single = (id: string, isBattery = true) => ({ id, count: 1, isBattery })
   const read = (...heads: Head[]) => decodeRuns(pack(contentWith(heads, heads.length * 2 + 2)))
   assert.equal(decodeRuns(pack(contentWith([single('a'), single('b')], 4))).length, 2)
@@ -231,7 +231,7 @@ for (const [what, reason, records] of [
   ['a negative voltage', /voltageMv -1/, { count: 1, values: [0, -1] }],
   ['a voltage of more than 31 bits', /too large/, { count: 1, values: [0, 2 ** 31] }],
 ] as const) {
-  test(`${what} cannot be read`, () => {
+  test(`${what} cannot be decoded`, () => {
     const out = new VarintWriter(100)
     out.write(1)
     out.writeText('a')
@@ -241,7 +241,7 @@ for (const [what, reason, records] of [
   })
 }
 
-test('what is no hardware id is damage', () => {
+test('an invalid hardware id is damage', () => {
   for (const id of ['', '..', 'a/b', 'é', 'active', 'x'.repeat(65)]) {
     assert.throws(() => decodeRuns(pack(contentWith([{ id, count: 1 }], 2))), /hardware id/)
   }

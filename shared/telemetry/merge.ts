@@ -2,8 +2,8 @@ import { MAX_BLOCK_RECORDS } from './block.ts'
 import type { RecordKind, Records } from './records.ts'
 
 /**
- * Merges late records into those of a block. Where both have a time the block's record stays: it came first.
- * Both must ascend.
+ * Merges late records into those of a block. For equal times the record of the block stays, because it came first. Both
+ * must ascend.
  */
 export function mergeRecords<R extends Records>(kind: RecordKind<R>, kept: R, late: R): R {
   const merged = kind.allocate(kept.atMs.length + late.atMs.length)
@@ -26,7 +26,7 @@ export function mergeRecords<R extends Records>(kind: RecordKind<R>, kept: R, la
   return kind.view(merged, 0, count)
 }
 
-/** The indices of the late times that the block has already. Both must ascend. */
+/** Returns the indices of the late times that the block contains already. Both must ascend. */
 export function findDuplicates(keptMs: Float64Array, lateMs: Float64Array): number[] {
   const duplicates: number[] = []
   let k = 0
@@ -38,14 +38,13 @@ export function findDuplicates(keptMs: Float64Array, lateMs: Float64Array): numb
   return duplicates
 }
 
-/** Splits records into full blocks, in order; the last one has what is left. Nothing is copied. */
+/** Splits records into full blocks, in order; the last one holds the rest. Copies nothing. */
 export function splitIntoFullBlocks<R extends Records>(kind: RecordKind<R>, records: R): R[] {
   return splitEvery(kind, records, MAX_BLOCK_RECORDS)
 }
 
 /**
- * Splits records into as few blocks as can hold them, about equally full, so that each has room for the next late
- * records. Nothing is copied.
+ * Splits records evenly into the smallest number of blocks, so that each has room for later records. Copies nothing.
  */
 export function splitEvenly<R extends Records>(kind: RecordKind<R>, records: R): R[] {
   const count = records.atMs.length

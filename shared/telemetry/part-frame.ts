@@ -8,17 +8,17 @@ import { DamagedBlockError, NewerBlockError } from './damaged-block.ts'
 
 export const FRAME_HEAD_BYTES = 4
 const CHECKSUM_BYTES = 4
-/** What a frame takes besides its content. */
+/** Size of a frame without its content. */
 export const FRAME_BYTES = FRAME_HEAD_BYTES + CHECKSUM_BYTES
 
-/** What data is, by the first bytes of its frame. */
+/** Format of data, from the first bytes of its frame. */
 export interface FrameFormat {
-  /** The letter behind "ct". */
+  /** Letter after "ct". */
   readonly letter: string
   readonly version: number
 }
 
-/** Writes the frame around content that begins at `FRAME_HEAD_BYTES` and ends at `end`; returns all of it. */
+/** Writes the frame around content that begins at `FRAME_HEAD_BYTES` and ends at `end`; returns the whole frame. */
 export function finishFrame(format: FrameFormat, bytes: Uint8Array, end: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   view.setUint32(0, firstBytes(format), true)
@@ -27,8 +27,8 @@ export function finishFrame(format: FrameFormat, bytes: Uint8Array, end: number)
 }
 
 /**
- * The content of a frame, not copied. Throws `DamagedBlockError`, or `NewerBlockError` for a whole frame of a later
- * version.
+ * Returns the content of a frame as a view. Throws `DamagedBlockError`, or `NewerBlockError` for an intact frame of a
+ * later version.
  */
 export function openFrame(format: FrameFormat, bytes: Uint8Array): Uint8Array {
   if (bytes.length < FRAME_BYTES) {

@@ -2,8 +2,8 @@ import { isBlockTime } from './block-header.ts'
 import { NO_SPEED, type RecordKind, type Records } from './records.ts'
 
 /**
- * Says why neither a block nor a run can hold records: there are none, times do not ascend, or values break the rules
- * of the kind. Undefined for records that can be held.
+ * Describes why neither a block nor a run can hold the records: the list is empty, times do not ascend, or values
+ * violate the rules of the kind. Undefined for valid records.
  */
 export function findFault<R extends Records>(kind: RecordKind<R>, records: R): string | undefined {
   const { atMs } = records

@@ -85,14 +85,14 @@ for (const [what, wanted, sum] of [
       ),
   ],
 ] as const) {
-  test(`the sum of ${what} is what it always was`, () => {
+  test(`the sum of ${what} never changes`, () => {
     assert.equal(sum(), wanted)
   })
 }
 
 const WORD = 2n ** 32n
 
-/** The hash as the docstring tells it, one operation after the other. */
+/** Hash as documented, one operation after another. */
 function plainHash(kind: 'gps' | 'battery', words: readonly number[]): bigint {
   const word = (value: bigint | number) => BigInt.asUintN(32, BigInt(value))
   const rotate = (x: bigint, bits: bigint) => word((x << bits) | (x >> (32n - bits)))
@@ -124,7 +124,7 @@ function plainSum(kind: 'gps' | 'battery', rows: readonly (readonly number[])[])
   return sum.toString()
 }
 
-test('the sum is what its description says', () => {
+test('the sum matches its documented definition', () => {
   fc.assert(
     fc.property(fixes, (rows) => {
       assert.equal(sumOf(GPS, gps(...rows)), plainSum('gps', rows))
@@ -137,7 +137,7 @@ test('the sum is what its description says', () => {
   )
 })
 
-test('neither order nor pieces matter, and records are counted', () => {
+test('the sum is independent of order and chunks, and records are counted', () => {
   fc.assert(
     fc.property(fixes, fc.nat(), (rows, cut) => {
       const records = gps(...rows)
@@ -152,7 +152,7 @@ test('neither order nor pieces matter, and records are counted', () => {
   )
 })
 
-test('another value anywhere is another sum', () => {
+test('a changed value anywhere changes the sum', () => {
   const column = fc.integer({ min: 0, max: 3 })
   fc.assert(
     fc.property(fixes, fc.nat(), column, fc.integer({ min: 1, max: 2 ** 31 - 1 }), (rows, at, column, change) => {
@@ -167,7 +167,7 @@ test('another value anywhere is another sum', () => {
   )
 })
 
-test('values that two records swap make another sum', () => {
+test('swapped values of two records change the sum', () => {
   fc.assert(
     fc.property(fix, fix, fc.integer({ min: 0, max: 3 }), (one, other, column) => {
       const swappedOne = one.with(column, other[column] ?? 0)
@@ -192,6 +192,6 @@ function plainKey(...rows: readonly (readonly number[])[]): string {
     .join(';')
 }
 
-test('the same numbers of another kind are another record', () => {
+test('the same numbers of another kind have another sum', () => {
   assert.notEqual(sumOf(GPS, gps([5, 6, 0, 0])), sumOf(BATTERY, battery([5, 6])))
 })

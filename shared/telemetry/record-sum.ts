@@ -1,7 +1,7 @@
 import type { RowHashSum } from '#shared/sync-hash.ts'
 import type { RecordKind, Records } from './records.ts'
 
-// What the two 32-bit lanes of a record's hash begin with.
+// Initial values of the two 32-bit lanes of a record's hash.
 const SEEDS = {
   gps: { a: 0x9e3779b9 | 0, b: 0x243f6a88 },
   battery: { a: 0x7f4a7c15, b: 0x85a308d3 | 0 },
@@ -54,7 +54,7 @@ export function addRecords<R extends Records>(
     b = (b + Math.imul((a << 13) | (a >>> 19), 0x27d4eb2f)) | 0
     const added = spread(b) >>> 0
     lower = (lower + added) >>> 0
-    // smaller than what was added to it: it went over 2^32
+    // smaller than the value that was added: the sum has passed 2^32
     upper = (upper + spread(a) + (lower < added ? 1 : 0)) | 0
   }
   sum.add((BigInt(upper >>> 0) << 32n) | BigInt(lower), Math.max(0, to - from))

@@ -15,26 +15,26 @@ export interface BatteryRecords extends Records {
   readonly voltageMv: Int32Array
 }
 
-/** What `speedMilliKmh` holds where the device reported none: a speed is never negative. */
+/** Value of `speedMilliKmh` if the device reported none: a speed is never negative. */
 export const NO_SPEED = -1
 
-/** What values a column beside the time may hold. */
+/** Permitted values of a column other than the time. */
 export interface ColumnRule {
   readonly name: string
   readonly min: number
   readonly max: number
-  /** Holds -1 where there is no value; then `min` is 0. */
+  /** True if -1 means no value; `min` is 0 then. */
   readonly isOptional: boolean
 }
 
-/** One kind of telemetry: everything that differs between kinds, so that whatever handles records is written once. */
+/** Kind of telemetry: everything that differs between kinds, so that code for records exists once. */
 export interface RecordKind<R extends Records> {
   readonly name: 'gps' | 'battery'
-  /** Of the columns beside the time, in the order of `columnsOf`. */
+  /** Rules of the columns without the time, in the order of `columnsOf`. */
   readonly rules: readonly ColumnRule[]
   columnsOf(records: R): readonly Int32Array[]
   allocate(count: number): R
-  /** The records from one index up to another, not copied. */
+  /** Returns a view of the records from one index up to another. */
   view(records: R, from: number, to: number): R
 }
 
@@ -73,7 +73,10 @@ export const BATTERY: RecordKind<BatteryRecords> = {
   }),
 }
 
-/** The index of the first of the ascending times in [from, to) that is not before `earliestMs`; `to` if none is. */
+/**
+ * Returns the index of the first of the ascending times in [from, to) that is not before `earliestMs`; `to` if there is
+ * none.
+ */
 export function indexAtOrAfter(atMs: Float64Array, earliestMs: number, from = 0, to: number = atMs.length): number {
   let low = from
   let high = to

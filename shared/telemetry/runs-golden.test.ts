@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { decodeRuns, encodeRuns } from './runs.ts'
 
-// Runs of these bytes are on their way and at head offices: a file of an earlier version is never changed, and a change
-// of what the encoder writes is a new version with a file of its own. What deflate makes of the same content differs
-// from one build of zlib to another, so what is compared is inflated.
+// Runs with these bytes are in transit and stored at hubs: a file of an earlier version is never changed, and a change
+// of the encoder's output is a new version with a file of its own. The output of deflate differs between builds of
+// zlib, so the inflated content is compared.
 interface Golden {
   name: string
   hex: string

@@ -117,7 +117,7 @@ function drive(carts: number, seconds: number): TelemetryRun[] {
   }).flat()
 }
 
-test('runs come back exactly, by hardware id, GPS before battery', () => {
+test('runs are decoded exactly, by hardware id, GPS before battery', () => {
   fc.assert(
     fc.property(runs, (all) => {
       assert.deepEqual(decodeRuns(encodeRuns(all)), all.toSorted(order))
@@ -131,7 +131,7 @@ test('the order of the runs of different devices changes no byte', () => {
   assert.deepEqual(encodeRuns(all.toReversed()), encodeRuns(all))
 })
 
-test('no runs are written as well', () => {
+test('an empty list of runs can be encoded', () => {
   assert.deepEqual(decodeRuns(encodeRuns([])), [])
 })
 
@@ -145,13 +145,13 @@ test('several runs of one device and kind stay in their order', () => {
   assert.deepEqual(decodeRuns(encodeRuns(all)), all)
 })
 
-test('no two runs share their columns when they are read', () => {
+test('decoded runs do not share columns', () => {
   const [gps, battery] = decodeRuns(encodeRuns(drive(1, 8)))
   gps?.records.atMs.fill(0)
   assert.equal(battery?.records.atMs[0], 1_777_636_800_000)
 })
 
-test('bytes are read wherever they are in a larger buffer', () => {
+test('bytes are read at any offset of a larger buffer', () => {
   const bytes = encodeRuns(drive(2, 8))
   for (let before = 0; before < 9; before++) {
     const buffer = new Uint8Array(before + bytes.length).fill(0xff)
@@ -180,19 +180,19 @@ for (const [what, records] of [
   ['a negative speed that is not the mark', { ...good, speedMilliKmh: Int32Array.of(0, -2, 0) }],
   ['columns of different lengths', { ...good, latE7: Int32Array.of(0, 0) }],
 ] as const) {
-  test(`${what} cannot be written`, () => {
+  test(`${what} cannot be encoded`, () => {
     assert.throws(() => encodeRuns([{ hardwareId: 'cart-1', stream: 'gps', records }]), RangeError)
   })
 }
 
-test('more than 50,000 runs cannot be written', () => {
+test('more than 50,000 runs cannot be encoded', () => {
   const records = { atMs: Float64Array.of(1), voltageMv: Int32Array.of(1) }
   const run = { hardwareId: 'cart-1', stream: 'battery', records } as const
   assert.equal(decodeRuns(encodeRuns(Array(50_000).fill(run))).length, 50_000)
   assert.throws(() => encodeRuns(Array(50_001).fill(run)), RangeError)
 })
 
-test('what is no hardware id, and more than 250,000 records, cannot be written', () => {
+test('an invalid hardware id, or more than 250,000 records, cannot be encoded', () => {
   for (const hardwareId of ['', '..', 'a/b', 'é', 'active', 'x'.repeat(65)]) {
     assert.throws(() => encodeRuns([{ hardwareId, stream: 'gps', records: good }]), RangeError)
   }

@@ -16,17 +16,17 @@ import { MAX_NUMBER_BYTES, VarintReader, VarintWriter } from './varints.ts'
 // Runs ascend by hardware id, GPS before battery.
 const FORMAT = { letter: 'r', version: 1 } as const
 
-/** How many records all runs of a part may have: parts of an exported file have up to 200,000. */
+/** Maximum number of records over all runs: parts of an exported file have up to 200,000. */
 const MAX_RECORDS = 250_000
-/** How many runs a part may have: each takes hundreds of bytes in memory beside its records. */
+/** Maximum number of runs: each takes hundreds of bytes of memory in addition to its records. */
 const MAX_RUNS = 50_000
 
 const MAX_ID_BYTES = 64
-/** A time and a voltage at least, a time and three values of a position at most. */
+/** At least a time and a voltage, at most a time and three values of a position. */
 const MIN_RECORD_NUMBERS = 2
 const MAX_RECORD_NUMBERS = 4
 
-/** Errors of zlib that say that the bytes are damaged; others, such as too little memory, do not. */
+/** Errors of zlib that indicate damaged bytes; others, such as too little memory, do not. */
 const INFLATE_FAULTS = ['Z_BUF_ERROR', 'Z_DATA_ERROR', 'ERR_BUFFER_TOO_LARGE', 'ERR_TRAILING_JUNK_AFTER_STREAM_END']
 
 /** Records of one device and kind. */
@@ -35,9 +35,9 @@ export type TelemetryRun =
   | { readonly hardwareId: string; readonly stream: 'battery'; readonly records: BatteryRecords }
 
 /**
- * Writes many short runs, of the same device or of many.
- * Throws `RangeError` for what no telemetry block can hold: no records, times that do not ascend, values against the
- * rules of the kind; and for more than 250,000 records or 50,000 runs.
+ * Encodes many short runs, of the same device or of many. Throws `RangeError` for content that no telemetry block can
+ * hold (no records, times that do not ascend, values that violate the rules of the kind), and for more than 250,000
+ * records or 50,000 runs.
  */
 export function encodeRuns(runs: readonly TelemetryRun[]): Uint8Array {
   const sorted = runs.toSorted(compareRuns)
@@ -56,9 +56,9 @@ export function encodeRuns(runs: readonly TelemetryRun[]): Uint8Array {
 }
 
 /**
- * Reads what `encodeRuns` wrote: runs come by hardware id, then GPS before battery.
- * Throws `DamagedBlockError` for anything impossible, or `NewerBlockError` for a later version. Takes no more memory
- * than `most` records (250,000) in 50,000 runs can take, however long the bytes become when they are inflated.
+ * Decodes the output of `encodeRuns`: runs ordered by hardware id, then GPS before battery. Throws `DamagedBlockError`
+ * for impossible content, or `NewerBlockError` for a later version. Memory is limited to that of `most` records
+ * (250,000) in 50,000 runs, regardless of the inflated size.
  */
 export function decodeRuns(bytes: Uint8Array, most = MAX_RECORDS): TelemetryRun[] {
   const reader = new VarintReader(inflate(openFrame(FORMAT, bytes), Math.min(most, MAX_RECORDS)))
@@ -78,7 +78,7 @@ export function decodeRuns(bytes: Uint8Array, most = MAX_RECORDS): TelemetryRun[
       : { hardwareId, stream: 'battery', records: BATTERY.allocate(count) }
   })
   for (const column of columnsOf(runs)) reader.readColumn(column)
-  if (reader.bytesLeft > 0) refuse('bytes behind the last column')
+  if (reader.bytesLeft > 0) refuse('bytes after the last column')
   refuse(findRunFault(runs))
   return runs
 }
@@ -98,7 +98,7 @@ function mostContentBytes(runs: number, records: number): number {
   return runs * MAX_ID_BYTES + numbers * MAX_NUMBER_BYTES
 }
 
-/** The columns of all runs in the order they are written. */
+/** Columns of all runs in the order in which they are written. */
 function columnsOf(runs: readonly TelemetryRun[]): (readonly (Float64Array | Int32Array)[])[] {
   const gps = runs.filter((run) => run.stream === 'gps').map(({ records }) => records)
   const battery = runs.filter((run) => run.stream === 'battery').map(({ records }) => records)

@@ -29,17 +29,17 @@ function keptAtS(fixes: readonly Fix[]): number[] {
 
 const seconds = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-test('of a cart that drives and says so every second one fix in five stays', () => {
+test('a cart that reports every second while driving keeps one fix in five', () => {
   const drive = seconds(0, 22).map((atS) => ({ atS, northM: atS * 4, kmh: 14 }))
   assert.deepEqual(keptAtS(drive), [0, 5, 10, 15, 20, 22])
 })
 
-test('of one that stands one a minute stays', () => {
+test('a stationary cart keeps one fix a minute', () => {
   const standing = seconds(0, 130).map((atS) => ({ atS, northM: atS % 2, kmh: 0 }))
   assert.deepEqual(keptAtS(standing), [0, 60, 120, 130])
 })
 
-test('the fix with which it starts and the one with which it stops stay', () => {
+test('the fixes at which a cart starts and stops stay', () => {
   const fixes = seconds(0, 12).map((atS) => ({
     atS,
     northM: Math.max(0, atS - 3),
@@ -48,17 +48,17 @@ test('the fix with which it starts and the one with which it stops stay', () => 
   assert.deepEqual(keptAtS(fixes), [0, 4, 8, 12])
 })
 
-test('one that creeps without a speed is seen to move', () => {
+test('a cart that creeps without a speed counts as moving', () => {
   const creeping = seconds(0, 20).map((atS) => ({ atS, northM: atS }))
   assert.deepEqual(keptAtS(creeping), [0, 5, 10, 15, 20])
 })
 
-test('the last fix before a silence stays, so that nobody thinks it began earlier', () => {
+test('the last fix before a signal loss stays, so that the loss does not seem to begin earlier', () => {
   const fixes = [...seconds(0, 33), ...seconds(200, 201)].map((atS) => ({ atS, northM: 0, kmh: 0 }))
   assert.deepEqual(keptAtS(fixes), [0, 33, 200, 201])
 })
 
-test('of any track the ends stay, nothing stands still for longer than it did, and nothing is nearer than a step unless it is news', () => {
+test('a simplified track keeps its ends and prolongs no stop, and close fixes stay only if needed', () => {
   const fix = fc.record({ stepS: fc.integer({ min: 1, max: 90 }), northM: fc.integer(), kmh: fc.nat(30) })
   fc.assert(
     fc.property(fc.array(fix, { minLength: 1, maxLength: 60 }), (steps) => {
@@ -73,7 +73,7 @@ test('of any track the ends stay, nothing stands still for longer than it did, a
       for (const [i, { atS: now }] of fixes.entries()) {
         const before = fixes[i - 1]?.atS ?? now
         const last = kept.findLast((one) => one <= now) ?? Number.NEGATIVE_INFINITY
-        // a look at any time says at most a minute and a step less than the truth
+        // at any time the last kept fix lags by at most a minute and a step
         assert.ok(now - last <= 60 || now - before > 60, `${now} ${last}`)
       }
     }),

@@ -1,21 +1,21 @@
 import { type GpsRecords, NO_SPEED } from './records.ts'
 
-/** What of a track an eye can see, that watches a whole course go by. */
+/** Precision of a track for a replay of the whole course. */
 export interface SimplifyOptions {
-  /** Nearer in time to the last that was kept nothing is. */
+  /** Minimum interval between two kept fixes. */
   stepMs: number
-  /** One that stands is kept so often: it was heard of. */
+  /** Interval at which fixes of a standing cart are kept, to show that it was online. */
   standingMs: number
-  /** From this speed on it drives. */
+  /** Minimum speed of driving. */
   movingMilliKmh: number
 }
 
-/** A receiver at rest wanders this far, 1e-7 degree of latitude: three metres. */
+/** Jitter of a receiver at rest, in 1e-7 degree of latitude: three metres. */
 const STANDING_E7 = 270
 
 /**
- * The indices of the fixes that stay, ascending. The first and the last do, so does the last before a silence, and the
- * one with which a cart starts or stops.
+ * Returns the indices of the fixes to keep, ascending. These include the first and the last, the last before a gap, and
+ * those at which a cart starts or stops.
  */
 export function simplifyTrack(
   { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,

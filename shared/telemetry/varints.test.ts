@@ -24,7 +24,7 @@ function readerOf(...bytes: number[]): VarintReader {
   return new VarintReader(Buffer.from(bytes))
 }
 
-test('numbers of any size come back, and the last byte is the end', () => {
+test('numbers of any size are decoded exactly, and the last byte is the end', () => {
   fc.assert(
     fc.property(fc.array(number, { maxLength: 200 }), (values) => {
       const reader = new VarintReader(write(values))
@@ -38,14 +38,14 @@ test('numbers of any size come back, and the last byte is the end', () => {
   )
 })
 
-test('a number is written as a varint of Protocol Buffers', () => {
+test('a number is encoded as a varint of Protocol Buffers', () => {
   assert.deepEqual([...write([0])], [0])
   assert.deepEqual([...write([127])], [127])
   assert.deepEqual([...write([150])], [0x96, 0x01])
   assert.deepEqual([...write([MAX])], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f])
 })
 
-test('numbers, texts and columns can be mixed, and a column can be read in other pieces than it was written in', () => {
+test('numbers, texts and columns can be mixed, and a column can be read in chunks of any size', () => {
   const writer = new VarintWriter(1000)
   writer.write(1e6)
   writer.writeText('cart-1')
@@ -68,7 +68,7 @@ test('numbers, texts and columns can be mixed, and a column can be read in other
   assert.equal(reader.bytesLeft, 0)
 })
 
-test('numbers that go on behind the end are damage, wherever it is', () => {
+test('numbers that extend past the end are damage, wherever the bytes end', () => {
   const bytes = write([0, 5, 1000, MAX, 2 ** 30, 7])
   for (let length = 0; length < bytes.length; length++) {
     const reader = new VarintReader(bytes.subarray(0, length))
@@ -78,12 +78,12 @@ test('numbers that go on behind the end are damage, wherever it is', () => {
   }
 })
 
-test('a number of more bytes than any has is damage', () => {
+test('a number with too many bytes is damage', () => {
   assert.throws(() => readerOf(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0).read(), DamagedBlockError)
   assert.throws(() => new VarintReader(Buffer.alloc(1000, 0xff)).read(), DamagedBlockError)
 })
 
-test('a text that goes on behind the end is damage', () => {
+test('a text that extends past the end is damage', () => {
   assert.equal(readerOf(2, 0x61, 0x62).readText(), 'ab')
   assert.throws(() => readerOf(3, 0x61, 0x62).readText(), DamagedBlockError)
   assert.throws(() => new VarintReader(write([MAX])).readText(), DamagedBlockError)

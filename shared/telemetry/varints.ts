@@ -1,16 +1,16 @@
 import { DamagedBlockError } from './damaged-block.ts'
 import { fold, unpackWide } from './packed-bits.ts'
 
-// A number is 7 bits a byte, the lowest first; the highest bit of a byte is 1 if another byte follows (LEB128, the
-// varint of Protocol Buffers). A text is its length and its ASCII characters. A column is, for each of its values, the
-// difference from the value before, the first from 0; signs are folded into the lowest bit (packed-bits.ts).
+// A number has 7 bits per byte, lowest first; the highest bit of a byte is 1 if another byte follows (LEB128, the
+// varint of Protocol Buffers). A text is its length followed by its ASCII characters. A column holds the difference of
+// each value from the previous one, the first from 0; signs are folded into the lowest bit (packed-bits.ts).
 
 /** A folded difference of two times has up to 44 bits. */
 export const MAX_NUMBER_BYTES = 7
 
 type Column = Float64Array | Int32Array
 
-/** Writes numbers, texts and columns into `mostBytes`, which must be enough. */
+/** Writes numbers, texts and columns into `mostBytes`, which must be sufficient. */
 export class VarintWriter {
   readonly #bytes: Uint8Array
   #at = 0
@@ -23,7 +23,7 @@ export class VarintWriter {
     return this.#bytes.subarray(0, this.#at)
   }
 
-  /** A whole number from 0 to 2^49 - 1. */
+  /** Writes a whole number from 0 to 2^49 - 1. */
   write(value: number): void {
     let rest = value
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#bytes[this.#at++] = (rest % 0x80) | 0x80
@@ -35,7 +35,7 @@ export class VarintWriter {
     for (let i = 0; i < text.length; i++) this.#bytes[this.#at++] = text.charCodeAt(i)
   }
 
-  /** Writes columns as one, each behind the one before it. */
+  /** Writes consecutive columns as one. */
   writeColumn(pieces: readonly Column[]): void {
     let before = 0
     for (const piece of pieces) {
@@ -47,7 +47,7 @@ export class VarintWriter {
   }
 }
 
-/** Reads what `VarintWriter` wrote. Whatever the bytes are, it throws nothing but `DamagedBlockError`. */
+/** Reads the output of `VarintWriter`. Whatever the bytes are, it throws nothing but `DamagedBlockError`. */
 export class VarintReader {
   readonly #bytes: Buffer
   #at = 0
@@ -65,7 +65,7 @@ export class VarintReader {
     let factor = 1
     for (let i = 0; i < MAX_NUMBER_BYTES; i++) {
       const byte = this.#bytes[this.#at++]
-      if (byte === undefined) throw impossible('a number goes on behind the end')
+      if (byte === undefined) throw impossible('a number extends beyond the end')
       value += (byte & 0x7f) * factor
       if (byte < 0x80) return value
       factor *= 0x80
@@ -75,7 +75,7 @@ export class VarintReader {
 
   readText(): string {
     const length = this.read()
-    if (length > this.bytesLeft) throw impossible('a text goes on behind the end')
+    if (length > this.bytesLeft) throw impossible('a text extends beyond the end')
     this.#at += length
     return this.#bytes.toString('latin1', this.#at - length, this.#at)
   }

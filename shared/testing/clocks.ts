@@ -1,6 +1,6 @@
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 
-/** A clock that stands still until it is moved. */
+/** Clock that stands still until it is moved. */
 export class FakeClock implements Clock, MonotonicClock {
   isTrusted = true
   #nowMs: number
@@ -18,19 +18,19 @@ export class FakeClock implements Clock, MonotonicClock {
     return this.#monotonicMs
   }
 
-  /** Time goes by. */
+  /** Advances time. */
   advance(ms: number): void {
     this.#nowMs += ms
     this.#monotonicMs += ms
   }
 
-  /** An operator sets the clock; no time goes by. */
+  /** Sets the clock like an operator; no time passes. */
   set(nowMs: number): void {
     this.#nowMs = nowMs
   }
 }
 
-/** The clock of the machine, which a test may set forward or stop. */
+/** Clock of the computer, which a test may set forward or stop. */
 export class SetClock implements Clock, MonotonicClock {
   isTrusted = true
   aheadMs = 0
@@ -48,7 +48,7 @@ export class SetClock implements Clock, MonotonicClock {
     this.aheadMs += ms
   }
 
-  /** It is this late until `goOn`. */
+  /** Stops the clock at this time until `goOn`. */
   freezeAt(nowMs: number): void {
     this.#frozenMs = nowMs
   }

@@ -10,17 +10,15 @@ interface GivenAnswer {
   body: unknown
 }
 
-/** What is answered where there is no operation: unknown paths, wrong methods, no key, CORS. */
+/** Statuses of responses without an operation: unknown paths, wrong methods, no key, CORS. */
 const WITHOUT_OPERATION = [204, 400, 401, 404, 405, 429]
 
-/**
- * Holds every answer to the OpenAPI document: its status, its headers, its content type, and its body to the letter.
- */
+/** Checks every response against the OpenAPI document: status, headers, content type, and the exact body. */
 export class DocumentedAnswers {
   readonly #document: OpenApiDocument
-  /** Of all schemas that others refer to, closed. */
+  /** All referenced schemas, closed. */
   readonly #$defs: JsonSchema
-  /** By the schemas of the document. */
+  /** Validators by the schemas of the document. */
   readonly #checks = new Map<JsonSchema, z.ZodType>()
 
   constructor(document: OpenApiDocument) {
@@ -28,12 +26,12 @@ export class DocumentedAnswers {
     this.#$defs = closed(document.components.schemas)
   }
 
-  /** The operation a request is for, as the router finds it. */
+  /** Returns the operation of a request, like the router. */
   operationOf(method: string, path: string): Operation | undefined {
     return findOperation(this.#document, method, path)
   }
 
-  /** Throws when the document does not promise this answer. */
+  /** Throws if the document does not permit this response. */
   check(method: string, path: string, answer: GivenAnswer): void {
     const operation = this.operationOf(method, path)
     const place = `${method} ${path} ${answer.status}`
@@ -93,12 +91,12 @@ export class DocumentedAnswers {
       .split('/')
       .reduce<unknown>((value, key) => Reflect.get(Object(value), key), this.#document)
     assert.ok(found !== undefined, `${ref} is nowhere`)
-    // what a reference in a document points at has the kind of the place it stands in
+    // a reference always points to a component of the kind expected there
     return found as Component
   }
 }
 
-/** The same schema without room for what it does not name: an answer has no undocumented field. */
+/** Closes a schema to unnamed fields: a response must not have undocumented ones. */
 function closed(schema: JsonSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) => {
     if (key === '$ref' && typeof value === 'string') return value.replace('#/components/schemas/', '#/$defs/')

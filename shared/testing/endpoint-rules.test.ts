@@ -38,7 +38,7 @@ for (const call of [
   })
 }
 
-test('a path with its method behind it is a call too', () => {
+test('a path followed by its method also counts as a call', () => {
   const page = PAGE.replaceAll('GET', 'POST').replace('get it', 'post it').replace('/{id}', '')
   const calls = ["app.request('/rounds', {\n  method: 'POST' })"]
   const posted = documentOf(['post', '/rounds'])
@@ -46,7 +46,7 @@ test('a path with its method behind it is a call too', () => {
   assert.equal(endpointFaults({ document: posted, tags, tests: ["get('/rounds')"], page }).length, 1)
 })
 
-test('an endpoint without a test, a chapter or a line is told what it lacks', () => {
+test('an endpoint without a test, a chapter or a line gets a fault for each', () => {
   const more = documentOf(['get', '/rounds/{id}'], ['post', '/rounds'], ['get', '/weather'])
   const tests = ["await g.request('GET', '/rounds/7'); await g.request('DELETE', '/rounds')"]
   const weather = { name: 'System', description: 'The rest.', nouns: [] }
@@ -61,7 +61,7 @@ test('an endpoint without a test, a chapter or a line is told what it lacks', ()
   )
 })
 
-test('a line that is in the wrong chapter, or of no endpoint, is named', () => {
+test('a line that is in the wrong chapter, or of no endpoint, is reported', () => {
   const tests = ["await g.request('GET', '/rounds/7')"]
   const faultsOf = (page: string) => endpointFaults({ document, tags, tests, page })
   assert.deepEqual(faultsOf(PAGE.replace('### Rounds', '### Games')), [

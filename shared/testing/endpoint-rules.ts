@@ -5,13 +5,13 @@ import { type Tags, tagOf } from '#shared/http/operation-names.ts'
 interface Endpoints {
   document: OpenApiDocument
   tags: Tags
-  /** The texts of the tests that may hold scenarios. */
+  /** Texts of the tests that may contain scenarios. */
   tests: readonly string[]
-  /** The part of docs/api.md about this program, its heading left out. */
+  /** Section of docs/api.md about this program, without its heading. */
   page: string
 }
 
-/** What endpoints lack beside their routes, a sentence each: a scenario test, a chapter, a line in docs/api.md. */
+/** Lists in sentences what endpoints lack besides their routes: a scenario test, a tag, a line in docs/api.md. */
 export function endpointFaults({ document, tags, tests, page }: Endpoints): string[] {
   const called = new Set(tests.flatMap((text) => calledIn(text, document)))
   const untested = operationsOf(document)

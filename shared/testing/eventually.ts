@@ -1,13 +1,16 @@
-/** For what never comes: long enough for a machine that has much else to do. */
+/** Timeout, long enough for a busy computer. */
 const TIMEOUT_MS = 45_000
-/** Asked in every turn of the event loop at first; then with rests, which leave the processor to what is waited for. */
+/**
+ * Number of attempts in consecutive ticks of the event loop; later ones are spaced, which leaves the processor to the
+ * awaited work.
+ */
 const EAGER_TRIES = 20
 const LONGEST_REST_MS = 10
 
-// a test may put its own in the place of the global one
+// a test may replace the global one
 const { setTimeout } = globalThis
 
-/** Asks again and again until the answer is yes: for what nobody announces. */
+/** Polls until the condition is true, for events without a notification. */
 export async function eventually(
   isTrue: () => boolean | Promise<boolean>,
   what: string,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A port of 127.0.0.1 that no program uses: for programs that cannot say which one they took. */
+/** Returns a free port of 127.0.0.1, for programs that cannot report which one they chose. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

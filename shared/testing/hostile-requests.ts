@@ -11,14 +11,14 @@ import {
   WRONG_CONTENT_TYPES,
 } from './hostile-values.ts'
 
-/** One request to be sent as it is. */
+/** Request to be sent unchanged. */
 export interface HostileRequest {
   what: string
   method: string
   path: string
   body?: string
   headers?: Record<string, string>
-  /** The document does not allow it, so neither may the gateway. */
+  /** The document forbids it, so the gateway must reject it. */
   isForbidden?: boolean
 }
 
@@ -28,10 +28,10 @@ export interface Target {
   operation: Operation
 }
 
-/** Makes wrong requests for operations out of what the OpenAPI document says of them. */
+/** Generates invalid requests for operations from the OpenAPI document. */
 export class HostileRequests {
   readonly #document: OpenApiDocument
-  /** By the first word of a path: the id of something that exists. */
+  /** Ids of existing objects, by the first word of a path. */
   readonly #existing: Readonly<Record<string, string>>
 
   constructor(document: OpenApiDocument, existing: Readonly<Record<string, string>>) {
@@ -106,7 +106,7 @@ export class HostileRequests {
     }
   }
 
-  /** Anything at all for an operation, several things wrong at once. */
+  /** Generates arbitrary requests for an operation, with several faults combined. */
   random(target: Target): fc.Arbitrary<HostileRequest> {
     const { method, operation } = target
     const valid = this.#bodyOf(operation)
@@ -184,7 +184,7 @@ export class HostileRequests {
   }
 }
 
-/** Whether the document lets a query parameter be this text; where it is not sure, it does. */
+/** True if the document may permit this text for a query parameter; true in doubt. */
 function isAllowed(text: string, { type, enum: choices, minimum, maximum }: JsonSchema): boolean {
   if (choices !== undefined) return choices.includes(text)
   if (type !== 'integer') return true
@@ -196,12 +196,12 @@ function isHeaderValue(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
-/** Also what no text in UTF-8 can hold, as a client would send it that does not know better. */
+/** Encodes even text that is not valid UTF-8, like a careless client. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
-/** Where the values of a body are, itself left out; the first of a list stands for all. */
+/** Returns the paths of all values in a body, except the body itself; the first item of a list represents all. */
 function placesIn(value: unknown): (string | number)[][] {
   const entries: [string | number, unknown][] = Array.isArray(value)
     ? value.slice(0, 1).map((item, i) => [i, item])

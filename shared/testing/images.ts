@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
 
-/** What somebody who publishes a photo does not mean to publish. */
+/** Metadata that must not be published with a photo. */
 export const SECRET = 'GPS 51.5007 N 0.1246 W by Jane Doe'
 
 const SECRET_BYTES = Buffer.from(SECRET)
 const EXIF_HEAD = Buffer.from('Exif\0\0', 'latin1')
 
-/**
- * A JPEG of one pixel; with Exif that tells where it was taken and how it is turned, XMP, a comment, and a film behind
- * it.
- */
+/** JPEG of one pixel, with Exif (location and orientation), XMP, a comment, and a film after it. */
 export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
   const exif = exifOf(orientation, true)
   const xmp = Buffer.concat([Buffer.from('http://ns.adobe.com/xap/1.0/\0'), SECRET_BYTES])
@@ -38,8 +35,8 @@ export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
 }
 
 /**
- * A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. `weight`
- * are bytes of noise in the place of the pixels, which only a browser would refuse.
+ * PNG of one pixel, or of as many as it declares, with texts, Exif (orientation), and a time. `weight` are bytes of
+ * noise in place of the pixels, which only a browser would reject.
  */
 export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = false, weight = 0 } = {}): Blob {
   const size = Buffer.alloc(13)
@@ -64,7 +61,7 @@ export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = 
   )
 }
 
-/** A WebP of one pixel with Exif that tells how it is turned, and XMP. */
+/** WebP of one pixel, with Exif (orientation) and XMP. */
 export function webp({ orientation = 1, hasExifHead = false } = {}): Blob {
   const pixels = Buffer.from('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA', 'base64').subarray(12)
   const extended = riff('VP8X', Buffer.from([0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
@@ -73,7 +70,7 @@ export function webp({ orientation = 1, hasExifHead = false } = {}): Blob {
   return new Blob([riff('RIFF', Buffer.concat([Buffer.from('WEBP'), content]))], { type: 'image/webp' })
 }
 
-/** Exif with one entry, how the image is turned, and what nobody may read. */
+/** Exif with one entry, the orientation, and secret data. */
 function exifOf(orientation: number, hasHead = false): Buffer {
   const entry = [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0]
   const exif = [Buffer.from('MM\0*\0\0\0\b\0\x01', 'latin1'), Buffer.from(entry), Buffer.alloc(4), SECRET_BYTES]

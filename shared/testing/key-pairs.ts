@@ -7,7 +7,7 @@ interface CertificateFields {
   commonName?: string
   validFromMs?: number
   expiresAtMs?: number
-  /** The private key in PEM of an authority; without it the certificate is signed by itself. */
+  /** Private key of an authority in PEM; the certificate is self-signed without it. */
   authorityKey?: string
 }
 
@@ -17,7 +17,7 @@ export interface TestKeyPair {
   key: string
 }
 
-/** Makes a certificate for 127.0.0.1 and localhost (P-256): to trust one signed by itself, make it the only `ca`. */
+/** Creates a certificate for 127.0.0.1 and localhost (P-256). To trust a self-signed one, make it the only `ca`. */
 export function createKeyPair({
   commonName = 'cartbarn test',
   validFromMs = Date.UTC(2020, 0, 1),

@@ -1,7 +1,7 @@
-/** One body that is as large as `bytes` allows. */
+/** Body that is as large as `bytes` permits. */
 export interface LargeBody {
   what: string
-  /** Made when it is sent: all of them at once would be many megabytes. */
+  /** Created when it is sent: all of them together would be many megabytes. */
   make: (bytes: number) => string
 }
 
@@ -10,7 +10,7 @@ const FEATURE_HEAD = '{"type":"FeatureCollection","features":['
 
 /** A part so many times as there is room for, between a head and a tail. */
 function filled(bytes: number, head: string, part: (i: number) => string, tail: string, between = ','): string {
-  // all of it is ASCII
+  // all text is ASCII
   let text = head
   for (let i = 0; ; i++) {
     const next = (i === 0 ? '' : between) + part(i)
@@ -19,7 +19,7 @@ function filled(bytes: number, head: string, part: (i: number) => string, tail: 
   }
 }
 
-/** What a value can be that is large, as JSON. */
+/** Large values, as JSON. */
 const VALUES: Record<string, (bytes: number) => string> = {
   'a long text': (bytes) => JSON.stringify('x'.repeat(bytes - 2)),
   'a text of combined letters': (bytes) =>
@@ -40,7 +40,7 @@ const VALUES: Record<string, (bytes: number) => string> = {
 const corner = (i: number, long: number, lat: number) =>
   `[${(long + i * 1e-5).toFixed(5)},${(lat + (i % 2) * 1e-2).toFixed(5)}]`
 
-/** A strip of teeth, without a crossing: each edge lies beside each other one, from the south to the north. */
+/** Strip of teeth without a crossing: each edge is adjacent to every other one, from the south to the north. */
 function teeth(corners: number, at: number): string {
   const points = Array.from({ length: corners - 2 }, (_, i) => corner(i, (at % 500) * 0.01, 20 + at * 0.02))
   const south = 20 + at * 0.02 - 0.001

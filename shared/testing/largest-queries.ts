@@ -4,7 +4,7 @@ import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 
 type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** As long as a request line may be. */
+/** Maximum length of a request line. */
 const CHARACTERS = 15_000
 const CHOICES = ['x', '9', '%20', '%CC%81', '-', '.', '%F0%9F%9B%92', '0:', '1,'] as const
 
@@ -19,7 +19,7 @@ export function* largestQueries(parameters: readonly Parameter[], schemas: Schem
   yield* widest(given, schemas)
   for (const part of [(i: number) => `attr_${i}=1`, (i: number) => `p${i}[]=`, (i: number) => `${i}`, () => '[=&'])
     yield joined([...base, filled(part, '&', CHARACTERS)])
-  // all of them at once, and each that can be anything beside others that are right
+  // all of them together, and each unrestricted one among valid others
   const free = given.filter(({ schema: { enum: choices, format, type } }) => !choices && !format && type !== 'integer')
   for (const text of CHOICES) {
     yield joined(given.map(({ name }) => `${key(name)}=${filled(() => text, '', CHARACTERS / given.length)}`))

@@ -16,7 +16,7 @@ export function largestOf(schema: JsonSchema, schemas: Schemas, bytes: number): 
   return json
 }
 
-/** `place` tells items of a list apart: many lists allow nothing twice. */
+/** `place` distinguishes items of a list: many lists forbid duplicates. */
 interface Bounds {
   many: number
   place: number

@@ -87,9 +87,7 @@ export async function checkList(ask: Ask, path: string, name: string | null): Pr
   return ascending.length
 }
 
-/**
- * What tells a row from others: its first text. Figures, and what is said of them, change from one request to the next.
- */
+/** Identifies a row by its first text. Figures and derived texts change from one request to the next. */
 function idOf(row: unknown): unknown {
   return Object.values(Object(row)).find((value) => typeof value === 'string')
 }

@@ -7,7 +7,7 @@ import { largestBodies } from './largest-bodies.ts'
 import { largestQueries } from './largest-queries.ts'
 import { largestOf } from './largest-value.ts'
 
-/** A request to be sent as it is; `body` in UTF-8. */
+/** Request to be sent unchanged; `body` in UTF-8. */
 export interface LongRequest {
   method: string
   path: string
@@ -15,7 +15,7 @@ export interface LongRequest {
   body: Uint8Array<ArrayBuffer> | null
 }
 
-/** How long a request kept the main thread at most without a pause. */
+/** Longest uninterrupted time for which a request kept the main thread busy. */
 interface Measured {
   name: string
   what: string
@@ -26,30 +26,31 @@ interface Measured {
 
 interface Options {
   document: OpenApiDocument
-  /** By the first word of a path: the id of something that exists; read anew for each request. */
+  /** Ids of existing objects by the first word of a path; read again for each request. */
   existing: Readonly<Record<string, string>>
-  /** Makes again what a request may have deleted, so that the next ones find something. */
+  /** Restores objects that a request may have deleted, so that the following requests find them. */
   restore: () => Promise<void>
-  /** Resolves with the status once the answer is there as a whole. */
+  /** Resolves with the status once the whole response has arrived. */
   send: (request: LongRequest) => Promise<number>
-  /** What the turn of the event loop may take, by method and path. */
+  /** Limit for one tick of the event loop, by method and path. */
   mostMs: (name: string) => number
 }
 
 /**
- * Of small bodies, of those over 1 MB, of fields that are made large and of queries one in so many is sent. Set
- * CARTBARN_TEST_LONG=1 for every one of them, and CARTBARN_TEST_SHOW=1 for a table of the slowest.
+ * Share of requests that are sent: of small bodies, of bodies over 1 MB, of enlarged fields and of queries. Set
+ * CARTBARN_TEST_LONG=1 to send all of them, and CARTBARN_TEST_SHOW=1 for a table of the slowest.
  */
 const STRIDE = process.env.CARTBARN_TEST_LONG === undefined ? 17 : 1
-/** What an operation may take: the largest that it does is sent. */
+/** Candidate sizes of a body; the largest one that an operation accepts is sent. */
 const SIZES = [0.0625, 0.125, 0.5, 1, 4, 5, 8].map((megabytes) => megabytes * 1_048_576)
 const SPACES = new Uint8Array(8 * 1_048_576).fill(32)
 const SMALL = 100_000
-/** Larger ones take most of the time, and are for two operations alone. */
+/** Larger bodies take most of the time, and concern only two operations. */
 const LARGE = 1_048_576
 
 /**
- * Sends every operation of a document the largest and the strangest that it takes, and measures how long others wait.
+ * Sends the largest and most unusual input that each operation of a document accepts, and measures how long others
+ * wait.
  */
 export class LongWork {
   readonly #options: Options
@@ -61,12 +62,12 @@ export class LongWork {
     this.#requests = new HostileRequests(options.document, options.existing)
   }
 
-  /** Fails where a body keeps others waiting for too long, or fails. Returns how many were sent. */
+  /** Fails if a body delays others for too long, or causes an error. Returns the number of requests. */
   checkBodies(): Promise<number> {
     return this.#check((target) => this.#bodies(target))
   }
 
-  /** The same for queries. */
+  /** Does the same for queries. */
   checkQueries(): Promise<number> {
     return this.#check((target) => this.#queries(target))
   }
@@ -85,7 +86,7 @@ export class LongWork {
     return all.length
   }
 
-  /** Every operation, those last that delete. */
+  /** Returns every operation, deleting ones last. */
   #targets(): Target[] {
     return this.#requests.targets().sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
   }
@@ -135,7 +136,7 @@ export class LongWork {
     return shown?.path ?? target.path
   }
 
-  /** The largest body that is not refused for its size alone. */
+  /** Returns the largest size that is not rejected because of the size alone. */
   async #roomOf(request: Omit<LongRequest, 'body'>): Promise<number> {
     let room = SIZES[0] ?? 0
     for (const bytes of SIZES) {
@@ -146,8 +147,8 @@ export class LongWork {
   }
 
   /**
-   * The least of six figures where it is too much: code that never ran has to be compiled, memory is collected, and the
-   * caches of a shared processor belong to others at times.
+   * Returns the minimum of six measurements if the first is too high: new code must be compiled, memory is collected,
+   * and other processes share the caches.
    */
   async #measure(target: Target, what: string, request: LongRequest): Promise<Measured> {
     const name = `${target.method} ${target.path}`
@@ -171,8 +172,8 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The CPU time of the longest turn of this thread's event loop while something is done, in milliseconds. Unlike wall
- * time it does not grow where a machine has much else to do.
+ * CPU time of the longest tick of this thread's event loop during `act`, in ms. Unlike wall time it does not grow on a
+ * busy computer.
  */
 async function longestTurnMs(act: () => Promise<unknown>): Promise<number> {
   let longestMs = 0
@@ -184,7 +185,7 @@ async function longestTurnMs(act: () => Promise<unknown>): Promise<number> {
   })
   for (let isLast = false; !isLast; ) {
     isLast = isDone
-    // a timer comes up in every turn; to ask without a pause would take the processor from the reader threads
+    // a timer fires in every tick; polling without a pause would take the processor from the reader threads
     await sleep(1)
     const now = process.threadCpuUsage()
     longestMs = Math.max(longestMs, (now.user + now.system - before.user - before.system) / 1000)

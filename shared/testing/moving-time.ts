@@ -2,19 +2,19 @@ import type { TestContext } from 'node:test'
 import { setImmediate as loopTurn, setTimeout as pause } from 'node:timers/promises'
 import { FakeClock } from './clocks.ts'
 
-/** Between two steps only sockets of this process get their turn. */
+/** Time step after which only sockets of this process are served. */
 const STEP_MS = 250
-/** While a thread or a disk is awaited time passes slower: they must not appear to hang. */
+/** Shorter step while a thread or a disk is awaited, so that it does not appear to hang. */
 const SLOW_STEP_MS = 5
 
 /**
- * A clock and every timer that this process sets from now on, moved together: those of libraries too. Timers of other
- * threads, and of `node:timers/promises`, are real. `mock.timers` of Node 24 does not serve: its `refresh()` does
- * nothing, so the first keepalive of a broker would end every connection.
+ * Clock together with every timer that this process sets from now on, including those of libraries. Timers of other
+ * threads, and of `node:timers/promises`, are real. `mock.timers` of Node 24 is not sufficient: its `refresh()` does
+ * nothing, so the first keep-alive of a broker would end every connection.
  */
 export class MovingTime {
   readonly clock = new FakeClock()
-  /** Timers are real again; called at the end of the test too. */
+  /** Restores the real timers; also called at the end of the test. */
   readonly end: () => void
   readonly #timers = new Set<MovedTimer>()
 
@@ -24,7 +24,7 @@ export class MovingTime {
       ((act: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) =>
         new MovedTimer(this.#timers, this.clock, isRepeated, ms, () => act(...args))) as unknown
     const clear = (timer: unknown) => (timer instanceof MovedTimer ? timer.close() : clearTimeout(timer as undefined))
-    // the real ones have further overloads, which no caller uses
+    // the real functions have further overloads, which no caller uses
     Object.assign(globalThis, {
       setTimeout: set(false),
       setInterval: set(true),
@@ -42,7 +42,7 @@ export class MovingTime {
     }
   }
 
-  /** Lets time pass until the promise is settled. */
+  /** Advances time until the promise is settled. */
   async during<Result>(promise: Promise<Result>): Promise<Result> {
     let isSettled = false
     const settled = promise.finally(() => {
@@ -62,7 +62,7 @@ export class MovingTime {
   }
 }
 
-/** Does what a `NodeJS.Timeout` does. */
+/** Substitute for `NodeJS.Timeout`. */
 class MovedTimer {
   dueMs = 0
   readonly #all: Set<MovedTimer>
@@ -75,7 +75,7 @@ class MovedTimer {
     this.#all = all
     this.#clock = clock
     this.#isRepeated = isRepeated
-    // as Node does: what does not fit into 31 bits is due at once
+    // like Node: a delay beyond 31 bits is due immediately
     this.#ms = ms >= 1 && ms < 2 ** 31 ? ms : 1
     this.#act = act
     this.refresh()

@@ -10,8 +10,8 @@ interface ParameterAnswer {
 type Ask = (method: string, path: string) => Promise<ParameterAnswer>
 
 /**
- * Gives each parameter of a query that takes one value two of them, which must be an error that says so; `ids` fill the
- * parameters of paths. Only methods that change nothing. Returns how many parameters there were.
+ * Passes two values for each single-valued query parameter, which must cause a specific error; `ids` fill the
+ * parameters of paths. Uses only methods that change nothing. Returns the number of parameters.
  */
 export async function checkRepeated(
   document: OpenApiDocument,

@@ -11,14 +11,14 @@ export const hasPrometheus = ['prometheus', 'promtool'].every(
   (program) => spawnSync(program, ['--version']).error === undefined,
 )
 
-/** The scrape configuration in the comment at the top of a file of alert rules. */
+/** Scrape configuration from the comment at the top of a file of alert rules. */
 function scrapeConfigIn(rulesFile: string): string {
   const comment = readFileSync(rulesFile, 'utf8').split('groups:', 1)[0] ?? ''
   const lines = comment.split('\n').map((line) => line.replace(/^#( {3})?/, ''))
   return lines.slice(lines.findIndex((line) => line.trim() === 'scrape_configs:')).join('\n')
 }
 
-/** What promtool finds wrong with the scrape configuration that `rulesFile` documents; '' for nothing. */
+/** Returns promtool's complaints about the scrape configuration that `rulesFile` documents; '' for none. */
 export function checkScrapeConfig(rulesFile: string): string {
   const folder = writeConfig(rulesFile, 'localhost:80', 'key')
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'config', configIn(folder)], {
@@ -30,7 +30,7 @@ export function checkScrapeConfig(rulesFile: string): string {
 
 /**
  * Scrapes `target` (HOST:PORT) once with the installed Prometheus, configured as `rulesFile` documents, with this key.
- * Returns '' when that worked, else the error of Prometheus.
+ * Returns '' on success, else the error of Prometheus.
  */
 export async function scrapeAsDocumented(rulesFile: string, target: string, key: string): Promise<string> {
   const folder = writeConfig(rulesFile, target, key)

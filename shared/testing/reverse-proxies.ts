@@ -8,16 +8,16 @@ import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { createKeyPair } from './key-pairs.ts'
 
-/** Programs that a page documents, by the name of the code block which has their configuration. */
+/** Programs documented on a page, by the name of the code block with their configuration. */
 export type ProxyProgram = 'nginx' | 'caddy'
 
 export function hasProxy(program: ProxyProgram): boolean {
   return spawnSync(program, ['-h']).error === undefined
 }
 
-/** A reverse proxy that runs with a documented configuration, on free ports of the loopback. */
+/** Reverse proxy with a documented configuration, on free loopback ports. */
 export class ReverseProxy {
-  /** Its TLS port; any certificate is one that a test has to accept unseen. */
+  /** TLS port; tests must accept any certificate. */
   readonly port: number
   readonly #folder: string
   readonly #child: ChildProcess
@@ -29,8 +29,8 @@ export class ReverseProxy {
   }
 
   /**
-   * `documented` is the configuration as a page has it; ports, the name of the site, files and the address of the
-   * gateway (127.0.0.1:8080 there, `target` here) are replaced.
+   * `documented` is the configuration from a page. Ports, the site name, files and the address of the gateway
+   * (127.0.0.1:8080 there, `target` here) are replaced.
    */
   static async start(program: ProxyProgram, documented: string, target: string): Promise<ReverseProxy> {
     const folder = mkdtempSync(join(tmpdir(), `cartbarn-${program}-`))
@@ -68,7 +68,7 @@ interface Ports {
   plainPort: number
 }
 
-/** A site is a part of the configuration of nginx: the rest keeps its files in `folder`. */
+/** A site is only a part of the configuration of nginx: the rest keeps its files in `folder`. */
 function forNginx(site: string, folder: string, { port, plainPort }: Ports): string {
   const { cert, key } = createKeyPair()
   writeFileSync(join(folder, 'cert.pem'), cert)
@@ -84,7 +84,7 @@ function forNginx(site: string, folder: string, { port, plainPort }: Ports): str
     mkdirSync(join(folder, kind))
     return `${kind}_temp_path ${join(folder, kind)};`
   })
-  // a worker of another user could not read the folder
+  // a worker that runs as another user could not read the folder
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   return `${user} daemon off; pid ${folder}/pid; error_log stderr; events {}
 http { access_log off; ${temporary.join(' ')}
@@ -105,7 +105,7 @@ function forCaddy(site: string, folder: string, { port, plainPort }: Ports): str
 ${site.replaceAll('carts.example.club', 'localhost')}`
 }
 
-/** True once it answers with a certificate: caddy makes its own after it listens. */
+/** True once it responds with a certificate: caddy creates its own after it listens. */
 async function hasCertificate(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false })
   try {

@@ -11,7 +11,7 @@ export interface Start {
 /** A morning near Monterey. */
 const MORNING: Start = { atMs: Date.UTC(2026, 4, 4, 8), lat: 36.568, long: -121.95 }
 
-/** Builds the records of a device, one manoeuvre after the other. The first record is made by the first manoeuvre. */
+/** Builds the records of a device, one manoeuvre after another. The first manoeuvre creates the first record. */
 export class Ride {
   readonly records: GpsRecord[] = []
   #atMs: number
@@ -28,7 +28,7 @@ export class Ride {
     return this.#atMs
   }
 
-  /** Stands, with a record at once and then every so many seconds for as long as it is less than `seconds`. */
+  /** Stands, with an immediate record and then one per interval while it is less than `seconds`. */
   wait(seconds: number, everyS = 30, speedKmh: number | null = 0): this {
     for (let s = 0; s < seconds; s += everyS) {
       this.record({ speedKmh })
@@ -37,7 +37,7 @@ export class Ride {
     return this
   }
 
-  /** Drives straight, with records as `wait` has them; heading in degrees from north. */
+  /** Drives straight, with records like `wait`; heading in degrees from north. */
   drive(seconds: number, speedKmh: number, everyS = 30, { headingDeg = 0, reported = true } = {}): this {
     for (let s = 0; s < seconds; s += everyS) {
       this.record({ speedKmh: reported ? speedKmh : null })
@@ -47,13 +47,13 @@ export class Ride {
     return this
   }
 
-  /** Time passes without records. */
+  /** Advances time without records. */
   later(seconds: number): this {
     this.#atMs += Math.round(seconds * 1000)
     return this
   }
 
-  /** Is elsewhere, without records and in no time. */
+  /** Moves elsewhere instantly, without records. */
   move(metres: number, headingDeg = 0): this {
     const heading = (headingDeg * Math.PI) / 180
     const [lat, long] = this.#offset(metres * Math.cos(heading), metres * Math.sin(heading))
@@ -62,7 +62,7 @@ export class Ride {
     return this
   }
 
-  /** One record, which may claim to be some metres off to the north and the east. */
+  /** Adds one record, displaced by some metres to the north and the east. */
   record({ northM = 0, eastM = 0, speedKmh = 0 }: Partial<Offset> = {}): this {
     const [lat, long] = this.#offset(northM, eastM)
     this.records.push({ atMs: this.#atMs, lat, long, speedKmh })

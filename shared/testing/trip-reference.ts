@@ -2,13 +2,13 @@ import { GPS_JITTER_M, SPIKE_FIXES_MAX, samePlaceM, type TripConfig } from '#sha
 import { haversineM } from '#shared/trips/earth-distance.ts'
 import { type GpsRecord, loadTrack, type TrackRange } from '#shared/trips/track.ts'
 
-/** A fix as the rules speak of it: speeds are km/h, a missing one is null. */
+/** Fix in the terms of the rules: speeds are km/h, a missing one is null. */
 interface Fix {
   atMs: number
   latE7: number
   longE7: number
   reportedKmh: number | null
-  /** About the leg into it. */
+  /** Properties of the leg into it. */
   isDiscontinuity: boolean
   speedKmh: number
   isMoving: boolean
@@ -43,8 +43,8 @@ export interface ReferenceReport {
 }
 
 /**
- * The rules of trips once more, each written down as plainly as it is said, for tests to compare with: every leg, rest
- * and candidate is an object, every distance a haversine, and nothing is skipped.
+ * Reference implementation of the trip rules, as plain as possible, for tests to compare with: every leg, rest and
+ * candidate is an object, every distance a haversine, and nothing is skipped.
  */
 export class TripReference {
   readonly fixes: Fix[]
@@ -76,7 +76,7 @@ export class TripReference {
     }
   }
 
-  /** Of records up to `nowMs` and from as far back as is looked. */
+  /** Active trip, from records up to `nowMs` within the lookback. */
   active(nowMs: number, maxAgeSeconds: number): { speedKmh: number; trip: ReferenceTrip } | undefined {
     const end = this.fixes.length - 1
     const last = this.fixes[end]

@@ -32,7 +32,7 @@ export interface ExpectedStop {
 interface WorkedCase {
   name: string
   config: TripConfig
-  /** In the order they were received. */
+  /** In the order of receipt. */
   points: VectorPoint[]
 }
 
@@ -58,7 +58,7 @@ export interface ActiveTripVector extends WorkedCase {
       }
 }
 
-/** What the names of times become when they are read. */
+/** Converted names of times. */
 const TIMES: Readonly<Record<string, string>> = {
   t: 'atMs',
   from: 'fromMs',
@@ -69,10 +69,10 @@ const TIMES: Readonly<Record<string, string>> = {
   last_position_at: 'lastPositionMs',
 }
 
-/** The worked cases of trip detection, with times in milliseconds since 1970. */
+/** Worked cases of trip detection, with times in milliseconds since 1970. */
 export function readTripVectors(): { vectors: TripVector[]; activeVectors: ActiveTripVector[] } {
   const text = readFileSync(new URL('trip-vectors.json', import.meta.url), 'utf8')
-  // the file is as its own `format` says
+  // the file follows its own `format`
   return withTimes(JSON.parse(text)) as { vectors: TripVector[]; activeVectors: ActiveTripVector[] }
 }
 
@@ -87,7 +87,7 @@ function withTimes(value: unknown): unknown {
   )
 }
 
-/** How far a figure may be from what is expected. */
+/** Permitted deviation of a figure. */
 const TOLERANCES = {
   distance: (expected: number) => Math.max(1, expected * 0.005),
   speed: 0.1,
@@ -95,7 +95,7 @@ const TOLERANCES = {
   degrees: 1e-6,
 }
 
-/** What both programs answer of a trip, but for its times. */
+/** Figures of a trip that both programs return, except for its times. */
 type Figures = Omit<ExpectedTrip, 'startMs' | 'endMs' | 'duration'>
 
 export function assertFigures(figures: Figures, expected: Figures): void {
@@ -112,7 +112,7 @@ export function assertPlace(place: Place | undefined, expected: Place): void {
   assertNear(place?.long, expected.long, TOLERANCES.degrees)
 }
 
-/** A speed at one time. */
+/** Speed at one time. */
 export function assertSpeed(speedKmh: number, expected: number): void {
   assertNear(speedKmh, expected, TOLERANCES.speed)
 }

@@ -9,24 +9,24 @@ import { findSpikes, type Spikes } from './spikes.ts'
 import type { Track } from './track.ts'
 
 export interface ActiveTrip {
-  /** The latest fix that is no spike: its speed, time, age and place. */
+  /** Speed of the latest fix that is not a spike; time, age and position refer to the same fix. */
   speedKmh: number
   lastPositionMs: number
   lastPositionAgeS: number
   place: Place
-  /** From the first move after the last stop, or from where the track begins, to the latest fix. */
+  /** From the first move after the last stop, or from the start of the track, to the latest fix. */
   trip: Trip
 }
 
 export interface ActiveTripQuery {
   nowMs: number
-  /** A device whose latest fix is older is not active; exactly this old is. */
+  /** Maximum age of the latest fix of an active device, inclusive. */
   maxAgeSeconds: number
-  /** Throws `TooManyTripsError` when the track has more trips and stops before. */
+  /** Throws `TooManyTripsError` if the track contains more trips and stops before it. */
   foundMax?: number
 }
 
-/** A track with what was found in it. */
+/** Track with its detected parts. */
 interface Walk {
   track: Track
   spikes: Spikes
@@ -35,31 +35,32 @@ interface Walk {
 }
 
 /**
- * How far back is far enough for most carts: on a course a trip is minutes long, and then comes a stop. In seconds, for
- * whoever has to read what he looks back at.
+ * Lookback in seconds that is sufficient for most carts: on a course a trip lasts minutes and is followed by a stop.
+ * Limits the data to be read.
  */
 export const RECENT_SECONDS = 1800
 
 /**
- * Which fixes are spikes does not depend on where a track begins from here on: where it is back is within the first.
+ * Number of fixes after which spikes no longer depend on the start of a track: the receiver is correct again within the
+ * first of them.
  */
 const SETTLED_FIXES = 2 * SPIKE_FIXES_MAX + 2
-/** Two fixes further apart than this cannot both be jitter about the same place. */
+/** Distance beyond which two fixes cannot both be jitter around the same place. */
 const BEYOND_JITTER_M = 2 * GPS_JITTER_M + 1
 
 /**
- * The trip a device is on, or undefined. The track holds its fixes up to `nowMs` and from as far back as shall be
- * looked. The minima of a trip do not apply: a cart that left ten seconds ago is in motion. One that stands is on a
- * trip for as long as the pause, judged by the clock and not by its last fix, is no stop.
+ * Returns the active trip of a device, or undefined. The track must hold its fixes up to `nowMs`, as far back as the
+ * search should reach. The minima of a trip do not apply: a cart that left ten seconds ago is moving. A standing device
+ * stays on a trip while its pause, measured by the clock and not by its last fix, is not a stop.
  */
 export function activeTrip(track: Track, config: TripConfig, query: ActiveTripQuery): ActiveTrip | undefined {
   return underWay(walk(track, config, query), config, query)
 }
 
 /**
- * What `activeTrip` says of any track that ends with this one and begins earlier; undefined when that may depend on
- * what is before. A drive that is sure to be one, whatever was before it, and then a rest that ends it: from there on
- * every such track is parted into the same rests and moves.
+ * Returns the result of `activeTrip` for any track that begins earlier and ends with this one; undefined if it may
+ * depend on earlier fixes. Searches for a drive that is certain regardless of earlier fixes, followed by a rest that
+ * ends it: from there on every such track is divided into the same rests and moves.
  */
 export function recentActiveTrip(
   track: Track,
@@ -70,7 +71,7 @@ export function recentActiveTrip(
   const sureDrive = firstSureDrive(walked, config)
   if (walked.lastFix === undefined || sureDrive === undefined) return undefined
   const drive = walked.finder.openDrive(walked.lastFix.index)
-  // nothing but a confirmed rest ends a drive
+  // only a confirmed rest ends a drive
   if (drive !== undefined && drive.first <= sureDrive) return undefined
   return { active: underWay(walked, config, query) }
 }
@@ -105,9 +106,9 @@ function underWay(
 }
 
 /**
- * The first fix into which a device is driving, and not in jitter, whatever was before the track: it reported to be
- * moving all the way from a fix beyond the jitter of any place near this one. Undefined where spikes or speeds that
- * were not reported could make what was before matter.
+ * Returns the first fix at which the device certainly drives and does not jitter, regardless of earlier fixes: it
+ * reported movement continuously from a fix beyond the jitter of any place near this one. Undefined if spikes or
+ * unreported speeds could make earlier fixes relevant.
  */
 function firstSureDrive({ track, spikes }: Walk, config: TripConfig): number | undefined {
   const { atMs, latE7, longE7, speedMilliKmh, count } = track

@@ -118,7 +118,7 @@ const configs: fc.Arbitrary<TripConfig> = fc.oneof(
   }),
 )
 
-test('agrees with the rules written down plainly', () => {
+test('trip detection agrees with a plain reference implementation', () => {
   fc.assert(
     fc.property(anyRides, configs, (records, config) => {
       const { trips, stops } = detectTrips(loadTrack(records), config)
@@ -133,7 +133,7 @@ test('agrees with the rules written down plainly', () => {
   )
 })
 
-test('agrees on what is under way, at any time', () => {
+test('the active trip agrees with the reference implementation at any time', () => {
   fc.assert(
     fc.property(
       anyRides,
@@ -155,7 +155,7 @@ test('agrees on what is under way, at any time', () => {
   )
 })
 
-test('the end of a track says what is under way, or that it cannot', () => {
+test('the end of a track yields the active trip, or reports that it cannot', () => {
   let said = 0
   fc.assert(
     fc.property(
@@ -181,7 +181,7 @@ test('the end of a track says what is under way, or that it cannot', () => {
   assert.ok(said > NUM_RUNS / 10, `${said} times of ${NUM_RUNS} rides`)
 })
 
-test('the last half hour of a course is enough to know who drives', () => {
+test('the last half hour of a course is enough to find active trips', () => {
   const ride = new Ride()
   for (let hole = 0; hole < 18; hole++) ride.drive(240, 15, 5).wait(200, 5)
   const { records } = ride.drive(60, 15, 5).record()
@@ -205,7 +205,7 @@ test('trips and stops are in order and share no more than an instant', () => {
   )
 })
 
-test('between two trips there is a stop, and one that is alone fills the time between them', () => {
+test('two trips have a stop between them, and a single one fills the whole time between them', () => {
   fc.assert(
     fc.property(anyRides, configs, (records, config) => {
       const { trips, stops } = detectTrips(loadTrack(records), config)
@@ -226,7 +226,7 @@ test('between two trips there is a stop, and one that is alone fills the time be
   )
 })
 
-test('every trip reaches the minima and its figures fit together', () => {
+test('every trip reaches the minima and its figures are consistent', () => {
   fc.assert(
     fc.property(anyRides, configs, (records, config) => {
       for (const trip of detectTrips(loadTrack(records), config).trips) {
@@ -243,7 +243,7 @@ test('every trip reaches the minima and its figures fit together', () => {
   )
 })
 
-test('neither the order of records nor their copies change anything', () => {
+test('the order of records and duplicates do not change the result', () => {
   fc.assert(
     fc.property(
       anyRides
@@ -330,7 +330,7 @@ function assertSameTrips(
   }
 }
 
-/** Equal but for the rounding of sums. */
+/** Equal except for the rounding of sums. */
 function assertNear(actual: number, expected = Number.NaN): void {
   assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.max(1, expected), `${actual} is not ${expected}`)
 }
@@ -346,7 +346,7 @@ function spanOf({ startMs, endMs }: Trip | Stop) {
   return { startMs, endMs }
 }
 
-test('more trips and stops than are wanted are not made', () => {
+test('no more trips and stops than requested are built', () => {
   const { records } = new Ride().wait(300).drive(600, 15).wait(300).drive(600, 15).wait(300).record()
   const track = loadTrack(records)
   const { trips, stops } = detectTrips(track, DEFAULT_TRIP_CONFIG, 5)

@@ -6,19 +6,19 @@ import { findSpikes } from './spikes.ts'
 import type { Track } from './track.ts'
 
 export interface TripReport {
-  /** In time order; the same for `stops`. */
+  /** In chronological order, like `stops`. */
   trips: Trip[]
   stops: Stop[]
-  /** Records of the range, those that were no fixes and spikes included. */
+  /** Number of records in the range, including spikes and those without a fix. */
   positionsAnalyzed: number
 }
 
 /**
- * Finds the trips and stops of one device. Nothing outside the track is known: of what is under way at either end the
- * part inside is reported if it is a trip or a stop by itself, so a trip over midnight is one part in each day's query.
- * Movement that is no trip, between two different places, is in neither list. Takes time in proportion to the fixes and
- * next to none for a parked device. With minima of zero every other fix can be a trip: throws `TooManyTripsError` as
- * soon as there are more than `foundMax` trips and stops.
+ * Detects the trips and stops of one device. Nothing outside the track is known: if a trip or stop is in progress at
+ * either end, the part inside is reported if it qualifies alone, so a trip over midnight appears as one part in each
+ * day's query. Movement between two different places that is not a trip is in neither list. Takes time in proportion to
+ * the fixes and next to none for a parked device. With minima of zero every other fix can be a trip: throws
+ * `TooManyTripsError` as soon as there are more than `foundMax` trips and stops.
  */
 export function detectTrips(track: Track, config: TripConfig, foundMax?: number): TripReport {
   const spikes = findSpikes(track, config)

@@ -1,29 +1,27 @@
-/** Mean radius of the Earth in metres, as a sphere. Source: IUGG, rounded as haversine implementations have it. */
+/** Mean radius of the Earth in metres, as a sphere. Source: IUGG, rounded as in haversine implementations. */
 export const EARTH_RADIUS_M = 6_371_000
 
 const RADIANS_PER_E7 = Math.PI / 180 / 1e7
 const METRES_PER_E7 = EARTH_RADIUS_M * RADIANS_PER_E7
 
-/** A thousandth of a radian (6.4 km) in 1e-7 degree: the series below are exact to 1e-13 up to here. */
+/** A thousandth of a radian (6.4 km) in 1e-7 degree: up to here the series below are exact to 1e-13. */
 const NEAR_E7 = Math.floor(1e-3 / RADIANS_PER_E7)
 
-/** From one latitude the cosine is worked out at to the next, 0.1 degree. */
+/** Interval of the latitudes at which the cosine is computed, 0.1 degree. */
 const GRID_E7 = 1e6
 
-/**
- * More than rounding can make up, relative to what is compared; opposite points on Earth lose half the digits to asin.
- */
+/** Relative margin above any rounding error; for antipodal points asin loses half the digits. */
 export const ROUNDING_MARGIN = 1 + 1e-7
 
 /**
- * Metres no distance exceeds, for each 1e-7 degree of latitude plus longitude between two positions: going along the
- * meridian and then along the parallel is never shorter than the great circle.
+ * Upper bound in metres for each 1e-7 degree of latitude plus longitude between two positions: along the meridian and
+ * then the parallel is never shorter than the great circle.
  */
 export const BOUND_M_PER_E7 = METRES_PER_E7 * ROUNDING_MARGIN
 
 /**
- * The distance of two positions along the great circle in metres; positions are 1e-7 degree.
- * Right across the antimeridian and at the poles. Source: R. W. Sinnott, Virtues of the Haversine, 1984.
+ * Great-circle distance of two positions in metres; positions are 1e-7 degree. Correct across the antimeridian and at
+ * the poles. Source: R. W. Sinnott, Virtues of the Haversine, 1984.
  */
 export function haversineM(latA: number, longA: number, latB: number, longB: number): number {
   const sinHalfLat = Math.sin(((latB - latA) * RADIANS_PER_E7) / 2)
@@ -35,10 +33,10 @@ export function haversineM(latA: number, longA: number, latB: number, longB: num
 }
 
 /**
- * The same distance for the many short steps of a track, without trigonometry: sines and the arc sine of small angles
- * are the first terms of their series, and the cosine of the latitude is developed around that of the nearest tenth of
- * a degree, which is kept. What was measured before makes no difference to the last digit. Differs from `haversineM` by
- * less than 1e-11 of the distance up to 89.9 degrees of latitude, and by less than a micrometre anywhere.
+ * Same distance for the many short steps of a track, without trigonometry: sines and the arc sine of small angles are
+ * the first terms of their series, and the cosine of the latitude is expanded around that of the nearest tenth of a
+ * degree, which is cached. Earlier measurements do not affect the last digit. Differs from `haversineM` by less than
+ * 1e-11 of the distance up to 89.9 degrees of latitude, and by less than a micrometre anywhere.
  */
 export class EarthDistance {
   #latE7 = 0

@@ -8,24 +8,24 @@ import { findSpikes } from './spikes.ts'
 import type { Track } from './track.ts'
 
 export interface TripFeatureRules extends TripRules {
-  /** So many fixes of trips are written at once, with some 55 bytes each. */
+  /** Maximum number of trip fixes that are written together, about 55 bytes each. */
   fixesAtOnce: number
 }
 
-/** A trip as a GeoJSON Feature without its line. */
+/** Trip as a GeoJSON Feature without its line. */
 export interface TripFeature {
   startMs: number
   endMs: number
   /** JSON of its properties. */
   properties: string
-  /** Times of the records between start and end that nobody was at. */
+  /** Times of the records between start and end that are spikes. */
   spikesMs: Float64Array
 }
 
 export interface FoundTripFeatures {
-  /** GeoJSON Features with commas between them: of the first trips, as many as are written at once. */
+  /** GeoJSON Features with commas between them: the first trips, up to `fixesAtOnce`. */
   trips: Uint8Array
-  /** The trips after those; their lines are read a page at a time. */
+  /** Trips after those; their lines are read page by page. */
   longTrips: TripFeature[]
   /** GeoJSON Features with commas between them. */
   stops: Uint8Array
@@ -33,11 +33,11 @@ export interface FoundTripFeatures {
 
 const encoder = new TextEncoder()
 
-/** What stands before the features, and after them. */
+/** Text before and after the features. */
 export const GEOJSON_HEAD = '{"type":"FeatureCollection","features":['
 export const GEOJSON_END = ']}'
 
-/** The trips and stops in a track for a map. Throws `too_many_trips`. */
+/** Returns the trips and stops of a track as GeoJSON. Throws `too_many_trips`. */
 export function findFeaturesIn(track: Track, rules: TripFeatureRules): FoundTripFeatures {
   const { hardwareId } = rules
   const spikes = new Set(findSpikes(track, rules.config).dropped)
@@ -61,7 +61,7 @@ function propertiesOf(hardwareId: string, trip: Trip): string {
   return JSON.stringify({ kind: 'trip', ...toTripJson(hardwareId, trip) })
 }
 
-/** The fixes of a trip, spikes included. */
+/** Fixes of a trip, including spikes. */
 function* fixesOf({ startMs, endMs }: Trip, { atMs, count }: Track): Generator<number> {
   const first = indexAtOrAfter(atMs, startMs, 0, count)
   for (let fix = first; fix < count && (atMs[fix] ?? 0) <= endMs; fix++) yield fix
@@ -99,31 +99,31 @@ function pointFeature(hardwareId: string, stop: Stop): string {
   })
 }
 
-/** What stands before the coordinates of a line. */
+/** Text before the coordinates of a line. */
 export const LINE_HEAD = '{"type":"Feature","geometry":{"type":"LineString","coordinates":['
 
-/** What stands between the coordinates of a line and their times; the properties are an object with members. */
+/** Text between the coordinates of a line and their times; the properties are a non-empty object. */
 export function lineMiddle(properties: string): string {
   return `]},"properties":${properties.slice(0, -1)},"coordTimes":[`
 }
 
-/** What stands after the times. */
+/** Text after the times. */
 export const LINE_END = ']}}'
 
-/** A position as GeoJSON has it: longitude, then latitude. Source: RFC 7946 3.1.1 */
+/** GeoJSON position: longitude, then latitude. Source: RFC 7946 3.1.1 */
 function positionText({ latE7, longE7 }: GpsRecords, i: number): string {
   return `[${fromE7(longE7[i] ?? 0)},${fromE7(latE7[i] ?? 0)}]`
 }
 
-/** A page of the fixes of a trip. */
+/** Page of the fixes of a trip. */
 export interface LinePage {
   /** JSON positions with commas between them, longitude first. */
   coordinates: Uint8Array
-  /** Of each of them. */
+  /** Times of the positions. */
   atMs: Float64Array
 }
 
-/** The positions of records, without those at 0,0 and spikes. */
+/** Returns the positions of records, without spikes and those at 0,0. */
 export function linePageOf(records: GpsRecords, spikesMs: Float64Array): LinePage {
   const { latE7, longE7 } = records
   const spikes = new Set(spikesMs)
@@ -137,7 +137,7 @@ export function linePageOf(records: GpsRecords, spikesMs: Float64Array): LinePag
   return { coordinates: encoder.encode(positions.join(',')), atMs: Float64Array.from(atMs) }
 }
 
-/** Times as JSON strings with commas between them. */
+/** Formats times as JSON strings with commas between them. */
 export function timesText(atMs: Float64Array): Uint8Array {
   return encoder.encode(Array.from(atMs, (ms) => `"${toIso(ms)}"`).join(','))
 }

@@ -3,35 +3,35 @@ import type { Run } from './legs.ts'
 import { countDropped, type Spikes } from './spikes.ts'
 import type { Track } from './track.ts'
 
-/** Degrees. */
+/** Position in degrees. */
 export interface Place {
   lat: number
   long: number
 }
 
 export interface Trip {
-  /** The first moving fix. */
+  /** Time of the first moving fix. */
   startMs: number
-  /** The first stopped fix of the stop that follows, or the last fix before a gap or the end of the data. */
+  /** Time of the first stopped fix of the following stop, or of the last fix before a gap or the end of the data. */
   endMs: number
   start: Place
   end: Place
-  /** Along great circles from fix to fix, but not between two stopped ones and not over a discontinuity. */
+  /** Along great circles from fix to fix, except between two stopped fixes and across a discontinuity. */
   distanceM: number
-  /** From start to end, pauses included. */
+  /** From start to end, including pauses. */
   durationS: number
-  /** As reported, so it can be below the average speed. */
+  /** Maximum reported speed, so it can be below the average speed. */
   maxSpeedKmh: number
   avgSpeedKmh: number
-  /** Fixes from start to end, both included, without spikes. */
+  /** Number of fixes from start to end, both inclusive, without spikes. */
   pointCount: number
 }
 
 export interface Stop {
   startMs: number
-  /** The first moving fix, where it was left. */
+  /** Time of the first moving fix after the stop. */
   endMs: number
-  /** Where it began. */
+  /** Position of the first fix. */
   place: Place
   durationS: number
 }
@@ -61,7 +61,7 @@ export function stopOf(track: Track, { first, last }: Pick<Run, 'first' | 'last'
   }
 }
 
-/** Degrees, of one fix. */
+/** Returns the position of a fix in degrees. */
 export function placeOf({ latE7, longE7 }: Track, fix: number): Place {
   return { lat: fromE7(latE7[fix] ?? 0), long: fromE7(longE7[fix] ?? 0) }
 }
@@ -71,7 +71,7 @@ export function durationS({ atMs }: Track, first: number, last: number): number 
   return ((atMs[last] ?? 0) - (atMs[first] ?? 0)) / 1000
 }
 
-/** km/h; 0 where no time passed. */
+/** Average speed in km/h; 0 if no time passed. */
 export function avgSpeedKmh(distanceM: number, elapsedS: number): number {
   return elapsedS === 0 ? 0 : (distanceM / elapsedS) * 3.6
 }

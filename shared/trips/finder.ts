@@ -4,7 +4,7 @@ import { avgSpeedKmh, durationS } from './figures.ts'
 import type { Rest, Run, RunSink } from './legs.ts'
 import type { Track } from './track.ts'
 
-/** A stop as the indices of its first and last fix. */
+/** Stop as the indices of its first and last fix. */
 interface StopFixes {
   first: number
   last: number
@@ -15,8 +15,9 @@ interface OpenStop extends StopFixes {
 }
 
 /**
- * Makes stops of rests that come in order: rests in the same place are one stop, and movement between them that was no
- * trip is part of it. A stop is reported when it lasts or holds a gap; a shorter one still parts its neighbours.
+ * Combines consecutive rests into stops: rests in the same place are one stop, and movement between them that was no
+ * trip belongs to it. A stop is reported if it is long enough or contains a gap; a shorter one still separates the
+ * stops before and after it.
  */
 class Stops {
   readonly reported: StopFixes[] = []
@@ -41,7 +42,7 @@ class Stops {
     this.#open.hasGap ||= hasGap
   }
 
-  /** Nothing that comes belongs to the last stop any more: a trip was recorded, or the data ends. */
+  /** Completes the last stop: a trip was recorded, or the data ends. */
   close(): void {
     if (this.#open !== undefined) {
       const { first, last, hasGap } = this.#open
@@ -59,16 +60,19 @@ class Stops {
   }
 }
 
-/** There are more trips and stops in a track than the caller can take. */
+/** Error for a track with more trips and stops than the caller can handle. */
 export class TooManyTripsError extends Error {}
 
-/** What was driven since the last confirmed rest. */
+/** Movement since the last confirmed rest. */
 interface Drive extends Run {
-  /** First and last fix of each rest since it began: pauses, of which those after the last move may yet be a stop. */
+  /**
+   * First and last fix of each rest since its start: pauses, of which those after the last move may still become a
+   * stop.
+   */
   rests: number[]
-  /** How many numbers of `rests` lie before the last move. */
+  /** Number of entries of `rests` before the last move. */
   insideCount: number
-  /** What the rests after the last move add if it drives on. */
+  /** Contribution of the rests after the last move if the drive continues. */
   trailing: Driven
 }
 
@@ -84,9 +88,9 @@ function sum(a: Driven, b: Driven): Driven {
 }
 
 /**
- * Puts rests and moves together to trips and stops. A rest is confirmed when it lasts or holds a gap, and only that
- * ends a trip: at the first fix of the rest, not where the rest was confirmed, so the answer stays the same while a
- * pause becomes a stop. Shorter rests are pauses of the trip, or part of its stops when it turns out to be none.
+ * Combines rests and moves into trips and stops. A rest is confirmed if it is long enough or contains a gap, and only
+ * that ends a trip: at the first fix of the rest, not at its confirmation, so that the result stays the same while a
+ * pause becomes a stop. Shorter rests are pauses of the trip, or part of a stop if the movement is not a trip.
  */
 export class TripFinder implements RunSink {
   readonly #trips: Run[] = []
@@ -98,7 +102,7 @@ export class TripFinder implements RunSink {
   #lastRest: Rest | undefined
   #hasMoved = false
 
-  /** Throws `TooManyTripsError` out of its methods when it has found more than `foundMax`. */
+  /** All methods throw `TooManyTripsError` after more than `foundMax` results. */
   constructor(track: Track, config: TripConfig, foundMax = Number.POSITIVE_INFINITY) {
     this.#track = track
     this.#config = config
@@ -132,10 +136,10 @@ export class TripFinder implements RunSink {
     this.#drive.trailing = NOTHING
   }
 
-  /** The trips, and the stops as first and last fix; the data ends at `lastFix`. */
+  /** Returns the trips, and the stops as first and last fix; the data ends at `lastFix`. */
   end(lastFix: { index: number; isMoving: boolean }) {
     this.#endDrive()
-    // a device that has just come to rest may be where it stopped before
+    // a device that has just come to rest may be at its previous stop
     if (this.#hasMoved && !lastFix.isMoving && this.#lastRest?.last !== lastFix.index) {
       this.#stops.add(lastFix.index, lastFix.index, false)
     }
@@ -144,13 +148,13 @@ export class TripFinder implements RunSink {
     return { trips: this.#trips, stops: this.#stops.reported }
   }
 
-  /** What has been driven from the first move after the last confirmed rest up to `lastFix`, pauses included. */
+  /** Returns the movement from the first move after the last confirmed rest up to `lastFix`, including pauses. */
   openDrive(lastFix: number): Run | undefined {
     if (this.#drive === undefined) return undefined
     return { first: this.#drive.first, last: lastFix, ...sum(this.#drive, this.#drive.trailing) }
   }
 
-  /** Where the rest began that ends at `lastFix`. */
+  /** Returns the first fix of the rest that ends at `lastFix`. */
   restFirst(lastFix: number): number {
     return this.#lastRest?.last === lastFix ? this.#lastRest.first : lastFix
   }

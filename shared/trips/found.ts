@@ -6,30 +6,30 @@ import { TooManyTripsError } from './finder.ts'
 import { sumsOf, type TripSums, toStopJson, toTripJson } from './json.ts'
 import type { Track } from './track.ts'
 
-/** Whose trips are looked for, and what makes one. */
+/** Device whose trips are searched, and the definition of a trip. */
 export interface TripRules {
   hardwareId: string
   config: TripConfig
-  /** More trips and stops than these are refused: minima of zero can make one of every other fix. */
+  /** Maximum number of trips and stops; minima of zero can make a trip of every other fix. */
   foundMax: number
 }
 
 export interface TripListRules extends TripRules {
-  /** By when they began. */
+  /** Order by start time. */
   order: ListOrder
 }
 
-/** JSON objects one after the other, with commas between them. */
+/** Consecutive JSON objects with commas between them. */
 export interface JsonItems {
   text: Uint8Array<ArrayBuffer>
-  /** Of each, where it ends in the text. */
+  /** End offset of each object in the text. */
   ends: Uint32Array<ArrayBuffer>
-  /** Of each, when it began; in the order of the list. */
+  /** Start time of each object, in the order of the list. */
   startMs: Float64Array<ArrayBuffer>
 }
 
 /**
- * The trips and stops of a device, as text: thousands of objects would be copied from thread to thread, then written.
+ * Trips and stops of a device as text: thousands of objects would be copied between threads and serialised afterwards.
  */
 export interface FoundTrips {
   trips: JsonItems
@@ -39,7 +39,7 @@ export interface FoundTrips {
 
 const encoder = new TextEncoder()
 
-/** The trips and stops in a track, as text. Throws `too_many_trips`. */
+/** Returns the trips and stops of a track as text. Throws `too_many_trips`. */
 export function findTripsIn(track: Track, rules: TripListRules): FoundTrips {
   const { hardwareId, order } = rules
   const report = detect(track, rules)
@@ -50,12 +50,12 @@ export function findTripsIn(track: Track, rules: TripListRules): FoundTrips {
   }
 }
 
-/** As `detectTrips`, with an error a caller may read. */
+/** Like `detectTrips`, but with an error for the caller. */
 export function detect(track: Track, { hardwareId, config, foundMax }: TripRules): TripReport {
   return withReason(hardwareId, () => detectTrips(track, config, foundMax))
 }
 
-/** Runs `work` on the track of a device. Throws `too_many_trips` where it throws `TooManyTripsError`. */
+/** Runs `work` on the track of a device. Converts `TooManyTripsError` to `too_many_trips`. */
 export function withReason<Result>(hardwareId: string, work: () => Result): Result {
   try {
     return work()
@@ -75,7 +75,7 @@ function jsonItems<Item extends { startMs: number }>(
   const texts = items.map((item) => JSON.stringify(toJson(item)))
   const ends = new Uint32Array(texts.length)
   let end = -1
-  // as many bytes as characters: there are numbers in it, times, and ids in ASCII
+  // one byte per character: it contains only numbers, times and ASCII ids
   for (const [i, { length }] of texts.entries()) {
     end += length + 1
     ends[i] = end

@@ -26,7 +26,7 @@ function shift(): Ride {
   return new Ride().wait(300).drive(610, 15.1234, 10).wait(300).drive(610, 15.1234, 10).wait(300).record()
 }
 
-test('trips and stops are written in the units and to the digits that are promised', () => {
+test('trips and stops are written in the documented units and precision', () => {
   const { trips, stops } = detectTrips(loadTrack(shift().records), config)
   assert.deepEqual(
     trips.slice(0, 1).map((trip) => tripSchema.strict().parse(toTripJson('cart-1', trip))),
@@ -59,7 +59,7 @@ test('trips and stops are written in the units and to the digits that are promis
   )
 })
 
-test('totals are those of all devices, summed before they are rounded', () => {
+test('totals are summed over all devices before they are rounded', () => {
   const report = detectTrips(loadTrack(shift().records), config)
   const query = { ...config, from: 1, to: 2 }
   const summary = deviceTripsSchema.shape.summary.strict().parse(toTotalsJson([sumsOf(report), sumsOf(report)], query))
@@ -74,7 +74,7 @@ test('totals are those of all devices, summed before they are rounded', () => {
   })
 })
 
-test('a summary of no trips is zeros', () => {
+test('a summary without trips has zeros', () => {
   const range = { fromMs: 0, toMs: TRIP_RANGE_MAX_MS }
   const nothing = { trips: [], stops: [], positionsAnalyzed: 0 }
   assert.deepEqual(tripSummarySchema.strict().parse(toTripSummaryJson('cart-1', range, sumsOf(nothing))), {
@@ -92,7 +92,7 @@ test('a summary of no trips is zeros', () => {
   })
 })
 
-test('a summary has the fastest and the mean of its trips', () => {
+test('a summary has the fastest trip and the mean of its trips', () => {
   const report = detectTrips(loadTrack(shift().records), config)
   const summary = toTripSummaryJson('cart-1', { fromMs: 0, toMs: 1 }, sumsOf(report))
   assert.equal(summary.maxSpeed, 15.12)
@@ -100,7 +100,7 @@ test('a summary has the fastest and the mean of its trips', () => {
   assert.equal(summary.totalTripDuration, 1220)
 })
 
-test('what is under way is written with the figures of the trip so far', () => {
+test('an active trip is written with the figures of the trip so far', () => {
   const ride = new Ride().wait(300).drive(100, 15.1234, 10)
   const query = { nowMs: ride.atMs - 5500, maxAgeSeconds: 300 }
   const active = activeTrip(loadTrack(ride.records), config, query)
@@ -115,7 +115,7 @@ test('what is under way is written with the figures of the trip so far', () => {
   assert.ok(!('hardware_id' in json.trip))
 })
 
-test('the answers about what is under way hold the trip, or say that there is none', () => {
+test('a response about active trips has the trip, or states that the device has none', () => {
   const ride = new Ride().wait(300).drive(100, 15, 10)
   const active = activeTrip(loadTrack(ride.records), config, { nowMs: ride.atMs, maxAgeSeconds: 300 })
   assert.ok(active !== undefined)
@@ -131,7 +131,7 @@ test('the answers about what is under way hold the trip, or say that there is no
   assert.deepEqual(activeTripsSchema.parse(list), list)
 })
 
-test('the answer for many devices says how many were asked for', () => {
+test('the response for many devices has the number of requested devices', () => {
   const report = detectTrips(loadTrack(shift().records), config)
   const answer = {
     trips: report.trips.map((trip) => toTripJson('cart-1', trip)),

@@ -16,7 +16,7 @@ export function toTripJson(hardwareId: string, trip: Trip): TripJson {
   return { hardware_id: hardwareId, ...toFiguresJson(trip) }
 }
 
-/** Carries the hardware id: a list of stops of many devices would be of no use without. */
+/** Includes the hardware id, which a list of stops of several devices needs. */
 export function toStopJson(hardwareId: string, { startMs, endMs, place, durationS }: Stop): StopJson {
   return {
     hardware_id: hardwareId,
@@ -38,7 +38,7 @@ export function toActiveTripJson(hardwareId: string, active: ActiveTrip): Active
   }
 }
 
-/** What the trips and stops of a device add up to; nothing is rounded yet. */
+/** Sums over the trips and stops of a device, unrounded. */
 export interface TripSums {
   trips: number
   stops: number
@@ -61,7 +61,7 @@ export function sumsOf({ trips, stops, positionsAnalyzed }: TripReport): TripSum
   }
 }
 
-/** The totals of a list of trips, of one device or many. */
+/** Totals of a list of trips, of one or more devices. */
 export function toTotalsJson(devices: readonly TripSums[], config: TripConfig): DeviceTripsJson['summary'] {
   return {
     totalTrips: sum(devices, ({ trips }) => trips),
@@ -74,7 +74,7 @@ export function toTotalsJson(devices: readonly TripSums[], config: TripConfig): 
   }
 }
 
-/** The summary of one device; speeds and mean are 0 where there are no trips. */
+/** Summary of one device; speeds and means are 0 without trips. */
 export function toTripSummaryJson(
   hardwareId: string,
   { fromMs, toMs }: { fromMs: number; toMs: number },
@@ -113,17 +113,17 @@ function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((total, item) => total + of(item), 0)
 }
 
-/** Metres, to 0.1. */
+/** Metres, rounded to 0.1. */
 function roundDistance(metres: number): number {
   return Math.round(metres * 10) / 10
 }
 
-/** km/h, to 0.01. */
+/** km/h, rounded to 0.01. */
 function roundSpeed(kmh: number): number {
   return Math.round(kmh * 100) / 100
 }
 
-/** Seconds, to the millisecond they are known to: sums of fractions would show how computers add. */
+/** Seconds, rounded to the millisecond, which removes rounding errors of sums. */
 function roundDuration(seconds: number): number {
   return Math.round(seconds * 1000) / 1000
 }

@@ -14,29 +14,29 @@ import type { Track } from './track.ts'
 
 const MILLI_KMH_PER_M_PER_MS = 3_600_000
 
-/** Legs in a row between two fixes, given by their indices; a leg is the way from one fix to the next. */
+/** Consecutive legs between two fixes, given by their indices; a leg is the path from one fix to the next. */
 export interface Run {
   first: number
   last: number
-  /** Metres driven: nothing between two stopped fixes, in a gap or over a discontinuity. */
+  /** Metres driven; excludes legs between two stopped fixes, gaps and discontinuities. */
   distanceM: number
-  /** 0.001 km/h; the fastest of its moving fixes, both ends included. */
+  /** 0.001 km/h; maximum of its moving fixes, including both ends. */
   maxSpeedMilliKmh: number
 }
 
-/** Standing, or silence, in one place. */
+/** Standing in one place, or without data there. */
 export interface Rest extends Run {
-  /** Whether a silence in it was longer than `minimalNoDataDuration`. */
+  /** True if it contains a time without data longer than `minimalNoDataDuration`. */
   hasGap: boolean
 }
 
-/** Receives the runs of a track in order; each begins where the one before it ends. */
+/** Receives the runs of a track in order; each begins where the previous one ends. */
 export interface RunSink {
   onRest(rest: Rest): void
   onMove(move: Run): void
 }
 
-/** The last fix of a track after its spikes are gone. */
+/** Last fix of a track without its spikes. */
 export interface LastFix {
   index: number
   isMoving: boolean
@@ -52,10 +52,10 @@ export interface LastFix {
 type State = 'start' | 'rest' | 'trial' | 'move'
 
 /**
- * Parts a track into rests and moves. A fix stands for the time until the next one: a leg from a stopped fix is rest,
- * one from a moving fix is movement, and a silence longer than `minimalNoDataDuration` is rest whatever came before it.
- * A move that never leaves the surroundings of the rest before it is jitter and part of that rest. Returns the last
- * fix; undefined when there is none.
+ * Divides a track into rests and moves. A fix represents the time until the next one: a leg from a stopped fix is rest,
+ * one from a moving fix is movement, and a time without data longer than `minimalNoDataDuration` is always rest. A move
+ * that never leaves the surroundings of the previous rest is jitter and part of that rest. Returns the last fix;
+ * undefined for an empty track.
  */
 export function walkLegs(track: Track, spikes: Spikes, config: TripConfig, sink: RunSink): LastFix | undefined {
   return new LegWalk(track, spikes, config, sink).walk()
@@ -72,7 +72,7 @@ class LegWalk {
   readonly #slowestMoveMilliKmh: number
   readonly #speedThresholdKmh: number
 
-  /** Places in the two lists of spikes, both beyond the current fix. */
+  /** Positions in the two lists of spikes, both after the current fix. */
   #nextDropped = 0
   #nextDiscontinuity = 0
 
@@ -80,7 +80,7 @@ class LegWalk {
   #speedMilliKmh = 0
   #isMoving = false
   #rest: Rest = newRest(0)
-  /** Where the rest began that jitter is measured from: not always where `#rest` begins. */
+  /** Reference fix of the rest, from which jitter is measured: not always the start of `#rest`. */
   #anchor = 0
   #move: Run = newRun(0)
 
@@ -181,16 +181,16 @@ class LegWalk {
     if (this.#rest.last !== this.#rest.first) this.#sink.onRest(this.#rest)
   }
 
-  /** The device has driven off. */
+  /** Ends the rest: the device has driven off. */
   #leaveRest(): void {
     this.#endRest()
     this.#state = 'move'
   }
 
-  /** It was jitter: the rest goes on, from the same anchor. */
+  /** Continues the rest with the same anchor: the movement was jitter. */
   #rejoinRest(): void {
     const move = this.#move
-    // two fixes that jitter about one anchor can be further apart than different places are
+    // two fixes that jitter around one anchor may be farther apart than different places are
     if (this.#samePlaceM <= 2 * GPS_JITTER_M) this.#cutRest(move)
     this.#rest.last = move.last
     this.#rest.distanceM += move.distanceM
@@ -215,7 +215,7 @@ class LegWalk {
     }
   }
 
-  /** Goes on from a stopped fix while nothing happens: no sums, no distances. */
+  /** Fast path from a stopped fix while nothing changes, without sums and distances. */
   #skipStanding(start: number): number {
     if (this.#isMoving) return start
     const { latE7, longE7, atMs, speedMilliKmh } = this.#track
@@ -233,7 +233,7 @@ class LegWalk {
       const nextLong = longE7[next] ?? 0
       const speed = speedMilliKmh[next] ?? NO_SPEED
       if (speed >= slowest || nextMs - lastMs > longestMs) break
-      // | 0 as in the search for spikes
+      // `| 0` as in the search for spikes
       if (Math.abs((nextLat - lat) | 0) + Math.abs((nextLong - long) | 0) >= nearE7) break
       if (speed < 0 && !this.#isSurelyStanding(next, end)) break
       lastMs = nextMs
@@ -248,20 +248,20 @@ class LegWalk {
     return fix
   }
 
-  /** Whether a fix that reported no speed is followed by a leg that is clearly slow. */
+  /** True if a fix without a reported speed is followed by a leg that is clearly slow. */
   #isSurelyStanding(fix: number, end: number): boolean {
     const speedMilliKmh = this.#speedAhead(fix, end)
     return speedMilliKmh >= 0 && fromMilli(speedMilliKmh * ROUNDING_MARGIN) < this.#speedThresholdKmh
   }
 
-  /** 0.001 km/h over the leg that follows; below 0 where it is not driven. */
+  /** Speed over the following leg in 0.001 km/h; negative if it is not driven. */
   #speedAhead(fix: number, end: number): number {
     const next = fix + 1
     if (next >= end || this.#silenceMs(fix, next) > this.#longestStepMs) return NO_SPEED
     return this.#milliKmh(this.#metres(fix, next), fix, next)
   }
 
-  /** Goes on from a moving fix while it drives on. */
+  /** Fast path from a moving fix while the device drives on. */
   #skipDriving(start: number): number {
     if (!this.#isMoving) return start
     const { latE7, longE7, atMs, speedMilliKmh } = this.#track
@@ -297,16 +297,16 @@ class LegWalk {
     return fix
   }
 
-  /** The next fix that is dropped or comes after a discontinuity. */
+  /** Returns the next fix that is dropped or follows a discontinuity. */
   #nextSpike(): number {
     const { count } = this.#track
     return Math.min(this.#dropped[this.#nextDropped] ?? count, this.#discontinuities[this.#nextDiscontinuity] ?? count)
   }
 
   /**
-   * A speed that was not reported is the mean over the leg that follows, so that the parked fix before a departure
-   * becomes its start and the fix of arrival its end; at a gap, a discontinuity or the end it is that of the leg
-   * before.
+   * Determines the speed of a fix. An unreported one is the mean over the following leg, so that the parked fix before
+   * a departure becomes its start and the fix of arrival its end; at a gap, a discontinuity or the end it is that of
+   * the previous leg.
    */
   #judgeSpeed(fix: number, legBeforeMilliKmh: number): void {
     const reported = this.#track.speedMilliKmh[fix] ?? NO_SPEED

@@ -38,7 +38,7 @@ function active(records: readonly GpsRecord[], nowS: number, config: Partial<Tri
   return activeTrip(track, { ...DEFAULT_TRIP_CONFIG, ...config }, { nowMs, maxAgeSeconds: 300 })
 }
 
-test('no record and one record are no trips and no stops, never an error', () => {
+test('no record and one record yield no trips and no stops, never an error', () => {
   const zeros = { speedThreshold: 0, minimalParkingDuration: 0, minimalNoDataDuration: 0 }
   for (const config of [{}, zeros, { minimalParkingDuration: 0 }]) {
     assert.deepEqual(spans([], config), { trips: [], stops: [] })
@@ -57,18 +57,18 @@ test('at a threshold of 0 every fix moves, and only gaps end trips', () => {
   })
 })
 
-test('when no silence is allowed every leg is a gap, and there are no trips', () => {
+test('with a signal loss limit of 0 every leg is a gap and the track has no trips', () => {
   const { records } = new Ride().drive(600, 15).wait(600).record()
   assert.deepEqual(spans(records, { minimalNoDataDuration: 0 }).trips, [])
 })
 
-test('a reported speed is believed: 0 while the position moves is no trip', () => {
+test('a reported speed is trusted: 0 while the position moves is not a trip', () => {
   const ride = new Ride()
   for (let i = 0; i < 60; i++) ride.record().move(100).later(30)
   assert.deepEqual(spans(ride.records).trips, [])
 })
 
-test('standing at a light and then silent for longer than parking splits, for a sleeping tracker looks the same', () => {
+test('a stop before a signal loss longer than parking splits a trip, as for a sleeping tracker', () => {
   const { records } = new Ride().drive(600, 15).record().later(400).move(1500).drive(600, 15).wait(300)
   assert.deepEqual(spans(records).trips, [
     [0, 600],
@@ -76,7 +76,7 @@ test('standing at a light and then silent for longer than parking splits, for a 
   ])
 })
 
-test('a burst of more spikes than are looked past is driven neither out nor back, though its fixes count', () => {
+test('a burst of more spikes than the filter skips adds no distance, though its fixes count', () => {
   const ride = new Ride().drive(300, 18, 10)
   for (let i = 0; i < 4; i++) ride.record({ eastM: 20_000, speedKmh: 18 }).later(10)
   const trip = onlyTrip(ride.drive(300, 18, 10).wait(300).records)
@@ -104,7 +104,7 @@ test('trips go across the antimeridian and near a pole', () => {
   }
 })
 
-test('a stop that began before the range keeps its part inside, or goes when that is too short', () => {
+test('a stop that began before the range keeps its part inside, or is dropped if that is too short', () => {
   const { records } = new Ride().wait(600).drive(600, 15).wait(300)
   const range = (fromS: number) => ({ fromMs: START_MS + fromS * 1000, toMs: START_MS + 1e7 })
   assert.deepEqual(spans(records, {}, range(300)).stops[0], [300, 600])
@@ -127,7 +127,7 @@ test('a trip over midnight is one part in the query of each day', () => {
   )
 })
 
-test('a silence one second longer than allowed splits a trip', () => {
+test('a signal loss one second longer than allowed splits a trip', () => {
   const drives = (silenceS: number) =>
     new Ride().drive(600, 15).record({ speedKmh: 15 }).later(silenceS).drive(600, 15).wait(300).records
   assert.deepEqual(spans(drives(1800)).trips, [[0, 3000]])
@@ -137,7 +137,7 @@ test('a silence one second longer than allowed splits a trip', () => {
   ])
 })
 
-test('a device that was carried away while it was silent was in two places and drove nowhere', () => {
+test('a device carried away during a signal loss has two stops and no trip', () => {
   const { records } = new Ride().wait(300).later(3600).move(5000).wait(300).record()
   const { trips, stops } = detectTrips(loadTrack(records), DEFAULT_TRIP_CONFIG)
   assert.deepEqual(trips, [])
@@ -148,14 +148,14 @@ test('a device that was carried away while it was silent was in two places and d
   assert.notDeepEqual(stops[0]?.place, stops[1]?.place)
 })
 
-test('a device that was carried away between two fixes is believed, without a distance', () => {
+test('a jump of a device between two fixes stays in the trip and adds no distance', () => {
   const ride = new Ride().drive(600, 18, 10).move(5000).drive(600, 18, 10).wait(300)
   const trip = onlyTrip(ride.records)
   assertNear(trip.distanceM, 590 * 5 + 600 * 5)
   assert.equal(trip.pointCount, 121)
 })
 
-test('one and two bad fixes are left out of a trip, and one of a stop', () => {
+test('one and two bad fixes are dropped from a trip, and one from a stop', () => {
   for (const bad of [1, 2]) {
     const ride = new Ride().drive(300, 18, 10)
     for (let i = 0; i < bad; i++) ride.record({ eastM: 5000, speedKmh: 18 }).move(50).later(10)
@@ -167,26 +167,26 @@ test('one and two bad fixes are left out of a trip, and one of a stop', () => {
   assert.deepEqual(spans(parked.records), { trips: [], stops: [[0, 610]] })
 })
 
-test('a speed nobody can have reached is left out', () => {
+test('an unreachable speed is dropped', () => {
   const ride = new Ride().drive(300, 18, 1).record({ speedKmh: 190 }).move(5).later(1)
   const trip = onlyTrip(ride.drive(300, 18, 1).wait(300).records)
   assert.equal(trip.maxSpeedKmh, 18)
   assert.equal(trip.pointCount, 601)
 })
 
-test('a hard stop is no spike', () => {
+test('a hard stop is not a spike', () => {
   const { records } = new Ride().drive(600, 100, 1).wait(300, 1)
   assert.deepEqual(spans(records, { maxAcceleration: 30 }).trips, [[0, 600]])
 })
 
-test('without the filter everything is believed', () => {
+test('without the filter every fix counts', () => {
   const ride = new Ride().drive(300, 18, 10).record({ eastM: 5000, speedKmh: 18 }).later(10)
   const trip = onlyTrip(ride.drive(300, 18, 10).wait(300).records, { maxAcceleration: 0 })
   assert.equal(trip.pointCount, 62)
   assertNear(trip.distanceM, 290 * 5 + 2 * 5000 + 300 * 5, 2)
 })
 
-test('jitter neither prolongs a trip nor makes one, and adds no distance to a pause', () => {
+test('jitter does not prolong or create a trip, and adds no distance to a pause', () => {
   const jitter = (ride: Ride, n: number, kmh: number) => {
     for (let i = 0; i < n; i++) ride.record({ northM: (i % 3) * 4, speedKmh: i % 4 === 3 ? kmh : 0 }).later(10)
     return ride
@@ -199,7 +199,7 @@ test('jitter neither prolongs a trip nor makes one, and adds no distance to a pa
   assertNear(onlyTrip(paused.records).distanceM, 600 * 5, 10)
 })
 
-test('movement too small to be a trip is part of the stop, unless it ends in another place', () => {
+test('movement too small to be a trip is part of the stop, unless it ends elsewhere', () => {
   const hop = (seconds: number, kmh: number) => new Ride().wait(600).drive(seconds, kmh, 10).wait(600).record().records
   assert.deepEqual(spans(hop(100, 16)), { trips: [], stops: [[0, 1300]] })
   const far = {
@@ -219,7 +219,7 @@ test('movement too small to be a trip is part of the stop, unless it ends in ano
   })
 })
 
-test('records that are no fixes are counted and left out, in whatever order they come', () => {
+test('records that are not fixes are counted and dropped, in whatever order they arrive', () => {
   const { records } = new Ride().wait(300).drive(600, 15).wait(300).record()
   const atMs = START_MS + 415_000
   const noFixes: GpsRecord[] = [
@@ -238,7 +238,7 @@ test('records that are no fixes are counted and left out, in whatever order they
   })
 })
 
-test('a speed that is negative or no number is a missing one', () => {
+test('a speed that is negative or not a number counts as missing', () => {
   const { records } = new Ride().wait(300).drive(600, 15).wait(300).record()
   const missing = records.map((record) => ({ ...record, speedKmh: null }))
   const { trips } = detectTrips(loadTrack(missing), DEFAULT_TRIP_CONFIG)
@@ -249,7 +249,7 @@ test('a speed that is negative or no number is a missing one', () => {
   }
 })
 
-test('decimals of the configuration are meant as written', () => {
+test('decimals of the configuration are exact', () => {
   const drives = (silenceS: number) =>
     new Ride().drive(600, 15).record({ speedKmh: 15 }).later(silenceS).drive(600, 15).wait(300).records
   const config = { minimalNoDataDuration: 1001.001 }
@@ -261,26 +261,26 @@ test('decimals of the configuration are meant as written', () => {
   }
 })
 
-test('a pause belongs to the trip that is under way until it is long enough to be a stop', () => {
+test('a pause belongs to the active trip until it is long enough to be a stop', () => {
   const { records } = new Ride().wait(300).drive(300, 15, 10).wait(60, 10).record()
   assert.equal(active(records, 660)?.trip.durationS, 360)
   assert.equal(active(records, 779)?.trip.pointCount, 37)
   assert.equal(active(records, 780), undefined)
 })
 
-test('a device that stands without having moved is on no trip, nor is one after a gap', () => {
+test('a device that has not moved, or has just had a gap, has no active trip', () => {
   assert.equal(active(new Ride().wait(60, 10).records, 60), undefined)
   const gap = new Ride().drive(600, 15).record({ speedKmh: 15 }).later(2000).record()
   assert.equal(active(gap.records, 2600), undefined)
 })
 
-test('the last fix is under way as soon as it moves, alone if it must be', () => {
+test('the last fix makes an active trip as soon as it moves, even as its only point', () => {
   const { records } = new Ride().wait(600).record({ speedKmh: 9 })
   const trip = active(records, 605)
   assert.deepEqual([trip?.speedKmh, trip?.trip.pointCount, trip?.trip.durationS], [9, 1, 0])
 })
 
-test('a spike at the end is not where the device is', () => {
+test('a spike at the end is not the position of the device', () => {
   const ride = new Ride().wait(300).drive(300, 15, 10)
   const { records } = ride.record({ eastM: 50_000, speedKmh: 15 })
   const trip = active(records, 605)
@@ -296,7 +296,7 @@ test('a fix of the future is invisible until its time, and one exactly as old as
   assert.equal(active(records, 890.001), undefined)
 })
 
-test('jitter wider than what is one place makes two pauses of one stop', () => {
+test('jitter wider than one place splits a stop into two pauses', () => {
   const ride = new Ride().drive(600, 15, 10).wait(100, 10).record({ northM: 25, speedKmh: 4 }).later(10)
   ride.record({ northM: -25, speedKmh: 4 }).later(10).wait(100, 10).drive(600, 15, 10).wait(300)
   assert.equal(spans(ride.records, { minimalTripDistance: 50 }).trips.length, 1)

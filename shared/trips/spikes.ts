@@ -3,20 +3,20 @@ import { longestStepMs, SHORTEST_STEP_MS, SPIKE_FIXES_MAX, type TripConfig } fro
 import { BOUND_M_PER_E7, EarthDistance, ROUNDING_MARGIN } from './earth-distance.ts'
 import type { Track } from './track.ts'
 
-/** What is wrong with a track, as ascending indices of its fixes. */
+/** Faults of a track, as ascending indices of its fixes. */
 export interface Spikes {
-  /** Fixes nobody was at. */
+  /** Fixes that are wrong. */
   dropped: readonly number[]
-  /** Fixes whose step from the fix before cannot have been driven, though both are believed. */
+  /** Fixes that cannot have been reached by driving from the previous one, although both are accepted. */
   discontinuities: readonly number[]
 }
 
 const MILLI_KMH_PER_MPS = 3600
 
 /**
- * Finds the fixes that would have needed more than `maxAcceleration`. A fix is a spike only if the track comes back: so
- * a bad fix cannot shut out what follows it, a device that was carried elsewhere is believed, and a hard stop is no
- * spike. A bad first or last fix has nothing to come back to and goes when there is no way to or from it.
+ * Finds the fixes that would have needed more than `maxAcceleration`. A fix is a spike only if the track returns: so a
+ * wrong fix cannot invalidate later ones, a device that was carried elsewhere is accepted, and a hard stop is not a
+ * spike. A wrong first or last fix has no track to return to, and is dropped if it cannot be reached.
  */
 export function findSpikes(track: Track, config: TripConfig): Spikes {
   if (config.maxAcceleration === 0 || track.count < 2) return { dropped: [], discontinuities: [] }
@@ -26,12 +26,12 @@ export function findSpikes(track: Track, config: TripConfig): Spikes {
   return filter
 }
 
-/** How many of the dropped fixes lie between two fixes. */
+/** Number of dropped fixes between two fixes. */
 export function countDropped({ dropped }: Spikes, first: number, last: number): number {
   return indexFrom(dropped, last) - indexFrom(dropped, first)
 }
 
-/** Where the first number of an ascending list stands that is `least` or more. */
+/** Returns the position of the first number in an ascending list that is at least `least`. */
 export function indexFrom(ascending: readonly number[], least: number): number {
   let low = 0
   let high = ascending.length
@@ -44,13 +44,13 @@ export function indexFrom(ascending: readonly number[], least: number): number {
 }
 
 interface Step {
-  /** The fixes right before and after what was dropped. */
+  /** Fixes immediately before and after the dropped ones. */
   before: number
   after: number
   isNew: boolean
 }
 
-/** The steps over runs of dropped fixes; new ones are those over a loose end. */
+/** Steps across dropped fixes; new are those across a loose end. */
 function* stepsOver(dropped: readonly number[], loose: ReadonlySet<number>): Generator<Step> {
   let step: Step | undefined
   for (const fix of dropped) {
@@ -71,7 +71,7 @@ class SpikeFilter {
   readonly #maxAcceleration: number
   readonly #longestStepMs: number
   readonly #earth = new EarthDistance()
-  /** The last accepted fix, and the speed of the step into it: worked out only when somebody asks. */
+  /** Last accepted fix; the speed of the step into it is computed on demand. */
   #last = 0
   #beforeLast = -1
 
@@ -105,8 +105,8 @@ class SpikeFilter {
   }
 
   /**
-   * Drops what a discontinuity parts from the track on one side, and a discontinuity, a gap or the end of the data on
-   * the other; then judges the steps that have come about.
+   * Drops fixes that are separated from the track by a discontinuity on one side and by a discontinuity, a gap or the
+   * end of the data on the other; then evaluates the resulting steps.
    */
   dropLooseEnds(): void {
     const loose = new Set(this.#looseEnds())
@@ -137,7 +137,7 @@ class SpikeFilter {
     for (const [i, cut] of cuts.entries()) {
       let before = cut - 2
       while (dropped.has(before)) before--
-      // the fix before a discontinuity is the last of the step before, when that is one as well
+      // if the previous step ends in a discontinuity as well, its last fix is the one before this discontinuity
       const isJudged = cuts[i - 1] === cut - 1
       if (!isJudged && this.#isEndOrGap(before, cut - 1)) loose.push(cut - 1)
       let after = cut + 1
@@ -153,9 +153,9 @@ class SpikeFilter {
   }
 
   /**
-   * Goes on while each fix is plausible after the one before it. What would do in the shortest step does in any, so the
-   * time is not even looked at while a device does no more than that. `| 0` keeps the sums integers: half way around
-   * the Earth is less than 32 bits, so what is cut off is far away still.
+   * Fast path while each fix is plausible after the previous one. A distance that is plausible in the shortest step is
+   * plausible in any, so times are only read for longer ones. `| 0` keeps the sums integers: half the circumference of
+   * the Earth fits into 32 bits, so an overflowing value is still far away.
    */
   #skipPlausible(): void {
     const { latE7, longE7, speedMilliKmh, count } = this.#track
@@ -184,7 +184,7 @@ class SpikeFilter {
     this.#beforeLast = next - 2
   }
 
-  /** As `#isPlausible`, but false for what is near a limit, and without the speed of a fix that reported none. */
+  /** Like `#isPlausible`, but false near a limit, and without the speed of a fix that reported none. */
   #isSurelyPlausible(from: number, to: number): boolean {
     const { atMs, latE7, longE7, speedMilliKmh } = this.#track
     const dtMs = (atMs[to] ?? 0) - (atMs[from] ?? 0)
@@ -201,8 +201,8 @@ class SpikeFilter {
   }
 
   /**
-   * Whether a device can have been at `from`, with this speed in m/s, and then at `to`. Only getting faster by way is
-   * judged: a device that stays where it is did nothing impossible, whatever its speed was.
+   * True if a device can have been at `from`, with this speed in m/s, and then at `to`. Only acceleration over a
+   * distance is evaluated: a device that stays in place did nothing impossible, whatever its speed was.
    */
   #isPlausible(from: number, speedMps: number, to: number): boolean {
     const { atMs, speedMilliKmh } = this.#track
@@ -220,8 +220,8 @@ class SpikeFilter {
   }
 
   /**
-   * The first of the next few fixes that fits the last accepted one and not the fix right before it: there the track is
-   * back from where it was not.
+   * Returns the first of the next few fixes that is plausible after the last accepted one but not after its direct
+   * predecessor: there the track has returned from a wrong position.
    */
   #comesBackAt(next: number, speedMps: number): number | undefined {
     const { count, speedMilliKmh } = this.#track
@@ -234,7 +234,7 @@ class SpikeFilter {
     return undefined
   }
 
-  /** m/s, as reported or else over the accepted step into the fix; a discontinuity gives none. */
+  /** m/s, as reported or else over the accepted step into the fix; unknown after a discontinuity. */
   #lastSpeedMps(): number {
     const { atMs, speedMilliKmh } = this.#track
     const reported = speedMilliKmh[this.#last] ?? 0

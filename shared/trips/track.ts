@@ -2,18 +2,18 @@ import { toE7, toMilli } from '#shared/geo.ts'
 import { type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 
 /**
- * The fixes of one device as they are stored: strictly ascending in time, positions in range and not 0,0.
- * Arrays may be longer than `count`, so that one set of them serves many tracks.
+ * Fixes of one device as stored: strictly ascending in time, positions in range and not 0,0. Arrays may be longer than
+ * `count`, so that one set of arrays serves many tracks.
  */
 export interface Track extends GpsRecords {
   count: number
-  /** Records the track was made of, those that were no fixes included. */
+  /** Number of records that the track was made of, including those without a fix. */
   recordCount: number
 }
 
-/** A GPS record as it may come: nothing about it is certain but its types. */
+/** Received GPS record: nothing but its types is certain. */
 export interface GpsRecord {
-  /** Milliseconds since 1970; NaN where the time cannot be read. */
+  /** Milliseconds since 1970; NaN if the time is unreadable. */
   atMs: number
   /** Degrees. */
   lat: number
@@ -21,18 +21,18 @@ export interface GpsRecord {
   speedKmh: number | null
 }
 
-/** From when to when, both inclusive, in milliseconds since 1970. */
+/** Time range with inclusive bounds, in milliseconds since 1970. */
 export interface TrackRange {
   fromMs: number
   toMs: number
 }
 
-/** All a date can be. Source: ECMA-262, 21.4.1.1. */
+/** Range of a `Date`. Source: ECMA-262, 21.4.1.1. */
 const ALWAYS: TrackRange = { fromMs: -8.64e15, toMs: 8.64e15 }
 
 /**
- * Makes a track of records in the order they were received: sorted by time, the first received of equal times, without
- * records that have no readable time or position. 0,0 is what a receiver without a fix reports.
+ * Creates a track from records in the order of receipt: sorted by time, the first one of equal times, without records
+ * that have no readable time or position. 0,0 is the position that a receiver without a fix reports.
  */
 export function loadTrack(records: readonly GpsRecord[], { fromMs, toMs } = ALWAYS): Track {
   const inRange = records.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
@@ -51,8 +51,8 @@ export function loadTrack(records: readonly GpsRecord[], { fromMs, toMs } = ALWA
 }
 
 /**
- * Makes a track of the first `count` records as they are stored, where they are: what is no fix is moved over. A record
- * at exactly 0,0 was stored as the device sent it, and only here does it matter.
+ * Creates a track in place from the first `count` stored records; records without a fix are overwritten. A record at
+ * exactly 0,0 is stored as sent, and excluded only here.
  */
 export function trackOf(columns: GpsRecords, count: number): Track {
   const { atMs, latE7, longE7, speedMilliKmh } = columns
@@ -71,7 +71,7 @@ export function trackOf(columns: GpsRecords, count: number): Track {
 }
 
 function hasPosition({ lat, long }: GpsRecord): boolean {
-  // NaN and infinity fail the comparisons
+  // NaN and infinity fail these comparisons
   return Math.abs(lat) <= 90 && Math.abs(long) <= 180 && (lat !== 0 || long !== 0)
 }
 

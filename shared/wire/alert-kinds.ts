@@ -1,6 +1,6 @@
-// Without the schema library, as replication/replicated.ts says.
+// Without the schema library; see replication/replicated.ts.
 
-/** What people are warned of. */
+/** Kinds of alerts. */
 export const ALERT_KINDS = [
   'low_battery',
   'outside',
@@ -22,7 +22,7 @@ export const ALERT_KINDS = [
 ] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
-/** Kinds that are about the site and no cart. */
+/** Kinds that concern the site instead of a cart. */
 const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>([
   'disk',
   'clock',

@@ -5,32 +5,38 @@ import { choiceParam, dateParam, isoSchema, newestPageQuerySchema, paginationSch
 export const ALERT_STATES = ['open', 'acknowledged', 'closed'] as const
 export type AlertState = (typeof ALERT_STATES)[number]
 
-/** What happens to an alert. */
+/** Transitions of an alert. */
 export const ALERT_EVENTS = ['opened', 'acknowledged', 'closed'] as const
 export type AlertEvent = (typeof ALERT_EVENTS)[number]
 
 const personSchema = z.object({
-  user_id: z.string().meta({ description: 'As in GET /users.' }),
-  name: z.string().meta({ description: 'As it was then.' }),
+  user_id: z.string().meta({ description: 'Id as in GET /users.' }),
+  name: z.string().meta({ description: 'Name of the user at that time.' }),
 })
 
 export const alertSchema = z
   .object({
-    alert_id: z.string().meta({ description: 'Unique.', example: '8f1c…' }),
+    alert_id: z.string().meta({ description: 'Id of the alert.', example: '8f1c…' }),
     kind: z.enum(ALERT_KINDS),
-    cart: z.string().nullable().meta({
-      description:
-        'As in GET /carts; null for disk, clock, sync, backup, certificate and pin_locked, which are about the site.',
-      example: '17',
-    }),
-    hardware_id: z.string().nullable().meta({ description: 'The device of the cart that told it.' }),
+    cart: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Cart as in GET /carts; null for disk, clock, sync, backup, certificate and pin_locked, which concern the ' +
+          'site.',
+        example: '17',
+      }),
+    hardware_id: z.string().nullable().meta({ description: 'Device of the cart that caused the alert.' }),
     opened_at: isoSchema,
-    closed_at: isoSchema.nullable().meta({ description: 'null until it is over or a person closes it.' }),
-    acknowledged_at: isoSchema.nullable().meta({ description: 'When a person took note of it first.' }),
+    closed_at: isoSchema.nullable().meta({
+      description: 'Time at which the alert ended or a user closed it; null while it is open.',
+    }),
+    acknowledged_at: isoSchema.nullable().meta({ description: 'Time of the first acknowledgement by a user.' }),
     acknowledged_by: personSchema.nullable(),
-    note: z.string().nullable().meta({ description: 'What was said when it was acknowledged or closed.' }),
+    note: z.string().nullable().meta({ description: 'Note that was given when the alert was acknowledged or closed.' }),
     details: z.record(z.string(), z.unknown()).meta({
-      description: 'What it is about, by kind; reason "removed" says that the cart was deleted.',
+      description: 'Details, depending on the kind; reason "removed" means that the cart was deleted.',
       example: { voltage: 47.6, threshold: 48 },
     }),
   })
@@ -47,15 +53,15 @@ export const alertIdParams = z.object({
 
 export const alertQuerySchema = newestPageQuerySchema.extend({
   state: choiceParam(ALERT_STATES, 'invalid_parameter').optional().meta({
-    description: 'open: neither acknowledged nor closed. acknowledged: not closed yet. closed. All unless told.',
+    description: 'Filter by state. open: neither acknowledged nor closed. acknowledged: not closed yet. Default: all.',
   }),
-  kind: choiceParam(ALERT_KINDS, 'invalid_parameter').optional().meta({ description: 'Only this kind.' }),
-  cart: z.string().optional().meta({ description: 'Only of this cart.', example: '17' }),
+  kind: choiceParam(ALERT_KINDS, 'invalid_parameter').optional().meta({ description: 'Filter by kind.' }),
+  cart: z.string().optional().meta({ description: 'Filter by cart.', example: '17' }),
   from: dateParam.optional(),
   to: dateParam.optional(),
 })
 
-/** What a person says who acknowledges or closes an alert. */
+/** Note of the user who acknowledges or closes an alert. */
 export const alertNoteSchema = z
   .strictObject({
     note: z
@@ -64,6 +70,6 @@ export const alertNoteSchema = z
       .max(500)
       .nullable()
       .optional()
-      .meta({ description: 'Empty is none.', example: 'Charger 4 was off' }),
+      .meta({ description: 'Note; an empty text means none.', example: 'Charger 4 was off' }),
   })
   .meta({ id: 'AlertNote' })

@@ -5,32 +5,32 @@ const valuesSchema = z.record(z.string(), z.unknown()).nullable()
 
 export const auditEntrySchema = z
   .object({
-    entry_id: z.string().meta({ description: 'Unique.', example: '0f3c…' }),
+    entry_id: z.string().meta({ description: 'Id of the entry.', example: '0f3c…' }),
     at: isoSchema,
     user_id: z
       .string()
       .nullable()
-      .meta({ description: 'Who did it; null for the gateway itself and for the head office.' }),
+      .meta({ description: 'User who performed the action; null for the gateway itself and for the head office.' }),
     person: z
       .object({
-        user_id: z.string().meta({ description: 'As in GET /users.' }),
-        name: z.string().meta({ description: 'As it was then.' }),
+        user_id: z.string().meta({ description: 'Id as in GET /users.' }),
+        name: z.string().meta({ description: 'Name of the user at that time.' }),
       })
       .nullable()
-      .meta({ description: 'Who acted on the tablet of the session; null where nobody said so.' }),
-    session_id: z.string().nullable().meta({ description: 'null for what came with a key.' }),
+      .meta({ description: 'Person signed in with a PIN on the tablet of the session; null if none was.' }),
+    session_id: z.string().nullable().meta({ description: 'Id of the session; null for a request with a key.' }),
     address: z.string().nullable().meta({
-      description: 'Where the request came from; "head office" for its intents, null for the gateway itself.',
+      description: 'Origin of the request: an IP address; "head office" for its intents, null for the gateway itself.',
       example: '192.168.1.20',
     }),
-    action: z.string().meta({ description: 'The noun and what happened.', example: 'user.updated' }),
-    target: z.string().meta({ description: 'The id of what it was done to.' }),
+    action: z.string().meta({ description: 'Action: a noun and what happened to it.', example: 'user.updated' }),
+    target: z.string().meta({ description: 'Id of the object of the action.' }),
     before: valuesSchema.meta({
-      description: 'The fields that were different before; null for what was not there.',
+      description: 'Previous values of the changed fields; null if the object did not exist.',
       example: { is_active: true },
     }),
     after: valuesSchema.meta({
-      description: 'The fields as they are since; null for what is gone. Never a secret.',
+      description: 'New values of the fields; null if the object was deleted. Never contains a secret.',
       example: { is_active: false },
     }),
   })
@@ -44,6 +44,6 @@ export const auditLogSchema = z
 export const auditLogQuerySchema = newestPageQuerySchema.extend({
   from: dateParam.optional(),
   to: dateParam.optional(),
-  user_id: z.string().optional().meta({ description: 'Only of this user.' }),
-  action: z.string().optional().meta({ description: 'Only this action.', example: 'user.updated' }),
+  user_id: z.string().optional().meta({ description: 'Filter by user.' }),
+  action: z.string().optional().meta({ description: 'Filter by action.', example: 'user.updated' }),
 })

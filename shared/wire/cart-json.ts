@@ -10,7 +10,7 @@ interface Said {
   by: { userId: string; name: string }
 }
 
-/** A cart with all that is shown of it. */
+/** Cart with all data to display. */
 export interface ShownCart {
   key: string
   devices: readonly { hardwareId: string; deviceType: string; name: string | null; isOnline: boolean }[]
@@ -24,7 +24,7 @@ export interface ShownCart {
   openAlertIds: readonly string[]
 }
 
-/** A cart as every list and every message shows it, with its codes masked for those who do not see codes. */
+/** Returns a cart in the form of every list and message, with its codes masked for callers who may not see them. */
 export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   const { verdict, notes } = cart
   return {
@@ -69,7 +69,7 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   }
 }
 
-/** What all of these carts come to. */
+/** Counts these carts by state. */
 export function countCarts(
   carts: readonly { verdict: EvaluatedCart; notes: { outOfService: unknown } }[],
 ): CartListJson['counts'] {

@@ -6,8 +6,8 @@ const timeSchema = z.number()
 const e7Schema = z.number().int()
 
 /**
- * What a device says of its cart, on the way to the head office: it judges the cart by it as the gateway does. Beside
- * what the latest state of a device shows anyway, so that neither has to work anything out from history.
+ * Report of a device about its cart, sent to the hub, which evaluates the cart from it like the gateway does.
+ * Supplements the latest state of the device, so that neither has to derive anything from history.
  */
 export const cartReportSchema = z.object({
   fix: z
@@ -38,9 +38,9 @@ export const cartReportSchema = z.object({
       by: z.string().nullable(),
     })
     .nullable(),
-  /** When its cart will be locked by itself, of the device with its lock; an earlier gateway does not say it. */
+  /** Time of the automatic lock, in the report of the lock device; older gateways omit it. */
   auto_lock_at_ms: timeSchema.nullable().default(null),
-  /** Zones there are for its cart. */
+  /** True if zones of this kind apply to its cart. */
   has_parking: z.boolean(),
   has_boundary: z.boolean(),
 })
@@ -83,7 +83,7 @@ export function toCartReportJson(
   }
 }
 
-/** What a device says of its cart; of one that says nothing only who it is. */
+/** Reads the report of a device about its cart; without a valid report only the identity is known. */
 export function readCartReport(
   json: CartReportJson | null,
   device: Pick<CartDevice, 'hardwareId' | 'deviceType' | 'isOnline'>,

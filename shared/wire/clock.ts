@@ -4,7 +4,7 @@ import { dateParam } from './schema/params.ts'
 export const clockConfirmationSchema = z
   .strictObject({
     time: dateParam.meta({
-      description: 'What time it is now, by a clock that you trust; it may be two minutes off.',
+      description: 'Current time by a clock that you trust; up to two minutes of deviation are accepted.',
     }),
   })
   .meta({ id: 'ClockConfirmation' })

@@ -8,21 +8,24 @@ import {
   removedSchema,
 } from './schema/params.ts'
 
-/** The life of a command; the last three are final. */
+/** States of a command; the last three are final. */
 const COMMAND_STATUSES = ['pending', 'published', 'acknowledged', 'completed', 'failed', 'timeout'] as const
 export const commandStatusSchema = z.enum(COMMAND_STATUSES)
 export type CommandStatus = z.infer<typeof commandStatusSchema>
 
-/** What a device may say about a command. */
+/** States that a device may report for a command. */
 export const ackStatusSchema = z.enum(['acknowledged', 'completed', 'failed'])
 export type AckStatus = z.infer<typeof ackStatusSchema>
 
 const METADATA_BYTES = 4096
 const TTL_MAX_S = 86_400
 
-const nameSchema = z.string().min(1).max(64).meta({ description: 'A command of the device type.', example: 'unlock' })
+const nameSchema = z.string().min(1).max(64).meta({
+  description: 'Name of a command of the device type.',
+  example: 'unlock',
+})
 const paramsSchema = z.record(z.string(), z.unknown()).nullish().meta({
-  description: 'Parameters as the device type defines them; left out for commands without any.',
+  description: 'Parameters as defined by the device type; omit them for commands without parameters.',
   example: {},
 })
 const metadataSchema = z
@@ -34,7 +37,7 @@ const metadataSchema = z
   })
   .nullish()
   .meta({
-    description: `Kept with the command, and with the lock event it leads to. At most ${METADATA_BYTES} bytes.`,
+    description: `Data stored with the command and with the resulting lock event. At most ${METADATA_BYTES} bytes.`,
     example: { name: 'Jane' },
   })
 const ttlSchema = z
@@ -44,7 +47,7 @@ const ttlSchema = z
   .max(TTL_MAX_S)
   .optional()
   .meta({
-    description: 'Time to live in seconds: the device ignores the command later; by default that of the command.',
+    description: 'Time to live in seconds, after which the device ignores the command; default: that of the command.',
     examples: [60],
   })
 
@@ -53,12 +56,12 @@ const forceSchema = z
   .optional()
   .meta({
     description:
-      'Locks in spite of what would refuse it: for admins anything, for staff only that the position of the cart ' +
-      'is old. Other commands need no force.',
+      'Locks although a rule forbids it: admins override any rule, staff only an outdated position of the cart. ' +
+      'Other commands need no force.',
     examples: [false],
   })
 
-/** What is asked of one device. */
+/** Command for one device. */
 export const newCommandSchema = z.strictObject({
   command: nameSchema,
   params: paramsSchema,
@@ -67,66 +70,66 @@ export const newCommandSchema = z.strictObject({
   force: forceSchema,
 })
 
-/** What is asked of the devices of a group. */
+/** Command for the devices of a group. */
 export const newGroupCommandSchema = newCommandSchema.extend({
   device_type: z
     .string()
     .min(1)
     .max(64)
     .optional()
-    .meta({ description: 'Only devices of this type; by default all whose type knows the command.' }),
+    .meta({ description: 'Limits the command to devices of this type; default: all whose type supports it.' }),
 })
 
 const timeSchema = isoSchema.nullable()
 
 export const commandSchema = z
   .object({
-    command_id: z.string().meta({ description: 'Also the id in the message to the device.' }),
+    command_id: z.string().meta({ description: 'Id of the command, also in the message to the device.' }),
     hardware_id: hardwareIdSchema,
-    device_id: z.string().meta({ description: 'The short_id of the device.' }),
+    device_id: z.string().meta({ description: 'short_id of the device.' }),
     device_type: z
       .string()
-      .meta({ description: 'The type of the device when the command was made.', example: 'teebox' }),
-    command: z.string().meta({ description: 'The name of the command.', example: 'unlock' }),
-    params: z.record(z.string(), z.unknown()).meta({ description: 'As they were sent.', example: {} }),
+      .meta({ description: 'Type of the device when the command was created.', example: 'teebox' }),
+    command: z.string().meta({ description: 'Name of the command.', example: 'unlock' }),
+    params: z.record(z.string(), z.unknown()).meta({ description: 'Parameters as sent.', example: {} }),
     metadata: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'As it was given; null for none.', example: { name: 'Jane' } }),
+      .meta({ description: 'Metadata as given; null for none.', example: { name: 'Jane' } }),
     status: commandStatusSchema.meta({
-      description: 'completed, failed and timeout are final; pending is not sent yet.',
+      description: 'Status of the command. completed, failed and timeout are final; pending is not sent yet.',
     }),
     requested_by: z.string().meta({
-      description: 'The user_id of the caller; auto-lock, closing or safe-lock for a command of the gateway itself.',
+      description: 'user_id of the caller; auto-lock, closing or safe-lock for a command of the gateway itself.',
     }),
     created_at: isoSchema,
     expires_at: isoSchema.meta({
-      description: 'After this the gateway neither sends the command nor waits for an answer.',
+      description: 'Time after which the gateway neither sends the command nor waits for an acknowledgement.',
     }),
-    published_at: timeSchema.meta({ description: 'When it was first sent to the device.' }),
-    acknowledged_at: timeSchema.meta({ description: 'When the device acknowledged it.' }),
-    completed_at: timeSchema.meta({ description: 'When the device reported that it is done.' }),
+    published_at: timeSchema.meta({ description: 'Time at which it was first sent to the device.' }),
+    acknowledged_at: timeSchema.meta({ description: 'Time at which the device acknowledged it.' }),
+    completed_at: timeSchema.meta({ description: 'Time at which the device reported its completion.' }),
     error: z
       .string()
       .nullable()
       .meta({
         description:
-          'Why it failed: the reason the device gave, superseded, device_removed, or why a lock was not sent: ' +
-          'cart_is_moving, position_unknown or admin_required.',
+          'Reason of the failure: as reported by the device, superseded, device_removed, or the reason for which a ' +
+          'lock was not sent: cart_is_moving, position_unknown or admin_required.',
         example: null,
       }),
-    retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
+    retry_of: z.string().nullable().meta({ description: 'command_id of the repeated command.' }),
     forced: z.boolean().meta({
-      description: 'Whether the lock was sent although the rule of safe locks would have refused it.',
+      description: 'True if the lock was sent although the rule of safe locks forbids it.',
     }),
     late_ack: z
       .object({
         status: ackStatusSchema,
-        error: z.string().nullable().meta({ description: 'Why, if it failed.' }),
+        error: z.string().nullable().meta({ description: 'Reason, if it failed.' }),
         timestamp: isoSchema,
       })
       .nullable()
-      .meta({ description: 'The answer the device gave after the command was over; it changes nothing.' }),
+      .meta({ description: 'Acknowledgement received after the command had ended; it changes nothing.' }),
     device_removed: removedSchema,
   })
   .meta({ id: 'Command' })
@@ -137,34 +140,34 @@ export const commandListSchema = z.object({
   pagination: paginationSchema,
 })
 export const groupCommandsSchema = z.object({
-  group_id: z.number().int().meta({ description: 'The group the command was sent to.', example: 42 }),
-  commands: z.array(commandSchema).meta({ description: 'One for each device.' }),
+  group_id: z.number().int().meta({ description: 'Group to which the command was sent.', example: 42 }),
+  commands: z.array(commandSchema).meta({ description: 'Commands, one per device.' }),
   refused: z
     .array(
       z.object({
         hardware_id: hardwareIdSchema,
-        code: z.string().meta({ description: 'Why: cart_is_moving, or admin_required for force.' }),
+        code: z.string().meta({ description: 'Reason: cart_is_moving, or admin_required for force.' }),
       }),
     )
-    .meta({ description: 'Devices that must not be locked now; no command was made for them.' }),
+    .meta({ description: 'Devices that must not be locked now; they got no command.' }),
 })
 
 const statusParam = choiceParam(COMMAND_STATUSES, 'invalid_status')
   .optional()
-  .meta({ description: 'Only commands in this state.' })
+  .meta({ description: 'Filter by status.' })
 
 export const deviceCommandsQuerySchema = eventPageQuery('command_id').extend({ status: statusParam })
 export const commandsQuerySchema = deviceCommandsQuerySchema.extend({
   hardware_id: z.string().optional().meta({
-    description: 'Only of this device, since it was registered; of one that is deleted, all that is kept.',
+    description: 'Filter by device, since its registration; for a deleted device, everything that is kept.',
     example: 'cart-07',
   }),
-  command: z.string().optional().meta({ description: 'Only this one.', example: 'unlock' }),
+  command: z.string().optional().meta({ description: 'Filter by name of the command.', example: 'unlock' }),
 })
 
 export const commandIdParams = z.object({ id: z.string().meta({ description: 'command_id' }) })
 
-/** Makes a request safe to repeat. */
+/** Header that makes a request safe to repeat. */
 export const idempotencyHeaders = z.object({
   'idempotency-key': z
     .string()
@@ -172,7 +175,7 @@ export const idempotencyHeaders = z.object({
     .optional()
     .meta({
       description:
-        'The same key with the same body, from the same user and within 24 hours, answers with the command as it ' +
-        'is now and creates nothing.',
+        'Idempotency key: a repetition with the same key and body, by the same user within 24 hours, returns the ' +
+        'current state of the command and creates nothing.',
     }),
 })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { USED_TAGS } from '#shared/course/tags.ts'
 import { siteZonesSchema } from './zones.ts'
 
-/** Any content: what is wrong with it has one code of its own. */
+/** Accepts any content: all faults share a separate error code. */
 export const newCourseSchema = z
   .looseObject({
     type: z.unknown().optional().meta({ description: 'FeatureCollection.', example: 'FeatureCollection' }),
@@ -12,8 +12,8 @@ export const newCourseSchema = z
       .meta({
         type: 'array',
         description:
-          'GeoJSON features with tags of OpenStreetMap in their properties: golf, natural, water, building, ' +
-          'highway. Others are left out.',
+          'GeoJSON features with OpenStreetMap tags in their properties: golf, natural, water, building, highway. ' +
+          'Others are ignored.',
         example: [
           {
             type: 'Feature',
@@ -32,52 +32,53 @@ export const newCourseSchema = z
   .meta({ id: 'NewCourse' })
 
 const placeSchema = z.object({
-  lat: z.number().min(-90).max(90).meta({ description: 'Degrees.', example: 28.41 }),
-  long: z.number().min(-180).max(180).meta({ description: 'Degrees.', example: -81.58 }),
+  lat: z.number().min(-90).max(90).meta({ description: 'Latitude in degrees.', example: 28.41 }),
+  long: z.number().min(-180).max(180).meta({ description: 'Longitude in degrees.', example: -81.58 }),
 })
 
 const count = (description: string) => z.number().int().meta({ description, example: 18 })
 
 const countsSchema = z
   .object({
-    holes: count('Lines of holes.'),
-    greens: count('Greens.'),
-    fairways: count('Fairways.'),
-    tees: count('Tees.'),
-    bunkers: count('Bunkers.'),
-    roughs: count('Roughs.'),
-    practice_areas: count('Driving ranges and practice greens.'),
-    water: count('Ponds, streams and water hazards.'),
-    woods: count('Woods and scrub.'),
-    buildings: count('Buildings.'),
-    paths: count('Cart paths and other ways.'),
-    outlines: count('Outlines of golf courses.'),
+    holes: count('Number of hole lines.'),
+    greens: count('Number of greens.'),
+    fairways: count('Number of fairways.'),
+    tees: count('Number of tees.'),
+    bunkers: count('Number of bunkers.'),
+    roughs: count('Number of roughs.'),
+    practice_areas: count('Number of driving ranges and practice greens.'),
+    water: count('Number of ponds, streams and water hazards.'),
+    woods: count('Number of woods and areas of scrub.'),
+    buildings: count('Number of buildings.'),
+    paths: count('Number of cart paths and other paths.'),
+    outlines: count('Number of course outlines.'),
   })
-  .meta({ description: 'How many there are of each.' })
+  .meta({ description: 'Number of features of each kind.' })
 
 const photoTypeSchema = z.enum(['image/jpeg', 'image/png', 'image/webp'])
 
 const photoSchema = z
   .object({
-    corners: z.array(placeSchema).meta({ description: 'Where its four corners lie, from the top left clockwise.' }),
+    corners: z.array(placeSchema).meta({ description: 'Positions of the four corners, clockwise from the top left.' }),
     content_type: photoTypeSchema,
-    bytes: z.number().int().meta({ description: 'Without what was stripped.', example: 1_234_567 }),
-    etag: z.string().meta({ description: 'As GET /course/photo has it.', example: '"1f0c8d5e2a9b4c76"' }),
+    bytes: z.number().int().meta({ description: 'Size without the removed metadata.', example: 1_234_567 }),
+    etag: z.string().meta({ description: 'ETag as in GET /course/photo.', example: '"1f0c8d5e2a9b4c76"' }),
   })
   .meta({ id: 'CoursePhoto' })
 export type CoursePhotoJson = z.infer<typeof photoSchema>
 
 const versionSchema = z.number().int().meta({
-  description: 'Grows with every change of the drawing or its photo; 0 while there never was any.',
+  description:
+    'Version of the course map, which increases with every change of the map or its photo; 0 if there never was any.',
   example: 3,
 })
 
 const positionSchema = z.tuple([z.number(), z.number()])
-const line = z.array(positionSchema).meta({ description: 'Of longitude, latitude in degrees.' })
+const line = z.array(positionSchema).meta({ description: 'Positions as longitude and latitude in degrees.' })
 const lines = z
   .array(z.array(positionSchema))
   .meta({ description: 'Lines, or closed rings, of which the first is the edge.' })
-const areas = z.array(z.array(z.array(positionSchema))).meta({ description: 'The rings of each area.' })
+const areas = z.array(z.array(z.array(positionSchema))).meta({ description: 'Rings of each area.' })
 const geometrySchema = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('LineString'), coordinates: line }),
@@ -85,30 +86,30 @@ const geometrySchema = z
     z.object({ type: z.literal('Polygon'), coordinates: lines }),
     z.object({ type: z.literal('MultiPolygon'), coordinates: areas }),
   ])
-  .meta({ description: 'As GeoJSON has it.' })
+  .meta({ description: 'Geometry as in GeoJSON.' })
 
-/** What is drawn of a course, also as a head office has it. */
+/** Features of a course map, also in the hub. */
 export const courseFeaturesSchema = z.array(
   z.object({
     type: z.literal('Feature'),
-    id: z.string().optional().meta({ description: 'As it came.', example: 'way/123' }),
+    id: z.string().optional().meta({ description: 'Features of the course.', example: 'way/123' }),
     geometry: geometrySchema,
     properties: z
       .object(
-        // the names are those of the list
+        // the keys are those of the list
         Object.fromEntries(USED_TAGS.map((tag) => [tag, z.string().optional()])) as Record<
           (typeof USED_TAGS)[number],
           z.ZodOptional<z.ZodString>
         >,
       )
-      .meta({ description: 'Tags of OpenStreetMap.' }),
+      .meta({ description: 'OpenStreetMap tags.' }),
   }),
 )
 
 const attributionSchema = z
   .string()
   .nullable()
-  .meta({ description: 'Whom a map has to credit.', example: '© OpenStreetMap contributors' })
+  .meta({ description: 'Attribution that a map must show.', example: '© OpenStreetMap contributors' })
 
 export const courseSchema = z
   .object({
@@ -123,7 +124,7 @@ export const courseSchema = z
 export type CourseJson = z.infer<typeof courseSchema>
 
 /**
- * What is replicated in pieces: entities `course_piece`, with keys of its name, '/' and their number in four digits.
+ * Content replicated in chunks: entities `course_piece`, with keys of its name, '/' and their number in four digits.
  */
 const contentSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{32}$/),
@@ -133,14 +134,14 @@ const contentSchema = z.object({
 export type CourseContent = z.infer<typeof contentSchema>
 
 /**
- * What a head office has of it: the body of the entity `course`. The drawing is in `sent`, or in pieces: those of
- * `drawing` together are what would be in `sent`. An older gateway has no pieces.
+ * Course map as replicated to the hub: the body of the entity `course`. The map is in `sent`, or in the chunks listed
+ * in `drawing`, which together equal `sent`. Older gateways have no chunks.
  */
 export const courseBodySchema = z.object({
   version: z.number().int().min(0),
   attribution: z.string().nullable(),
   sent: z.string().nullable(),
-  // what a newer gateway knows of them must not hide the rest
+  // unknown fields of a newer gateway must not invalidate the rest
   drawing: contentSchema.nullish().catch(null),
   photo: contentSchema
     .extend({ content_type: photoTypeSchema, corners: z.array(placeSchema).length(4) })
@@ -150,7 +151,7 @@ export const courseBodySchema = z.object({
 
 export type CourseBody = z.infer<typeof courseBodySchema>
 
-/** The body of the entity `course_piece`. */
+/** Body of the entity `course_piece`. */
 export const courseChunkBodySchema = z.object({
   hash: contentSchema.shape.hash,
   number: z.number().int().min(0).max(9999),
@@ -169,7 +170,7 @@ export const changedPhotoSchema = z
 const DEGREES = '\\s*-?\\d{1,3}(\\.\\d{1,16})?\\s*'
 const PLACE = `${DEGREES},${DEGREES}`
 
-/** Four different places: `lat,long;lat,long;lat,long;lat,long`. */
+/** Four different positions: `lat,long;lat,long;lat,long;lat,long`. */
 const cornersParam = z
   .string()
   .transform((text, ctx) => {
@@ -182,22 +183,22 @@ const cornersParam = z
     const [a, b, c, d, ...more] = places
     const areDifferent = new Set(places.map((place) => JSON.stringify(place))).size === 4
     if (a && b && c && d && more.length === 0 && areDifferent) return [a, b, c, d] as const
-    const message = 'must be four different places as lat,long;lat,long;lat,long;lat,long'
+    const message = 'must be four different positions as lat,long;lat,long;lat,long;lat,long'
     ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_parameter' } })
     return z.NEVER
   })
   .meta({
     pattern: `^${PLACE}(;${PLACE}){3}$`,
     description:
-      'Where the corners of the image lie, from the top left clockwise, as it is seen upright: ' +
+      'Positions of the corners of the upright image, clockwise from the top left: ' +
       'lat,long;lat,long;lat,long;lat,long.',
     example: '28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59',
   })
 
-/** The bytes of an image, which are read as no JSON is. */
+/** Bytes of an image, which are not read like JSON. */
 export const imageSchema = z.custom<Blob>().meta({ type: 'string', format: 'binary' })
 
 export const coursePhotoQuerySchema = z.object({ corners: cornersParam })
 
-/** Zones of the course, as PUT /zones takes them. */
+/** Zones proposed for the course, in the form of PUT /zones. */
 export const proposedZonesSchema = siteZonesSchema.meta({ id: 'ProposedZones' })

@@ -4,9 +4,9 @@ import { jsonObjectSchema } from './schema/json-object.ts'
 import { objectSchemaSchema } from './schema/object-schema.ts'
 import { hardwareIdSchema, isoSchema } from './schema/params.ts'
 
-/** A layer as it is sent: it replaces the one that is there. */
+/** Layer as sent; it replaces the existing one. */
 export const newLayerSchema = jsonObjectSchema.meta({
-  description: 'Replaces the layer; a key that is null is left out; at most 8 KiB.',
+  description: 'Configuration layer; replaces the existing one. Keys with null are omitted; at most 8 KiB.',
   example: { realtime_enabled: false, key_keyless_state: 'keyless' },
 })
 
@@ -15,16 +15,18 @@ const layerSchema = jsonObjectSchema.meta({
   example: { key_keyless_state: 'keyless' },
 })
 
-const published = z.number().int().meta({ description: 'Devices whose configuration changed and was published.' })
+const published = z.number().int().meta({
+  description: 'Number of devices whose configuration changed and was published.',
+})
 const warnings = z
   .array(
     z.object({
-      name: z.string().meta({ description: 'The key.', example: 'beep' }),
+      name: z.string().meta({ description: 'Key of the setting.', example: 'beep' }),
       code: z.literal('unknown_key'),
-      detail: z.string().meta({ description: 'For people.', example: 'is not in the schema' }),
+      detail: z.string().meta({ description: 'Readable explanation.', example: 'is not in the schema' }),
     }),
   )
-  .meta({ description: 'Keys the type does not know; they are stored and published nevertheless.' })
+  .meta({ description: 'Keys that the type does not define; they are stored and published anyway.' })
 
 export const groupConfigParams = groupIdParams.extend({
   type: z.string().meta({ description: 'Name of a device type.', example: 'teebox' }),
@@ -32,9 +34,9 @@ export const groupConfigParams = groupIdParams.extend({
 
 export const groupConfigSchema = z.object({
   group_id: groupIdSchema,
-  device_type: z.string().meta({ description: 'The type it is for.', example: 'teebox' }),
+  device_type: z.string().meta({ description: 'Device type of the layer.', example: 'teebox' }),
   config: layerSchema,
-  devices: z.number().int().meta({ description: 'Devices of the type in the group.' }),
+  devices: z.number().int().meta({ description: 'Number of devices of this type in the group.' }),
   warnings,
 })
 
@@ -44,38 +46,35 @@ export const groupConfigsSchema = z.object({
   group_id: groupIdSchema,
   config: z
     .record(z.string(), layerSchema)
-    .meta({ description: 'The layer of each device type.', example: { teebox: {}, cartcaddie: {} } }),
+    .meta({ description: 'Layer of each device type.', example: { teebox: {}, cartcaddie: {} } }),
 })
 
 export const deviceConfigQuerySchema = z.object({
-  schema: z
-    .enum(['true', 'false'])
-    .default('false')
-    .meta({ description: 'Whether to add the JSON Schema of the type.' }),
+  schema: z.enum(['true', 'false']).default('false').meta({ description: 'Adds the JSON Schema of the type.' }),
 })
 
 export const deviceConfigSchema = z
   .object({
     hardware_id: hardwareIdSchema,
-    device_type: z.string().meta({ description: 'The type whose defaults apply.', example: 'teebox' }),
+    device_type: z.string().meta({ description: 'Device type whose defaults apply.', example: 'teebox' }),
     group_id: groupIdSchema.nullable(),
-    resolved: layerSchema.meta({ description: 'The layers merged by key: device over group over type.' }),
+    resolved: layerSchema.meta({ description: 'Layers merged by key: device over group over type.' }),
     layers: z
       .object({ type: layerSchema, group: layerSchema, device: layerSchema })
-      .meta({ description: 'From the least to the most specific.' }),
+      .meta({ description: 'Layers from the least to the most specific.' }),
     version: z
       .number()
       .int()
       .nullable()
-      .meta({ description: 'Of the last message on dev/{hardware_id}/cfg; only grows.' }),
-    published_at: isoSchema.nullable().meta({ description: 'When that was.' }),
+      .meta({ description: 'Version of the last message on dev/{hardware_id}/cfg; only increases.' }),
+    published_at: isoSchema.nullable().meta({ description: 'Time of this message.' }),
     applied_version: z
       .number()
       .int()
       .nullable()
-      .meta({ description: 'The version the device last reported as applied.' }),
-    applied_at: isoSchema.nullable().meta({ description: 'When it said so.' }),
-    schema: objectSchemaSchema.optional().meta({ description: 'With ?schema=true: the JSON Schema of the type.' }),
+      .meta({ description: 'Version that the device last reported as applied.' }),
+    applied_at: isoSchema.nullable().meta({ description: 'Time of this report.' }),
+    schema: objectSchemaSchema.optional().meta({ description: 'JSON Schema of the type, with ?schema=true.' }),
   })
   .meta({ id: 'DeviceConfig' })
 

@@ -10,7 +10,7 @@ const commandDefinitionSchema = z.strictObject({
     .int()
     .min(1)
     .max(TTL_SECONDS_MAX)
-    .meta({ description: 'Time to live in seconds: the device ignores the command later.', example: 60 }),
+    .meta({ description: 'Time to live in seconds, after which the device ignores the command.', example: 60 }),
   params_schema: objectSchemaSchema.meta({ description: 'JSON Schema of the parameters.' }),
 })
 
@@ -20,32 +20,35 @@ const commandsSchema = z
     commandDefinitionSchema,
   )
   .refine((commands) => Object.keys(commands).length <= 100, 'has at most 100 commands')
-  .meta({ description: 'The commands the devices know, by name.' })
+  .meta({ description: 'Commands that the devices support, by name.' })
 
 const fields = {
-  description: z.string().max(500).meta({ description: 'For people.', example: 'Lock and tracker of a cart.' }),
+  description: z.string().max(500).meta({
+    description: 'Description in words.',
+    example: 'Lock and tracker of a cart.',
+  }),
   defaults: jsonObjectSchema.meta({
-    description: 'The least specific layer of every configuration; at most 8 KiB.',
+    description: 'Defaults, the least specific layer of every configuration; at most 8 KiB.',
     example: { realtime_enabled: true, key_keyless_state: 'key' },
   }),
   config_schema: objectSchemaSchema.meta({
-    description: 'JSON Schema of the known configuration keys; others may be set nevertheless.',
+    description: 'JSON Schema of the known configuration keys; other keys are accepted as well.',
   }),
   commands: commandsSchema,
 }
 
 export const deviceTypeSchema = z
   .object({
-    name: z.string().meta({ description: 'What devices name as their device_type.', example: 'teebox' }),
+    name: z.string().meta({ description: 'Name that devices refer to as device_type.', example: 'teebox' }),
     ...fields,
   })
   .meta({ id: 'DeviceType' })
 export type DeviceTypeJson = z.infer<typeof deviceTypeSchema>
 
-/** Replaces the type whole: a description that is absent is empty. */
+/** Replaces the whole type: an absent description becomes empty. */
 export const deviceTypePutSchema = z.strictObject({ ...fields, description: fields.description.default('') })
 
-/** The `:type` of a type that may be made. */
+/** Path parameter `:type` of a new type. */
 export const newDeviceTypeParams = z.object({
   type: z
     .string()
@@ -58,5 +61,5 @@ export const deviceTypeParams = z.object({
 })
 
 export const putDeviceTypeSchema = deviceTypeSchema.extend({
-  published: z.number().int().meta({ description: 'Devices whose configuration changed and was published.' }),
+  published: z.number().int().meta({ description: 'Number of devices whose configuration changed and was published.' }),
 })

@@ -14,22 +14,22 @@ export type GeofenceEventKind = z.infer<typeof geofenceEventKindSchema>
 
 const geofenceEventSchema = z
   .object({
-    event_id: z.string().meta({ description: 'Made of what makes the event, so it never changes.' }),
+    event_id: z.string().meta({ description: 'Id of the event, derived from its content, so it never changes.' }),
     hardware_id: hardwareIdSchema,
-    event: geofenceEventKindSchema.meta({ description: 'Which way it went.' }),
+    event: geofenceEventKindSchema.meta({ description: 'Direction: enter or exit.' }),
     group_id: z
       .number()
       .int()
       .nullable()
-      .meta({ description: 'The group whose own zone it is; null for one of the site.', example: 42 }),
-    zone_id: z.string().meta({ description: 'The id of the zone.', example: 'green-7' }),
-    zone_name: z.string().meta({ description: 'What the zone was called then.', example: 'Green 7' }),
-    zone_type: zoneTypeSchema.meta({ description: 'What kind of zone it was then.' }),
+      .meta({ description: 'Group whose own zone it is; null for a zone of the site.', example: 42 }),
+    zone_id: z.string().meta({ description: 'Id of the zone.', example: 'green-7' }),
+    zone_name: z.string().meta({ description: 'Name of the zone at that time.', example: 'Green 7' }),
+    zone_type: zoneTypeSchema.meta({ description: 'Type of the zone at that time.' }),
     timestamp: isoSchema.meta({
-      description: 'When the device passed the edge. ISO 8601, UTC, milliseconds.',
+      description: 'Time at which the device crossed the edge. ISO 8601, UTC, milliseconds.',
     }),
-    lat: z.number().meta({ description: 'Degrees; where it was then.', example: 28.41 }),
-    long: z.number().meta({ description: 'Degrees.', example: -81.58 }),
+    lat: z.number().meta({ description: 'Latitude in degrees, at that time.', example: 28.41 }),
+    long: z.number().meta({ description: 'Longitude in degrees, at that time.', example: -81.58 }),
     device_removed: removedSchema,
   })
   .meta({ id: 'GeofenceEvent' })
@@ -43,12 +43,12 @@ export const geofenceEventListSchema = z.object({
 
 export const geofenceEventQuerySchema = eventPageQuery('event_id').extend({
   hardware_id: z.string().optional().meta({
-    description: 'Only of this device, since it was registered; of a deleted device, all that are kept.',
+    description: 'Filter by device, since its registration; for a deleted device, everything that is kept.',
   }),
-  group_id: geofenceIdParam.optional().meta({ description: 'Of zones of this group only.' }),
-  zone_id: z.string().optional().meta({ description: 'Of the zones with this id only, in every group.' }),
-  zone_type: zoneTypeSchema.optional().meta({ description: 'Of zones of this kind only.' }),
-  event: geofenceEventKindSchema.optional().meta({ description: 'Only entering or only leaving.' }),
-  from: dateParam.optional().meta({ description: 'ISO 8601; included.' }),
-  to: dateParam.optional().meta({ description: 'ISO 8601; included.' }),
+  group_id: geofenceIdParam.optional().meta({ description: 'Filter by group of the zone.' }),
+  zone_id: z.string().optional().meta({ description: 'Filter by zone id, across all groups.' }),
+  zone_type: zoneTypeSchema.optional().meta({ description: 'Filter by type of the zone.' }),
+  event: geofenceEventKindSchema.optional().meta({ description: 'Filter by direction.' }),
+  from: dateParam.optional().meta({ description: 'Start of the range, inclusive. ISO 8601.' }),
+  to: dateParam.optional().meta({ description: 'End of the range, inclusive. ISO 8601.' }),
 })

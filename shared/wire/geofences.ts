@@ -11,12 +11,12 @@ export const ZONE_POINTS_MAX = 200
 
 export const zoneTypeSchema = z.enum(ZONE_TYPES)
 
-/** Longitude and latitude in degrees; what comes after them (an altitude) is ignored. Source: RFC 7946, 3.1.1. */
+/** Longitude and latitude in degrees; further numbers (an altitude) are ignored. Source: RFC 7946, 3.1.1. */
 const positionSchema = z
   .tuple([z.number(), z.number()], z.unknown())
-  .meta({ description: 'Longitude, latitude.', example: [-81.58, 28.41] })
+  .meta({ description: 'Position as longitude, latitude.', example: [-81.58, 28.41] })
 
-// Counted before what is inside is looked at: a megabyte of nonsense would be as many errors.
+// Counted before the content is validated: a megabyte of invalid points would cause as many errors.
 const ringSchema = atMost(
   ZONE_POINTS_MAX + 1,
   'too_many_points',
@@ -27,13 +27,13 @@ const ringSchema = atMost(
 const polygonSchema = z.object({
   type: z.literal('Polygon'),
   coordinates: atMost(1, 'holes_not_supported', 'a zone has one ring and no holes', z.array(ringSchema).min(1)).meta({
-    description: 'One ring; an open one is closed.',
+    description: 'One ring; an open ring is closed automatically.',
   }),
 })
 
 const pointSchema = z.object({
   type: z.literal('Point'),
-  coordinates: positionSchema.meta({ description: 'The centre of a circle of radius_m.' }),
+  coordinates: positionSchema.meta({ description: 'Centre of a circle of radius_m.' }),
 })
 
 const geometrySchema = z
@@ -47,34 +47,34 @@ const geometrySchema = z
     },
     z.discriminatedUnion('type', [polygonSchema, pointSchema]),
   )
-  .meta({ description: 'A Polygon of one ring, or a Point with radius_m.' })
+  .meta({ description: 'Polygon with one ring, or Point with radius_m.' })
 
-// Map editors write null for what a feature lacks and another has, so null is the same as absent.
-/** What is said of a zone as it is sent. */
+// Map editors write null for properties that only other features have, so null equals absent.
+/** Properties of a zone as sent. */
 export const newZonePropertiesSchema = z.object({
   name: oneLine
     .min(1)
     .default('Zone')
-    .meta({ description: 'For people; Zone and its number where it is left out.', example: 'Green 7' }),
+    .meta({ description: 'Display name; default: Zone and its number.', example: 'Green 7' }),
   type: zoneTypeSchema.default('alert'),
-  enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
-  visible: z.boolean().nullish().meta({ description: 'Default false; whether carts show it.' }),
-  radius_m: z.number().min(1).max(5000).nullish().meta({ description: 'Metres; with a Point, where it is required.' }),
+  enabled: z.boolean().nullish().meta({ description: 'False disables the zone. Default: true.' }),
+  visible: z.boolean().nullish().meta({ description: 'True if carts display the zone. Default: false.' }),
+  radius_m: z.number().min(1).max(5000).nullish().meta({ description: 'Radius in metres; required for a Point.' }),
   message: z
     .string()
     .max(200)
     .nullish()
-    .meta({ description: 'What a cart shows in a message zone; its name where there is none.' }),
+    .meta({ description: 'Text that a cart displays in a message zone; default: the name of the zone.' }),
   max_speed_kmh: z
     .number()
     .min(1)
     .max(200)
     .nullish()
-    .meta({ description: "The limit in a slow zone; the cart's own slow speed where there is none." }),
-  hole: z.number().int().min(1).max(99).nullish().meta({ description: 'The golf hole it belongs to.' }),
+    .meta({ description: "Speed limit in a slow zone; default: the cart's own slow speed." }),
+  hole: z.number().int().min(1).max(99).nullish().meta({ description: 'Golf hole of the zone.' }),
 })
 
-/** A zone as it is sent, with these properties. */
+/** Returns the schema of a zone as sent, with these properties. */
 export function newFeatureSchema<Properties extends z.ZodType>(properties: Properties) {
   return z
     .object({
@@ -82,12 +82,12 @@ export function newFeatureSchema<Properties extends z.ZodType>(properties: Prope
       id: z
         .union([z.string().min(1).max(64), z.number()])
         .nullish()
-        .meta({ description: 'Unique; a number is read as text; one is made up where there is none.' }),
+        .meta({ description: 'Unique id; a number is read as text, and an absent id is generated.' }),
       geometry: geometrySchema,
       properties,
     })
     .meta({
-      // what the schemas alone do not say, for those who make requests from the document
+      // rules beyond the schemas, for clients that generate requests from the document
       allOf: [
         {
           anyOf: [
@@ -103,10 +103,7 @@ export function newFeatureSchema<Properties extends z.ZodType>(properties: Prope
     })
 }
 
-/**
- * The zones of a group as they are sent. Members it does not name (bbox, crs, styles) are ignored and not kept.
- * Source: RFC 7946.
- */
+/** Zones of a group as sent. Unlisted members (bbox, crs, styles) are ignored and not stored. Source: RFC 7946. */
 export const newGeofencesSchema = z.preprocess(
   (given) => completeZones(given).zones,
   z.object({
@@ -120,20 +117,20 @@ export const newGeofencesSchema = z.preprocess(
   }),
 )
 
-/** How the parts that were left out of zones are filled in, for the descriptions of their routes. */
+/** Text for route descriptions: completion of the parts that were omitted from zones. */
 export const COMPLETED =
-  'A bare Feature, an array of Features and {"geofences": …} are taken as the FeatureCollection they stand for, ' +
-  'a MultiPolygon of one polygon as that polygon; a feature without a type is an alert zone, one without a name ' +
-  'is Zone and its number, and its properties may be null. Whatever was filled in or unwrapped is in `warnings`.'
+  'A bare Feature, an array of Features and {"geofences": …} are accepted as the FeatureCollection that they ' +
+  'represent, and a MultiPolygon of one polygon as that polygon. A feature without a type becomes an alert zone, ' +
+  'one without a name is called Zone and its number, and its properties may be null. `warnings` lists everything ' +
+  'that was filled in or unwrapped.'
 
-/** A part of the zones that was filled in or unwrapped. */
+/** Part of the zones that was filled in or unwrapped. */
 const completionSchema = z.object({
   code: z.enum(['filled_in', 'unwrapped']).meta({
-    description:
-      'filled_in: a type or a name was left out. unwrapped: the form of the body or of a geometry stands for another.',
+    description: 'filled_in: a type or a name was missing. unwrapped: the body or a geometry had an alternative form.',
   }),
-  zone_id: z.string().nullable().meta({ description: 'As it was sent; null where it was not.' }),
-  detail: z.string().meta({ description: 'For people.' }),
+  zone_id: z.string().nullable().meta({ description: 'Id as sent; null if it was absent.' }),
+  detail: z.string().meta({ description: 'Readable explanation.' }),
 })
 export type CompletionJson = z.infer<typeof completionSchema>
 
@@ -148,7 +145,7 @@ export function toCompletionsJson(given: unknown): CompletionJson[] {
 export type NewGeofences = z.infer<typeof newGeofencesSchema>
 export type NewFeature = NewGeofences['features'][number]
 
-/** What is said of a zone as it is answered. */
+/** Properties of a zone as returned. */
 export const shownZonePropertiesSchema = z.object({
   name: z.string(),
   type: zoneTypeSchema,
@@ -161,14 +158,14 @@ export const shownZonePropertiesSchema = z.object({
 })
 
 export const SHOWN_PROPERTIES = {
-  description: 'As they were given, with every default filled in; radius_m in metres.',
+  description: 'Properties as sent, with all defaults filled in; radius_m in metres.',
 }
 
-/** A zone as it is answered, with these properties. */
+/** Returns the schema of a zone as returned, with these properties. */
 export function shownFeatureSchema<Properties extends z.ZodType>(properties: Properties) {
   return z.object({
     type: z.literal('Feature'),
-    id: z.string().meta({ description: 'Unique in the group.', example: 'green-7' }),
+    id: z.string().meta({ description: 'Id, unique in the group.', example: 'green-7' }),
     geometry: z
       .discriminatedUnion('type', [
         z.object({
@@ -181,17 +178,17 @@ export function shownFeatureSchema<Properties extends z.ZodType>(properties: Pro
           type: z.literal('Point'),
           coordinates: z
             .tuple([z.number(), z.number()])
-            .meta({ description: 'The centre of a circle of radius_m: longitude, latitude.' }),
+            .meta({ description: 'Centre of a circle of radius_m: longitude, latitude.' }),
         }),
       ])
       .meta({
-        description: 'A closed ring of longitude and latitude in degrees, or the centre of a circle.',
+        description: 'Closed ring of longitude and latitude in degrees, or the centre of a circle.',
       }),
     properties,
   })
 }
 
-/** The zones of a group as they are answered: checked, with every default filled in. */
+/** Zones of a group as returned: validated, with all defaults filled in. */
 export const geofencesSchema = z.object({
   type: z.literal('FeatureCollection'),
   features: z.array(shownFeatureSchema(shownZonePropertiesSchema.meta(SHOWN_PROPERTIES))),
@@ -199,39 +196,39 @@ export const geofencesSchema = z.object({
 
 export type GeofencesJson = z.infer<typeof geofencesSchema>
 
-/** An id of groups, which geofences share, in a query or a path. */
+/** Group id, which geofences share, in a query or a path. */
 export const geofenceIdParam = wholeNumber(1, MAX_GROUP_ID).meta({ description: 'group_id', example: 42 })
 
-/** The `:id` of the older endpoints and of the download. */
+/** Path parameter `:id` of the older endpoints and of the download. */
 export const geofenceIdParams = z.object({ id: geofenceIdParam })
 
-/** The zones of a group with the number of their version, which grows with every change. */
+/** Zones of a group with their version number, which increases with every change. */
 export const groupGeofencesSchema = geofencesSchema.extend({
   group_id: groupIdSchema,
-  version: z.number().int().meta({ description: '0 while there never were any.', example: 7 }),
+  version: z.number().int().meta({ description: 'Version of the zones; 0 if there never were any.', example: 7 }),
 })
 
-/** The same as the older endpoints answer it. */
+/** Zones of a group as the older endpoints return them. */
 export const legacyGeofencesSchema = groupGeofencesSchema.extend({
-  device_group_id: groupIdSchema.meta({ description: 'The same as group_id.', example: 42 }),
+  device_group_id: groupIdSchema.meta({ description: 'Same value as group_id.', example: 42 }),
 })
 
 export const changedGeofencesSchema = z.object({
   success: z.literal(true),
   group_id: groupIdSchema,
-  version: z.number().int().meta({ description: 'The new version.', example: 8 }),
-  count: z.number().int().meta({ description: 'Zones there are now.', example: 3 }),
+  version: z.number().int().meta({ description: 'New version.', example: 8 }),
+  count: z.number().int().meta({ description: 'Number of zones.', example: 3 }),
   published: z.object({
     teebox: z.object({
-      topic: z.string().meta({ description: 'Retained there for teeboxes.', example: 'sit/42/sz' }),
+      topic: z.string().meta({ description: 'Topic with the retained message for teeboxes.', example: 'sit/42/sz' }),
       ok: z.literal(true),
       simplified_m: z
         .number()
         .optional()
         .meta({
           description:
-            'Metres: no edge is farther from where it was drawn. Only where corners were left out to fit, with the ' +
-            'zones of the site, into 16 KiB.',
+            'Maximum deviation of a zone edge in metres. Only present if corners were omitted to fit, together with ' +
+            'the zones of the site, into 16 KiB.',
           example: 1.5,
         }),
     }),
@@ -239,9 +236,9 @@ export const changedGeofencesSchema = z.object({
   warnings: z
     .array(completionSchema)
     .optional()
-    .meta({ description: 'Parts that were filled in or unwrapped; left out for none.' }),
+    .meta({ description: 'Parts that were filled in or unwrapped; absent if there were none.' }),
   fetch_required: z.array(z.string()).meta({
-    description: 'hardware_ids of the cartcaddies in the group: they get zones by the command fetch_geofences.',
+    description: 'hardware_ids of the cartcaddies in the group, which get zones with the command fetch_geofences.',
     example: ['screen-1'],
   }),
 })
@@ -250,12 +247,15 @@ export const geofenceDownloadQuerySchema = z.object({
   token: z
     .string()
     .optional()
-    .meta({ description: 'From the command fetch_geofences; without it an admin key is needed.' }),
+    .meta({ description: 'Token from the command fetch_geofences; an admin key is required without it.' }),
 })
 
-/** What the command fetch_geofences tells a device: where it downloads the zones of its group, and how long. */
+/**
+ * Payload of the command fetch_geofences: the location from which a device downloads the zones of its group, and the
+ * period for which it is valid.
+ */
 export interface GeofenceFetchJson {
-  /** A path with its query. The host is the one the device speaks MQTT with, the port that of HTTP. */
+  /** Path with query. The host is that of the device's MQTT connection, the port that of HTTP. */
   url: string
   version: number
   expires_at: string
@@ -263,14 +263,14 @@ export interface GeofenceFetchJson {
 
 export type ChangedGeofencesJson = z.infer<typeof changedGeofencesSchema>
 
-/** The kinds of zones a teebox knows: alert, stop, slow, parking. */
+/** Zone types that a teebox knows: alert, stop, slow, parking. */
 const compactTypeSchema = z.enum(['a', 's', 'w', 'p'])
 
 const degreesE7Schema = z.number().int()
 const compactZoneBase = { i: z.string(), t: compactTypeSchema, k: z.number().optional() }
 
 /**
- * The payload of `sit/{groupId}/sz`: version, zones. A zone has its id, its kind, a limit in km/h (`k`, slow zones) and
+ * Payload of `sit/{groupId}/sz`: version and zones. A zone has its id, its type, a limit in km/h (`k`, slow zones) and
  * either its corners (`p`: latitude, longitude, latitude …, not closed) or its centre and radius in metres (`c`, `r`).
  * Coordinates are integers of 1e-7 degree.
  */
@@ -284,7 +284,7 @@ export const compactZonesSchema = z.object({
   ),
 })
 
-/** Refuses a list that is too long under a code of its own, without looking at what is in it. */
+/** Rejects a list that is too long with a separate code, without validating its items. */
 export function atMost<Schema extends z.ZodType>(max: number, code: string, message: string, schema: Schema) {
   const counted = z.preprocess((value, ctx) => {
     if (!Array.isArray(value) || value.length <= max) return value

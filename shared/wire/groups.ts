@@ -8,17 +8,19 @@ export const groupIdSchema = z
   .int()
   .min(1)
   .max(MAX_GROUP_ID)
-  .meta({ description: 'Shared with the legacy geofence endpoints.', example: 42 })
+  .meta({ description: 'Group id, shared with the legacy geofence endpoints.', example: 42 })
 
-const NAME = { description: 'For people.', example: 'Front nine' }
+const NAME = { description: 'Display name.', example: 'Front nine' }
 const nameSchema = oneLine.min(1).meta(NAME)
 
 export const groupSchema = z
   .object({
     group_id: groupIdSchema,
     name: z.string().meta(NAME),
-    device_count: z.number().int().meta({ description: 'Devices in it.', example: 36 }),
-    geofence_version: z.number().int().meta({ description: 'Of its geofences; 0 where none were ever published.' }),
+    device_count: z.number().int().meta({ description: 'Number of devices in the group.', example: 36 }),
+    geofence_version: z.number().int().meta({
+      description: 'Version of its geofences; 0 if none were ever published.',
+    }),
     created_at: isoSchema,
     updated_at: isoSchema,
   })
@@ -31,7 +33,7 @@ export const groupPatchSchema = z.strictObject({ name: nameSchema.optional() })
 
 const groupIdParam = wholeNumber(1, MAX_GROUP_ID).meta({ description: 'group_id', example: 42 })
 
-/** The `:groupId` of a group's paths. */
+/** Path parameter `:groupId`. */
 export const groupIdParams = z.object({ groupId: groupIdParam })
 
 export const groupDeviceParams = z.object({
@@ -43,7 +45,7 @@ export const deletedGroupSchema = z.object({ success: z.literal(true), deleted: 
 
 export const assignmentSchema = z.object({
   success: z.literal(true),
-  group_id: groupIdSchema.nullable().meta({ description: 'The group it is in now; null for none.' }),
+  group_id: groupIdSchema.nullable().meta({ description: 'Current group; null for none.' }),
   hardware_id: hardwareIdSchema,
-  previous_group_id: groupIdSchema.nullable().meta({ description: 'The group it was in before; null for none.' }),
+  previous_group_id: groupIdSchema.nullable().meta({ description: 'Previous group; null for none.' }),
 })

@@ -8,20 +8,20 @@ export type LockSource = z.infer<typeof lockSourceSchema>
 
 export const lockEventSchema = z
   .object({
-    event_id: z.string().meta({ description: 'Unique.', example: '4Xk0Zq1mB3uYw' }),
-    hardware_id: z.string().meta({ description: 'The device.', example: 'cart-07' }),
+    event_id: z.string().meta({ description: 'Id of the event.', example: '4Xk0Zq1mB3uYw' }),
+    hardware_id: z.string().meta({ description: 'Device of the event.', example: 'cart-07' }),
     event: lockKindSchema,
-    timestamp: isoSchema.meta({ description: 'When it happened.' }),
-    source: lockSourceSchema.meta({ description: 'With what: a tag, a code, a key, or this API.' }),
+    timestamp: isoSchema.meta({ description: 'Time of the event.' }),
+    source: lockSourceSchema.meta({ description: 'Source: a tag, a code, a key, or this API.' }),
     code: z.string().optional().meta({
       description:
-        'RFID tag or keypad code; only with source rfid or keypad. A user with mask_codes sees its last two characters.',
+        'RFID tag or keypad code; only with source rfid or keypad. Users with mask_codes see its last two characters.',
       example: '04A1B2C3',
     }),
     metadata: z
       .record(z.string(), z.unknown())
       .optional()
-      .meta({ description: 'From the command; only with source remote.', example: { name: 'Jane' } }),
+      .meta({ description: 'Metadata of the command; only with source remote.', example: { name: 'Jane' } }),
     device_removed: removedSchema,
   })
   .meta({ id: 'LockEvent' })
@@ -37,15 +37,15 @@ export const lockEventListSchema = z
 
 export const lockEventQuerySchema = eventPageQuery('event_id').extend({
   hardware_id: z.string().optional().meta({
-    description: 'Only of this device, since it was registered; of a deleted device, all that are kept.',
+    description: 'Filter by device, since its registration; for a deleted device, everything that is kept.',
     example: 'cart-07',
   }),
-  source: lockSourceSchema.optional().meta({ description: 'Only from this source.' }),
-  event: lockKindSchema.optional().meta({ description: 'Only this kind.' }),
+  source: lockSourceSchema.optional().meta({ description: 'Filter by source.' }),
+  event: lockKindSchema.optional().meta({ description: 'Filter by event.' }),
   code: z
     .string()
     .optional()
-    .meta({ description: 'Only with this tag or code, as the caller sees it.', example: '04A1B2C3' }),
+    .meta({ description: 'Filter by tag or code, as visible to the caller.', example: '04A1B2C3' }),
   from: dateParam.optional(),
   to: dateParam.optional(),
 })

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { ackStatusSchema } from './commands.ts'
 import { lockKindSchema, lockSourceSchema } from './lock-events.ts'
 
-/** What a device publishes, by the last level of its topic `dev/{hardware_id}/…`. */
+/** Message types that a device publishes, by the last level of its topic `dev/{hardware_id}/…`. */
 export const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
 export type Uplink = (typeof UPLINKS)[number]
 
-/** What a device reads, by the last level of its topic. */
+/** Message types that a device receives, by the last level of its topic. */
 export const DOWNLINKS = ['cmd', 'cfg', 'ta', 'key'] as const
 export type Downlink = (typeof DOWNLINKS)[number]
 
@@ -14,7 +14,7 @@ export function deviceTopic(hardwareId: string, level: Uplink | Downlink): strin
   return `dev/${hardwareId}/${level}`
 }
 
-/** Where the devices of a group find their zones. */
+/** Returns the topic with the zones of a group. */
 export function zonesTopic(groupId: number): string {
   return `sit/${groupId}/sz`
 }
@@ -25,7 +25,7 @@ export const statusMessageSchema = z.looseObject({
   fw: z.string().max(64).optional(),
   boot: z.number().optional(),
   r: z.string().max(64).optional(),
-  // of a device that enrols; a wrong one is no reason to leave it out
+  // sent by a device that enrols; an invalid value must not prevent the enrolment
   cart: z.unknown().optional(),
 })
 
@@ -42,26 +42,26 @@ export type LockEventMessage = z.infer<typeof lockEventMessageSchema>
 export const ackMessageSchema = z.looseObject({
   id: z.string().max(64).optional(),
   st: ackStatusSchema.optional(),
-  // cut where it is too long: what became of the command is worth more than the words for it
+  // truncated if too long: the result of the command matters more than its text
   err: z.union([z.string(), z.number()]).nullish(),
   cfg: z.number().int().optional(),
   sz: z.number().int().optional(),
-  // 1: it has the password it was sent on `key`
+  // 1: the device has stored the password that it received on `key`
   key: z.number().int().optional(),
 })
 
-/** What is sent on `cmd`. */
+/** Message on `cmd`. */
 export interface CommandMessage {
   id: string
   cmd: string
   params: Record<string, unknown>
-  /** When it was sent, milliseconds since 1970. */
+  /** Send time, milliseconds since 1970. */
   ts: number
-  /** Seconds it may still be obeyed for, counted from `ts`. */
+  /** Validity in seconds, counted from `ts`. */
   ttl: number
 }
 
-/** The retained message of `dev/{hardware_id}/cfg`: what the device is to be set to, and the group it is in. */
+/** Retained message of `dev/{hardware_id}/cfg`: the desired configuration of the device, and its group. */
 export const configMessageSchema = z.object({
   v: z.number().int(),
   ts: z.number().int(),
@@ -69,7 +69,7 @@ export const configMessageSchema = z.object({
   config: z.record(z.string(), z.unknown()),
 })
 
-/** The message of `dev/{hardware_id}/key`: the password of the device's own. */
+/** Message of `dev/{hardware_id}/key`: the individual password of the device. */
 export const keyMessageSchema = z.object({ password: z.string().min(1) })
 
 export const timeQuestionSchema = z.looseObject({ up: z.number() })

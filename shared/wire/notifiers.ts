@@ -4,44 +4,44 @@ import { deliveryFields, sentKindsSchema, wantedKindsSchema, webUrlFault } from 
 const NOTIFIER_CHANNELS = ['email', 'ntfy', 'telegram'] as const
 export type NotifierChannel = (typeof NOTIFIER_CHANNELS)[number]
 
-/** What is wrong with a field that means something else in each channel. */
+/** Fault of a field whose meaning depends on the channel. */
 export interface FieldFault {
   code: 'invalid_field' | 'invalid_url' | 'missing_field'
   detail: string
 }
 
-/** One address and nothing that a mail server would read as more. */
+/** Single address without syntax that a mail server would interpret. */
 const EMAIL = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}$/u
 const CHAT = /^[^\s\p{C}]{1,128}$/u
-/** It is a part of a path. */
+/** Restricted to characters that are safe in a path. */
 const BOT_TOKEN = /^[A-Za-z0-9:._~-]{1,200}$/
-/** It is a part of a header. */
+/** Restricted to characters that are safe in a header. */
 const BEARER_TOKEN = /^[\x21-\x7e]{1,500}$/
 
 const RECIPIENT_FAULTS: Record<NotifierChannel, (to: string) => FieldFault | null> = {
   email: (to) => fault('invalid_field', EMAIL.test(to) ? null : 'must be one e-mail address'),
   ntfy: (to) => fault('invalid_url', webUrlFault(to)),
-  telegram: (to) => fault('invalid_field', CHAT.test(to) ? null : 'must be the id of a chat'),
+  telegram: (to) => fault('invalid_field', CHAT.test(to) ? null : 'must be a chat id'),
 }
 
 const TOKEN_FAULTS: Record<NotifierChannel, (token: string | null) => FieldFault | null> = {
-  email: (token) => fault('invalid_field', token === null ? null : 'means nothing for e-mail'),
+  email: (token) => fault('invalid_field', token === null ? null : 'is not supported for e-mail'),
   ntfy: (token) =>
     fault(
       'invalid_field',
-      token === null || BEARER_TOKEN.test(token) ? null : 'must be visible ASCII characters without blanks',
+      token === null || BEARER_TOKEN.test(token) ? null : 'must be visible ASCII characters without spaces',
     ),
   telegram: (token) =>
     token === null
       ? { code: 'missing_field', detail: 'is required: the token of the bot' }
-      : fault('invalid_field', BOT_TOKEN.test(token) ? null : 'must be the token of a bot'),
+      : fault('invalid_field', BOT_TOKEN.test(token) ? null : 'must be a bot token'),
 }
 
 function fault(code: FieldFault['code'], detail: string | null): FieldFault | null {
   return detail === null ? null : { code, detail }
 }
 
-/** What is wrong with whom a notifier is to tell, and how it gets in there; by field. */
+/** Faults of the recipient and the credentials of a notifier, by field. */
 export function recipientFaults(
   channel: NotifierChannel,
   to: string,
@@ -58,13 +58,13 @@ const TIME = /^([01]\d|2[0-3]):[0-5]\d$|^24:00$/
 const timeSchema = z
   .string()
   .regex(TIME, 'must be HH:MM, 00:00 to 24:00')
-  .meta({ description: 'HH:MM, 00:00 to 24:00.', example: '20:00' })
+  .meta({ description: 'Time of day as HH:MM, 00:00 to 24:00.', example: '20:00' })
 
 const channelSchema = z
   .enum(NOTIFIER_CHANNELS)
-  .meta({ description: 'email needs CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM.' })
+  .meta({ description: 'Channel; email requires CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM.' })
 const toSchema = z.string().max(2_000).meta({
-  description: 'An e-mail address; the URL of an ntfy topic; the id of a Telegram chat.',
+  description: 'Recipient: an e-mail address, the URL of an ntfy topic, or the id of a Telegram chat.',
   example: 'greenkeeper@club.example',
 })
 const betweenSchema = z
@@ -73,21 +73,25 @@ const betweenSchema = z
   .nullable()
   .meta({
     description:
-      'Only alerts that were opened between these times by the clocks of the site, over midnight too; the others ' +
-      'are not told later either. null is always.',
+      'Limits notifications to alerts opened between these local times of the site, also across midnight; others ' +
+      'are not sent later. Null means always.',
     example: ['20:00', '07:00'],
   })
 const afterSchema = z.number().min(0).max(1_440).nullable().meta({
-  description: 'Tells only what nobody has acknowledged in so many minutes; null tells what was opened after 30 s.',
+  description:
+    'Sends only alerts that are still unacknowledged after this number of minutes; null sends open alerts after 30 s.',
   example: 10,
 })
 const tokenSchema = z.string().min(1).max(500).nullable().meta({
-  description: 'Of the Telegram bot, or of a protected ntfy topic. Never shown again.',
+  description: 'Token of the Telegram bot, or of a protected ntfy topic. Never returned.',
 })
 
 export const notifierSchema = z
   .object({
-    notifier_id: z.string().meta({ description: 'Unique.', example: 'b8d2c1ef-5c3e-4a7a-9a44-0a4f5a0f2d11' }),
+    notifier_id: z.string().meta({
+      description: 'Id of the notifier.',
+      example: 'b8d2c1ef-5c3e-4a7a-9a44-0a4f5a0f2d11',
+    }),
     channel: channelSchema,
     to: toSchema,
     kinds: sentKindsSchema,
@@ -113,10 +117,10 @@ export const newNotifierSchema = z
   })
   .meta({ id: 'NewNotifier' })
 
-/** RFC 7396: absent is unchanged; null is the default, and refused for `to`. */
+/** RFC 7396: absent is unchanged; null is the default, and rejected for `to`. */
 export const notifierPatchSchema = z
   .strictObject({ to: toSchema.optional(), ...optionalFields })
-  .meta({ id: 'NotifierPatch', description: 'What is left out stays as it is.' })
+  .meta({ id: 'NotifierPatch', description: 'Patch of a notifier; absent fields stay unchanged.' })
 
 export const createdNotifierSchema = z.object({ notifier: notifierSchema }).meta({ id: 'CreatedNotifier' })
 

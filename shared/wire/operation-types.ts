@@ -3,10 +3,10 @@ import type { operations } from './operations.ts'
 
 type Operations = typeof operations
 
-/** An operation by method and path, such as `GET /devices/{id}`. */
+/** Operation by method and path, such as `GET /devices/{id}`. */
 export type OperationName = keyof Operations
 
-/** What an operation answers when all is well. */
+/** Response of a successful operation. */
 export type AnswerOf<Name extends OperationName> = z.output<Operations[Name]['answer']>
 
 type QueryOf<Name extends OperationName> = Operations[Name] extends { query: infer Query extends z.ZodType }
@@ -19,10 +19,10 @@ type BodyOf<Name extends OperationName> = Operations[Name] extends { body: infer
 
 type QueryScalar = string | number | boolean
 
-/** One parameter of a query: a list is sent repeated, undefined is not sent. */
+/** Query parameter: a list is sent as repeated parameters, undefined is not sent. */
 export type QueryValue = QueryScalar | readonly QueryScalar[] | undefined
 
-/** In a URL everything is text, so what is read as a number may be given as one. */
+/** Accepts numbers for number parameters, which are text in a URL. */
 type Loosened<Query> = { [Key in keyof Query]: LoosenedValue<Query[Key]> | undefined }
 type LoosenedValue<Value> = unknown extends Value
   ? QueryValue
@@ -40,5 +40,5 @@ type PathOf<Name extends string> = [PathParameter<Name>] extends [never]
   ? { path?: never }
   : { path: Record<PathParameter<Name>, string | number> }
 
-/** What an operation is given: path parameters, query and body, as far as it has them. */
+/** Input of an operation: its path parameters, query and body, as far as it has them. */
 export type InputOf<Name extends OperationName> = PathOf<Name> & QueryOf<Name> & BodyOf<Name>

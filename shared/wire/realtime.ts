@@ -11,28 +11,28 @@ const hardwareIdsSchema = z
   .array(z.string({ error: 'must be a string' }).max(64), { error: 'must be an array' })
   .max(10_000)
 
-/** A command, as far as it says for which device; the rest of it is checked as a request by HTTP is. */
+/** Envelope of a command, which identifies the device; the rest is validated like an HTTP request. */
 const commandEnvelopeSchema = z.looseObject({
   type: z.literal('command'),
   hardwareId: z.string({ error: 'must be a string' }).max(64),
   id: idSchema,
 })
 
-/** What a command on `/realtime` says beside its envelope. */
+/** Fields of a command on `/realtime` in addition to its envelope. */
 export const commandFieldsSchema = newCommandSchema.extend({
-  /** Like the other names on the socket; that of HTTP is taken as well. */
+  /** Camel case like the other names on the socket; the name of the HTTP API is accepted as well. */
   ttlSeconds: newCommandSchema.shape.ttl_seconds,
   type: z.unknown(),
   hardwareId: z.unknown(),
   id: z.unknown().optional(),
 })
 
-/** What a client may send on `/realtime`. */
+/** Messages that a client may send on `/realtime`. */
 export const clientMessageSchema = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('subscribe'),
     hardwareIds: hardwareIdsSchema,
-    /** Whether to be told first how all of it is. */
+    /** True to receive the current state first. */
     snapshot: z.boolean({ error: 'must be true or false' }).optional(),
     id: idSchema,
   }),
@@ -51,7 +51,7 @@ export type ClientCommand = z.infer<typeof commandEnvelopeSchema>
 
 type RequestId = string | number | undefined
 
-/** What the gateway sends on `/realtime`; times are ISO 8601. */
+/** Messages that the gateway sends on `/realtime`; times are ISO 8601. */
 export type ServerMessage =
   | { type: 'connected'; connectionId: string; time: string; started_at: string; version: string }
   | { type: 'subscribed'; hardwareIds: string[]; denied: string[]; id?: RequestId }
@@ -59,11 +59,11 @@ export type ServerMessage =
   | { type: 'pong'; time: string; id?: RequestId }
   | {
       type: 'snapshot'
-      /** Of this subscribe, as GET /devices shows them. */
+      /** Devices of this subscription, in the form of GET /devices. */
       devices: DeviceJson[]
-      /** Those of these devices. */
+      /** Carts of these devices. */
       carts: CartJson[]
-      /** All that are not closed, of all carts in scope. */
+      /** All alerts that are not closed, of all carts in scope. */
       alerts: AlertJson[]
       time: string
       id?: RequestId
@@ -85,7 +85,7 @@ export type ServerMessage =
       command: string
       status: CommandStatus
       error?: string
-      /** user_id, or what acts by itself; with lock and unlock. */
+      /** user_id, or the automatic action; only with lock and unlock. */
       requestedBy?: string
       timestamp: string
     }
@@ -124,13 +124,13 @@ export type ServerMessage =
   | { type: 'alert'; event: AlertEvent; alert: AlertJson; timestamp: string }
   | {
       type: 'site_changed'
-      /** All of it for those who may read it, else what every screen goes by. */
+      /** Complete for users who may read it, else the part that every screen needs. */
       site: SiteSettingsJson | SiteForScreensJson
     }
   | {
       type: 'device_changed'
       hardwareId: string
-      /** As `GET /devices` shows it. */
+      /** Device in the form of `GET /devices`. */
       device: DeviceJson
     }
   | { type: 'device_removed'; hardwareId: string }
@@ -140,7 +140,7 @@ export type ServerMessage =
   | {
       type: 'recall'
       event: 'confirmed'
-      /** The screen that did; left out for who does not see it. */
+      /** Screen that did it; omitted for users who may not see it. */
       hardwareId: string
       recall: RecallJson
       timestamp: string

@@ -9,7 +9,7 @@ const textSchema = oneLine.optional()
 export const newRecallSchema = z
   .strictObject({
     text: textSchema.meta({
-      description: 'What the screens show; by default a sentence in the language of the site.',
+      description: 'Text shown on the screens; default: a sentence in the language of the site.',
       example: 'Lightning: please return to the clubhouse now.',
     }),
   })
@@ -18,7 +18,7 @@ export const newRecallSchema = z
 export const endedRecallSchema = z
   .strictObject({
     text: textSchema.meta({
-      description: 'What the screens show then; by default "It is over." in the language of the site.',
+      description: 'Text shown on the screens at the end; default: "It is over." in the language of the site.',
       example: 'The storm has passed: play on.',
     }),
   })
@@ -26,10 +26,10 @@ export const endedRecallSchema = z
 
 export const recallSchema = z
   .object({
-    recall_id: z.string().meta({ description: 'A UUID.' }),
-    text: z.string().meta({ description: 'What the screens show.', example: 'All carts in, please.' }),
+    recall_id: z.string().meta({ description: 'Id of the recall, a UUID.' }),
+    text: z.string().meta({ description: 'Text shown on the screens.', example: 'All carts in, please.' }),
     started_at: isoSchema,
-    by: z.object({ user_id: z.string(), name: z.string() }).meta({ description: 'Who called them in.' }),
+    by: z.object({ user_id: z.string(), name: z.string() }).meta({ description: 'User who started the recall.' }),
   })
   .meta({ id: 'Recall' })
 
@@ -37,29 +37,30 @@ export type RecallJson = z.infer<typeof recallSchema>
 
 const recallScreenSchema = z.enum(['confirmed', 'sent', 'offline', 'none']).meta({
   description:
-    'confirmed: a screen of the cart has said that the message was read. sent: one is connected. offline: none ' +
-    'is, and it gets the message when it comes back. none: the cart has no screen.',
+    'State of the screens. confirmed: a screen of the cart has confirmed that the message was read. sent: one is ' +
+    'connected. offline: none is connected, and the message is delivered after a reconnect. none: the cart has no ' +
+    'screen.',
 })
 
 export const recallStateSchema = z
   .object({
-    active: recallSchema.nullable().meta({ description: 'null while the carts are not called in.' }),
+    active: recallSchema.nullable().meta({ description: 'Active recall; null without one.' }),
     carts: z
       .array(
         z.object({
-          cart: z.string().meta({ description: 'As GET /carts names it.', example: '17' }),
+          cart: z.string().meta({ description: 'Name of the cart as in GET /carts.', example: '17' }),
           state: cartStateSchema,
           screen: recallScreenSchema,
         }),
       )
-      .meta({ description: 'Those that are called in, as far as they are in scope.' }),
+      .meta({ description: 'Carts of the recall, as far as they are in scope.' }),
   })
   .meta({ id: 'RecallState' })
 
 export const deletedRecallSchema = z
   .object({
     success: z.literal(true),
-    deleted: z.string().meta({ description: 'The recall_id.' }),
+    deleted: z.string().meta({ description: 'recall_id of the ended recall.' }),
   })
   .meta({ id: 'DeletedRecall' })
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { dateParam, isoSchema, listQuery, monthParam } from './schema/params.ts'
 
-const cart = z.string().meta({ description: 'What the cart is called.', example: '17' })
-const dateSchema = z.string().meta({ description: 'A day by the clocks of the site.', example: '2026-05-01' })
+const cart = z.string().meta({ description: 'Name of the cart.', example: '17' })
+const dateSchema = z.string().meta({ description: 'Local date of the site.', example: '2026-05-01' })
 const place = {
-  lat: z.number().meta({ description: 'Latitude, degrees.', example: 28.4101234 }),
-  long: z.number().meta({ description: 'Longitude, degrees.', example: -81.5801234 }),
+  lat: z.number().meta({ description: 'Latitude in degrees.', example: 28.4101234 }),
+  long: z.number().meta({ description: 'Longitude in degrees.', example: -81.5801234 }),
 }
 
 const warnings = {
@@ -13,19 +13,22 @@ const warnings = {
     .array(z.string())
     .optional()
     .meta({
-      description: 'What may be missing in this answer, for people; absent where nothing is.',
+      description: 'Readable list of data that may be missing in this response; absent if complete.',
       example: ['records of 1 damaged block(s) of this range may be missing'],
     }),
 }
 
-/** The query of a report of a month. */
-export const monthReportQuerySchema = listQuery('asc', 'By cart and date: asc or desc.').extend({
+/** Query of a monthly report. */
+export const monthReportQuerySchema = listQuery('asc', 'Order by cart and date: asc or desc.').extend({
   month: monthParam,
 })
 
 const ofMonth = {
-  month: z.string().meta({ description: 'As asked for.', example: '2026-05' }),
-  time_zone: z.string().meta({ description: 'Of the site: by it days begin.', example: 'America/New_York' }),
+  month: z.string().meta({ description: 'Month as requested.', example: '2026-05' }),
+  time_zone: z.string().meta({
+    description: 'Time zone of the site, which defines the days.',
+    example: 'America/New_York',
+  }),
 }
 
 const utilisationRowSchema = z
@@ -34,15 +37,18 @@ const utilisationRowSchema = z
     date: dateSchema,
     hours_out: z.number().meta({
       description:
-        'Hours out of its parking zones as they are now, to 0.001; without a parking zone the hours of its ' +
-        'trips. After a fix it counts until the next, at most silent_on_course_after_s.',
+        'Hours outside of the current parking zones, to 0.001; without a parking zone the hours of its trips. The ' +
+        'time after a fix counts until the next one, at most silent_on_course_after_s.',
       example: 4.512,
     }),
     distance: z.number().meta({
-      description: 'Metres driven, to 0.1: by the rules of trips, however short the way was.',
+      description: 'Metres driven, to 0.1, by the rules of trips but without a minimum distance.',
       example: 9120.4,
     }),
-    rounds: z.number().int().meta({ description: 'Rounds that began on the day, as in GET /rounds.', example: 1 }),
+    rounds: z.number().int().meta({
+      description: 'Number of rounds that began on the day, as in GET /rounds.',
+      example: 1,
+    }),
   })
   .meta({ id: 'UtilisationRow' })
 export type UtilisationRowJson = z.infer<typeof utilisationRowSchema>
@@ -51,7 +57,7 @@ export const utilisationSchema = z
   .object({
     ...ofMonth,
     rows: z.array(utilisationRowSchema).meta({
-      description: 'By cart and date: days on which the cart said where it was.',
+      description: 'Rows by cart and date, for days on which the cart reported a position.',
     }),
     ...warnings,
   })
@@ -64,11 +70,11 @@ const batteryRowSchema = z
     cart,
     date: dateSchema,
     rest_voltage_morning: volts(
-      'Volts: the newest at rest before noon and before it first drove, else the first at rest before it drove; ' +
-        'null for none.',
+      'Newest voltage at rest before noon and before the first drive, else the first at rest before the first ' +
+        'drive, in volts; null without one.',
       50.61,
     ),
-    lowest_voltage: volts('Volts: the lowest while it drove; null for none.', 46.9),
+    lowest_voltage: volts('Lowest voltage while driving, in volts; null without one.', 46.9),
   })
   .meta({ id: 'BatteryRow' })
 export type BatteryRowJson = z.infer<typeof batteryRowSchema>
@@ -76,35 +82,37 @@ export type BatteryRowJson = z.infer<typeof batteryRowSchema>
 export const batteryReportSchema = z
   .object({
     ...ofMonth,
-    rows: z.array(batteryRowSchema).meta({ description: 'By cart and date: days with a voltage of the cart.' }),
+    rows: z.array(batteryRowSchema).meta({
+      description: 'Rows by cart and date, for days with a voltage of the cart.',
+    }),
     ...warnings,
   })
   .meta({ id: 'BatteryReport' })
 
-/** The query of a map of what was. */
+/** Query of a map of past activity. */
 export const mapReportQuerySchema = z.object({ from: dateParam, to: dateParam })
 
 const range = {
-  from: isoSchema.meta({ description: 'As asked for.' }),
-  to: isoSchema.meta({ description: 'As asked for.' }),
+  from: isoSchema.meta({ description: 'Start of the range as requested.' }),
+  to: isoSchema.meta({ description: 'End of the range as requested.' }),
 }
 
 export const trafficSchema = z
   .object({
     ...range,
-    cell_m: z.number().meta({ description: 'How wide a cell is, in metres.', example: 8.4 }),
-    seconds: z.number().int().meta({ description: 'Of all cells.', example: 1_842_300 }),
+    cell_m: z.number().meta({ description: 'Width of a cell in metres.', example: 8.4 }),
+    seconds: z.number().int().meta({ description: 'Seconds over all cells.', example: 1_842_300 }),
     cells: z
       .array(
         z.object({
           ...place,
-          seconds: z.number().int().meta({ description: 'That carts were in the cell.', example: 1260 }),
+          seconds: z.number().int().meta({ description: 'Seconds that carts spent in the cell.', example: 1260 }),
         }),
       )
       .meta({
         description:
-          'Squares in rows from the north, by their middle: at most 10,000, which are wider where it takes more. ' +
-          'Carts in their parking zones are left out.',
+          'Square cells in rows from the north, by their centre: at most 10,000, which are larger for a larger ' +
+          'area. Excludes carts in their parking zones.',
       }),
     ...warnings,
   })
@@ -115,24 +123,24 @@ export const silencesSchema = z
   .object({
     ...range,
     silent_after_s: z.number().meta({
-      description: 'Seconds without a record that are no silence yet: silent_on_course_after_s of the site.',
+      description: 'Seconds without a record from which an outage counts: silent_on_course_after_s of the site.',
       example: 900,
     }),
-    total: z.number().int().meta({ description: 'Silences in the range.', example: 12 }),
+    total: z.number().int().meta({ description: 'Number of outages in the range.', example: 12 }),
     silences: z
       .array(
         z.object({
           cart,
-          at: isoSchema.meta({ description: 'Time of the last record before it.' }),
-          until: isoSchema.nullable().meta({ description: 'Time of the next; null where none came.' }),
-          duration: z.number().int().meta({ description: 'Seconds.', example: 2710 }),
+          at: isoSchema.meta({ description: 'Time of the last record before the outage.' }),
+          until: isoSchema.nullable().meta({ description: 'Time of the next record; null if there was none.' }),
+          duration: z.number().int().meta({ description: 'Duration in seconds.', example: 2710 }),
           ...place,
         }),
       )
       .meta({
         description:
-          'The longest 2,000, the longest first, with the last position before each. Carts in their parking ' +
-          'zones are left out.',
+          'Up to 2,000 outages, longest first, with the last position before each. Excludes carts in their parking ' +
+          'zones.',
       }),
     ...warnings,
   })

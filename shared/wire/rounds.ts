@@ -4,73 +4,75 @@ import type { CartRound } from '#shared/rounds/round.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import { dateParam, isoSchema, listQuery, pageQuery, paginationSchema } from './schema/params.ts'
 
-const holeSchema = z.number().int().meta({ description: 'The number of the hole.', example: 7 })
+const holeSchema = z.number().int().meta({ description: 'Number of the hole.', example: 7 })
 
 const roundHoleSchema = z.object({
   hole: holeSchema,
   entered_at: isoSchema,
-  left_at: isoSchema.nullable().meta({ description: 'null while it is played.' }),
+  left_at: isoSchema.nullable().meta({
+    description: 'Time at which the cart left the hole; null while it is being played.',
+  }),
 })
 
 export const roundSchema = z
   .object({
     round_id: z.string().meta({
-      description: 'Stays the same while the round goes on.',
+      description: 'Id of the round, stable while it lasts.',
       example: 'cart-07-mfk0q2t4',
     }),
-    cart: z.string().meta({ description: 'As in GET /carts.', example: '17' }),
+    cart: z.string().meta({ description: 'Cart as in GET /carts.', example: '17' }),
     started_at: isoSchema.meta({
-      description: 'When it left parking, or was first seen outside.',
+      description: 'Time at which the cart left parking, or was first seen outside.',
     }),
-    ended_at: isoSchema.nullable().meta({ description: 'When it was back; null while it goes on.' }),
+    ended_at: isoSchema.nullable().meta({ description: 'Time of the return; null while the round lasts.' }),
     start_hole: holeSchema,
     holes: z.array(roundHoleSchema).meta({
       description:
-        'Holes that were played, by entered_at; one that was left and entered again soon is one. Crossing a hole ' +
-        'is not playing it.',
+        'Holes played, by entered_at; a hole that is left and soon entered again counts once. Crossing a hole does ' +
+        'not count.',
     }),
-    current_hole: holeSchema.nullable().meta({ description: 'null when it is on none.' }),
+    current_hole: holeSchema.nullable().meta({ description: 'Hole that the cart is on; null for none.' }),
     minutes_behind: z
       .number()
       .nullable()
       .meta({
         description:
-          'Minutes since the first hole was entered, less minutes_per_hole of the site for each hole left; below 0 ' +
-          'for one that is ahead, null when it is on no hole.',
+          'Minutes since the first hole was entered, less minutes_per_hole of the site for each hole that was left; ' +
+          'negative if the round is ahead, null if the cart is on no hole.',
         example: 12.5,
       }),
-    distance: z.number().meta({ description: 'Metres, so far.', example: 6420 }),
-    duration: z.number().int().meta({ description: 'Seconds, so far.', example: 9240 }),
+    distance: z.number().meta({ description: 'Distance so far in metres.', example: 6420 }),
+    duration: z.number().int().meta({ description: 'Duration so far in seconds.', example: 9240 }),
   })
   .meta({ id: 'Round' })
 export type RoundJson = z.infer<typeof roundSchema>
 
 export const activeRoundsSchema = z
-  .object({ rounds: z.array(roundSchema).meta({ description: 'By started_at.' }) })
+  .object({ rounds: z.array(roundSchema).meta({ description: 'Active rounds, by started_at.' }) })
   .meta({ id: 'ActiveRounds' })
 
 export const roundListSchema = z
   .object({
-    rounds: z.array(roundSchema).meta({ description: 'By started_at.' }),
+    rounds: z.array(roundSchema).meta({ description: 'Rounds, by started_at.' }),
     pagination: paginationSchema,
     warnings: z
       .array(z.string())
       .optional()
-      .meta({ description: 'What may be missing, because it lies in damaged blocks.' }),
+      .meta({ description: 'Readable list of data that may be missing because of damaged blocks.' }),
   })
   .meta({ id: 'RoundList' })
 
-const ORDER = 'By started_at: asc is oldest first, desc newest first.'
+const ORDER = 'Order by started_at: asc is oldest first, desc newest first.'
 
 export const activeRoundQuerySchema = listQuery('asc', ORDER)
 
 export const roundQuerySchema = pageQuery('asc', ORDER).extend({
-  from: dateParam.meta({ description: 'Rounds that began then or later; ISO 8601.' }),
-  to: dateParam.meta({ description: 'Rounds that began then or earlier; up to 31 days after from.' }),
-  cart: z.string().optional().meta({ description: 'Only of this cart.', example: '17' }),
+  from: dateParam.meta({ description: 'Only rounds that began at this time or later; ISO 8601.' }),
+  to: dateParam.meta({ description: 'Only rounds that began at this time or earlier; at most 31 days after from.' }),
+  cart: z.string().optional().meta({ description: 'Filter by cart.', example: '17' }),
 })
 
-/** What of a round is another each time it is asked for. */
+/** Fields of a round that depend on the time of the request. */
 export function toPaceJson({ round }: CartRound, minutesPerHole: number, nowMs: number) {
   const behind = minutesBehind(round, minutesPerHole, nowMs)
   return {
@@ -80,7 +82,7 @@ export function toPaceJson({ round }: CartRound, minutesPerHole: number, nowMs: 
   }
 }
 
-/** What stays the same until a hole is entered or left. */
+/** Fields of a round that change only when a hole is entered or left. */
 export function toHolesJson({ cart, round }: CartRound) {
   const [first] = round.holes
   return {
@@ -98,7 +100,7 @@ export function toHolesJson({ cart, round }: CartRound) {
   }
 }
 
-/** A round as every list shows it. */
+/** Round in the form of every list. */
 export function toRoundJson(round: CartRound, minutesPerHole: number, nowMs: number): RoundJson {
   return { ...toHolesJson(round), ...toPaceJson(round, minutesPerHole, nowMs) }
 }

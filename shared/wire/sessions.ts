@@ -4,70 +4,73 @@ import { roleSchema, userNameSchema, userSchema } from './users.ts'
 
 const userIdSchema = z
   .string()
-  .meta({ description: 'As in GET /users.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' })
+  .meta({ description: 'Id as in GET /users.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' })
 
-/** What a tablet is called. */
+/** Name of a tablet. */
 export const sessionNameSchema = userNameSchema
   .max(100)
-  .meta({ description: 'For people: which tablet it is.', example: 'Starter tablet' })
+  .meta({ description: 'Display name of the tablet.', example: 'Starter tablet' })
 
-export const peopleQuerySchema = listQuery('asc', 'By name: asc or desc.')
+export const peopleQuerySchema = listQuery('asc', 'Order by name: asc or desc.')
 
-/** The PIN of a person. */
+/** PIN of a person. */
 const pinSchema = z
   .string()
   .regex(/^[0-9]{4,6}$/, 'must be 4 to 6 digits')
-  .meta({ description: '4 to 6 digits.', example: '4711' })
+  .meta({ description: 'PIN of 4 to 6 digits.', example: '4711' })
 
 const actingPersonSchema = z
   .object({
     user_id: userIdSchema,
-    name: z.string().meta({ description: 'For people.', example: 'Jane' }),
+    name: z.string().meta({ description: 'Display name.', example: 'Jane' }),
     role: roleSchema.meta({
-      description: 'Of the person; what holds on the tablet is never more than its own.',
+      description: 'Role of the person; on the tablet the rights of its own user are the upper limit.',
     }),
-    until: isoSchema.meta({ description: 'Then it is over, unless something is done before.' }),
+    until: isoSchema.meta({ description: 'Time at which the PIN sign-in ends without further activity.' }),
   })
   .nullable()
-  .meta({ description: 'Who acts on the tablet; null for nobody in particular.' })
+  .meta({ description: 'Person signed in with a PIN on the tablet; null for none.' })
 
 export const sessionSchema = z
   .object({
-    session_id: z.string().meta({ description: 'Unique.', example: 'f3b1c0de-5c3e-4a7a-9a44-0a4f5a0f2d11' }),
-    user_id: userIdSchema.meta({ description: 'Whose rights it has.' }),
-    name: z.string().meta({ description: 'Which tablet it is.', example: 'Starter tablet' }),
+    session_id: z.string().meta({ description: 'Id of the session.', example: 'f3b1c0de-5c3e-4a7a-9a44-0a4f5a0f2d11' }),
+    user_id: userIdSchema.meta({ description: 'User whose rights the session has.' }),
+    name: z.string().meta({ description: 'Name of the tablet.', example: 'Starter tablet' }),
     person: actingPersonSchema,
     created_at: isoSchema,
     last_used_at: isoSchema,
-    expires_at: isoSchema.meta({ description: '400 days after its last use.' }),
+    expires_at: isoSchema.meta({ description: 'End of the session: 400 days after its last use.' }),
   })
   .meta({ id: 'Session' })
 export type SessionJson = z.infer<typeof sessionSchema>
 
 export const meSchema = z
   .object({
-    user: userSchema.meta({ description: 'Of the key or of the session, whoever acts on it.' }),
-    role: roleSchema.meta({ description: 'As it holds now, for whoever acts.' }),
+    user: userSchema.meta({ description: 'User of the key or of the session, regardless of a PIN sign-in.' }),
+    role: roleSchema.meta({ description: 'Role in effect, including a PIN sign-in.' }),
     scope: z
       .union([z.literal('all'), z.array(z.string())])
-      .meta({ description: 'The devices that are seen now: all of them, or these.', example: ['cart-07'] }),
-    mqtt: z.object({ username: z.string().meta({ description: 'With the API key as password.' }) }),
+      .meta({ description: 'Devices in effect: all of them, or these.', example: ['cart-07'] }),
+    mqtt: z.object({ username: z.string().meta({ description: 'MQTT user name; the API key is the password.' }) }),
     session: sessionSchema
       .pick({ session_id: true, name: true, person: true })
       .extend({
         is_set_up: z
           .literal(true)
           .optional()
-          .meta({ description: 'Only of the browser that sets the gateway up: POST /sessions/current/key.' }),
+          .meta({ description: 'Only in the browser that sets up the gateway: POST /sessions/current/key.' }),
       })
       .nullable()
-      .meta({ description: 'null with a key.' }),
+      .meta({ description: 'Current session; null with a key.' }),
     server_time: isoSchema,
-    started_at: isoSchema.meta({ description: 'When the gateway was started.' }),
-    version: z.string().meta({ description: 'Of the gateway.', example: '1.4.0' }),
+    started_at: isoSchema.meta({ description: 'Start time of the gateway.' }),
+    version: z.string().meta({ description: 'Version of the gateway.', example: '1.4.0' }),
     site: z.object({
-      name: z.string().meta({ description: 'Of the course.' }),
-      time_zone: z.string().meta({ description: 'Of the course, by its IANA name.', example: 'Europe/Berlin' }),
+      name: z.string().meta({ description: 'Name of the course.' }),
+      time_zone: z.string().meta({
+        description: 'Time zone of the course, by its IANA name.',
+        example: 'Europe/Berlin',
+      }),
       units: z.enum(['metric', 'imperial']),
       language: z.enum(['en', 'de']),
     }),
@@ -77,11 +80,11 @@ export type MeJson = z.infer<typeof meSchema>
 
 export const currentSessionSchema = z
   .object({
-    me: meSchema.nullable().meta({ description: 'As GET /me; null while nobody is signed in.' }),
+    me: meSchema.nullable().meta({ description: 'Signed-in user as in GET /me; null without one.' }),
     tls: z
       .object({
         url: z.string().meta({
-          description: 'Where the same gateway is over TLS: the same host and port.',
+          description: 'URL of the same gateway over TLS: same host and port.',
           example: 'https://clubhouse.local:8080',
         }),
         guide: z
@@ -89,15 +92,15 @@ export const currentSessionSchema = z
           .nullable()
           .meta({
             description:
-              'The page that guides a browser through trusting the gateway; null with a certificate that is not of ' +
-              'its own authority.',
+              'Page that guides a browser through trusting the gateway; null unless the certificate comes from its ' +
+              'own authority.',
             example: 'http://clubhouse.local:8080/trust',
           }),
       })
       .optional()
       .meta({
         description:
-          'For a page that came over plain HTTP, while the gateway has a certificate for the host that it asked for.',
+          'TLS access, for a page loaded over plain HTTP from a gateway that has a certificate for the requested host.',
       }),
   })
   .meta({ id: 'CurrentSession' })
@@ -105,31 +108,35 @@ export const currentSessionSchema = z
 export const personSchema = z
   .object({
     user_id: userIdSchema,
-    name: z.string().meta({ description: 'For people.', example: 'Jane' }),
+    name: z.string().meta({ description: 'Display name.', example: 'Jane' }),
     role: roleSchema,
   })
   .meta({ id: 'Person' })
 
 const codeSchema = z.string().max(64).meta({
-  description: '12 characters, whatever their case; blanks and - do not count.',
+  description: 'Code of 12 characters, case-insensitive; spaces and - are ignored.',
   example: '7K3M-9QXA-2BFT',
 })
 
-/** What a browser signs in with: exactly one of the three. */
+/** Credentials with which a browser signs in: exactly one of the three. */
 export const newSessionSchema = z
   .strictObject({
     code: codeSchema.optional(),
-    api_key: z.string().min(1).max(256).optional().meta({ description: 'Of the user to sign in.' }),
-    name: sessionNameSchema.optional().meta({ description: 'Beside api_key only; browser unless told.' }),
-    request_id: z.string().max(64).optional().meta({ description: 'Of POST /access-requests.' }),
-    secret: z.string().max(256).optional().meta({ description: 'Beside request_id.' }),
+    api_key: z.string().min(1).max(256).optional().meta({ description: 'API key of the user to sign in.' }),
+    name: sessionNameSchema.optional().meta({
+      description: 'Name of the session; only together with api_key. Default: browser.',
+    }),
+    request_id: z.string().max(64).optional().meta({ description: 'Id from POST /access-requests.' }),
+    secret: z.string().max(256).optional().meta({
+      description: 'Secret of the request; only together with request_id.',
+    }),
   })
   .superRefine((given, issues) => {
     const proofs = [given.code, given.api_key, given.request_id].filter((proof) => proof !== undefined)
     if (proofs.length !== 1) issues.addIssue('must have exactly one of code, api_key and request_id')
     if ((given.request_id === undefined) !== (given.secret === undefined))
       issues.addIssue('must have request_id and secret together')
-    if (given.name !== undefined && given.api_key === undefined) issues.addIssue('has a name beside api_key only')
+    if (given.name !== undefined && given.api_key === undefined) issues.addIssue('has a name, which needs api_key')
   })
   .meta({ id: 'NewSession' })
 
@@ -139,14 +146,14 @@ export const signedOutSchema = z.object({
 })
 
 export const newPersonSchema = z
-  .strictObject({ user_id: z.string().max(64).meta({ description: 'Of GET /people.' }), pin: pinSchema })
+  .strictObject({ user_id: z.string().max(64).meta({ description: 'Id from GET /people.' }), pin: pinSchema })
   .meta({ id: 'NewPerson' })
 
 export const newPinSchema = z
   .strictObject({
-    pin: pinSchema.nullable().meta({ description: '4 to 6 digits; null for none.' }),
+    pin: pinSchema.nullable().meta({ description: 'PIN of 4 to 6 digits; null deletes it.' }),
     old_pin: pinSchema.optional().meta({
-      description: 'Needed by an admin who has no rights of an admin now, as on a tablet of staff.',
+      description: 'Current PIN; required from an admin whose rights are limited, as on a tablet of staff.',
     }),
   })
   .meta({ id: 'NewPin' })
@@ -154,14 +161,17 @@ export const setPinSchema = z.object({ success: z.literal(true) })
 
 export const newPairingCodeSchema = z
   .strictObject({
-    user_id: z.string().max(64).meta({ description: 'Whose rights the tablet gets.' }),
+    user_id: z.string().max(64).meta({ description: 'User whose rights the tablet gets.' }),
     name: sessionNameSchema,
   })
   .meta({ id: 'NewPairingCode' })
 export const pairingCodeSchema = z
   .object({
-    code: z.string().meta({ description: 'Opens one session.', example: '7K3M9QXA2BFT' }),
+    code: z.string().meta({ description: 'Code that opens one session.', example: '7K3M9QXA2BFT' }),
     expires_at: isoSchema,
-    url: z.string().meta({ description: 'For a QR code.', example: 'http://192.168.1.5:8080/app/#pair=7K3M9QXA2BFT' }),
+    url: z.string().meta({
+      description: 'URL for a QR code.',
+      example: 'http://192.168.1.5:8080/app/#pair=7K3M9QXA2BFT',
+    }),
   })
   .meta({ id: 'PairingCode' })

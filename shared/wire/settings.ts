@@ -4,7 +4,7 @@ import { ConfigError } from '#shared/errors.ts'
 const DIFFERENT_CHARACTERS = 8
 
 /**
- * A setting that is a whole number, as text of digits only: an empty variable must not become 0, which often means "no
+ * Setting with a whole number, as text of digits only: an empty variable must not become 0, which often means "no
  * limit".
  */
 export function count(min: number, max: number) {
@@ -15,30 +15,28 @@ export function count(min: number, max: number) {
   )
 }
 
-/** A setting that is a key somebody chose. */
+/** Setting with a key chosen by the operator. */
 export function userChosenKey(minLength: number) {
   return z
     .string()
     .min(minLength, { abort: true })
     .refine((key) => describeWeakKey(key) === undefined, {
-      // it is a text: it has a length
+      // a text, because it has a length
       error: ({ input }) => describeWeakKey(String(input)) ?? 'is too weak',
     })
 }
 
-/**
- * A setting as `--help` and `/docs` list it: its name in the environment, its default (`none`: none) and what it does.
- */
+/** Setting as listed by `--help` and `/docs`: its environment variable, its default (`none`: none) and its effect. */
 export interface Setting {
   name: string
   defaultValue: string
   help: string
 }
 
-/** The beginning of every name in the environment. */
+/** Prefix of all environment variables. */
 export const PREFIX = 'CARTBARN_'
 
-/** A setting of which another one, without `_FILE`, is the content of the file it names. */
+/** Setting that names a file; the content of the file becomes the setting without `_FILE`. */
 export function secretFile(name: string) {
   return {
     schema: z.string().min(1).optional(),
@@ -48,8 +46,8 @@ export function secretFile(name: string) {
 }
 
 /**
- * Settings by their names in the environment without their prefix: the rule, with the default, and what a setting does.
- * One with a `part` is no field of the configuration itself: code makes that part of it, of one setting or of several.
+ * Settings by environment variable without prefix: validation rule with default, and effect. A setting with a `part` is
+ * not a field of the configuration: code builds that part from one or more settings.
  */
 type SettingRules = Readonly<Record<string, SettingRule>>
 
@@ -59,12 +57,12 @@ interface SettingRule {
   part?: string
 }
 
-/** The values that were read, by the names of their settings. */
+/** Parsed values by the names of their settings. */
 export type SettingValues<Rules extends SettingRules> = {
   [Name in keyof Rules]: z.output<Rules[Name]['schema']>
 }
 
-/** The fields of a configuration that are settings as they were read: `HTTP_PORT` is `httpPort`. */
+/** Fields of a configuration that equal the parsed settings: `HTTP_PORT` becomes `httpPort`. */
 export type FieldsOf<Rules extends SettingRules> = {
   [Name in keyof Rules & string as Rules[Name] extends { part: string } ? never : CamelCase<Name>]: z.output<
     Rules[Name]['schema']
@@ -88,15 +86,15 @@ export class SettingTable<Rules extends SettingRules> {
   }
 
   /**
-   * Reads settings by their names without prefix. Throws a `ConfigError` with `faults` and all that is wrong, a line
-   * each.
+   * Parses settings by their names without prefix. Throws a `ConfigError` with `faults` and all further faults, one per
+   * line.
    */
   parse(settings: Readonly<Record<string, unknown>>, faults: readonly string[]): SettingValues<Rules> {
     const schemas = Object.fromEntries(this.#rules.map(([name, { schema }]) => [name, schema]))
     const { data, error } = z.strictObject(schemas).safeParse(settings, { error: settingFault })
     const lines = [...faults, ...(error?.issues.map((issue) => this.#describeIssue(issue)) ?? [])]
     if (lines.length > 0) throw new ConfigError(lines.join('\n'))
-    // each was read by the schema of its own name
+    // each value was parsed by the schema of its own name
     return data as SettingValues<Rules>
   }
 
@@ -106,7 +104,7 @@ export class SettingTable<Rules extends SettingRules> {
     return Object.fromEntries(own.map(([name]) => [camelCase(name), values[name]])) as FieldsOf<Rules>
   }
 
-  /** As `--help` and `/docs` list them. */
+  /** Returns the settings as listed by `--help` and `/docs`. */
   describe(): Setting[] {
     return this.#rules.map(([name, { schema, help }]) => {
       const { success, data } = schema.safeParse(undefined)
@@ -123,7 +121,7 @@ export class SettingTable<Rules extends SettingRules> {
   }
 }
 
-/** A line for each setting that is missing while others of its group are given, or while `reason` is. */
+/** Returns a line for each setting that is missing although others of its group, or `reason`, are present. */
 export function missingFaults(group: Readonly<Record<string, unknown>>, reason?: string): string[] {
   const names = Object.keys(group)
   const given = names.filter((name) => group[name] !== undefined)
@@ -132,7 +130,7 @@ export function missingFaults(group: Readonly<Record<string, unknown>>, reason?:
   return names.filter((name) => group[name] === undefined).map((name) => `${PREFIX}${name}: is needed with ${needing}`)
 }
 
-/** What is wrong with a setting, in words that follow its name; of a rule that has words of its own those count. */
+/** Describes the fault of a setting, to follow its name; messages defined by its rule take precedence. */
 function settingFault(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -146,7 +144,10 @@ function settingFault(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** A setting that is not among `names` (without `prefix`), as it was written, with the one that was probably meant. */
+/**
+ * Describes a setting that is not among `names` (without `prefix`), as written, with the setting that was probably
+ * meant.
+ */
 export function unknownSettingFault(written: string, names: readonly string[], prefix = PREFIX): string {
   const shown = written.toUpperCase().startsWith(prefix) ? written : prefix + written
   const bare = lettersOf(shown)
@@ -154,15 +155,15 @@ export function unknownSettingFault(written: string, names: readonly string[], p
     .map((name) => ({ name, edits: editsBetween(bare, lettersOf(prefix + name)) }))
     .toSorted((a, b) => a.edits - b.edits)
   const isNear = nearest !== undefined && nearest.edits <= MOST_EDITS
-  return `${shown} is no setting of this program${isNear ? `; did you mean ${prefix}${nearest.name}?` : ''}`
+  return `${shown} is not a setting of this program${isNear ? `; did you mean ${prefix}${nearest.name}?` : ''}`
 }
 
-/** A word with more wrong letters was meant as something else. */
+/** Maximum edit distance of a suggestion. */
 const MOST_EDITS = 3
 
 const lettersOf = (name: string) => name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
 
-/** How many letters to insert, delete or replace to make one word of the other (Levenshtein). */
+/** Edit distance of two words: insertions, deletions and replacements (Levenshtein). */
 function editsBetween(from: string, to: string): number {
   let last = Array.from({ length: to.length + 1 }, (_, i) => i)
   for (const [i, letter] of [...from].entries()) {
@@ -174,13 +175,10 @@ function editsBetween(from: string, to: string): number {
   return last.at(-1) ?? 0
 }
 
-/**
- * What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing
- * does.
- */
+/** Describes why a chosen key is easy to guess, to follow the name of a setting; undefined for a strong key. */
 export function describeWeakKey(key: string): string | undefined {
   if (new Set(key).size < DIFFERENT_CHARACTERS) return `must have at least ${DIFFERENT_CHARACTERS} different characters`
   for (let length = 1; length <= key.length / 2; length++)
-    if (key.startsWith(key.slice(length))) return 'must not be a short text that is repeated'
+    if (key.startsWith(key.slice(length))) return 'must not be a short text repeated'
   return undefined
 }

@@ -36,7 +36,7 @@ export function toSiteForScreensJson(settings: SiteSettings): SiteForScreensJson
   return { name, time_zone: timeZone, units, language }
 }
 
-/** Settings with a patch, or with all fields of stored ones; what is null is the default again. */
+/** Applies a patch to settings, or all fields of stored ones; null restores the default. */
 export function patchSiteSettings(settings: SiteSettings, patch: SiteSettingsPatch): SiteSettings {
   const preset = DEFAULT_SITE_SETTINGS
   return {
@@ -87,7 +87,7 @@ function mergedTrips(patch: SiteSettingsPatch['trips'], known: SiteSettings['tri
   )
 }
 
-// its schema has refused what is no opening hours
+// the schema has rejected invalid opening hours already
 function mergedHours(patch: unknown, known: OpeningHours | null): OpeningHours | null {
   if (patch === undefined) return known
   if (typeof patch !== 'object' || patch === null) return null

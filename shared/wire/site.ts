@@ -14,7 +14,7 @@ const number = ({ min, max }: { min: number; max: number }) => z.number().min(mi
 const seconds = number(SECONDS)
 const minutes = number(MINUTES)
 
-const NAME = { description: 'Of the course, for people.', example: 'Pebble Creek' }
+const NAME = { description: 'Display name of the course.', example: 'Pebble Creek' }
 const nameSchema = oneLine.meta(NAME)
 
 const timeZoneSchema = z
@@ -27,20 +27,20 @@ const timeZoneSchema = z
   })
   .meta({
     pattern: TIME_ZONE.source,
-    description: 'IANA. Local days, opening hours and messages go by it.',
+    description: 'Time zone by its IANA name; applies to local days, opening hours and messages.',
     example: 'America/New_York',
   })
 
-const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Of what is shown to people.' })
-const languageSchema = z.enum(['en', 'de']).meta({ description: 'Of what is said to people.' })
+const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Units of everything displayed.' })
+const languageSchema = z.enum(['en', 'de']).meta({ description: 'Language of everything displayed and sent.' })
 
 const timeSchema = z.string().meta({ pattern: TIME.source, description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
-/** Any content: what is wrong with it has one code of its own. */
+/** Accepts any content: all faults share a separate error code. */
 const openDaySchema = z
   .tuple([timeSchema, timeSchema])
   .nullable()
   .meta({
-    description: 'Opening and closing by local clocks; null is closed all day.',
+    description: 'Opening and closing in local time; null for a closed day.',
     example: ['07:00', '20:00'],
   })
 const openingHoursSchema = z
@@ -54,7 +54,9 @@ const openingHoursSchema = z
     sun: openDaySchema,
   })
   .nullable()
-  .meta({ description: 'null while none are known: nothing closes then, and nothing is after hours.' })
+  .meta({
+    description: 'Opening hours; null if unknown: the course does not close then, and nothing counts as after hours.',
+  })
 
 const openingHoursPatchSchema = z
   .unknown()
@@ -65,8 +67,8 @@ const openingHoursPatchSchema = z
   .meta({
     type: 'object',
     description:
-      'By day, mon to sun. A day that is left out stays as it is, or closed where no hours were known; a day ' +
-      'that is null is closed. null forgets all.',
+      'Opening hours by day, mon to sun. An absent day stays unchanged, or is closed if no hours were known; null ' +
+      'closes a day. null instead of the object deletes all hours.',
     example: { mon: ['07:00', '20:00'], tue: null },
   })
 
@@ -75,7 +77,7 @@ function openingHoursMistakes(hours: unknown): { path: string[]; message: string
   if (typeof hours !== 'object' || Array.isArray(hours))
     return [{ path: [], message: 'must be an object of days, or null' }]
   return Object.entries(hours).flatMap(([day, open]) => {
-    if (!WEEKDAYS.some((known) => known === day)) return [{ path: [day], message: `is no day: ${WEEKDAYS.join(', ')}` }]
+    if (!WEEKDAYS.some((known) => known === day)) return [{ path: [day], message: `not a day: ${WEEKDAYS.join(', ')}` }]
     if (open === null || readOpenHours(open) !== undefined) return []
     return [{ path: [day], message: 'must be null, or opening and a later closing as ["HH:MM", "HH:MM"]' }]
   })
@@ -84,12 +86,12 @@ function openingHoursMistakes(hours: unknown): { path: string[]; message: string
 const voltsSchema = number(VOLTS).nullable()
 const packFields = {
   empty_v: voltsSchema.meta({
-    description: 'Rest voltage of an empty pack; null: not known.',
+    description: 'Rest voltage of an empty battery in volts; null if unknown.',
     example: 47.5,
   }),
-  full_v: voltsSchema.meta({ description: 'Rest voltage of a full pack; null: not known.', example: 51.2 }),
+  full_v: voltsSchema.meta({ description: 'Rest voltage of a full battery in volts; null if unknown.', example: 51.2 }),
   low_v: voltsSchema.meta({
-    description: 'A pack that rests below it is low; null: none ever is.',
+    description: 'Rest voltage below which a battery is low, in volts; null for never.',
     example: 48.5,
   }),
 }
@@ -113,28 +115,29 @@ const fields = {
   units: unitsSchema,
   language: languageSchema,
   silent_after_s: seconds.meta({
-    description: 'A cart without a connection is silent after so many seconds.',
+    description: 'Seconds without a connection after which a cart is silent.',
   }),
   silent_on_course_after_s: seconds.meta({
-    description: 'A cart that is out and connected is silent after so many seconds without a message.',
+    description: 'Seconds without a message after which a connected cart that is out is silent.',
   }),
   charge_check_h: z.number().min(0).max(24).meta({
-    description: 'So many hours before opening a cart that does not charge is told.',
+    description: 'Hours before opening at which carts that do not charge raise an alert.',
   }),
   auto_lock_after_min: minutes.meta({
-    description: 'A cart that has stood in a parking zone for so many minutes is locked; 0 is never.',
+    description: 'Minutes in a parking zone without movement after which a cart is locked; 0 means never.',
   }),
-  lock_at_closing: z.boolean().meta({ description: 'Whether carts in the barn are locked at closing time.' }),
-  minutes_per_hole: minutes.meta({ description: 'The pace of a round.' }),
-  zone_stay_s: seconds.meta({ description: 'A cart in a stop zone for longer is told.' }),
-  rest_after_s: seconds.meta({ description: 'A pack is at rest after so many seconds without movement.' }),
+  lock_at_closing: z.boolean().meta({ description: 'True to lock carts in the barn at closing time.' }),
+  minutes_per_hole: minutes.meta({ description: 'Pace of a round in minutes per hole.' }),
+  zone_stay_s: seconds.meta({ description: 'Seconds in a stop zone after which a cart raises an alert.' }),
+  rest_after_s: seconds.meta({ description: 'Seconds without movement after which a battery is at rest.' }),
   lock_max_speed_kmh: z
     .number()
     .min(LOCK_SPEED_KMH.least)
     .max(LOCK_SPEED_KMH.most)
-    .meta({ description: 'A cart that is faster is not locked.' }),
+    .meta({ description: 'Maximum speed in km/h at which a cart may be locked.' }),
   lock_locate_after_s: seconds.meta({
-    description: 'A cart on the course whose position is older is located before it is locked.',
+    description:
+      'Maximum age in seconds of the position of a cart on the course; an older one is requested again before a lock.',
   }),
 }
 
@@ -142,25 +145,25 @@ const fields = {
 export const siteSettingsSchema = z
   .object({
     ...fields,
-    // a stored one may be older than what names may have in them
+    // a stored name may be older than the rule for names
     name: z.string().meta(NAME),
     opening_hours: openingHoursSchema,
-    pack: z.object(packFields).meta({ description: 'Of the carts: empty < low < full.' }),
+    pack: z.object(packFields).meta({ description: 'Battery voltages of the carts: empty < low < full.' }),
     trips: z
       .object(tripFields)
       .partial()
       .meta({
-        description: 'Defaults of trips that are other than those of the API.',
+        description: 'Trip defaults that differ from those of the API.',
         example: { minimalTripDistance: 100 },
       }),
   })
   .meta({ id: 'SiteSettings' })
 export type SiteSettingsJson = z.infer<typeof siteSettingsSchema>
 
-/** What the screens of everybody go by. */
+/** Settings that the screens of all users need. */
 export type SiteForScreensJson = Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>
 
-/** What a head office has of it: the body of the entity `site`. */
+/** Settings as replicated to the hub: the body of the entity `site`. */
 export const siteBodySchema = z.object({ settings: siteSettingsSchema })
 
 const partial = <Shape extends z.ZodRawShape>(shape: Shape) =>
@@ -168,7 +171,7 @@ const partial = <Shape extends z.ZodRawShape>(shape: Shape) =>
     Object.entries(shape).map(([name, field]) => [name, (field as z.ZodType).nullable().optional()]),
   ) as { [Name in keyof Shape]: z.ZodOptional<z.ZodNullable<Shape[Name] & z.ZodType>> }
 
-/** `PATCH /site`: RFC 7396; null is the default, but for a day of `opening_hours`, which it closes. */
+/** `PATCH /site`: RFC 7396; null restores the default, except for a day of `opening_hours`, which it closes. */
 export const siteSettingsPatchSchema = z
   .strictObject({
     ...partial(fields),
@@ -176,5 +179,5 @@ export const siteSettingsPatchSchema = z
     pack: z.strictObject(partial(packFields)).nullable().optional(),
     trips: z.strictObject(partial(tripFields)).nullable().optional(),
   })
-  .meta({ id: 'SiteSettingsPatch', description: 'What is left out stays as it is; null is the default.' })
+  .meta({ id: 'SiteSettingsPatch', description: 'Settings to change; null restores the default.' })
 export type SiteSettingsPatch = z.infer<typeof siteSettingsPatchSchema>

@@ -11,16 +11,16 @@ import {
 } from './schema/params.ts'
 import { keyWarningSchema } from './users.ts'
 
-/** A site in paths, in keys and in the tables of the head office. */
+/** Site id in paths, in keys and in the tables of the hub. */
 const siteIdSchema = z
   .string()
   .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens')
-  .meta({ description: 'For ever; 1 to 32 lower-case letters, digits and hyphens.', example: 'north' })
+  .meta({ description: 'Permanent id of the site: 1 to 32 lower-case letters, digits and hyphens.', example: 'north' })
 
-const NAME = { description: 'For people.', example: 'North course' }
+const NAME = { description: 'Display name.', example: 'North course' }
 const nameSchema = oneLine.min(1).meta(NAME)
 
-/** The `:site` of the paths of a site. */
+/** Path parameter `:site`. */
 export const siteParams = z.object({ site: z.string().meta({ description: 'site_id', example: 'north' }) })
 export const siteDeviceParams = siteParams.extend({
   id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
@@ -28,7 +28,7 @@ export const siteDeviceParams = siteParams.extend({
 
 export const newSiteSchema = z
   .strictObject({
-    site_id: siteIdSchema.optional().meta({ description: 'Made of the name where it is left out.' }),
+    site_id: siteIdSchema.optional().meta({ description: 'Id of the site; by default derived from the name.' }),
     name: nameSchema,
   })
   .meta({ id: 'NewSite' })
@@ -36,7 +36,7 @@ export const newSiteSchema = z
 export const sitePatchSchema = z.strictObject({ name: nameSchema.optional() }).meta({ id: 'SitePatch' })
 
 const siteKeySchema = z.string().meta({
-  description: 'What the gateway of the site replicates with. Shown only here; kept as a hash.',
+  description: 'Key with which the gateway of the site replicates. Shown only in this response, stored as a hash.',
   example: 'cbs_north_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
 })
 export const issuedSiteSchema = z
@@ -54,10 +54,10 @@ export const rotatedSiteKeySchema = z
 
 export const revokedSiteKeysSchema = z.object({
   success: z.literal(true),
-  revoked: z.number().int().meta({ description: 'Keys that were good until now.', example: 1 }),
+  revoked: z.number().int().meta({ description: 'Number of revoked keys.', example: 1 }),
 })
 
-/** How a site is doing, the worst first. */
+/** States of a site, worst first. */
 const SITE_STATES = [
   'two_gateways',
   'never_seen',
@@ -70,14 +70,14 @@ const SITE_STATES = [
 ] as const
 const siteStateSchema = z.enum(SITE_STATES).meta({
   description:
-    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request ' +
-    'for two minutes. full: the hub keeps as much of the site as it may. quarantined: the hub could not read a ' +
-    'part. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost data that it ' +
-    'had; gateway and hub compare all of it.',
+    'State of the site. two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. ' +
+    'silent: no request for two minutes. full: the storage limit of the site is reached. quarantined: the hub ' +
+    'could not read a batch. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost ' +
+    'data; gateway and hub compare everything.',
 })
 export type SiteState = z.infer<typeof siteStateSchema>
 
-const rowsSchema = z.number().int().min(0).meta({ description: 'Records and events.', example: 306_179 })
+const rowsSchema = z.number().int().min(0).meta({ description: 'Number of records and events.', example: 306_179 })
 
 export const siteSchema = z
   .object({
@@ -86,35 +86,35 @@ export const siteSchema = z
     created_at: isoSchema,
     state: siteStateSchema,
     explanation: z.string().meta({
-      description: 'The state as a sentence, with details.',
-      example: 'All is well: last heard of 4 seconds ago, everything is here.',
+      description: 'State as a sentence with details.',
+      example: 'All is well: last contact 4 seconds ago, all data is here except that of the last seconds.',
     }),
     warnings: z.array(z.enum(['two_gateways', 'full', 'nearly_full', 'quarantined', 'clock'])).meta({
       description:
-        'Problems an operator should look at. nearly_full: the hub keeps more than 90 % of what it may of the ' +
-        'site. clock: the clocks of gateway and hub differ by a minute or more.',
+        'Problems that need an operator. nearly_full: more than 90 % of the storage limit of the site is used. ' +
+        'clock: the clocks of gateway and hub differ by a minute or more.',
     }),
-    devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
+    devices: z.number().int().meta({ description: 'Number of devices of the site.', example: 72 }),
     freshness: z.object({
-      last_seen: isoSchema.nullable().meta({ description: 'The last request of its gateway; null for never.' }),
-      seconds: z.number().nullable().meta({ description: 'Seconds since then.', example: 4 }),
+      last_seen: isoSchema.nullable().meta({ description: 'Time of the last request of its gateway; null for never.' }),
+      seconds: z.number().nullable().meta({ description: 'Seconds since the last request.', example: 4 }),
     }),
     backlog: z.object({
       rows: rowsSchema
         .nullable()
-        .meta({ description: 'Records its gateway still has to send; null before its first report.' }),
-      oldest: isoSchema.nullable().meta({ description: 'Of the oldest of them.' }),
+        .meta({ description: 'Number of records that its gateway has not sent yet; null before its first report.' }),
+      oldest: isoSchema.nullable().meta({ description: 'Time of the oldest of them.' }),
     }),
     unconfirmed_rows: rowsSchema.nullable().meta({
       description:
-        'Rows that the hub may have lost, as after it was restored from a backup, until they were compared; null ' +
-        'while they are not counted.',
+        'Rows that the hub may have lost, for example when it was restored from a backup, until they are ' +
+        'compared; null while they are not counted.',
       example: 0,
     }),
     storage: z
       .object({
         bytes: z.number().int().meta({
-          description: 'Bytes the hub keeps of the site: as last counted, and what came since.',
+          description: 'Storage used by the site in bytes: the last count plus later additions.',
           example: 1_520_000_000,
         }),
         max_bytes: z.number().int().nullable().meta({
@@ -122,56 +122,64 @@ export const siteSchema = z
           example: 100_000_000_000,
         }),
       })
-      .meta({ description: 'Includes what the site erased and the hub keeps aside.' }),
+      .meta({
+        description: 'Storage of the site, including data that the site erased and the hub has archived.',
+      }),
     gaps: z.object({
       count: z
         .number()
         .int()
-        .meta({ description: 'How often records were dropped before they were sent.', example: 0 }),
-      rows: rowsSchema.meta({ description: 'Records that will never come, at most.' }),
+        .meta({ description: 'Number of times that records were dropped before they were sent.', example: 0 }),
+      rows: rowsSchema.meta({ description: 'Upper bound of the number of records lost permanently.' }),
     }),
     audit: z
       .object({
-        audited_at: isoSchema.meta({ description: 'Of the newest comparison.' }),
-        rows: rowsSchema.meta({ description: 'What the gateway has, by the last comparison of each day.' }),
-        confirmed: rowsSchema.meta({ description: 'Of these, in days without a difference.' }),
-        missing: z.number().int().meta({ description: 'Groups that lacked rows and are sent again.', example: 0 }),
-        extra: z.number().int().meta({ description: 'Rows that are here and not at the gateway.', example: 0 }),
-        summary: z.string().meta({ description: 'The same in words.', example: '306,179 of 306,179' }),
+        audited_at: isoSchema.meta({ description: 'Time of the newest comparison.' }),
+        rows: rowsSchema.meta({ description: 'Number of rows at the gateway, by the last comparison of each day.' }),
+        confirmed: rowsSchema.meta({ description: 'Number of these rows on days without a difference.' }),
+        missing: z.number().int().meta({
+          description: 'Number of groups with missing rows, which are being resent.',
+          example: 0,
+        }),
+        extra: z.number().int().meta({
+          description: 'Number of rows at the hub that the gateway does not have.',
+          example: 0,
+        }),
+        summary: z.string().meta({ description: 'Result in words.', example: '306,179 of 306,179' }),
       })
       .nullable()
-      .meta({ description: 'What was compared row by row; null before the first time.' }),
+      .meta({ description: 'Result of the row-by-row comparison; null before the first one.' }),
     clock: z.object({
       offset_ms: z.number().int().nullable().meta({
-        description: 'How far its clock is ahead of that of the hub, as its last report says.',
+        description: 'Offset of its clock in milliseconds, positive if it is ahead of the hub, by its last report.',
         example: 12,
       }),
-      is_trusted: z.boolean().nullable().meta({ description: 'Whether the gateway believes its own clock.' }),
+      is_trusted: z.boolean().nullable().meta({ description: 'True if the gateway trusts its own clock.' }),
     }),
     program: z
       .string()
       .nullable()
-      .meta({ description: 'The program and version of its gateway.', example: 'cartbarn 1.0.0' }),
+      .meta({ description: 'Program and version of its gateway.', example: 'cartbarn 1.0.0' }),
     epochs: z
       .array(
         z.object({
           epoch: z
             .string()
-            .meta({ description: 'One life of a database.', example: '0f0e0d0c0b0a09080706050403020100' }),
+            .meta({ description: 'Epoch: the lifetime of one database.', example: '0f0e0d0c0b0a09080706050403020100' }),
           forked_from: z
             .string()
             .nullable()
-            .meta({ description: 'The epoch it went on from after a restore, or beside another gateway.' }),
+            .meta({ description: 'Preceding epoch, from which it was forked by a restore or by a second gateway.' }),
           reason: z
             .string()
             .nullable()
-            .meta({ description: 'Why it began, for people.', example: 'restored from a backup' }),
+            .meta({ description: 'Readable reason for its start.', example: 'restored from a backup' }),
           first_seen: isoSchema,
           last_seen: isoSchema,
         }),
       )
-      .meta({ description: 'Newest first.' }),
-    keys: z.number().int().meta({ description: 'Keys that are good now.', example: 1 }),
+      .meta({ description: 'Epochs, newest first.' }),
+    keys: z.number().int().meta({ description: 'Number of valid keys.', example: 1 }),
   })
   .meta({ id: 'Site' })
 export type SiteJson = z.infer<typeof siteSchema>
@@ -184,13 +192,13 @@ export const siteListQuerySchema = idPageQuerySchema
 export const gapListSchema = z.object({
   gaps: z.array(
     z.object({
-      note_id: z.string().meta({ description: 'Unique in the site.' }),
-      stream: z.string().meta({ description: 'gps or battery.', example: 'gps' }),
-      from: isoSchema.meta({ description: 'Of the oldest record that is missing.' }),
-      to: isoSchema.meta({ description: 'Of the newest.' }),
-      rows: rowsSchema.meta({ description: 'Records, at most.' }),
-      reason: z.string().meta({ description: 'purge, disk or damage.', example: 'disk' }),
-      recorded_at: isoSchema.meta({ description: 'When they were dropped.' }),
+      note_id: z.string().meta({ description: 'Id, unique within the site.' }),
+      stream: z.string().meta({ description: 'Stream: gps or battery.', example: 'gps' }),
+      from: isoSchema.meta({ description: 'Time of the oldest missing record.' }),
+      to: isoSchema.meta({ description: 'Time of the newest missing record.' }),
+      rows: rowsSchema.meta({ description: 'Upper bound of the number of records.' }),
+      reason: z.string().meta({ description: 'Reason: purge, disk or damage.', example: 'disk' }),
+      recorded_at: isoSchema.meta({ description: 'Time at which they were dropped.' }),
     }),
   ),
   pagination: paginationSchema,
@@ -198,33 +206,33 @@ export const gapListSchema = z.object({
 
 const quarantineEntrySchema = z
   .object({
-    quarantine_id: z.string().meta({ description: 'Unique in the site.' }),
-    epoch: z.string().meta({ description: 'Of the gateway that sent it.' }),
-    stream: z.string().meta({ description: 'Of what it is a part.', example: 'telemetry' }),
-    from: z.number().int().meta({ description: 'Position behind which it begins.', example: 4711 }),
-    to: z.number().int().meta({ description: 'Its last position.', example: 4811 }),
-    reason: z.string().meta({ description: 'Why it could not be applied, for people.' }),
-    bytes: z.number().int().meta({ description: 'Of what was sent.', example: 2048 }),
+    quarantine_id: z.string().meta({ description: 'Id, unique within the site.' }),
+    epoch: z.string().meta({ description: 'Epoch of the gateway that sent it.' }),
+    stream: z.string().meta({ description: 'Stream of the data.', example: 'telemetry' }),
+    from: z.number().int().meta({ description: 'Position after which it begins.', example: 4711 }),
+    to: z.number().int().meta({ description: 'Last position.', example: 4811 }),
+    reason: z.string().meta({ description: 'Readable reason for which it could not be applied.' }),
+    bytes: z.number().int().meta({ description: 'Size as sent, in bytes.', example: 2048 }),
     received_at: isoSchema,
   })
   .meta({ id: 'QuarantineEntry' })
 
 export const quarantineListSchema = z.object({
-  entries: z.array(quarantineEntrySchema).meta({ description: 'Newest first.' }),
+  entries: z.array(quarantineEntrySchema).meta({ description: 'Entries, newest first.' }),
   pagination: paginationSchema,
 })
 export const quarantineParams = siteParams.extend({ id: z.string().meta({ description: 'quarantine_id' }) })
 
-/** Which of what is kept aside is deleted: up to a time that `description` names. */
+/** Query of a deletion of archived data up to a time, which `description` names. */
 function throughQuery(description: string) {
   return z.object({ through: dateParam.meta({ description, example: '2026-05-01T08:30:00.000Z' }) })
 }
 
-export const clearQuarantineQuerySchema = throughQuery('Up to this time of the head office.')
+export const clearQuarantineQuerySchema = throughQuery('Upper time limit, by the clock of the hub.')
 export const clearedQuarantineSchema = z
   .object({
     success: z.literal(true).meta({ description: 'Always true.' }),
-    cleared: z.number().int().meta({ description: 'Pieces that are gone.', example: 1 }),
+    cleared: z.number().int().meta({ description: 'Number of deleted entries.', example: 1 }),
   })
   .meta({ id: 'ClearedQuarantine' })
 
@@ -233,23 +241,26 @@ const erasedItemSchema = z
     hardware_id: hardwareIdSchema,
     what: z
       .enum(['device', 'gps', 'battery'])
-      .meta({ description: 'The device in the lists, or its history of this kind.', example: 'gps' }),
-    records: z.number().int().meta({ description: 'Records of the history; 0 for a device.', example: 20_411 }),
-    bytes: z.number().int().meta({ description: 'What it takes in the database.', example: 131_072 }),
-    erased_at: isoSchema.meta({ description: 'By the clock of the head office.' }),
-    deleted_at: isoSchema.meta({ description: 'From then on it is deleted for good.' }),
+      .meta({ description: 'Archived object: the device itself, or its history of this kind.', example: 'gps' }),
+    records: z.number().int().meta({
+      description: 'Number of records in the history; 0 for a device.',
+      example: 20_411,
+    }),
+    bytes: z.number().int().meta({ description: 'Size in the database, in bytes.', example: 131_072 }),
+    erased_at: isoSchema.meta({ description: 'Time of the erasure, by the clock of the hub.' }),
+    deleted_at: isoSchema.meta({ description: 'Time from which it is deleted permanently.' }),
   })
   .meta({ id: 'ErasedItem' })
 
 export const erasedListSchema = z.object({
-  erased: z.array(erasedItemSchema).meta({ description: 'Newest first unless order says otherwise.' }),
+  erased: z.array(erasedItemSchema).meta({ description: 'Archived data, newest first unless order is given.' }),
   pagination: paginationSchema,
 })
 
 export const restoreErasedSchema = z
   .strictObject({
     since: dateParam.meta({
-      description: 'What was erased at this time of the head office or later.',
+      description: 'Restores data that was erased at this time or later, by the clock of the hub.',
       example: '2026-05-01T08:30:00.000Z',
     }),
     hardware_ids: z
@@ -257,22 +268,22 @@ export const restoreErasedSchema = z
       .min(1)
       .max(1000)
       .optional()
-      .meta({ description: 'Only of these devices; without it of all.', example: ['cart-07'] }),
+      .meta({ description: 'Limits the operation to these devices; default: all.', example: ['cart-07'] }),
   })
   .meta({ id: 'RestoreErased' })
 export const restoredErasedSchema = z
   .object({
     success: z.literal(true).meta({ description: 'Always true.' }),
-    devices: z.number().int().meta({ description: 'Devices that are in the lists again.', example: 1 }),
-    records: z.number().int().meta({ description: 'Records that were put back.', example: 20_411 }),
+    devices: z.number().int().meta({ description: 'Number of devices that are listed again.', example: 1 }),
+    records: z.number().int().meta({ description: 'Number of restored records.', example: 20_411 }),
   })
   .meta({ id: 'RestoredErased' })
 
-export const deleteErasedQuerySchema = throughQuery('Up to this erased_at.')
+export const deleteErasedQuerySchema = throughQuery('Upper limit of erased_at.')
 export const deletedErasedSchema = z
   .object({
     success: z.literal(true).meta({ description: 'Always true.' }),
-    deleted: z.number().int().meta({ description: 'Blocks and devices that are gone.', example: 12 }),
+    deleted: z.number().int().meta({ description: 'Number of permanently deleted blocks and devices.', example: 12 }),
   })
   .meta({ id: 'DeletedErased' })
 
@@ -287,7 +298,7 @@ export const deletedRestoredSchema = z
 export const hubDeviceListQuerySchema = siteDeviceListQuerySchema.safeExtend({
   site_ids: stringListParam
     .optional()
-    .meta({ description: 'Only of these sites; repeated or comma-separated.', example: ['north'] }),
+    .meta({ description: 'Filter by site; repeated or comma-separated.', example: ['north'] }),
 })
 export const hubDeviceListSchema = z
   .object({

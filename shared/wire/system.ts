@@ -4,84 +4,90 @@ import { certificateSchema } from './tls.ts'
 
 export const subscriptionsSchema = z
   .object({
-    totalConnections: z.number().int().meta({ description: 'Clients of /realtime.', example: 3 }),
-    totalDevicesWatched: z.number().int().meta({ description: 'Devices at least one of them watches.', example: 2 }),
+    totalConnections: z.number().int().meta({ description: 'Number of clients of /realtime.', example: 3 }),
+    totalDevicesWatched: z.number().int().meta({
+      description: 'Number of devices with at least one subscription.',
+      example: 2,
+    }),
     subscriptionsByDevice: z
       .record(z.string(), z.number().int())
-      .meta({ description: 'How many watch each.', example: { 'cart-07': 2, 'cart-08': 1 } }),
+      .meta({ description: 'Number of subscriptions per device.', example: { 'cart-07': 2, 'cart-08': 1 } }),
   })
-  .meta({ id: 'Subscriptions', description: 'The subscriptions of clients on /realtime.' })
+  .meta({ id: 'Subscriptions', description: 'Subscriptions of clients on /realtime.' })
 
 const damagedBlockSchema = z
   .object({
     hardware_id: z
       .string()
       .nullable()
-      .meta({ description: 'The device; null once it is deleted, and of log.', example: 'cart-07' }),
+      .meta({ description: 'Device of the data; null for a deleted device, and for log.', example: 'cart-07' }),
     stream: z.enum(['gps', 'battery', 'log']).meta({
-      description:
-        'What was measured; log for what some devices had just sent, of which neither they nor the times are known.',
+      description: 'Stream; log means data that some devices had just sent, whose devices and times are unknown.',
     }),
-    from: isoSchema.meta({ description: 'When the first record was measured; of log, when it was noticed.' }),
-    to: isoSchema.meta({ description: 'When the last record was measured; of log, when it was noticed.' }),
+    from: isoSchema.meta({ description: 'Time of the first measurement; for log, the time of detection.' }),
+    to: isoSchema.meta({ description: 'Time of the last measurement; for log, the time of detection.' }),
     records: z.number().int().meta({
-      description:
-        'Records that cannot be read; 0 where the number is not known: for the log, and with unreadable_page.',
+      description: 'Number of unreadable records; 0 if unknown: for the log, and with unreadable_page.',
       example: 2048,
     }),
     reason: z
       .enum(['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content', 'unreadable_page'])
-      .meta({ description: 'What is wrong with it.' }),
-    found_at: isoSchema.meta({ description: 'When it was noticed.' }),
+      .meta({ description: 'Kind of damage.' }),
+    found_at: isoSchema.meta({ description: 'Time of detection.' }),
   })
   .meta({ id: 'DamagedBlock' })
 
 export const damagedSchema = z
   .object({
-    blocks: z.number().int().meta({ description: 'Blocks that were put aside.', example: 1 }),
+    blocks: z.number().int().meta({ description: 'Number of quarantined blocks.', example: 1 }),
     records: z
       .number()
       .int()
       .meta({
         description:
-          'Records in them, as far as they can be counted: 0 where their pages cannot be read. They are not ' +
+          'Number of records in them, as far as they can be counted: 0 if their pages are unreadable. They are not ' +
           'counted anywhere else.',
         example: 2048,
       }),
-    newest: z.array(damagedBlockSchema).meta({ description: 'Those found last, at most 20.' }),
+    newest: z.array(damagedBlockSchema).meta({ description: 'Most recently detected damage, at most 20 entries.' }),
   })
   .meta({
     id: 'DamagedTelemetry',
-    description: 'Telemetry that is not on the disk as it was written; the rest is whole and served.',
+    description: 'Damaged telemetry; all other telemetry is intact and served.',
   })
 
 const foundDamageSchema = z
   .object({
     place: z.string().meta({
-      description: 'The table of the database; log for its write-ahead log, schema, or file.',
+      description: 'Table of the database; log for its write-ahead log, schema, or file.',
       example: 'lock_event',
     }),
     outcome: z.enum(['set_aside', 'mended', 'lost', 'unreadable']).meta({
       description:
-        'mended: nothing is missing. set_aside: what could be read is served, the damaged pages were put aside. ' +
-        'lost: something is gone. unreadable: it is still in the way.',
+        'Outcome of the repair. mended: nothing is missing. set_aside: readable data is served, the damaged pages ' +
+        'are quarantined. lost: data is missing. unreadable: the damage is not repaired yet.',
     }),
     detail: z.string().meta({
-      description: 'What is wrong, what it means and what to do, for people.',
-      example: 'Table lock_event (the lock events): An index of it was damaged and was made anew; nothing is missing.',
+      description: 'Readable description of the damage, its effect and the remedy.',
+      example: 'Table lock_event (the lock events): An index was damaged and was rebuilt; nothing is missing.',
     }),
-    found_at: isoSchema.meta({ description: 'When it was found.' }),
+    found_at: isoSchema.meta({ description: 'Time of detection.' }),
   })
-  .meta({ id: 'FoundDamage', description: 'What the disk did not give back as it was written.' })
+  .meta({ id: 'FoundDamage', description: 'Data that the disk did not return as it was written.' })
 
 export const diskUseSchema = z
   .object({
     state: z.enum(['low', 'critical']).meta({
-      description: 'low: 80 % of the budget is used. critical: 98 %, and data that exists nowhere else is in danger.',
+      description:
+        'State of the disk. low: 80 % of the budget is used. critical: 98 %, and data that exists nowhere else is ' +
+        'at risk.',
     }),
-    used_bytes: z.number().int().meta({ description: 'What the data folder uses.', example: 24_100_000_000 }),
-    budget_bytes: z.number().int().meta({ description: 'What it may use.', example: 29_800_000_000 }),
-    detail: z.string().meta({ description: 'What is done about it, for people.', example: '80 % is used' }),
+    used_bytes: z.number().int().meta({ description: 'Size of the data folder in bytes.', example: 24_100_000_000 }),
+    budget_bytes: z.number().int().meta({
+      description: 'Maximum size of the data folder in bytes.',
+      example: 29_800_000_000,
+    }),
+    detail: z.string().meta({ description: 'Readable description of the measures taken.', example: '80 % is used' }),
   })
   .meta({ id: 'DiskUse' })
 
@@ -89,100 +95,107 @@ export const healthSchema = z
   .object({
     status: z.enum(['ok', 'error', 'starting', 'upgrading']).meta({
       description:
-        'error: nothing can be stored. upgrading: the database is brought to the schema of this program, and no ' +
-        'device is let in. starting: that is done, and the gateway is about to be there.',
+        'Status of the gateway. error: nothing can be stored. upgrading: the database is being upgraded to the ' +
+        'schema of this program, and devices cannot connect. starting: the upgrade is complete, and the gateway is ' +
+        'about to be ready.',
     }),
     timestamp: isoSchema,
     migration: z.string().optional().meta({
-      description: 'With upgrading: what is being done; absent while the backup before it is made.',
+      description: 'Current migration, while upgrading; absent during the backup before it.',
       example: '025-zone-event-indexes',
     }),
-    done: z.number().int().optional().meta({ description: 'Migrations that are done.', example: 2 }),
-    of: z.number().int().optional().meta({ description: 'Migrations of this upgrade.', example: 5 }),
-    detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
+    done: z.number().int().optional().meta({ description: 'Number of completed migrations.', example: 2 }),
+    of: z.number().int().optional().meta({ description: 'Number of migrations in this upgrade.', example: 5 }),
+    detail: z.string().optional().meta({ description: 'Fault in words, for admins.' }),
     clock: z.enum(['confirmed', 'trusted', 'untrusted']).meta({
       description:
-        'How sure the gateway is of its time. untrusted: times are estimates. trusted: nothing speaks against ' +
-        'it. confirmed: since the start the system is synchronized, or a battery clock, two devices with clocks ' +
-        'of their own or an admin agree; locks and alerts that act by themselves wait for that.',
+        'Trust in the clock. untrusted: times are estimates. trusted: nothing contradicts it. confirmed: since the ' +
+        'start it was confirmed by time synchronisation, by a battery-backed clock, by two devices with clocks of ' +
+        'their own, or by an admin; automatic locks and alerts wait for that.',
     }),
     clock_doubt: z
       .enum(['not_set', 'set_back', 'ahead'])
       .optional()
       .meta({
         description:
-          'The clock is in doubt, and nothing is deleted by age. not_set: the system clock cannot be right. ' +
-          'set_back: it was set back while the gateway ran. In both cases times are estimates. ahead: it is ' +
-          'further on than what is known to have gone by. Absent while all is well. For admins.',
+          'Clock fault; nothing is deleted by age meanwhile. not_set: the system clock is certainly wrong. ' +
+          'set_back: it was set back while the gateway ran. In both cases times are estimates. ahead: it is ahead ' +
+          'of the time that is known to have passed. Absent without a fault. For admins.',
       }),
     clock_detail: z.string().optional().meta({
-      description: 'What is wrong with the clock and what to do about it, for people. For admins.',
-      example: 'The clock of this machine shows 2029-05-01T08:30:00.000Z …',
+      description: 'Readable description of the clock fault, with the remedy. For admins.',
+      example: 'The clock of the gateway computer shows 2029-05-01T08:30:00.000Z …',
     }),
     machine: z
       .literal('other')
       .optional()
       .meta({
         description:
-          'The data was used on another machine: a copied card, or a new machine. Until an admin says which (POST ' +
-          '/machine/confirm, or the command new-site), the head office is sent nothing and no nightly backup is ' +
-          'made. Absent otherwise.',
+          'Present if the data was used on another gateway computer: a copied card, or a new computer. Until an ' +
+          'admin resolves this (POST /machine/confirm, or the command new-site), nothing is sent to the head office ' +
+          'and no nightly backup is made.',
       }),
     machine_detail: z.string().optional().meta({
-      description: 'By what the machine is another one, and what to do, for people. For admins.',
+      description: 'Readable description of the difference between the computers, with the remedy. For admins.',
     }),
     damaged_telemetry: damagedSchema.optional().meta({
       description:
-        'Absent when nothing was found damaged since the last repair, which puts back what can be read; what is ' +
-        'gone then is in the warnings of histories. For admins.',
+        'Damaged telemetry; absent if none was found since the last repair, which restores readable data. Data lost ' +
+        'then is listed in the warnings of histories. For admins.',
     }),
     last_check_at: isoSchema.optional().meta({
-      description: 'When the last check of the whole database ended; absent until one was done. For admins.',
+      description: 'End of the last check of the whole database; absent until the first one. For admins.',
     }),
     damage: z
       .array(foundDamageSchema)
       .optional()
       .meta({
         description:
-          'Damage of the database that was found since the start, and what was put aside before. Absent without ' +
-          'any. For admins.',
+          'Damage to the database that was found since the start, and earlier quarantined data. Absent without any. ' +
+          'For admins.',
       }),
     backup: z
       .object({
-        last_good_at: isoSchema.nullable().meta({ description: 'Null: none since the place was set.' }),
-        overdue: z.boolean().meta({ description: 'No good backup for 36 hours.' }),
-        detail: z.string().optional().meta({ description: 'Why the last attempt failed, for people.' }),
+        last_good_at: isoSchema.nullable().meta({
+          description: 'Time of the last good backup; null if none succeeded since the target was set.',
+        }),
+        overdue: z.boolean().meta({ description: 'True if there was no good backup for 36 hours.' }),
+        detail: z.string().optional().meta({ description: 'Readable reason for which the last attempt failed.' }),
       })
       .optional()
-      .meta({ description: 'Nightly backups; absent without a place for them. For admins.' }),
+      .meta({ description: 'State of the nightly backups; absent without a target. For admins.' }),
     went_back: z
       .object({
-        from: z.string().meta({ description: 'The version that could not run.', example: '1.1.0' }),
-        to: z.string().meta({ description: 'The one before it, which runs.', example: '1.0.0' }),
-        at: isoSchema.meta({ description: 'When it was put back in place.' }),
+        from: z.string().meta({ description: 'Version that failed to start.', example: '1.1.0' }),
+        to: z.string().meta({ description: 'Previous version, which is running.', example: '1.0.0' }),
+        at: isoSchema.meta({ description: 'Time of the rollback.' }),
         detail: z.string().meta({
-          description: 'Why the other could not run, for people.',
+          description: 'Readable reason for which the new version failed.',
           example: 'it ended with code 1: no such column: tee',
         }),
       })
       .optional()
       .meta({
         description:
-          'The last upgrade failed and was undone. Absent without one, and from the next upgrade on. For admins.',
+          'Rollback of the last upgrade, which failed. Absent without one, and from the next upgrade on. For admins.',
       }),
-    certificate: certificateSchema.optional().meta({ description: 'Absent without TLS. For admins.' }),
-    disk: diskUseSchema.optional().meta({ description: 'Absent while there is room. For admins.' }),
-    subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
+    certificate: certificateSchema.optional().meta({
+      description: 'Certificate in use; absent without TLS. For admins.',
+    }),
+    disk: diskUseSchema.optional().meta({
+      description: 'State of the disk; absent while there is enough space. For admins.',
+    }),
+    subscriptions: subscriptionsSchema.optional().meta({ description: 'Subscriptions on /realtime. For admins.' }),
   })
   .meta({ id: 'Health' })
 
 export const statsSchema = z
   .object({
-    devices: z.number().int().meta({ description: 'Registered devices.', example: 84 }),
+    devices: z.number().int().meta({ description: 'Number of registered devices.', example: 84 }),
     telemetry: z
       .object({ gps: z.number().int(), battery: z.number().int() })
-      .meta({ description: 'Records kept.', example: { gps: 1200411, battery: 100703 } }),
-    commands: z.number().int().meta({ description: 'Commands kept.', example: 512 }),
+      .meta({ description: 'Number of stored records.', example: { gps: 1200411, battery: 100703 } }),
+    commands: z.number().int().meta({ description: 'Number of stored commands.', example: 512 }),
     subscriptions: subscriptionsSchema,
   })
   .meta({ id: 'Stats' })

@@ -11,7 +11,7 @@ import {
 
 const range = { from: '2026-05-01T00:00:00Z', to: '2026-05-02T00:00:00Z' }
 
-test('what is left out of a query has its default', () => {
+test('parameters omitted from a query have their defaults', () => {
   const query = tripsQuerySchema.parse(range)
   assert.deepEqual(tripConfigOf(query), DEFAULT_TRIP_CONFIG)
   assert.equal(query.from, Date.UTC(2026, 4, 1))
@@ -36,7 +36,7 @@ test('every parameter of the configuration is a number from 0', () => {
   }
 })
 
-test('a range has two ends where it is asked for', () => {
+test('a range needs both ends', () => {
   for (const schema of [tripsQuerySchema, deviceTripsQuerySchema]) {
     assert.equal(schema.safeParse({ from: range.from }).success, false)
     assert.equal(schema.safeParse({ to: range.to }).success, false)
@@ -44,7 +44,7 @@ test('a range has two ends where it is asked for', () => {
   }
 })
 
-test('a device can be looked back at for as long as a range may be, and no longer', () => {
+test('the lookback of a device is limited to the length of a range', () => {
   const seconds = 31 * 86_400
   assert.equal(activeTripsQuerySchema.parse({ lookbackSeconds: String(seconds) }).lookbackSeconds, seconds)
   assert.equal(activeTripsQuerySchema.safeParse({ lookbackSeconds: String(seconds + 1) }).success, false)

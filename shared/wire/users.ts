@@ -5,36 +5,40 @@ import { isoSchema } from './schema/params.ts'
 export const roleSchema = z.enum(['user', 'staff', 'admin'])
 export type Role = z.infer<typeof roleSchema>
 
-/** What a user may be: a role, or `metrics` for a program that reads `GET /metrics` and nothing else. */
+/** Role of a user, or `metrics` for a program that may only read `GET /metrics`. */
 export const userRoleSchema = z.enum([...roleSchema.options, 'metrics'])
 export type UserRole = z.infer<typeof userRoleSchema>
 
 const ROLE_MEANING =
-  'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; ' +
-  'an admin may do everything, with every device. The key of metrics reads GET /metrics and opens nothing else.'
+  'Role. A user reads and commands the devices in its scope; staff also see groups, device types and commands of ' +
+  'all; an admin may do everything, with every device. A key with the role metrics only reads GET /metrics.'
 
-export const isActiveSchema = z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' })
+export const isActiveSchema = z.boolean().meta({ description: 'False if the user is disabled and its key rejected.' })
 
 export const maskCodesSchema = z.boolean().meta({
   description:
-    'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means ' +
-    'nothing for an admin, nor for staff of a gateway.',
+    'Masks tag and keypad codes for the user: all characters except the last two are asterisks. Ignored for an ' +
+    'admin, and for staff of a gateway.',
   example: false,
 })
 
-/** In a patch of a user. */
+/** Activation in a patch of a user. */
 export const activationSchema = z
   .boolean()
   .optional()
-  .meta({ description: 'false makes its key void until it is true again.' })
+  .meta({ description: 'False disables the user and its key until it is true again.' })
 
 export const userSchema = z
   .object({
-    user_id: z
-      .string()
-      .meta({ description: 'Its MQTT user name as well.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
-    name: z.string().meta({ example: 'Starter tablet', description: 'For people.' }),
-    email: z.string().optional().meta({ example: 'starter@club.example', description: 'Absent where it has none.' }),
+    user_id: z.string().meta({
+      description: 'Id of the user, also its MQTT user name.',
+      example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11',
+    }),
+    name: z.string().meta({ example: 'Starter tablet', description: 'Display name.' }),
+    email: z.string().optional().meta({
+      example: 'starter@club.example',
+      description: 'E-mail address; absent without one.',
+    }),
     role: userRoleSchema.meta({ description: ROLE_MEANING }),
     is_active: isActiveSchema,
     allowed_hardware_ids: z
@@ -42,18 +46,18 @@ export const userSchema = z
       .nullable()
       .meta({
         description:
-          'The devices it may see; null and an empty list are none, * is every device, now and later. Means ' +
-          'nothing for an admin; null for metrics.',
+          'Devices in scope; null and an empty list mean none, * means every device, now and later. Ignored for an ' +
+          'admin; null for metrics.',
         example: ['cart-07', 'cart-08'],
       }),
     mask_codes: maskCodesSchema,
-    has_pin: z.boolean().meta({ description: 'It can act on shared tablets.' }),
+    has_pin: z.boolean().meta({ description: 'True if the user has a PIN for shared tablets.' }),
     created_at: isoSchema,
     updated_at: isoSchema,
     usage: z.object({
-      total_requests: z.number().int().meta({ description: 'Since it was created.', example: 1834 }),
-      requests_today: z.number().int().meta({ description: 'Since midnight, UTC.', example: 97 }),
-      last_reset: isoSchema.meta({ description: 'Where requests_today begins.' }),
+      total_requests: z.number().int().meta({ description: 'Number of requests since its creation.', example: 1834 }),
+      requests_today: z.number().int().meta({ description: 'Number of requests since midnight, UTC.', example: 97 }),
+      last_reset: isoSchema.meta({ description: 'Start of requests_today.' }),
       first_used_at: isoSchema.optional(),
       last_used_at: isoSchema.optional(),
     }),
@@ -62,15 +66,15 @@ export const userSchema = z
 
 export type UserJson = z.infer<typeof userSchema>
 
-/** A name of a user or a tablet in a request. */
-export const userNameSchema = oneLine.min(1).meta({ description: 'For people.', example: 'Starter tablet' })
+/** Name of a user or a tablet in a request. */
+export const userNameSchema = oneLine.min(1).meta({ description: 'Display name.', example: 'Starter tablet' })
 const emailSchema = z
   .string()
   .trim()
   .max(320)
   .regex(/^([^@\s]+@[^@\s]+)?$/, 'must be an e-mail address')
   .transform((text) => text || null)
-  .meta({ example: 'starter@club.example', description: 'null or an empty text for none.' })
+  .meta({ example: 'starter@club.example', description: 'E-mail address; null or an empty text means none.' })
 const allowedSchema = z
   .array(z.string().min(1).max(64))
   .transform((ids) => [...new Set(ids)])
@@ -79,8 +83,8 @@ const allowedSchema = z
   .meta({
     maxItems: 5000,
     description:
-      'The devices it may see, also such as do not exist yet; null for none, * alone for every device, now and ' +
-      'later. Repeated ones count once.',
+      'Devices in scope, including ones that do not exist yet; null for none, * alone for every device, now and ' +
+      'later. Duplicates count once.',
     example: ['cart-07', 'cart-08'],
   })
 
@@ -94,7 +98,7 @@ export const newUserSchema = z
   })
   .meta({ id: 'NewUser' })
 
-/** RFC 7396: absent is unchanged; null clears `email` and `allowed_hardware_ids` and is refused elsewhere. */
+/** RFC 7396: absent is unchanged; null clears `email` and `allowed_hardware_ids` and is rejected elsewhere. */
 export const userPatchSchema = z
   .strictObject({
     name: userNameSchema.optional(),
@@ -104,14 +108,17 @@ export const userPatchSchema = z
     allowed_hardware_ids: allowedSchema.nullable().optional(),
     mask_codes: maskCodesSchema.optional(),
   })
-  .meta({ id: 'UserPatch', description: 'What is left out stays as it is.' })
+  .meta({ id: 'UserPatch', description: 'Patch of a user; absent fields stay unchanged.' })
 
 export const KEY_WARNING = 'Keep this key: it is not stored and cannot be shown again.'
-export const keyWarningSchema = z.string().meta({ description: 'For people.', example: KEY_WARNING })
+export const keyWarningSchema = z.string().meta({ description: 'Reminder to keep the key.', example: KEY_WARNING })
 
-/** The fields of an answer with a new API key; `example` is a key. */
+/** Fields of a response with a new API key; `example` is a key. */
 export function newKeyFields(example: string) {
-  const apiKeySchema = z.string().meta({ description: 'Shown only here; kept as a hash.', example })
+  const apiKeySchema = z.string().meta({
+    description: 'API key; shown only in this response, stored as a hash.',
+    example,
+  })
   return { api_key: apiKeySchema, warning: keyWarningSchema }
 }
 

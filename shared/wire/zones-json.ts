@@ -7,12 +7,12 @@ import type { SiteFeatureJson, ZoneSwitchesBody, ZonesJson } from './zones.ts'
 
 type FeatureJson = GeofencesJson['features'][number]
 
-/** Zones as GeoJSON; the rings are closed and turn the way they were sent. */
+/** Returns zones as GeoJSON; rings are closed and keep the direction in which they were sent. */
 export function toGeofencesJson(zones: readonly Zone[]): GeofencesJson {
   return { type: 'FeatureCollection', features: zones.map(toFeatureJson) }
 }
 
-/** Zones of the site as GeoJSON. So they are kept, too: it is half as long as the zones are. */
+/** Returns zones of the site as GeoJSON. They are stored in this form too, because it is half as long. */
 export function toSiteFeaturesJson(zones: readonly SiteZone[]): SiteFeatureJson[] {
   return zones.map((zone) => {
     const { properties, ...feature } = toFeatureJson(zone)
@@ -21,9 +21,9 @@ export function toSiteFeaturesJson(zones: readonly SiteZone[]): SiteFeatureJson[
   })
 }
 
-/** Zones of the site as they are answered: with what of them is for a while. */
+/** Zones of the site as returned, with their temporary overrides. */
 export function withSwitches(features: readonly SiteFeatureJson[], switches: ZoneSwitchesBody): ZonesJson['features'] {
-  // zones have ids like __proto__, too
+  // zone ids may be names such as __proto__
   const known = new Map(Object.entries(switches))
   return features.map((feature) => {
     const is = known.get(feature.id)
@@ -39,7 +39,7 @@ export function withSwitches(features: readonly SiteFeatureJson[], switches: Zon
   })
 }
 
-/** The same zones again: their numbers are those that `toSiteFeaturesJson` wrote, and nothing is checked. */
+/** Restores zones from the output of `toSiteFeaturesJson`, without validation. */
 export function fromSiteFeaturesJson(features: readonly SiteFeatureJson[]): SiteZone[] {
   return features.map(({ id, geometry, properties }) => ({
     id,
@@ -83,7 +83,7 @@ function toGeometry(shape: ZoneShape): FeatureJson['geometry'] {
 
 function fromGeometry(geometry: FeatureJson['geometry'], radiusM: number): ZoneShape {
   if (geometry.type === 'Point') return { kind: 'circle', center: fromPosition(geometry.coordinates), radiusM }
-  // closed when it was written
+  // the ring was closed when it was written
   return { kind: 'polygon', ring: (geometry.coordinates[0] ?? []).slice(0, -1).map(fromPosition) }
 }
 

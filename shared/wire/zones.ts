@@ -16,9 +16,9 @@ import { dateParam, isoSchema, listQuery, wholeNumber } from './schema/params.ts
 const GROUPS_MAX = 1000
 
 const GROUPS =
-  'The groups it counts for; without it, every device. Events and rules of the others do not know the zone.'
+  'Groups to which the zone applies; default: every device. Events and rules of other groups ignore the zone.'
 
-/** Zones of the site in the form of requests, complete. */
+/** Complete zones of the site in the form of requests. */
 export const siteZonesSchema = z.object({
   type: z.literal('FeatureCollection'),
   features: atMost(
@@ -40,16 +40,16 @@ export const siteZonesSchema = z.object({
   ),
 })
 
-/** The zones of the site as they are sent. Members it does not name are ignored and not kept. Source: RFC 7946. */
+/** Zones of the site as sent. Unlisted members are ignored and not stored. Source: RFC 7946. */
 export const newZonesSchema = z
   .preprocess((given) => completeZones(given).zones, siteZonesSchema)
   .meta({ id: 'NewZones' })
 export type NewZones = z.infer<typeof newZonesSchema>
 
-const zoneVersionSchema = z
-  .number()
-  .int()
-  .meta({ description: 'Grows with every change; 0 while there never were any.', example: 7 })
+const zoneVersionSchema = z.number().int().meta({
+  description: 'Version of the zones, which increases with every change; 0 if there never were any.',
+  example: 7,
+})
 
 const sitePropertiesSchema = shownZonePropertiesSchema.extend({
   groups: z
@@ -58,12 +58,12 @@ const sitePropertiesSchema = shownZonePropertiesSchema.extend({
     .meta({ description: GROUPS, example: [42] }),
 })
 const siteFeatureSchema = shownFeatureSchema(sitePropertiesSchema)
-/** A zone of the site as it is kept. */
+/** Zone of the site as stored. */
 export type SiteFeatureJson = z.infer<typeof siteFeatureSchema>
 
 const switchedBySchema = z.object({ user_id: z.string(), name: z.string() })
 
-/** The zones of the site as they are answered: checked, with every default filled in. */
+/** Zones of the site as returned: validated, with all defaults filled in. */
 export const zonesSchema = z
   .object({
     type: z.literal('FeatureCollection'),
@@ -72,21 +72,21 @@ export const zonesSchema = z
       shownFeatureSchema(
         sitePropertiesSchema
           .extend({
-            enabled: z.boolean().meta({ description: 'As it holds now, switched or not.' }),
+            enabled: z.boolean().meta({ description: 'State in effect, including a temporary override.' }),
             switched: z
               .object({
                 until: isoSchema
                   .nullable()
-                  .meta({ description: 'When that undoes itself; null for when it is switched again.' }),
-                by: switchedBySchema.meta({ description: 'Who switched it.' }),
+                  .meta({ description: 'End of the override; null if it lasts until it is changed.' }),
+                by: switchedBySchema.meta({ description: 'User who set it.' }),
               })
               .nullable()
-              .meta({ description: 'That it is on or off for a while.' }),
+              .meta({ description: 'Temporary override that enables or disables the zone.' }),
             enabled_before: z.boolean().optional().meta({
-              description: 'Of a switched zone: whether it was enabled before, and will be.',
+              description: 'State before the override, and after its end; only with an override.',
             }),
             switched_at: isoSchema.optional().meta({
-              description: 'Of a switched zone: since when it has been on, or off.',
+              description: 'Start of the override; only with an override.',
             }),
           })
           .meta(SHOWN_PROPERTIES),
@@ -96,7 +96,7 @@ export const zonesSchema = z
   .meta({ id: 'Zones' })
 export type ZonesJson = z.infer<typeof zonesSchema>
 
-/** What of the zones is for a while, by the id of the zone. */
+/** Temporary overrides by zone id. */
 const zoneSwitchesSchema = z.record(
   z.string(),
   z.object({
@@ -108,46 +108,45 @@ const zoneSwitchesSchema = z.record(
 )
 export type ZoneSwitchesBody = z.infer<typeof zoneSwitchesSchema>
 
-/** What a head office has of them: the body of the entity `zone_set`. */
+/** Zones as replicated to the hub: the body of the entity `zone_set`. */
 export const zoneSetBodySchema = z.object({
   version: z.number().int().min(0),
   zones: z.array(siteFeatureSchema),
-  // gateways of before the switches send none
+  // older gateways do not send overrides
   switches: zoneSwitchesSchema.default({}),
 })
 
 const publishedZonesSchema = z.object({
   group_id: groupIdSchema,
-  topic: z.string().meta({ description: 'Retained there for teeboxes.', example: 'sit/42/sz' }),
-  ok: z.boolean().meta({ description: 'Stored together with the zones.' }),
+  topic: z.string().meta({ description: 'Topic with the retained message for teeboxes.', example: 'sit/42/sz' }),
+  ok: z.boolean().meta({ description: 'Always true: stored together with the zones.' }),
   simplified_m: z.number().meta({
-    description:
-      'Metres: no edge of a zone is farther from where it was drawn. 0 when no corner was left out to fit into 16 KiB.',
+    description: 'Maximum deviation of a zone edge in metres. 0 if no corner was omitted to fit into 16 KiB.',
     example: 0,
   }),
-  bytes: z.number().int().meta({ description: 'Of the message.', example: 4096 }),
+  bytes: z.number().int().meta({ description: 'Size of the message in bytes.', example: 4096 }),
 })
 
 const zonesWarningSchema = z.object({
   code: z.enum(['simplified', 'group_gone', 'filled_in', 'unwrapped']).meta({
     description:
-      'filled_in: a type or a name was left out. unwrapped: the form of the body or of a geometry stands for ' +
-      'another. simplified: zones of a group had to lose corners, by 5 m or more. group_gone: a zone names a ' +
-      'group that was deleted, and does not count there.',
+      'Kind of warning. filled_in: a type or a name was missing. unwrapped: the body or a geometry had an ' +
+      'alternative form. simplified: zones of a group lost corners, with a deviation of 5 m or more. group_gone: a ' +
+      'zone names a deleted group, to which it does not apply.',
   }),
-  group_id: groupIdSchema.nullable().meta({ description: 'Null where it is about no group.' }),
-  zone_id: z.string().nullable().meta({ description: 'Null where it is about all zones of the group.' }),
-  detail: z.string().meta({ description: 'For people.' }),
+  group_id: groupIdSchema.nullable().meta({ description: 'Group concerned; null for none.' }),
+  zone_id: z.string().nullable().meta({ description: 'Zone concerned; null for all zones of the group.' }),
+  detail: z.string().meta({ description: 'Readable explanation.' }),
 })
 export type ZonesWarningJson = z.infer<typeof zonesWarningSchema>
 
-/** The answer to a change of the zones of the site. */
+/** Response to a change of the site's zones. */
 export const changedZonesSchema = z
   .object({
     success: z.literal(true),
     version: zoneVersionSchema,
-    count: z.number().int().meta({ description: 'Zones there are now.', example: 3 }),
-    published: z.array(publishedZonesSchema).meta({ description: 'Of each group, by group_id.' }),
+    count: z.number().int().meta({ description: 'Number of zones.', example: 3 }),
+    published: z.array(publishedZonesSchema).meta({ description: 'Publications per group, by group_id.' }),
     warnings: z.array(zonesWarningSchema),
   })
   .meta({ id: 'ChangedZones' })
@@ -155,7 +154,7 @@ export type ChangedZonesJson = z.infer<typeof changedZonesSchema>
 
 const SELECTIONS = ['zone_ids', 'types', 'holes'] as const
 
-/** Which zones are switched on or off. */
+/** Zones to enable or disable temporarily. */
 export const zoneSwitchSchema = z
   .strictObject({
     zone_ids: z
@@ -163,22 +162,25 @@ export const zoneSwitchSchema = z
       .min(1)
       .max(SITE_ZONES_MAX)
       .optional()
-      .meta({ description: 'These zones.', example: ['cart-path-3'] }),
+      .meta({ description: 'Ids of the zones.', example: ['cart-path-3'] }),
     types: z.array(zoneTypeSchema).min(1).max(ZONE_TYPES.length).optional(),
     holes: z
       .array(z.number().int().min(1).max(99))
       .min(1)
       .max(99)
       .optional()
-      .meta({ description: 'Zones of any type but hole with one of these numbers.', example: [3, 7] }),
-    enabled: z.boolean().meta({ description: 'true switches them on, false off.' }),
+      .meta({
+        description: 'Numbers of holes: selects zones of any type except hole with one of these numbers.',
+        example: [3, 7],
+      }),
+    enabled: z.boolean().meta({ description: 'True enables the zones, false disables them.' }),
     until: dateParam
       .nullable()
       .optional()
       .meta({
         description:
-          'Until then; null for until they are switched again; the next closing time, or else the end of the day, ' +
-          'unless told.',
+          'End of the override; null if it lasts until it is changed. Default: the next closing time, or else the ' +
+          'end of the day.',
       }),
   })
   .superRefine((request, ctx) => {
@@ -190,46 +192,49 @@ export const zoneSwitchSchema = z
 export const switchedZonesSchema = z
   .object({
     version: zoneVersionSchema,
-    switched: z.array(z.string()).meta({ description: 'Ids of these zones.', example: ['fairway-3'] }),
-    until: isoSchema.nullable().meta({ description: 'When that undoes itself.' }),
+    switched: z.array(z.string()).meta({ description: 'Ids of the changed zones.', example: ['fairway-3'] }),
+    until: isoSchema.nullable().meta({ description: 'End of the override.' }),
   })
   .meta({ id: 'SwitchedZones' })
 
-/** Which carts have the zones. */
+/** Carts that have received the zones. */
 export const appliedZonesSchema = z
   .object({
     version: zoneVersionSchema,
-    applied: z.array(z.string()).meta({ description: 'Carts whose teeboxes all have them.', example: ['7'] }),
+    applied: z.array(z.string()).meta({
+      description: 'Number of carts whose teeboxes all have the zones.',
+      example: ['7'],
+    }),
     waiting: z
       .array(z.string())
-      .meta({ description: 'Carts with a teebox that has not said so yet.', example: ['12'] }),
+      .meta({ description: 'Carts with a teebox that has not reported the zones yet.', example: ['12'] }),
   })
   .meta({ id: 'AppliedZones' })
 
-export const keptZonesQuerySchema = listQuery('desc', 'By version: desc is newest first.')
+export const keptZonesQuerySchema = listQuery('desc', 'Order by version: desc is newest first.')
 
-/** A set of zones that is kept. */
+/** Earlier set of zones. */
 export const keptZonesSchema = z
   .object({
     version: zoneVersionSchema,
-    at: isoSchema.meta({ description: 'When it was made. ISO 8601, UTC, milliseconds.' }),
-    by: z.object({ user_id: z.string(), name: z.string() }).meta({ description: 'Who made it.' }),
-    count: z.number().int().meta({ description: 'Zones in it.', example: 3 }),
+    at: isoSchema.meta({ description: 'Time of its creation. ISO 8601, UTC, milliseconds.' }),
+    by: z.object({ user_id: z.string(), name: z.string() }).meta({ description: 'User who created it.' }),
+    count: z.number().int().meta({ description: 'Number of zones in it.', example: 3 }),
   })
   .meta({ id: 'KeptZones' })
 export type KeptZonesJson = z.infer<typeof keptZonesSchema>
 
 export const zoneVersionParams = z.object({
   version: wholeNumber(0, Number.MAX_SAFE_INTEGER).meta({
-    description: 'Of a set that is kept.',
+    description: 'Version of a kept set.',
     example: 7,
   }),
 })
 
-/** The version of the zones that a change is made to. */
+/** Version of the zones that a change is based on. */
 export const ifMatchHeaders = z.object({
   'if-match': z.string().optional().meta({
-    description: 'The ETag of the zones that are changed, or *: 412 when they are others now.',
+    description: 'ETag of the zones to change, or *; 412 if they have changed since.',
     example: '"7-1f0c8d5e2a9b4c76"',
   }),
 })

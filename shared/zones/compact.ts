@@ -1,24 +1,24 @@
 import type { Zone, ZoneType } from './zone.ts'
 
-/** Of the payload for teeboxes, in UTF-8. */
+/** Maximum size of the teebox payload, in UTF-8. */
 export const COMPACT_BYTES_MAX = 16 * 1024
 
-/** The kinds of zones a teebox knows: alert, stop, slow, parking. */
+/** Zone types that a teebox knows: alert, stop, slow, parking. */
 type CompactType = 'a' | 's' | 'w' | 'p'
 
 /**
- * A zone as teeboxes get it: its id, its kind, a limit in km/h (`k`, slow zones) and either its corners (`p`: latitude,
+ * Zone as sent to teeboxes: its id, its type, a limit in km/h (`k`, slow zones) and either its corners (`p`: latitude,
  * longitude, latitude …, not closed) or its centre and radius in metres. Coordinates are integers of 1e-7 degree.
  */
 type CompactZone = { i: string; t: CompactType; k?: number } & ({ p: number[] } | { c: [number, number]; r: number })
 
-/** The payload of `sit/{groupId}/sz`: version, zones. */
+/** Payload of `sit/{groupId}/sz`: version and zones. */
 export interface CompactZones {
   v: number
   z: CompactZone[]
 }
 
-/** The kinds of zones a teebox acts on; the others are for people and displays. */
+/** Zone types that a teebox acts on; the others are for users and displays. */
 const COMPACT_TYPE: Partial<Record<ZoneType, CompactType>> = {
   alert: 'a',
   stop: 's',
@@ -26,17 +26,19 @@ const COMPACT_TYPE: Partial<Record<ZoneType, CompactType>> = {
   parking: 'p',
 }
 
-/** What teeboxes get of a set of zones: those that are enabled and that a teebox acts on. */
+/** Teebox payload of a set of zones: the enabled ones that a teebox acts on. */
 export function compactZones(version: number, zones: readonly Zone[]): CompactZones {
   return { v: version, z: zones.flatMap(compactZone) }
 }
 
-/** The length of that as JSON in UTF-8, with the longest version there can be: a set that fits once fits always. */
+/**
+ * Length of the payload as JSON in UTF-8, with the longest possible version, so that a set that fits once always fits.
+ */
 export function compactBytes(zones: readonly Zone[]): number {
   return Buffer.byteLength(JSON.stringify(compactZones(Number.MAX_SAFE_INTEGER, zones)))
 }
 
-/** Whether teeboxes get the zone. */
+/** True if the zone is sent to teeboxes. */
 export function isForTeeboxes({ type, isEnabled }: Zone): boolean {
   return isEnabled && COMPACT_TYPE[type] !== undefined
 }

@@ -1,23 +1,23 @@
 import { SITE_ZONES_MAX } from './zone.ts'
 
-/** A part of a request that was filled in or unwrapped. */
+/** Part of a request that was filled in or unwrapped. */
 export interface Completion {
   code: 'filled_in' | 'unwrapped'
-  /** The id of the zone, if it was sent with one. */
+  /** Id of the zone, if it was sent with one. */
   zoneId: string | null
   detail: string
 }
 
 /**
- * Zones as map editors write them, as the FeatureCollection that they stand for: a bare Feature, an array of Features
- * or `{"geofences": …}`; features without a type (`alert`), without a name (`Zone N`) or with `properties` null; a
- * MultiPolygon of one polygon. What is wrong with them otherwise stays, for the schema to refuse.
+ * Converts zones as written by map editors to the FeatureCollection that they represent. Accepts a bare Feature, an
+ * array of Features or `{"geofences": …}`; features without a type (`alert`), without a name (`Zone N`) or with
+ * `properties` null; a MultiPolygon of one polygon. Any other fault stays, to be rejected by the schema.
  */
 export function completeZones(given: unknown): { zones: unknown; completions: Completion[] } {
   const completions: Completion[] = []
   const collection = unwrapped(given, completions)
   if (!isObject(collection) || !Array.isArray(collection.features)) return { zones: collection, completions }
-  // they are refused by their number
+  // rejected because of their number
   if (collection.features.length > SITE_ZONES_MAX) return { zones: collection, completions }
   const features = collection.features.map((feature: unknown, i) => completed(feature, i, completions))
   return { zones: { ...collection, features }, completions }
@@ -26,7 +26,7 @@ export function completeZones(given: unknown): { zones: unknown; completions: Co
 function unwrapped(given: unknown, completions: Completion[]): unknown {
   const note = (what: string) =>
     completions.push({ code: 'unwrapped', zoneId: null, detail: `${what} was taken as a FeatureCollection` })
-  // an empty one would take all zones away, and says nothing of zones
+  // an empty array would delete all zones, and does not identify itself as zones
   if (Array.isArray(given) && given.length > 0) {
     note('an array of features')
     return { type: 'FeatureCollection', features: given }
@@ -56,11 +56,11 @@ function completed(feature: unknown, i: number, completions: Completion[]): unkn
   const filled: Record<string, unknown> = { ...properties }
   if (filled.type == null) {
     filled.type = 'alert'
-    note('filled_in', 'it has no type and is an alert zone')
+    note('filled_in', 'it has no type and became an alert zone')
   }
   if (filled.name == null) {
     filled.name = `Zone ${i + 1}`
-    note('filled_in', `it has no name and is called Zone ${i + 1}`)
+    note('filled_in', `it has no name and is now called Zone ${i + 1}`)
   }
   const isOnePolygon =
     isObject(geometry) &&

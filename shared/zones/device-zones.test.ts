@@ -39,7 +39,7 @@ function alongEdges(ring: readonly Point[]): Point[] {
   })
 }
 
-/** How far either edge is from the other at most. */
+/** Maximum distance between the two edges. */
 function apartM(one: readonly Point[], other: readonly Point[]): number {
   const oneWay = (from: readonly Point[], to: readonly Point[]) =>
     Math.max(...alongEdges(from).map((point) => distanceToRingM(packRing(to), point)))
@@ -48,7 +48,7 @@ function apartM(one: readonly Point[], other: readonly Point[]): number {
 
 const radii = fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 4, maxLength: 60 })
 
-test('a simplified ring is nowhere farther from what it was than it says', () => {
+test('a simplified ring deviates from the original by at most its stated loss', () => {
   fc.assert(
     fc.property(radii, fc.integer({ min: 1, max: 80 }), (distances, toleranceM) => {
       const ring = star(distances)
@@ -62,13 +62,13 @@ test('a simplified ring is nowhere farther from what it was than it says', () =>
   )
 })
 
-test('a simplified ring is one still', () => {
+test('a simplified ring is still a valid ring', () => {
   fc.assert(
     fc.property(radii, fc.integer({ min: 1, max: 500 }), (distances, toleranceM) => {
       const ring = star(distances)
       const kept = simplify(ring, weightsOf(ring), toleranceM).ring
       const corners = kept.map(({ latE7, longE7 }, place) => ({ latE7, longE7, at: place }))
-      // what was drawn is always one, but for corners of a star that fall together
+      // always a ring, except for star corners that coincide
       const drawn = ring.map(({ latE7, longE7 }, place) => ({ latE7, longE7, at: place }))
       if (faultOf(drawn) === null) assert.equal(faultOf(corners), null)
     }),
@@ -76,7 +76,7 @@ test('a simplified ring is one still', () => {
   )
 })
 
-test('a comb whose teeth would cross keeps what it needs', () => {
+test('a comb whose teeth would cross keeps the corners it needs', () => {
   const teeth = Array.from({ length: 20 }, (_, i) => [at(i * 4, 0), at(i * 4 + 2, i % 2 === 0 ? 100 : 3)])
   const ring = [...teeth.flat(), at(80, -1), at(0, -1)]
   for (const toleranceM of [0.5, 2, 10, 50, 200]) {
@@ -85,7 +85,7 @@ test('a comb whose teeth would cross keeps what it needs', () => {
   }
 })
 
-test('zones that fit stay as they are', () => {
+test('zones that fit stay unchanged', () => {
   const zones = [zone('a', star(Array(50).fill(100)))]
   assert.equal(atOnce(fitZones(zones)).zones, zones)
   assert.equal(atOnce(fitZones(zones)).lossM, 0)
@@ -107,7 +107,7 @@ test('a course of 18 fairways and greens fits with a loss of a metre or two', ()
   assert.ok(lossM > 0 && lossM < 4, `${lossM} m`)
 })
 
-test('it takes no more than it needs', () => {
+test('fitted zones are within the size limit and deviate by at most the reported loss', () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 100, maxLength: 200 }), {
@@ -131,7 +131,7 @@ test('it takes no more than it needs', () => {
   )
 })
 
-test('what no loss makes fit is said to be too long, without waiting for it', () => {
+test('zones that cannot fit at any loss are reported as too long without delay', () => {
   const zones = Array.from({ length: 100 }, (_, i) => zone(`${'界'.repeat(60)}${i}`, star(Array(200).fill(100))))
   const startMs = performance.now()
   const { bytes } = atOnce(fitZones(zones))
@@ -139,7 +139,7 @@ test('what no loss makes fit is said to be too long, without waiting for it', ()
   assert.ok(performance.now() - startMs < 5_000)
 })
 
-test('zones for people alone neither count nor lose corners', () => {
+test('zones that devices do not get are not counted and lose no corners', () => {
   const ring = star(Array.from({ length: 200 }, (_, i) => 100 + (i % 2)))
   const zones = [
     ...Array.from({ length: 20 }, (_, i) => zone(`h${i}`, ring, 'hole')),

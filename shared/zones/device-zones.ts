@@ -2,33 +2,38 @@ import { COMPACT_BYTES_MAX, compactBytes, isForTeeboxes } from './compact.ts'
 import { simplify, weightsOf } from './simplify.ts'
 import type { Zone } from './zone.ts'
 
-/** Zones that devices act on or show, in one group; those that only the rules of carts go by do not count. */
+/**
+ * Maximum number of zones per group that devices act on or display; zones that only the cart rules use do not count.
+ */
 export const DEVICE_ZONES_MAX = 100
 
-/** Zones as teeboxes get them. */
+/** Zones as sent to teeboxes. */
 export interface DeviceZones {
-  /** With as few corners as the message has room for. */
+  /** Simplified until the message fits. */
   zones: readonly Zone[]
-  /** Of the message, with the longest version there can be; more than `COMPACT_BYTES_MAX` when nothing made it fit. */
+  /**
+   * Size of the message with the longest possible version; more than `COMPACT_BYTES_MAX` if simplification was not
+   * sufficient.
+   */
   bytes: number
-  /** How far the edge of any of them is from where it was, in metres; 0 when all corners are there. */
+  /** Maximum distance between a simplified edge and the original one, in metres; 0 if all corners are present. */
   lossM: number
 }
 
-/** Nobody drives as exactly. */
+/** Finest tolerance; carts are not driven more precisely. */
 const FINEST_M = 0.01
 
-/** A zone whose corners can be left out, with what that saves. */
+/** Zone that can be simplified, with the bytes that this saves. */
 interface Shaved {
   place: number
   weights: Float64Array
-  /** Of each corner in the message. */
+  /** Size of each corner in the message. */
   corners: readonly number[]
 }
 
 /**
- * Zones simplified until their message fits, step by step: each by as many metres as the others, and by no more than it
- * takes. `weigh` may remember the weights of rings: groups have most of their zones in common.
+ * Simplifies zones step by step until their message fits: all by the same tolerance, and by no more than necessary.
+ * `weigh` may cache the weights of rings, because groups have most of their zones in common.
  */
 export function* fitZones(zones: readonly Zone[], weigh = weightsOf): Generator<void, DeviceZones> {
   const bytes = compactBytes(zones)
@@ -42,13 +47,13 @@ export function* fitZones(zones: readonly Zone[], weigh = weightsOf): Generator<
   let toleranceM = leastTolerance(shaved, bytes, most)
   for (;;) {
     const fitted = yield* simplifiedBy(zones, shaved, toleranceM)
-    // where a ring would have crossed itself it kept more than was hoped for
+    // a ring that would have crossed itself kept more corners than estimated
     if (fitted.bytes <= COMPACT_BYTES_MAX || toleranceM >= most) return fitted
     toleranceM = Math.min(most, toleranceM * 1.1)
   }
 }
 
-/** How many zones count for `DEVICE_ZONES_MAX`: `hole` and `boundary` only say where a cart is. */
+/** Number of zones that count towards `DEVICE_ZONES_MAX`: `hole` and `boundary` only locate a cart. */
 export function countForDevices(zones: readonly Zone[]): number {
   return zones.filter(({ type, isEnabled }) => isEnabled && type !== 'hole' && type !== 'boundary').length
 }
@@ -60,10 +65,7 @@ function shavedOf(zone: Zone, place: number, weigh: typeof weightsOf): Shaved[] 
   return [{ place, weights: weigh(shape.ring), corners }]
 }
 
-/**
- * The least number of metres by which all have to be simplified, to a centimetre, as far as lengths tell; at most
- * `mostM`.
- */
+/** Estimates the lowest tolerance that is sufficient, to a centimetre, from the lengths; at most `mostM`. */
 function leastTolerance(shaved: readonly Shaved[], bytes: number, mostM: number): number {
   let [tooLittle, enough] = [0, mostM]
   while (enough - tooLittle > FINEST_M) {
@@ -74,7 +76,7 @@ function leastTolerance(shaved: readonly Shaved[], bytes: number, mostM: number)
   return enough
 }
 
-// of each group of a large site, many times
+// called many times for each group of a large site
 function savedBy(shaved: readonly Shaved[], toleranceM: number): number {
   let saved = 0
   for (const { weights, corners } of shaved)

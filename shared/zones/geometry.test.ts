@@ -16,7 +16,7 @@ const anywhere = fc.record({
   latE7: fc.integer({ min: -90e7, max: 90e7 }),
   longE7: fc.integer({ min: -180e7, max: 180e7 }),
 })
-/** Few places, so that much of what is drawn from them touches, overlaps or is on one line. */
+/** Few places, so that shapes often touch, overlap or are collinear. */
 const onGrid = fc.record({ latE7: fc.integer({ min: 0, max: 5 }), longE7: fc.integer({ min: 0, max: 5 }) })
 /** The same places so far apart that products need more than 53 bits, and off by at most one step. */
 const onWideGrid = fc
@@ -49,7 +49,7 @@ function isBetween(a: Point, b: Point, c: Point): boolean {
   return cross(a, b, a, c) === 0n && isWithin(a.latE7, b.latE7, c.latE7) && isWithin(a.longE7, b.longE7, c.longE7)
 }
 
-/** How often a ring winds around a point, counted by the quadrants its corners are in; edges are inside. */
+/** Winding number of a ring around a point, counted by the quadrants of its corners; edges are inside. */
 function isInByWinding(ring: readonly Point[], point: Point): boolean {
   let quarters = 0
   for (const [i, to] of ring.entries()) {
@@ -68,7 +68,7 @@ function quadrant(center: Point, { latE7, longE7 }: Point): number {
   return latE7 > center.latE7 ? 1 : 3
 }
 
-test('which side of a line a point is on has no rounding anywhere on earth', () => {
+test('the side of a line on which a point lies is exact anywhere on earth', () => {
   fc.assert(
     fc.property(fc.oneof(anywhere, places), fc.oneof(anywhere, places), fc.oneof(anywhere, places), (a, b, c) => {
       const exact = cross(a, b, a, c)
@@ -78,7 +78,7 @@ test('which side of a line a point is on has no rounding anywhere on earth', () 
   )
 })
 
-test('a point one step beside a line around the world is beside it', () => {
+test('a point one step off a line around the world is not on the line', () => {
   const a = { latE7: -90e7, longE7: -180e7 }
   const b = { latE7: 90e7, longE7: 180e7 }
   assert.deepEqual(
@@ -98,7 +98,7 @@ test('segments meet exactly when the equation of their lines has a solution on b
   }
 })
 
-test('a point is in a ring exactly when the ring winds around it an odd number of times, or it is on the edge', () => {
+test('a point is in a ring if the ring winds around it an odd number of times, or on the edge', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -148,7 +148,7 @@ for (const lat of [0, 28, -41, 60, 70, -80]) {
   })
 }
 
-test('the distance to a ring is that to the nearest point of its edges, not only to its corners', () => {
+test('the distance to a ring is that to the nearest point of its edges, not only its corners', () => {
   const { latM, longM } = scaleAt(60e7)
   const at = (eastM: number, northM: number) => ({
     latE7: Math.round(60e7 + northM / latM),

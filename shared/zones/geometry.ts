@@ -1,10 +1,10 @@
-/** A place in integers of 1e-7 degree. */
+/** Position in integers of 1e-7 degree. */
 export interface Point {
   latE7: number
   longE7: number
 }
 
-/** Metres per 1e-7 degree at some latitude: with it the surroundings are a plane. */
+/** Metres per 1e-7 degree at a latitude, with which the surroundings are treated as a plane. */
 export interface Scale {
   latM: number
   longM: number
@@ -16,8 +16,8 @@ const ECCENTRICITY_SQUARED = 6.694_379_990_141e-3
 const RADIANS_PER_E7 = Math.PI / 180e7
 
 /**
- * The radii of curvature in the meridian and in the prime vertical, times an angle. Distances from a point in the plane
- * of its own latitude are right to a millimetre at 10 m and to 0.2 m at 1 km, as far as 80 degrees north or south.
+ * Radii of curvature in the meridian and in the prime vertical, times an angle. Distances from a point in the plane of
+ * its latitude are accurate to a millimetre at 10 m and to 0.2 m at 1 km, up to 80 degrees north or south.
  */
 export function scaleAt(latE7: number): Scale {
   const lat = latE7 * RADIANS_PER_E7
@@ -27,15 +27,15 @@ export function scaleAt(latE7: number): Scale {
   return { latM: meridianM * RADIANS_PER_E7, longM: primeVerticalM * Math.cos(lat) * RADIANS_PER_E7 }
 }
 
-/** In the plane halfway between the two: right to 5 mm at 5 km, as far as 80 degrees north or south. */
+/** Distance in the plane halfway between the two: accurate to 5 mm at 5 km, up to 80 degrees north or south. */
 export function distanceM(a: Point, b: Point): number {
   const { latM, longM } = scaleAt((a.latE7 + b.latE7) / 2)
   return Math.hypot((b.latE7 - a.latE7) * latM, (b.longE7 - a.longE7) * longM)
 }
 
 /**
- * On which side of the line from a to b the point c is: positive to the left, negative to the right, 0 on it.
- * Exact: differences are, and rounding cannot turn the order of two products around, only make them equal.
+ * Side of the line from a to b on which the point c is: positive to the left, negative to the right, 0 on it. Exact:
+ * differences are exact, and rounding cannot reverse the order of two products, only make them equal.
  */
 export function side(a: Point, b: Point, c: Point): number {
   const eastNorth = (b.longE7 - a.longE7) * (c.latE7 - a.latE7)
@@ -52,7 +52,7 @@ export function isSamePlace(a: Point, b: Point): boolean {
   return a.latE7 === b.latE7 && a.longE7 === b.longE7
 }
 
-/** Whether two segments share any point, ends included. Exact. */
+/** True if two segments share any point, including their ends. Exact. */
 export function doSegmentsMeet(a: Point, b: Point, c: Point, d: Point): boolean {
   if (
     Math.max(a.latE7, b.latE7) < Math.min(c.latE7, d.latE7) ||
@@ -62,19 +62,21 @@ export function doSegmentsMeet(a: Point, b: Point, c: Point, d: Point): boolean 
   ) {
     return false
   }
-  // Their boxes overlap, so being on one line is as good as meeting.
+  // Their boxes overlap, so collinear segments meet as well.
   return side(a, b, c) * side(a, b, d) <= 0 && side(c, d, a) * side(c, d, b) <= 0
 }
 
 /**
- * A ring as numbers: latitude and longitude by turns, and the first point again. Nothing has to be looked up of a
- * corner.
+ * Packs a ring into numbers: alternating latitude and longitude, with the first point repeated. Avoids property
+ * accesses per corner.
  */
 export function packRing(ring: readonly Point[]): Float64Array {
   return Float64Array.from([...ring, ...ring.slice(0, 1)].flatMap(({ latE7, longE7 }) => [latE7, longE7]))
 }
 
-/** Whether a point is inside a packed ring or on its edge: how often a ray to the east crosses it. Exact. */
+/**
+ * True if a point is inside a packed ring or on its edge, by the number of edges that a ray to the east crosses. Exact.
+ */
 export function isInRing(packed: Float64Array, point: Point): boolean {
   const { latE7 } = point
   let isInside = false
@@ -97,13 +99,13 @@ export function isInRing(packed: Float64Array, point: Point): boolean {
   return isInside
 }
 
-// An edge that does not cross the latitude of the point, but ends there or runs along it.
+// An edge that ends at the latitude of the point or runs along it, without crossing it.
 function isOnLevelEdge(from: Point, to: Point, point: Point): boolean {
   if (from.latE7 !== to.latE7) return isSamePlace(from, point) || isSamePlace(to, point)
   return Math.min(from.longE7, to.longE7) <= point.longE7 && point.longE7 <= Math.max(from.longE7, to.longE7)
 }
 
-/** How far a point is from the edge of a packed ring, in the plane around the point. */
+/** Distance of a point from the edge of a packed ring, in the plane around the point. */
 export function distanceToRingM(packed: Float64Array, point: Point): number {
   const { latM, longM } = scaleAt(point.latE7)
   let nearest = Number.POSITIVE_INFINITY

@@ -1,20 +1,20 @@
 import { doSegmentsMeet, isSamePlace, type Point, side } from './geometry.ts'
 
-/** What is wrong with a ring, and at which of its points. */
+/** Fault of a ring, with the point at which it occurs. */
 export interface RingFault {
   code: 'too_few_points' | 'zero_area' | 'self_crossing' | 'crosses_antimeridian'
   at: number
   detail: string
 }
 
-/** A point of a ring and the place it was sent in. */
+/** Point of a ring with its position in the request. */
 export interface RingPoint extends Point {
   at: number
 }
 
 const HALF_WAY_ROUND_E7 = 180e7
 
-/** The corners of a ring: without the point that closes it and without repetitions of the point before. */
+/** Returns the corners of a ring, without the closing point and consecutive duplicates. */
 export function cornersOf(points: readonly Point[]): RingPoint[] {
   const corners: RingPoint[] = []
   for (const [at, { latE7, longE7 }] of points.entries()) {
@@ -28,8 +28,8 @@ export function cornersOf(points: readonly Point[]): RingPoint[] {
 }
 
 /**
- * Why these corners bound no area, or null when they do. Exact, in the plane of longitude and latitude (RFC 7946,
- * 3.1.1).
+ * Returns the fault for which these corners bound no area, or null. Exact, in the plane of longitude and latitude (RFC
+ * 7946, 3.1.1).
  */
 export function faultOf(corners: readonly RingPoint[]): RingFault | null {
   const distinct = new Set(corners.map(({ latE7, longE7 }) => `${latE7} ${longE7}`))
@@ -74,9 +74,9 @@ function selfCrossing(corners: readonly RingPoint[]): RingFault | null {
   return { code: 'self_crossing', at: from.at, detail }
 }
 
-/** Of the pairs of edges that meet without being neighbours the first along the ring, the earlier edge first. */
+/** Returns the first pair of non-adjacent edges along the ring that meet, the earlier edge first. */
 function firstCrossing(edges: readonly Edge[]): [Edge, Edge] | null {
-  // From the south each edge has to be compared only with those that begin before it ends.
+  // Sorted from the south, each edge only needs to be compared with those that begin before it ends.
   const fromSouth = edges.toSorted((a, b) => a.south - b.south)
   let found: [Edge, Edge] | null = null
   for (const [i, edge] of fromSouth.entries()) {
@@ -97,7 +97,7 @@ function comesBefore([a, b]: [Edge, Edge], [c, d]: [Edge, Edge]): boolean {
   return a.index < c.index || (a.index === c.index && b.index < d.index)
 }
 
-/** Whether the way from b to c runs back along the way from a to b. */
+/** True if the segment from b to c runs back along the one from a to b. */
 function turnsBack(a: Point, b: Point, c: Point): boolean {
   if (side(a, b, c) !== 0) return false
   const isBack = (from: number, via: number, to: number) => Math.sign(via - from) * Math.sign(to - via) < 0

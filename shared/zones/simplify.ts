@@ -1,15 +1,15 @@
 import { type Point, scaleAt } from './geometry.ts'
 import { faultOf } from './ring.ts'
 
-/** A ring with fewer corners, and how far it is from what it was at most, in metres. */
+/** Ring with fewer corners, and its maximum distance from the original one in metres. */
 export interface Simplified {
   ring: readonly Point[]
   lossM: number
 }
 
 /**
- * How much each corner of a ring matters, in metres: with the corners that matter more than x alone, the ring is
- * nowhere farther than x from what it was. Three corners matter infinitely. Source: Douglas and Peucker, 1973.
+ * Weight of each corner of a ring in metres: reduced to the corners with a weight above x, the ring deviates by x at
+ * most. Three corners have an infinite weight. Source: Douglas and Peucker, 1973.
  */
 export function weightsOf(ring: readonly Point[]): Float64Array {
   const weights = new Float64Array(ring.length)
@@ -19,7 +19,7 @@ export function weightsOf(ring: readonly Point[]): Float64Array {
   const xs = ring.map(({ longE7 }) => (longE7 - first.longE7) * longM)
   const ys = ring.map(({ latE7 }) => (latE7 - first.latE7) * latM)
   const plane = { xs, ys, weights }
-  // the corner farthest from the first, and the one farthest from the line between the two
+  // the corner farthest from the first one, and the corner farthest from the line between the two
   const across = farthest(plane, 0, 0, ring.length).at
   const [one, other] = [farthest(plane, 0, across, across), farthest(plane, across, 0, ring.length)]
   const aside = one.distanceM >= other.distanceM ? one.at : other.at
@@ -29,7 +29,7 @@ export function weightsOf(ring: readonly Point[]): Float64Array {
   return weights
 }
 
-/** The ring with the corners that matter more than so much; with more of them where it would cross itself. */
+/** Reduces a ring to the corners with a weight above the tolerance; keeps more of them if it would cross itself. */
 export function simplify(ring: readonly Point[], weights: Float64Array, toleranceM: number): Simplified {
   for (let most = toleranceM; most > 0.001; most /= 2) {
     const kept = ring.filter((_, at) => (weights[at] ?? 0) > most)
@@ -48,18 +48,18 @@ interface Plane {
   weights: Float64Array
 }
 
-/** Weighs the corners between two that stay; `to` may be one past the last, which is the first. */
+/** Weighs the corners between two that stay; `to` may be one past the last, which means the first. */
 function weigh(plane: Plane, from: number, to: number, mostM: number): void {
   if (to - from < 2) return
   const { at, distanceM } = farthest(plane, from, to, to)
-  // what is left out with a longer piece is left out with this one
+  // a corner cannot outweigh the longer segment that contains it
   const weight = Math.min(mostM, distanceM)
   plane.weights[at] = weight
   weigh(plane, from, at, weight)
   weigh(plane, at, to, weight)
 }
 
-/** The corner between `from` and `end` that is farthest from the straight line from `from` to `to`. */
+/** Returns the corner between `from` and `end` that is farthest from the straight line from `from` to `to`. */
 function farthest({ xs, ys }: Plane, from: number, to: number, end: number): { at: number; distanceM: number } {
   const [x, y] = [xs[from] ?? 0, ys[from] ?? 0]
   const dx = (xs[to % xs.length] ?? 0) - x

@@ -72,11 +72,11 @@ test('a device that was never seen is in no zone', () => {
   assert.equal(new Cart(BARN).stays, '')
 })
 
-test('the first fix known counts at once', () => {
+test('the first known fix counts immediately', () => {
   assert.equal(new Cart(BARN).drive(50).stays, 'barn@0')
 })
 
-test('in since the first of two fixes that agree, and out with the second of two', () => {
+test('a device is in from the first of two agreeing fixes, and out at the second of two', () => {
   const cart = new Cart(BARN).drive(-60, -30, 20)
   assert.equal(cart.stays, '')
   assert.equal(cart.drive(40).stays, 'barn@10')
@@ -85,37 +85,37 @@ test('in since the first of two fixes that agree, and out with the second of two
   assert.equal(cart.drive(160).stays, '')
 })
 
-test('a single fix elsewhere changes nothing of it', () => {
+test('a single fix elsewhere does not change the zones of a device', () => {
   assert.equal(new Cart(BARN).drive(-60, 20, 40, 300, 40).stays, 'barn@5')
 })
 
-test('by zone id, each with its own time', () => {
+test('a device lists its zones by id, each with its own time', () => {
   const cart = new Cart(box('site', -500, 500), BARN, box('a', 30, 60)).drive(-300, -60, 10, 40, 50)
   assert.equal(cart.stays, 'a@15 barn@10 site@0')
 })
 
-test('after a passage it is in no zone', () => {
+test('a device that only passed through a zone is in no zone', () => {
   assert.equal(new Cart(box('narrow', 0, 4)).drive(-30, -15, 20, 40).stays, '')
 })
 
-test('new zones are judged at once at the newest fix, and since it', () => {
+test('new zones are evaluated immediately with the newest fix and its time', () => {
   const cart = new Cart(BARN).drive(-60, 20, 40)
   const both = cart.among(BARN, box('path', 30, 50), box('far', 300, 400))
   assert.equal(both.stays, 'barn@5 path@10')
   assert.equal(both.drive(41).stays, 'barn@5 path@10')
 })
 
-test('also the first zones there are', () => {
+test('the first zones of a site are also evaluated with the newest fix', () => {
   assert.equal(new Cart().drive(40).among(BARN).stays, 'barn@0')
 })
 
-test('of a device that was never watched the newest position counts', () => {
+test('the newest position determines the zones of a device without a zone state', () => {
   const newest = fix(7, 50)
   assert.deepEqual(staysOf(NO_ZONE_STATE, watchedZones([BARN]), newest), [{ zoneId: 'barn', sinceMs: newest.atMs }])
   assert.deepEqual(staysOf(NO_ZONE_STATE, watchedZones([BARN]), fix(7, 300)), [])
 })
 
-test('a zone that gets another shape keeps those who are in it', () => {
+test('a zone that gets another shape keeps the devices that are in it', () => {
   const cart = new Cart(BARN).drive(-60, 20, 40, 40)
   const wider = cart.among(box('barn', -10, 120))
   assert.equal(wider.stays, 'barn@5')
@@ -123,19 +123,19 @@ test('a zone that gets another shape keeps those who are in it', () => {
   assert.equal(cart.among(box('barn', 60, 120)).stays, '')
 })
 
-test('out of a new zone with the second fix that says so', () => {
+test('a device leaves a new zone at the second fix outside it', () => {
   const cart = new Cart().drive(40).among(BARN)
   assert.equal(cart.drive(300).stays, 'barn@0')
   assert.equal(cart.drive(310).stays, '')
 })
 
-test('zones that are gone or disabled end at once', () => {
+test('deleted and disabled zones end immediately', () => {
   const cart = new Cart(BARN).drive(40)
   assert.equal(cart.among(box('other', 300, 400)).stays, '')
   assert.equal(cart.among({ ...BARN, isEnabled: false }).stays, '')
 })
 
-test('of a state that an earlier program stored it is in since its last fix', () => {
+test('a zone state stored by an earlier program begins at its last fix', () => {
   const cart = new Cart(BARN).drive(-60, 20, 40, 41)
   for (const zone of cart.state.zones) delete zone.sinceMs
   assert.equal(cart.stays, 'barn@15')
@@ -143,7 +143,7 @@ test('of a state that an earlier program stored it is in since its last fix', ()
   assert.equal(cart.drive(43).stays, 'barn@15')
 })
 
-test('five hundred zones that cover everything: each is known, and cheap', () => {
+test('five hundred zones that cover everything are all detected at low cost', () => {
   const zones = Array.from({ length: 500 }, (_, i) => box(`z${i}`, -1000 - i, 1000 + i))
   const watched = watchedZones(zones)
   let state = NO_ZONE_STATE
@@ -151,6 +151,6 @@ test('five hundred zones that cover everything: each is known, and cheap', () =>
   assert.equal(staysOf(state, watched, null).length, 500)
   const before = state
   state = watch(state, watched, fix(50, 0)).state
-  // nothing about them is to be written
+  // none of it may be written
   assert.ok(state.zones.every((zone, place) => zone === before.zones[place]))
 })

@@ -1,16 +1,17 @@
 import { enteredAt, type Fix, knownZones, type WatchState } from './watch.ts'
 import { locate, type WatchedZones } from './watched-zones.ts'
 
-/** A zone that a device is in; `sinceMs` is the event time at which it came in, or was first known to be. */
+/** Zone that a device is in; `sinceMs` is the event time at which it entered or was first known to be inside. */
 export interface Stay {
   zoneId: string
   sinceMs: number
 }
 
 /**
- * The zones a device is in, by zone id, as its zone events see it. Zones that the state says nothing of, because they
- * are new or have another shape since the last fix, are judged at that fix; at `newest`, the newest position there is,
- * while no zones were watched. The answer stays the same while the three objects do: none of them is ever changed.
+ * Returns the zones that a device is in, by zone id, consistent with its zone events. Zones without a state, because
+ * they are new or have a new shape since the last fix, are evaluated at that fix, or at `newest`, the newest known
+ * position, while no zones were watched. The result stays the same for the same three objects, which are never
+ * modified.
  */
 export function staysOf(state: WatchState, watched: WatchedZones, newest: Fix | null): Stay[] {
   const last = state.last ?? newest

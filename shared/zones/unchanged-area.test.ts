@@ -78,7 +78,7 @@ const track = fc
   })
 
 for (const lat of [0, 28, -60, 79.9])
-  test(`fixes in a calm spot change nothing of what is known, at ${lat} degrees of latitude`, () => {
+  test(`fixes in an unchanged area do not change the zone state, at ${lat} degrees of latitude`, () => {
     const { watched, at } = courseAt(lat)
     let [calm, all] = [0, 0]
     fc.assert(
@@ -88,7 +88,7 @@ for (const lat of [0, 28, -60, 79.9])
         for (const { atMs, ...place } of places) {
           const fix: Fix = { atMs, ...at(place) }
           const { last, zones }: WatchState = state
-          // as long as one holds it is not drawn anew, as in use
+          // an area is kept while it holds, as in production
           const isHeld: boolean = spot?.holds(fix.latE7, fix.longE7) === true
           if (!isHeld) spot = last === null ? null : UnchangedArea.draw(watched, zones, last, fix)
           const seen = watch(state, watched, fix)
@@ -106,7 +106,7 @@ for (const lat of [0, 28, -60, 79.9])
     assert.ok(calm > all / 3, `only ${calm} of ${all} were calm`)
   })
 
-test('near a pole, where planes bend, nothing is calm', () => {
+test('near a pole, where planes bend, no area is unchanged', () => {
   const { watched, at } = courseAt(80.1)
   const fix = { atMs: START_MS, ...at({ eastM: 0, northM: 400 }) }
   assert.equal(UnchangedArea.draw(watched, [], fix, fix), null)

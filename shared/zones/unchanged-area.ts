@@ -2,21 +2,21 @@ import { distanceM, distanceToRingM, type Point, type Scale, scaleAt } from './g
 import { type Fix, isInForCertain, RETURN_M, type ZoneState } from './watch.ts'
 import type { WatchedZone, WatchedZones } from './watched-zones.ts'
 
-/** Farther no cart gets between two fixes. */
+/** Maximum distance that a cart drives between two fixes. */
 const FARTHEST_M = 60
-/** So far north or south the planes around two places so near differ by less than is left off below. */
+/** Latitude up to which the planes around two such close positions differ by less than the margin below. */
 const STEEPEST_E7 = 80e7
-/** What is left off: a hundredth, where planes differ by a ten thousandth, and more than is rounded. */
+/** Safety margin of a hundredth; planes differ by a ten-thousandth, and rounding errors are smaller. */
 const SHARE = 0.99
 const LESS_M = 0.1
 
 /**
- * A circle around a fix that no edge of a zone leads through, nor that of the buffer around it. Whatever fixes follow
- * in there, `watch` tells nothing of them, and of what it knows only this changes: where the cart was outside last, of
- * zones that it left and is still near to.
+ * Circle around a fix that no edge of a zone and no edge of a zone's buffer crosses. For fixes inside it `watch`
+ * reports no event, and the only state that changes is the last outside position, for zones that the cart left and is
+ * still near.
  */
 export class UnchangedArea {
-  /** What was known of zones at its middle. */
+  /** Zone states at its centre. */
   readonly known: readonly ZoneState[]
   readonly #middle: Point
   readonly #scale: Scale
@@ -36,8 +36,8 @@ export class UnchangedArea {
   }
 
   /**
-   * Draws the one around the last fix, after which that is known of the zones watched. Null where it would not hold the
-   * next fix: it may still change nothing.
+   * Creates the area around the last fix, with the zone states after it. Null if it would not contain the next fix,
+   * which may still change nothing.
    */
   static draw(watched: WatchedZones, known: readonly ZoneState[], last: Fix, next: Point): UnchangedArea | null {
     const scale = scaleAt(last.latE7)
@@ -67,14 +67,14 @@ export class UnchangedArea {
     return northM * northM + eastM * eastM <= this.#radiusM * this.#radiusM
   }
 
-  /** What is known of zones when that was the last fix in there: the same array if nothing else is. */
+  /** Returns the zone states after the last fix inside: the same array if nothing has changed. */
   after(last: Fix): readonly ZoneState[] {
     if (this.#leaving.length === 0) return this.known
     return this.known.map((state) => (this.#leaving.includes(state) ? { ...state, outsideAt: last } : state))
   }
 }
 
-/** Whether all that a zone reaches is farther away. */
+/** True if the whole reach of a zone is farther away. */
 function isBeyond(
   { reach: { south, west, north, east } }: WatchedZone,
   { latE7, longE7 }: Point,
@@ -89,16 +89,18 @@ function distanceToEdgeM({ shape, packed }: WatchedZone, place: Point): number {
   return Math.abs(distanceM(shape.center, place) - shape.radiusM)
 }
 
-/** How far a cart may go from its last fix, so far from the edge of a zone, without changing what is known of it. */
+/**
+ * Distance that a cart may drive from its last fix, at this distance from the edge of a zone, without changing the
+ * state.
+ */
 function roomKnownM(state: ZoneState, { bufferM }: WatchedZone, last: Fix, edgeM: number): number {
   const { isInside, turnedAt, passed, leftAt } = state
   const isInBuffer = edgeM <= bufferM
-  // in the buffer it may be on either side of the edge
+  // in the buffer the position may be on either side of the edge
   if (isInside) return !isInForCertain(state) ? 0 : isInBuffer ? bufferM - edgeM : edgeM + bufferM
   if (turnedAt !== undefined || passed !== undefined) return 0
   const leftM = leftAt === undefined ? Number.POSITIVE_INFINITY : RETURN_M - distanceM(leftAt, last)
   if (isInBuffer) return Math.min(leftM, edgeM, bufferM - edgeM)
-  // it was outside at the last fix: one of which nothing is open is known only while it is near to where the cart left
-  // it
+  // the last fix was outside: a state with nothing pending exists only while the cart is near the point where it left
   return Math.min(leftM, edgeM - bufferM)
 }

@@ -60,9 +60,7 @@ function namesOf(zones: readonly Zone[], track: readonly Fix[], from?: WatchStat
   return follow(zones, track, from).events.map(({ kind, zoneId }) => `${kind} ${zoneId}`)
 }
 
-/**
- * A drive along corners at a speed, told every so many seconds, first after `delayS`; it stands at the end for a while.
- */
+/** Drive along corners at a speed, reported at an interval, first after `delayS`; ends with a stop. */
 function drive(corners: [number, number][], speedMs: number, everyS: number, delayS = 0): Fix[] {
   const fixes: Fix[] = []
   let nextS = delayS
@@ -108,7 +106,7 @@ const strip = box('z', [-50, 50], [0, 100])
 
 for (const everyS of [1, 5, 15]) {
   for (const depthM of [6, 20, 60, 110, 300]) {
-    test(`a drive at 25 km/h through a zone ${depthM} m deep, told every ${everyS} s, enters once and leaves once`, () => {
+    test(`a 25 km/h drive through a ${depthM} m deep zone, fixes every ${everyS} s, enters and leaves once`, () => {
       const zones = [box('z', [-50, 50], [0, depthM])]
       for (let phase = 0; phase < 20; phase++) {
         const delayS = (phase / 20) * everyS
@@ -139,7 +137,7 @@ for (const everyS of [1, 5, 15]) {
   }
 }
 
-test('driving through a circle five metres wide between two fixes enters and leaves where the way crosses it', () => {
+test('a drive through a five-metre circle between two fixes enters and leaves where its path crosses', () => {
   const { events } = follow([circle('c', 0, 0, 5)], each5S([-60, 3], [-20, 3], [20, 3], [60, 3]))
   assert.deepEqual(
     events.map(({ kind, atMs }) => [kind, atMs - START_MS]),
@@ -155,7 +153,7 @@ test('driving through a circle five metres wide between two fixes enters and lea
   }
 })
 
-test('the event is at the first fix on the other side, told by the second', () => {
+test('the event is at the first fix on the other side, reported with the second', () => {
   const track = each5S([0, -40], [0, -20], [0, 5], [0, 30], [0, 90], [0, 120], [0, 150])
   const { events } = follow([strip], track)
   assert.deepEqual(events, [
@@ -192,7 +190,7 @@ test('standing exactly on the edge is inside', () => {
   assert.deepEqual(namesOf([strip], justOff), [])
 })
 
-test('parked inside for hours enters once, and leaves once in the evening', () => {
+test('parking inside for hours enters once, and leaves once in the evening', () => {
   const parked = [...wander(7, 2.1, 30, 1200)].map(([east, north], i) => fix(100 + i * 30, east, 50 + north))
   const lastS = 100 + 1200 * 30
   const evening = [fix(lastS, 0, 80), fix(lastS + 5, 0, 120), fix(lastS + 10, 0, 150)]
@@ -203,7 +201,7 @@ for (const [what, beside] of [
   ['a zone two metres wide', box('z', [-50, 50], [0, 2])],
   ['a large zone', strip],
 ] as const) {
-  test(`standing for eight hours anywhere beside ${what} raises at most one enter and one exit`, () => {
+  test(`standing for eight hours anywhere next to ${what} raises at most one enter and one exit`, () => {
     for (let seed = 0; seed < 6; seed++) {
       for (const outM of [1, 3, 5, 7, 9]) {
         const places = [...wander(seed, 2.1, 5, 5760)]
@@ -215,7 +213,7 @@ for (const [what, beside] of [
   })
 }
 
-test('back in where it left, a cart is inside after two minutes', () => {
+test('a cart that returns to where it left is inside after two minutes', () => {
   const left = each5S([0, -60], [0, 20], [0, 20], [0, -15], [0, -15])
   const back = Array.from({ length: 30 }, (_, i) => fix(25 + i * 5, 0, 5))
   assert.deepEqual(namesOf([strip], [...left, ...back.slice(0, 24)]), ['enter z', 'exit z'])
@@ -223,7 +221,7 @@ test('back in where it left, a cart is inside after two minutes', () => {
   assert.deepEqual(events.at(-1), { kind: 'enter', zoneId: 'z', ...back[0] })
 })
 
-test('back in from farther away, or farther in, a cart is inside by the second fix', () => {
+test('a cart that returns from farther away, or farther in, is inside by the second fix', () => {
   const left = each5S([0, -60], [0, 20], [0, 20], [0, -15], [0, -15])
   for (const way of [
     [fix(25, 0, -46), fix(30, 0, 5), fix(35, 0, 5)],
@@ -233,7 +231,7 @@ test('back in from farther away, or farther in, a cart is inside by the second f
   }
 })
 
-test('leaving through a corner is leaving', () => {
+test('leaving through a corner counts as leaving', () => {
   const track = drive(
     [
       [-200, -150],
@@ -247,7 +245,7 @@ test('leaving through a corner is leaving', () => {
   assert.deepEqual(namesOf([strip], track), ['enter z', 'exit z'])
 })
 
-test('a way that only touches a corner does not pass through, one a step further in does', () => {
+test('a path that only touches a corner does not pass through, one a step further in does', () => {
   const corner = at(-50, 0)
   const beside = (atS: number, stepsE7: number, inE7: number): Fix => ({
     atMs: START_MS + atS * 1000,
@@ -276,12 +274,12 @@ for (const [what, track] of [
   })
 }
 
-test('a cart that comes up inside after a gap has entered', () => {
+test('a cart that appears inside after a gap has entered', () => {
   const track = [fix(0, 0, -500), fix(7200, 0, 50), fix(7205, 0, 50)]
   assert.deepEqual(follow([strip], track).events, [{ kind: 'enter', zoneId: 'z', ...track[1] }])
 })
 
-test('a first fix inside is no event, leaving from there is one', () => {
+test('a first fix inside raises no event, leaving from there raises an exit', () => {
   const track = each5S([0, 50], [0, 60], [0, 130], [0, 160])
   assert.deepEqual(namesOf([strip], track.slice(0, 2)), [])
   assert.deepEqual(namesOf([strip], track), ['exit z'])
@@ -301,13 +299,13 @@ test('a reading without a position changes nothing', () => {
   assert.deepEqual(follow([strip], [nowhere], state), { state, events: [] })
 })
 
-test('what else the caller knows of a fix is neither kept nor told', () => {
+test('additional fields of a fix are not kept or reported', () => {
   const known = each5S([0, -60], [0, 20], [0, 30], [0, 160], [0, 170])
   const more = known.map((each) => ({ ...each, kind: 'x', zoneId: 'x', speedKmh: 5 }))
   assert.deepEqual(follow([strip], more), follow([strip], known))
 })
 
-test('a last fix from a time that cannot have been does not block those that follow', () => {
+test('a last fix with an impossible time does not block the following fixes', () => {
   const watched = watchedZones([strip])
   const yearMs = 365 * 86_400_000
   const { state } = follow([strip], [fix(0, 0, 50), fix(5, 0, 50), { ...fix(10, 0, 50), atMs: START_MS + yearMs }])
@@ -318,13 +316,13 @@ test('a last fix from a time that cannot have been does not block those that fol
   assert.deepEqual(namesOf([strip], [fix(25, 0, 50), fix(30, 0, 160), fix(35, 0, 160)], next.state), ['exit z'])
 })
 
-test('nor do they seem reached from it straight through a zone', () => {
+test('fixes after one with an impossible time do not pass through a zone', () => {
   const state = follow([strip], [fix(0, 0, -50), { ...fix(5, 0, -60), atMs: START_MS + 1e9 }]).state
   const next = watch(state, watchedZones([strip]), fix(10, 0, 160), START_MS + 300_000)
   assert.deepEqual(namesOf([strip], [fix(15, 0, 170), fix(20, 0, 180)], next.state), [])
 })
 
-test('zones passed between two fixes are told in the order they were passed', () => {
+test('zones passed between two fixes are reported in the order they were passed', () => {
   const zones = [box('far', [-50, 50], [20, 25]), box('near', [-50, 50], [0, 5])]
   const track = each5S([0, -30], [0, 60], [0, 90])
   assert.deepEqual(namesOf(zones, track), ['enter near', 'exit near', 'enter far', 'exit far'])
@@ -357,7 +355,7 @@ test('zones of every type are watched, disabled ones are not', () => {
   )
 })
 
-test('a new version keeps what is known of zones that stay as they are', () => {
+test('a new version keeps the state of unchanged zones', () => {
   const inside = follow([strip], each5S([0, -60], [0, 20], [0, 40])).state
   const leaving = [fix(20, 0, 160), fix(25, 0, 170)]
   const renamed = { ...strip, name: 'other', type: 'alert' as const }
@@ -371,7 +369,7 @@ test('a new version keeps what is known of zones that stay as they are', () => {
   assert.deepEqual(namesOf([renamed, box('y', [500, 600], [0, 9])], entering, halfway), ['enter z'])
 })
 
-test('of a zone that is new, has another shape, another id or was disabled nothing is known', () => {
+test('a zone that is new, reshaped, renamed or re-enabled starts without a state', () => {
   const inside = follow([strip], each5S([0, -60], [0, 20], [0, 40])).state
   const staying = [fix(20, 0, 40), fix(25, 0, 50)]
   const off = { ...strip, isEnabled: false }
@@ -383,7 +381,7 @@ test('of a zone that is new, has another shape, another id or was disabled nothi
   assert.deepEqual(namesOf([strip], [fix(25, 0, 40), fix(30, 0, 50)], disabled), [])
 })
 
-test('an id every object has is an id like others', () => {
+test('a zone id that every object inherits is an ordinary id', () => {
   const zones = ['__proto__', 'constructor'].map((id) => ({ ...strip, id }))
   const track = each5S([0, -60], [0, 20], [0, 40])
   assert.deepEqual(namesOf(zones, track), ['enter __proto__', 'enter constructor'])
@@ -420,7 +418,7 @@ const track = fc
     })
   })
 
-test('enter and exit take turns for each zone, in the order of their times', () => {
+test('enter and exit alternate for each zone, in the order of their times', () => {
   let count = 0
   fc.assert(
     fc.property(track, (fixes) => {
@@ -446,7 +444,7 @@ test('enter and exit take turns for each zone, in the order of their times', () 
   assert.ok(count > 500, `only ${count} events in all`)
 })
 
-test('a track in pieces, the state kept as JSON between them, raises what it raises in one go', () => {
+test('a track processed in chunks, with the state saved as JSON, raises the same as in one pass', () => {
   fc.assert(
     fc.property(track, fc.array(fc.nat(119), { maxLength: 5 }), (fixes, cuts) => {
       const whole = follow(ZONES, fixes)
@@ -464,7 +462,7 @@ test('a track in pieces, the state kept as JSON between them, raises what it rai
   )
 })
 
-test('each zone is watched as if it were alone', () => {
+test('each zone is watched independently', () => {
   fc.assert(
     fc.property(track, (fixes) => {
       const { events } = follow(ZONES, fixes)
@@ -479,7 +477,7 @@ test('each zone is watched as if it were alone', () => {
   )
 })
 
-test('of a parked cart one fix anywhere else raises nothing', () => {
+test('a single stray fix of a parked cart raises no event', () => {
   const place = fc.tuple(fc.integer({ min: -250, max: 250 }), fc.integer({ min: -250, max: 250 }))
   fc.assert(
     fc.property(

@@ -9,38 +9,40 @@ import {
   type ZoneRelation,
 } from './watched-zones.ts'
 
-/** A position of a device and its event time. */
+/** Position of a device with its event time. */
 export interface Fix extends Point {
   atMs: number
 }
 
-/** A device entered or left a zone: when and where it did, which is before the fix that told it. */
+/**
+ * Entry into or exit from a zone, with the time and position of the crossing, which precede the fix that revealed it.
+ */
 export interface ZoneEvent extends Fix {
   kind: 'enter' | 'exit'
   zoneId: string
 }
 
-/** What is known of a device and one zone. */
+/** State of a device in relation to one zone. */
 export interface ZoneState {
   id: string
   isInside: boolean
-  /** Inside since then (event time), or known to be; states of an earlier program do not say it. */
+  /** Event time since which it is inside or known to be; absent in states of older programs. */
   sinceMs?: number
-  /** Inside by the first fix there ever was, which no other has confirmed: leaving is no news then. */
+  /** Inside by the very first fix, not confirmed by another: an exit is not reported then. */
   isAssumed?: true
-  /** The last fix clearly outside. */
+  /** Last fix clearly outside. */
   outsideAt?: Fix
-  /** The last fix, if it says the opposite of `isInside`: the next one must agree. */
+  /** Last fix, if it contradicts `isInside`: the next one must confirm it. */
   turnedAt?: Fix
-  /** The last fix was reached from another straight through the zone: the next one must not be back. */
+  /** Set if the straight line to the last fix crossed the zone: the next fix must not be back. */
   passed?: { from: Fix; enter: Fix; exit: Fix }
-  /** Where it left the zone, as long as it is still there. */
+  /** Position at which it left the zone, while it is still near. */
   leftAt?: Fix
 }
 
 /**
- * What is known of a device and its zones: JSON, as large as the number of zones it is in or at.
- * Zones that are not in `zones` but in `fingerprints` are those it was clearly outside of at `last`.
+ * State of a device in relation to its zones: JSON, whose size depends on the zones it is in or near. Zones in
+ * `fingerprints` but not in `zones` are those it was clearly outside at `last`.
  */
 export interface WatchState {
   last: Fix | null
@@ -50,28 +52,28 @@ export interface WatchState {
 
 const NO_EVENTS: readonly ZoneEvent[] = []
 
-/** Of a device that was never seen. */
+/** State of a device without any position. */
 export const NO_ZONE_STATE: WatchState = { last: null, fingerprints: '', zones: [] }
 
-/** Between fixes farther apart in time nobody knows which way a cart took. */
+/** Maximum interval between two fixes with a straight line in between; for a longer one the path is unknown. */
 const MAX_PASSAGE_MS = 60_000
-/** A cart does not get farther in that time. */
+/** Maximum distance of a cart within that interval. */
 const MAX_PASSAGE_M = 400
 
 /**
- * A cart that stands a few metres beside a zone may wander in and out of it. Having left it once it is back only when
- * it has been inside for this long, unless it has been this far from where it left.
+ * Time inside after which a returning cart counts as inside again, unless it has been far enough from where it left.
+ * Prevents alternating events of a cart that stands a few metres from a zone.
  */
 const RETURN_MS = 120_000
 export const RETURN_M = 30
 
 /**
- * Looks at the next fix of a device. No single fix raises an event, the one after it has to agree:
- * two in the zone after one outside enter it, two outside by more than the buffer leave it, and a way from outside to
- * outside straight through it does both unless the next fix is back.
- * A fix that is not newer than the last changes nothing, nor does one that is NaN; a last fix later than `latestMs` was
- * the mistake of a clock and is forgotten. What was unknown before, because the device or the zone is new or the shape
- * another one, becomes known silently; a zone that is gone ends silently.
+ * Processes the next fix of a device. No single fix raises an event, the next one has to confirm it: two fixes inside
+ * after one outside are an entry, two outside by more than the buffer are an exit, and a straight line from outside to
+ * outside through the zone is both unless the next fix is back. A fix that is not newer than the last one changes
+ * nothing, nor does NaN; a last fix later than `latestMs` was caused by a wrong clock and is discarded. Unknown states,
+ * because the device or zone is new or the shape has changed, become known without an event; a deleted zone ends
+ * without an event.
  */
 export function watch(
   state: WatchState,
@@ -81,7 +83,7 @@ export function watch(
 ): { state: WatchState; events: readonly ZoneEvent[] } {
   const isLate = state.last !== null && !isNewer(atMs, state.last.atMs, latestMs)
   if (isLate || Number.isNaN(latE7) || Number.isNaN(longE7)) return { state, events: NO_EVENTS }
-  // kept and told without whatever else the caller's object has
+  // stored and reported without further fields of the caller's object
   const fix: Fix = { atMs, latE7, longE7 }
   const before = state.last !== null && state.last.atMs > latestMs ? NO_ZONE_STATE : state
   const isSameSet = before.fingerprints === watched.fingerprints
@@ -96,11 +98,11 @@ export function watch(
   for (let place = 0; place < watched.zones.length; place++) {
     const zone = watched.zones[place]
     if (zone === undefined) continue
-    // of the same set they are in the same order: there may be hundreds
+    // the same set has the same order, and there may be hundreds of zones
     let known = isSameSet ? before.zones[knownPlace] : before.zones.find(({ id }) => id === zone.id)
     if (known?.id === zone.id) knownPlace++
     else known = undefined
-    // nearly all zones nearly always; what follows would come to the same
+    // fast path for nearly all zones; the code below has the same result
     if (known === undefined && last !== null && isFarFrom(watched, place, last, fix)) continue
     const where = locate(zone, fix)
     const next = isKnown(zone)
@@ -113,15 +115,15 @@ export function watch(
 }
 
 /**
- * Whether a fix leaves all that is known of the zones of the same set as it is, as nearly all do: it is in those that
- * the device is in for certain, and clearly outside of the others.
+ * True if a fix leaves all states of the same set of zones unchanged, as nearly all do: it is inside the zones that the
+ * device is certainly in, and clearly outside the others.
  */
 function staysAsItWas(known: readonly ZoneState[], watched: WatchedZones, last: Fix, fix: Fix): boolean {
   const { zones } = watched
   let knownPlace = 0
   for (let place = 0; place < zones.length; place++) {
     const zone = zones[place]
-    // of one that the device is in the last fix is not
+    // the last fix is never far from a zone that contains the device
     if (zone === undefined || isFarFrom(watched, place, last, fix)) continue
     const state = known[knownPlace]
     const isOutside = locate(zone, fix) === 'outside'
@@ -133,12 +135,12 @@ function staysAsItWas(known: readonly ZoneState[], watched: WatchedZones, last: 
   return knownPlace === known.length
 }
 
-/** Whether a device is in a zone and nothing is open about that: another fix in there changes nothing. */
+/** True if a device is in a zone and nothing is pending: another fix inside changes nothing. */
 export function isInForCertain({ isInside, isAssumed, turnedAt, sinceMs }: ZoneState): boolean {
   return isInside && isAssumed === undefined && turnedAt === undefined && sinceMs !== undefined
 }
 
-/** Which zones the state says something of: those that have the shape they had then. */
+/** Returns a test for zones that the state covers: those with the same shape as then. */
 export function knownZones(state: WatchState, watched: WatchedZones): (zone: WatchedZone) => boolean {
   if (state.fingerprints === watched.fingerprints) return () => true
   const known = new Set(state.fingerprints.split(' '))
@@ -152,8 +154,8 @@ function stateOf(known: ZoneState | undefined, { id }: WatchedZone, last: Fix | 
 }
 
 /**
- * Of a zone that is new or has another shape: inside if the last fix was, which the next may change and the one after
- * it has to confirm; else as this one says. `known` is what was known of the zone of this id.
+ * Initial state of a zone that is new or has a new shape: inside if the last fix was, which the next may change and the
+ * one after has to confirm; else as of this fix. `known` is the previous state of the zone with this id.
  */
 function firstSight(
   known: ZoneState | undefined,
@@ -172,13 +174,14 @@ function firstSight(
 }
 
 /**
- * Since when a device is inside that was inside at its last fix: since before, if it was in the zone as it was then.
+ * Entry time of a device that was inside at its last fix: earlier than that if it was in the previous shape of the
+ * zone.
  */
 export function enteredAt(known: ZoneState | undefined, last: Fix): number {
   return known?.isInside ? (known.sinceMs ?? last.atMs) : last.atMs
 }
 
-/** Null stands for clearly outside with nothing pending. */
+/** Null means clearly outside with nothing pending. */
 function step(
   state: ZoneState,
   zone: WatchedZone,
@@ -197,7 +200,7 @@ function stepInside(
   events: ZoneEvent[],
 ): ZoneState | null {
   const { id, isAssumed, turnedAt, sinceMs } = state
-  // nearly always: the same object says that nothing changed
+  // the usual case: returning the same object means that nothing changed
   if (isAssumed === undefined && turnedAt === undefined && where !== 'outside') return state
   const since = sinceMs === undefined ? {} : { sinceMs }
   if (where === 'inside') return { id, isInside: true, ...since }
@@ -223,7 +226,7 @@ function stepOutside(
   if (passed !== undefined && !isBack) {
     events.push({ kind: 'enter', zoneId: id, ...passed.enter }, { kind: 'exit', zoneId: id, ...passed.exit })
   }
-  // Back means that the fix beyond the zone was wrong: the way goes on from the one before.
+  // Back means that the fix beyond the zone was wrong: the path continues from the one before.
   const from = isBack ? passed.from : outsideAt
   if (where === 'outside') {
     return passed !== undefined || from === undefined
@@ -243,7 +246,9 @@ function stepOutside(
   return { id, isInside: true, sinceMs: turnedAt.atMs }
 }
 
-/** Outside by this fix as by an earlier one: through the zone, if the straight way between them leads there. */
+/**
+ * Handles a fix that is outside like an earlier one: passes through the zone if the straight line between them does.
+ */
 function arriveOutside(zone: WatchedZone, from: Fix, fix: Fix, leftAt: Fix | undefined): ZoneState | null {
   const passage = passageThrough(zone, from, fix)
   if (passage === null || !isDirect(from, fix)) return outsideSince(zone.id, fix, leftAt)

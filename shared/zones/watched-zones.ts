@@ -11,16 +11,16 @@ import {
 import type { Zone, ZoneShape } from './zone.ts'
 
 /**
- * How far outside a zone a fix must be before it counts as outside. Half the fixes of a good receiver are within 2.5 m
- * (u-blox NEO-M8 data sheet, 1.1), which is 2.1 m along an axis: to a cart that stands on the edge it never happens,
- * and one that drives is outside a second and a half later than it is.
+ * Distance outside a zone from which a fix counts as outside. Half the fixes of a good receiver are within 2.5 m
+ * (u-blox NEO-M8 data sheet, 1.1), which is 2.1 m along an axis: a cart that stands on the edge never reaches it, and
+ * for one that drives the exit is delayed by a second and a half.
  */
 export const EXIT_BUFFER_M = 10
 
-/** Where a fix is: in the zone (its edge included), outside but not by more than the buffer, or outside. */
+/** Relation of a fix to a zone: inside (including the edge), outside within the buffer, or outside. */
 export type ZoneRelation = 'inside' | 'near' | 'outside'
 
-/** The part of a straight way that is in a zone, as shares of the way. */
+/** Section of a straight line inside a zone, as fractions of the line. */
 export interface ZonePassage {
   enterAt: number
   exitAt: number
@@ -33,26 +33,26 @@ interface Box {
   east: number
 }
 
-/** A zone ready to be watched. */
+/** Zone prepared for `watch`. */
 export interface WatchedZone {
   id: string
-  /** Stands for id and shape. */
+  /** Identifies id and shape. */
   fingerprint: string
   shape: ZoneShape
-  /** The ring of a polygon; empty for a circle. */
+  /** Ring of a polygon; empty for a circle. */
   packed: Float64Array
   box: Box
-  /** The box and the buffer around it. */
+  /** Bounding box including the buffer. */
   reach: Box
   bufferM: number
 }
 
-/** The enabled zones of a group, ready to be watched. Made once per version. */
+/** Enabled zones of a group, prepared for `watch` once per version. */
 export interface WatchedZones {
   zones: readonly WatchedZone[]
-  /** South, west, north and east of the reach of each: all are looked at for every fix. */
+  /** South, west, north and east of each reach, packed because all are compared for every fix. */
   reaches: Float64Array
-  /** The fingerprints of all zones. */
+  /** Fingerprints of all zones. */
   fingerprints: string
 }
 
@@ -70,8 +70,8 @@ export function watchedZones(zones: readonly Zone[], bufferM = EXIT_BUFFER_M): W
 }
 
 /**
- * Where a fix is. Exact at the edge of a polygon; the zone may not be one that touches the antimeridian from the other
- * side.
+ * Relation of a fix to the zone. Exact at the edge of a polygon; the zone must not touch the antimeridian from the
+ * other side.
  */
 export function locate({ shape, packed, reach, bufferM }: WatchedZone, fix: Point): ZoneRelation {
   if (!isInBox(reach, fix)) return 'outside'
@@ -84,7 +84,7 @@ export function locate({ shape, packed, reach, bufferM }: WatchedZone, fix: Poin
 }
 
 /**
- * Whether the way between two fixes is far from a zone, by its place: both are outside it, and it does not lead there.
+ * True if the straight line between two fixes is far from the zone at this index: both are outside on the same side.
  */
 export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point, to: Point): boolean {
   const at = place * SIDES
@@ -98,7 +98,10 @@ export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point,
   return from.longE7 > east && to.longE7 > east
 }
 
-/** The way through a zone from one fix outside to another, null when the straight line misses or only touches it. */
+/**
+ * Returns the section of a straight line between two outside fixes that is inside a zone, null if it misses or only
+ * touches the zone.
+ */
 export function passageThrough({ shape, box }: WatchedZone, from: Point, to: Point): ZonePassage | null {
   if (isSamePlace(from, to) || isBeyondBox(box, from, to)) return null
   return shape.kind === 'circle' ? throughCircle(shape, from, to) : throughRing(shape.ring, from, to)
@@ -115,7 +118,7 @@ function throughRing(ring: readonly Point[], from: Point, to: Point): ZonePassag
       const ex = b.longE7 - a.longE7
       const ey = b.latE7 - a.latE7
       const cross = dx * ey - dy * ex
-      // An edge along the way says nothing that its neighbours do not.
+      // An edge parallel to the line adds nothing to its adjacent edges.
       if (cross !== 0) {
         const at = ((a.longE7 - from.longE7) * ey - (a.latE7 - from.latE7) * ex) / cross
         enterAt = Math.min(enterAt, Math.max(0, at))
@@ -137,7 +140,7 @@ function throughCircle(
   const y = (from.latE7 - center.latE7) * latM
   const dx = (to.longE7 - from.longE7) * longM
   const dy = (to.latE7 - from.latE7) * latM
-  // |from + t * d| = radius, solved for t
+  // solves |from + t * d| = radius for t
   const a = dx * dx + dy * dy
   const half = x * dx + y * dy
   const root = half * half - a * (x * x + y * y - radiusM * radiusM)
@@ -169,9 +172,11 @@ function boxOf(shape: ZoneShape): Box {
   }
 }
 
-/** A box at least `byM` larger on each side; degrees of longitude are shortest where it is nearest to a pole. */
+/**
+ * Returns a box at least `byM` larger on each side; degrees of longitude are shortest where it is nearest to a pole.
+ */
 function widen({ south, west, north, east }: Box, byM: number): Box {
-  // Degrees of latitude are longer at the poles than at the equator by a hundredth.
+  // Degrees of latitude are a hundredth longer at the poles than at the equator.
   const latE7 = (byM / scaleAt(0).latM) * 1.01
   const nearestPoleE7 = Math.min(90e7, Math.max(Math.abs(south), Math.abs(north)) + latE7)
   const longE7 = (byM / scaleAt(nearestPoleE7).longM) * 1.01
@@ -182,7 +187,7 @@ function isInBox({ south, west, north, east }: Box, { latE7, longE7 }: Point): b
   return latE7 >= south && latE7 <= north && longE7 >= west && longE7 <= east
 }
 
-/** Whether a segment is all to one side of a box. */
+/** True if a segment is completely on one side of a box. */
 function isBeyondBox({ south, west, north, east }: Box, from: Point, to: Point): boolean {
   return (
     (from.latE7 < south && to.latE7 < south) ||
@@ -192,7 +197,9 @@ function isBeyondBox({ south, west, north, east }: Box, from: Point, to: Point):
   )
 }
 
-/** FNV-1a, 32 bits, of id and shape: two zones mistaken for one would cost an event, one time in four billion. */
+/**
+ * FNV-1a, 32 bits, of id and shape: a collision of two zones would cost an event, with a chance of one in four billion.
+ */
 function fingerprintOf(id: string, shape: ZoneShape): string {
   const text = JSON.stringify([id, shape])
   let hash = 0x811c9dc5

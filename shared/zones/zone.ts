@@ -1,13 +1,13 @@
 import type { Point } from './geometry.ts'
 
-/** What a zone is for: what carts do in it, or what people see. */
+/** Zone types: behaviour of carts inside, or display only. */
 export const ZONE_TYPES = ['alert', 'stop', 'slow', 'parking', 'message', 'boundary', 'hole'] as const
 export type ZoneType = (typeof ZONE_TYPES)[number]
 
-/** A simple polygon, its ring not closed by repeating the first point; or a circle. */
+/** Simple polygon, whose ring does not repeat the first point, or circle. */
 export type ZoneShape = { kind: 'polygon'; ring: readonly Point[] } | { kind: 'circle'; center: Point; radiusM: number }
 
-/** One area of the course, of the site's set or of a group's own. */
+/** Area of the course, in the site's set or in a group's own. */
 export interface Zone {
   id: string
   name: string
@@ -20,17 +20,17 @@ export interface Zone {
   shape: ZoneShape
 }
 
-/** Zones of the site's set, whatever group they are for. */
+/** Maximum number of zones in the site's set, over all groups. */
 export const SITE_ZONES_MAX = 500
 
-/** A zone of the site's set: it counts for these groups, or for every device where `groups` is null. */
+/** Zone of the site's set: it applies to these groups, or to every device if `groups` is null. */
 export interface SiteZone extends Zone {
   groups: readonly number[] | null
 }
 
-/** The zones of a site that count for a device of this group, or of none. */
+/** Returns the zones of a site that apply to a device of this group, or of none. */
 export function zonesForGroup(zones: readonly SiteZone[], groupId: number | null): readonly SiteZone[] {
-  // the same array for all groups, mostly: what is made of it is made once
+  // usually the same array for all groups, so that derived data is built once
   if (zones.every(({ groups }) => groups === null)) return zones
   return zones.filter(({ groups }) => groups === null || (groupId !== null && groups.includes(groupId)))
 }

@@ -13,7 +13,7 @@ export interface HubAppDeps extends SyncApiDeps, PeopleApiDeps {
   addresses: ClientAddresses
 }
 
-/** The HTTP API of a hub: the table of contents. */
+/** HTTP API of a hub: mounts all its components. */
 export function createHubApp(deps: HubAppDeps): OpenAPIHono<HubEnv> {
   const app = createHubPart()
   const answerError = createErrorHandler<HubEnv>(deps.log)
@@ -22,7 +22,7 @@ export function createHubApp(deps: HubAppDeps): OpenAPIHono<HubEnv> {
   app.use(withAddress(deps.addresses))
   app.route('/sync/v1', createSyncApi(deps))
   app.use(withPlainNames)
-  // not what gateways are answered: it is short, and asked for all the time
+  // after the routes of gateways: their responses are short and frequent, and not worth compressing
   app.use(compressed)
   app.use(varyByAccepted)
   addPeopleApi(app, deps)

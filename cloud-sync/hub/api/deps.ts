@@ -8,7 +8,7 @@ import type { Log } from '#shared/log.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type { Setting } from '#shared/wire/settings.ts'
 
-/** The parts of the hub that answer people and their programs. */
+/** Dependencies of the API for users and their programs. */
 export interface PeopleApiDeps {
   database: Database
   sites: Sites
@@ -18,15 +18,15 @@ export interface PeopleApiDeps {
   pushTimes: PushTimes
   clock: Clock
   monotonicClock: MonotonicClock
-  /** Of each user; 0 is no limit. */
+  /** Rate limit of each user; 0 means no limit. */
   requestsPerSecond: number
-  /** How long what a site erases is kept aside; 0 keeps nothing. */
+  /** Days that data erased by a site stays archived; 0 keeps none. */
   erasedKeepDays: number
   log: Log
-  /** A request was admitted with the key of this hash. */
+  /** Called when a request was admitted with the key of this hash. */
   onKeyUsed: (keyHash: string) => void
-  /** A new intent waits for the gateway of this site. */
+  /** Called when a new intent waits for the gateway of this site. */
   onIntent: (siteId: string) => void
-  /** The settings that `/docs` lists. */
+  /** Settings listed in `/docs`. */
   settings: readonly Setting[]
 }

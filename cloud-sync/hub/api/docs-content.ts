@@ -4,40 +4,36 @@ import type { Walkthrough } from '#shared/http/docs/tour.ts'
 import type { Setting } from '#shared/wire/settings.ts'
 import { renderSync } from './sync-docs.ts'
 
-/** The tour and the chapters that `/docs` shows beside the operations. */
+/** Returns the walkthrough and the sections that `/docs` shows in addition to the operations. */
 export function createDocsContent(settings: readonly Setting[]): DocsContent {
   return {
     tour: TOUR,
-    chapters: [
-      { id: 'replication', title: 'Sync protocol', render: renderSync },
-      settingsChapter('head office', settings),
-    ],
+    chapters: [{ id: 'replication', title: 'Sync protocol', render: renderSync }, settingsChapter('hub', settings)],
   }
 }
 
 export const TOUR: Walkthrough = {
-  title: 'From a new head office to a cart locked from afar',
+  title: 'From a new hub to a remotely locked cart',
   intro:
-    'Copy these commands into a shell, one after the other. First set the address of the head office and your ' +
-    'admin key:',
+    'Copy these commands into a shell, one after the other. First set the address of the hub and your ' + 'admin key:',
   keyPrefix: 'cbh_',
   steps: [
     {
-      title: 'Check that the head office runs',
+      title: 'Check that the hub runs',
       text: 'This request needs no key.',
       actions: [{ method: 'GET', path: '/health' }],
     },
     {
       title: 'Add a site',
       text:
-        'The answer has the key for the gateway of the site; it is shown only once. Start the gateway with ' +
+        'The response has the key for the gateway of the site; it is shown only once. Start the gateway with ' +
         'CARTBARN_SITE_ID, CARTBARN_UPSTREAM_URL and this key.',
       actions: [{ method: 'POST', path: '/sites', body: { site_id: 'north', name: 'North course' } }],
     },
     {
       title: 'Check the state of the site',
       text:
-        'The answer says how fresh the data is, what is still to come and what the last audit compared: as fields ' +
+        'The response shows how fresh the data is, the backlog and the results of the last audit: as fields ' +
         'for programs and as a sentence for people.',
       actions: [
         { method: 'GET', path: '/sites' },

@@ -28,7 +28,7 @@ before(async () => {
 
 after(() => hub.stop())
 
-test('operations have names of their own, tags that are explained, and parameters that say what they are', () => {
+test('operations have unique names, documented tags and described parameters', () => {
   const ids = operations.map(({ operationId }) => operationId)
   assert.deepEqual([...new Set(ids)], ids)
   const tags = document.tags.map(({ name }) => name)
@@ -44,7 +44,7 @@ test('operations have names of their own, tags that are explained, and parameter
   }
 })
 
-test('every endpoint has a scenario test, a line in docs/api.md, and the chapter of its noun', () => {
+test('every endpoint has a scenario test, a line in docs/api.md and the chapter of its noun', () => {
   const hubFolder = new URL('../', import.meta.url)
   const files = readdirSync(hubFolder, { encoding: 'utf8', recursive: true })
   const tests = files
@@ -54,7 +54,7 @@ test('every endpoint has a scenario test, a line in docs/api.md, and the chapter
   assert.deepEqual(endpointFaults({ document, tags: TAGS, tests, page }), [])
 })
 
-test('every reference leads somewhere, and every error code has the status of an error', () => {
+test('every reference resolves, and every error code has the status of an error', () => {
   for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
     const target = (path ?? '').split('/').reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
     assert.ok(target !== undefined, path)
@@ -65,9 +65,9 @@ test('every reference leads somewhere, and every error code has the status of an
   }
 })
 
-test('what a schema requires it defines', () => assert.deepEqual(undefinedNames(document), []))
+test('every schema defines the fields it requires', () => assert.deepEqual(undefinedNames(document), []))
 
-test('every field of a body says what it is', () => {
+test('every field of a body has a description', () => {
   const silent: string[] = []
   const visit = (schema: JsonSchema, place: string): void => {
     for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -82,7 +82,7 @@ test('every field of a body says what it is', () => {
   assert.deepEqual(silent, [])
 })
 
-/** A field whose values are named, or whose parts are described, needs no more words. */
+/** True for a field with named values or described parts, which needs no description. */
 function explainsItself(field: JsonSchema): boolean {
   const { description, enum: choices, anyOf, items, properties, $ref } = field
   if (description !== undefined || choices !== undefined || 'const' in field) return true
@@ -90,7 +90,7 @@ function explainsItself(field: JsonSchema): boolean {
   return [...(anyOf ?? []), ...(items ? [items] : [])].some(explainsItself)
 }
 
-test('who may call is as the document says', async () => {
+test('the access rules of every operation match the document', async () => {
   const viewer = await people.createUser({ role: 'viewer', site_ids: null })
   const operator = await people.createUser({ role: 'operator', site_ids: null })
   for (const { method, path, security, operationId } of operations) {
@@ -106,7 +106,7 @@ test('who may call is as the document says', async () => {
   }
 })
 
-test('the page has every operation, code and setting, needs nothing from elsewhere, and links that lead somewhere', async () => {
+test('the page has every operation, code and setting, is self-contained, and its links resolve', async () => {
   const { body: page, headers } = await people.request('GET', '/docs', { key: null })
   assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/)
   for (const { operationId } of operations) assert.ok(page.includes(`id="${operationId}"`), operationId)
@@ -117,7 +117,7 @@ test('the page has every operation, code and setting, needs nothing from elsewhe
   assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(|gateway\.invalid/)
 })
 
-test('the page says what gateways say, all of it', async () => {
+test('the page documents every operation of the sync protocol', async () => {
   const { body } = await people.request('GET', '/docs', { key: null })
   for (const { method, path } of hub.hub.app.routes)
     if (path.startsWith('/sync/v1/') && method !== 'ALL') assert.ok(body.includes(`${method} ${path}`), path)
@@ -136,7 +136,7 @@ test('each step of the tour works on a new hub, in order', async () => {
   }
 })
 
-test('unknown paths and methods are told apart, and HEAD is GET without the body', async () => {
+test('an unknown path gets 404, an unknown method 405, and HEAD works like GET', async () => {
   assert.equal((await people.request('GET', '/nothing')).body.code, 'not_found')
   const wrong = await people.request('PUT', '/sites')
   assert.deepEqual([wrong.status, wrong.headers.get('allow')], [405, 'GET, HEAD, POST'])
@@ -144,7 +144,7 @@ test('unknown paths and methods are told apart, and HEAD is GET without the body
   assert.equal((await people.request('GET', '/sites/')).status, 200)
 })
 
-test('while the database is away nothing is claimed, and health says so', async () => {
+test('health responds 503 while the database is stopped', async () => {
   const other = await openHub(ANY_DATABASE)
   await other.hub.database.stop()
   try {

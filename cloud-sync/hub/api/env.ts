@@ -2,16 +2,16 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { HubUser } from '#hub/store/users.ts'
 import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
-/** The variables that handlers find on `c.var`. */
+/** Variables that handlers read from `c.var`. */
 export interface HubEnv {
   Variables: RequestEnv['Variables'] & {
     user: HubUser
-    /** The user of the key as it is now; undefined once the key is void. */
+    /** Returns the current user of the key; undefined once the key is revoked. */
     reloadUser: () => Promise<HubUser | undefined>
   }
 }
 
-/** A part of the API: routes with schemas; what does not fit them is answered with 400. */
+/** Creates a component of the API: routes with schemas; invalid requests get status 400. */
 export function createHubPart(): OpenAPIHono<HubEnv> {
   return createApiOf<HubEnv>()
 }

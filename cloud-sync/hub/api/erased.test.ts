@@ -76,7 +76,7 @@ function sumOf(records: GpsRecords) {
   return { count: sum.count, sum: sum.toString() }
 }
 
-/** Everything in the database, as one text. */
+/** Returns the whole content of the database as one text. */
 async function everything({ hub }: TestHub): Promise<string> {
   let text = ''
   for (const statement of schemaStatements()) {
@@ -92,7 +92,7 @@ async function everything({ hub }: TestHub): Promise<string> {
 for (const kind of LONG_SUITE_KINDS) describeErased(kind)
 
 function describeErased(kind: DatabaseKind): void {
-  describe(`what a site erased, at a hub on ${kind.name}`, { skip: kind.skip }, () => {
+  describe(`data that a site erased, at a hub on ${kind.name}`, { skip: kind.skip }, () => {
     let hub: TestHub
     let people: People
     before(async () => {
@@ -130,7 +130,7 @@ function describeErased(kind: DatabaseKind): void {
       return (await hub.hub.database.get<{ count: number }>(sql, [site.siteId]))?.count
     }
 
-    test('is in no answer and no audit, and can be put back, from blocks and from what waits to be one', async () => {
+    test('is in no response and no audit, and can be restored, from blocks and from segments', async () => {
       const site = await hub.site()
       const since = hub.clock.nowMs()
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2)), batteryRun('cart-1', seconds(1))])
@@ -167,7 +167,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual([await rows(site, 'erased_block'), await rows(site, 'erased_device')], [0, 0])
     })
 
-    test('stays where it is when the gateway compares, tells its devices, or sends the note again', async () => {
+    test('stays archived when the gateway compares, reports its devices or sends the note again', async () => {
       const site = await hub.site()
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2, 3)), gpsRun('cart-2', seconds(1))])
       await site.latest({ is_complete: true, devices: [device('cart-1'), device('cart-2')] })
@@ -203,7 +203,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.equal((await people.request('GET', path)).status, 404)
     })
 
-    test('wins over what was forged in its place, whatever else was erased since', async () => {
+    test('takes precedence over forged rows in its place, whatever else was erased since', async () => {
       const site = await hub.site()
       await send(site, 'telemetry', [gpsRun('cart-1', seconds(1, 2, 3))])
       await send(site, 'notes', [eraseNote('e1')])
@@ -221,7 +221,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual(await hub.hub.database.get(sql, [site.siteId]), { sum: 5 })
     })
 
-    test('is put back since a moment and of some devices, also what stood across the time of the note', async () => {
+    test('can be restored for some devices from a given time on, including rows around the note', async () => {
       const site = await hub.site()
       const blocks = ['cart-1', 'cart-2', 'cart-3'].map((id) => gpsBlock(id, seconds(1, 2, 3, 4)))
       await site.push(site.part('history', blocksContent(blocks)))
@@ -246,7 +246,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual(await times(site), all)
     })
 
-    test('of many blocks comes back whole', async () => {
+    test('is restored completely when it spans many blocks', async () => {
       const site = await hub.site()
       const blocks = Array.from({ length: 150 }, (_, i) => gpsBlock('cart-1', seconds(2 * i, 2 * i + 1)))
       await site.push(site.part('history', blocksContent(blocks)))
@@ -255,7 +255,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual(await times(site), seconds(...Array.from({ length: 300 }, (_, i) => i)))
     })
 
-    test('is deleted for good after its days, or at once by an admin', async () => {
+    test('is deleted permanently after its retention, or earlier by an admin', async () => {
       const site = await hub.site()
       const erase = async (id: string) => {
         await send(site, 'telemetry', [gpsRun('cart-1', seconds(1))])
@@ -281,7 +281,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual(await restore(site, 0), { success: true, devices: 0, records: 0 })
     })
 
-    test('is deleted for good when an admin deletes a device that was put back', async () => {
+    test('is deleted permanently when an admin deletes a device that was restored', async () => {
       const site = await hub.site()
       const runs = [gpsRun('cart-1', seconds(1)), batteryRun('cart-1', seconds(1))]
       await send(site, 'telemetry', [...runs, gpsRun('cart-2', seconds(1))])
@@ -301,7 +301,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.deepEqual(await times(site, 'cart-2'), seconds(1))
     })
 
-    test('is for admins only', async () => {
+    test('is accessible to admins only', async () => {
       const site = await hub.site()
       const keys = await people.callers(site.siteId)
       for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
@@ -322,7 +322,7 @@ function describeErased(kind: DatabaseKind): void {
       assert.equal(bad.status, 400)
     })
 
-    test('has nothing of a person or a code that was erased', async () => {
+    test('has no erased person and no erased code', async () => {
       const site = await hub.site()
       const [code, person] = ['04C0DE99', 'Mrs Forgotten']
       const row = {
@@ -366,7 +366,7 @@ function describeErased(kind: DatabaseKind): void {
     })
   })
 
-  test(`with 0 days a hub keeps nothing of it (${kind.name})`, { skip: kind.skip }, async () => {
+  test(`a hub with a retention of 0 days keeps no erased data (${kind.name})`, { skip: kind.skip }, async () => {
     const hub = await openHub(kind, { erasedKeepDays: 0 })
     try {
       const site = await hub.site()

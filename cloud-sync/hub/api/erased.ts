@@ -25,7 +25,7 @@ import { deletionAtSite, pageOfSite, paginationOf } from './site-routes.ts'
 /** A thousand ids fit. */
 const restoreBody = jsonBodyUpTo(128 * 1024)
 
-/** `/sites/:site/erased`: the telemetry and devices that a site erased, as long as they are kept. For admins. */
+/** `/sites/:site/erased`: the telemetry and devices that a site erased, while they are kept. For admins. */
 export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const { database, clock, erasedKeepDays, log } = deps
   const api = createHubPart()
@@ -33,8 +33,8 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
   api.openapi(
     listRoute('/sites/{site}/erased', 'List what a site erased', {
       description:
-        'Telemetry that the gateway had erased and devices that it does not have any more. No other answer has ' +
-        'them; CARTBARN_HUB_ERASED_KEEP_DAYS says for how long they can be put back. For admins.',
+        'Telemetry that the gateway had erased and devices that it no longer has. No other response has ' +
+        'them; they can be restored for CARTBARN_HUB_ERASED_KEEP_DAYS. For admins.',
       middleware: [adminOnly],
       ...pageOfSite(erasedListSchema, 'What was erased'),
     }),
@@ -74,16 +74,16 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
       await requireSite(database, user, site)
       const scope = { sinceMs: since, hardwareIds: hardware_ids }
       const restored = await restoreErased(database, site, scope, clock.nowMs())
-      log.info({ site, userId: user.userId, ...restored }, 'an admin put back what a site had erased')
+      log.info({ site, userId: user.userId, ...restored }, 'an admin restored data that a site had erased')
       return c.json({ success: true as const, ...restored }, 200)
     },
   )
 
   api.openapi(
-    route.delete('/sites/{site}/erased', 'Delete what a site erased for good', {
+    route.delete('/sites/{site}/erased', 'Permanently delete the data that a site erased', {
       operationId: 'deleteSiteErased',
-      description: 'Deletes it at once instead of after CARTBARN_HUB_ERASED_KEEP_DAYS. For admins.',
-      ...deletionAtSite(deleteErasedQuerySchema, deletedErasedSchema, 'How much was deleted.'),
+      description: 'Deletes it immediately instead of after CARTBARN_HUB_ERASED_KEEP_DAYS. For admins.',
+      ...deletionAtSite(deleteErasedQuerySchema, deletedErasedSchema, 'Numbers of deleted items.'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -98,7 +98,7 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
     route.delete('/sites/{site}/devices/{id}', 'Delete a restored device', {
       operationId: 'deleteSiteRestoredDevice',
       description:
-        'Deletes a device that was put back and that its gateway does not have, with its history, for good. Its ' +
+        'Permanently deletes a restored device that its gateway does not have, with its history. Its ' +
         'events stay. For admins.',
       middleware: [adminOnly],
       request: { params: siteDeviceParams },

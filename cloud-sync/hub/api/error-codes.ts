@@ -1,7 +1,7 @@
 import type { ErrorCodes } from '#shared/http/openapi.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 
-/** The error codes that the head office shares with gateways. */
+/** Error codes that the hub shares with gateways. */
 const SHARED_CODES = [
   'invalid_request',
   'invalid_json',
@@ -73,7 +73,7 @@ const OWN_CODES: ErrorCodes = {
   },
   site_full: {
     status: 400,
-    meaning: 'The head office keeps as much of this site as it may (CARTBARN_HUB_SITE_MAX_GB).',
+    meaning: 'The hub has reached its storage limit for this site (CARTBARN_HUB_SITE_MAX_GB).',
   },
   site_exists: { status: 409, meaning: 'The site_id is taken.' },
   intent_over: { status: 409, meaning: 'The intent has a result already.' },
@@ -81,11 +81,11 @@ const OWN_CODES: ErrorCodes = {
     status: 409,
     meaning: 'The gateway has fetched the intent: it cannot be withdrawn any more.',
   },
-  internal_error: { status: 500, meaning: 'A fault of the head office; its log output has the request_id.' },
-  store_unavailable: { status: 503, meaning: 'The database does not answer; try again later.' },
+  internal_error: { status: 500, meaning: 'Fault of the hub; its log output has the request_id.' },
+  store_unavailable: { status: 503, meaning: 'The database does not respond; try again later.' },
 }
 
-/** Every `code` an error answer of the head office can carry. */
+/** All values of `code` in error responses of the hub. */
 export const HUB_ERROR_CODES: ErrorCodes = {
   ...Object.fromEntries(Object.entries(ERROR_CODES).filter(([code]) => SHARED_CODES.includes(code))),
   ...OWN_CODES,

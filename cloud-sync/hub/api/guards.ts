@@ -5,7 +5,7 @@ import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { bearerToken } from '#shared/http/bearer.ts'
 import type { HubEnv } from './env.ts'
 
-/** Admits callers with a good key, in `X-API-Key` or as a bearer token, and stores the user in `c.var.user`. */
+/** Admits callers with a valid key, in `X-API-Key` or as a bearer token, and stores the user in `c.var.user`. */
 export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   return async (c, next) => {
     const apiKey = c.req.header('x-api-key') ?? bearerToken(c.req.header('authorization'))
@@ -15,7 +15,7 @@ export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   }
 }
 
-/** Answers 404 to ids with U+0000: no object has one, and PostgreSQL accepts none in a query. */
+/** Responds with 404 to ids with U+0000: no object has one, and PostgreSQL accepts none in a query. */
 export const rejectNullBytes: MiddlewareHandler<HubEnv> = async (c, next) => {
   if (/%00/.test(c.req.path) || c.req.path.includes('\0'))
     throw new NotFoundError('not_found', 'there is nothing at this path')
@@ -27,7 +27,7 @@ export const adminOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
   await next()
 }
 
-/** For users who may create intents: operators and admins. */
+/** Admits users who may create intents: operators and admins. */
 export const operatorOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
   if (c.var.user.role === 'viewer')
     throw new ForbiddenError('operator_required', 'this request needs the key of an operator or an admin')

@@ -9,19 +9,19 @@ import { createHubPart, type HubEnv } from './env.ts'
 
 const hubHealthSchema = z
   .object({
-    status: z.enum(['ok', 'error']).meta({ description: 'error: the database does not answer, or takes no writes.' }),
+    status: z.enum(['ok', 'error']).meta({ description: 'error: the database does not respond or accepts no writes.' }),
     timestamp: isoSchema,
   })
   .meta({ id: 'HubHealth' })
 
-/** `/health` needs no key; it comes before the door. */
+/** `/health` needs no key; it is mounted before authentication. */
 export function createHealthApi({ database, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
     route.get('/health', 'Ask whether all is well', {
       description: 'Needs no key and ignores a wrong one, so that a probe is never locked out.',
       responses: {
-        200: json(hubHealthSchema, 'The head office runs and its database takes writes.'),
+        200: json(hubHealthSchema, 'The hub is running and its database accepts writes.'),
         503: json(hubHealthSchema, 'The database does not answer, or takes no writes, as a standby.'),
       },
     }),

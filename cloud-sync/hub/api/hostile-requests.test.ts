@@ -6,7 +6,7 @@ import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
 import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
 
-/** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time. */
+/** Set CARTBARN_TEST_LONG=1 to test all faults singly. */
 const STRIDE = process.env.CARTBARN_TEST_LONG !== undefined ? 1 : 29
 
 const TABLES = ['site', 'site_key', 'intent', 'quarantine', 'hub_user', 'entity', 'event', 'segment', 'site_epoch']
@@ -30,7 +30,7 @@ let people: People
 let documented: DocumentedAnswers
 let requests: HostileRequests
 let viewer: string
-/** Ids of what exists, by the word before them in a path. */
+/** Existing ids, by the word before them in a path. */
 const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', trips: 'cart-1' }
 
 before(async () => {
@@ -45,7 +45,7 @@ before(async () => {
 
 after(() => hub.stop())
 
-/** Makes again what a request may have deleted, rightly, so that the next ones find something. */
+/** Recreates objects that a request may rightly have deleted, so that the next ones find them. */
 async function restore(): Promise<void> {
   const made = await people.request('POST', '/sites', { body: { site_id: 'north', name: 'North' } })
   if (made.status === 201) {

@@ -53,7 +53,7 @@ for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
   })
 }
 
-test('a waiting gateway gets an intent at once, and its report becomes the result', async () => {
+test('a waiting gateway gets an intent immediately, and its report becomes the result', async () => {
   const waiting = site.request('GET', '/intents?after=0&wait=20')
   while (hub.hub.intentWatch.waitingCount === 0) await new Promise(setImmediate)
   const id = await createIntent(LOCK)
@@ -76,7 +76,7 @@ test('a waiting gateway gets an intent at once, and its report becomes the resul
   assert.deepEqual([late.status, late.body.code], [409, 'intent_over'])
 })
 
-test('a gateway whose key was revoked while it waited gets nothing', async () => {
+test('a gateway whose key is revoked while it waits gets no intent', async () => {
   const leaving = await hub.site()
   const waiting = leaving.request('GET', '/intents?after=0&wait=20')
   while (hub.hub.intentWatch.waitingCount === 0) await new Promise(setImmediate)
@@ -87,7 +87,7 @@ test('a gateway whose key was revoked while it waited gets nothing', async () =>
   assert.equal(answer.body.intents, undefined)
 })
 
-test('a gateway that asks behind an absurd number gets intents again, behind a number it can take', async () => {
+test('a gateway that asks after an absurd number gets intents again, with a number it accepts', async () => {
   const scarred = await hub.site()
   const made = await people.request('POST', `/sites/${scarred.siteId}/intents`, { body: LOCK })
   assert.equal(made.status, 201)
@@ -121,7 +121,7 @@ test('the result of a gateway counts for an intent that was withdrawn too late',
   assert.equal((await people.request('GET', `${path}/${id}`)).body.status, 'applied')
 })
 
-test('an intent that was not fetched in time has expired, in lists too', async () => {
+test('an intent that was not fetched in time is expired, also in lists', async () => {
   const id = await createIntent({ ...LOCK, expires_in_s: 5 })
   hub.clock.aheadMs += 60_000
   try {
@@ -136,7 +136,7 @@ test('an intent that was not fetched in time has expired, in lists too', async (
   }
 })
 
-test('intents that are created at once have different numbers without gaps', async () => {
+test('intents created concurrently have different numbers without gaps', async () => {
   const ids = await Promise.all(Array.from({ length: 12 }, () => createIntent(LOCK)))
   assert.equal(new Set(ids).size, 12)
   const rows = await hub.hub.database.all<{ seq: number }>('SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq', [
@@ -192,7 +192,7 @@ for (const [body, code] of [
   [{ kind: 'config.set', body: { config: {} } }, 'invalid_field'],
   ['nonsense', 'invalid_json'],
 ] as const) {
-  test(`an intent is refused: ${JSON.stringify(body).slice(0, 60)}`, async () => {
+  test(`the hub rejects an intent: ${JSON.stringify(body).slice(0, 60)}`, async () => {
     const answer = await people.request('POST', path, { body })
     assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
   })
@@ -226,7 +226,7 @@ test('operators and admins can list the revisions that intents name', async () =
   assert.equal((await people.request('GET', path, { key: elsewhere.key })).body.code, 'site_forbidden')
 })
 
-test('what is not there is 404, what is too large 413', async () => {
+test('an unknown intent gets 404, an oversized one 413', async () => {
   assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'intent_not_found')
   assert.equal((await people.request('DELETE', `${path}/nothing`)).body.code, 'intent_not_found')
   assert.equal((await people.request('POST', '/sites/nowhere/intents', { body: LOCK })).body.code, 'site_not_found')

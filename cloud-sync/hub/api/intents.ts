@@ -25,7 +25,7 @@ import { operatorOnly } from './guards.ts'
 /** A set of a hundred zones fits. */
 const intentBody = jsonBodyUpTo(1024 * 1024)
 
-/** `/sites/:site/intents`: changes that the head office asks the gateway of a site for, and their results. */
+/** `/sites/:site/intents`: changes that the hub requests from the gateway of a site, and their results. */
 export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
@@ -52,7 +52,7 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
       const { site: siteId } = c.req.valid('param')
       const { kind, body: content, expires_in_s, base_rev } = c.req.valid('json')
       const { user } = c.var
-      // a gateway does what the head office asks as if an admin did
+      // a gateway executes requests of the hub with the rights of an admin
       if ('force' in content && content.force === true && !isHubAdmin(user))
         throw new ForbiddenError('admin_required', 'only an admin may force a lock')
       await requireSite(database, user, siteId)
@@ -77,7 +77,7 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
   api.openapi(
     listRoute('/sites/{site}/intents', 'List the intents of a site', {
       request: { params: siteParams, query: siteIntentListQuerySchema },
-      responses: answers(siteIntentListSchema, 'Intents, newest first unless order says otherwise.', 400, 403, 404),
+      responses: answers(siteIntentListSchema, 'Intents, newest first by default.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -8,7 +8,7 @@ import type { OpenApiDocument } from '#shared/http/openapi.ts'
 import { checkList, listFaults, listOperations } from '#shared/testing/list-rules.ts'
 import { checkRepeated } from '#shared/testing/parameter-rules.ts'
 
-/** Answers that have rows in them and are no list of rows. */
+/** Responses that contain rows and are not lists of rows. */
 const NO_LISTS = {
   '/sites/{site}': 'one site, with the machines of its gateway',
   '/sites/{site}/carts/{cart}': 'one cart, with its devices and zones',
@@ -57,11 +57,11 @@ before(async () => {
 })
 after(() => hub.stop())
 
-test('every GET that answers rows has an order and is a file of CSV, or there is a reason', () => {
+test('every GET that returns rows supports an order and CSV, or has a documented exception', () => {
   assert.deepEqual(listFaults(document, NO_LISTS), [])
 })
 
-test('every list obeys order and format, and another word is an error', async () => {
+test('every list obeys order and format, and rejects other values', async () => {
   const range = ['from=2026-05-01', 'to=2026-05-02']
   const counts: Record<string, number> = {}
   const ask = (path: string, headers = {}) => people.request('GET', path, { headers })
@@ -76,7 +76,7 @@ test('every list obeys order and format, and another word is an error', async ()
     assert.equal(counts[path], 2, path)
 })
 
-test('a parameter that takes one value says so when it is given two', async () => {
+test('a parameter that takes one value is rejected when it is given twice', async () => {
   const at = '2026-05-01T12:00:00.000Z'
   await site.latest({
     devices: [

@@ -9,7 +9,7 @@ import { LongWork } from '#shared/testing/long-work.ts'
 import { rebuiltSchema } from '#shared/wire/replication/rebuild.ts'
 import { auditSchema, helloSchema, latestSchema, pushSchema } from '#shared/wire/replication/sync.ts'
 
-/** Gateways wait for as long at most, whatever another one or a person sends. */
+/** Maximum wait of gateways, whatever another gateway or a user sends. */
 const MOST_MS = 100
 /** Bodies of up to 8 MB. */
 const MOST_MS_OF_SYNC = 300
@@ -75,7 +75,7 @@ async function restore(): Promise<void> {
   existing.users = (await people.createUser({ name: 'Victim' })).userId
 }
 
-/** What gateways send, as a document of the API would describe it. */
+/** Returns the requests of gateways, in the form of an API document. */
 function syncPaths() {
   const bodies = {
     hello: helloSchema,
@@ -95,7 +95,7 @@ function syncPaths() {
   )
 }
 
-/** A schema in which texts of a pattern are those that the gateway sends. */
+/** Returns a schema whose texts with a pattern are those that the gateway sends. */
 function withSamples(schema: unknown, name = ''): unknown {
   const samples: Record<string, string> = {
     site: 'north',
@@ -112,17 +112,17 @@ function withSamples(schema: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withSamples(value, key)]))
 }
 
-test('no body stops the hub for long, however large and strange', {
+test('no body blocks the hub for long, however large and strange', {
   skip: kind?.skip ?? 'no PostgreSQL',
 }, async () => {
   assert.ok((await work.checkBodies()) > 100)
 })
 
-test('nor does any query', { skip: kind?.skip ?? 'no PostgreSQL' }, async () => {
+test('no query blocks the hub for long', { skip: kind?.skip ?? 'no PostgreSQL' }, async () => {
   assert.ok((await work.checkQueries()) > 50)
 })
 
-test('of a list of very many wrong items the first is named, and a body of too many parts is refused before', {
+test('a long list of wrong items reports its first error, and a body of too many parts is rejected', {
   skip: kind?.skip ?? 'no PostgreSQL',
 }, async () => {
   const site = await hub.site()

@@ -26,7 +26,7 @@ test('metrics are for admins', async () => {
   }
 })
 
-test('metrics count what was refused, by reason, from 0 on', async () => {
+test('metrics count rejected requests by reason, from 0 on', async () => {
   const read = async () => (await people.request('GET', '/metrics')).body as string
   const before = await read()
   for (const reason of SITE_REFUSALS)
@@ -37,7 +37,7 @@ test('metrics count what was refused, by reason, from 0 on', async () => {
   assert.match(before, /^cartbarn_hub_waiting_gateways 0$/m)
 })
 
-test('metrics have the state of each site, the connections and the time of a push, and the rules for a hub name no other', async () => {
+test('metrics include site states, connections and push times, and every metric the alert rules use', async () => {
   const site = await hub.site()
   const quiet = await hub.hub.sites.add('Quiet')
   await site.push(site.part('telemetry', { data: Buffer.from('?'), count: 1, encoding: 'runs-1' }))
@@ -53,7 +53,7 @@ test('metrics have the state of each site, the connections and the time of a pus
   for (const name of named) assert.ok(text.includes(`\n${name}`) || text.startsWith(name), name)
 })
 
-test('promtool takes the rules for a hub, and each fires when it should and not before', {
+test('promtool accepts the rules for a hub, and each fires when it should and not before', {
   skip: spawnSync('promtool', ['--version']).error !== undefined,
 }, () => {
   const cwd = fileURLToPath(new URL('../../../docs/monitoring', import.meta.url))
@@ -66,7 +66,7 @@ test('promtool takes the rules for a hub, and each fires when it should and not 
   }
 })
 
-test('Prometheus scrapes a hub as the file of alert rules says, with a bearer token', async () => {
+test('Prometheus scrapes a hub as configured in the alert rules file, with a bearer token', async () => {
   const rules = fileURLToPath(new URL('../../../docs/monitoring/hub-alerts.yml', import.meta.url))
   if (hasPrometheus) assert.equal(checkScrapeConfig(rules), '')
   const headers = { authorization: `Bearer ${ADMIN_KEY}` }

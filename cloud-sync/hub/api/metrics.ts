@@ -10,11 +10,11 @@ import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 
-/** Of which the states are told. */
+/** Maximum number of sites whose states are reported. */
 const MAX_SITES = 100_000
 const TEXT = 'text/plain; version=0.0.4'
 
-/** `/metrics`: what this hub counts, for Prometheus. Several hubs count requests each for itself. */
+/** `/metrics`: counters of this hub, for Prometheus. Each of several hubs counts its own requests. */
 export function createMetricsApi(
   { budgets, clock, continuity, database, intentWatch, monotonicClock, pushTimes }: PeopleApiDeps,
   refusedPeople: Counter,
@@ -55,23 +55,23 @@ export function createMetricsApi(
         '# HELP cartbarn_hub_waiting_gateways Gateways that wait for intents.',
         '# TYPE cartbarn_hub_waiting_gateways gauge',
         `cartbarn_hub_waiting_gateways ${intentWatch.waitingCount}`,
-        '# HELP cartbarn_hub_site_stored_bytes What the head office keeps of each site; the same at each of its hubs.',
+        '# HELP cartbarn_hub_site_stored_bytes Bytes stored for each site; the same at each hub of a database.',
         '# TYPE cartbarn_hub_site_stored_bytes gauge',
         ...stored.map(({ siteId, bytes }) => `cartbarn_hub_site_stored_bytes{site="${siteId}"} ${bytes}`),
-        '# HELP cartbarn_hub_site_max_bytes What it may keep of a site; 0 is no limit.',
+        '# HELP cartbarn_hub_site_max_bytes Maximum bytes stored for a site; 0 means no limit.',
         '# TYPE cartbarn_hub_site_max_bytes gauge',
         `cartbarn_hub_site_max_bytes ${budgets.maxBytes}`,
         '# HELP cartbarn_hub_site_state The state of each site, as in GET /sites: always 1, with the name of the ' +
-          'state; the same at each hub but for comparing, which each hub finds out by itself.',
+          'state; the same at each hub except for comparing, which each hub determines separately.',
         '# TYPE cartbarn_hub_site_state gauge',
         ...states.map(({ site, state }) => `cartbarn_hub_site_state{site="${site.site_id}",state="${state}"} 1`),
-        '# HELP cartbarn_hub_site_last_seen_timestamp_seconds When the gateway of a site sent something last, in ' +
+        '# HELP cartbarn_hub_site_last_seen_timestamp_seconds Time of the last request of the gateway of a site, in ' +
           'seconds since 1970; none before the first time.',
         '# TYPE cartbarn_hub_site_last_seen_timestamp_seconds gauge',
         ...sites.flatMap(({ site_id, last_seen_ms: seenMs }) =>
           seenMs === null ? [] : [`cartbarn_hub_site_last_seen_timestamp_seconds{site="${site_id}"} ${seenMs / 1000}`],
         ),
-        '# HELP cartbarn_hub_site_backlog_rows Rows that the gateway of a site still has to send, by its last report.',
+        '# HELP cartbarn_hub_site_backlog_rows Rows that the gateway of a site has not sent yet, by its last report.',
         '# TYPE cartbarn_hub_site_backlog_rows gauge',
         ...sites.flatMap(({ site_id, backlog_rows: rows }) =>
           rows === null ? [] : [`cartbarn_hub_site_backlog_rows{site="${site_id}"} ${rows}`],

@@ -27,7 +27,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
     listRoute('/sites/{site}/quarantine', 'List the quarantine of a site', {
       description: 'Parts and rows that arrived undamaged but that the hub could not read. For admins.',
       middleware: [adminOnly],
-      ...pageOfSite(quarantineListSchema, 'Pieces'),
+      ...pageOfSite(quarantineListSchema, 'Items'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -59,10 +59,10 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
       await requireSite(database, c.var.user, site)
       const bytes = await quarantinedBytes(database, site, id)
       if (bytes === undefined)
-        throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no piece ${id}`)
+        throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no item ${id}`)
       c.header('content-disposition', attachment(`quarantine-${site}-${id}.bin`))
       c.header('x-content-type-options', 'nosniff')
-      // a copy that is no part of a larger buffer
+      // a copy without the rest of a larger buffer
       const copy = Uint8Array.from(bytes)
       return described(c.body(copy, 200, { 'content-type': 'application/octet-stream' }))
     },
@@ -71,8 +71,8 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   api.openapi(
     route.delete('/sites/{site}/quarantine/{id}', 'Delete a piece of the quarantine', {
       description:
-        'Deletes one piece for good: inspect or download it first. The site is no longer in state quarantined ' +
-        'because of it. For admins.',
+        'Permanently deletes one item: inspect or download it first. It then no longer keeps the site in state ' +
+        'quarantined. For admins.',
       middleware: [adminOnly],
       request: { params: quarantineParams },
       responses: answers(clearedQuarantineSchema, 'How many pieces were deleted: one.', 403, 404),
@@ -81,8 +81,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
       const { site, id } = c.req.valid('param')
       await requireSite(database, c.var.user, site)
       const cleared = await clearQuarantine(database, site, { quarantineId: id })
-      if (cleared === 0)
-        throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no piece ${id}`)
+      if (cleared === 0) throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no item ${id}`)
       return c.json({ success: true as const, cleared }, 200)
     },
   )
@@ -91,8 +90,8 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
     route.delete('/sites/{site}/quarantine', 'Empty the quarantine of a site', {
       operationId: 'clearSiteQuarantine',
       description:
-        'Deletes all pieces up to `through`: the received_at of the newest piece that you have inspected. For admins.',
-      ...deletionAtSite(clearQuarantineQuerySchema, clearedQuarantineSchema, 'How many pieces were deleted.'),
+        'Deletes all items up to `through`: the received_at of the newest item that you have inspected. For admins.',
+      ...deletionAtSite(clearQuarantineQuerySchema, clearedQuarantineSchema, 'Number of deleted items.'),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -60,7 +60,7 @@ async function ids(query = ''): Promise<string[]> {
   return body.alerts.map(({ alert_id }: AlertJson) => alert_id)
 }
 
-test('the alerts of a site are those of its gateway, newest first', async () => {
+test('a site lists the alerts of its gateway, newest first', async () => {
   const { body } = await people.request('GET', `/sites/${site.siteId}/alerts`)
   assert.deepEqual(body.pagination, { limit: 100, offset: 0, returned: 4 })
   assert.deepEqual(body.alerts[2], {
@@ -90,19 +90,19 @@ for (const [query, expected] of [
   test(`alerts${query}`, async () => assert.deepEqual(await ids(query), expected))
 }
 
-test('one alert by its id', async () => {
+test('an alert can be read by its id', async () => {
   const { body } = await people.request('GET', `/sites/${site.siteId}/alerts`)
   const answer = await people.request('GET', `/sites/${site.siteId}/alerts/a2`)
   assert.deepEqual([answer.status, answer.body], [200, body.alerts[2]])
 })
 
 for (const id of ['nothing', 'a5'])
-  test(`there is no alert ${id}`, async () => {
+  test(`the alert ${id} is not found`, async () => {
     const { status, body } = await people.request('GET', `/sites/${site.siteId}/alerts/${id}`)
     assert.deepEqual([status, body.code], [404, 'alert_not_found'])
   })
 
-test('one that is told again is as it was told last, and one that is gone is gone', async () => {
+test('an alert shows its last reported state, and a deleted alert is not found', async () => {
   await tell(alert(9))
   await tell(alert(9, { closed_at_ms: NOON + 80_000 }))
   assert.deepEqual((await ids('?state=closed')).includes('a9'), true)
@@ -122,7 +122,7 @@ test('PINs are for admins', async () => {
   assert.deepEqual([status, refused.code], [403, 'admin_required'])
 })
 
-test('a site out of scope, and one that is none', async () => {
+test('a site out of scope gets 403, and an unknown one 404', async () => {
   const { key } = await people.createUser({ role: 'viewer', site_ids: [] })
   for (const path of ['alerts', 'alerts/a1']) {
     assert.equal((await people.request('GET', `/sites/${site.siteId}/${path}`, { key })).status, 403)

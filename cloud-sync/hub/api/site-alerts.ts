@@ -13,7 +13,7 @@ const KINDS: readonly string[] = ALERT_KINDS
 function toAlertJson(body: AlertBody): AlertJson {
   return {
     alert_id: body.alert_id,
-    // only such kinds are asked for
+    // the query selects only these kinds
     kind: body.kind as AlertJson['kind'],
     cart: body.cart,
     hardware_id: body.hardware_id,
@@ -32,7 +32,7 @@ export const SITE_ALERTS = siteList({
   description: 'As its gateway has them; pin_locked is for admins.',
   query: alertQuerySchema,
   schema: alertListSchema,
-  answer: 'Alerts, newest first unless order says otherwise.',
+  answer: 'Alerts, newest first by default.',
   read: async ({ from, to, state, kind, cart, ...page }, { sql, site, user }) => {
     const seen = ALERT_KINDS.filter((one) => one !== 'pin_locked' || isHubAdmin(user))
     const kinds = kind === undefined ? seen : seen.filter((one) => one === kind)

@@ -35,7 +35,7 @@ const ENTRIES = [
   entry(4, { at_ms: 3000 }),
 ]
 
-/** The audit of a gateway that has these. */
+/** Returns the audit group of a gateway with these entries. */
 function groupOf(entries: readonly Entry[]) {
   const sum = new RowHashSum()
   for (const { table, key, body } of entries) sum.addText(JSON.stringify([table, key, body]))
@@ -68,7 +68,7 @@ for (const kind of LONG_SUITE_KINDS) {
     const audit = async (site: SiteClient, entries: readonly Entry[]) =>
       (await site.audit('entities', null, entries.length === 0 ? [] : [groupOf(entries)])).body
 
-    test('entries are those of the gateway, newest first, by its filters', async () => {
+    test('list the entries of the gateway, newest first, with its filters', async () => {
       const site = await newSite(ENTRIES)
       await newSite([entry(9)])
       assert.deepEqual((await list(site, '?limit=1&order=asc')).body, {
@@ -104,7 +104,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await people.request('GET', '/sites/nowhere/audit-log')).status, 404)
     })
 
-    test('as CSV it is the same page', async () => {
+    test('have the same page as CSV', async () => {
       const site = await newSite(ENTRIES)
       const { headers, body } = await list(site, '?format=csv&order=asc&limit=3')
       assert.match(headers.get('content-disposition') ?? '', /audit-log\.csv/)
@@ -114,7 +114,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.match(lines[3] ?? '', /,"'=1\+1, ""x""/)
     })
 
-    test('nobody but an admin reads it', async () => {
+    test('are readable for admins only', async () => {
       const site = await newSite(ENTRIES)
       const keys = await people.callers(site.siteId)
       for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
@@ -123,7 +123,7 @@ for (const kind of LONG_SUITE_KINDS) {
       }
     })
 
-    test('what a site erased of its entries is empty here too, and nothing else of them changes', async () => {
+    test('have blank fields where a site erased them, and are otherwise unchanged', async () => {
       const named = (before: string, after: string, fields: object = {}) =>
         entry(1, {
           person: { user_id: 'usr_9', name: before },
@@ -160,7 +160,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await list(site)).body.entries[1].before.name, '')
     })
 
-    test('an entry never changes and never goes; what cannot be one is put aside', async () => {
+    test('never change or lose an entry, and quarantine an invalid one', async () => {
       const site = await newSite(ENTRIES)
       const told = (await list(site)).body
       await push(site, [
@@ -174,7 +174,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal(body.entries.length, 2)
     })
 
-    test('an audit compares what the gateway still has, and asks for what is missing', async () => {
+    test('are audited against what the gateway still has, and missing entries are requested', async () => {
       const site = await newSite(ENTRIES)
       const even = { resend: [], extra: [] }
       assert.deepEqual(await audit(site, ENTRIES), even)
@@ -188,7 +188,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await ids(site), [5, 4, 3, 2, 1])
     })
 
-    test('entries that an earlier hub kept as entities come again with the next audit', async () => {
+    test('get entries that an earlier hub kept as entities again with the next audit', async () => {
       const site = await hub.site()
       const [first = entry(1)] = ENTRIES
       await hub.hub.database.run(
@@ -206,7 +206,7 @@ for (const kind of LONG_SUITE_KINDS) {
         body: { ...body, at_ms: hub.clock.nowMs() - (ago[i] ?? 0) * DAY_MS },
       }))
 
-    test('the oldest are deleted for their age, and no audit asks for them again', async () => {
+    test('drop the oldest entries by age, and no audit requests them again', async () => {
       const even = { resend: [], extra: [] }
       const [first, second, third, fourth] = days(ENTRIES, [900, 401, 399, 0])
       assert.ok(first && second && third && fourth)
@@ -227,7 +227,7 @@ for (const kind of LONG_SUITE_KINDS) {
       await fork.hello({ ends: endsOf(fork.cursors, 4) })
       await push(fork, all)
       assert.deepEqual([await ids(fork), await audit(fork, all)], [[4, 3], even])
-      // what the gateway does not have any more is forgotten
+      // entries that the gateway no longer has are dropped
       assert.deepEqual(await audit(fork, all.slice(1)), even)
       const left = 'SELECT entry_id FROM audit_entry WHERE site_id = $1 ORDER BY entry_id'
       const found = await hub.hub.database.all(left, [site.siteId])
@@ -237,7 +237,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await audit(fork, [third, fourth, entry(5)]), { resend: ['audit_entry'], extra: [] })
     })
 
-    test('what a site erased of an entry that was deleted for its age is not asked for at each audit', async () => {
+    test('do not request an entry that was erased and then deleted by age at each audit', async () => {
       const said = (name: string) => entry(1, { after: { name } })
       const [old, young, erased] = days([said('Jane'), entry(2), said('')], [900, 0, 900])
       assert.ok(old && young && erased)
@@ -249,12 +249,13 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await ids(site), [2])
     })
 
-    test('many old entries go, and those that an earlier hub kept as entities', async () => {
+    test('drop many old entries, including those that an earlier hub kept as entities', async () => {
       const site = await hub.site()
       const old = Array.from({ length: 2500 }, (_, i) => entry(i + 1, { at_ms: i }))
       for (let at = 0; at < old.length; at += 500) await push(site, old.slice(at, at + 500))
       await hub.hub.database.run(
-        `INSERT INTO entity (site_id, entity_table, entity_key, epoch, seq, body) VALUES ($1, 'audit_entry', 'e', $2, 1, '{}')`,
+        "INSERT INTO entity (site_id, entity_table, entity_key, epoch, seq, body) VALUES ($1, 'audit_entry', " +
+          "'e', $2, 1, '{}')",
         [site.siteId, site.epoch],
       )
       await hub.hub.retention.run()
@@ -264,7 +265,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await audit(site, old), { resend: [], extra: [] })
     })
 
-    test('a gateway from a backup: what it lost stays, and is not asked for at each audit', async () => {
+    test('keep the entries that a gateway lost by a restore, and do not request them at each audit', async () => {
       const site = await newSite(ENTRIES)
       const fork = site.restarted()
       fork.epoch = randomBytes(16).toString('hex')
@@ -279,7 +280,9 @@ for (const kind of LONG_SUITE_KINDS) {
 }
 
 for (const kind of LONG_SUITE_KINDS)
-  test(`with 0 days a hub keeps entries for ever (${kind.name})`, { skip: kind.skip }, async () => {
+  test(`a hub with a retention of 0 days keeps audit entries permanently (${kind.name})`, {
+    skip: kind.skip,
+  }, async () => {
     const hub = await openHub(kind, { auditLogRetentionDays: 0 })
     try {
       const site = await hub.site()

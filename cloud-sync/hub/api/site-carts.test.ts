@@ -43,7 +43,7 @@ function device(hardwareId: string, cart: string | null, fields: object = {}): R
   }
 }
 
-/** A device in the barn, locked by a code, heard of just now. */
+/** Device in the barn, locked by a code, seen just now. */
 function saidBy(hardwareId: string, nowMs: number): CartDevice {
   return {
     hardwareId,
@@ -68,7 +68,7 @@ function saidBy(hardwareId: string, nowMs: number): CartDevice {
 const list = () => people.request('GET', `/sites/${site.siteId}/carts`)
 const cartOf = (id: string) => people.request('GET', `/sites/${site.siteId}/carts/${id}`)
 
-test('a cart is what its gateway makes of it, and the list of devices is as it was', async () => {
+test('a cart has the state its gateway reported, and the device list is unchanged', async () => {
   const nowMs = Date.now()
   const said = saidBy('d1', nowMs)
   await site.latest({
@@ -109,7 +109,7 @@ test('a cart is what its gateway makes of it, and the list of devices is as it w
   assert.equal('cart_said' in (await people.request('GET', `/sites/${site.siteId}/devices/d1`)).body, false)
 })
 
-test('what people say of a cart, and that it is over', async () => {
+test('a cart shows staff notes, until they are removed', async () => {
   const by = { user_id: 'u1', name: 'Jane' }
   const tell = (body: unknown) =>
     site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'cart_note', key: '17', body }])))
@@ -139,7 +139,7 @@ test('what people say of a cart, and that it is over', async () => {
   await tell(null)
 })
 
-test('its alerts that are not closed', async () => {
+test('a cart lists its alerts that are not closed', async () => {
   const alert = (alert_id: string, closed_at_ms: number | null) => ({
     alert_id,
     kind: 'outside',
@@ -162,7 +162,7 @@ test('its alerts that are not closed', async () => {
   assert.deepEqual((await cartOf('17')).body.open_alerts, ['a1'])
 })
 
-test('when it will be locked is what the device with its lock says, none of an earlier gateway', async () => {
+test('the auto-lock time comes from the device with the lock, and is null for an older gateway', async () => {
   const nowMs = Date.now()
   const of = (id: string, atMs: number | null) => toCartReportJson(saidBy(id, nowMs), GROUND, atMs)
   const { auto_lock_at_ms: _, ...earlier } = of('d6', null)
@@ -179,7 +179,7 @@ test('when it will be locked is what the device with its lock says, none of an e
   assert.deepEqual([(await cartOf('19')).body.auto_lock_at, (await cartOf('19')).body.state], [null, 'in'])
 })
 
-test('a cart that nobody has heard of is silent, and one of another site is not found', async () => {
+test('a cart without recent contact is silent, and an unknown cart is not found', async () => {
   const said = saidBy('d1', Date.now() - 3_600_000)
   await site.latest({
     is_complete: true,

@@ -6,13 +6,13 @@ import { countCarts, toCartJson } from '#shared/wire/cart-json.ts'
 import { cartListQuerySchema, cartListSchema, cartParams, cartSchema } from '#shared/wire/carts.ts'
 import { siteList, siteNoun } from './site-noun.ts'
 
-/** The carts of a site, judged as its gateway judges them. */
+/** Carts of a site, evaluated by the rules of its gateway. */
 export const SITE_CARTS = siteList({
   path: '/sites/{site}/carts',
   summary: 'List the carts of a site',
   description:
-    'The same answer as GET /carts of the gateway, judged by what it told last. Carts of a gateway that is not ' +
-    'heard of become silent.',
+    'The same response as GET /carts of the gateway, evaluated from its last report. Carts of a disconnected ' +
+    'gateway become silent.',
   query: cartListQuerySchema,
   schema: cartListSchema,
   answer: 'All carts of the site, in natural order.',
@@ -32,7 +32,7 @@ export const SITE_CART = siteNoun({
   summary: 'Get a cart of a site',
   params: cartParams,
   schema: cartSchema,
-  answer: 'The cart as its gateway told last.',
+  answer: 'Cart as last reported by its gateway.',
   read: async ({ sql, site, user, nowMs, cart: id }) => {
     const carts = await siteCarts(sql, site, nowMs)
     const found =

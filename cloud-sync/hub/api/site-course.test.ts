@@ -37,7 +37,7 @@ const tell = (body: unknown) =>
   site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'course', key: 'site', body }])))
 const course = async () => (await people.request('GET', `/sites/${site.siteId}/course`)).body
 
-test('the drawing of a site is that of its gateway, and none before it has sent any', async () => {
+test('a site shows the course map of its gateway, and none before the gateway has sent it', async () => {
   const none = await course()
   assert.deepEqual([none.version, none.features, none.photo], [0, [], null])
   await tell({ version: 3, attribution: 'Golf Ltd', sent: packed([HOLE]), updated_at_ms: 1 })
@@ -65,7 +65,7 @@ for (const [what, body] of Object.entries({
   'no version': { attribution: null, sent: packed([HOLE]) },
   'a gone row': null,
 })) {
-  test(`a site that sends ${what} shows an empty drawing`, async () => {
+  test(`a site that sends ${what} shows an empty course map`, async () => {
     await tell({ version: 3, attribution: null, sent: packed([HOLE]), updated_at_ms: 1 })
     assert.equal((await course()).features.length, 1)
     await tell(body)
@@ -87,7 +87,7 @@ const piecesOf = (content: Buffer, size: number, hash = HASH) =>
       bytes: content.subarray(number * size, (number + 1) * size).toString('base64'),
     },
   }))
-// each is told under a number of its own, when it is told
+// each gets its own number when it is sent
 const tellRows = async (rows: readonly object[]) => {
   const { status } = await site.push(site.part('entities', rowsContent(rows.map((row) => ({ ...row, seq: ++seq })))))
   assert.equal(status, 200)
@@ -99,7 +99,7 @@ const photo = (headers: Record<string, string> = {}) =>
     headers: { 'x-api-key': ADMIN_KEY, ...headers },
   })
 
-test('a photo is shown once all of its pieces are there, whatever came first, and not any more without one', async () => {
+test('a photo is shown once all its chunks are there, in any order, and hidden when one is removed', async () => {
   const image = randomBytes(100_000)
   const pieces = piecesOf(image, 30_000)
   const [first, ...others] = pieces.toReversed()
@@ -130,7 +130,7 @@ test('a photo is shown once all of its pieces are there, whatever came first, an
   assert.deepEqual([(await course()).photo, await photoStatus()], [null, 404])
 })
 
-test('a drawing in pieces is shown once all of them are there', async () => {
+test('a course map in chunks is shown once all of them are there', async () => {
   const drawing = Buffer.from(packed([HOLE]))
   const pieces = piecesOf(drawing, 100, OTHER)
   await tell({
@@ -154,7 +154,7 @@ for (const [what, ofPhoto] of Object.entries({
   'a type that is none': { bytes: 100_000, pieces: 4, content_type: 'text/html' },
   'no corners': { bytes: 100_000, pieces: 4, corners: [] },
 })) {
-  test(`a site that sends a photo with ${what} shows its drawing, and no half photo`, async () => {
+  test(`a site that sends a photo with ${what} shows its course map without the photo`, async () => {
     await tellRows(piecesOf(randomBytes(100_000), 30_000))
     await tell({
       version: 7,
@@ -166,12 +166,12 @@ for (const [what, ofPhoto] of Object.entries({
     assert.equal((await course()).features.length, 1)
     const answer = await photo()
     if (answer.status === 404) return
-    // it was sent as what it is not: the connection ends in the midst
+    // its content does not match its description: the connection ends midway
     await assert.rejects(answer.arrayBuffer())
   })
 }
 
-test('a user without the site, and a site that is not there', async () => {
+test('a user without the site gets 403, and an unknown site 404', async () => {
   for (const path of ['course', 'course/photo'])
     assert.equal((await people.request('GET', `/sites/nowhere/${path}`)).status, 404)
   const { key } = await people.createUser({ site_ids: ['some-other-site'] })

@@ -8,11 +8,11 @@ import { type CoursePhotoJson, courseSchema } from '#shared/wire/course.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { type SiteRoute, siteNoun } from './site-noun.ts'
 
-/** The drawing of a site's course. */
+/** Course map of a site. */
 export const SITE_COURSE = siteNoun({
   path: '/sites/{site}/course',
-  summary: 'Get the drawing of the course of a site',
-  description: 'As GeoJSON, and where its photo lies.',
+  summary: 'Get the course map of a site',
+  description: 'As GeoJSON, with the position of its photo.',
   schema: courseSchema,
   answer:
     'As its gateway has it; empty while there never was one. A photo, or a large drawing, is shown once all of ' +
@@ -23,7 +23,7 @@ export const SITE_COURSE = siteNoun({
   },
 })
 
-/** The photo below the drawing. */
+/** Photo below the course map. */
 export const SITE_COURSE_PHOTO: SiteRoute = (api, { sql }) =>
   api.openapi(
     route.get('/sites/{site}/course/photo', 'Get the photo of the course of a site', {
@@ -36,7 +36,7 @@ export const SITE_COURSE_PHOTO: SiteRoute = (api, { sql }) =>
       await requireSite(sql, c.var.user, site)
       const photo = await sitePhotoOf(sql, site)
       if (photo === null)
-        throw new NotFoundError('photo_not_found', 'there is no photo of the course, or not all of it has come yet')
+        throw new NotFoundError('photo_not_found', 'the course has no photo, or the photo has not arrived completely')
       const known = { ...photo, contentType: photo.content_type }
       return described(notModifiedResponse(c, known) ?? answerPhoto(c, known, siteChunks(sql, site, photo)))
     },

@@ -99,7 +99,7 @@ before(async () => {
   other = await hub.site()
   keys = await people.callers(site.siteId)
   await site.latest({ devices: CARTS })
-  // a gateway that says it is another one
+  // a gateway that reports the id of another site
   await other.latest({ devices: [device('cart-9', {}, { site_id: site.siteId })] })
   await site.push(
     site.part('lock_events', rowsContent(LOCKS)),
@@ -129,7 +129,7 @@ const READS = [
 
 for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
   test(`${who} reads nothing of the site`, async () => {
-    // the door stands before all of them, and gives up on who fails twenty times
+    // authentication comes before all of them, and blocks a caller that fails twenty times
     for (const path of status === 401 ? READS.slice(0, 4) : READS) {
       const answer = await people.request('GET', `/sites/${site.siteId}${path}`, { key: keys[who] })
       assert.deepEqual([answer.status, answer.body.code], [status, code], path)
@@ -147,7 +147,7 @@ for (const who of ['a viewer', 'an operator', 'admin'] as const) {
   })
 }
 
-test('what is not there is 404', async () => {
+test('an unknown site or device gets 404', async () => {
   for (const path of READS) {
     assert.equal((await people.request('GET', `/sites/nowhere${path}`)).body.code, 'site_not_found', path)
     if (!path.includes('cart-1')) continue
@@ -163,9 +163,9 @@ async function listed(query: string, key?: string | null): Promise<string[]> {
   return body.devices.map((one: { hardware_id: string }) => one.hardware_id)
 }
 
-test('a device is as its gateway told, by either of its ids', async () => {
+test('a device has the state its gateway reported, under either of its ids', async () => {
   const path = `/sites/${site.siteId}/devices`
-  // what was sent as null is not there
+  // fields sent as null are omitted
   const shown = CARTS.map(({ name, ...cart }) => (name === null ? cart : { name, ...cart }))
   assert.deepEqual((await people.request('GET', `${path}/cart-1`)).body, shown[0])
   assert.deepEqual((await people.request('GET', `${path}/s-cart-2`)).body, shown[1])
@@ -227,7 +227,7 @@ test('the map has the devices of all sites in scope', async () => {
   assert.deepEqual(await seen('admin', '?is_online=true&limit=2&offset=1'), [all[1], all[3]])
 })
 
-test('lock events are those of the gateway, newest first, by its filters', async () => {
+test('lock events are those of the gateway, newest first, with its filters', async () => {
   const ids = async (query: string) => {
     const { body } = await people.request('GET', `/sites/${site.siteId}/lock-events${query}`)
     return body.events.map((one: { event_id: string }) => one.event_id)
@@ -260,7 +260,7 @@ test('lock events are those of the gateway, newest first, by its filters', async
   assert.equal(wrong.body.code, 'invalid_range')
 })
 
-test('events of a device that was registered again are told from those before, of gateways old and new', async () => {
+test('events of a re-registered device are separate from earlier ones, of old and new gateways', async () => {
   const again = await hub.site()
   await again.latest({ devices: [device('cart-1', {}, { created_at: '1970-01-01T00:00:10.000Z' })] })
   const event = { ...LOCK, hardware_id: 'cart-1', event: 'lock', source: 'key' }
@@ -305,7 +305,7 @@ test('geofence events are those of the gateway', async () => {
     assert.deepEqual((await people.request('GET', `${path}?${query}`)).body.events, [], query)
 })
 
-test('texts that databases cannot hold are in nobody’s way', async () => {
+test('texts that databases cannot store do not break any list', async () => {
   const strange = await hub.site()
   const path = `/sites/${strange.siteId}`
   const text = { nul: '\0', half: '\ud83d', both: '\\u0000' }

@@ -15,7 +15,7 @@ import {
 import { hubDeviceListQuerySchema, hubDeviceListSchema, siteDeviceParams, siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
-/** The devices of sites with their latest states, as their gateways reported them. */
+/** Devices of sites with their latest states, as reported by their gateways. */
 export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
@@ -30,11 +30,11 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
     async (c) => {
       const { site_ids: wanted, ...query } = c.req.valid('query')
       const visible = visibleSites(c.var.user)
-      // what is asked for and out of scope has no devices, as a device out of scope is in no list
+      // a requested site outside the scope yields no devices, like a device outside the scope
       const siteIds =
         wanted === undefined ? visible : wanted.filter((site) => visible === null || visible.includes(site))
       const rows = await searchDevices(sql, searchOf(query, siteIds))
-      // behind what the gateway wrote: of two fields of a name the last one counts
+      // appended to the fields from the gateway: of two fields with one name the last counts
       const texts = rows.map(({ site_id, body }) => `${shown(body).slice(0, -1)},"site_id":${JSON.stringify(site_id)}}`)
       return jsonText(c, listText(texts, query))
     },
@@ -76,7 +76,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   return api
 }
 
-/** Throws the error for a wrong name of an attribute. */
+/** Throws the error for an invalid attribute name. */
 function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
   const { hardware_ids: hardwareIds, battery_below: batteryBelow, search = '', ...rest } = query
   const { device_type, cart, group_id, is_online, order, format: _, limit, offset, ...others } = rest
@@ -85,14 +85,17 @@ function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): De
   return { siteIds, hardwareIds, fields, batteryBelow, search, attributes, order, limit, offset }
 }
 
-/** A device as its gateway reported it. Gateways send `name: null` of one without a name; nobody is shown it. */
+/**
+ * Returns a device as its gateway reported it. Gateways send `name: null` for a device without a name; the API omits
+ * it.
+ */
 function shown(body: string): string {
   if (!/"name":(null|"")/.test(body)) return body
   const { name, ...rest }: Record<string, unknown> = JSON.parse(body)
   return name ? body : JSON.stringify(rest)
 }
 
-/** The bodies are JSON as they are kept: written once, by the gateway. */
+/** The bodies are stored JSON: serialised once, by the gateway. */
 function listText(devices: readonly string[], { limit, offset }: { limit: number; offset: number }): string {
   const pagination = JSON.stringify({ limit, offset, returned: devices.length })
   return `{"devices":[${devices.join(',')}],"pagination":${pagination}}`

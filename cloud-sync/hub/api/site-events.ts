@@ -18,7 +18,8 @@ import { siteList } from './site-noun.ts'
 
 type Row = Record<string, unknown>
 
-// Rows fit their schemas when they are taken; words a later gateway adds go on as they are, as values may be added.
+// Rows are validated on arrival; values added by a later gateway are passed on unchanged, since the API may gain
+// values.
 function toLockEventJson({ event_id, hardware_id, event, at_ms, source, code, metadata }: Row): LockEventJson {
   return {
     event_id,
@@ -61,7 +62,7 @@ interface EventsQuery {
   offset: number
 }
 
-/** Throws for a range or an event `before` that cannot be. */
+/** Throws for an impossible range or an unknown event `before`. */
 async function listEvents<Json>(
   { sql, site }: { sql: Sql; site: string },
   stream: 'lock_events' | 'geofence_events',
@@ -85,7 +86,7 @@ export const SITE_LOCK_EVENTS = siteList({
   description: 'Includes the events of deleted devices.',
   query: lockEventQuerySchema,
   schema: lockEventListSchema,
-  answer: 'Events, newest first unless order says otherwise.',
+  answer: 'Events, newest first by default.',
   read: ({ source, event, code, ...query }, of) => {
     const isMasked = !canSeeCodes(of.user)
     const asked = isMasked ? { ...query, maskedCode: code } : query
@@ -94,14 +95,14 @@ export const SITE_LOCK_EVENTS = siteList({
   },
 })
 
-/** The zones that carts entered and left. */
+/** Zones that carts entered and left. */
 export const SITE_GEOFENCE_EVENTS = siteList({
   path: '/sites/{site}/geofence-events',
   summary: 'List geofence events',
   description: 'The zones that carts entered and left.',
   query: geofenceEventQuerySchema,
   schema: geofenceEventListSchema,
-  answer: 'Events, newest first unless order says otherwise.',
+  answer: 'Events, newest first by default.',
   read: ({ group_id, zone_id, zone_type, event, ...query }, of) => {
     const fields = { group_id, zone_id, zone_type, event }
     return listEvents(of, 'geofence_events', query, fields, toGeofenceEventJson)

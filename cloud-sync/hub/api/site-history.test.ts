@@ -9,7 +9,7 @@ import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
 
 const START_MS = Date.UTC(2026, 4, 1)
-/** Of which the first come in blocks, the last as samples, and some in both. */
+/** Number of records: the first arrive in blocks, the last as samples, and some in both. */
 const COUNT = 9000
 
 let hub: TestHub
@@ -73,7 +73,7 @@ after(() => hub.stop())
 
 const at = (index: number) => toIso(START_MS + index * 1000)
 
-test('records of blocks and of samples are one history, each once, in pages or all', async () => {
+test('records of blocks and of segments form one history, each record once, in pages or all', async () => {
   const all = (await people.request('GET', `${path}/gps?from=2026-05-01&to=2026-05-02&order=asc`)).body
   assert.equal(all.length, COUNT)
   for (const [i, record] of all.entries()) assert.equal(record.timestamp, at(i))
@@ -81,7 +81,7 @@ test('records of blocks and of samples are one history, each once, in pages or a
   assert.deepEqual(backward, all.toReversed())
 })
 
-test('a record is to the letter what its gateway answers', async () => {
+test('a record is identical to the response of its gateway', async () => {
   const { body } = await people.request('GET', `${path}/gps?limit=2`)
   assert.deepEqual(body[0], {
     _id: body[0]._id,
@@ -98,7 +98,7 @@ test('a record is to the letter what its gateway answers', async () => {
   assert.equal('speed' in without[0], false)
 })
 
-test('a download ends when its user is deleted or may not see the site any more', async () => {
+test('a download ends when its user is deleted or loses access to the site', async () => {
   for (const revoke of [
     (id: string) => people.request('DELETE', `/users/${id}`),
     (id: string) => people.request('PATCH', `/users/${id}`, { body: { is_active: false } }),
@@ -112,11 +112,11 @@ test('a download ends when its user is deleted or may not see the site any more'
     assert.ok((await revoke(userId)).status < 300)
     await assert.rejects(async () => {
       while (!(await reader.read()).done);
-    }, /may not see these records/)
+    }, /has lost access to these records/)
   }
 })
 
-test('the newest record is the newest that is here', async () => {
+test('the newest record is the newest one at the hub', async () => {
   const gps = (await people.request('GET', `${path}/gps/latest`)).body
   assert.deepEqual(gps, (await people.request('GET', `${path}/gps?limit=1`)).body[0])
   const battery = (await people.request('GET', `${path}/battery/latest`)).body
@@ -124,7 +124,7 @@ test('the newest record is the newest that is here', async () => {
   assert.equal((await people.request('GET', `${path}/battery`)).body.length, 3)
 })
 
-test('a history is written in the forms of a gateway', async () => {
+test('a history is available in the formats of a gateway', async () => {
   const range = `from=${at(6998)}&to=${at(7001)}`
   const csv = await people.request('GET', `${path}/gps?${range}&format=csv&order=asc`)
   assert.equal(csv.headers.get('content-disposition'), 'attachment; filename="gps-cart-1.csv"')
@@ -143,7 +143,7 @@ test('a history is written in the forms of a gateway', async () => {
   assert.equal(features.features.length, 4)
 })
 
-test('what a gateway refuses is refused with the same code', async () => {
+test('the hub rejects what a gateway rejects, with the same code', async () => {
   for (const [query, code] of [
     ['gps?from=2026-05-01', 'missing_parameter'],
     ['gps?from=2026-05-02&to=2026-05-01', 'invalid_range'],
@@ -164,7 +164,7 @@ test('an empty history is an empty list', async () => {
   assert.deepEqual(body, [])
 })
 
-test('a device that has sent records and no state yet answers from what is there', async () => {
+test('a device with records but without a state can be queried', async () => {
   const early = await hub.site()
   await early.push(
     early.part('telemetry', runsContent([{ hardwareId: 'new-1', stream: 'gps', records: gpsFrom(0, 3) }])),

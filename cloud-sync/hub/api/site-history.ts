@@ -26,12 +26,12 @@ import { siteDeviceParams } from '#shared/wire/sites.ts'
 import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
-/** Records a page: each is read from the database, so they are more than at a gateway. */
+/** Records per page: each page is a query, so pages are larger than at a gateway. */
 const PAGE_ROWS = 4000
 const DEVICE_PATH = '/sites/{site}/devices/{id}'
 const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
 
-/** GPS and battery history of the devices of sites, in the forms of their gateways. */
+/** GPS and battery history of the devices of sites, in the formats of their gateways. */
 export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
@@ -59,7 +59,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
     return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
 
-  /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
+  /** A track has one direction: the selected records, newest first or not, are written oldest first. */
   async function writeForward(request: Omit<HistoryRequest, 'previousMs'>, device: TrackedDevice): Promise<void> {
     if (request.order === 'asc') return
     request.order = 'asc'
@@ -114,7 +114,7 @@ function rangeOf({ fromMs, toMs, order, limit }: HistoryRequest): TelemetryRange
   return { fromMs, toMs, order, limit }
 }
 
-/** Throws `no_telemetry` when there is no record. */
+/** Throws `no_telemetry` if there is no record. */
 function headOf(stream: TelemetryStream, device: TrackedDevice, atMs: number | undefined) {
   if (atMs === undefined) throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
   return recordHead(stream, device, atMs)

@@ -12,7 +12,7 @@ import type { Clock } from '#shared/time.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
-/** The facts that a request for a site is answered from. */
+/** Input of a handler of a request for a site. */
 interface Asked {
   sql: Sql
   site: string
@@ -25,10 +25,10 @@ interface SiteNoun<Schema extends z.ZodType, Params extends z.ZodObject = z.ZodO
   summary: string
   description?: string
   middleware?: MiddlewareHandler<HubEnv>[]
-  /** The path parameters besides the site. */
+  /** Path parameters in addition to the site. */
   params?: Params
   schema: Schema
-  /** The description of the answer. */
+  /** Description of the response. */
   answer: string
   read(asked: Asked & z.output<Params>): Promise<z.input<Schema>>
 }
@@ -47,14 +47,14 @@ interface SiteRouteDeps {
 /** Mounts one route. */
 export type SiteRoute = (api: OpenAPIHono<HubEnv>, deps: SiteRouteDeps) => void
 
-/** The routes that only read a site, in this order. */
+/** Mounts the routes that only read a site, in this order. */
 export function siteRoutes(deps: SiteRouteDeps, routes: readonly SiteRoute[]): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   for (const mount of routes) mount(api, deps)
   return api
 }
 
-/** One object of a site as its gateway has it, for users who may see the site. */
+/** Defines a route for one object of a site as its gateway has it, for users who may see the site. */
 export function siteNoun<Schema extends z.ZodType, Params extends z.ZodObject>(
   noun: SiteNoun<Schema, Params>,
 ): SiteRoute {
@@ -65,14 +65,16 @@ export function siteNoun<Schema extends z.ZodType, Params extends z.ZodObject>(
   return (api, { sql, clock }) =>
     api.openapi(made, async (c) => {
       const { user } = c.var
-      // they were read by both schemas
+      // both schemas have parsed them
       const given = c.req.valid('param') as z.output<typeof siteParams> & z.output<Params>
       await requireSite(sql, user, given.site)
       return jsonText(c, JSON.stringify(await read({ ...given, sql, user, nowMs: clock.nowMs() })))
     })
 }
 
-/** A list of a site, for users who may see the site. Refuses a query whose `from` is after its `to`. */
+/**
+ * Defines a route for a list of a site, for users who may see the site. Refuses a query whose `from` is after its `to`.
+ */
 export function siteList<Query extends z.ZodObject, Schema extends z.ZodType>(
   list: SiteList<Query, Schema>,
 ): SiteRoute {
@@ -84,7 +86,7 @@ export function siteList<Query extends z.ZodObject, Schema extends z.ZodType>(
     api.openapi(made, async (c) => {
       const { site } = c.req.valid('param')
       const { user } = c.var
-      // it was read by the schema of the list
+      // the schema of the list has parsed it
       const asked = c.req.valid('query') as z.output<Query>
       requireTimes(asked)
       await requireSite(sql, user, site)

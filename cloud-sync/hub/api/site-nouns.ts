@@ -39,32 +39,32 @@ export const SITE_GROUPS = siteList({
     })),
 })
 
-/** The course as its people describe it. */
+/** Course as described by its staff. */
 export const SITE_SETTINGS = siteNoun({
   path: '/sites/{site}/site',
   summary: 'Get the settings of a site',
   schema: siteSettingsSchema,
-  answer: 'As its gateway has them; the default for what nobody has set.',
+  answer: 'Settings of its gateway; the default for those not set.',
   read: async ({ sql, site }) => toSiteSettingsJson(await siteSettingsOf(sql, site)),
 })
 
-/** The zones of a site for all its groups. */
+/** Zones of a site for all its groups. */
 export const SITE_ZONES = siteNoun({
   path: '/sites/{site}/zones',
   summary: 'Get the zones of a site',
-  description: 'Those for all groups, as GeoJSON; groups may have zones of their own beside them.',
+  description: 'Zones for all groups, as GeoJSON; groups may have additional zones.',
   schema: zonesSchema,
-  answer: 'As its gateway has them; none at version 0 while there never were any.',
+  answer: 'Zones of its gateway; none at version 0 if none were ever set.',
   read: ({ sql, site }) => siteZonesOf(sql, site),
 })
 
-/** Who changed what at a site, and who sent which command. For admins. */
+/** Audit log of a site: changes and sent commands, with their actors. For admins. */
 export const SITE_AUDIT_LOG = siteList({
   path: '/sites/{site}/audit-log',
-  summary: 'List what was done at a site',
+  summary: 'List the activity at a site',
   description:
     'The audit log of the gateway, with its users. Entries stay here for CARTBARN_HUB_AUDIT_LOG_RETENTION_DAYS, ' +
-    'also when the gateway has deleted them. For admins.',
+    'even if the gateway has deleted them. For admins.',
   middleware: [adminOnly],
   query: auditLogQuerySchema,
   schema: auditLogSchema,
@@ -91,7 +91,7 @@ function toAuditEntryJson({ entryId, body }: { entryId: string; body: AuditEntry
   }
 }
 
-/** The kind of object that each of these tables holds, as intents name it. */
+/** Kind of the objects in each of these tables, as named by intents. */
 const SUBJECTS = {
   device_config: (key) => ({ kind: 'config.set', hardware_id: key }),
   group_config: (key) => {
@@ -102,7 +102,7 @@ const SUBJECTS = {
   user: (key) => ({ kind: 'user.disable', user_id: key }),
 } as const satisfies Record<string, (key: string) => Omit<SiteRevision, 'rev'>>
 
-/** The revisions that an intent may name as its base. */
+/** Revisions that an intent may name as its base. */
 export const SITE_REVISIONS = siteList({
   path: '/sites/{site}/revisions',
   summary: 'List the revisions that intents can name',
@@ -117,10 +117,10 @@ export const SITE_REVISIONS = siteList({
   read: async ({ order }, { sql, site }) => {
     const revisions: SiteRevision[] = []
     for (const { table, key, body } of await entitiesOf(sql, site, Object.keys(SUBJECTS))) {
-      // only these tables were asked for
+      // the query selects only these tables
       const subject = SUBJECTS[table as keyof typeof SUBJECTS]
       const named = subject(key)
-      // a key that no gateway of ours writes names nothing
+      // a key that no gateway of ours writes identifies no object
       if ('group_id' in named && !Number.isSafeInteger(named.group_id)) continue
       revisions.push({ ...named, rev: entityRev(JSON.parse(body)) })
     }

@@ -6,20 +6,20 @@ import { adminOnly } from './guards.ts'
 
 type Page = z.infer<typeof newestPageQuerySchema>
 
-/** Of a route that answers a page of what there is of a site, newest first: what it takes and answers. */
+/** Request and response of a route that returns a page of a site's objects, newest first. */
 export function pageOfSite<List extends z.ZodType>(list: List, what: string) {
   return {
     request: { params: siteParams, query: newestPageQuerySchema },
-    responses: answers(list, `${what}, newest first unless order says otherwise.`, 400, 403, 404),
+    responses: answers(list, `${what}, newest first by default.`, 400, 403, 404),
   }
 }
 
-/** Which page it is of what there is. */
+/** Describes the position of a page in the whole list. */
 export function paginationOf({ limit, offset }: Page, items: readonly unknown[]) {
   return { limit, offset, returned: items.length }
 }
 
-/** Of a route for admins that deletes what the hub keeps aside of a site: who may, what it takes and answers. */
+/** Access, request and response of a route for admins that deletes archived data of a site. */
 export function deletionAtSite<Query extends z.ZodObject, Answer extends z.ZodType>(
   query: Query,
   answer: Answer,

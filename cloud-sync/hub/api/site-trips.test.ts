@@ -27,7 +27,7 @@ let hub: TestHub
 let people: People
 let site: SiteClient
 
-/** As a gateway stores them: sorted, each time once, what has no position left out. */
+/** Returns records as a gateway stores them: sorted, each time once, those without a position omitted. */
 function recordsOf(points: readonly VectorPoint[]) {
   const records = points.map(({ atMs, lat, long, speed }) => {
     return { atMs, lat: lat ?? Number.NaN, long: long ?? Number.NaN, speedKmh: speed }
@@ -99,7 +99,7 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
   })
 }
 
-test('order=desc is the same list backwards, and not for maps', async () => {
+test('order=desc reverses the list, and is rejected for maps', async () => {
   const one = vectors.find(({ expect }) => expect.trips.length > 1)
   assert.ok(one !== undefined)
   const times = one.points.map(({ atMs }) => atMs)
@@ -124,7 +124,7 @@ test('order=desc is the same list backwards, and not for maps', async () => {
   }
 })
 
-test('more than fifty devices must be told apart, more than 31 days are too many', async () => {
+test('more than fifty devices need a hardware id filter, and more than 31 days are rejected', async () => {
   const range = 'from=2026-05-01&to=2026-05-02'
   const ask = async (query: string) => (await people.request('GET', `/sites/${site.siteId}/trips${query}`)).body
   assert.equal((await ask(`?${range}`)).code, 'too_many_devices')
@@ -160,7 +160,7 @@ async function askMap(path: string): Promise<{ features: Feature[]; headers: Hea
   return { features: answer.body.features, headers: answer.headers }
 }
 
-test('trips as GeoJSON are those of the JSON: a line for each trip, a point for each stop', async () => {
+test('trips as GeoJSON match the JSON: a line per trip, a point per stop', async () => {
   let lines = 0
   for (const { name, points } of vectors) {
     const [first, last] = [points.at(0), points.at(-1)]

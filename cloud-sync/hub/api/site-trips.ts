@@ -58,14 +58,14 @@ interface TripListQuery {
 
 const siteTripParams = siteParams.extend(tripDeviceParams.shape)
 
-/** `/sites/:site/trips`: what devices drove and where they stopped, found by the same rules as at their gateway. */
+/** `/sites/:site/trips`: trips and stops of devices, found by the same rules as at their gateway. */
 export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const trips = new SiteTrips(sql)
   const api = createHubPart()
 
   const defaultsOf = async (siteId: string) => tripDefaultsOf(await siteSettingsOf(sql, siteId))
 
-  /** The devices of a list that the site has, all of them where none are named; by hardware id. */
+  /** Returns the devices of a list that the site has, all of them if none are named; sorted by hardware id. */
   async function queriedDevices(siteId: string, hardwareIds: readonly string[] | undefined): Promise<TripDevice[]> {
     requireFewDevices(hardwareIds ?? [])
     const found = await searchDevices(sql, {
@@ -98,11 +98,13 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     return streamTripList(c, lists, search, more)
   }
 
-  // before the routes with an id: the word is never one
+  // before the routes with an id: this word is never an id
   api.openapi(
     listRoute('/sites/{site}/trips/active', 'List the devices of a site that are on a trip now', {
       operationId: 'listSiteActiveTrips',
-      description: `For all devices of the site, or for up to ${TRIP_DEVICES_MAX} that the request names; it must name them if the site has more.`,
+      description:
+        `For all devices of the site, or for up to ${TRIP_DEVICES_MAX} that the request names; it must name them ` +
+        'if the site has more.',
       request: { params: siteParams, query: activeTripsQuerySchema },
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400, 403, 404),
     }),
@@ -120,7 +122,9 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   api.openapi(
     route.get('/sites/{site}/trips', 'List trips and stops of the devices of a site', {
       operationId: 'listSiteTrips',
-      description: `Detected on demand in GPS history, for up to ${TRIP_DEVICES_MAX} devices; the request must name them if the site has more. With Accept: ${GEO_JSON} the answer is a map.`,
+      description:
+        `Detected on demand in GPS history, for up to ${TRIP_DEVICES_MAX} devices; the request must name them if ` +
+        `the site has more. With Accept: ${GEO_JSON} the answer is a map.`,
       request: { params: siteParams, query: tripsQuerySchema },
       responses: { 200: tripAnswer(tripsSchema), ...problems(400, 403, 404) },
     }),

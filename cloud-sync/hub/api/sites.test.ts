@@ -46,7 +46,7 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
   })
 }
 
-test('everybody sees the sites in scope, and only those', async () => {
+test('every user sees exactly the sites in scope', async () => {
   const seen = async (who: Who) =>
     (await people.request('GET', '/sites', { key: keys[who] })).body.sites.map(
       (site: { site_id: string }) => site.site_id,
@@ -61,17 +61,17 @@ test('everybody sees the sites in scope, and only those', async () => {
   assert.equal(body.sites[0].site_id, 'south')
 })
 
-test('a key may come as a bearer token', async () => {
+test('a key may be sent as a bearer token', async () => {
   const headers = { authorization: `Bearer ${keys['a viewer']}` }
   assert.equal((await people.request('GET', '/sites/north', { key: null, headers })).status, 200)
 })
 
-test('the key of a site opens nothing here', async () => {
+test('the key of a site gives no access to the people’s API', async () => {
   const { key } = (await people.request('POST', '/sites', { body: { name: 'Key' } })).body
   assert.equal((await people.request('GET', '/sites', { key })).body.code, 'invalid_api_key')
 })
 
-test('a site that is nowhere is 404 for everybody', async () => {
+test('an unknown site is 404 for every user', async () => {
   for (const who of ['admin', 'a viewer'] as const) {
     const { status, body } = await people.request('GET', '/sites/nowhere', { key: keys[who] })
     assert.deepEqual([status, body.code], [404, 'site_not_found'])
@@ -86,7 +86,7 @@ test('a site that is nowhere is 404 for everybody', async () => {
     assert.equal((await people.request(method, path, { body })).body.code, 'site_not_found')
 })
 
-test('a new site has a key with which its gateway is let in, until the next is issued', async () => {
+test('a new site has a key that admits its gateway, until the next key is issued', async () => {
   const { status, body, headers } = await people.request('POST', '/sites', {
     body: { name: 'East  Course!' },
   })
@@ -117,7 +117,7 @@ for (const [body, code] of [
   ['[]', 'invalid_body'],
   [{ name: 'x'.repeat(70_000) }, 'payload_too_large'],
 ] as const) {
-  test(`a new site is refused: ${JSON.stringify(body).slice(0, 60)}`, async () => {
+  test(`a new site is rejected: ${JSON.stringify(body).slice(0, 60)}`, async () => {
     assert.equal((await people.request('POST', '/sites', { body })).body.code, code)
   })
 }
@@ -127,18 +127,18 @@ for (const [name, siteId] of [
   ['Club de Golf Málaga', 'club-de-golf-malaga'],
   ['Weißensee Nº 1', 'weissensee-no-1'],
 ] as const) {
-  test(`the id of ${name} can be read`, async () => {
+  test(`the id of ${name} is readable`, async () => {
     assert.equal((await people.request('POST', '/sites', { body: { name } })).body.site_id, siteId)
   })
 }
 
-test('a site is renamed, and nothing moves without a name', async () => {
+test('a site can be renamed, and nothing changes without a name', async () => {
   const renamed = await people.request('PATCH', '/sites/south', { body: { name: ' Sunny South ' } })
   assert.equal(renamed.body.name, 'Sunny South')
   assert.equal((await people.request('PATCH', '/sites/south', { body: {} })).body.name, 'Sunny South')
 })
 
-test('a site says how it is doing, for programs and in words', async () => {
+test('a site reports its health, as fields and as an explanation', async () => {
   const gateway = await hub.site()
   const path = `/sites/${gateway.siteId}`
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null }, devices: [{ hardware_id: 'cart-1' }] })
@@ -153,7 +153,7 @@ test('a site says how it is doing, for programs and in words', async () => {
   await gateway.latest({ backlog: { rows: 12_345, oldest_ms: Date.UTC(2026, 0, 1) } })
   const behind = (await people.request('GET', path)).body
   assert.equal(behind.state, 'behind')
-  assert.match(behind.explanation, /12,345 records are still to come, the oldest of 2026-01-01T/)
+  assert.match(behind.explanation, /12,345 records are pending, the oldest of 2026-01-01T/)
   hub.clock.aheadMs += 3_600_000
   const silent = (await people.request('GET', path)).body
   hub.clock.aheadMs -= 3_600_000
@@ -163,7 +163,7 @@ test('a site says how it is doing, for programs and in words', async () => {
   assert.equal((await people.request('GET', '/sites/north')).body.state, 'never_seen')
 })
 
-test('a site whose gateway compares is not all there, and says how many rows are not confirmed', async () => {
+test('a site being compared is not complete, and reports how many rows are not confirmed', async () => {
   const gateway = await hub.site()
   const path = `/sites/${gateway.siteId}`
   const tell = (unconfirmed_rows: number | null) =>
@@ -183,7 +183,7 @@ test('a site whose gateway compares is not all there, and says how many rows are
   assert.match((await people.request('GET', path)).body.explanation, /all data is here except that of the last seconds/)
 })
 
-test('a hub says nothing of what a gateway told it before its start: it may be a copy of another day', async (t) => {
+test('a hub ignores reports from before its start, because its database may be a restored copy', async (t) => {
   const first = await openHub(ANY_DATABASE)
   t.after(() => first.stop())
   const gateway = await first.site()
@@ -204,7 +204,7 @@ test('a hub says nothing of what a gateway told it before its start: it may be a
   assert.equal((await get()).state, 'ok')
 })
 
-test('a gateway whose clock is wrong is told of with its next report, until it is right', async () => {
+test('a gateway with a wrong clock gets a warning with its next report, until the clock is right', async () => {
   const gateway = await hub.site()
   const get = async () => (await people.request('GET', `/sites/${gateway.siteId}`)).body
   await gateway.latest({ at_ms: hub.clock.nowMs() - 7_200_000 })
@@ -217,7 +217,7 @@ test('a gateway whose clock is wrong is told of with its next report, until it i
   assert.doesNotMatch(right.explanation, /clock/)
 })
 
-test('what was dropped before it was sent is listed with its reason', async () => {
+test('data that a gateway dropped before sending is listed with its reason', async () => {
   const gateway = await hub.site()
   const gap = {
     stream: 'gps',
@@ -247,7 +247,7 @@ test('what was dropped before it was sent is listed with its reason', async () =
   assert.match(site.explanation, /deleted up to 42 records/)
 })
 
-test('what could not be read can be looked at as it came', async () => {
+test('quarantined data can be downloaded unchanged', async () => {
   const gateway = await hub.site()
   const data = Buffer.from('no runs at all')
   await gateway.push(gateway.part('telemetry', { data, count: 3, encoding: 'runs-1' }))
@@ -263,7 +263,7 @@ test('what could not be read can be looked at as it came', async () => {
   assert.deepEqual([site.state, site.warnings], ['quarantined', ['quarantined']])
 })
 
-test('what was looked at is cleared, one by one or all, and the site is well again', async () => {
+test('quarantined entries can be cleared, one by one or all, and the site is well again', async () => {
   const gateway = await hub.site()
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null } })
   const path = `/sites/${gateway.siteId}/quarantine`

@@ -126,8 +126,8 @@ export function createSitesApi({
     route.post('/sites/{site}/keys', 'Issue a new key for a site', {
       operationId: 'rotateSiteKey',
       description:
-        'Revokes the earlier keys of the site at once. Its gateway cannot send until it has the new key, but ' +
-        'works on and loses no data. For admins.',
+        'Revokes the earlier keys of the site immediately. Its gateway cannot send until it has the new key, but ' +
+        'continues to work and loses no data. For admins.',
       middleware: [adminOnly],
       request: { params: siteParams },
       responses: answers(rotatedSiteKeySchema, 'The new key, which only this answer shows.', 403, 404),
@@ -142,8 +142,7 @@ export function createSitesApi({
 
   api.openapi(
     route.delete('/sites/{site}/keys', 'Revoke all keys of a site', {
-      description:
-        'The head office keeps the data of the site and accepts no more until the site has a new key. For admins.',
+      description: 'The hub keeps the data of the site and accepts no more until the site has a new key. For admins.',
       middleware: [adminOnly],
       request: { params: siteParams },
       responses: answers(revokedSiteKeysSchema, 'How many keys were revoked.', 403, 404),
@@ -160,8 +159,8 @@ export function createSitesApi({
     route.post('/sites/{site}/import', 'Import a sync file of a gateway', {
       operationId: 'importSite',
       description:
-        'The body is the file that GET /sync/export of the gateway wrote. The head office checks it as it checks ' +
-        'what gateways send, so importing the same file twice is harmless. Give the answer back to the gateway ' +
+        'The body is the file that GET /sync/export of the gateway wrote. The hub checks it in the same way as ' +
+        'pushes of gateways, so importing the same file twice is harmless. Return the receipt to the gateway ' +
         '(POST /sync/receipts), or let the gateway find out when it is online. For admins.',
       middleware: [adminOnly],
       request: {
@@ -205,7 +204,7 @@ export function createSitesApi({
   return api
 }
 
-/** A site as lists and answers show it. */
+/** Returns a site as shown in lists and responses. */
 function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteJson {
   const { state, explanation, warnings } = siteHealth(site, figures, times, maxBytes)
   const { nowMs } = times

@@ -5,19 +5,19 @@ import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { throwValidationError } from '#shared/http/api-env.ts'
 import { type JsonParts, MAX_KEYS, requireSimple } from '#shared/json-body.ts'
 
-/** What gzip adds to bytes that cannot be compressed. */
+/** Maximum overhead of gzip for bytes that cannot be compressed. */
 const GZIP_BYTES = 65_536
 /**
- * Bodies of many megabytes: what the states of 20,000 devices have, none larger than the API of a gateway takes. More
- * would stop the main thread for too long: large objects cost most.
+ * Limits of bodies of many megabytes: enough for the states of 20,000 devices, none larger than the API of a gateway
+ * accepts. More would block the main thread too long: large objects cost most.
  */
 export const BODY_PARTS: JsonParts = { values: 450_000, keys: 450_000, keysOfOne: MAX_KEYS }
-/** How long a body may take to arrive. A gateway that needs longer sends less at once. */
+/** Timeout of the arrival of a body. A gateway that needs longer then sends less in one request. */
 const BODY_MS = 20_000
 
 const unzip = promisify(gunzip)
 
-/** What a body costs while it is there; `onBytes` throws when there is no room for more. */
+/** Limits of a body while it is in memory; `onBytes` throws if there is no room for more. */
 export interface BodyLimits {
   readonly maxBytes: number
   readonly onBytes: (bytes: number) => void
@@ -34,7 +34,8 @@ export class SlowBodyError extends AppError {
 }
 
 /**
- * Reads a body, gzip or not, but never more than is allowed, packed and unpacked. Throws `body_timeout` for a slow one.
+ * Reads a body, gzip or not, within the limits for its compressed and uncompressed size. Throws `body_timeout` for a
+ * slow one.
  */
 export async function readJson(request: Request, { maxBytes, ...limits }: BodyLimits): Promise<unknown> {
   const encoding = request.headers.get('content-encoding')?.toLowerCase() ?? 'identity'
@@ -53,7 +54,7 @@ export async function readJson(request: Request, { maxBytes, ...limits }: BodyLi
   }
 }
 
-/** The value, when it fits the schema. Throws `invalid_body` with each place that does not. */
+/** Returns the value if it fits the schema. Throws `invalid_body` with each position that does not. */
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -66,7 +67,7 @@ async function readBytes(request: Request, { maxBytes, onBytes, timeoutMs = BODY
   if (request.body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let length = 0
-  // not cancelled when it fails: that would close the connection before the answer
+  // not cancelled on failure: that would close the connection before the response
   const reader = request.body.getReader()
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new SlowBodyError(timeoutMs)), timeoutMs)

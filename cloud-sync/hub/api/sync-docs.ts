@@ -44,14 +44,14 @@ const ENDPOINTS = [
       'For a gateway that lost its database: what the hub has of the site, page by page. The kind is entities, ' +
       'audit_entries, notes, lock_events, geofence_events, gps or battery. The answer: count, content (JSON of ' +
       'rows; of gps and battery base64 of blocks), sum (its SHA-256), and next, to be given as after; null ends ' +
-      'the kind. GET /sync/v1/rebuild says what there is.',
+      'the kind. GET /sync/v1/rebuild gives an overview.',
   },
   {
     call: 'POST /sync/v1/rebuild',
     body: 'epoch, forked_from, ends',
     meaning:
-      'The database that was made of the pages goes on as this epoch, with its streams acknowledged up to their ' +
-      'ends: nothing is sent again. The answer: cursors, to be said in the first hello.',
+      'The database made from the pages continues as this epoch, with its streams acknowledged up to their ' +
+      'ends: nothing is sent again. The response: cursors, for the first hello.',
   },
   {
     call: 'GET /sync/v1/intents?after=N&wait=50',
@@ -62,19 +62,28 @@ const ENDPOINTS = [
   },
 ]
 
-/** The chapter on the sync protocol, for developers of a gateway. */
+/** Section on the sync protocol, for developers of a gateway. */
 export function renderSync(): Html {
-  return html`<p>For programs that act as a gateway. Send HTTPS requests to <code>/sync/v1</code> with <code>Authorization: Bearer</code> and the key of
-    the site. Bodies are JSON, which may be compressed (<code>Content-Encoding: gzip</code>), with at most ${LIMITS.body_bytes} bytes
-    when unpacked, ${LIMITS.parts} parts and ${LIMITS.records} rows; larger parts than 20,000 rows have at most 64 rows a
+  return html`<p>For programs that act as a gateway. Send HTTPS requests to <code>/sync/v1</code> with
+    <code>Authorization: Bearer</code> and the key of
+    the site. Bodies are JSON, which may be compressed (<code>Content-Encoding: gzip</code>), with at most
+    ${LIMITS.body_bytes} bytes
+    when unpacked, ${LIMITS.parts} parts and ${LIMITS.records} rows; larger parts than 20,000 rows have at most 64
+    rows a
     byte. A body has at most ${BODY_PARTS.values} values and ${BODY_PARTS.keys} keys,
-    ${BODY_PARTS.keysOfOne} in one object (400 too_complex). A body has 20 seconds to arrive. Answers name the limits of the hub; records_per_second is its rate for the site. Errors are problems as in the rest of the API: 401 missing_site_key, invalid_site_key or
-    revoked_site_key, 403 wrong_site, 413 payload_too_large and body_timeout (send less in one request), 400 quarantine_full (the hub cannot read the data and its
-    quarantine is full), 400 site_full (the hub keeps as much of the site as it may; notes and entities may still go, each in
+    ${BODY_PARTS.keysOfOne} in one object (400 too_complex). A body has 20 seconds to arrive. Answers name the limits
+    of the hub; records_per_second is its rate for the site. Errors are problems as in the rest of the API: 401
+    missing_site_key, invalid_site_key or
+    revoked_site_key, 403 wrong_site, 413 payload_too_large and body_timeout (send less in one request), 400
+    quarantine_full (the hub cannot read the data and its
+    quarantine is full), 400 site_full (the hub keeps as much of the site as it may; notes and entities may still go,
+    each in
     a request without other streams), 429 and 503 with <code>Retry-After</code>.</p>
     <p>The streams are ${SYNC_STREAMS.join(', ')}. Each has a cursor: a sequence number and a hash. A part continues at
-    the cursor: its <code>prev_hash</code> is the hash of the cursor, and its own <code>hash</code> is SHA-256 over the part
-    and <code>prev_hash</code>. The hub refuses a part that it already has and answers with its cursors, so that no row is
+    the cursor: its <code>prev_hash</code> is the hash of the cursor, and its own <code>hash</code> is SHA-256 over
+    the part
+    and <code>prev_hash</code>. The hub refuses a part that it already has and answers with its cursors, so that no
+    row is
     ever stored twice; rows that it has acknowledged are on its disk. It also acknowledges rows that it cannot read, and
     keeps them in the quarantine of the site.</p>
     ${table(

@@ -38,9 +38,9 @@ export interface SyncApiDeps {
   intentWatch: IntentWatch
   pushTimes: PushTimes
   clock: Clock
-  /** How long what a site erases is kept aside; 0 keeps nothing. */
+  /** Days that data erased by a site stays archived; 0 keeps none. */
   erasedKeepDays: number
-  /** How long a body may take; 20 s by default. */
+  /** Timeout of a body; 20 s by default. */
   bodyTimeoutMs?: number
 }
 
@@ -53,7 +53,7 @@ const MAX_WAIT_S = 55
 const protocolSchema = z.looseObject({ protocol: z.number().int() })
 const siteSchema = z.looseObject({ site: z.string() })
 const intentsQuerySchema = z.object({
-  // an older gateway may remember any number that a hostile hub once sent
+  // an older gateway may have stored any number that a hostile hub once sent
   after: z
     .string()
     .regex(/^\d{1,20}$/)
@@ -66,7 +66,7 @@ const intentsQuerySchema = z.object({
     .transform(Number),
 })
 
-/** The endpoints that gateways call: `/sync/v1`. */
+/** Endpoints for gateways: `/sync/v1`. */
 export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   const app = new Hono<SyncEnv>()
   const { budgets, siteKeys } = deps
@@ -155,7 +155,7 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   return app
 }
 
-/** The answer to a cursor conflict, with the cursors of the hub; null for all other errors. */
+/** Returns the response to a cursor conflict, with the cursors of the hub; null for all other errors. */
 export function cursorProblem(error: Error, requestId: string): Response | null {
   if (!(error instanceof CursorConflictError)) return null
   const { status, body, headers } = problemOf(error, requestId)

@@ -1,6 +1,6 @@
 import type { Tags } from '#shared/http/operation-names.ts'
 
-/** The chapters of the API of the head office. */
+/** Sections of the API of the hub. */
 export const TAGS: Tags = {
   order: ['Sites', 'Devices', 'Carts', 'Telemetry', 'Trips', 'Events', 'Intents'],
   rules: [
@@ -11,12 +11,12 @@ export const TAGS: Tags = {
     },
     {
       name: 'Telemetry',
-      description: 'GPS and battery: the newest record, the history, and files of it.',
+      description: 'GPS and battery: the newest record, the history, and its files.',
       nouns: ['gps', 'battery'],
     },
     {
       name: 'Events',
-      description: 'Which devices were locked and unlocked by whom, and which carts entered and left zones.',
+      description: 'Lock events of devices with their users, and zones that carts entered and left.',
       nouns: ['lock-events', 'geofence-events'],
     },
     {
@@ -31,17 +31,17 @@ export const TAGS: Tags = {
     },
     {
       name: 'Alerts',
-      description: 'What the people of a site are warned of.',
+      description: 'Alerts for the staff of a site.',
       nouns: ['alerts'],
     },
     {
       name: 'Carts',
-      description: 'The carts of a site: the devices of each together, where it is and how it is.',
+      description: 'Carts of a site: the devices, position and state of each.',
       nouns: ['carts'],
     },
     {
       name: 'Audit log',
-      description: 'Who changed what at a site, and who sent which command.',
+      description: 'Changes at a site and sent commands, with their users.',
       nouns: ['audit-log'],
     },
     {
@@ -56,12 +56,12 @@ export const TAGS: Tags = {
     },
     {
       name: 'Users',
-      description: 'People and programs of the head office, their keys and scopes.',
+      description: 'Users and programs of the hub, their keys and scopes.',
       nouns: ['users'],
     },
     {
       name: 'System',
-      description: 'The health and the figures of the head office, and this documentation.',
+      description: 'Health and metrics of the hub, and this documentation.',
       nouns: ['health', 'metrics', 'docs', 'openapi.json'],
     },
   ],

@@ -22,7 +22,7 @@ before(async () => {
 after(() => hub.stop())
 
 for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  test(`${who} has nothing to do with users`, async () => {
+  test(`${who} cannot manage users`, async () => {
     for (const [method, path, body] of [
       ['GET', '/users', undefined],
       ['POST', '/users', { name: 'x' }],
@@ -37,7 +37,7 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
   })
 }
 
-test('a new user reads nothing until it is given sites, and its key is shown once', async () => {
+test('a new user has no access until it is given sites, and its key is shown once', async () => {
   const { status, body, headers } = await people.request('POST', '/users', { body: { name: ' Jane ' } })
   assert.equal(status, 201)
   assert.equal(headers.get('location'), `/users/${body.user.user_id}`)
@@ -51,7 +51,7 @@ test('a new user reads nothing until it is given sites, and its key is shown onc
   assert.equal(JSON.stringify(listed).includes('cbh_'), false)
 })
 
-test('a change acts at once and leaves the rest as it was', async () => {
+test('a change takes effect immediately and leaves other fields unchanged', async () => {
   const { userId, key } = await people.createUser({ site_ids: ['north', 'north'] })
   const patch = async (body: object) => (await people.request('PATCH', `/users/${userId}`, { body })).body
   assert.deepEqual((await patch({})).site_ids, ['north'])
@@ -76,11 +76,12 @@ test('a change acts at once and leaves the rest as it was', async () => {
   assert.equal((await people.request('POST', `/users/${userId}/rotate-key`)).body.code, 'user_not_found')
 })
 
-test('the last admin stays one, whoever tries at the same time', async () => {
+test('the last admin cannot be removed or demoted, even by concurrent requests', async () => {
   for (const body of [{ role: 'viewer' }, { is_active: false }])
     assert.equal((await people.request('PATCH', '/users/admin', { body })).body.code, 'last_admin')
   assert.equal((await people.request('DELETE', '/users/admin')).body.code, 'last_admin')
-  // of two requests the later may be refused as one of nobody who is an admin: so the two changes themselves
+  // of two requests the later may be refused because its caller is no longer an admin, so the test calls the two
+  // changes directly
   const { database } = hub.hub
   for (let round = 0; round < 20; round++) {
     const second = await people.createUser({ role: 'admin' })
@@ -105,13 +106,13 @@ for (const [body, code] of [
   [{ name: 'x', site_ids: Array.from({ length: 5001 }, (_, i) => `s${i}`) }, 'invalid_field'],
   [{ name: 'x', sites: [] }, 'unknown_field'],
 ] as const) {
-  test(`a new user is refused: ${JSON.stringify(body).slice(0, 50)}`, async () => {
+  test(`a new user is rejected: ${JSON.stringify(body).slice(0, 50)}`, async () => {
     const answer = await people.request('POST', '/users', { body })
     assert.deepEqual([answer.status, answer.body.code], [400, code])
   })
 }
 
-test('a star alone is every site', async () => {
+test('a single star grants every site', async () => {
   const { key, userId } = await people.createUser({ site_ids: ['*'] })
   assert.equal((await people.request('GET', `/users/${userId}`)).body.site_ids, null)
   const { status, body } = await people.request('GET', '/sites', { key })
@@ -119,7 +120,7 @@ test('a star alone is every site', async () => {
   assert.deepEqual(body, (await people.request('GET', '/sites')).body)
 })
 
-test('the first admin is made once, however many hubs start', async () => {
+test('the first admin is created once, however many hubs start', async () => {
   const database = await ANY_DATABASE.open()
   try {
     const keys = ['one', 'two', 'three']

@@ -18,7 +18,7 @@ import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 
-/** Five thousand sites of the longest name fit. */
+/** Enough for five thousand sites with ids of maximum length. */
 const MAX_BODY_BYTES = 256 * 1024
 
 const schemas = {
@@ -34,9 +34,9 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
     'answer shows the key of the user.',
   change:
     'A merge patch (RFC 7396): fields that are left out keep their values. A narrower scope and is_active false ' +
-    'take effect at once.',
-  delete: 'The key of the user is void at once.',
-  rotateKey: 'The old key is void at once.',
+    'take effect immediately.',
+  delete: 'The key of the user becomes invalid immediately.',
+  rotateKey: 'The old key becomes invalid immediately.',
 })
 
 function toUserJson({ userId, name, role, siteIds, isActive, masksCodes, createdAtMs }: HubUser): HubUserJson {
@@ -51,7 +51,7 @@ function toUserJson({ userId, name, role, siteIds, isActive, masksCodes, created
   }
 }
 
-/** `/users`: the people and programs of the head office. All for admins. */
+/** `/users`: users and programs of the hub. All for admins. */
 export function createHubUsersApi({ database, clock }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 

@@ -9,7 +9,7 @@ import type { ShownCart } from '#shared/wire/cart-json.ts'
 import { cartReportSchema, readCartReport } from '#shared/wire/cart-report.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
 
-/** A cart of a site as the head office sees it. */
+/** Cart of a site as seen by the hub. */
 export interface SiteCart extends ShownCart {
   readonly ground: CartZoneContext
 }
@@ -27,7 +27,10 @@ interface KnownDevice {
 
 const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null }
 
-/** The carts of a site in natural order, judged by what their gateway told last and by the clock of the head office. */
+/**
+ * Returns the carts of a site in natural order, evaluated from the last report of their gateway and the clock of the
+ * hub.
+ */
 export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promise<SiteCart[]> {
   const site = await siteSettingsOf(sql, siteId)
   const settings: CartSettings = { ...site, movingKmh: tripDefaultsOf(site).speedThreshold }

@@ -9,25 +9,25 @@ interface ContinuityDeps {
   readonly log: Log
 }
 
-/** Since when reports of gateways can be believed, and why not longer. */
+/** Time from which reports of gateways are trusted, and the reason why not from an earlier one. */
 export interface Trust {
   readonly sinceMonotonicMs: number
   readonly because: 'started' | 'database'
 }
 
-/** Servers of one database that are remembered; one is added with each of its restarts. */
+/** Maximum number of remembered servers of one database; each of its restarts adds one. */
 const MAX_SERVERS = 1000
 
 /**
- * Since when the database is the one to which gateways were acknowledged their data. A report in it that all data is
- * here proves nothing when the database went back to an earlier state: a standby that was behind became the primary, or
- * a backup was restored while the hub ran. This shows in two ways, of which either is enough: a cursor of a gateway is
- * further back than this hub has moved or seen it, or another server answers than before, or the same after a restart.
+ * Tracks since when the database is the one for which gateways got their acknowledgements. A report in it that all data
+ * has arrived proves nothing if the database went back to an earlier state: a standby that lagged became the primary,
+ * or a backup was restored while the hub ran. Either of two signs is enough: a cursor of a gateway is lower than this
+ * hub has moved or seen it, or another server responds than before, or the same one after a restart.
  */
 export class Continuity {
   readonly #deps: ContinuityDeps
   readonly #servers = new Set<string>()
-  /** By site and epoch. */
+  /** Keyed by site and epoch. */
   readonly #highest = new Map<string, Pick<CursorTotal, 'siteId' | 'total'>>()
   #trust: Trust
 
@@ -36,7 +36,7 @@ export class Continuity {
     this.#trust = { sinceMonotonicMs: deps.monotonicClock.monotonicMs(), because: 'started' }
   }
 
-  /** Throws when the database does not answer: what it was at the start has to be known. */
+  /** Throws if the database does not respond: its state at the start must be known. */
   async start(): Promise<void> {
     this.#servers.clear()
     this.#servers.add(await serverOf(this.#deps.database))
@@ -44,13 +44,16 @@ export class Continuity {
     this.#trust = { sinceMonotonicMs: this.#deps.monotonicClock.monotonicMs(), because: 'started' }
   }
 
-  /** The cursors of an epoch have got there, in a transaction that is committed. */
+  /** Records that the cursors of an epoch have moved, in a transaction that is committed. */
   moved({ siteId, epoch, total }: Omit<CursorTotal, 'server'>): void {
     const key = keyOf(siteId, epoch)
     if ((this.#highest.get(key)?.total ?? 0) < total) this.#highest.set(key, { siteId, total })
   }
 
-  /** To be asked after what it judges was read; of some sites, or of all. Throws when the database does not answer. */
+  /**
+   * Must be called after the rows to evaluate were read; for some sites, or for all. Throws if the database does not
+   * respond.
+   */
   async trust(siteIds: readonly string[] | null = null): Promise<Trust> {
     if (await this.#look(siteIds)) {
       this.#deps.log.warn(
@@ -62,9 +65,9 @@ export class Continuity {
     return this.#trust
   }
 
-  /** Whether the database is not the one that it was. */
+  /** True if the database has gone back or its server has changed. */
   async #look(siteIds: readonly string[] | null): Promise<boolean> {
-    // what moves while the statement runs may not be in its answer
+    // the result may not include moves made while the statement runs
     const before = [...this.#highest].filter(([, { siteId }]) => siteIds?.includes(siteId) !== false)
     const rows = await cursorTotals(this.#deps.database, siteIds)
     const found = new Map(rows.map((row) => [keyOf(row.siteId, row.epoch), row]))

@@ -11,16 +11,16 @@ import {
 export interface DeviceSearch extends SiteDeviceQuery {
   readonly search: string
   readonly attributes: readonly AttributeFilter[]
-  /** Volts. */
+  /** In volts. */
   readonly batteryBelow: number | undefined
   readonly limit: number
   readonly offset: number
 }
 
-/** States that one query reads; other requests have their turn between two queries. */
+/** Maximum number of states that one query reads; other requests run between two queries. */
 const PAGE_ROWS = 500
 
-/** The page of matching devices, by site and hardware id. Reads only as many devices as the page needs. */
+/** Returns the page of matching devices, by site and hardware id. Reads only as many devices as the page needs. */
 export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<SiteDeviceRow[]> {
   const isWanted = wanting(query)
   const found: SiteDeviceRow[] = []
@@ -55,7 +55,7 @@ function wanting({ search, attributes, batteryBelow }: DeviceSearch): (row: Site
   }
 }
 
-/** The attributes of a device; none if its state has no valid ones. */
+/** Returns the attributes of a device; none if its state has no valid ones. */
 function attributesOf(value: unknown): Record<string, AttributeValue> {
   if (typeof value !== 'object' || value === null) return {}
   return Object.fromEntries(

@@ -7,12 +7,12 @@ export function isSiteId(text: string): boolean {
   return SITE_ID.test(text)
 }
 
-/** The key of a gateway: it says of which site, and 32 random bytes; shown once, kept only as its hash. */
+/** Creates the key of a gateway: the site id and 32 random bytes. It is shown once and stored only as its hash. */
 export function newSiteKey(siteId: string): string {
   return `cbs_${siteId}_${randomBytes(32).toString('base64url')}`
 }
 
-/** The site that a key says it is of; undefined for what cannot be a key. */
+/** Returns the site id in a key; undefined if the text cannot be a key. */
 export function siteIdOfKey(key: string): string | undefined {
   return SITE_KEY.exec(key)?.[1]
 }

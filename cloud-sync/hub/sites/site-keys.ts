@@ -10,14 +10,14 @@ import { hashSecret } from '#shared/ids.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { siteIdOfKey } from './keys.ts'
 
-/** How often all keys are read again for those that nobody has heard of. */
+/** Minimum interval between two reads of all keys, made to find unknown ones. */
 const RELOAD_MS = 1_000
 const RETRY_S = 60
 
 /**
- * The door of gateways. A key that some site has or had is looked up in the database each time, so that one that is
- * revoked through another hub is void at once. For all others together the keys are read once a second at most: wrong
- * keys cost the database next to nothing, and a right key is never refused for them.
+ * Authentication of gateways. A key that some site has or had is queried in the database each time, so that a key
+ * revoked through another hub becomes invalid immediately. For all unknown keys together, the keys are read once a
+ * second at most: wrong keys cost the database next to nothing, and a valid key is never refused because of them.
  */
 export class SiteKeys {
   readonly #sql: Sql
@@ -25,7 +25,7 @@ export class SiteKeys {
   readonly #refused: Counter
   readonly #failures: Rates
   #known = new Set<string>()
-  /** Its query is still to be sent. */
+  /** Reload whose query has not been sent yet. */
   #next: Promise<void> | undefined
   #reloadedAtMs = Number.NEGATIVE_INFINITY
 
@@ -37,7 +37,7 @@ export class SiteKeys {
   }
 
   /**
-   * Whose key a request carries. Throws `missing_site_key`, `invalid_site_key` or `revoked_site_key`, and
+   * Returns the site of the key in a request. Throws `missing_site_key`, `invalid_site_key` or `revoked_site_key`, and
    * `rate_limited` for wrong keys of an address that has sent too many.
    */
   async authenticate(authorization: string | undefined, address: string): Promise<string> {
@@ -60,7 +60,7 @@ export class SiteKeys {
 
   async #isKnown(keyHash: string): Promise<boolean> {
     if (this.#known.has(keyHash)) return true
-    // one that was made since, perhaps while the last query was under way: all who ask meanwhile share the next one
+    // the key may be new, created perhaps during the last query: all concurrent callers share the next one
     this.#next ??= this.#reload()
     await this.#next
     return this.#known.has(keyHash)

@@ -7,7 +7,7 @@ import { isSiteId, newSiteKey } from './keys.ts'
 
 const MAX_NAME = 200
 
-/** The sites and their keys. */
+/** Sites and their keys. */
 export class Sites {
   readonly #database: Database
   readonly #clock: Clock
@@ -60,7 +60,7 @@ function siteIdFor(name: string): string {
   const words = name
     .normalize('NFKD')
     .toLowerCase()
-    // marks that were on the letters, and what is written as two of them
+    // removes accents, also of letters decomposed into two characters
     .replaceAll(/\p{M}/gu, '')
     .replaceAll('ß', 'ss')
     .replaceAll(/[^a-z0-9]+/g, '-')

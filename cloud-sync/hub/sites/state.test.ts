@@ -50,12 +50,7 @@ for (const [state, words, site, figures] of [
   ['ok', /keeps 91.5 GB of this site, of 100 GB at most/, { stored_bytes: 91.5e9 }, {}],
   ['full', /^The hub keeps 100 GB of this site.*Raise CARTBARN_HUB_SITE_MAX_GB/, { stored_bytes: 100e9 }, {}],
   ['full', /delete its quarantine/, { stored_bytes: 100e9 }, { quarantined: 1 }],
-  [
-    'behind',
-    /^1,000 records are still to come/,
-    { backlog_rows: 1000, backlog_oldest_ms: NOW_MS - 11 * MINUTE_MS },
-    {},
-  ],
+  ['behind', /^1,000 records are pending/, { backlog_rows: 1000, backlog_oldest_ms: NOW_MS - 11 * MINUTE_MS }, {}],
   ['quarantined', /^The hub could not read 2 pieces of its data/, {}, { quarantined: 2 }],
   ['two_gateways', /^Two gateways send as this site/, { two_gateways_ms: NOW_MS - MINUTE_MS }, {}],
   ['ok', /^All is well/, { two_gateways_ms: NOW_MS - 60 * MINUTE_MS }, {}],
@@ -78,7 +73,7 @@ for (const [state, words, site, figures] of [
   ['ok', /all data is here[^.]*\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
   [
     'ok',
-    /made from what the head office had: it sends what is new, and nothing a second time\.$/,
+    /made from the data of the hub: it sends new data, and nothing a second time\.$/,
     {},
     { epochs: [{ ...FORK, reason: REBUILT_REASON, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] },
   ],
@@ -99,7 +94,7 @@ test('the worst problem is the state, and the explanation lists all problems', (
   assert.deepEqual(warnings, ['two_gateways', 'quarantined'])
 })
 
-test('after the database changed no report and no time of before is believed, of a silent site too', () => {
+test('after the database changed, earlier reports and times are not trusted, also of silent sites', () => {
   const times = { nowMs: NOW_MS, trustedSinceMs: NOW_MS - 1000, because: 'database' } as const
   const health = (site: Partial<SiteRow>) => siteHealth({ ...WELL, ...site }, FIGURES, times, MAX_BYTES)
   const connected = health({})

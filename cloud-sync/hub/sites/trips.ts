@@ -25,7 +25,7 @@ import type { ActiveTripJson } from '#shared/wire/trips.ts'
 
 /** Limits that protect the memory of a hub; the same as at a gateway. */
 export interface TripLimits {
-  /** Of one device. */
+  /** Limit for one device. */
   readonly positions: number
   /** Trips and stops, of one device and of all devices of a request. */
   readonly foundOfDevice: number
@@ -34,13 +34,14 @@ export interface TripLimits {
 
 const LIMITS: TripLimits = { positions: 4_000_000, foundOfDevice: 100_000, found: 250_000 }
 
-/** Records that one query reads: other requests wait for a few milliseconds. */
+/** Records per query: other requests wait a few milliseconds for each. */
 const PAGE_ROWS = 50_000
-/** Requests that hold a track in memory at the same time; others wait. */
+/** Number of requests that hold a track in memory at the same time; others wait. */
 const TRACKS_AT_ONCE = 2
 
 /**
- * Points of a map: of the trips of a device that are written while the others are looked at, and of a page of the rest.
+ * Points of a map: for the trips of a device that are written while the others are evaluated, and for a page of the
+ * rest.
  */
 const FIXES_AT_ONCE = 5_000
 const FIXES_OF_PAGE = 10_000
@@ -87,7 +88,8 @@ export class SiteTrips {
   }
 
   /**
-   * The trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and `too_many_trips`.
+   * Returns the trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and
+   * `too_many_trips`.
    */
   async find(
     devices: readonly TripDevice[],
@@ -111,8 +113,8 @@ export class SiteTrips {
   }
 
   /**
-   * The trips and stops as one GeoJSON text, as the gateway writes it: all devices are looked at before there is any of
-   * it. Throws as `find` does.
+   * Returns the trips and stops as one GeoJSON text, in the format of the gateway. All devices are evaluated before the
+   * text begins. Throws like `find`.
    */
   async features(
     devices: readonly TripDevice[],
@@ -147,7 +149,7 @@ export class SiteTrips {
     yield encoder.encode(GEOJSON_END)
   }
 
-  /** The times of a line come after all of its coordinates, so they are kept until then: as numbers, not as text. */
+  /** The times of a line follow all its coordinates, so they are kept until then: as numbers, not as text. */
   async *#lineTexts(
     device: TripDevice,
     { startMs, endMs, properties, spikesMs }: TripFeature,
@@ -177,7 +179,7 @@ export class SiteTrips {
     yield encoder.encode(LINE_END)
   }
 
-  /** The trips of those devices that are on one now, in their order. Throws as `find` does. */
+  /** Returns the active trips of the devices that have one, in their order. Throws like `find`. */
   async active(
     devices: readonly TripDevice[],
     search: ActiveTripSearch,
@@ -213,7 +215,7 @@ export class SiteTrips {
     return all
   }
 
-  /** Reads the track of a device when it is its turn; `work` must not keep it. */
+  /** Reads the track of a device once a slot is free; `work` must not keep a reference to it. */
   async #withTrack<Result>(
     device: TripDevice,
     range: Range,
@@ -238,13 +240,15 @@ export class SiteTrips {
     let count = 0
     const pending = await pendingTelemetry(this.#sql, GPS, device, { fromMs, toMs })
     for (let nextMs = fromMs; nextMs <= toMs; ) {
-      // the client has closed the connection: reading on would be wasted
+      // the client has closed the connection: further reads would be wasted
       if (signal.aborted) throw new UnavailableError('the client closed the connection')
       const range = { fromMs: nextMs, toMs, limit: PAGE_ROWS }
       const page = await readTelemetry(this.#sql, GPS, device, range, pending)
       const { length } = page.atMs
       if (count + length > this.#limits.positions) {
-        const detail = `${device.hardwareId} has more than ${this.#limits.positions} positions between from and to: choose a shorter range`
+        const detail =
+          `${device.hardwareId} has more than ${this.#limits.positions} positions between from and to: choose a ` +
+          'shorter range'
         throw new InvalidRequestError('too_many_positions', detail)
       }
       columns = withRoom(columns, count, length)
@@ -258,7 +262,7 @@ export class SiteTrips {
   }
 }
 
-/** The same records with room for as many more; grows by half, so that a long track is copied a few times only. */
+/** Returns the same records with room for more; grows by half, so that a long track is copied only a few times. */
 function withRoom(records: GpsRecords, count: number, more: number): GpsRecords {
   if (count + more <= records.atMs.length) return records
   const grown = GPS.allocate(Math.max(count + more, Math.ceil(count * 1.5)))

@@ -7,19 +7,19 @@ import { inChunks, insertRows, placeholders } from './database/insert-rows.ts'
 
 export interface NewAuditEntry {
   readonly entryId: string
-  /** Its place in the stream. */
+  /** Position in the stream. */
   readonly seq: number
   readonly atMs: number
   readonly userId: string | null
   readonly action: string
-  /** JSON, as it came. */
+  /** JSON as received. */
   readonly body: string
 }
 
 /**
- * Stores entries of the audit log of a gateway; of one that is there, or was deleted for its age, only what the site
- * erased becomes empty. With `isPast` they come from an epoch that the site has left: an entry that a later epoch has
- * sent stays with that epoch.
+ * Stores entries of the audit log of a gateway. Of an entry that exists, or was deleted for its age, only the fields
+ * that the site erased become empty. With `isPast` the entries come from an epoch that the site has left: an entry that
+ * a later epoch has sent stays with that epoch.
  */
 export async function putAuditEntries(
   sql: Sql,
@@ -54,7 +54,7 @@ export async function putAuditEntries(
 }
 
 /**
- * Of entries that are there, takes over which strings are empty now; whoever has the key of the site changes nothing
+ * Empties the strings of existing entries that are now empty at the site; a client with the site key can change nothing
  * else.
  */
 async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEntry[]): Promise<void> {
@@ -67,7 +67,7 @@ async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEn
       [siteId, ...some.flatMap(({ entryId, body }) => [entryId, body])],
     )
     for (const { key, known, body } of others) {
-      // of one that was deleted for its age only the sum is left
+      // of an entry deleted for its age only the sum is left
       if (known === null)
         await sql.run('UPDATE audit_entry SET row_sum = $3 WHERE site_id = $1 AND entry_id = $2', [
           siteId,
@@ -80,7 +80,7 @@ async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEn
   }
 }
 
-/** Whether an erasure made one body of an entry into another. */
+/** True if `now` differs from `known` only by an erasure. */
 function isErasedFrom(known: Record<string, unknown>, now: Record<string, unknown>): boolean {
   const { person, before, after, ...fixed } = known
   const { person: personNow, before: beforeNow, after: afterNow, ...fixedNow } = now
@@ -91,7 +91,8 @@ function isErasedFrom(known: Record<string, unknown>, now: Record<string, unknow
 }
 
 /**
- * Adds up the newest `count` that this epoch sent: its gateway still has those, because it deletes the oldest first.
+ * Sums the newest `count` entries that this epoch sent: its gateway still has those, because it deletes the oldest
+ * first.
  */
 export async function sumAuditEntries(
   sql: Sql,
@@ -111,7 +112,10 @@ export async function sumAuditEntries(
   }
 }
 
-/** Forgets the deleted entries that this epoch sent and that are not among its newest `count`: it has no others. */
+/**
+ * Drops the sums of deleted entries that this epoch sent and that are not among its newest `count`: the gateway no
+ * longer has them.
+ */
 export async function forgetDeletedEntries(sql: Sql, siteId: string, epoch: string, count: number): Promise<void> {
   await sql.run(
     `DELETE FROM audit_entry WHERE site_id = $1 AND epoch = $2 AND body IS NULL AND entry_id NOT IN
@@ -120,15 +124,16 @@ export async function forgetDeletedEntries(sql: Sql, siteId: string, epoch: stri
   )
 }
 
-/** Entries of one transaction: the site waits for it. */
+/** Entries per transaction: the site waits for each. */
 const DELETED_AT_ONCE = 1000
 
 /**
- * Deletes the oldest entries from before a time, but for what an audit of the sync compares: else it would ask the
- * gateway for them for ever. Returns how many; there may be more. Inside the site's lock.
+ * Deletes the oldest entries from before a time, except for the sums that an audit of the sync compares: without those
+ * it would request the entries from the gateway again and again. Returns the number of deleted entries; there may be
+ * more. Inside the site's lock.
  */
 export async function deleteAuditEntries(sql: Sql, siteId: string, beforeMs: number): Promise<number> {
-  // an earlier hub kept entries among the entities, where nobody sees them: their gateway sends them again
+  // an earlier hub kept entries among the entities, where no API lists them: their gateway sends them again
   await sql.run("DELETE FROM entity WHERE site_id = $1 AND entity_table = 'audit_entry'", [siteId])
   const old = await sql.all<{ key: string; body: string }>(
     `SELECT entry_id AS "key", body FROM audit_entry WHERE site_id = $1 AND at_ms < $2 AND body IS NOT NULL
@@ -147,7 +152,7 @@ export async function deleteAuditEntries(sql: Sql, siteId: string, beforeMs: num
   return old.length
 }
 
-/** Whether `deleteAuditEntries` has something to do. */
+/** True if `deleteAuditEntries` has work to do. */
 export async function hasOldAuditEntries(sql: Sql, siteId: string, beforeMs: number): Promise<boolean> {
   const row = await sql.get<{ isOld: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM audit_entry WHERE site_id = $1 AND at_ms < $2 AND body IS NOT NULL)
@@ -157,7 +162,7 @@ export async function hasOldAuditEntries(sql: Sql, siteId: string, beforeMs: num
   return row?.isOld === true
 }
 
-/** What makes an entry the row it is, on both sides. */
+/** Returns the content that identifies an entry, on both sides. */
 function textOf(key: string, body: string): string {
   return `["audit_entry",${JSON.stringify(key)},${body}]`
 }
@@ -168,7 +173,7 @@ function sumOf(text: string): string {
   return sum.toString()
 }
 
-/** What to list; absent fields do not filter. */
+/** Filters of a list; missing fields do not filter. */
 export interface AuditLogQuery {
   readonly fromMs: number | undefined
   readonly toMs: number | undefined
@@ -179,7 +184,7 @@ export interface AuditLogQuery {
   readonly offset: number
 }
 
-/** By time, of equal times in the order the gateway wrote them. */
+/** Lists entries by time; entries with equal times are in the order in which the gateway wrote them. */
 export async function listAuditEntries(
   sql: Sql,
   siteId: string,

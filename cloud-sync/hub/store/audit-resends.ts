@@ -8,17 +8,17 @@ export interface AuditedDay {
   readonly dayMs: number
 }
 
-/** A group that the hub has asked a gateway to send again. */
+/** Group that the hub has requested from a gateway again. */
 export interface AuditResend {
   readonly group: string
-  /** Count and sum of the rows that the gateway has. */
+  /** Count and sum of the rows at the gateway. */
   readonly gatewayRows: string
   /** Count and sum of the hub's rows when all rows of the group had arrived; null before. */
   readonly hubRows: string | null
   readonly resentCount: number
 }
 
-/** The groups of a day that the hub has asked for again. */
+/** Returns the groups of a day that the hub has requested again. */
 export async function auditResends(
   sql: Sql,
   siteId: string,
@@ -33,7 +33,7 @@ export async function auditResends(
   return new Map(rows.map((row) => [row.group, row]))
 }
 
-/** Replaces the remembered groups of the day. */
+/** Replaces the stored groups of the day. */
 export async function replaceAuditResends(
   sql: Sql,
   siteId: string,

@@ -6,7 +6,7 @@ export interface AuditRecord {
   /** -1 for entities. */
   readonly dayMs: number
   readonly auditedAtMs: number
-  /** Rows of the gateway. */
+  /** Rows at the gateway. */
   readonly rows: number
   readonly missingGroups: number
   /** Rows that only the hub has. */

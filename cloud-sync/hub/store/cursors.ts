@@ -3,7 +3,7 @@ import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 
-/** The cursors of an epoch; a stream without a row is at its beginning. */
+/** Returns the cursors of an epoch; a stream without a row is at its beginning. */
 export async function readCursors(sql: Sql, siteId: string, epoch: string): Promise<SyncCursors> {
   const rows = await sql.all<CursorRow>('SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2', [
     siteId,
@@ -19,12 +19,13 @@ export interface CursorRow {
 }
 
 export function cursorsOf(rows: readonly CursorRow[]): SyncCursors {
-  const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR])) as SyncCursors // all of them
+  // covers all streams
+  const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR])) as SyncCursors
   for (const { stream, seq, hash } of rows) cursors[stream] = { seq, hash }
   return cursors
 }
 
-/** Makes the cursors of an epoch that has none. */
+/** Inserts the cursors of an epoch that has none. */
 export async function insertCursors(sql: Sql, siteId: string, epoch: string, nowMs: number): Promise<void> {
   await insertRows(
     sql,
@@ -41,7 +42,7 @@ export interface CursorMove {
   readonly rows: number
 }
 
-/** Compare and set: moves the cursor, or returns false when it is not at `move.from`. */
+/** Moves the cursor by compare-and-set; returns false if it is not at `move.from`. */
 export async function moveCursor(
   sql: Sql,
   of: { readonly siteId: string; readonly epoch: string },
@@ -56,24 +57,24 @@ export async function moveCursor(
   return moved === 1
 }
 
-/** How far the cursors of an epoch are in all, and the server that says so. */
+/** Sum of the cursors of an epoch, and the server that reported it. */
 export interface CursorTotal {
   readonly siteId: string
   readonly epoch: string
   readonly total: number
-  /** Another one after each start, and after a standby became the primary. */
+  /** Differs after each start, and after a standby became the primary. */
   readonly server: string
 }
 
 const SERVER = `CONCAT(pg_postmaster_start_time(), ' ', pg_is_in_recovery())`
 
-/** The server that answers, as `CursorTotal` names it. */
+/** Returns the identity of the current server, as in `CursorTotal`. */
 export async function serverOf(sql: Sql): Promise<string> {
   const row = await sql.get<{ server: string }>(`SELECT ${SERVER} AS server`)
   return row?.server ?? ''
 }
 
-/** Of all epochs of these sites; null for all sites. */
+/** Returns the totals of all epochs of these sites; null selects all sites. */
 export function cursorTotals(sql: Sql, siteIds: readonly string[] | null): Promise<CursorTotal[]> {
   const [where, values] = siteIds === null ? ['', []] : ['WHERE site_id = ANY($1)', [siteIds]]
   return sql.all<CursorTotal>(
@@ -83,7 +84,7 @@ export function cursorTotals(sql: Sql, siteIds: readonly string[] | null): Promi
   )
 }
 
-/** As `CursorTotal.total`. */
+/** Returns the sum used as `CursorTotal.total`. */
 export function totalOf(cursors: SyncCursors): number {
   return SYNC_STREAMS.reduce((sum, stream) => sum + cursors[stream].seq, 0)
 }

@@ -5,13 +5,13 @@ export interface EntityRow {
   readonly table: string
   readonly key: string
   readonly seq: number
-  /** JSON; null when it is gone. */
+  /** JSON; null if the entity is deleted. */
   readonly body: string | null
 }
 
 /**
- * Stores entities. A row that is older than the stored one of the same epoch is ignored: a row that an audit sends
- * again may have been read before a newer change was sent. At most one row for each key.
+ * Stores entities. A row older than the stored one of the same epoch is ignored: a row that an audit sends again may
+ * have been read before a newer change was sent. At most one row per key.
  */
 export async function putEntities(sql: Sql, siteId: string, epoch: string, rows: readonly EntityRow[]): Promise<void> {
   await insertRows(
@@ -32,7 +32,7 @@ export async function putEntities(sql: Sql, siteId: string, epoch: string, rows:
   }
 }
 
-/** Deletes entities that only earlier epochs had: this epoch has sent all of its own. */
+/** Deletes entities that only earlier epochs had; to be called once this epoch has sent all of its own. */
 export async function deleteEarlierEntities(sql: Sql, siteId: string, epoch: string): Promise<number> {
   return sql.run(
     `DELETE FROM entity WHERE site_id = $1 AND epoch <> $2 AND epoch IN
@@ -43,7 +43,7 @@ export async function deleteEarlierEntities(sql: Sql, siteId: string, epoch: str
   )
 }
 
-/** The entities of some tables that are not deleted, by table and key. */
+/** Returns the entities of some tables that are not deleted, by table and key. */
 export async function entitiesOf(
   sql: Sql,
   siteId: string,
@@ -56,7 +56,7 @@ export async function entitiesOf(
   )
 }
 
-/** All entities that are not deleted; entries of the audit log, which an earlier hub kept here, are none. */
+/** Returns all entities that are not deleted, without the audit log entries that an earlier hub stored here. */
 export async function livingEntities(
   sql: Sql,
   siteId: string,

@@ -2,7 +2,7 @@ import type { Hello, SyncCursors } from '#shared/wire/replication/sync.ts'
 import { type CursorRow, cursorsOf } from './cursors.ts'
 import type { Sql } from './database/database.ts'
 
-/** Whether another site has this epoch: a copy of a gateway that was given the key of its own site. */
+/** True if another site has this epoch: a copied gateway was given the key of its own site. */
 export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string): Promise<boolean> {
   const row = await sql.get('SELECT site_id FROM site_epoch WHERE epoch = $1 AND site_id <> $2 LIMIT 1', [
     epoch,
@@ -11,7 +11,7 @@ export async function isEpochOfAnother(sql: Sql, siteId: string, epoch: string):
   return row !== undefined
 }
 
-/** Stores the epoch, true for a new one; the number of entities that it had at its first hello does not change. */
+/** Stores the epoch and returns true for a new one; its number of entities at the first hello does not change. */
 export async function recordEpoch(
   sql: Sql,
   siteId: string,
@@ -27,8 +27,8 @@ export async function recordEpoch(
 }
 
 /**
- * When the hub first saw the epoch that followed this one, or another epoch than the one a file was written in;
- * undefined when this epoch is the newest.
+ * Returns the time when the hub first saw the epoch that followed this one, or another epoch than the one of a file;
+ * undefined if this epoch is the newest.
  */
 export async function supersededAt(
   sql: Sql,
@@ -45,7 +45,7 @@ export async function supersededAt(
   return row?.atMs ?? undefined
 }
 
-/** How many entities an epoch had at its first hello. */
+/** Returns the number of entities of an epoch at its first hello. */
 export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Promise<number> {
   const row = await sql.get<{ end: number }>(
     'SELECT entities_end AS "end" FROM site_epoch WHERE site_id = $1 AND epoch = $2',
@@ -54,18 +54,18 @@ export async function entitiesEndOf(sql: Sql, siteId: string, epoch: string): Pr
   return row?.end ?? 0
 }
 
-/** Stores that this epoch, true for a new one, and this instance of a gateway said hello. */
+/** Stores the hello of this instance of a gateway, and its epoch; returns true for a new epoch. */
 export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs: number): Promise<boolean> {
   const { epoch, instance } = hello
   const isNew = await recordEpoch(sql, siteId, hello, nowMs)
   await sql.run(
-    // behind all before it, whatever the clocks of several hubs say
+    // later than all before it, whatever the clocks of several hubs
     `INSERT INTO site_instance (site_id, instance, epoch, first_seen_ms, last_seen_ms)
        SELECT $1, $2, $3, GREATEST(CAST($4 AS BIGINT), COALESCE(MAX(first_seen_ms) + 1, 0)), CAST($4 AS BIGINT)
          FROM site_instance WHERE site_id = $1 ON CONFLICT DO NOTHING`,
     [siteId, instance, epoch, nowMs],
   )
-  // after a fork the same start goes on as another epoch
+  // after a fork the same start continues as another epoch
   await sql.run('UPDATE site_instance SET epoch = $3 WHERE site_id = $1 AND instance = $2', [siteId, instance, epoch])
   await sql.run(
     `UPDATE site SET epoch = $2, program = $3, clock_offset_ms = $4, is_clock_trusted = $5,
@@ -75,10 +75,10 @@ export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs:
   return isNew
 }
 
-/** More starts of a gateway than any month has. */
+/** Exceeds the number of starts of a gateway in any month. */
 const MAX_INSTANCES = 1000
 
-/** Deletes instances of gateways that ended long ago, or behind many others. */
+/** Deletes instances of gateways that ended long ago, or that many others have followed. */
 export async function forgetInstances(sql: Sql, siteId: string, before: number): Promise<void> {
   await sql.run(
     `DELETE FROM site_instance WHERE site_id = $1 AND (last_seen_ms < $2 OR instance NOT IN
@@ -92,29 +92,29 @@ export interface Sender {
   readonly instance: string
 }
 
-/** What the hub knows of a sender and its site. */
+/** Stored state of a sender and its site. */
 export interface SenderState {
   readonly entitiesEnd: number
   readonly firstSeenMs: number
-  /** May lag behind a little: it is not written with every request. */
+  /** May lag slightly: it is not written with every request. */
   readonly lastSeenMs: number
-  /** When a newer instance that is still sending was first seen; null if there is none. */
+  /** Time when a newer instance that is still sending was first seen, or null. */
   readonly newerSinceMs: number | null
   readonly hasQuarantine: boolean
-  /** The furthest any erasure of this epoch reaches; null for none. */
+  /** Highest position that any erasure of this epoch reaches; null for none. */
   readonly telemetryErasedThrough: number | null
   readonly historyErasedThrough: number | null
   readonly cursors: SyncCursors
 }
 
-/** Undefined before its hello. `aliveSinceMs`: instances that have sent nothing since do not count. */
+/** Returns undefined before its hello. Instances that have sent nothing since `aliveSinceMs` do not count. */
 export async function findSender(
   sql: Sql,
   siteId: string,
   { epoch, instance }: Sender,
   aliveSinceMs: number,
 ): Promise<SenderState | undefined> {
-  // one statement: a push is asked for every few seconds, by each of many sites
+  // one statement: each of many sites runs this query every few seconds
   const rows = await sql.all<SenderState & CursorRow>(
     `SELECT sync_cursor.stream, sync_cursor.seq, sync_cursor.hash,
             site_epoch.entities_end AS "entitiesEnd", site_instance.first_seen_ms AS "firstSeenMs",
@@ -137,10 +137,10 @@ export async function findSender(
   return first === undefined ? undefined : { ...first, cursors: cursorsOf(rows) }
 }
 
-/** People see the time of the site, which its lock updates; those of epoch and instance may be this much older. */
+/** The API shows the time of the site, which its lock updates; those of epoch and instance may be this much older. */
 const SEEN_EVERY_MS = 30_000
 
-/** Stores when this epoch and this instance of a gateway last sent something. */
+/** Stores the time at which this epoch and this instance of a gateway last sent something. */
 export async function updateLastSeen(
   sql: Sql,
   siteId: string,
@@ -161,7 +161,10 @@ export async function updateLastSeen(
   ])
 }
 
-/** What came by hand tells of the time at which it was written; a gateway that was heard since is not made older. */
+/**
+ * Records an imported file, which reports the state at the time it was written; a gateway seen since keeps its later
+ * time.
+ */
 export async function recordFile(
   sql: Sql,
   siteId: string,

@@ -10,7 +10,7 @@ import { addChunks } from './telemetry/device-telemetry.ts'
 import { eraseRecords } from './telemetry/erasures.ts'
 import { firstMs, lastMs } from './telemetry/merged-records.ts'
 
-/** Keeps the last states of devices that their gateway does not have any more. Inside the site's lock. */
+/** Archives the last states of devices that their gateway no longer has. Inside the site's lock. */
 export async function archiveDevices(
   sql: Sql,
   siteId: string,
@@ -25,7 +25,7 @@ export async function archiveDevices(
   )
 }
 
-/** A device, or the records of one stream of it, as one erasure took them. */
+/** Device, or one stream of its records, as removed by one erasure. */
 export interface ErasedItem {
   readonly hardwareId: string
   readonly what: 'device' | 'gps' | 'battery'
@@ -34,7 +34,7 @@ export interface ErasedItem {
   readonly bytes: number
 }
 
-/** What a site erased and the hub still has, by the time of erasing. */
+/** Lists the data that a site erased and the hub still has, by the time of erasing. */
 export function listErased(
   sql: Sql,
   siteId: string,
@@ -51,10 +51,10 @@ export function listErased(
   )
 }
 
-/** What of the erased data of a site to put back. */
+/** Selection of the erased data of a site to restore. */
 export interface RestoreScope {
   readonly sinceMs: number
-  /** Undefined: of all devices. */
+  /** Undefined selects all devices. */
   readonly hardwareIds: readonly string[] | undefined
 }
 
@@ -63,13 +63,13 @@ export interface Restored {
   records: number
 }
 
-/** Blocks of one transaction: the site waits for it. */
+/** Blocks per transaction: the site waits for each. */
 const BLOCKS_AT_ONCE = 64
 
 /**
- * Puts back what a site erased since a time (clock of the hub), some blocks in each transaction: what was put back
- * stays, and another call goes on. What was erased wins over what has come for the same times since. Throws
- * `site_not_found`.
+ * Restores the data that a site erased since a time (clock of the hub), some blocks in each transaction: restored
+ * blocks stay after a failure, and another call continues. Erased records win over those that arrived since for the
+ * same times. Throws `site_not_found`.
  */
 export async function restoreErased(
   database: Database,
@@ -79,7 +79,7 @@ export async function restoreErased(
 ): Promise<Restored> {
   const restored: Restored = { devices: 0, records: 0 }
   restored.devices = await inSite(database, siteId, (sql) => restoreDevices(sql, siteId, scope, nowMs))
-  // what came since must be in blocks, to stand behind what is put back
+  // records that arrived since must be in blocks, to rank below the restored ones
   while ((await compactSegments(database, siteId, nowMs)) > 0);
   let isDone = false
   while (!isDone) {
@@ -90,7 +90,7 @@ export async function restoreErased(
   return restored
 }
 
-/** What a query for rows of this scope adds to the site and the time, and all its values. */
+/** Returns the condition for rows of this scope, added to site and time, and all its values. */
 function inScope(siteId: string, { sinceMs, hardwareIds }: RestoreScope): { among: string; values: SqlValue[] } {
   if (hardwareIds === undefined) return { among: '', values: [siteId, sinceMs] }
   return { among: 'AND hardware_id = ANY($3)', values: [siteId, sinceMs, hardwareIds] }
@@ -104,7 +104,7 @@ async function restoreDevices(sql: Sql, siteId: string, scope: RestoreScope, now
     values,
   )
   await sql.run(`DELETE FROM erased_device WHERE site_id = $1 AND erased_at_ms >= $2 ${among}`, values)
-  // the first of each: as it was before anything was erased; not one that the gateway has again
+  // the first state of each device: from before anything was erased; skips devices that the gateway has again
   return insertRows(
     sql,
     'site_latest',
@@ -123,7 +123,8 @@ interface ErasedStreamOfNote {
 }
 
 /**
- * The newest erasure first: what an older one took wins over it. Returns how many records; undefined if none is left.
+ * Restores the newest erasure first, so that an older one wins over it. Returns the number of records; undefined if
+ * none is left.
  */
 async function restoreSome(sql: Sql, siteId: string, scope: RestoreScope): Promise<number | undefined> {
   const { among, values } = inScope(siteId, scope)
@@ -148,7 +149,7 @@ async function restoreSome(sql: Sql, siteId: string, scope: RestoreScope): Promi
     stream,
     blocks.at(-1)?.lastMs ?? 0,
   ])
-  // parts that are still on their way have these records as well
+  // parts still in flight have these records as well
   await sql.run('DELETE FROM erasure WHERE site_id = $1 AND note_id = $2', [siteId, noteId])
   return records
 }
@@ -167,13 +168,14 @@ async function putBack<R extends Records>(
   const spans = await blockSpans(sql, of, kind.name, range)
   const since = spans.length === 0 ? [] : [...(await readBlocks(sql, of, kind, spans)).values()]
   if (spans.length > 0) await deleteBlocks(sql, of, kind.name, spans)
-  // of one time the first piece stays
+  // for records of equal times the first chunk wins
   await addChunks(sql, of, kind, [...erased, ...since.map((records) => ({ records }))])
   return erased.reduce((sum, { records }) => sum + records.atMs.length, 0)
 }
 
 /**
- * Deletes what a site erased up to a time (clock of the hub) for good. Returns how many rows. Throws `site_not_found`.
+ * Deletes the data that a site erased up to a time (clock of the hub) permanently. Returns the number of rows. Throws
+ * `site_not_found`.
  */
 export function deleteErased(database: Database, siteId: string, throughMs: number): Promise<number> {
   return inSite(database, siteId, async (sql) => {
@@ -185,8 +187,8 @@ export function deleteErased(database: Database, siteId: string, throughMs: numb
 }
 
 /**
- * Deletes a device that was put back, its history and what is kept aside of it, for good. False for one that its
- * gateway has. Throws `site_not_found`.
+ * Deletes a restored device, its history and its archived data permanently. False for a device that its gateway has.
+ * Throws `site_not_found`.
  */
 export function deleteRestored(database: Database, siteId: string, hardwareId: string): Promise<boolean> {
   return inSite(database, siteId, async (sql) => {
@@ -203,7 +205,7 @@ export function deleteRestored(database: Database, siteId: string, hardwareId: s
   })
 }
 
-/** Whether `deleteErased` has something to do. */
+/** True if `deleteErased` has work to do. */
 export async function hasErased(sql: Sql, siteId: string, throughMs: number): Promise<boolean> {
   const row = await sql.get<{ isThere: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM erased_block WHERE site_id = $1 AND erased_at_ms <= $2)

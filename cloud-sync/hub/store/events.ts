@@ -10,13 +10,13 @@ export interface EventRow {
   /** '' for notes. */
   readonly hardwareId: string
   readonly atMs: number
-  /** Its place in the stream of its epoch. */
+  /** Position in the stream of its epoch. */
   readonly seq: number
-  /** JSON of the row as it came, without its position. */
+  /** JSON of the row as received, without its position. */
   readonly body: string
 }
 
-/** Which of these events the hub has already. */
+/** Returns the events among these that the hub already has. */
 export async function knownEvents(
   sql: Sql,
   siteId: string,
@@ -58,7 +58,9 @@ export async function insertEvents(
   )
 }
 
-/** Takes out of lock events what the site erased; those the hub does not have come without it. */
+/**
+ * Removes the fields that the site erased from lock events; events that the hub does not have yet arrive without them.
+ */
 export async function redactLockEvents(sql: Sql, siteId: string, blanked: readonly BlankedEvent[]): Promise<void> {
   for (const event of blanked) {
     const known = await sql.get<{ body: string }>(
@@ -78,7 +80,7 @@ export async function redactLockEvents(sql: Sql, siteId: string, blanked: readon
   }
 }
 
-/** The events between two times; the end is not included. */
+/** Returns the events between two times; the end is excluded. */
 export async function eventsBetween(
   sql: Sql,
   siteId: string,

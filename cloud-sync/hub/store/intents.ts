@@ -12,7 +12,7 @@ export interface WaitingIntent {
   readonly baseRev: string | null
 }
 
-/** Intents behind a position that have no result yet, in order. */
+/** Returns the intents after a position that have no result yet, in order. */
 export async function waitingIntents(sql: Sql, siteId: string, after: number, limit: number): Promise<WaitingIntent[]> {
   return sql.all<WaitingIntent>(
     `SELECT intent_id AS "intentId", seq, kind, body, issued_at_ms AS "issuedAtMs",
@@ -22,7 +22,7 @@ export async function waitingIntents(sql: Sql, siteId: string, after: number, li
   )
 }
 
-/** The newest intent of each of these sites. */
+/** Returns the number of the newest intent of each of these sites. */
 export async function lastIntents(sql: Sql, siteIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await sql.all<{ siteId: string; seq: number }>(
     'SELECT site_id AS "siteId", intent_seq AS seq FROM site WHERE site_id = ANY($1)',
@@ -31,7 +31,7 @@ export async function lastIntents(sql: Sql, siteIds: readonly string[]): Promise
   return new Map(rows.map(({ siteId, seq }) => [siteId, seq]))
 }
 
-/** Remembers behind which intent the gateway asked for more; returns the number of the last one there is. */
+/** Stores the intent after which the gateway requested more; returns the number of the newest intent. */
 export async function recordIntentsAsked(database: Database, siteId: string, after: number): Promise<number> {
   const last = (await lastIntents(database, [siteId])).get(siteId) ?? 0
   if (after > last) return skipNumbers(database, siteId, after)
@@ -40,8 +40,8 @@ export async function recordIntentsAsked(database: Database, siteId: string, aft
 }
 
 /**
- * The gateway has had intents that this database does not know: it is an old copy. New ones get numbers behind those,
- * and so do the ones that wait: a gateway knows by its id what it has had.
+ * Handles a gateway that has received intents unknown to this database, which is therefore an old copy. New and waiting
+ * intents get numbers after those; a gateway recognises intents it has received by their id.
  */
 function skipNumbers(database: Database, siteId: string, after: number): Promise<number> {
   return inSite(database, siteId, async (sql, site) => {

@@ -6,25 +6,25 @@ export interface LatestRow {
   readonly body: string
 }
 
-/** A state as it comes, with what the device says of its cart, as JSON; null where its gateway does not say. */
+/** State as received, with the device's report on its cart, as JSON; null if its gateway reports none. */
 export interface NewLatestRow extends LatestRow {
   readonly cartSaid: string | null
 }
 
-/** The last state of a device that its gateway does not have any more. */
+/** Last state of a device that its gateway no longer has. */
 export interface RemovedDevice extends LatestRow {
   readonly atMs: number
 }
 
 /**
- * An older snapshot may come behind a newer one, and then it is by seconds; one that is older by more is of a clock
- * that was set back, and newer all the same.
+ * Snapshots may arrive out of order, but then only by seconds; one that is older by more was made after the clock was
+ * set back, and is newer in fact.
  */
 const REORDERED_MS = 60_000
 
 /**
- * Keeps the newest state of each of these devices; what is newer by more than `reorderedMs` counts as older. A device
- * that an admin restored is its gateway's again.
+ * Stores the newest state of each of these devices; a stored state that is newer by more than `reorderedMs` counts as
+ * older. A restored device belongs to its gateway again.
  */
 export async function putLatest(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function putLatest(
       ],
     )
   }
-  // most often all of them are there
+  // usually all of them exist
   if (updated === rows.length) return
   await insertRows(
     sql,
@@ -60,8 +60,8 @@ export async function putLatest(
 }
 
 /**
- * Forgets devices a complete snapshot does not name, unless a newer one does or an admin restored them. Returns what it
- * forgot.
+ * Removes devices that a complete snapshot does not name, unless a newer one does or an admin restored them. Returns
+ * the removed devices.
  */
 export async function keepLatestOf(
   sql: Sql,
@@ -77,7 +77,7 @@ export async function keepLatestOf(
   )
 }
 
-/** How many states of devices the hub has of each of these sites; sites without any are left out. */
+/** Returns the number of stored device states of each of these sites; sites without any are omitted. */
 export async function deviceCounts(sql: Sql, siteIds: readonly string[]): Promise<Map<string, number>> {
   const counts = await sql.all<{ siteId: string; count: number }>(
     `SELECT site_id AS "siteId", COUNT(*) AS count FROM site_latest WHERE site_id = ANY($1) GROUP BY site_id`,
@@ -86,7 +86,7 @@ export async function deviceCounts(sql: Sql, siteIds: readonly string[]): Promis
   return new Map(counts.map(({ siteId, count }) => [siteId, count]))
 }
 
-/** How many states of devices the hub has of a site, and how large they are. */
+/** Returns the number and the size of the stored device states of a site. */
 export async function latestSize(sql: Sql, siteId: string): Promise<{ devices: number; bytes: number }> {
   const size = await sql.get<{ devices: number; bytes: number }>(
     `SELECT COUNT(*) AS devices, COALESCE(SUM(octet_length(body)), 0) AS bytes FROM site_latest WHERE site_id = $1`,

@@ -3,7 +3,7 @@ import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 
-/** An undamaged part or row that the hub could not read or apply, unchanged. */
+/** Undamaged part or row that the hub could not read or apply, unchanged. */
 export interface QuarantinedItem {
   readonly stream: SyncStream
   readonly from: number
@@ -12,7 +12,7 @@ export interface QuarantinedItem {
   readonly body: Uint8Array
 }
 
-/** How much the quarantine of a site holds. */
+/** Returns the size of the quarantine of a site. */
 export async function quarantineSize(sql: Sql, siteId: string): Promise<{ pieces: number; bytes: number }> {
   const size = await sql.get<{ pieces: number; bytes: number }>(
     'SELECT COUNT(*) AS pieces, COALESCE(SUM(LENGTH(body)), 0) AS bytes FROM quarantine WHERE site_id = $1',
@@ -21,7 +21,7 @@ export async function quarantineSize(sql: Sql, siteId: string): Promise<{ pieces
   return size ?? { pieces: 0, bytes: 0 }
 }
 
-/** Stores pieces; a piece that comes again is stored once. */
+/** Stores items; an item that arrives again is stored once. */
 export async function insertQuarantine(
   sql: Sql,
   siteId: string,
@@ -47,7 +47,7 @@ export async function insertQuarantine(
   )
 }
 
-/** Reasons quote what the gateway sent, which may contain any character. */
+/** Reasons quote data from the gateway, which may contain any character. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }

@@ -1,6 +1,6 @@
 import type { Sql } from './database/database.ts'
 
-/** A row as it is given back to its gateway; `place` is where it stands in the order of its kind. */
+/** Row given back to its gateway; `place` is its position in the order of its kind. */
 export interface KeptRow {
   readonly place: readonly (string | number)[]
   readonly table: string
@@ -9,7 +9,7 @@ export interface KeptRow {
   readonly body: string
 }
 
-/** The next living entities behind a table and key. */
+/** Returns the next existing entities after a table and key. */
 export async function entitiesAfter(
   sql: Sql,
   siteId: string,
@@ -26,7 +26,7 @@ export async function entitiesAfter(
   return rows.map((row) => ({ ...row, place: [row.table, row.key] }))
 }
 
-/** The next entries of the audit log, oldest first; of those that were deleted for their age nothing is left. */
+/** Returns the next entries of the audit log, oldest first; those deleted for their age are lost. */
 export async function auditEntriesAfter(
   sql: Sql,
   siteId: string,
@@ -47,7 +47,7 @@ export async function auditEntriesAfter(
   }))
 }
 
-/** The next events of a stream, oldest first, of one instant in the order in which they were stored. */
+/** Returns the next events of a stream, oldest first; those of one instant in the order in which they were stored. */
 export async function eventsAfter(
   sql: Sql,
   siteId: string,
@@ -69,7 +69,7 @@ export async function eventsAfter(
   }))
 }
 
-/** The first device from `hardwareId` on, or behind it, that has blocks of a stream since a time. */
+/** Returns the first device at or after `hardwareId` that has blocks of a stream since a time. */
 export async function deviceWithBlocks(
   sql: Sql,
   siteId: string,
@@ -85,7 +85,7 @@ export async function deviceWithBlocks(
   return row?.hardwareId
 }
 
-/** What the hub knows of a site that asks for its data back. */
+/** Returns the facts about a site that requests its data back. */
 export function siteToRebuild(
   sql: Sql,
   siteId: string,
@@ -96,7 +96,7 @@ export function siteToRebuild(
   )
 }
 
-/** Makes all that the hub has of the site's entities and audit log those of this epoch, which was made of them. */
+/** Assigns all entities and audit log entries of the site to this epoch, whose database was made from them. */
 export async function reassignEpoch(sql: Sql, siteId: string, epoch: string): Promise<void> {
   await sql.run('UPDATE entity SET epoch = $2, seq = 0 WHERE site_id = $1', [siteId, epoch])
   await sql.run('UPDATE audit_entry SET epoch = $2 WHERE site_id = $1 AND body IS NOT NULL', [siteId, epoch])

@@ -3,7 +3,7 @@ import type { AlertBody } from '#shared/wire/replication/sync.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
-/** What to list; absent fields do not filter. */
+/** Filters of a list; missing fields do not filter. */
 export interface SiteAlertQuery {
   readonly state?: AlertState | undefined
   readonly kinds: readonly string[]
@@ -23,7 +23,7 @@ const IN_STATE: Record<AlertState, string> = {
 }
 const OPENED = `CAST(${field('opened_at_ms')} AS BIGINT)`
 
-/** Alerts of a site as its gateway sent them, by the time they were opened. */
+/** Lists alerts of a site as its gateway sent them, by the time they were opened. */
 export async function listSiteAlerts(sql: Sql, siteId: string, query: SiteAlertQuery): Promise<AlertBody[]> {
   const { state, kinds, cart, fromMs, toMs, order, limit, offset } = query
   const values: SqlValue[] = [siteId]
@@ -41,11 +41,11 @@ export async function listSiteAlerts(sql: Sql, siteId: string, query: SiteAlertQ
      ORDER BY ${OPENED} ${order}, entity_key ${order} LIMIT ${put(limit)} OFFSET ${put(offset)}`,
     values,
   )
-  // rows fit their schema when they are taken
+  // rows are validated on arrival
   return rows.map(({ body }): AlertBody => JSON.parse(body))
 }
 
-/** An alert of a site as its gateway sent it; undefined where there is none, or it was deleted. */
+/** Returns an alert of a site as its gateway sent it; undefined if it does not exist or was deleted. */
 export async function siteAlertOf(sql: Sql, siteId: string, alertId: string): Promise<AlertBody | undefined> {
   const [row] = await sql.all<{ body: string }>(
     `SELECT body FROM entity
@@ -55,7 +55,7 @@ export async function siteAlertOf(sql: Sql, siteId: string, alertId: string): Pr
   return row && JSON.parse(row.body)
 }
 
-/** The alerts of carts of a site that are not closed, oldest first. */
+/** Lists the alerts of carts of a site that are not closed, oldest first. */
 export function openCartAlerts(sql: Sql, siteId: string): Promise<{ alertId: string; cart: string }[]> {
   return sql.all(
     `SELECT entity_key AS "alertId", ${field('cart')} AS cart FROM entity

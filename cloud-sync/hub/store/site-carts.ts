@@ -1,20 +1,20 @@
 import type { Sql } from './database/database.ts'
 
-/** The latest state of a device with what it says of its cart, both as JSON. */
+/** Latest state of a device and its report on its cart, both as JSON. */
 export interface CartDeviceRow {
   body: string
-  /** Null where its gateway does not say. */
+  /** Null if its gateway reports none. */
   cartSaid: string | null
 }
 
-/** All devices of a site, by hardware id. */
+/** Returns all devices of a site, by hardware id. */
 export function cartDevicesOf(sql: Sql, siteId: string): Promise<CartDeviceRow[]> {
   return sql.all(`SELECT body, cart_said AS "cartSaid" FROM site_latest WHERE site_id = $1 ORDER BY hardware_id`, [
     siteId,
   ])
 }
 
-/** What people of a site say of its carts, as JSON, by the cart's key. */
+/** Returns the staff notes on carts of a site, as JSON, by the cart's key. */
 export function cartNotesOf(sql: Sql, siteId: string): Promise<{ key: string; body: string }[]> {
   return sql.all(
     `SELECT entity_key AS "key", body FROM entity

@@ -12,16 +12,16 @@ import {
 import type { Sql } from './database/database.ts'
 
 const unpack = promisify(gunzip)
-/** More is not written by a gateway. */
+/** Maximum that a gateway writes. */
 const FEATURES_BYTES = 16 * 1024 * 1024
-/** The fields of a piece besides its base64. */
+/** Upper bound of the fields of a chunk without its base64. */
 const PIECE_FIELDS_BYTES = 200
 const NOTHING: CourseBody = { version: 0, attribution: null, sent: null }
 
-/** What a site says of the photo of its course. */
+/** Photo of a course as reported by its site. */
 export type SitePhoto = NonNullable<CourseBody['photo']>
 
-/** The drawing of a site's course; empty where it has sent none, or not all of it yet, or none that can be read. */
+/** Returns the course map of a site; empty if the site has sent none, an incomplete one, or an unreadable one. */
 export async function siteCourseOf(sql: Sql, siteId: string): Promise<Omit<CourseJson, 'photo'>> {
   const { version, attribution, sent, drawing } = await bodyOf(sql, siteId)
   const packed = sent ?? (drawing == null ? null : await joined(sql, siteId, drawing))
@@ -29,13 +29,13 @@ export async function siteCourseOf(sql: Sql, siteId: string): Promise<Omit<Cours
   return { type: 'FeatureCollection', version, attribution, counts: countsOf(features), features }
 }
 
-/** The photo of a site's course; null where it has sent none, or not all of it yet. */
+/** Returns the photo of a site's course; null if the site has sent none, or an incomplete one. */
 export async function sitePhotoOf(sql: Sql, siteId: string): Promise<SitePhoto | null> {
   const { photo } = await bodyOf(sql, siteId)
   return photo != null && (await isComplete(sql, siteId, photo)) ? photo : null
 }
 
-/** The bytes of a content of which all pieces are there, read as they are taken; it fails when they go meanwhile. */
+/** Streams the bytes of a complete content, read as they are consumed; fails if chunks are deleted meanwhile. */
 export function siteChunks(sql: Sql, siteId: string, content: CourseContent): ReadableStream<Uint8Array> {
   let number = 0
   let bytes = 0
@@ -62,7 +62,7 @@ async function bodyOf(sql: Sql, siteId: string): Promise<CourseBody> {
   return courseBodySchema.safeParse(JSON.parse(row?.body ?? 'null')).data ?? NOTHING
 }
 
-/** Whether all pieces are there, and not more of them than a gateway makes: a site may send anything. */
+/** True if all chunks exist, and no more than a gateway makes: a site may send anything. */
 async function isComplete(sql: Sql, siteId: string, { hash, bytes, pieces }: CourseContent): Promise<boolean> {
   const found = await sql.get<{ pieces: number; bytes: number }>(
     `SELECT COUNT(*) AS pieces, CAST(COALESCE(SUM(octet_length(body)), 0) AS BIGINT) AS bytes FROM entity

@@ -3,29 +3,29 @@ import { parseIso } from '#shared/time.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
-/** The latest state of a device, as the JSON that the gateway wrote. */
+/** Latest state of a device, as the JSON that the gateway wrote. */
 export interface SiteDeviceRow {
   site_id: string
   hardware_id: string
   body: string
 }
 
-/** Where in the order of sites and devices. */
+/** Position in the order of sites and devices. */
 export interface DevicePlace {
   readonly siteId: string
   readonly hardwareId: string
 }
 
 export interface SiteDeviceQuery {
-  /** Null for all. */
+  /** Null selects all sites. */
   readonly siteIds: readonly string[] | null
   readonly hardwareIds: readonly string[] | undefined
-  /** Values that fields of the device must have; names of fields are ours, never a caller's. */
+  /** Required values of fields of the device; field names are constants, never from a caller. */
   readonly fields: Readonly<Record<string, string | number | undefined>>
   readonly order: ListOrder
 }
 
-/** The next devices behind a place, by site and hardware id; null is the beginning. */
+/** Returns the next devices after a position, by site and hardware id; null is the beginning. */
 export function devicesAfter(
   sql: Sql,
   { siteIds, hardwareIds, fields, order }: SiteDeviceQuery,
@@ -51,12 +51,12 @@ export function devicesAfter(
   )
 }
 
-/** What is asked for as a database takes it; JSON_BODY has another character for U+0000, too. */
+/** Converts a searched text to one that the database accepts; JSON_BODY replaces U+0000 in the same way. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd')
 }
 
-/** The registrations that these hardware ids have at a site now, as its gateway last reported them. */
+/** Returns the current registrations of these hardware ids at a site, as last reported by its gateway. */
 export async function registrationsOf(
   sql: Sql,
   siteId: string,
@@ -75,7 +75,7 @@ export async function registrationsOf(
   )
 }
 
-/** A device by its hardware id, else by its short id. */
+/** Finds a device by its hardware id, else by its short id. */
 export async function findSiteDevice(sql: Sql, siteId: string, id: string): Promise<SiteDeviceRow | undefined> {
   const found = await sql.get<SiteDeviceRow>(
     'SELECT site_id, hardware_id, body FROM site_latest WHERE site_id = $1 AND hardware_id = $2',

@@ -5,24 +5,24 @@ import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 interface EventPage {
   readonly hardwareId: string | undefined
-  /** Only of this one of the device. */
+  /** Only events of this registration of the device. */
   readonly registration: Registration | undefined
   readonly fromMs: number | undefined
   readonly toMs: number | undefined
-  /** Values that fields of the row must have. */
+  /** Required values of fields of the row. */
   readonly fields: Readonly<Record<string, string | number | undefined>>
-  /** The code must be one that is shown as this to whom codes are masked. */
+  /** Selects events whose code is shown in this form to users for whom codes are masked. */
   readonly maskedCode?: string | undefined
   readonly order: ListOrder
-  /** Only what is older than the event with this id. */
+  /** Selects events older than the one with this id. */
   readonly before?: string | undefined
   readonly limit: number
   readonly offset: number
 }
 
 /**
- * Lock or geofence events of a site as the gateway sent them; null when there is no event `before`. Of equal times the
- * later stored comes later, as at the gateway. Names of fields are ours, never a caller's.
+ * Lists lock or geofence events of a site as the gateway sent them; null if there is no event `before`. Among equal
+ * times the order is that of storing, as at the gateway. Field names are constants, never from a caller.
  */
 export async function listSiteEvents(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function listSiteEvents(
     require(`${JSON_BODY} ->> '${name}' =`, value === undefined ? undefined : String(value))
   if (page.maskedCode !== undefined) {
     const masked = readMaskedCode(page.maskedCode)
-    // no code is shown as what is no mask
+    // a text that is not a mask matches no code
     conditions.push(`${JSON_BODY} ->> 'code' LIKE $${values.push(masked === null ? '' : patternOf(masked))}`)
   }
   if (page.before !== undefined) {

@@ -3,7 +3,7 @@ import type { Database, Sql } from './database/database.ts'
 import { deviceCounts } from './latest.ts'
 import { inSite } from './sites.ts'
 
-/** A site with the last report of its gateway. Times in milliseconds. */
+/** Site with the last report of its gateway. Times in milliseconds. */
 export interface SiteRow {
   site_id: string
   name: string
@@ -29,7 +29,7 @@ export interface SiteEpochRow {
   last_seen_ms: number
 }
 
-/** The counts of a site. */
+/** Counts of a site. */
 export interface SiteFigures {
   devices: number
   keys: number
@@ -55,7 +55,7 @@ export function findSite(sql: Sql, siteId: string): Promise<SiteRow | undefined>
   return sql.get<SiteRow>(`SELECT ${COLUMNS} FROM site WHERE site_id = $1`, [siteId])
 }
 
-/** By site_id; `siteIds` null is all of them. */
+/** Returns a page of sites sorted by site_id; `siteIds` null selects all. */
 export function pageOfSites(
   sql: Sql,
   siteIds: readonly string[] | null,
@@ -77,7 +77,7 @@ export async function renameSite(database: Database, siteId: string, name: strin
 
 type Counted = { site_id: string; count: number }
 
-/** The counts of each of these sites. */
+/** Returns the counts of each of these sites. */
 export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise<Map<string, SiteFigures>> {
   const figures = new Map<string, SiteFigures>()
   if (siteIds.length === 0) return figures

@@ -1,7 +1,7 @@
 import { type DeviceGroupBody, deviceGroupBodySchema } from '#shared/wire/replication/sync.ts'
 import { JSON_BODY, type Sql } from './database/database.ts'
 
-/** A group of a site as its gateway has it. */
+/** Group of a site as its gateway has it. */
 export interface SiteGroup {
   readonly groupId: number
   readonly name: string
@@ -11,7 +11,7 @@ export interface SiteGroup {
   readonly updatedAtMs: number
 }
 
-/** By group_id. Rows of an earlier program that fit no schema are left out. */
+/** Lists groups by group_id. Rows of an earlier program that fit no schema are omitted. */
 export async function listSiteGroups(sql: Sql, siteId: string): Promise<SiteGroup[]> {
   const [groups, devices, zones] = await Promise.all([
     groupsOf(sql, siteId),

@@ -4,7 +4,7 @@ import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 
-/** A change that the head office asks a site for, and its result. */
+/** Change that the hub requests from a site, and its result. */
 export interface IntentRow {
   site_id: string
   intent_id: string
@@ -18,7 +18,7 @@ export interface IntentRow {
   status: SiteIntentStatus
   reason: string | null
   finished_at_ms: number | null
-  /** The gateway has asked for intents after this one, so it has this one. */
+  /** True if the gateway has requested intents after this one, so that it has this one. */
   is_fetched: boolean
 }
 
@@ -33,11 +33,12 @@ export interface NewIntent {
   readonly requestedBy: string
 }
 
-const COLUMNS = `intent.site_id, intent_id, seq, kind, body, issued_at_ms, expires_at_ms, base_rev, requested_by, status,
+const COLUMNS = `intent.site_id, intent_id, seq, kind, body, issued_at_ms, expires_at_ms, base_rev, requested_by,
+  status,
   reason, finished_at_ms, seq <= site.intents_after AS is_fetched`
 const FROM = 'FROM intent JOIN site ON site.site_id = intent.site_id'
 
-/** Gives the intent the next number of its site. Throws `site_not_found`. */
+/** Stores an intent with the next number of its site. Throws `site_not_found`. */
 export function insertIntent(database: Database, intent: NewIntent): Promise<void> {
   const { siteId, intentId, kind, body, issuedAtMs, expiresAtMs, baseRev, requestedBy } = intent
   return inSite(database, siteId, async (sql, site) => {
@@ -69,7 +70,7 @@ export interface IntentQuery {
 }
 
 /**
- * By the time they were made. An intent that was not fetched in time counts as expired, although its row still says
+ * Lists intents by their creation. An intent that was not fetched in time counts as expired, although its row is still
  * pending.
  */
 export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promise<IntentRow[]> {
@@ -78,13 +79,14 @@ export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promi
     `SELECT ${COLUMNS} ${FROM} WHERE intent.site_id = $1
        AND (CAST($2 AS TEXT) IS NULL OR kind = $2)
        AND (CAST($3 AS TEXT) IS NULL OR $3 =
-         CASE WHEN status = 'pending' AND expires_at_ms < $4 AND seq > site.intents_after THEN 'expired' ELSE status END)
+         CASE WHEN status = 'pending' AND expires_at_ms < $4 AND seq > site.intents_after THEN 'expired' ELSE status
+         END)
      ORDER BY seq ${order} LIMIT $5 OFFSET $6`,
     [siteId, kind ?? null, status ?? null, nowMs, limit, offset],
   )
 }
 
-/** Withdraws an intent that the gateway has not fetched; returns false when it is too late. */
+/** Withdraws an intent that the gateway has not fetched; returns false if it is too late. */
 export function withdrawIntent(database: Database, siteId: string, intentId: string, nowMs: number): Promise<boolean> {
   return inSite(database, siteId, async (sql, site) => {
     const changed = await sql.run(

@@ -19,7 +19,7 @@ export interface GapRow {
   at_ms: number
 }
 
-/** Records that the gateway deleted before it could send them, by time. */
+/** Lists gaps by time: records that the gateway deleted before it could send them. */
 export function listGaps(sql: Sql, siteId: string, { order, limit, offset }: Page): Promise<GapRow[]> {
   return sql.all<GapRow>(
     `SELECT note_id, stream, from_ms, to_ms, row_count, reason, at_ms FROM gap
@@ -39,7 +39,7 @@ export interface QuarantineRow {
   bytes: number
 }
 
-/** The pieces in quarantine, by time, without their bytes. */
+/** Lists the items in quarantine, by time, without their bytes. */
 export function listQuarantine(sql: Sql, siteId: string, { order, limit, offset }: Page): Promise<QuarantineRow[]> {
   return sql.all<QuarantineRow>(
     `SELECT quarantine_id, epoch, stream, seq_from, seq_to, reason, received_at_ms, octet_length(body) AS bytes
@@ -48,7 +48,7 @@ export function listQuarantine(sql: Sql, siteId: string, { order, limit, offset 
   )
 }
 
-/** Deletes one piece, or all that arrived up to a time. Returns how many it deleted. */
+/** Deletes one item, or all that arrived up to a time. Returns the number of deleted items. */
 export function clearQuarantine(
   database: Database,
   siteId: string,
@@ -61,7 +61,7 @@ export function clearQuarantine(
   )
 }
 
-/** The bytes of a piece in quarantine. */
+/** Returns the bytes of an item in quarantine. */
 export async function quarantinedBytes(
   sql: Sql,
   siteId: string,

@@ -3,9 +3,7 @@ import { siteBodySchema } from '#shared/wire/site.ts'
 import { patchSiteSettings } from '#shared/wire/site-json.ts'
 import type { Sql } from './database/database.ts'
 
-/**
- * What the people of a site have said of their course; the defaults where they have not, or where it cannot be read.
- */
+/** Returns the course settings of a site, or the defaults if they are missing or unreadable. */
 export async function siteSettingsOf(sql: Sql, siteId: string): Promise<SiteSettings> {
   const row = await sql.get<{ body: string }>(
     `SELECT body FROM entity WHERE site_id = $1 AND entity_table = 'site' AND body IS NOT NULL`,

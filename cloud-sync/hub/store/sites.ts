@@ -2,13 +2,13 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Latest } from '#shared/wire/replication/sync.ts'
 import type { Database, Sql } from './database/database.ts'
 
-/** What a transaction that writes to a site needs to know of it. */
+/** State of a site that a transaction writing to it needs. */
 export interface LockedSite {
   readonly siteId: string
   readonly intentSeq: number
   readonly intentsAfter: number
   readonly twoGatewaysMs: number | null
-  /** What is kept of it, with what this transaction adds at its beginning. */
+  /** Stored bytes, including those that this transaction adds at its beginning. */
   readonly storedBytes: number
 }
 
@@ -16,8 +16,8 @@ const LOCKED = `site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS
   two_gateways_ms AS "twoGatewaysMs", stored_bytes AS "storedBytes"`
 
 /**
- * Runs one transaction at a time for each site, over all hubs of a database: each takes this lock first, and no row of
- * a site is written without it.
+ * Runs one transaction at a time for each site, across all hubs of a database: each takes this lock first, and no row
+ * of a site is written without it.
  */
 export function inSite<Result>(
   database: Database,
@@ -31,16 +31,16 @@ export function inSite<Result>(
   })
 }
 
-/** What a gateway tells of itself with the states of its devices. */
+/** Report of a gateway on itself, sent with the states of its devices. */
 export interface SiteReport {
   readonly backlog: Latest['backlog']
-  /** The gateway's clock less the hub's. */
+  /** Gateway clock minus hub clock. */
   readonly clockOffsetMs: number
 }
 
 /**
- * As `inSite`, for a request of the gateway: the locking statement also stores the time, the bytes that the work is
- * going to add, and what the gateway reports.
+ * Like `inSite`, for a request of the gateway: the locking statement also stores the time, the bytes that the work will
+ * add, and the gateway's report.
  */
 export function inActiveSite<Result>(
   database: Database,
@@ -67,12 +67,12 @@ export function inActiveSite<Result>(
 }
 
 function reportValues({ backlog, clockOffsetMs }: SiteReport): (number | null)[] {
-  // an older gateway compares without telling
+  // an older gateway compares without reporting it
   const { rows, oldest_ms, unconfirmed_rows = 0 } = backlog
   return [rows, oldest_ms, unconfirmed_rows, clockOffsetMs]
 }
 
-/** The error for a site that does not exist. */
+/** Creates the error for a site that does not exist. */
 export function siteNotFound(siteId: string): NotFoundError {
   return new NotFoundError('site_not_found', `there is no site ${siteId}`)
 }
@@ -97,7 +97,7 @@ export async function insertSite(database: Database, { siteId, name, keyHash, no
   })
 }
 
-/** Replaces all keys of a site, by one or by none. Returns how many were in use. Throws `site_not_found`. */
+/** Replaces all keys of a site, by one or by none. Returns the number that were in use. Throws `site_not_found`. */
 export async function replaceSiteKeys(
   database: Database,
   siteId: string,
@@ -119,11 +119,11 @@ export interface SiteSummary {
   readonly name: string
   readonly createdAtMs: number
   readonly lastSeenMs: number | null
-  /** Keys in use. */
+  /** Number of keys in use. */
   readonly keys: number
 }
 
-/** All sites, by id. */
+/** Lists all sites, by id. */
 export async function listSites(sql: Sql): Promise<SiteSummary[]> {
   return sql.all<SiteSummary>(
     `SELECT site.site_id AS "siteId", name, created_at_ms AS "createdAtMs", last_seen_ms AS "lastSeenMs",
@@ -132,7 +132,7 @@ export async function listSites(sql: Sql): Promise<SiteSummary[]> {
   )
 }
 
-/** Whether a key of a site is good, was revoked, or never was one. */
+/** Returns the state of a key of a site: valid, revoked or unknown. */
 export async function siteKeyState(sql: Sql, siteId: string, keyHash: string): Promise<'good' | 'revoked' | 'unknown'> {
   const row = await sql.get<{ revokedAtMs: number | null }>(
     'SELECT revoked_at_ms AS "revokedAtMs" FROM site_key WHERE site_id = $1 AND key_hash = $2',
@@ -142,7 +142,7 @@ export async function siteKeyState(sql: Sql, siteId: string, keyHash: string): P
   return row.revokedAtMs === null ? 'good' : 'revoked'
 }
 
-/** The hashes of all keys that any site has or had. */
+/** Returns the hashes of all keys that any site has or had. */
 export async function allSiteKeys(sql: Sql): Promise<string[]> {
   const rows = await sql.all<{ keyHash: string }>('SELECT key_hash AS "keyHash" FROM site_key')
   return rows.map(({ keyHash }) => keyHash)

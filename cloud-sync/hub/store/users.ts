@@ -2,15 +2,15 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { HubRole } from '#shared/wire/hub-users.ts'
 import type { Database, Sql } from './database/database.ts'
 
-/** A user of the head office. */
+/** User of the hub. */
 export interface HubUser {
   readonly userId: string
   readonly name: string
   readonly role: HubRole
-  /** Null is every site; irrelevant for an admin. */
+  /** Null means every site; irrelevant for an admin. */
   readonly siteIds: readonly string[] | null
   readonly isActive: boolean
-  /** As it was set; see `canSeeCodes`. */
+  /** Stored value; see `canSeeCodes`. */
   readonly masksCodes: boolean
   readonly createdAtMs: number
 }
@@ -35,7 +35,7 @@ function toUser(row: HubUserRow): HubUser {
   return {
     userId: row.user_id,
     name: row.name,
-    // only what `NewHubUser` and `HubUserChange` allow is ever written
+    // only values that `NewHubUser` and `HubUserChange` allow are ever written
     role: row.role as HubRole,
     siteIds: row.site_ids === null ? null : JSON.parse(row.site_ids),
     isActive: row.is_active,
@@ -44,7 +44,7 @@ function toUser(row: HubUserRow): HubUser {
   }
 }
 
-/** By the time of creation, then by id. */
+/** Lists users by time of creation, then by id. */
 export async function listHubUsers(sql: Sql): Promise<HubUser[]> {
   const rows = await sql.all<HubUserRow>(`SELECT ${COLUMNS} FROM hub_user ORDER BY created_at_ms, user_id`)
   return rows.map(toUser)
@@ -62,7 +62,7 @@ export async function hubUserByKey(sql: Sql, keyHash: string): Promise<HubUser |
   return row === undefined ? undefined : toUser(row)
 }
 
-/** Returns false when there is a user with this id or this key already. */
+/** Returns false if a user with this id or this key exists. */
 export async function createHubUser(sql: Sql, user: NewHubUser): Promise<boolean> {
   const { userId, name, role, siteIds, isActive, masksCodes, createdAtMs, keyHash } = user
   const created = await sql.run(
@@ -82,7 +82,7 @@ type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'm
 /** Undefined fields keep their values. */
 export type HubUserChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined }
 
-/** Throws `user_not_found`, and `last_admin` when the head office would have no active admin left. */
+/** Throws `user_not_found`, and `last_admin` if the hub would have no active admin left. */
 export function changeHubUser(database: Database, userId: string, change: HubUserChange): Promise<HubUser> {
   return database.transaction(async (sql) => {
     await lockAdmins(sql)
@@ -102,7 +102,7 @@ export function changeHubUser(database: Database, userId: string, change: HubUse
   })
 }
 
-/** Throws as `changeHubUser` does. */
+/** Throws like `changeHubUser`. */
 export function deleteHubUser(database: Database, userId: string): Promise<void> {
   return database.transaction(async (sql) => {
     await lockAdmins(sql)
@@ -112,12 +112,11 @@ export function deleteHubUser(database: Database, userId: string): Promise<void>
   })
 }
 
-/** Two changes at once could each count on the other's admin. */
+/** Without the lock, two concurrent changes could each count on the other's admin. */
 async function lockAdmins(sql: Sql): Promise<void> {
   await sql.all(`SELECT user_id FROM hub_user WHERE role = 'admin' ORDER BY user_id FOR UPDATE`)
 }
 
 async function requireAdminLeft(sql: Sql): Promise<void> {
-  if (!(await hasHubAdmin(sql)))
-    throw new ConflictError('last_admin', 'the head office must keep at least one active admin')
+  if (!(await hasHubAdmin(sql))) throw new ConflictError('last_admin', 'the hub must keep at least one active admin')
 }

@@ -14,7 +14,7 @@ import type { SiteBudgets } from './site-budgets.ts'
 import { isStorable } from './synced-rows.ts'
 
 const MAX_ID_LENGTH = 64
-/** Of the states of a site: they are taken also when it is full. */
+/** Maximum number of stored states of a site; they are accepted even if the site is full. */
 const MAX_DEVICES = 20_000
 const MAX_BYTES = 64 << 20
 
@@ -22,12 +22,12 @@ interface LatestDeps {
   readonly database: Database
   readonly clock: Clock
   readonly budgets: SiteBudgets
-  /** Devices that the gateway does not have any more are kept aside for a time. */
+  /** True if devices that the gateway no longer has are archived for a time. */
   readonly keepsErased: boolean
 }
 
 /**
- * Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged, `site_full` for too
+ * Stores the newest states of devices. Throws `cursor` if the hub has less than it acknowledged, `site_full` for too
  * many.
  */
 export async function applyLatest(
@@ -42,7 +42,7 @@ export async function applyLatest(
     const { cursors } = await registerSender(sql, site, latest, nowMs)
     requireAcked(cursors, latest.backlog.acked)
     await putLatest(sql, siteId, latest.at_ms, [...rows.values()])
-    // without room for what is forgotten it stays where it is
+    // without room to archive removed devices they stay
     if (latest.is_complete && budgets.hasReserve(site.storedBytes)) {
       const forgotten = await keepLatestOf(sql, siteId, latest.at_ms, [...rows.keys()])
       if (keepsErased) {
@@ -58,7 +58,10 @@ export async function applyLatest(
   })
 }
 
-/** Throws `cursor` when a gateway was told of more than is here: what it says of the rest is not true either. */
+/**
+ * Throws `cursor` if the gateway received acknowledgements for more than the hub has: its report on the backlog is then
+ * wrong too.
+ */
 function requireAcked(cursors: SyncCursors, acked: Latest['backlog']['acked'] = {}): void {
   if (SYNC_STREAMS.every((stream) => (acked[stream] ?? 0) <= cursors[stream].seq)) return
   throw new CursorConflictError('cursor', 'the hub has less than it acknowledged', cursors)
@@ -66,7 +69,7 @@ function requireAcked(cursors: SyncCursors, acked: Latest['backlog']['acked'] = 
 
 type States = ReadonlyMap<string, NewLatestRow>
 
-/** States as they are stored. Throws `invalid_body` for one that is of no device. */
+/** Returns states in the stored form. Throws `invalid_body` for a state without a device. */
 export function statesOf(devices: Latest['devices']): States {
   const states = new Map<string, NewLatestRow>()
   for (const { cart_said, ...device } of devices) {
@@ -80,7 +83,7 @@ export function statesOf(devices: Latest['devices']): States {
   return states
 }
 
-/** Keeps the states of all devices as they were at some moment in the past, where no newer ones are. */
+/** Stores the states of all devices at a time in the past, except for those with newer ones. */
 export async function putOlderStates(
   sql: Sql,
   siteId: string,

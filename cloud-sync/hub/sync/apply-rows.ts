@@ -27,9 +27,9 @@ export interface RowsTarget {
   readonly epoch: string
   readonly nowMs: number
   readonly isResend: boolean
-  /** The site has a newer epoch, which decides what its entities are; entries of the audit log stay what they are. */
+  /** True if the site has a newer epoch, which defines its entities; entries of the audit log stay unchanged. */
   readonly isPast: boolean
-  /** Records that a note erases are kept aside. */
+  /** True if records that a note erases are archived. */
   readonly keepsErased: boolean
 }
 
@@ -100,7 +100,7 @@ async function applyEntities(
       continue
     }
     if (table === 'audit_entry') {
-      // one that is said to be gone stays until it is old
+      // an entry reported as deleted stays until its retention time has passed
       if (body === null) continue
       const { at_ms: atMs, user_id: userId, action } = auditEntryBodySchema.parse(body)
       if (isStorable(`${userId} ${action}`))
@@ -127,14 +127,16 @@ const BODIES = {
   intent_result: intentResultSchema,
 } as const
 
-/** Why a note of a kind this hub knows cannot be applied. */
+/** Returns the reason why a note of a known kind cannot be applied. */
 function checkNote({ kind, body }: NoteSyncRow): string | undefined {
   if (!isKnownKind(kind)) return undefined
   const parsed = BODIES[kind].safeParse(body)
   return parsed.success ? undefined : describeError(parsed.error)
 }
 
-/** Applies a note. After a fork notes come again; a known one has been applied, and new data may have arrived since. */
+/**
+ * Applies a note. After a fork notes arrive again; a known one has been applied, and new data may have arrived since.
+ */
 async function applyNote(
   sql: Sql,
   note: NoteSyncRow,

@@ -7,26 +7,26 @@ import { encodeRuns } from '#shared/telemetry/runs.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import type { PartContent } from './part-content.ts'
 
-/** A resent part may have been read before an erasure, and be on its way this long. */
+/** Time for which a resent part that was read before an erasure may still be in flight. */
 const RESEND_ON_ITS_WAY_MS = 600_000
 
-/** More than any part of as many records needs. */
+/** Upper bound of the overhead of a part, whatever its number of records. */
 const HEAD_BYTES = 4096
 const RECORD_BYTES = 64
 
-/** The furthest positions any erasure of the epoch reaches; null for none. */
+/** Highest positions that the erasures of the epoch reach; null for none. */
 export interface Erased {
   readonly telemetryErasedThrough: number | null
   readonly historyErasedThrough: number | null
 }
 
-/** Bounds that make each part look for erasures. */
+/** Bounds that make each part check for erasures. */
 export const EVERYTHING: Erased = {
   telemetryErasedThrough: Number.MAX_SAFE_INTEGER,
   historyErasedThrough: Number.MAX_SAFE_INTEGER,
 }
 
-/** A part of records that arrived undamaged. */
+/** Part with records that arrived undamaged. */
 export interface TelemetryPart {
   readonly part: SyncPart
   readonly data: Uint8Array
@@ -45,7 +45,7 @@ export async function applyTelemetry(
   if (content.type === 'blocks') return addBlocks(sql, siteId, withoutErased(content.blocks, erased))
   const runs = withoutErased(content.runs, erased)
   if (part.stream === 'telemetry' && part.is_resend !== true) {
-    // this is the newest encoding: what came is stored as it came, unless something of it was erased or it is bloated
+    // this is the newest encoding: the bytes are stored unchanged, unless some records were erased or they are bloated
     const isKept = runs.length === content.runs.length && data.length <= HEAD_BYTES + part.count * RECORD_BYTES
     const body = isKept ? data : encodeRuns(runs)
     return keepSegment(sql, siteId, epoch, { ...part, body }, runs, nowMs)

@@ -18,8 +18,7 @@ import { registerSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
 /**
- * Compares the rows of a gateway with those of the hub, group by group. Throws `site_full` without room for the
- * outcome.
+ * Compares the rows of a gateway with those of the hub, group by group. Throws `site_full` without room for the result.
  */
 export async function answerAudit(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
@@ -78,12 +77,12 @@ export async function answerAudit(
 
 const AUDIT_ENTRIES = 'audit_entry'
 
-/** How many entries of its audit log the gateway has. */
+/** Returns the number of entries in the audit log of the gateway. */
 function auditEntriesOf(groups: Audit['groups']): number {
   return groups.find(({ group }) => group === AUDIT_ENTRIES)?.count ?? 0
 }
 
-/** Whether the gateway has sent the whole group again since it was asked to, and nothing has changed since then. */
+/** True if the gateway has sent the whole group again since the request, and nothing has changed since then. */
 function isAllThere(
   before: AuditResend,
   { count, gatewayRows, hubRows }: { count: number; gatewayRows: string; hubRows: string },
@@ -92,7 +91,7 @@ function isAllThere(
   return before.hubRows === null ? before.resentCount >= count : before.hubRows === hubRows
 }
 
-/** What is compared: a day, of some groups only up to a time. */
+/** Compared rows: a day, for some groups only up to a time. */
 interface Compared {
   readonly dayMs: number
   readonly nowMs: number
@@ -128,14 +127,14 @@ async function sumsOf(
   return sums
 }
 
-/** One device after the other: all devices may have millions of records in a day. */
+/** Reads the devices in sequence: together they may have millions of records in a day. */
 async function recordSums<R extends Records>(
   sql: Database,
   siteId: string,
   kind: RecordKind<R>,
   { dayMs, nowMs, through }: Compared,
 ): Promise<Map<string, RowHashSum>> {
-  // else each device would have to be looked up in each segment
+  // without compaction each device would have to be searched in each segment
   while ((await compactSegments(sql, siteId, nowMs)) > 0);
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
   const sums = new Map<string, RowHashSum>()

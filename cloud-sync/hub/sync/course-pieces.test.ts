@@ -18,7 +18,7 @@ interface Row {
   body: Record<string, unknown> | null
 }
 
-/** A photo as a gateway tells of it: what is said of the course, and the pieces in their order. */
+/** Photo as sent by a gateway: the course row, and the chunks in order. */
 interface Photo {
   image: Buffer
   course: Row
@@ -47,7 +47,7 @@ function newPhoto(version: number, image = randomBytes(PIECE_BYTES * (PIECES - 1
 const gone = (row: Row): Row => ({ ...row, body: null })
 
 for (const kind of LONG_SUITE_KINDS) {
-  describe(`the photo of a site in pieces, on ${kind.name}`, { skip: kind.skip }, () => {
+  describe(`the photo of a site in chunks, on ${kind.name}`, { skip: kind.skip }, () => {
     async function open(t: TestContext, siteMaxBytes = 0) {
       const hub = await openHub(kind, { siteMaxBytes })
       t.after(() => hub.stop())
@@ -59,7 +59,7 @@ for (const kind of LONG_SUITE_KINDS) {
       return answer.status === 200 ? Buffer.from(await answer.arrayBuffer()) : answer.status
     }
 
-    test('comes twice, late or in another order, and is the same', async (t) => {
+    test('is the same when chunks arrive twice, late or in another order', async (t) => {
       const { hub, site } = await open(t)
       const { image, course, pieces } = newPhoto(1)
       const [first, second, ...others] = [course, ...pieces].map((row) => site.partOf(row))
@@ -75,7 +75,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await shown(hub, site.siteId), image)
     })
 
-    test('stays the newer one when pieces of the older come after it', async (t) => {
+    test('stays the newer one when chunks of the older arrive after it', async (t) => {
       const { hub, site } = await open(t)
       const [older, newer] = [newPhoto(1), newPhoto(2)]
       const stale = older.pieces.map((row) => site.partOf(row))
@@ -98,7 +98,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal(Number(count), PIECES, 'the others are gone')
     })
 
-    test('stays that of the newer epoch, whatever the one before still sends', async (t) => {
+    test('stays that of the newer epoch, whatever the previous epoch still sends', async (t) => {
       const { hub, site } = await open(t)
       const [older, newer] = [newPhoto(1), newPhoto(2)]
       for (const row of [older.course, ...older.pieces.slice(0, 2)])
@@ -110,7 +110,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await shown(hub, site.siteId), newer.image)
     })
 
-    test('of a site over its quota is none until there is room, and then whole', async (t) => {
+    test('is not shown while the site is over its quota, and is complete once there is room', async (t) => {
       const maxBytes = 600_000
       const { hub, site, people } = await open(t, maxBytes)
       const before = newPhoto(1, randomBytes(30_000))
@@ -144,7 +144,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await shown(hub, site.siteId), photo.image)
     })
 
-    test('goes on where it was when the keys of the site were revoked, and others have theirs', async (t) => {
+    test('continues after the keys of the site were revoked, and stays separate from other sites', async (t) => {
       const { hub, site, people } = await open(t)
       const other = new Teller(await hub.site())
       const photo = newPhoto(1)
@@ -164,7 +164,7 @@ for (const kind of LONG_SUITE_KINDS) {
   })
 }
 
-/** A gateway that tells of one row at a time. */
+/** Gateway that sends one row at a time. */
 class Teller {
   #client: SiteClient
   #last: SyncPart | undefined
@@ -178,7 +178,7 @@ class Teller {
     return this.#client.siteId
   }
 
-  /** The next part, behind the last that was made, whether that was sent or not. */
+  /** Returns the next part, after the last one created, sent or not. */
   partOf(row: Row): SyncPart {
     const seq = ++this.#seq
     const content = rowsContent([{ ...row, seq }])
@@ -186,13 +186,13 @@ class Teller {
     return this.#last
   }
 
-  /** What comes next is instead of this part. */
+  /** Replaces this part with the next one. */
   backTo(refused: SyncPart): void {
     this.#seq = refused.from
     this.#last = undefined
   }
 
-  /** Rows that an audit wants again, as they were when nothing was told yet. */
+  /** Returns rows requested again by an audit, in the state before anything was sent. */
   resent(rows: readonly Row[]): SyncPart {
     const content = rowsContent(rows.map((row, i) => ({ ...row, seq: i + 1 })))
     return this.#client.part('entities', content, { isResend: true })
@@ -202,7 +202,7 @@ class Teller {
     return (await this.#client.push(part)).status
   }
 
-  /** The same database put back from a backup. */
+  /** Returns a gateway with the same database restored from a backup. */
   async forked(): Promise<Teller> {
     const client = this.#client.restarted()
     client.epoch = randomBytes(16).toString('hex')
@@ -210,7 +210,7 @@ class Teller {
     return new Teller(client)
   }
 
-  /** The same database, started again with another key. */
+  /** Returns a gateway with the same database, restarted with another key. */
   async withKey(hub: TestHub, key: string): Promise<Teller> {
     const client = hub.client(this.siteId, key)
     client.epoch = this.#client.epoch

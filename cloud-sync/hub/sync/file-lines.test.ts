@@ -13,22 +13,22 @@ async function read(bytes: Uint8Array, size = 7): Promise<string[]> {
   return lines
 }
 
-test('lines come out as they went in, however the bytes are cut', async () => {
+test('lines are read as they were written, however the bytes are cut', async () => {
   const lines = ['one', '', 'grün', 'x'.repeat(70_000)]
   for (const size of [1, 7, 4096]) assert.deepEqual(await read(gzipSync(`${lines.join('\n')}\n`), size), lines)
 })
 
-test('what is no gzip, or not all of one, is refused', async () => {
+test('data that is not gzip, or is truncated, is rejected', async () => {
   const whole = gzipSync('one\ntwo\n')
   for (const bytes of [Buffer.from('{"head":{}}\n'), whole.subarray(0, whole.length - 9), Buffer.alloc(0)])
     await assert.rejects(read(bytes), { code: 'invalid_file' })
 })
 
-test('a last line without its end is refused', async () => {
+test('a last line without its end is rejected', async () => {
   await assert.rejects(read(gzipSync('one\ntwo')), { code: 'invalid_file' })
 })
 
-test('a line of gigabytes is refused before it is in memory', async () => {
+test('a line of gigabytes is rejected before it is in memory', async () => {
   const bomb = gzipSync(Buffer.alloc(64 << 20, 'x'))
   await assert.rejects(read(bomb, 65_536), { code: 'invalid_file', message: 'a line is too long' })
 })

@@ -2,13 +2,13 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { InvalidRequestError } from '#shared/errors.ts'
 
-/** Bytes of one line: the largest part a hub takes, in base64, and its other fields. */
+/** Maximum bytes of a line: the largest part that a hub accepts, in base64, and its other fields. */
 const MAX_LINE_BYTES = 4 << 20
 const NEWLINE = 0x0a
 
 /**
- * The lines of a gzip file, one at a time: the unpacked file is never in memory as a whole. Throws `invalid_file` if it
- * is not gzip, ends early, or has a line of more than 4 MB.
+ * Yields the lines of a gzip file singly: the uncompressed file is never in memory as a whole. Throws `invalid_file` if
+ * it is not gzip, ends early, or has a line of more than 4 MB.
  */
 export async function* fileLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   // errors of the pipeline are thrown by the loop

@@ -10,7 +10,7 @@ import { MINUTE_MS } from '#shared/time.ts'
 import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import { MemorySource, type TestRow } from '#sync-testing/memory-source.ts'
 
-/** The last push that is taken may be a tenth of it. */
+/** The last accepted push may be a tenth of it. */
 const MAX_BYTES = 11_000_000
 const AT_MS = Date.UTC(2026, 4, 1, 12)
 
@@ -103,10 +103,10 @@ for (const kind of LONG_SUITE_KINDS) {
     assert.ok(before >= 4000 && before < 6000, `${before} events`)
     const { explanation, streams } = agent.status
     assert.match(explanation, /takes no more lock_events: the hub keeps at most 0 GB of this site/)
-    assert.match(explanation, /keeps what is not acknowledged/)
+    assert.match(explanation, /keeps unacknowledged data/)
     assert.match(streams.find(({ stream }) => stream === 'lock_events')?.trouble ?? '', /site_full/)
 
-    // asked again, rarely, and with one row each time
+    // sent again, rarely, and with one row each time
     const { refused } = hub.hub
     const sentBefore = agent.sentBytes.get('push')
     const refusedBefore = refused.get('site_full')
@@ -120,7 +120,7 @@ for (const kind of LONG_SUITE_KINDS) {
     const bytes = (agent.sentBytes.get('push') - sentBefore) / asked
     assert.ok(bytes < 1000, `${bytes} bytes each time`)
 
-    // as it is counted when an admin has made room: nothing is missing then, and nothing is there twice
+    // counted after an admin has made room: nothing is missing then, and nothing is duplicated
     await database.run('UPDATE site SET stored_bytes = 0 WHERE site_id = $1', [siteId])
     await until(() => {
       if (agent.status.state === 'hub_full') clock.advance(MINUTE_MS)

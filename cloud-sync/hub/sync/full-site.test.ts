@@ -64,7 +64,7 @@ async function fill(site: SiteClient, next: () => SyncPart): Promise<number> {
 }
 
 for (const kind of LONG_SUITE_KINDS) {
-  describe(`a site that fills its share, on ${kind.name}`, { skip: kind.skip }, () => {
+  describe(`a site that fills its quota, on ${kind.name}`, { skip: kind.skip }, () => {
     async function open(t: TestContext, siteMaxBytes = MAX_BYTES): Promise<TestHub> {
       const hub = await openHub(kind, { siteMaxBytes })
       t.after(() => hub.stop())
@@ -73,7 +73,7 @@ for (const kind of LONG_SUITE_KINDS) {
     const fillWithEvents = (site: SiteClient, atOnce = 100) =>
       fill(site, () => site.part('lock_events', lockEvents(atOnce)))
 
-    test('is refused more events and positions; its states, notes and configuration still come', async (t) => {
+    test('cannot add events and positions, but can still send states, notes and configuration', async (t) => {
       const hub = await open(t)
       const site = await hub.site()
       const pushes = await fillWithEvents(site)
@@ -93,7 +93,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const { body } = await people.request('GET', `/sites/${site.siteId}`)
       assert.equal(body.state, 'full')
       assert.deepEqual(body.warnings, ['full'])
-      assert.match(body.explanation, /takes no more positions and events/)
+      assert.match(body.explanation, /accepts no more of its positions and events/)
       assert.equal(body.storage.max_bytes, MAX_BYTES)
       assert.ok(body.storage.bytes >= MAX_BYTES)
       const metrics = (await people.request('GET', '/metrics')).body
@@ -105,7 +105,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.match(metrics, /cartbarn_hub_site_max_bytes 1000000/)
     })
 
-    test('costs nothing more than a look: its parts are not decoded', async (t) => {
+    test('is rejected before its batches are decoded', async (t) => {
       const hub = await open(t)
       const site = await hub.site()
       await fillWithEvents(site)
@@ -113,7 +113,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(codeOf(await site.push(damaged)), FULL)
     })
 
-    test('fills no more than its reserve with what it may still send', async (t) => {
+    test('cannot exceed its reserve with the data it may still send', async (t) => {
       const hub = await open(t)
       const site = await hub.site()
       await site.latest({
@@ -129,13 +129,13 @@ for (const kind of LONG_SUITE_KINDS) {
       const forked = site.restarted()
       forked.epoch = randomBytes(16).toString('hex')
       assert.deepEqual(codeOf(await forked.hello()), FULL, 'not as another epoch')
-      // the state of what is left is taken, and what is not is not thrown away for it
+      // the states of existing devices are applied, and missing ones are not removed because of it
       assert.equal((await site.latest({ is_complete: true, devices: [{ hardware_id: 'cart-1' }] })).status, 200)
       const devices = (await new People(hub).request('GET', `/sites/${site.siteId}`)).body.devices
       assert.equal(devices, 2)
     })
 
-    test('goes on by itself when an admin has made room', async (t) => {
+    test('continues automatically once an admin has made room', async (t) => {
       const hub = await open(t)
       const site = await hub.site()
       await site.push(site.part('telemetry', positions(20_000)))
@@ -160,7 +160,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.notEqual((await people.request('GET', `/sites/${site.siteId}`)).body.state, 'full')
     })
 
-    test('is not believed to keep less than it does, whatever comes while it is counted', async (t) => {
+    test('is never counted as smaller than it is, even when rows arrive during the count', async (t) => {
       const hub = await open(t, 0)
       const { database } = hub.hub
       const [site, counted] = [await hub.site(), await hub.site()]
@@ -184,7 +184,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.ok((await storedBytesOf(database, counted.siteId)) > 50_000)
     })
 
-    test('is refused files too', async (t) => {
+    test('cannot import files either', async (t) => {
       const hub = await open(t)
       const site = await hub.site()
       await fillWithEvents(site)

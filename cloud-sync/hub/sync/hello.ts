@@ -11,7 +11,7 @@ import type { Hello, HelloAnswer, SyncCursors, SyncLimits } from '#shared/wire/r
 import { registerSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
-/** The limits of a hub. A request is at most this large when it is unpacked, a part this large before base64. */
+/** Limits of a hub: maximum size of an uncompressed request, and of a part before base64. */
 export const LIMITS: SyncLimits & { records: number } = {
   part_bytes: 1_048_576,
   body_bytes: 8_388_608,
@@ -21,12 +21,12 @@ export const LIMITS: SyncLimits & { records: number } = {
   records: 100_000,
 }
 
-/** The limits that gateways are told. */
+/** Returns the limits that the hub advertises to gateways. */
 export function advertisedLimits({ recordsPerSecond }: { recordsPerSecond: number }): SyncLimits {
   return recordsPerSecond === 0 ? LIMITS : { ...LIMITS, records_per_second: recordsPerSecond }
 }
 
-/** Parts do not continue at the cursors, or the hub has more than the gateway ever had; the hub took nothing. */
+/** Parts do not continue at the cursors, or the hub has more than the gateway ever had; the hub applied nothing. */
 export class CursorConflictError extends ConflictError {
   readonly cursors: SyncCursors
 
@@ -39,7 +39,7 @@ export class CursorConflictError extends ConflictError {
 const INSTANCES_KEPT_MS = 30 * DAY_MS
 
 /**
- * Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` when the hub has more of its epoch than it ever
+ * Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` if the hub has more of its epoch than it ever
  * had.
  */
 export async function registerGateway(

@@ -20,7 +20,7 @@ function groupRow(seq: number, fields: Record<string, unknown> = {}) {
   return { seq, table: 'device_group', key: String(seq), body }
 }
 
-/** Records that never change, at exactly even times: nothing has fewer bytes. */
+/** Records with constant values at exactly even times, which have the fewest bytes. */
 function evenRecords(count: number) {
   const records = BATTERY.allocate(count)
   for (const i of records.atMs.keys()) records.atMs[i] = AT_MS + i * 1000
@@ -41,7 +41,7 @@ for (const kind of LONG_SUITE_KINDS) {
 
     const groups = () => people.request('GET', `/sites/${site.siteId}/groups`)
 
-    test('rows with times and numbers that nobody can show go into quarantine, with the reason', async () => {
+    test('gets rows with impossible times and numbers quarantined, with the reason', async () => {
       const rows = [
         groupRow(1),
         groupRow(2, { created_at_ms: 1e300 }),
@@ -63,7 +63,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal(entries.length, 4)
     })
 
-    test('such rows that an earlier program stored harm nothing', async () => {
+    test('does no harm with such rows that an earlier program stored', async () => {
       await insertRows(
         hub.hub.database,
         'entity',
@@ -79,7 +79,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await people.request('GET', `/sites/${site.siteId}/revisions`)).status, 200)
     })
 
-    test('an audit with counts that no database can hold is refused', async () => {
+    test('cannot audit with counts that no database can hold', async () => {
       const of = (count: number) =>
         Array.from({ length: 1100 }, (_, n) => ({ group: `cart-${n}`, count, sum: '0'.repeat(16) }))
       const answer = await site.audit('gps', 0, of(Number.MAX_SAFE_INTEGER))
@@ -88,13 +88,13 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await people.request('GET', `/sites/${site.siteId}`)).status, 200)
     })
 
-    test('a part that counts more rows than any part can have is refused', async () => {
+    test('cannot send a batch that counts more rows than any batch can have', async () => {
       const content = { data: Buffer.from('poison'), count: Number.MAX_SAFE_INTEGER, encoding: 'runs-1' }
       const answer = await site.push(site.part('telemetry', content, { to: 1 }))
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_body'])
     })
 
-    test('events of one instant are listed as at the gateway: the later stored first', async () => {
+    test('gets events of one instant listed in the order of the gateway: later stored first', async () => {
       const rows = ['b', 'c', 'a'].map((id, i) => ({
         seq: i + 1,
         event_id: id,
@@ -115,7 +115,7 @@ for (const kind of LONG_SUITE_KINDS) {
       )
     })
 
-    test('a push of more records than any gateway sends is refused before it is decoded', async () => {
+    test('cannot push more records than any gateway sends; they are rejected before decoding', async () => {
       const attacker = await hub.site()
       const whole = attacker.part('telemetry', evenRecords(20_000))
       const parts = [whole]
@@ -129,7 +129,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await attacker.push(whole)).status, 200, 'the densest part of a gateway is taken')
     })
 
-    test('a part that hides more records than it counts is not taken', async () => {
+    test('cannot send a batch with more records than it counts', async () => {
       const attacker = await hub.site()
       const bomb = attacker.part('telemetry', { ...evenRecords(250_000), count: 1 }, { to: 1 })
       const { status, body } = await attacker.push(bomb)
@@ -138,7 +138,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal(segments.length, 0)
     })
 
-    test('a full quarantine refuses more of the same in words; other streams go on', async () => {
+    test('is rejected with a reason once its quarantine is full, while other streams continue', async () => {
       const attacker = await hub.site()
       const bad = Array.from({ length: 10_001 }, (_, n) => ({ seq: n + 1, event_id: n }))
       const answer = await attacker.push(attacker.part('lock_events', rowsContent(bad)))
@@ -150,21 +150,21 @@ for (const kind of LONG_SUITE_KINDS) {
   })
 }
 
-describe('what one site may cost', () => {
+describe('the load limits of one site', () => {
   async function open(t: TestContext, ...settings: [Partial<HubConfig>?, HubOverrides?]): Promise<TestHub> {
     const hub = await openHub(ANY_DATABASE, ...settings)
     t.after(() => hub.stop())
     return hub
   }
 
-  test('records a second: a gateway is told the rate, and one that sends more is told when to come back', async (t) => {
+  test('bound records a second: a gateway receives the rate, and an excess gets a Retry-After', async (t) => {
     const hub = await open(t, { siteRecordsPerSecond: 1_000 })
     const site = await hub.site()
     const first = await site.push(site.part('telemetry', evenRecords(20_000)))
     assert.deepEqual([first.status, first.body.limits.records_per_second], [200, 1_000])
     const second = await site.push(site.part('telemetry', evenRecords(100)))
     assert.deepEqual([second.status, second.body.code], [429, 'rate_limited'])
-    // less by the seconds that have gone by since the first
+    // less by the seconds elapsed since the first
     const retryAfterS = Number(second.headers.get('retry-after'))
     assert.ok(retryAfterS >= 1 && retryAfterS <= 15, `${retryAfterS} s`)
     assert.equal((await site.latest({})).status, 200)
@@ -173,17 +173,17 @@ describe('what one site may cost', () => {
     assert.equal(hub.hub.refused.get('site_records'), 1)
   })
 
-  test('requests a second', async (t) => {
+  test('bound requests a second', async (t) => {
     const hub = await open(t, { siteRequestsPerSecond: 2 })
     const site = await hub.site()
-    // at once: between one and the next so much time may go by that all are allowed
+    // concurrently: sent in sequence, enough time might elapse for all to be allowed
     const answers = await Promise.all(Array.from({ length: 100 }, () => site.latest({})))
     assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [200, 429])
     assert.equal((await (await hub.site()).latest({})).status, 200)
     assert.ok(hub.hub.refused.get('site_requests') > 0)
   })
 
-  test('slow bodies of one site are cut, and no other site waits for them', async (t) => {
+  test('cut slow bodies of one site, and no other site waits for them', async (t) => {
     const hub = await open(t, {}, { bodyTimeoutMs: 1_000 })
     const [attacker, other] = [await hub.site(), await hub.site()]
     const { hostname, port } = new URL(hub.hub.url())
@@ -206,7 +206,7 @@ describe('what one site may cost', () => {
     assert.equal((await attacker.latest({})).status, 200, 'its slots are free again')
   })
 
-  test('wrong site keys cost the database next to nothing, and no right key is refused for them', async (t) => {
+  test('keep wrong site keys from loading the database or blocking right keys', async (t) => {
     const hub = await open(t)
     const site = await hub.site()
     let queries = 0

@@ -35,7 +35,7 @@ function lockEvent(seq: number) {
   }
 }
 
-/** `count` parts of lock events and of telemetry, one row each, behind where the gateway is. */
+/** Creates `count` parts of lock events and of telemetry, one row each, after the cursors of the gateway. */
 function partsOf(site: SiteClient, count: number): SyncPart[] {
   const parts: SyncPart[] = []
   for (const stream of ['lock_events', 'telemetry'] as const) {
@@ -83,7 +83,7 @@ for (const kind of LONG_SUITE_KINDS) {
       return body
     }
 
-    test('is taken once, and its receipt says where the hub is', async () => {
+    test('is imported once, and its receipt has the cursors of the hub', async () => {
       const site = await hub.site()
       const file = fileOf(fileLinesOf(site, partsOf(site, 3)))
       const first = await upload(site.siteId, file)
@@ -98,14 +98,14 @@ for (const kind of LONG_SUITE_KINDS) {
       })
     })
 
-    test('cut off anywhere it leaves what a gateway may have sent, and the whole file completes it', async () => {
+    test('leaves a valid prefix when cut off anywhere, and the whole file completes it', async () => {
       await fc.assert(
         fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0, max: 1 }), async (count, cut) => {
           const site = await hub.site()
           const file = fileOf(fileLinesOf(site, partsOf(site, count)))
           const length = Math.floor(cut * (file.length - 1))
           const partly = await upload(site.siteId, file.subarray(0, length))
-          // gzip's own last bytes may be missing: then all of it was there
+          // only gzip's trailer may be missing: then the content was complete
           assert.ok(partly.status === 400 || (partly.status === 200 && file.length - length <= 10), `${partly.status}`)
           const { times, events } = await contentOf(site)
           assert.deepEqual(
@@ -127,7 +127,7 @@ for (const kind of LONG_SUITE_KINDS) {
       )
     })
 
-    test('with any line changed or left out it is refused, and what is taken is as it was written', async () => {
+    test('is rejected with any line changed or missing, and imported rows are as written', async () => {
       const site = await hub.site()
       const lines = fileLinesOf(site, partsOf(site, 2))
       const other = site.restarted()
@@ -136,13 +136,13 @@ for (const kind of LONG_SUITE_KINDS) {
         other.part('lock_events', rowsContent([{ ...lockEvent(9), source: 'code' }]), { to: 9 }),
       ])
       const broken: string[][] = lines.flatMap((line, i) => [
-        // the states of devices are worth having, and no more
+        // the states of devices are optional
         line.startsWith('{"devices"') ? lines.slice(0, i) : lines.toSpliced(i, 1),
         lines.with(i, `${line.slice(0, -3)}\n`),
         lines.with(i, line.replace(/"data":"..../, '"data":"AAAA')),
         lines.with(i, line.replace('"count":1', '"count":2')),
         lines.with(i, line.replace(/"to":(\d)/, '"to":7')),
-        // nobody reads behind the end
+        // lines after the end are not read
         line.startsWith('{"end"') ? lines : lines.toSpliced(i, 0, line),
       ])
       for (const text of [...broken, changed]) {
@@ -163,7 +163,7 @@ for (const kind of LONG_SUITE_KINDS) {
       }
     })
 
-    test('a receipt is never given for parts that are not here', async () => {
+    test('never gets a receipt for batches that the hub lacks', async () => {
       const site = await hub.site()
       const parts = partsOf(site, 2)
       const without = fileLinesOf(site, parts).filter(
@@ -173,7 +173,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_file'])
     })
 
-    test('of a copy that went another way it is refused though the hub is further', async () => {
+    test('is rejected if it comes from a diverged copy, even if the hub is further', async () => {
       const site = await hub.site()
       const copy = site.restarted()
       await site.push(...partsOf(site, 2))
@@ -183,7 +183,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual((await contentOf(site)).times, [1000, 2000])
     })
 
-    test('of another site, of a database of another site, or that does not go on here, it is refused', async () => {
+    test('is rejected if it is of another site, has its database, or does not continue there', async () => {
       const site = await hub.site()
       const other = await hub.site()
       const file = fileOf(fileLinesOf(other, partsOf(other, 1)))
@@ -198,7 +198,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual(await contentOf(site), { times: [], events: [] })
     })
 
-    test('is for admins', async () => {
+    test('can be imported by admins only', async () => {
       const site = await hub.site()
       const keys = await new People(hub).callers(site.siteId)
       const file = fileOf(fileLinesOf(site, partsOf(site, 1)))
@@ -210,7 +210,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await upload('nowhere', file)).body.code, 'site_not_found')
     })
 
-    test('while its gateway sends too each part is taken once, and nobody is called two gateways', async () => {
+    test('applies each batch once while its gateway also sends, without a duplicate warning', async () => {
       const site = await hub.site()
       const parts = partsOf(site, 30)
       const file = fileOf(fileLinesOf(site, parts))
@@ -229,13 +229,13 @@ for (const kind of LONG_SUITE_KINDS) {
       await site.hello()
       const { warnings } = (await site.push(site.part('lock_events', rowsContent([lockEvent(99)])))).body
       assert.deepEqual(warnings, [])
-      // its gateway has not reported what is missing; a second gateway would be a state of its own
+      // its gateway has not reported missing rows; a second gateway would have its own state
       assert.equal((await siteOf(site)).state, 'comparing')
       const streams = SYNC_STREAMS.filter((stream) => site.cursors[stream].seq > 0)
       assert.deepEqual(streams, ['lock_events', 'telemetry'])
     })
 
-    test('an older one does not take states back, and one of the future does not make a site look alive', async () => {
+    test('does not revert states if it is older, or revive a site if it is from the future', async () => {
       const site = await hub.site()
       const nowMs = hub.clock.nowMs()
       await site.latest({
@@ -263,7 +263,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await siteOf(site)).site_id, site.siteId)
     })
 
-    test('of before a restore it adds its history, and leaves what is configured now', async () => {
+    test('from before a restore adds its history and keeps the current configuration', async () => {
       const site = await hub.site()
       const old = site.restarted()
       old.epoch = 'e'.repeat(31) + (kind.name === 'PGlite' ? '0' : '1')

@@ -29,16 +29,15 @@ interface ImportDeps {
   readonly database: Database
   readonly clock: Clock
   readonly budgets: SiteBudgets
-  /** What the file erases is kept aside for a time. */
+  /** True if data erased by the file is archived for a time. */
   readonly keepsErased: boolean
 }
 
 /**
- * Imports a file that a gateway wrote (shared/wire/sync-file.ts) with the same compare-and-set as parts that a gateway
- * sends: some parts in each transaction, and parts that the hub has are skipped. When a file turns out to be damaged,
- * the parts before the damage stay, and the file may be imported again. The receipt has the cursors of the hub; only a
- * file whose parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`,
- * `site_full`.
+ * Imports a file that a gateway wrote (shared/wire/sync-file.ts) with the same compare-and-set as pushed parts: some
+ * parts in each transaction; parts that the hub already has are skipped. If the file is found to be damaged, the parts
+ * before the damage stay, and the file may be imported again. The receipt has the cursors of the hub; only a file whose
+ * parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`, `site_full`.
  */
 export async function importFile(
   deps: ImportDeps,
@@ -80,11 +79,11 @@ class FileImport {
   readonly #siteId: string
   readonly #head: SyncFileHead
   readonly #entitiesEnd: number
-  /** The site has a newer epoch since: the entities of this one are out of date. */
+  /** True if the site has a newer epoch since: the entities of this one are out of date. */
   readonly #isPast: boolean
-  /** The cursors of the hub once the waiting parts are applied. */
+  /** Cursors of the hub once the waiting parts are applied. */
   #cursors: SyncCursors
-  /** The position in the file. */
+  /** Position in the file. */
   #at: SyncCursors
   #parts = 0
   #waiting: CheckedPart[] = []
@@ -159,7 +158,7 @@ class FileImport {
     if (this.#waiting.length >= LIMITS.parts || this.#waitingBytes >= LIMITS.body_bytes / 2) await this.#apply()
   }
 
-  /** The states of some devices when the file was written; the calls together have those of all devices. */
+  /** Stores the states of some devices when the file was written; the calls together cover all devices. */
   keep(devices: Latest['devices']): void {
     this.#states = new Map([...(this.#states ?? []), ...statesOf(devices)])
   }
@@ -176,7 +175,7 @@ class FileImport {
     const { database, clock, keepsErased } = this.#deps
     const cursors = await inSite(database, site, async (sql) => {
       const nowMs = clock.nowMs()
-      // the file was written before now, even if the clock of the gateway says otherwise
+      // the file was written before now, even if the clock of the gateway disagrees
       const atMs = Math.min(this.#head.exported_at_ms, nowMs)
       if (this.#states !== undefined) await putOlderStates(sql, site, { atMs, nowMs, keepsErased }, this.#states)
       await recordFile(sql, site, { ...this.#head, exported_at_ms: atMs })

@@ -8,7 +8,7 @@ import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/r
 import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
-/** The decoded content of a part. */
+/** Decoded content of a part. */
 export type PartContent =
   | { readonly type: 'rows'; readonly rows: readonly unknown[] }
   | { readonly type: 'runs'; readonly runs: readonly TelemetryRun[] }
@@ -24,7 +24,7 @@ export interface CheckedPart {
 }
 
 /**
- * Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if it was damaged on its way.
+ * Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if it was damaged in transit.
  */
 export function checkPart(part: SyncPart): CheckedPart {
   const { stream, from, to, is_resend } = part
@@ -41,10 +41,7 @@ export function checkPart(part: SyncPart): CheckedPart {
   const content = readContent(part, data)
   const count = countOf(content)
   if (count !== undefined && count !== part.count) {
-    throw new InvalidRequestError(
-      'wrong_count',
-      `the ${stream} part has ${count} rows, but its count says ${part.count}`,
-    )
+    throw new InvalidRequestError('wrong_count', `the ${stream} part has ${count} rows, but its count is ${part.count}`)
   }
   return { part, data, content }
 }
@@ -86,7 +83,7 @@ function readBlocks(data: Buffer): ReadBlock[] {
 function recordsOf<R extends Records>(kind: RecordKind<R>, block: Uint8Array): R {
   const records = kind.allocate(MAX_BLOCK_RECORDS)
   const view = kind.view(records, 0, decodeBlock(kind, block, records))
-  // copies of the exact length: the originals keep room for a full block as long as the part is in memory
+  // copies of the exact length: the originals reserve room for a full block as long as the part is in memory
   const copy = kind.allocate(view.atMs.length)
   copy.atMs.set(view.atMs)
   for (const [i, column] of kind.columnsOf(view).entries()) kind.columnsOf(copy)[i]?.set(column)

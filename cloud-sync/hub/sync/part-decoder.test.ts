@@ -20,7 +20,7 @@ function partOf(devices: number, recordsEach: number): SyncPart {
   return client.part('telemetry', runsContent(runs), { to: 9 })
 }
 
-test('parts are decoded in a thread: others are answered meanwhile', async () => {
+test('batches are decoded in a thread, while other requests are served', async () => {
   const part = partOf(5, 50_000)
   let turns = 0
   let isDone = false
@@ -35,7 +35,7 @@ test('parts are decoded in a thread: others are answered meanwhile', async () =>
   assert.equal(checked.content.runs.at(-1)?.records.atMs.length, 50_000)
 })
 
-test('what is wrong with a part is told as it is', async () => {
+test('an invalid batch is reported with its code, an unreadable one with its data', async () => {
   const part = partOf(1, 10)
   await assert.rejects(decoder.check([{ ...part, data: `${part.data}AAAA` }]), { code: 'invalid_data' })
   await assert.rejects(decoder.check([{ ...part, count: 9 }]), { code: 'invalid_hash' })
@@ -49,7 +49,7 @@ test('what is wrong with a part is told as it is', async () => {
   assert.equal(unreadable?.data.length, 50)
 })
 
-test('after its thread has ended it starts another', async () => {
+test('the decoder starts another thread after its thread has ended', async () => {
   await decoder.check([partOf(1, 1)])
   await decoder.stop()
   const [checked] = await decoder.check([partOf(1, 2)])

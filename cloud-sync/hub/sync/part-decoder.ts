@@ -6,7 +6,7 @@ import { startThread } from '#shared/thread.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 
-/** What the thread says of a part. */
+/** Result of the thread for a part. */
 export type DecoderAnswer =
   | ({ readonly kind: 'checked' } & Pick<CheckedPart, 'data' | 'content'>)
   | { readonly kind: 'refused'; readonly error: ErrorMessage }
@@ -20,8 +20,8 @@ interface Waiting {
 const HEAP_MB = 256
 
 /**
- * Checks and decodes parts; telemetry in a thread, since a few bytes may be many records. The thread starts with the
- * first of them.
+ * Checks and decodes parts; telemetry in a thread, since a few bytes may expand to many records. The thread starts with
+ * the first of them.
  */
 export class PartDecoder implements Pick<Component, 'stop'> {
   readonly #log: Log
@@ -39,7 +39,7 @@ export class PartDecoder implements Pick<Component, 'stop'> {
     this.#giveUp()
   }
 
-  /** One part after the other. Throws why the first bad one is refused, as `checkPart`, or `store_unavailable`. */
+  /** Checks parts in sequence. Throws the error of the first invalid one, like `checkPart`, or `store_unavailable`. */
   async check(parts: readonly SyncPart[]): Promise<CheckedPart[]> {
     const checked: CheckedPart[] = []
     for (const part of parts) checked.push(isTelemetry(part) ? await this.#inThread(part) : checkPart(part))

@@ -5,17 +5,19 @@ import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { LIMITS } from './hello.ts'
 import type { CheckedPart } from './part-content.ts'
 
-/** The records of a part of a gateway, whatever its bytes: older gateways send as many too. */
+/** Records in a part of a gateway, whatever its bytes: older gateways also send as many. */
 const RECORDS_OF_PART = 20_000
 /**
- * Records for each byte of a larger part. Parts of carts at work have 0.1 to 0.7, of voltages that change 1.2; only a
- * part of values that never change, at exactly even times, has more.
+ * Records per byte of a larger part. Parts of working carts have 0.1 to 0.7, of changing voltages 1.2; only a part with
+ * constant values at exactly even times has more.
  */
 const RECORDS_OF_BYTE = 64
-/** Runs and blocks of a push: each costs more than its records. */
+/** Maximum number of runs and blocks in a push: each costs more than its records. */
 const PIECES = 20_000
 
-/** Why the parts of a push are too many, before anything of them is decoded; undefined for a push that may be taken. */
+/**
+ * Returns the reason why the parts of a push are too large, without decoding them; undefined for an acceptable push.
+ */
 export function sizeFault(parts: readonly SyncPart[]): string | undefined {
   if (parts.length > LIMITS.parts) return `a push may have at most ${LIMITS.parts} parts`
   const records = parts.reduce((sum, { count }) => sum + count, 0)
@@ -24,7 +26,7 @@ export function sizeFault(parts: readonly SyncPart[]): string | undefined {
   return dense && `a part may have at most ${mostRecords(dense.data)} records in so few bytes`
 }
 
-/** Why the pieces of decoded parts are too many. */
+/** Returns the reason why decoded parts have too many chunks; undefined if they do not. */
 export function chunksFault(parts: readonly CheckedPart[]): string | undefined {
   const pieces = parts.reduce((sum, { content }) => sum + piecesOf(content), 0)
   return pieces > PIECES ? `a push may have records of at most ${PIECES} devices` : undefined
@@ -35,10 +37,10 @@ function piecesOf(content: CheckedPart['content']): number {
   return content.type === 'blocks' ? content.blocks.length : 0
 }
 
-/** A note may come with a gap or an erasure, and an erasure that is sent again may cut a block of each kind in two. */
+/** A note may include a gap or an erasure, and a resent erasure may cut a block of each kind in two. */
 const RESENT_NOTE_BYTES = 32_768
 
-/** What the hub keeps when it has stored these parts, at most, but for unusual texts. */
+/** Returns the maximum number of bytes that the hub stores for these parts, except for unusual texts. */
 export function keptBytes(parts: readonly CheckedPart[]): number {
   return parts.reduce((sum, part) => sum + keptOf(part), 0)
 }
@@ -66,7 +68,7 @@ function mostRecords(data: string): number {
   return Math.max(RECORDS_OF_PART, Math.floor((data.length * 3) / 4) * RECORDS_OF_BYTE)
 }
 
-/** What makes a gateway send less at once. */
+/** Creates the error that makes a gateway send smaller requests. */
 export function tooLarge(fault: string): AppError {
   return new AppError('payload_too_large', 'payload_too_large', fault)
 }

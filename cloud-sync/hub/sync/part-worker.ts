@@ -4,7 +4,7 @@ import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { checkPart } from './part-content.ts'
 import type { DecoderAnswer } from './part-decoder.ts'
 
-// The thread that decodes the telemetry of gateways: one part, one answer.
+// The thread that decodes the telemetry of gateways: one part, one result.
 
 parentPort?.on('message', (part: SyncPart) => {
   parentPort?.postMessage(answerTo(part))

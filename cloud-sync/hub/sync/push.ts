@@ -22,15 +22,15 @@ export interface PushDeps {
   readonly clock: Clock
   readonly decoder: PartDecoder
   readonly budgets: SiteBudgets
-  /** Hears how far the cursors of an epoch have got, after the commit. */
+  /** Receives the new position of an epoch's cursors after the commit. */
   readonly continuity: { moved(to: { siteId: string; epoch: string; total: number }): void }
-  /** What a site erases is kept aside for a time. */
+  /** True if data erased by a site is archived for a time. */
   readonly keepsErased: boolean
 }
 
 /**
- * Takes all parts or none, in the turn of the site. Throws why a part is invalid, `payload_too_large`, `rate_limited`,
- * `site_full`, `quarantine_full`, or `cursor` when they do not continue at the cursors.
+ * Applies all parts or none, within the site's slot. Throws the reason why a part is invalid, `payload_too_large`,
+ * `rate_limited`, `site_full`, `quarantine_full`, or `cursor` if they do not continue at the cursors.
  */
 export async function applyBatches(deps: PushDeps, siteId: string, push: Push): Promise<PushAnswer> {
   const { budgets } = deps
@@ -62,7 +62,7 @@ async function takeInTurn(
   const nowMs = clock.nowMs()
   const addedBytes = keptBytes(parts)
   const { answer, total } = await inActiveSite(database, siteId, { nowMs, addedBytes }, async (sql, site) => {
-    // others of this site may have been stored meanwhile; a push that begins with room is taken whole
+    // other pushes of this site may have been stored meanwhile; a push that begins with room is applied as a whole
     budgets.requireRoom(site.storedBytes - addedBytes, streams)
     const sender = await registerSender(sql, site, push, nowMs)
     const target = { siteId, epoch, nowMs, keepsErased }
@@ -91,13 +91,13 @@ export interface PartsTarget {
   readonly epoch: string
   readonly nowMs: number
   readonly keepsErased: boolean
-  /** The site has a newer epoch, which decides what its entities are. */
+  /** True if the site has a newer epoch, which defines its entities. */
   readonly isPast?: boolean
 }
 
 /**
  * Applies checked parts inside a transaction that holds the lock of the site; returns the new cursors. Throws `cursor`
- * when a part does not continue at the cursor of its stream.
+ * if a part does not continue at the cursor of its stream.
  */
 export async function advanceAndApply(
   sql: Sql,
@@ -124,7 +124,7 @@ interface Move {
   rows: number
 }
 
-/** The new cursor of each stream. Throws when a part does not continue at the cursor or the part before it. */
+/** Returns the new cursor of each stream. Throws if a part does not continue at the cursor or the part before it. */
 function planMoves(parts: readonly CheckedPart[], cursors: SyncCursors): Map<SyncStream, Move> {
   const moves = new Map<SyncStream, Move>()
   for (const { part } of parts) {
@@ -169,18 +169,18 @@ async function applyParts(
   return quarantined.length
 }
 
-/** What the quarantine of a site may hold. */
+/** Maximum size of the quarantine of a site. */
 const QUARANTINE_ITEMS = 10_000
 const QUARANTINE_BYTES = 64 << 20
 
-/** Throws `quarantine_full`: the gateway keeps the data, and other streams go on. */
+/** Throws `quarantine_full`: the gateway keeps the data, and other streams continue. */
 async function requireRoom(sql: Sql, siteId: string, more: readonly QuarantinedItem[]): Promise<void> {
   const held = await quarantineSize(sql, siteId)
   const bytes = more.reduce((sum, { body }) => sum + body.length, held.bytes)
   if (held.pieces + more.length <= QUARANTINE_ITEMS && bytes <= QUARANTINE_BYTES) return
   throw new InvalidRequestError(
     'quarantine_full',
-    'the hub cannot read this data, and the quarantine of this site is full: an admin of the hub must look at it',
+    'the hub cannot read this data, and the quarantine of this site is full: an admin of the hub must inspect it',
   )
 }
 
@@ -192,7 +192,7 @@ function conflict(cursors: SyncCursors): CursorConflictError {
   return new CursorConflictError('cursor', 'the parts do not continue at the cursors of the hub', cursors)
 }
 
-/** Rows of a group that an audit asked for. */
+/** Rows of a group that an audit requested. */
 interface ResentRows {
   readonly kind: AuditKind
   /** -1 for entities. */
@@ -201,7 +201,7 @@ interface ResentRows {
   count: number
 }
 
-/** How many rows of which groups are in a resent part. */
+/** Returns the number of rows of each group in a resent part. */
 function resentRows(stream: SyncStream, content: PartContent): ResentRows[] {
   const groups = new Map<string, ResentRows>()
   const add = (kind: AuditKind, dayMs: number, group: string) => {

@@ -45,13 +45,13 @@ export interface PageQuery {
 }
 
 const ROWS = 1000
-/** A page ends with the row that reaches it: one row may have a megabyte. */
+/** A page ends with the row that reaches this size: one row may have a megabyte. */
 const ROW_PAGE_BYTES = 1 << 20
 const RECORDS = 32 * MAX_BLOCK_RECORDS
-/** No time in a block is later. */
+/** Later than all times in blocks. */
 const END_MS = 2 ** 43
 
-/** What the hub can give back. Throws `site_not_found`. */
+/** Returns an overview of the data that the hub can give back. Throws `site_not_found`. */
 export async function offerRebuild({ database }: RebuildDeps, siteId: string): Promise<RebuildOffer> {
   const site = await siteToRebuild(database, siteId)
   if (site === undefined) throw siteNotFound(siteId)
@@ -59,9 +59,9 @@ export async function offerRebuild({ database }: RebuildDeps, siteId: string): P
   return { site: siteId, epoch, last_seen_ms: lastSeenMs, backlog_rows: backlogRows }
 }
 
-/** The next page of what the hub has of a kind. Throws `invalid_cursor`. */
+/** Returns the next page of the hub's data of a kind. Throws `invalid_cursor`. */
 export function rebuildPage(deps: RebuildDeps, siteId: string, query: PageQuery): Promise<RebuildPage> {
-  // in the turn of the site, as its pushes: it costs others no more than those do
+  // within the site's slot, like its pushes: other sites are affected no more than by those
   return deps.budgets.inTurn(siteId, async () => {
     const after = readPlace(query.after)
     if (query.kind === 'gps') return recordPage(deps, siteId, GPS, after, query.since)
@@ -71,8 +71,8 @@ export function rebuildPage(deps: RebuildDeps, siteId: string, query: PageQuery)
 }
 
 /**
- * Takes a database that was made of the pages: its streams are acknowledged up to their ends. A second time the answer
- * is the same. Throws `foreign_epoch`, or `epoch_exists` for one that has sent something already.
+ * Registers a database made from the pages: its streams are acknowledged up to their ends. A second call has the same
+ * result. Throws `foreign_epoch`, or `epoch_exists` for an epoch that has already sent data.
  */
 export async function applyRebuilt(
   { database, clock }: RebuildDeps,
@@ -138,7 +138,7 @@ async function recordPage<R extends Records>(
   after: readonly (string | number)[],
   sinceMs: number,
 ): Promise<RebuildPage> {
-  // else each device would have to be looked up in each segment
+  // without compaction each device would have to be searched in each segment
   while ((await compactSegments(database, siteId, clock.nowMs())) > 0);
   const [asked = '', afterMs] = after
   const first = { hardwareId: String(asked), isIncluded: afterMs !== undefined, sinceMs }
@@ -162,14 +162,14 @@ function pageOf(count: number, next: readonly (string | number)[] | null, conten
   return { count, next: next === null ? null : JSON.stringify(next), content, sum }
 }
 
-/** Where the last page ended, as this hub, or another one, has said. */
+/** Reads the end of the last page, as reported by this hub or another one. */
 function readPlace(after: string | undefined): readonly (string | number)[] {
   if (after === undefined) return []
   try {
     const place: unknown = JSON.parse(after)
     if (Array.isArray(place) && place.length <= 3 && place.every(isPlain)) return place
   } catch {
-    // the same answer as for what is no place
+    // same error as for an invalid position
   }
   throw new InvalidRequestError('invalid_cursor', 'after must be next of the page before')
 }

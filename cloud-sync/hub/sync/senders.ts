@@ -5,7 +5,7 @@ import type { LockedSite } from '#hub/store/sites.ts'
 import { ConflictError } from '#shared/errors.ts'
 import type { SyncWarning } from '#shared/wire/replication/sync.ts'
 
-/** Requests that a gateway sent before a restart may arrive this late; later ones come from another gateway. */
+/** Maximum delay of requests that a gateway sent before a restart; later ones come from another gateway. */
 const OLD_INSTANCE_MS = 60_000
 
 /** Stores that a sender is active; `site` is locked by `inActiveSite`. Throws `unknown_epoch` before its hello. */
@@ -25,7 +25,7 @@ export async function registerSender(
   return { ...known, isOneOfTwo }
 }
 
-/** The warnings for the answer to a gateway. */
+/** Returns the warnings for the response to a gateway. */
 export function warningsFor(
   site: LockedSite,
   { isOneOfTwo, hasQuarantine }: { isOneOfTwo: boolean; hasQuarantine: boolean },

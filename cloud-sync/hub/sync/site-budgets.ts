@@ -6,25 +6,27 @@ import type { MonotonicClock } from '#shared/time.ts'
 import { inGb } from '#shared/units.ts'
 import { SITE_FULL, type SyncStream } from '#shared/wire/replication/sync.ts'
 
-/** Pushes of a site that are decoded and stored at once; others of it wait. */
+/** Maximum number of pushes of a site that are decoded and stored simultaneously; others of the site wait. */
 const PUSHES = 2
-/** Bodies of a site that may be on their way, or in memory, at once: a gateway has a request of each lane. */
+/** Maximum number of bodies of a site in flight or in memory: a gateway has one request per lane. */
 const BODIES = 8
-/** Bytes of these bodies, as they come: two of the largest, and room for others. */
+/** Maximum bytes of these bodies as received: two of the largest, and room for others. */
 const BODY_BYTES = 24 << 20
-/** Bytes of the bodies of all sites. */
+/** Maximum bytes of the bodies of all sites. */
 const ALL_BODY_BYTES = 256 << 20
 const RETRY_S = 5
-/** A site that was away may send so many seconds' worth of records at once. */
+/** Burst of records that a site may send after an outage, in seconds of its rate. */
 const BURST_S = 5
-/** Requests of a site at once, in seconds of its rate. */
+/** Burst of requests of a site, in seconds of its rate. */
 const REQUESTS_BURST_S = 4
-/** What a full site may still send: what its gateway did, also for the head office, and what its configuration is. */
+/**
+ * Streams that a full site may still send: actions of its gateway, including those for the hub, and its configuration.
+ */
 const SMALL_STREAMS: readonly SyncStream[] = ['notes', 'entities']
-/** Room for these above the limit, as a share of it. */
+/** Room for these streams above the limit, as a share of the limit. */
 const SMALL_SHARE = 0.1
 
-/** What refused a request of a gateway, as the metrics name it. */
+/** Reasons to refuse a request of a gateway, as named by the metrics. */
 export const SITE_REFUSALS = [
   'site_requests',
   'site_records',
@@ -48,27 +50,27 @@ interface SiteUse {
 
 /** Bytes of one body while it is read and used. */
 export interface BodyReservation {
-  /** Throws when the site, or all sites together, have too many. */
+  /** Throws if the site, or all sites together, use too many. */
   add(bytes: number): void
   release(): void
 }
 
 /**
- * What one site may cost this hub: requests, records, bodies in memory, pushes at once and bytes kept. Whatever one
- * site does, others are only refused when all sites together have no room for another body.
+ * Limits of what one site may cost this hub: requests, records, bodies in memory, concurrent pushes and stored bytes.
+ * Whatever one site does, others are refused only if all sites together leave no room for another body.
  */
 export class SiteBudgets {
-  /** Requests that were refused, by reason. */
+  /** Refused requests, by reason. */
   readonly refused = new Counter(SITE_REFUSALS)
   readonly recordsPerSecond: number
-  /** What is kept of a site; 0 is no limit. */
+  /** Maximum bytes stored for a site; 0 means no limit. */
   readonly maxBytes: number
   readonly #clock: MonotonicClock
   readonly #requests: Rates
   readonly #sites = new Map<string, SiteUse>()
   #bodyBytes = 0
 
-  /** Rates of 0 are no limit. */
+  /** Rates of 0 mean no limit. */
   constructor(
     clock: MonotonicClock,
     limits: { requestsPerSecond: number; recordsPerSecond: number; maxBytes: number },
@@ -86,11 +88,11 @@ export class SiteBudgets {
     this.#requests.require(siteId, 'requests of a site')
   }
 
-  /** Room for a body of a site. Throws `rate_limited` when it has too many under way. */
+  /** Reserves room for a body of a site. Throws `rate_limited` if it has too many open ones. */
   reserveBody(siteId: string): BodyReservation {
     const use = this.#of(siteId)
     if (use.bodies >= BODIES)
-      throw this.refusal('site_bodies', new RateLimitedError('too many requests of this site at once', RETRY_S))
+      throw this.refusal('site_bodies', new RateLimitedError('too many concurrent requests of this site', RETRY_S))
     use.bodies++
     let reserved = 0
     let isReleased = false
@@ -100,7 +102,7 @@ export class SiteBudgets {
         use.bodyBytes += bytes
         this.#bodyBytes += bytes
         if (use.bodyBytes > BODY_BYTES)
-          throw this.refusal('site_bodies', new RateLimitedError('too many bytes of this site at once', RETRY_S))
+          throw this.refusal('site_bodies', new RateLimitedError('too many bytes in flight for this site', RETRY_S))
         if (this.#bodyBytes > ALL_BODY_BYTES) throw this.refusal('all_bodies', busy())
       },
       release: () => {
@@ -113,7 +115,7 @@ export class SiteBudgets {
     }
   }
 
-  /** Does the work of a push once it is its turn within its site. */
+  /** Runs the work of a push once a slot of its site is free. */
   async inTurn<Result>(siteId: string, work: () => Promise<Result>): Promise<Result> {
     const use = this.#of(siteId)
     if (use.pushes >= PUSHES) await new Promise<void>((resolve) => use.waiting.push(resolve))
@@ -139,7 +141,7 @@ export class SiteBudgets {
   }
 
   /**
-   * Throws `site_full` for more of these streams when so many bytes of the site are kept: the gateway keeps the rest.
+   * Throws `site_full` for more of these streams if this many bytes of the site are stored: the gateway keeps the rest.
    */
   requireRoom(storedBytes: number, streams: Iterable<SyncStream>): void {
     const isSmall = [...streams].every((stream) => SMALL_STREAMS.includes(stream))
@@ -151,12 +153,12 @@ export class SiteBudgets {
     return this.maxBytes > 0 && storedBytes >= this.maxBytes
   }
 
-  /** Whether there is room for the little that a full site may still send. */
+  /** True if there is room for the streams that a full site may still send. */
   hasReserve(storedBytes: number): boolean {
     return !this.isFull(storedBytes / (1 + SMALL_SHARE))
   }
 
-  /** Counts the refusal. The status is one for which gateways of any version hold the stream, and no other. */
+  /** Counts the refusal. The status is one for which gateways of any version hold this stream, and no other. */
   full(words: string): AppError {
     return this.refusal('site_full', new InvalidRequestError(SITE_FULL, words))
   }

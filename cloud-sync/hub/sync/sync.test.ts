@@ -84,8 +84,8 @@ for (const kind of DATABASE_KINDS) {
       return row?.count ?? 0
     }
 
-    describe('who may send', () => {
-      test('a key that is missing, wrong, of another site or revoked is refused', async () => {
+    describe('authorisation of senders', () => {
+      test('rejects a key that is missing, wrong, of another site or revoked', async () => {
         const site = await test_.site()
         const other = await test_.site()
         const none = await test_.hub.app.request('/sync/v1/hello', { method: 'POST' })
@@ -119,7 +119,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal((await site.hello()).body.code, 'revoked_site_key')
       })
 
-      test('a body that names another site, a later protocol, another site’s epoch', async () => {
+      test('rejects a body with another site, a later protocol or the epoch of another site', async () => {
         const site = await test_.site()
         const other = await test_.site()
         const ofProtocol = (protocol: number): object => ({ protocol, something: 'new' })
@@ -133,7 +133,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual([unknown.status, unknown.body.code], [400, 'invalid_body'])
       })
 
-      test('nothing is taken before hello', async () => {
+      test('accepts no data before hello', async () => {
         const site = await test_.site()
         const stranger = test_.client(site.siteId, site.key)
         const answer = await stranger.push(stranger.part('lock_events', rowsContent([lockEvent(1)])))
@@ -145,7 +145,7 @@ for (const kind of DATABASE_KINDS) {
     })
 
     describe('cursors', () => {
-      test('parts of all streams are taken in one request, and hello says where they are', async () => {
+      test('batches of all streams are accepted in one request, and hello returns the cursors', async () => {
         const site = await test_.site()
         const first = site.part('lock_events', rowsContent([lockEvent(1), lockEvent(2)]), { to: 2 })
         const second = site.part('lock_events', rowsContent([lockEvent(5)]), { to: 9, before: first })
@@ -171,7 +171,7 @@ for (const kind of DATABASE_KINDS) {
         })
       })
 
-      test('a part that comes again, or does not follow, is refused with all cursors, and nothing of the request taken', async () => {
+      test('a repeated or skipping batch is rejected with all cursors, and with it the whole request', async () => {
         const site = await test_.site()
         const part = site.part('lock_events', rowsContent([lockEvent(1)]))
         const skipping = { ...site.part('lock_events', rowsContent([lockEvent(3)]), { to: 3 }), from: 2 }
@@ -189,7 +189,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal((await site.push(otherChain)).body.code, 'invalid_hash')
       })
 
-      test('of the same part sent many times at once one is taken', async () => {
+      test('one of several identical concurrent batches is accepted', async () => {
         const site = await test_.site()
         const parts = Array.from({ length: 8 }, (_, i) =>
           site.part('lock_events', rowsContent([lockEvent(i + 1, { event_id: `racing-${i}` })]), { to: 8 }),
@@ -199,7 +199,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal(await count(site, 'event'), 1)
       })
 
-      test('a gateway that never had what the hub has is told so', async () => {
+      test('a gateway whose data ends before that of the hub gets the code ahead', async () => {
         const site = await test_.site()
         await site.push(site.part('lock_events', rowsContent([lockEvent(1)]), { to: 50 }))
         const ends = endsOf(site.cursors, 0)
@@ -210,7 +210,7 @@ for (const kind of DATABASE_KINDS) {
       })
     })
 
-    describe('what is damaged on its way', () => {
+    describe('data damaged in transit', () => {
       const wrongs: Record<string, (part: SyncPart) => [SyncPart, string]> = {
         'another hash': (part) => [{ ...part, hash: '0'.repeat(64) }, 'invalid_hash'],
         'data that is not base64': (part) => [{ ...part, data: `${part.data.slice(0, -4)}!*#=` }, 'invalid_data'],
@@ -220,7 +220,7 @@ for (const kind of DATABASE_KINDS) {
         'a field nobody knows': (part) => [{ ...part, more: 1 }, 'invalid_body'],
         'a negative position': (part) => [{ ...part, from: -1 }, 'invalid_body'],
       }
-      test('is refused with a code, and nothing of the request is taken', async () => {
+      test('is rejected with a code, and with it the whole request', async () => {
         const site = await test_.site()
         for (const [name, damage] of Object.entries(wrongs)) {
           const good = site.part('notes', rowsContent([{ seq: 1, note_id: 'n', kind: 'x', at_ms: 0, body: {} }]))
@@ -236,7 +236,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual((await site.restarted().hello()).body.cursors.notes, NO_CURSOR)
       })
 
-      test('bodies that are no JSON, no gzip, nested too deep, too large packed or unpacked', async () => {
+      test('is rejected if it is not JSON or gzip, nested too deep, or too large packed or unpacked', async () => {
         const site = await test_.site()
         const code = async (body: Uint8Array, headers: Record<string, string> = {}) => {
           const answer = await site.request('POST', '/push', body, headers)
@@ -259,8 +259,8 @@ for (const kind of DATABASE_KINDS) {
       })
     })
 
-    describe('what cannot be read or applied', () => {
-      test('a part goes to the quarantine whole, is acknowledged and reported', async () => {
+    describe('unreadable and invalid data', () => {
+      test('is quarantined as a whole batch, acknowledged and reported', async () => {
         const site = await test_.site()
         const bad = [
           site.part('telemetry', { data: randomBytes(100), count: 5, encoding: 'runs-1' }),
@@ -282,7 +282,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual((await site.hello()).body.warnings, ['quarantined'])
       })
 
-      test('whatever texts are in it, no part stops a stream', async () => {
+      test('does not stop a stream, whatever texts it contains', async () => {
         const site = await test_.site()
         const half = `${'x'.repeat(470)}${'\u{1f6a9}'.repeat(30)}`
         for (const [data, encoding] of [
@@ -303,7 +303,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal((await site.audit('gps', 0, [group])).status, 400)
       })
 
-      test('a bad row does, and the others of its part are applied', async () => {
+      test('is quarantined row by row, and the other rows of the batch are applied', async () => {
         const site = await test_.site()
         let deep: unknown = 1
         for (let level = 0; level < 25; level++) deep = [deep]
@@ -339,7 +339,7 @@ for (const kind of DATABASE_KINDS) {
       })
     })
 
-    describe('what a site erased of lock events', () => {
+    describe('lock events that a site erased', () => {
       const bodies = async (site: SiteClient) => {
         const sql = "SELECT body FROM event WHERE site_id = $1 AND stream = 'lock_events' ORDER BY at_ms"
         return (await database().all<{ body: string }>(sql, [site.siteId])).map(({ body }) => body)
@@ -352,7 +352,7 @@ for (const kind of DATABASE_KINDS) {
       ]
       const note = { seq: 1, note_id: 'n', kind: 'blank', at_ms: 1, body: { lock_events: blanked } }
 
-      test('is blank here too, to the character as the site has it; what came blank stays', async () => {
+      test('are blanked exactly as at the site, and rows that arrive blank stay blank', async () => {
         const site = await test_.site()
         const rows = [
           lockEvent(1, { code: '04A1' }),
@@ -373,7 +373,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal(await count(site, 'quarantine'), 0)
       })
 
-      test('is blank when the note comes again after a fork', async () => {
+      test('are blank when the note arrives again after a fork', async () => {
         const site = await test_.site()
         await site.push(site.part('notes', rowsContent([note])))
         const fork = site.restarted()
@@ -385,7 +385,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await bodies(site), [JSON.stringify(row)])
       })
 
-      test('a note that cannot be read is put aside', async () => {
+      test('are not affected by an unreadable note, which is quarantined', async () => {
         const site = await test_.site()
         const bad = { ...note, body: { lock_events: [{ event_id: 1 }] } }
         assert.equal((await site.push(site.part('notes', rowsContent([bad])))).status, 200)
@@ -394,7 +394,7 @@ for (const kind of DATABASE_KINDS) {
     })
 
     describe('telemetry', () => {
-      test('history that overlaps what is there adds what is new', async () => {
+      test('history that overlaps stored rows adds only the new ones', async () => {
         const site = await test_.site()
         await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', [1000, 2000, 3000])])))
         await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [500, 1000, 2500])])))
@@ -409,7 +409,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(rows, { sum: 8 })
       })
 
-      test('an erasure takes what is there and what comes of before it, and nothing of after it', async () => {
+      test('an erasure removes stored and late rows from before it, and none from after it', async () => {
         const site = await test_.site()
         const both = (at: number[]) => runsContent([gpsRun('cart-1', at), gpsRun('cart-2', at)])
         await site.push(site.part('telemetry', both([1000, 2000]), { to: 10 }))
@@ -429,7 +429,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await times(site), [200, 5000], 'what was read before the erasure is on its way')
       })
 
-      test('after a fork an old erasure that comes again takes nothing', async () => {
+      test('an old erasure that arrives again after a fork removes no rows', async () => {
         const site = await test_.site()
         const note = eraseNote(1, { telemetry_through: 5, history_through: 5 })
         await site.push(site.part('notes', rowsContent([note])))
@@ -445,7 +445,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await times(site), [7000, 8000])
       })
 
-      test('a gap is written down once', async () => {
+      test('a gap is recorded once', async () => {
         const site = await test_.site()
         const body = {
           stream: 'gps',
@@ -474,7 +474,7 @@ for (const kind of DATABASE_KINDS) {
         return Object.fromEntries(rows.map(({ key, body }) => [key, body]))
       }
 
-      test('are what they were last said to be', async () => {
+      test('have their last reported value', async () => {
         const site = await test_.site()
         const rows = [entity(1, 'a', { v: 1 }), entity(2, 'b', { v: 1 }), entity(3, 'a', { v: 2 })]
         await site.push(site.part('entities', rowsContent(rows), { to: 3 }))
@@ -488,7 +488,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null, c: '{"v":9}' })
       })
 
-      test('of a kind that only a later gateway knows are kept, compared, and end as others do', async () => {
+      test('of a kind that only a later gateway knows are kept, compared and deleted as others are', async () => {
         const site = await test_.site()
         const rows = [1, 2].map((seq) => ({
           seq,
@@ -511,7 +511,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await audit(rows.slice(1)), { resend: [], extra: [] })
       })
 
-      test('of the epoch before a fork are gone once all of the new one are there', async () => {
+      test('of the epoch before a fork are deleted once all of the new one are there', async () => {
         const site = await test_.site()
         const rows = [entity(1, 'gone', { v: 1 }), entity(2, 'kept', { v: 1 })]
         await site.push(site.part('entities', rowsContent(rows), { to: 2 }))
@@ -536,7 +536,7 @@ for (const kind of DATABASE_KINDS) {
       }
       const device = (id: string, v: number) => ({ hardware_id: id, v })
 
-      test('the newest of each device is kept, and a complete one is all there is', async () => {
+      test('are the newest of each device, and a complete report removes all others', async () => {
         const site = await test_.site()
         const at = (at_ms: number, devices: unknown[], is_complete = false) => {
           return site.latest({ at_ms, devices, is_complete, backlog: { rows: 12, oldest_ms: 5 } })
@@ -559,8 +559,8 @@ for (const kind of DATABASE_KINDS) {
       })
     })
 
-    describe('two gateways of one identity', () => {
-      test('are told, once a newer one is there for a while', async () => {
+    describe('two gateways with one identity', () => {
+      test('get a warning once the newer one has been active for a while', async () => {
         const older = await test_.site()
         const newer = older.restarted()
         await newer.hello()
@@ -589,7 +589,7 @@ for (const kind of DATABASE_KINDS) {
         }
       })
 
-      test('are one again when the other has been stopped, whichever it was', async () => {
+      test('count as one again when either has been stopped', async () => {
         const older = await test_.site()
         const newer = older.restarted()
         await newer.hello()
@@ -604,7 +604,7 @@ for (const kind of DATABASE_KINDS) {
         }
       })
 
-      test('are not what a clock of a hub that goes back makes of a restart', async () => {
+      test('are not assumed when a restart coincides with a hub clock that goes back', async () => {
         const site = await test_.site()
         try {
           test_.clock.aheadMs = -300_000
@@ -632,7 +632,7 @@ for (const kind of DATABASE_KINDS) {
         await database().run('UPDATE site SET intent_seq = $2 WHERE site_id = $1', [siteId, seq])
       }
 
-      test('come when they are made, are announced by pushes, and end with their result', async () => {
+      test('arrive when they are created, are announced by pushes, and end with their result', async () => {
         const site = await test_.site()
         const waiting = site.request('GET', '/intents?after=0&wait=50')
         await eventually(async () => (await site.latest({})).status === 200, 'another request')
@@ -663,7 +663,7 @@ for (const kind of DATABASE_KINDS) {
         assert.equal((await site.request('GET', '/intents?after=x')).status, 400)
       })
 
-      test('of a hub that went back to a backup are heard, new ones and those that waited', async () => {
+      test('arrive after a hub was restored from a backup, both new and waiting ones', async () => {
         const site = await test_.site()
         await insert(site, 1)
         await insert(site, 2)
@@ -680,7 +680,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await seqs(9), [['intent-10', 10]])
       })
 
-      test('that are over wake nobody', async () => {
+      test('do not end a wait if they are withdrawn', async () => {
         const site = await test_.site()
         await insert(site, 1)
         await database().run(`UPDATE intent SET status = 'withdrawn' WHERE site_id = $1`, [site.siteId])
@@ -689,7 +689,7 @@ for (const kind of DATABASE_KINDS) {
         assert.ok(performance.now() - startedAtMs > 900)
       })
 
-      test('who waits for them and leaves is forgotten', async () => {
+      test('have no waiting request left after its client disconnects', async () => {
         const site = await test_.site()
         const leaving = new AbortController()
         const request = fetch(`${test_.hub.url()}/sync/v1/intents?after=0&wait=50`, {
@@ -752,7 +752,7 @@ for (const kind of DATABASE_KINDS) {
         )
       })
 
-      test('find what is missing where there is more than enough, and ask for it once', async () => {
+      test('find missing rows in a group with extra rows, and request them once', async () => {
         const site = await test_.site()
         const day = Date.UTC(2026, 4, 1)
         const at = (ms: number[]) => ms.map((each) => day + each)
@@ -800,7 +800,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual((await site.audit('lock_events', day, [counted])).body.extra, [{ group: 'cart-1', count: 1 }])
       })
 
-      test('compare events by what they say and entities without a day', async () => {
+      test('compare events by their content, and entities without a day', async () => {
         const site = await test_.site()
         const rows = [lockEvent(1, { metadata: { '10': 'ten', a: 1.5e300 } }), lockEvent(2, { hardware_id: 'cart-2' })]
         const entities = [
@@ -830,7 +830,7 @@ for (const kind of DATABASE_KINDS) {
       })
     })
 
-    test('a hub that has less than it acknowledged says where it is, and keeps nothing of the states', async () => {
+    test('rejects a report acknowledging rows it lacks, with its cursors, and stores no states', async () => {
       const site = await test_.site()
       await site.push(site.part('lock_events', rowsContent([lockEvent(1)])))
       const backlog = { rows: 0, oldest_ms: null, unconfirmed_rows: 0 }
@@ -843,7 +843,7 @@ for (const kind of DATABASE_KINDS) {
       assert.equal(row, undefined)
     })
 
-    test('every answer says what time it is at the hub, a refusal too', async () => {
+    test('includes its current time in every response, also in a rejection', async () => {
       const site = await test_.site()
       const stranger = test_.client(site.siteId, 'cbs_wrong')
       for (const answer of [
@@ -859,7 +859,7 @@ for (const kind of DATABASE_KINDS) {
         )
     })
 
-    test('an instance is a start of a gateway, whatever its database becomes', async () => {
+    test('binds an instance to one start of a gateway, even if the database changes', async () => {
       const site = await test_.site()
       const unknown = {
         epoch: site.epoch,

@@ -2,14 +2,14 @@ import type { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
 import { isNestedTooDeep } from '#shared/json-body.ts'
 
-/** A row that fits its schema, with all its fields. */
+/** Row that fits its schema, with all its fields. */
 export interface ValidRow<Row> {
   readonly row: Row
-  /** The JSON of the row as the gateway sent it, without its position. */
+  /** JSON of the row as the gateway sent it, without its position. */
   readonly body: string
 }
 
-/** A row that does not fit, as the gateway sent it. */
+/** Row that does not fit, as the gateway sent it. */
 export interface InvalidRow {
   readonly reason: string
   readonly body: Uint8Array
@@ -25,7 +25,7 @@ export function readRows<Row>(
   for (const row of rows) {
     const problem = findProblem(schema, row)
     if (problem === undefined) {
-      // it fits the schema, which only reads it: what zod makes of it may have its fields in another order
+      // the schema only validates: the output of zod may have its fields in another order
       const { seq: _, ...body } = row as { seq: unknown }
       good.push({ row: row as Row, body: JSON.stringify(body) })
     } else {
@@ -35,7 +35,7 @@ export function readRows<Row>(
   return { good, bad }
 }
 
-/** The row for the quarantine. */
+/** Returns the row for the quarantine. */
 export function badRow(row: unknown, reason: string): InvalidRow {
   return { reason, body: Buffer.from(isNestedTooDeep(row) ? 'nested too deep' : JSON.stringify(row)) }
 }

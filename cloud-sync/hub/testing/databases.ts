@@ -8,26 +8,26 @@ import { pgliteTemplate } from './pglite-template.ts'
 import { findPostgres } from './postgres-binaries.ts'
 import { type PostgresServer, startPostgres } from './start-postgres.ts'
 
-/** A database a suite of tests is run on. */
+/** Database that a suite of tests runs on. */
 export interface DatabaseKind {
   readonly name: string
-  /** Why it cannot be had here, or false: what `describe` and `test` take. */
+  /** Reason why it is unavailable here, or false; the value for `describe` and `test`. */
   readonly skip: string | false
-  /** An empty one of its own, started. */
+  /** Starts an empty database for the caller alone. */
   open(): Promise<Database>
 }
 
-/** Stopped ones: to empty one takes a tenth of what it takes to start another. */
+/** Stopped databases: emptying one takes a tenth of the time of starting another. */
 const idle: KeptPglite[] = []
 let isLast = false
 
-// the hooks of the tests that stop their databases come after this one
+// the hooks of the tests that stop their databases run after this one
 after(async () => {
   isLast = true
   for (const database of idle.splice(0)) await database.stop()
 })
 
-/** One that the next test of this process gets when this one has stopped it. */
+/** Database that is reused by the next test of this process once this one has stopped it. */
 class KeptPglite extends PgliteDatabase {
   override async stop(): Promise<void> {
     if (isLast) return super.stop()
@@ -56,7 +56,7 @@ const PGLITE: DatabaseKind = {
 
 let server: Promise<PostgresServer> | undefined
 
-/** The PostgreSQL of this process: started when it is first asked for, gone with the process. */
+/** Returns the PostgreSQL of this process: started on first use, gone with the process. */
 export function sharedPostgres(): Promise<PostgresServer> {
   server ??= startPostgres()
   return server
@@ -75,19 +75,19 @@ const POSTGRES: DatabaseKind = {
 
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 
-/** What every suite about the database runs on. */
+/** Databases for suites about the database. */
 export const DATABASE_KINDS: readonly DatabaseKind[] = [PGLITE, POSTGRES]
 
 /**
- * What everything else runs on: PostgreSQL where there is one, of which a database costs a twentieth of one of PGlite.
- * Set CARTBARN_TEST_LONG=1 for PGlite.
+ * Database for all other suites: PostgreSQL if available, where a database costs a twentieth of one of PGlite. Set
+ * CARTBARN_TEST_LONG=1 for PGlite.
  */
 export const ANY_DATABASE: DatabaseKind = POSTGRES.skip === false && !isLong ? POSTGRES : PGLITE
 
-/** What suites run on that take long and whose statements are those of others: with CARTBARN_TEST_LONG=1 on both. */
+/** Databases for long suites whose statements are also covered elsewhere: both with CARTBARN_TEST_LONG=1. */
 export const LONG_SUITE_KINDS: readonly DatabaseKind[] = isLong ? DATABASE_KINDS : [ANY_DATABASE]
 
-/** Where tests count (CI) it must be there: then they fail instead. */
+/** Returns the reason why there is no PostgreSQL; in CI it is required, and tests fail instead. */
 export function whyNoPostgres(): string | false {
   if (process.env.CI || findPostgres() !== undefined) return false
   return `no PostgreSQL for ${process.platform}-${process.arch}`

@@ -5,7 +5,7 @@ import { SetClock } from '#shared/testing/clocks.ts'
 import type { DatabaseKind } from './databases.ts'
 import { SiteClient } from './site-client.ts'
 
-/** A whole hub with a database of its own. */
+/** Complete hub with its own database. */
 export class TestHub {
   readonly hub: Hub
   readonly clock: SetClock
@@ -16,7 +16,7 @@ export class TestHub {
     this.clock = clock
   }
 
-  /** A new site and a gateway of it that has said hello. */
+  /** Adds a site and a gateway that has sent hello. */
   async site(): Promise<SiteClient> {
     const { siteId, key } = await this.hub.sites.add(`Site ${++this.#sites}`)
     const client = this.client(siteId, key)
@@ -36,7 +36,7 @@ export class TestHub {
 export const HUB_CONFIG: HubConfig = {
   host: '127.0.0.1',
   port: 0,
-  // not opened: the database is given
+  // not opened: the database is passed in
   databaseUrl: 'postgres://none',
   dataDir: '',
   adminApiKey: 'hub_admin_key_for_tests_0123456789',

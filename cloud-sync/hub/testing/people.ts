@@ -15,13 +15,13 @@ export interface Answer {
 }
 
 interface RequestOptions {
-  /** Null for none. */
+  /** Null sends no key. */
   key?: string | null
   body?: unknown
   headers?: Record<string, string>
 }
 
-/** Everybody an endpoint must tell apart. */
+/** Callers that an endpoint must distinguish. */
 export type Who =
   | 'nobody'
   | 'a bad key'
@@ -32,7 +32,7 @@ export type Who =
   | 'an operator'
   | 'admin'
 
-/** What people and programs ask of a hub. Every answer is held to the OpenAPI document. */
+/** Client for the API of users and programs. Every response is checked against the OpenAPI document. */
 export class People {
   readonly #hub: TestHub
   #documented: Promise<DocumentedAnswers> | undefined
@@ -61,7 +61,7 @@ export class People {
     return { userId: String(body.user.user_id), key: String(body.api_key) }
   }
 
-  /** A user of each kind; those in scope see `siteId`. The result is each one's key. */
+  /** Creates a user of each kind; those in scope see `siteId`. Returns each one's key. */
   async callers(siteId: string): Promise<Record<Who, string | null>> {
     const disabled = await this.createUser({ site_ids: [siteId] })
     await this.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
@@ -104,14 +104,14 @@ const NOT_LET_IN: Refusal[] = [
   ['a disabled user', 401, 'user_inactive'],
 ]
 
-/** Who is refused by the endpoints of one site. */
+/** Callers refused by the endpoints of one site. */
 export const REFUSED_OUTSIDE_SCOPE: Refusal[] = [
   ...NOT_LET_IN,
   ['out of scope', 403, 'site_forbidden'],
   ['no scope', 403, 'site_forbidden'],
 ]
 
-/** Who is refused by endpoints for admins. */
+/** Callers refused by endpoints for admins. */
 export const REFUSED_AS_NO_ADMIN: Refusal[] = [
   ...NOT_LET_IN,
   ['a viewer', 403, 'admin_required'],
@@ -119,8 +119,8 @@ export const REFUSED_AS_NO_ADMIN: Refusal[] = [
   ['no scope', 403, 'admin_required'],
 ]
 
-/** Who is refused by endpoints that ask a site for something. */
+/** Callers refused by endpoints that create requests to a site. */
 export const REFUSED_AS_NO_OPERATOR: Refusal[] = [...REFUSED_OUTSIDE_SCOPE, ['a viewer', 403, 'operator_required']]
 
-/** Who is refused by endpoints for everybody with a key. */
+/** Callers refused by endpoints for every key. */
 export const REFUSED_WITHOUT_KEY: Refusal[] = NOT_LET_IN

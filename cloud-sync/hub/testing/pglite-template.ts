@@ -7,7 +7,10 @@ import { z } from 'zod'
 
 const packageSchema = z.object({ version: z.string() })
 
-/** An empty database of PGlite, made once for each version and user: to make one takes seconds, to load one less. */
+/**
+ * Returns an empty database of PGlite, created once for each version and user: creating one takes seconds, loading it
+ * less.
+ */
 export async function pgliteTemplate(): Promise<Blob> {
   const dist = dirname(fileURLToPath(import.meta.resolve('@electric-sql/pglite')))
   const content: unknown = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'))
@@ -17,11 +20,11 @@ export async function pgliteTemplate(): Promise<Blob> {
     const db = await PGlite.create({ dataDir: 'memory://' })
     const dump = await db.dumpDataDir('none')
     await db.close()
-    // another process may be making it at the same time
+    // another process may be creating it at the same time
     const draft = `${path}-${process.pid}`
     writeFileSync(draft, Buffer.from(await dump.arrayBuffer()))
     renameSync(draft, path)
   }
-  // not openAsBlob: another process may put its own in the place before this one is read
+  // not openAsBlob: another process may replace the file before this one is read
   return new Blob([readFileSync(path)])
 }

@@ -17,12 +17,12 @@ import { z } from 'zod'
 const symlinksSchema = z.array(z.object({ source: z.string(), target: z.string() }))
 const packageSchema = z.object({ version: z.string() })
 
-/** The folder with `bin`, `lib` and `share` of PostgreSQL; undefined where there is none for this machine. */
+/** Returns the folder with `bin`, `lib` and `share` of PostgreSQL; undefined if there is none for this machine. */
 export function findPostgres(): string | undefined {
   const packageDir = findPackage()
   if (packageDir === undefined) return undefined
   const native = join(packageDir, 'native')
-  // as root PostgreSQL runs as somebody who may not be able to read this folder
+  // under root PostgreSQL runs as another user, who may not be able to read this folder
   return process.getuid?.() !== 0 && hasSymlinks(native) ? native : copyOf(packageDir, native)
 }
 
@@ -49,7 +49,7 @@ function hasSymlinks(native: string): boolean {
   )
 }
 
-/** A copy that anybody can read, made once for each version and user. */
+/** Makes a copy that every user can read, once for each version and user. */
 function copyOf(packageDir: string, native: string): string {
   const { version } = packageSchema.parse(JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8')))
   const path = join(tmpdir(), `cartbarn-postgres-${version}-${process.arch}-${process.getuid?.() ?? 'user'}`)

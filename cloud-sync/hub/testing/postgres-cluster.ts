@@ -6,12 +6,12 @@ import { join } from 'node:path'
 /** `nobody`: PostgreSQL refuses to be run by root. */
 const NOBODY = 65_534
 
-/** As whom PostgreSQL is run. */
+/** Returns the user that runs PostgreSQL. */
 export function identity(): { uid?: number; gid?: number } {
   return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
 }
 
-/** A folder of which that one is the owner. */
+/** Creates a folder owned by that user. */
 export function makeFolder(prefix: string): string {
   const folder = mkdtempSync(prefix)
   const { uid } = identity()
@@ -19,14 +19,16 @@ export function makeFolder(prefix: string): string {
   return folder
 }
 
-/** With its owner, in the place of what is there. */
+/** Copies a folder with its owner, replacing the target. */
 export function copyFolder(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true })
   const { status, stderr } = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`no copy of ${from}: ${stderr}`)
 }
 
-/** An empty cluster to copy, made once for each PostgreSQL and user: to make one takes a second, to copy it less. */
+/**
+ * Returns an empty cluster to copy, made once for each PostgreSQL and user: making one takes a second, copying it less.
+ */
 export function emptyCluster(native: string): string {
   const initdb = join(native, 'bin/initdb')
   const { mtimeMs, size } = statSync(initdb)

@@ -7,16 +7,16 @@ import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 
 const ENTRY = fileURLToPath(new URL('../../../scripts/commands/cartbarn.ts', import.meta.url))
 
-/** A hub in a process of its own. */
+/** Hub in its own process. */
 export interface HubProcess {
   readonly url: string
-  /** Everything it said. */
+  /** All output lines. */
   readonly output: readonly string[]
   /** Ends it with a signal; returns its exit code. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
 
-/** Starts `npm run hub` without npm. Throws what it said when it does not start. */
+/** Starts `npm run hub` without npm. Throws its output if it does not start. */
 export async function runHub(settings: Record<string, string>): Promise<HubProcess> {
   const child = start([], settings)
   const output: string[] = []

@@ -14,10 +14,10 @@ export interface SyncAnswer {
   body: any
 }
 
-/** Where requests go: into an app, or over a socket. */
+/** Target of requests: an app, or a socket. */
 export type Send = (path: string, init: RequestInit) => Response | Promise<Response>
 
-/** What a gateway does to a hub, step by step. */
+/** Gateway's side of the protocol, step by step. */
 export class SiteClient {
   readonly siteId: string
   readonly key: string
@@ -32,7 +32,7 @@ export class SiteClient {
     this.key = key
   }
 
-  /** Another start of a gateway with the same database. */
+  /** Returns another start of a gateway with the same database. */
   restarted(): SiteClient {
     const client = new SiteClient(this.#send, this.siteId, this.key)
     client.epoch = this.epoch
@@ -77,7 +77,7 @@ export class SiteClient {
     return answer
   }
 
-  /** The next part of a stream, behind `before` if that is one. */
+  /** Returns the next part of a stream, after `before` if given. */
   part(
     stream: SyncStream,
     content: { data: Uint8Array; count: number; encoding: string },
@@ -97,7 +97,7 @@ export class SiteClient {
     }
   }
 
-  /** Sends parts; the cursors follow what is acknowledged. */
+  /** Sends parts; the cursors follow the acknowledgements. */
   async push(...parts: SyncPart[]): Promise<SyncAnswer> {
     const answer = await this.request('POST', '/push', { epoch: this.epoch, instance: this.instance, parts })
     if (answer.status === 200) this.cursors = { ...this.cursors, ...answer.body.acked }
@@ -153,12 +153,12 @@ function countRecords(runs: readonly TelemetryRun[]): number {
 }
 
 function noCursors(): SyncCursors {
-  // all of them
+  // covers all streams
   return Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR])) as SyncCursors
 }
 
 export function endsOf(cursors: SyncCursors, more: number): Record<SyncStream, number> {
-  // all of them
+  // covers all streams
   return Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, cursors[stream].seq + more])) as Record<
     SyncStream,
     number

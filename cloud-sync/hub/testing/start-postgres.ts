@@ -11,19 +11,19 @@ import { findPostgres } from './postgres-binaries.ts'
 import { copyFolder, emptyCluster, identity, makeFolder } from './postgres-cluster.ts'
 
 export interface PostgresServerOptions {
-  /** Writes reach the disk before they are committed, as for real; off for speed. */
+  /** Writes reach the disk before they are committed, as in production; off for speed. */
   readonly fsync?: boolean
-  /** What is committed outlives a kill of the server; off for speed. With `fsync` it does in any case. */
+  /** Commits survive a kill of the server; off for speed. With `fsync` they always do. */
   readonly survivesKill?: boolean
-  /** Where its folder is made. */
+  /** Parent of its folder. */
   readonly within?: string
 }
 
 const START_TIMEOUT_MS = 60_000
 const PORT_ATTEMPTS = 5
 
-// Holds PostgreSQL for as long as somebody holds its standard input: whatever becomes of the tests, neither a process
-// nor a folder stays behind. $1 is the folder.
+// Keeps PostgreSQL running while a process holds its standard input: however the tests end, neither a process nor a
+// folder is left. $1 is the folder.
 const SUPERVISOR = `
 folder="$1"; shift
 "$@" </dev/null & server=$!
@@ -32,7 +32,7 @@ kill -QUIT $server 2>/dev/null
 wait $server 2>/dev/null
 [ -e "$folder/keep" ] || rm -rf "$folder"`
 
-/** A real PostgreSQL in a temporary folder on a free port of 127.0.0.1. */
+/** Real PostgreSQL in a temporary folder on a free port of 127.0.0.1. */
 export class PostgresServer {
   readonly #native: string
   readonly #folder: string
@@ -48,12 +48,12 @@ export class PostgresServer {
     this.#folder = makeFolder(join(within, 'cartbarn-postgres-data-'))
   }
 
-  /** Of the database that is there from the beginning. */
+  /** URL of the initial database. */
   get url(): string {
     return this.#urlOf('postgres')
   }
 
-  /** Of the process that started all others, while it runs. */
+  /** Pid of the process that started all others, while it runs. */
   get pid(): number {
     return Number(readFileSync(join(this.#dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
   }
@@ -76,13 +76,13 @@ export class PostgresServer {
     await this.#run()
   }
 
-  /** As if its machine were switched off. */
+  /** Stops it like a power cut of its machine. */
   async kill(): Promise<void> {
     process.kill(this.pid, 'SIGKILL')
     await this.#end(true)
   }
 
-  /** After `kill`: keeps what is on the disk; returns what puts it back there, after another `kill`. */
+  /** After `kill`: copies the data on the disk; returns a function that restores it, after another `kill`. */
   keepBackup(): () => void {
     const backup = join(this.#folder, 'backup')
     copyFolder(this.#dataDir, backup)
@@ -94,7 +94,7 @@ export class PostgresServer {
     writeFileSync(join(this.#dataDir, 'standby.signal'), '')
   }
 
-  /** After `kill`: on the same folder and port. */
+  /** After `kill`: starts on the same folder and port. */
   async restart(): Promise<void> {
     await this.#run()
   }
@@ -114,7 +114,7 @@ export class PostgresServer {
   async #run(): Promise<void> {
     const isFixed = this.#port !== 0
     for (let attempt = 1; ; attempt++) {
-      // between this and its start another process may take it
+      // another process may take the port before the start
       if (!isFixed) this.#port = await freePort()
       const problem = await this.#tryToRun()
       if (problem === undefined) return
@@ -142,7 +142,7 @@ export class PostgresServer {
     const supervisor = spawn(
       'sh',
       ['-c', SUPERVISOR, 'sh', this.#folder, join(this.#native, 'bin/postgres'), '-D', this.#dataDir, ...args],
-      // a session of its own: Ctrl-C is for the tests, and the folder is to be tidied up then
+      // its own session: Ctrl-C must reach only the tests, which then have to delete the folder
       { ...identity(), cwd: this.#folder, stdio: ['pipe', 'ignore', 'pipe'], detached: true },
     )
     this.#supervisor = supervisor
@@ -154,7 +154,7 @@ export class PostgresServer {
       output.on('line', (line) => {
         lines.push(line)
         if (/ready to accept (read-only )?connections/.test(line)) resolve(true)
-        // the supervisor waits for us, not for the server
+        // the supervisor waits for this process, not for the server
         if (/\bFATAL\b(?!: +the database system is)|database system is shut down/.test(line)) resolve(false)
       })
       supervisor.once('exit', () => resolve(false))
@@ -164,7 +164,7 @@ export class PostgresServer {
       return lines.join('\n')
     }
     supervisor.stderr.resume()
-    // nothing of it keeps the process of the tests alive
+    // none of its handles keeps the test process alive
     supervisor.unref()
     for (const stream of [supervisor.stdin, supervisor.stderr]) {
       if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
@@ -185,7 +185,7 @@ export class PostgresServer {
   }
 }
 
-/** Starts a PostgreSQL of one's own. Throws where there is none for this machine. */
+/** Starts a separate PostgreSQL. Throws if there is none for this machine. */
 export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
   const native = findPostgres()
   if (native === undefined) throw new Error(`no PostgreSQL for ${process.platform}-${process.arch}`)

@@ -3,7 +3,7 @@ import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursors, SyncPart } from '#shared/wire/replication/sync.ts'
 import { endsOf, type SiteClient } from './site-client.ts'
 
-/** The lines of the file a gateway would write of these parts, which go on where it is. */
+/** Returns the lines of the file that a gateway would write for these parts, which continue at its cursors. */
 export function fileLinesOf(
   site: SiteClient,
   parts: readonly SyncPart[],

@@ -4,13 +4,13 @@ import { z } from 'zod'
 import type { KeptDocument } from '#shared/http/documents.ts'
 import type { Folder } from '#shared/program-files.ts'
 
-/** A file of the build. */
+/** File of the build. */
 export interface BuiltFile extends KeptDocument {
-  /** Another content has another name. */
+  /** True if the name changes with the content. */
   isHashed: boolean
 }
 
-/** What scripts/release/build-dashboard.ts leaves. */
+/** Manifest that scripts/release/build-dashboard.ts writes. */
 const buildSchema = z.object({ files: z.record(z.string(), z.string()) })
 
 const TYPES: Record<string, string> = {
@@ -32,8 +32,8 @@ const ENCODINGS = [
 const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/
 
 /**
- * Reads the files of a build into memory, by their names: what is served stays whole and of one version while another
- * is built. Undefined without a build. Throws an `Error` for one that is damaged.
+ * Reads the files of a build into memory, keyed by name, so that the files served stay complete and of one version
+ * during another build. Undefined without a build. Throws an `Error` for a damaged build.
  */
 export function readBuiltFiles(folder: Folder): ReadonlyMap<string, BuiltFile> | undefined {
   const list = folder.read('build.json')?.toString()
@@ -42,7 +42,7 @@ export function readBuiltFiles(folder: Folder): ReadonlyMap<string, BuiltFile> |
   const names = Object.keys(sums)
   const read = (name: string): Buffer<ArrayBuffer> => {
     const bytes = folder.read(name) ?? Buffer.alloc(0)
-    // a power cut soon after the build may have left it empty
+    // a power cut soon after the build may have left the file empty
     if (createHash('sha256').update(bytes).digest('hex') !== sums[name])
       throw new Error(`${join(folder.path, name)} is damaged`)
     return bytes

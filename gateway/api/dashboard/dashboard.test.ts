@@ -14,7 +14,8 @@ const SCRIPT = `export const names = [${"'cart', ".repeat(500)}]`
 const [SCRIPT_PATH, FONT_PATH] = ['/app/assets/index-Bc_-123x.js', '/app/assets/text-0123abcd.woff2']
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; " +
-  "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'"
 const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 function createFolder(t?: TestContext): string {
@@ -23,7 +24,7 @@ function createFolder(t?: TestContext): string {
   return folder
 }
 
-/** Leaves what a build leaves. */
+/** Writes the files that a build writes. */
 function writeBuild(folder: string, page = PAGE): void {
   const files: Record<string, Buffer> = {
     'index.html': Buffer.from(page),
@@ -43,7 +44,7 @@ function writeBuild(folder: string, page = PAGE): void {
   writeFileSync(join(folder, 'build.json'), JSON.stringify({ sources: 'x', files: sums }))
 }
 
-/** Over a socket, with nothing that a client would add or take away. */
+/** Sends a request over a socket, so that no client adds or removes anything. */
 async function ask({ http }: TestGateway, path: string, headers: Record<string, string> = {}, method = 'GET') {
   const { hostname, port } = new URL(http)
   const asked = request({ hostname, port, path, method, headers })
@@ -70,7 +71,7 @@ describe('a gateway whose app is built', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('shows its page to anybody, with a policy that lets in nothing from elsewhere', async () => {
+  test('serves its page without a key, with a policy that blocks all other origins', async () => {
     const { status, headers, text } = await ask(g, '/app/')
     assert.deepEqual(
       [status, text, headers['content-type'], headers['content-security-policy']],
@@ -79,7 +80,7 @@ describe('a gateway whose app is built', () => {
     assert.equal(headers['content-length'], String(PAGE.length))
   })
 
-  test('has browsers ask for the page each time, and sends it when it has changed', async () => {
+  test('makes browsers revalidate the page each time, and sends it when it has changed', async () => {
     const { headers } = await ask(g, '/app/')
     assert.equal(headers['cache-control'], 'no-cache')
     const etag = String(headers.etag)
@@ -91,7 +92,7 @@ describe('a gateway whose app is built', () => {
     assert.equal((await ask(g, '/app/', { 'if-none-match': '"another"' })).status, 200)
   })
 
-  test('has browsers keep what has its content in its name', async () => {
+  test('lets browsers cache files with a content hash in their name', async () => {
     for (const path of [SCRIPT_PATH, FONT_PATH])
       assert.equal((await ask(g, path)).headers['cache-control'], 'public, max-age=31536000, immutable', path)
     for (const path of ['/app/icon.svg', '/app/manifest.webmanifest'])
@@ -101,7 +102,7 @@ describe('a gateway whose app is built', () => {
   for (const [path, type, policy] of [
     [SCRIPT_PATH, 'text/javascript; charset=utf-8', undefined],
     [FONT_PATH, 'font/woff2', undefined],
-    // which a browser shows as a document, with its scripts
+    // browsers show it as a document, with its scripts
     ['/app/icon.svg', 'image/svg+xml', POLICY],
     ['/app/manifest.webmanifest', 'application/manifest+json', undefined],
   ] as const) {
@@ -123,7 +124,7 @@ describe('a gateway whose app is built', () => {
     ['*', undefined, undefined],
     ['', undefined, undefined],
   ] as const) {
-    test(`answers Accept-Encoding "${accepted}" with ${encoding ?? 'the file as it is'}`, async () => {
+    test(`serves Accept-Encoding "${accepted}" as ${encoding ?? 'the file as it is'}`, async () => {
       const answer = await ask(g, SCRIPT_PATH, { 'accept-encoding': accepted })
       const { headers, body } = answer
       assert.equal(headers['content-encoding'], encoding)
@@ -144,7 +145,7 @@ describe('a gateway whose app is built', () => {
     assert.equal(new Set(answers.map(({ headers }) => headers.etag)).size, 3)
   })
 
-  test('answers HEAD as GET, without the content', async () => {
+  test('responds to HEAD as to GET, without the content', async () => {
     for (const path of ['/app/', SCRIPT_PATH, FONT_PATH]) {
       const accepted = { 'accept-encoding': 'br' }
       const [got, head] = [await ask(g, path, accepted), await ask(g, path, accepted, 'HEAD')]
@@ -154,7 +155,7 @@ describe('a gateway whose app is built', () => {
     }
   })
 
-  test('has no page for what is not there, and lets nobody out of the folder', async () => {
+  test('is 404 for unknown paths and serves nothing outside the folder', async () => {
     for (const path of [
       '/app/nothing',
       '/app/assets/index-00000000.js',
@@ -162,7 +163,7 @@ describe('a gateway whose app is built', () => {
       '/app/assets',
       '/app//',
       '/app/app/',
-      // what the build is for the gateway
+      // manifest for the gateway only
       '/app/build.json',
       '/app/index.html',
       `${SCRIPT_PATH}.br`,
@@ -184,12 +185,12 @@ describe('a gateway whose app is built', () => {
       assert.equal((await ask(g, path)).status, 401, path)
   })
 
-  test('takes nothing: other methods need a key, and find nothing there', async () => {
+  test('rejects other methods without a key and is 404 with one', async () => {
     assert.equal((await ask(g, '/app/', {}, 'POST')).status, 401)
     assert.equal((await ask(g, '/app/', { 'x-api-key': ADMIN_KEY }, 'DELETE')).status, 404)
   })
 
-  test('sends browsers from / and /app to the app, and programs nowhere', async () => {
+  test('redirects browsers from / and /app to the app, and programs nowhere', async () => {
     for (const path of ['/', '/app', '/app?x=1']) {
       const { status, headers } = await ask(g, path, BROWSER)
       assert.deepEqual([status, headers.location], [302, '/app/'], path)
@@ -204,7 +205,7 @@ describe('a gateway whose app is built', () => {
     assert.equal((await ask(g, '/', { ...BROWSER, 'x-api-key': ADMIN_KEY }, 'POST')).status, 404)
   })
 
-  test('goes on with the version it has started with while another is built', async () => {
+  test('keeps the version it has started with while another is built', async () => {
     writeBuild(folder, '<!doctype html><title>another</title>')
     assert.equal((await ask(g, '/app/')).text, PAGE)
     await g.restart()
@@ -214,14 +215,14 @@ describe('a gateway whose app is built', () => {
 })
 
 describe('a gateway whose app is not built', () => {
-  /** `folder` is where a build would be. */
+  /** Starts a gateway; `folder` is the place of a build. */
   async function start(t: TestContext, folder: string): Promise<TestGateway> {
     const g = await startGateway({}, { dashboardDir: folder })
     t.after(() => g.stop())
     return g
   }
 
-  test('says at /app/ what to do, as not available, and loads nothing', async (t) => {
+  test('explains at /app/ how to build it, as unavailable, and loads nothing', async (t) => {
     const g = await start(t, createFolder(t))
     const { status, headers, text } = await ask(g, '/app/')
     assert.deepEqual([status, headers['content-type']], [503, 'text/html; charset=UTF-8'])
@@ -231,7 +232,7 @@ describe('a gateway whose app is not built', () => {
     assert.equal((await ask(g, SCRIPT_PATH)).status, 404)
   })
 
-  test('tells browsers at / what it is and how it is, and programs what it told them before', async (t) => {
+  test('shows browsers at / its version and health, and gives programs the usual responses', async (t) => {
     const g = await start(t, createFolder(t))
     const { status, headers, text } = await ask(g, '/', BROWSER)
     assert.deepEqual([status, headers['cache-control']], [200, 'no-store'])
@@ -243,7 +244,7 @@ describe('a gateway whose app is not built', () => {
     assert.equal((await ask(g, '/', { 'x-api-key': ADMIN_KEY })).status, 404)
   })
 
-  test('shows it as soon as it is built', async (t) => {
+  test('serves the app as soon as it is built', async (t) => {
     const folder = createFolder(t)
     const g = await start(t, folder)
     assert.equal((await ask(g, '/app/')).status, 503)
@@ -254,9 +255,9 @@ describe('a gateway whose app is not built', () => {
   for (const [what, damage] of [
     ['a file is empty', (folder: string) => writeFileSync(join(folder, 'assets/index-Bc_-123x.js.gz'), '')],
     ['a file is missing', (folder: string) => rmSync(join(folder, 'icon.svg'))],
-    ['its list is no list', (folder: string) => writeFileSync(join(folder, 'build.json'), '{"files":')],
+    ['its list is not a list', (folder: string) => writeFileSync(join(folder, 'build.json'), '{"files":')],
   ] as const) {
-    test(`counts a build as none when ${what}`, async (t) => {
+    test(`treats a build as missing when ${what}`, async (t) => {
       const folder = createFolder(t)
       writeBuild(folder)
       damage(folder)

@@ -1,5 +1,5 @@
-// The app at /app/, as far as the gateway is concerned: `scripts/setup-dashboard.mjs` builds gateway/dashboard,
-// `built-files` reads what was built, once, `routes` sends it, and `pages` stands for it as long as there is none.
+// Server side of the app at /app/: `scripts/setup-dashboard.mjs` builds gateway/dashboard, `built-files` reads the
+// build once, and `routes` sends it, or a plain page if there was never a build.
 
 import { describeError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
@@ -7,7 +7,7 @@ import type { Log } from '#shared/log.ts'
 import type { Folder } from '#shared/program-files.ts'
 import { type BuiltFile, readBuiltFiles } from './built-files.ts'
 
-/** The build that this gateway serves. */
+/** Build that this gateway serves. */
 export class Dashboard implements Pick<Component, 'start'> {
   readonly #folder: Folder
   readonly #log: Log
@@ -21,10 +21,10 @@ export class Dashboard implements Pick<Component, 'start'> {
 
   async start(): Promise<void> {
     if (this.files === undefined && this.#said === undefined)
-      this.#log.info('there is no app at /app/: npm run build:app builds it')
+      this.#log.info('no app at /app/; build it with npm run build:app')
   }
 
-  /** By their names below /app/; undefined without a build. One that is made later is found at the next look. */
+  /** Files keyed by name below /app/; undefined without a build. A later build is found on the next read. */
   get files(): ReadonlyMap<string, BuiltFile> | undefined {
     this.#files ??= this.#read()
     return this.#files
@@ -35,7 +35,7 @@ export class Dashboard implements Pick<Component, 'start'> {
       return readBuiltFiles(this.#folder)
     } catch (error) {
       const reason = describeError(error)
-      if (reason !== this.#said) this.#log.warn({ reason }, 'cannot serve the app: npm run build:app builds it anew')
+      if (reason !== this.#said) this.#log.warn({ reason }, 'cannot serve the app; rebuild it with npm run build:app')
       this.#said = reason
       return undefined
     }

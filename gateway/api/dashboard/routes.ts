@@ -10,11 +10,11 @@ import { type ApiEnv, createApi } from '../api-env.ts'
 import type { BuiltFile } from './built-files.ts'
 import type { Dashboard } from './dashboard.ts'
 
-/** What a page says of the gateway without the app. */
+/** Content of the page shown without the app. */
 interface PlainPageInfo {
-  /** Name and version. */
+  /** Name and version of the program. */
   version: string
-  /** As `/health` has it. */
+  /** Same value as in `/health`. */
   status: 'ok' | 'error'
 }
 
@@ -25,7 +25,7 @@ code { font-size: 0.94em }
 `
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
 
-/** What a browser may do in the page below: nothing but show it. */
+/** Content security policy of the plain page below: display only. */
 const PLAIN_PAGE_CSP = [
   `default-src 'none'`,
   `style-src 'sha256-${STYLE_DIGEST}'`,
@@ -35,10 +35,10 @@ const PLAIN_PAGE_CSP = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** The page of a gateway without the app: what it is, whether it is well, and what to do. */
+/** Renders the page of a gateway without the app: name, health, and instructions. */
 function renderBarePage({ version, status }: PlainPageInfo) {
   const [name = '', number = ''] = version.split(' ')
-  // without an icon named here browsers ask for one at a place that needs a key
+  // without an icon here browsers request one at a path that needs a key
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -51,7 +51,8 @@ function renderBarePage({ version, status }: PlainPageInfo) {
 <body>
 <h1>${name}</h1>
 <p>The fleet gateway of a golf course, version ${number}. Health: <a href="/health">${status}</a>.</p>
-<p>The app for tablets and phones is not built. To build it, run <code>npm run build:app</code> in the folder of ${name} on this
+<p>The app for tablets and phones is not built. To build it, run <code>npm run build:app</code> in the folder of
+${name} on this
 machine, as the user that owns the folder, then load this page again. The gateway needs no restart, and everything else
 works without the app.</p>
 <p><a href="/docs">The API, for programs</a></p>
@@ -63,10 +64,10 @@ works without the app.</p>
 const PAGE = 'index.html'
 const YEAR = 'public, max-age=31536000, immutable'
 const PREFIX = '/app/'
-/** What a browser can show by itself, with scripts in it. */
+/** Media types that a browser opens as a document, with the scripts in it. */
 const DOCUMENT = /^(text\/html|image\/svg)/
 
-/** What a browser may do in the app: only what comes from this host, and no script that stands in a page. */
+/** Content security policy of the app: content of this host only, and no inline scripts. */
 const APP_POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -87,7 +88,7 @@ interface DashboardDeps {
   store: { readonly health: { readonly isUsable: boolean } }
 }
 
-/** `/app/`, which needs no key, and what browsers get at `/`. */
+/** `/app/`, which needs no key, and the response to browsers at `/`. */
 export function createDashboardApi({ dashboard, store }: DashboardDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const version = readVersion()
@@ -97,7 +98,7 @@ export function createDashboardApi({ dashboard, store }: DashboardDeps): OpenAPI
     return c.html(page, httpStatus, { 'content-security-policy': PLAIN_PAGE_CSP })
   }
 
-  // no routes, as those are what the document lists, but what is before them
+  // middleware, because routes would be listed in the API document
   api.use('/', async (c, next) => {
     if (!isRead(c) || !wantsPage(c)) return next()
     return dashboard.files === undefined ? withoutApp(c, 200) : c.redirect(PREFIX)
@@ -105,7 +106,7 @@ export function createDashboardApi({ dashboard, store }: DashboardDeps): OpenAPI
 
   api.use(`${PREFIX}*`, async (c, next) => {
     if (!isRead(c)) return next()
-    // c.req.path has lost its last slash
+    // c.req.path drops a trailing slash
     const { pathname: path } = new URL(c.req.url)
     if (!path.startsWith(PREFIX)) return c.redirect(PREFIX)
     const { files } = dashboard
@@ -124,12 +125,12 @@ function isRead(c: Context<ApiEnv>): boolean {
 }
 
 function send(c: Context<ApiEnv>, file: BuiltFile): Response {
-  // all but documents is used by the policy of the page that it is in
+  // every other file falls under the policy of the page that loads it
   const policy = DOCUMENT.test(file.type) ? { 'content-security-policy': APP_POLICY } : {}
   return sendKept(c, file, { 'cache-control': file.isHashed ? YEAR : 'no-cache', ...policy })
 }
 
-/** A browser that goes there says so; programs take anything. */
+/** True for a browser that opens the address, which names text/html; other programs accept any type. */
 function wantsPage(c: Context<ApiEnv>): boolean {
   const html = accepts(c, {
     header: 'Accept',

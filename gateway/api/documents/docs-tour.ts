@@ -7,7 +7,10 @@ const ZONE = {
   properties: { name: 'Green 1', type: 'alert', radius_m: 25 },
 }
 
-/** Other users of a machine see what programs are started with, and not what is in files or in the environment. */
+/**
+ * Shell line that keeps the password in a variable: other users of a host can see the arguments of programs, but not
+ * files or the environment.
+ */
 const KEEP_PASSWORD = `PASSWORD=…
 mkdir -m 700 cart-07; printf -- '-u cart-07\\n-P %s\\n' "$PASSWORD" > cart-07/mosquitto_pub`
 
@@ -19,7 +22,7 @@ ws.onopen = () => {
 }
 ws.onmessage = ({ data }) => console.log(data)'`
 
-/** From nothing to a cart that is locked from afar; what the gateway cannot do is left out of the page. */
+/** Walkthrough from an empty gateway to a remotely locked cart. The page omits operations that the gateway lacks. */
 export const TOUR: Walkthrough = {
   title: 'From nothing to a locked cart',
   intro: 'Copy these into a shell, one after the other. First, where the gateway is, and your admin key:',
@@ -27,13 +30,13 @@ export const TOUR: Walkthrough = {
   steps: [
     {
       title: 'Check that the gateway runs',
-      text: 'This request needs no key. With an admin key the answer has more.',
+      text: 'This request needs no key. With an admin key the response has more.',
       actions: [{ method: 'GET', path: '/health' }],
     },
     {
       title: 'Create a user',
       text:
-        'Create one for each program and each tablet, with the devices it may see. The answer has its api_key, ' +
+        'Create one for each program and each tablet, with the devices it may see. The response has its api_key, ' +
         'which is shown only once; your own admin key was printed when the gateway first started.',
       actions: [
         {
@@ -45,7 +48,7 @@ export const TOUR: Walkthrough = {
     },
     {
       title: 'Register a device',
-      text: 'The answer has the MQTT password, which is shown only once. The next step needs it.',
+      text: 'The response has the MQTT password, which is shown only once. The next step needs it.',
       actions: [
         {
           method: 'POST',
@@ -136,8 +139,8 @@ export const TOUR: Walkthrough = {
     {
       title: 'See what it drove',
       text:
-        'The gateway finds trips and stops of up to 31 days in the GPS history, and says whether the device drives ' +
-        'now. With -H "Accept: application/geo+json" the list is a map.',
+        'The gateway finds trips and stops of up to 31 days in the GPS history, and whether the device drives now. ' +
+        ' With -H "Accept: application/geo+json" the list is a map.',
       actions: [
         { method: 'GET', path: '/trips/cart-07?from=2026-05-01&to=2026-05-31' },
         { method: 'GET', path: '/trips/cart-07/active' },

@@ -3,7 +3,7 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { DOWNLINKS, type Downlink, deviceTopic, UPLINKS, type Uplink } from '#shared/wire/mqtt.ts'
 import type { ClientMessage, ServerMessage } from '#shared/wire/realtime.ts'
 
-/** One kind of message on the WebSocket `/realtime`. */
+/** Kind of message on the WebSocket `/realtime`. */
 export interface RealtimeMessage {
   from: 'client' | 'gateway'
   type: string
@@ -11,7 +11,7 @@ export interface RealtimeMessage {
   example: unknown
 }
 
-/** One topic of the broker. */
+/** Topic of the broker. */
 export interface MqttTopic {
   topic: string
   from: 'device' | 'gateway'
@@ -75,7 +75,7 @@ const CART: CartJson = {
   open_alerts: [],
 }
 
-/** A description and an example for each kind of message there is: a kind without them does not compile. */
+/** Description and example of each kind of message: a missing kind does not compile. */
 type Described<Message extends { type: string }> = {
   [Type in Message['type']]: { description: string; example: Message & { type: Type } }
 }
@@ -83,16 +83,16 @@ type Described<Message extends { type: string }> = {
 const FROM_CLIENT: Described<ClientMessage> = {
   authenticate: {
     description:
-      'The first message of a connection to /realtime?authenticate=message; the answer is connected, or error ' +
+      'First message of a connection to /realtime?authenticate=message; the response is connected, or error ' +
       'and close code 4401.',
     example: { type: 'authenticate', apiKey: 'flt_…' },
   },
   subscribe: {
     description:
-      'Watch these devices too; ["*"] is every device in scope, now and later. With snapshot true the answer is ' +
-      'followed by how all of it is. device_data comes for what is newer than the latest state; an older ' +
-      'reading, and a first one that is over 5 minutes old, come as device_backfill instead, and a batch of ' +
-      'readings is one message. id is optional; the answers repeat it.',
+      'Watch these devices too; ["*"] is every device in scope, now and later. With snapshot true the ' +
+      'response is followed by a snapshot. Readings newer than the latest state are sent as device_data; an ' +
+      'older reading, and a first one that is over 5 minutes old, as device_backfill. A batch of readings is ' +
+      'one message. id is optional; the responses repeat it.',
     example: { type: 'subscribe', hardwareIds: ['cart-07', 'cart-08'], snapshot: true, id: '1' },
   },
   unsubscribe: {
@@ -116,37 +116,36 @@ const FROM_CLIENT: Described<ClientMessage> = {
 const FROM_GATEWAY: Described<ServerMessage> = {
   connected: {
     description:
-      'The key is valid. State comes with subscribe and snapshot, or GET it and apply newer messages. Another ' +
-      'started_at is another start of the gateway.',
+      'The key is valid. Get the state with subscribe and snapshot, or with GET, and apply newer messages. ' +
+      'started_at changes with each start of the gateway.',
     example: { type: 'connected', connectionId: '8f1c…', time: AT, started_at: AT, version: '1.0.0' },
   },
   subscribed: {
-    description: 'The answer to subscribe; denied are devices that are unknown or out of scope.',
+    description: 'Response to subscribe; denied lists devices that are unknown or out of scope.',
     example: { type: 'subscribed', hardwareIds: ['cart-07'], denied: ['cart-08'], id: '1' },
   },
   snapshot: {
     description:
-      'How all of a subscribe with snapshot is: its devices as GET /devices shows them, their carts, and all ' +
-      'alerts in scope that are not closed. What comes behind it is newer.',
+      'State of a subscribe with snapshot: its devices as in GET /devices, their carts, and all alerts in scope ' +
+      'that are not closed. Later messages are newer.',
     example: { type: 'snapshot', devices: [], carts: [CART], alerts: [], time: AT, id: '1' },
   },
   cart: {
     description:
-      'State, zones, lock, battery flag, alerts, devices or notes of a cart changed; not for each position. To ' +
-      'those who watch a device of it.',
+      'State, zones, lock, battery flag, alerts, devices or notes of a cart changed; not sent for each position. ' +
+      'Sent to watchers of one of its devices.',
     example: { type: 'cart', cart: CART, timestamp: AT },
   },
   cart_removed: {
-    description: 'No device is in this cart any more, or none that you see.',
+    description: 'The cart has no devices left, or none in your scope.',
     example: { type: 'cart_removed', cart: '17' },
   },
   unsubscribed: {
-    description:
-      'The answer to unsubscribe; also sent with reason "scope" when the scope of the user becomes narrower.',
+    description: 'Response to unsubscribe; also sent with reason "scope" when the scope of the user becomes narrower.',
     example: { type: 'unsubscribed', hardwareIds: ['cart-07'] },
   },
   device_data: {
-    description: 'The values that changed, and no others: one message may have a position, the next a voltage.',
+    description: 'Changed values only: one message may have a position, the next a voltage.',
     example: {
       type: 'device_data',
       hardwareId: 'cart-07',
@@ -195,8 +194,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   command_status: {
     description:
-      'The new status of a command this connection sent, or of a lock or unlock whoever sent it; error says why ' +
-      'it failed.',
+      'New status of a command that this connection sent, or of any lock or unlock; error is the reason of a ' +
+      'failure.',
     example: {
       type: 'command_status',
       commandId: '1b9d…',
@@ -208,7 +207,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   geofence_enter: {
-    description: 'The device entered a zone; time and place are those at which it crossed the edge.',
+    description: 'The device entered a zone; time and position are those of the crossing.',
     example: { type: 'geofence_enter', ...CROSSING },
   },
   geofence_exit: {
@@ -217,8 +216,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   device_changed: {
     description:
-      'The device was registered, or what people decided of it was changed: name, cart, type or group. It is ' +
-      'shown as GET /devices shows it.',
+      'The device was registered, or its name, cart, type or group was changed. It has the form of ' + 'GET /devices.',
     example: {
       type: 'device_changed',
       hardwareId: 'cart-07',
@@ -239,7 +237,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   device_removed: {
-    description: 'The device was deleted; a subscription to it by name is over.',
+    description: 'The device was deleted; a subscription to it by name has ended.',
     example: { type: 'device_removed', hardwareId: 'cart-07' },
   },
   device_backfill: {
@@ -247,32 +245,32 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     example: { type: 'device_backfill', hardwareId: 'cart-07', from: AT, to: AT, count: 214 },
   },
   zones_changed: {
-    description: 'The zones of the site are others: GET /zones. To every connection.',
+    description: 'The zones of the site have changed: GET /zones. Sent to every connection.',
     example: { type: 'zones_changed', version: 8 },
   },
   course_changed: {
-    description: 'The drawing of the course or its photo is another: GET /course. To every connection.',
+    description: 'The course map or its photo has changed: GET /course. Sent to every connection.',
     example: { type: 'course_changed', version: 4 },
   },
   alert: {
     description:
-      'An alert was opened, acknowledged or closed; sent to everybody who may see it, whatever the connection ' +
-      'subscribes to.',
+      'An alert was opened, acknowledged or closed; sent to every user who may see it, independent of ' +
+      'subscriptions.',
     example: { type: 'alert', event: 'opened', alert: ALERT, timestamp: AT },
   },
   site_changed: {
     description:
-      'The settings of the site are others now: all of them for those who may read them, else name, time_zone, ' +
+      'The settings of the site have changed: all of them for users who may read them, else name, time_zone, ' +
       'units and language.',
     example: {
       type: 'site_changed',
       site: { name: 'Pebble Creek', time_zone: 'America/New_York', units: 'imperial', language: 'en' },
     },
   },
-  pong: { description: 'The answer to ping.', example: { type: 'pong', time: AT, id: 3 } },
+  pong: { description: 'Response to ping.', example: { type: 'pong', time: AT, id: 3 } },
   recall: {
     description:
-      'All carts were called in, the screen hardwareId has confirmed it, or it is over. For staff and admins; ' +
+      'All carts were called in, the screen hardwareId has confirmed it, or it has ended. For staff and admins; ' +
       'without hardwareId for a screen that is out of scope.',
     example: {
       type: 'recall',
@@ -288,7 +286,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   error: {
-    description: 'The gateway did not understand or refused a message; the connection stays open.',
+    description: 'The gateway rejected a message; the connection stays open.',
     example: { type: 'error', code: 'invalid_message', message: 'hardwareIds must be an array', id: '1' },
   },
 }
@@ -307,7 +305,7 @@ function listed(
   return Object.entries(described).map(([type, one]) => ({ from, type, ...one }))
 }
 
-/** The messages on each topic of a device: a topic without a description does not compile. */
+/** Messages on each topic of a device: a topic without a description does not compile. */
 const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>> = {
   tlm: {
     qos: 1,
@@ -336,16 +334,16 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     qos: 1,
     retained: true,
     description:
-      'The device is connected; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}. With ' +
-      'the first one a device enrols: type is what it is, cart the cart it is in.',
+      'The device is connected; its last will is {"online":false}, a planned disconnect ' +
+      '{"online":false,"r":"sleep"}. A device enrols with the first one: type is its device type, cart its cart.',
     example: { online: true, fw: '1.4.2', type: 'teebox', boot: 17, cart: '7' },
   },
   ack: {
     qos: 1,
     retained: false,
     description:
-      'The status of a command: acknowledged, completed, or failed with err. Or the version of the configuration ' +
-      'or zones it has applied: {"cfg":12}, {"sz":7}. Or that it has stored the password it was sent: {"key":1}.',
+      'The status of a command: acknowledged, completed, or failed with err. Or the applied version of the ' +
+      'configuration or zones: {"cfg":12}, {"sz":7}. Or a confirmation of the stored password: {"key":1}.',
     example: { id: '1b9d…', st: 'completed' },
   },
   cmd: {
@@ -357,21 +355,21 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
   cfg: {
     qos: 1,
     retained: true,
-    description: 'The configuration of the device, with a version that only grows; group_id says which zones to read.',
+    description: 'Configuration of the device, with an increasing version; group_id is the group whose zones to read.',
     example: { v: 12, ts: 1765967400123, group_id: 42, config: { realtime_enabled: true } },
   },
   key: {
     qos: 1,
     retained: false,
     description:
-      'The password of the device, sent to the connection with which it came in with the enrolment key. The ' +
+      'Password of the device, sent to the connection that it opened with the enrolment key. The ' +
       'device stores it, acknowledges with {"key":1} on ack, and logs in with it from then on.',
     example: { password: 'Xk7Jm2Qp9Rt4Wv6Yz8Ab3Cd5Ef1Gh0' },
   },
   tq: {
     qos: 0,
     retained: false,
-    description: 'The device asks for the time; the answer repeats up.',
+    description: 'The device requests the time; the response repeats up.',
     example: { up: 81234 },
   },
   ta: {
@@ -410,8 +408,8 @@ export const MQTT_TOPICS: readonly MqttTopic[] = [
     retained: true,
     description:
       'The alert of a kind and a cart that is not closed, for programs; empty once it is closed. The name of the ' +
-      'cart is percent-encoded, and site for disk, clock, sync, backup, certificate and pin_locked. Read by ' +
-      'those who may see the alert.',
+      'cart is percent-encoded, and site for disk, clock, sync, backup, certificate and pin_locked. Readable for ' +
+      'users who may see the alert.',
     example: ALERT,
   },
 ]

@@ -1,24 +1,24 @@
-// The docs as the gateway serves them at /help/: `shared/help-pages` says which, `help-shelf` reads and renders them
-// once, when they are first asked for, `markdown` is how, `help-page` what is around each, and `routes` sends them.
+// Documentation that the gateway serves at /help/: `shared/help-pages` lists the pages, `help-pages` reads and renders
+// them once on the first request, `markdown` converts them to HTML, and `routes` sends them.
 
 import { HELP_PAGES, type HelpPage, helpAddress } from '#shared/help-pages.ts'
 import { type Folder, programFolder } from '#shared/program-files.ts'
 import type { RenderedDocument, renderMarkdown } from './markdown.ts'
 
-/** The docs of this program. */
+/** Documentation folder of this program. */
 export const DOCS = programFolder('docs')
 
-/** All pages, and the pictures in them. */
+/** All pages and their pictures. */
 export interface HelpPages {
   pages: ReadonlyMap<HelpPage, RenderedDocument>
-  /** By their names below `pictures/`. */
+  /** Pictures keyed by name below `pictures/`. */
   pictures: ReadonlyMap<string, Buffer<ArrayBuffer>>
 }
 
 const PICTURE = /^pictures\/([\w-]+\.png)$/
 const DOCUMENT = /^([\w-]+)\.md(#.*)?$/
 
-/** Reads and renders what there is of it in a folder. */
+/** Reads and renders the pages that exist in a folder. */
 export function readHelp(folder: Folder, render: typeof renderMarkdown): HelpPages {
   const pictures = new Map<string, Buffer<ArrayBuffer>>()
   const resolve = (href: string): string | undefined => {
@@ -30,7 +30,7 @@ export function readHelp(folder: Folder, render: typeof renderMarkdown): HelpPag
       return `/help/pictures/${picture}`
     }
     const [, name, anchor = ''] = DOCUMENT.exec(href) ?? []
-    // the same list, as the gateway has it for itself
+    // the gateway generates the same list for itself
     if (name === 'api') return `/docs`
     const page = HELP_PAGES.find((one) => one === name)
     return page === undefined ? undefined : `${helpAddress(page)}${anchor}`

@@ -21,7 +21,7 @@ after(() => g.stop())
 const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${g.http}${path}`, { headers })
 const linksIn = (html: string) => [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => link)
 
-test('every page is there for anybody, says who made it up, and is asked for anew each time', async () => {
+test('every page is served without a key, has a strict policy and is revalidated each time', async () => {
   for (const name of ['', ...HELP_PAGES]) {
     const answer = await ask(`/help/${name}`)
     const { headers } = answer
@@ -57,10 +57,10 @@ test('every link between the pages, and every picture, is served', async () => {
     if (link.startsWith('/help/')) assert.equal((await ask(link)).status, 200, link)
 })
 
-test('what the pages name and the gateway does not serve is in the folder of the project', () => {
+test('files that the pages name and the gateway does not serve are in the docs folder', () => {
   const text = HELP_PAGES.map((page) => readFileSync(join(DOCS.path, `${page}.md`), 'utf8'))
     .join('\n')
-    // code has brackets of its own
+    // code contains brackets too
     .replaceAll(/^\s*```.*?^\s*```/gms, '')
   const files = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, file = '']) => file)
   assert.ok(files.includes('faults.md') || files.includes('performance.md'))
@@ -70,7 +70,7 @@ test('what the pages name and the gateway does not serve is in the folder of the
   )
 })
 
-test('every place that the app leads to is there', () => {
+test('every help target of the app exists', () => {
   const { pages } = readHelp(DOCS, renderMarkdown)
   const missing = Object.entries(HELP_PLACES).filter(([, place]) => {
     const [page, anchor] = place.split('#')
@@ -80,7 +80,7 @@ test('every place that the app leads to is there', () => {
   assert.deepEqual(missing, [])
 })
 
-test('nothing else of the folder is served', async () => {
+test('no other file of the folder is served', async () => {
   for (const path of [
     'faults',
     'dashboard.md',
@@ -102,7 +102,7 @@ test('nothing else of the folder is served', async () => {
   assert.equal(post.status, 401)
 })
 
-test('a page of a folder without docs is not there, and the list is empty', async (t) => {
+test('a folder without docs gives an empty list, and other docs are listed and escaped', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-help-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const bare = createHelpApi(diskFolder(join(folder, 'none')))

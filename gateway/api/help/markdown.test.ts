@@ -4,14 +4,14 @@ import { renderMarkdown } from './markdown.ts'
 
 const render = (markdown: string) => renderMarkdown(markdown, (href) => (href === 'there' ? '/here' : undefined))
 
-test('headings get the names that GitHub gives them, each its own', () => {
+test('headings get the same ids as on GitHub, each a unique one', () => {
   const { title, anchors, html } = render('# A `code` & *more*\n\n## When, exactly?\n\n## When exactly\n\n## Süd_1\n')
   assert.deepEqual(anchors, ['a-code--more', 'when-exactly', 'when-exactly-1', 'süd_1'])
   assert.equal(title, 'A code & more')
   assert.match(html, /<h2 id="when-exactly-1">When exactly<\/h2>/)
 })
 
-test('links and pictures lead where they are said to, and the words of others remain', () => {
+test('links and pictures lead to the given targets, and unresolved ones become text', () => {
   const { html } = render('[a *b*](there) [gone](elsewhere.md) ![pic](there) ![no "pic"](elsewhere.png)')
   assert.match(html, /<a href="\/here">a <em>b<\/em><\/a> gone /)
   assert.match(html, /<img src="\/here" alt="pic" loading="lazy">/)
@@ -28,14 +28,14 @@ for (const [what, markdown] of [
   ['an element in code', '`<i>` \n\n```\n<i>\n```'],
   ['an element in the words of a picture', '![<i>"](there)'],
 ] as const) {
-  test(`${what} is text`, () => {
+  test(`${what} is rendered as text`, () => {
     const { html } = render(markdown)
     assert.doesNotMatch(html, /<(script|i|b|img src=x)[ >]|href="javascript/)
     assert.match(html, /&lt;|javascript|x/)
   })
 }
 
-test('a table scrolls by itself, and keeps what is in its cells', () => {
+test('a table scrolls on its own and keeps the content of its cells', () => {
   const { html } = render('| a | b |\n|---|--:|\n| `x` | [y](there) |')
   assert.match(html, /<div class="table" tabindex="0"><table><thead><tr><th>a<\/th><th>b<\/th><\/tr>/)
   assert.match(html, /<td><code>x<\/code><\/td><td><a href="\/here">y<\/a><\/td>/)

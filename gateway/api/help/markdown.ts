@@ -1,20 +1,20 @@
 import { Marked, type Tokens } from 'marked'
 
-/** A document as HTML, and what it has for others to lead to. */
+/** Document as HTML with its link targets. */
 export interface RenderedDocument {
-  /** Of its first heading. */
+  /** Text of the first heading. */
   title: string
   html: string
-  /** Names of its headings in an address. */
+  /** Names of the headings in an address. */
   anchors: readonly string[]
 }
 
-/** Says where a link or picture leads from here; undefined for what is not served: its words remain. */
+/** Resolves the target of a link or picture; undefined for one that is not served, of which only the text remains. */
 export type LinkResolver = (href: string) => string | undefined
 
 /**
- * Renders Markdown as GitHub shows it, headings with the same names. HTML in it is shown as text. What links and
- * pictures lead to is for `resolve`, which must not return what a browser would run.
+ * Renders Markdown as GitHub does, with the same heading names. HTML in the document is shown as text. `resolve`
+ * returns the targets of links and pictures; it must not return a URL that a browser would execute.
  */
 export function renderMarkdown(markdown: string, resolve: LinkResolver): RenderedDocument {
   const anchors: string[] = []
@@ -44,8 +44,11 @@ export function renderMarkdown(markdown: string, resolve: LinkResolver): Rendere
         const row = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td') =>
           `<tr>${cells.map(({ tokens }) => `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`).join('')}</tr>\n`
         const body = token.rows.map((cells) => row(cells, 'td')).join('')
-        // it scrolls by itself on a narrow screen, with the keyboard too
-        return `<div class="table" tabindex="0"><table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table></div>\n`
+        // the table scrolls independently on a narrow screen, with the keyboard too
+        return (
+          '<div class="table" ' +
+          `tabindex="0"><table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table></div>\n`
+        )
       },
     },
   })
@@ -53,7 +56,7 @@ export function renderMarkdown(markdown: string, resolve: LinkResolver): Rendere
   return { title, html, anchors }
 }
 
-/** As GitHub makes it; the second of the same name gets a number. */
+/** Builds the anchor of a heading as GitHub does; a repeated name gets a number. */
 function anchorOf(text: string, taken: readonly string[]): string {
   const name = text
     .toLowerCase()

@@ -11,7 +11,7 @@ import type { RenderedDocument } from './markdown.ts'
 
 const STYLE = readProgramFile('gateway/api/help/help.css').toString()
 
-/** What a browser may do in these pages: show them, with pictures of this host. */
+/** Content security policy of the help pages: display only, with pictures of this host. */
 const HELP_POLICY = [
   `default-src 'none'`,
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -23,13 +23,13 @@ const HELP_POLICY = [
 
 type Html = ReturnType<typeof html>
 
-/** One page of the docs. */
+/** Renders a page of the documentation. */
 function renderHelpPage(document: RenderedDocument): Html {
-  // it was made by `renderMarkdown`, which lets no HTML of the document through
+  // safe: `renderMarkdown` lets no HTML of the document through
   return frame(document.title, html`${raw(document.html)}`)
 }
 
-/** All pages there are. */
+/** Renders the list of all pages. */
 function renderHelpIndex({ pages }: HelpPages): Html {
   const rows = [...pages].map(([page, { title }]) => html`<li><a href="${helpAddress(page)}">${title}</a></li>`)
   return frame(
@@ -66,18 +66,18 @@ const PAGE = 'text/html; charset=UTF-8'
 const HEADERS = { 'cache-control': 'no-cache' }
 const PAGE_HEADERS = { ...HEADERS, 'content-security-policy': HELP_POLICY }
 
-/** `/help/`: the docs for the people of the course, which need no key, no app and no internet. */
+/** `/help/`: the documentation for the people of the course; needs no key, no app and no internet. */
 export function createHelpApi(folder = DOCS): OpenAPIHono<ApiEnv> {
   const api = createApi()
   let files: Promise<ReadonlyMap<string, KeptDocument>> | undefined
 
-  // no routes, as those are what the document lists, but what is before them
+  // middleware, because routes would be listed in the API document
   api.use(`${PREFIX}*`, async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return next()
-    // c.req.path has lost its last slash
+    // c.req.path drops a trailing slash
     const { pathname: path } = new URL(c.req.url)
     if (!path.startsWith(PREFIX)) return c.redirect(PREFIX)
-    // a gateway that nobody asks for help loads nothing of it
+    // loaded on the first request, so that a gateway without help readers spends no memory on it
     files ??= import('./markdown.ts').then(({ renderMarkdown }) => keptHelp(readHelp(folder, renderMarkdown)))
     const file = (await files).get(path.slice(PREFIX.length))
     if (file === undefined) throw new NotFoundError('not_found', `there is nothing at ${path}`)
@@ -87,7 +87,7 @@ export function createHelpApi(folder = DOCS): OpenAPIHono<ApiEnv> {
   return api
 }
 
-/** What there is to be sent, by its name below `/help/`. */
+/** Collects the files to send, keyed by name below `/help/`. */
 async function keptHelp(shelf: HelpPages): Promise<ReadonlyMap<string, KeptDocument>> {
   const kept = new Map<string, KeptDocument>()
   for (const [name, bytes] of shelf.pictures) kept.set(`${PICTURES}${name}`, keptBytes('image/png', bytes))

@@ -9,9 +9,9 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-api-backups-'))
 const target = `${join(folder, 'stick')}/`
-/** Its thread has the lowest priority, and a machine may have much else to do. */
+/** Generous limit: the thread has the lowest priority, and the machine may be busy. */
 const DONE_WITHIN_MS = 240_000
-/** The backup that was begun has ended. */
+/** True once the backup has ended. */
 const isDone = () =>
   eventually(async () => (await g.request('GET', '/backups')).body.state === 'idle', 'the backup', DONE_WITHIN_MS)
 let g: TestGateway
@@ -37,7 +37,7 @@ for (const method of ['GET', 'POST'] as const)
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })
 
-test('a gateway without a target says so, and makes none', async (t) => {
+test('a gateway without a target reports that and rejects backups', async (t) => {
   const bare = await startGateway()
   t.after(() => bare.stop())
   const { body } = await bare.request('GET', '/backups')
@@ -47,7 +47,7 @@ test('a gateway without a target says so, and makes none', async (t) => {
   assert.deepEqual([refused.status, refused.body.code], [409, 'no_backup_target'])
 })
 
-test('an admin begins one, no second beside it, and sees what it came to; the audit log says who', async () => {
+test('an admin starts one backup at a time and sees its result; the audit log has the user', async () => {
   const nowMs = Date.now()
   const before = await g.request('GET', '/backups')
   assert.deepEqual([before.body.target, before.body.state, before.body.backups], [target, 'idle', []])
@@ -68,7 +68,7 @@ test('an admin begins one, no second beside it, and sees what it came to; the au
   assert.deepEqual(entries.body.entries[0].after, { target })
 })
 
-test('why the last one failed is told, and the backups that were there stay listed', async () => {
+test('the failure of the last backup is reported, and the earlier backups stay listed', async () => {
   rmSync(target, { recursive: true, force: true })
   writeFileSync(join(folder, 'stick'), 'in the way')
   assert.equal((await g.request('POST', '/backups')).status, 202)

@@ -9,18 +9,18 @@ import { NOT_IN_A_BACKUP } from '#store/backups/backup-exclusions.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
 import type { MachineDeps } from '../deps.ts'
 
-/** `/backups`: how the nightly backups are, and one at once. For admins. */
+/** `/backups`: status of the nightly backups, and a backup on request. For admins. */
 export function createBackupsApi({ backups }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     listRoute('/backups', 'Get how the backups are', {
       description:
-        'Tells where the nightly backups are, which there were after the last good one, and when the next is ' +
-        'made. It does not look at the target: a stick may have been pulled out since. For admins.',
+        'Target of the nightly backups, those present after the last good one, and the time of the next. The ' +
+        'target is not read: a USB stick may have been removed since. For admins.',
       middleware: [adminOnly],
       request: { query: backupsQuerySchema },
-      responses: answers(backupsSchema, 'The nightly backups, also when there are none.', 400, 403),
+      responses: answers(backupsSchema, 'The nightly backups; state none if they are not set.', 400, 403),
     }),
     (c) => {
       const { status, nextMs } = backups
@@ -63,10 +63,10 @@ export function createBackupsApi({ backups }: MachineDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     route.post('/backups', 'Make a backup now', {
       description:
-        'Begins a backup to the target of the nightly ones, which goes on by itself; GET /backups says what it ' +
-        'came to. The audit log enters it. For admins.',
+        'Starts a backup to the target of the nightly ones, which continues in the background; GET /backups ' +
+        'returns its result. Recorded in the audit log. For admins.',
       middleware: [adminOnly],
-      responses: { 202: json(startedBackupSchema, 'It is being made.'), ...problems(403, 409) },
+      responses: { 202: json(startedBackupSchema, 'The backup has started.'), ...problems(403, 409) },
     }),
     async (c) => {
       await backups.begin()

@@ -43,7 +43,7 @@ const SCENARIOS: { name: string; who?: Who; body?: unknown; status: number; code
 ]
 
 for (const { name, who = 'admin', body, status, code } of SCENARIOS) {
-  test(`confirm the clock: ${name}: ${status}`, async () => {
+  test(`confirming the clock: ${name}: ${status}`, async () => {
     const answer = await g.request('POST', '/clock/confirm', { key: keys[who], body })
     assert.equal(answer.status, status, JSON.stringify(answer.body))
     if (code !== undefined) assert.equal(answer.body.code, code)
@@ -52,7 +52,7 @@ for (const { name, who = 'admin', body, status, code } of SCENARIOS) {
   })
 }
 
-test('everybody sees how sure the gateway is of its time; a refused answer changes nothing', async (t) => {
+test('every caller sees the confidence in the clock; a rejected confirmation changes nothing', async (t) => {
   t.after(() => clock.set(NOW_MS))
   const shown = async () => (await g.request('GET', '/health', { key: null })).body.clock
   const confirm = (atMs: number) => g.request('POST', '/clock/confirm', { body: { time: toIso(atMs) } })
@@ -70,7 +70,7 @@ test('everybody sees how sure the gateway is of its time; a refused answer chang
   assert.equal(await shown(), 'confirmed')
 })
 
-test('a doubt is shown to admins only, with what to do, until one confirms the clock; the audit log has it', async (t) => {
+test('a clock fault is shown to admins with advice until one confirms the clock, which is audited', async (t) => {
   t.after(() => clock.set(NOW_MS))
   clock.set(NOW_MS - 2 * HOUR_MS)
   const { body } = await g.request('GET', '/health')

@@ -6,16 +6,16 @@ import { clockConfirmationSchema, confirmedClockSchema } from '#shared/wire/cloc
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
 import type { MachineDeps } from '../deps.ts'
 
-/** `/clock`: an admin says that the gateway's clock is right. */
+/** `/clock`: an admin confirms the gateway's clock. */
 export function createClockApi({ clockConfirmation }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
     route.post('/clock/confirm', 'Confirm the clock of the gateway', {
       description:
-        "Says that the gateway's clock is right: what acts by itself may begin, deletion by age goes on, and a " +
-        'doubt that /health shows ends. Holds until the next start, or until the clock is set by more than a ' +
-        'minute. Refused when the clock is more than two minutes off the given time: set it first. For admins.',
+        "Confirms the gateway's clock: automatic actions may begin, deletion by age continues, and a clock fault " +
+        'in /health ends. Holds until the next start, or until the clock is set by more than a ' +
+        'minute. Rejected if the clock is more than two minutes off the given time: set it first. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(clockConfirmationSchema) },
       responses: answers(confirmedClockSchema, 'The clock is confirmed.', 400, 403, 409, 413, 415),

@@ -12,7 +12,7 @@ import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.t
 import { FakeMachine, type FakeParts } from '#testing/fake-machine.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-/** The system of both is the same: the card was copied. */
+/** System id of both machines: the card was copied. */
 const SYSTEM_ID = '3d1219c7c4c5404aaa1f6d2a48adfda4'
 const FIRST: FakeParts = { board: '10000000abcdef01', systemId: SYSTEM_ID }
 const SECOND: FakeParts = { board: '10000000abcdef02', systemId: SYSTEM_ID }
@@ -37,12 +37,12 @@ before(async () => {
 after(() => roles.stop())
 
 for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-  test(`confirm the machine: ${who} gets ${status} ${code}`, async () => {
+  test(`confirming the machine: ${who} gets ${status} ${code}`, async () => {
     const answer = await roles.request('POST', '/machine/confirm', { key: keys[who] })
     assert.deepEqual([answer.status, answer.body.code], [status, code])
   })
 
-test('a copied card says so, goes on with its devices, and sends the head office nothing until an admin has decided', async (t) => {
+test('a copied card serves its devices and sends the head office nothing until an admin decides', async (t) => {
   const hub = await new TestHub().start()
   t.after(() => hub.stop())
   const { g, moveTo } = await startOn(t, FIRST, {
@@ -76,11 +76,11 @@ test('a copied card says so, goes on with its devices, and sends the head office
   assert.equal((await g.request('POST', '/groups', { body: { name: 'North' } })).status, 201)
   const sync = async () => (await g.request('GET', '/sync/status')).body
   await eventually(async () => (await sync()).state === 'other_machine', 'the replication is held')
-  assert.match((await sync()).explanation, /used on another machine/)
+  assert.match((await sync()).explanation, /used on another host/)
   const exported = await g.request('GET', '/sync/export')
   assert.deepEqual([exported.status, exported.body.code], [409, 'other_machine'])
 
-  // ended without an answer: it asks again
+  // restarted without a decision: it asks again
   await g.restart()
   assert.equal((await health(g)).machine, 'other')
   await eventually(async () => (await sync()).state === 'other_machine', 'the replication is held again')
@@ -103,7 +103,7 @@ test('a copied card says so, goes on with its devices, and sends the head office
   assert.equal((await health(g)).machine, 'other', 'the machine of before is another one now')
 })
 
-test('a card that is put back asks nothing any more', async (t) => {
+test('a card that is put back needs no decision', async (t) => {
   const { g, moveTo } = await startOn(t, FIRST)
   await moveTo(SECOND)
   assert.equal((await health(g)).machine, 'other')
@@ -111,7 +111,7 @@ test('a card that is put back asks nothing any more', async (t) => {
   assert.equal((await health(g)).machine, undefined)
 })
 
-test('a copied card leaves the backups of its first course alone until an admin has decided', async (t) => {
+test('a copied card leaves the backups of its first course alone until an admin decides', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-machine-nightly-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const { g, moveTo } = await startOn(t, FIRST, {
@@ -130,7 +130,7 @@ test('a copied card leaves the backups of its first course alone until an admin 
   assert.equal((await backups()).state, 'idle')
 })
 
-test('a new system or network card is no other machine; what can be read later counts from then on', async (t) => {
+test('a new system or network card is the same machine; identifiers read later count from then on', async (t) => {
   const card = (address: string) => ({ cards: [{ address }] })
   const { g, moveTo } = await startOn(t, {})
   const isOther = async () => (await health(g)).machine === 'other'
@@ -143,7 +143,7 @@ test('a new system or network card is no other machine; what can be read later c
   assert.equal(await isOther(), true)
 })
 
-test('who restores a backup on another machine has said that it is the same course', async (t) => {
+test('restoring a backup on another machine confirms that it is the same course', async (t) => {
   const { g } = await startOn(t, FIRST)
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-machine-backup-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

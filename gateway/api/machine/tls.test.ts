@@ -21,7 +21,7 @@ after(async () => {
   folder.remove()
 })
 
-/** As a page over TLS asks. */
+/** Sends a request as a page over TLS does. */
 async function overTls(path: string) {
   const answer = await g.app.request(`https://localhost${path}`, { headers: { 'x-api-key': ADMIN_KEY } })
   assert.equal(answer.status, 200)
@@ -30,17 +30,17 @@ async function overTls(path: string) {
 
 const usedBy = async () => (await overTls('/tls')).plain_http.used_by
 
-test('who comes over plain HTTP is listed with who it is and when, newest first, and nobody over TLS', async () => {
+test('clients on plain HTTP are listed by name and time, newest first, and TLS clients are not', async () => {
   assert.deepEqual(await usedBy(), [])
   const staff = await g.createUser({ name: 'Printer', role: 'staff', allowed_hardware_ids: ['*'] })
   const headers = { 'x-api-key': staff.key }
   assert.equal((await fetch(`${plainUrl}/carts`, { headers })).status, 200)
   const { cookie, sessionId } = await g.signIn()
   assert.equal((await fetch(`${plainUrl}/me`, { headers: { cookie } })).status, 200)
-  // nobody was let in, so nobody is known
+  // without authentication no use is recorded
   assert.equal((await fetch(`${plainUrl}/carts`)).status, 401)
   assert.equal((await fetch(`${plainUrl}/sessions/current`)).status, 200)
-  // not what the test itself asks the program
+  // excludes requests of the test itself
   const seen = (await usedBy()).filter(({ address }: { address: string }) => address !== 'unknown')
   assert.deepEqual(
     seen.map(({ last_at, ...one }: { last_at: string }) => one),
@@ -66,7 +66,7 @@ test('a device that downloads its zones over plain HTTP is listed by its hardwar
   assert.deepEqual([kind, id, name], ['device', 'screen-1', null])
 })
 
-test('how long the certificate lasts, and why another cannot be taken, is told to admins', async () => {
+test('admins see how long the certificate is valid and why a new one cannot be loaded', async () => {
   const expires_at = '2080-01-01T00:00:00.000Z'
   const { certificate, authority, plain_http } = await overTls('/tls')
   assert.deepEqual([certificate, authority, plain_http.open], [{ expires_at }, null, true])
@@ -74,13 +74,13 @@ test('how long the certificate lasts, and why another cannot be taken, is told t
   await g.reloadCertificate()
   const { certificate: told } = await overTls('/health')
   assert.equal(told.expires_at, expires_at)
-  assert.match(told.detail, /CARTBARN_TLS_CERT: is no certificate/)
+  assert.match(told.detail, /CARTBARN_TLS_CERT: is not a certificate/)
   const bare = await g.app.request('https://localhost/health')
   const { certificate: untold } = (await bare.json()) as Answer['body']
   assert.equal(untold, undefined)
 })
 
-test('without TLS nobody is listed: all of it is plain', async (t) => {
+test('without TLS the list of plain clients is empty because all connections are plain', async (t) => {
   const other = await startGateway()
   t.after(() => other.stop())
   const { body } = await other.request('GET', '/tls')

@@ -10,7 +10,7 @@ import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
 import type { DevicesDeps, NetworkDeps, PeopleDeps } from '../deps.ts'
 import { plainOrigin } from '../trust/secure-origin.ts'
 
-/** `/tls`: how far the course is encrypted, and who is not yet. */
+/** `/tls`: encryption of the course, and the clients that still use none. */
 export function createTlsApi(deps: PeopleDeps & DevicesDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const { certificate, authority, plainHttp, config } = deps
   const api = createApi()
@@ -18,9 +18,9 @@ export function createTlsApi(deps: PeopleDeps & DevicesDeps & NetworkDeps): Open
   api.openapi(
     route.get('/tls', 'Get how connections are encrypted', {
       operationId: 'getTls',
-      description: 'The certificate, what tablets are to trust, and who still uses plain HTTP. For admins.',
+      description: 'The certificate, the authority that tablets must trust, and the users of plain HTTP. For admins.',
       middleware: [adminOnly],
-      responses: answers(tlsSchema, 'How connections are encrypted.', 403),
+      responses: answers(tlsSchema, 'Encryption of connections.', 403),
     }),
     (c) => {
       const own = authority()
@@ -46,7 +46,7 @@ export function createTlsApi(deps: PeopleDeps & DevicesDeps & NetworkDeps): Open
   return api
 }
 
-/** What is told of a certificate. */
+/** Converts the status of a certificate to JSON. */
 export function toCertificateJson({
   expiresAtMs,
   problem,

@@ -3,7 +3,9 @@ import type { Device } from '#services/fleet.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceConfigJson } from '#shared/wire/device-configs.ts'
 
-/** The configuration of a device, its layers, and the versions last published to it and applied by it. */
+/**
+ * Converts the configuration of a device to JSON: its layers, and the versions last published to it and applied by it.
+ */
 export function toDeviceConfigJson(deviceConfigs: DeviceConfigs, device: Device): DeviceConfigJson {
   const { hardwareId, deviceType, groupId } = device.row
   const { type, group, device: own, resolved } = deviceConfigs.layersOf(device)

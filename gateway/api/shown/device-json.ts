@@ -2,7 +2,7 @@ import type { Device } from '#services/fleet.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 
-/** A device as every list and every answer about one shows it. */
+/** Converts a device to the JSON of every list and of every response about one device. */
 export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
   return {
     short_id: row.shortId,
@@ -20,7 +20,9 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
   }
 }
 
-/** A device as it goes to the head office, which has always been sent `name: null` of one without a name. */
+/**
+ * Converts a device to the JSON sent to the hub, which has always received `name: null` for a device without a name.
+ */
 export function toDeviceStateJson(device: Device): Record<string, unknown> {
   const { short_id, hardware_id, device_type, ...rest } = toDeviceJson(device)
   return { short_id, hardware_id, device_type, name: device.row.name, ...rest }

@@ -8,8 +8,8 @@ interface Remembered<Text> {
 }
 
 /**
- * JSON of devices, written again only once a device has changed: it is asked for far more often than all of them move.
- * Relies on `row` and `reported` being replaced and never changed.
+ * Cached JSON of devices, serialised again only after a device has changed: requests are far more frequent than changes
+ * of all devices. Relies on `row` and `reported` being replaced and never mutated.
  */
 export class DeviceTexts<Text> {
   readonly #write: (device: Device) => Text

@@ -12,7 +12,7 @@ import { toUserJson } from './user-json.ts'
 
 type Parts = PeopleDeps & CourseDeps & MachineDeps
 
-/** A session with the person who acts on it. */
+/** Converts a session to JSON, with its PIN user. */
 export function toSessionJson(session: Session, parts: Pick<Parts, 'users' | 'clock'>): SessionJson {
   const { sessionId, userId, name, createdAtMs, lastUsedAtMs } = session.row
   return {
@@ -33,11 +33,11 @@ function toPersonJson({ acting }: Session, { users, clock }: Pick<Parts, 'users'
   return { user_id: userId, name, role: person.caller.role, until: toIso(acting.until.atMs) }
 }
 
-/** Who asks, and what holds for them now. */
+/** Converts the caller and the current rights to JSON. */
 export function toMeJson(login: Login, parts: Parts): MeJson {
   const { users, clock, startedAtMs, site, setUp } = parts
   const { userId } = login.row
-  // what was done on the way here counts
+  // the rights may have changed while this request ran
   const caller = login.callerNow() ?? login.caller
   const { session } = login
   return {

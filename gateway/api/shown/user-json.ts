@@ -2,7 +2,7 @@ import type { Users } from '#services/users.ts'
 import { toIso } from '#shared/time.ts'
 import type { UserJson } from '#shared/wire/users.ts'
 
-/** A user as the API shows it. */
+/** Converts a user to JSON. */
 export function toUserJson(row: ReturnType<Users['require']>): UserJson {
   const { usage } = row
   return {

@@ -15,7 +15,7 @@ code { overflow-wrap: anywhere }
 `
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
 
-/** What a browser may do in the page: nothing but show it. */
+/** Content security policy of the page: display only. */
 const TRUST_POLICY = [
   `default-src 'none'`,
   `style-src 'sha256-${STYLE_DIGEST}'`,
@@ -25,7 +25,7 @@ const TRUST_POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** The page for tablets that are to trust the authority of this gateway. */
+/** Renders the page for tablets that must trust the authority of this gateway. */
 function renderTrustPage(language: 'en' | 'de', fingerprint: string, appUrl: string) {
   const texts = TRUST_TEXTS[language]
   return html`<!doctype html>
@@ -57,18 +57,15 @@ ${texts.devices.map(
 }
 
 interface TrustDeps {
-  /** The certificate of the authority of this gateway; undefined without one. */
+  /** Returns the authority certificate of this gateway; undefined without one. */
   authority: () => X509Certificate | undefined
 }
 
-/**
- * `/trust`: guides a tablet through trusting the authority of this gateway, before anybody is signed in, also over
- * HTTP.
- */
+/** `/trust`: guides a tablet through trusting the authority of this gateway before a user signs in; also over HTTP. */
 export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  // no routes, as those are what the document lists, but what is before them
+  // middleware, because routes would be listed in the API document
   api.use('/trust/*', async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return next()
     const certificate = authority()
@@ -89,7 +86,7 @@ export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
           'content-type': 'application/x-x509-ca-cert',
           'content-disposition': 'attachment; filename="cartbarn.crt"',
         })
-      // for devices and programs, which take text
+      // for devices and programs, which need PEM
       case '/trust/cartbarn.pem':
         return c.body(certificate.toString(), 200, {
           'content-type': 'application/x-pem-file',
@@ -106,8 +103,8 @@ export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
 }
 
 /**
- * A configuration profile by which an iPad takes a certificate as that of an authority. The same certificate makes the
- * same profile, so that a second one takes the place of the first. Source: Apple, Device Management, CertificateRoot.
+ * Builds a configuration profile with which an iPad installs the certificate of an authority. The same certificate
+ * yields the same profile, so a second one replaces the first. Source: Apple, Device Management, CertificateRoot.
  */
 function profileOf({ raw, fingerprint256 }: X509Certificate): string {
   const id = (part: string) => {

@@ -1,4 +1,4 @@
-/** What the page says in one language; code in it is what people see on the tablet. */
+/** Texts of the page in one language; text set as code is the wording on the tablet's screen. */
 export interface TrustTexts {
   title: string
   why: string
@@ -10,7 +10,7 @@ export interface TrustTexts {
 
 const [CRT, PROFILE] = ['/trust/cartbarn.crt', '/trust/cartbarn.mobileconfig']
 
-/** The page that guides a tablet through trusting the gateway, by language. */
+/** Texts of the page that guides a tablet through trusting the gateway, keyed by language. */
 export const TRUST_TEXTS: Readonly<Record<'en' | 'de', TrustTexts>> = {
   en: {
     title: 'Trust this gateway',

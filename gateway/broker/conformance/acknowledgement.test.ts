@@ -23,7 +23,7 @@ after(() => gateway.stop())
 
 const violations = () => metric(gateway, 'cartbarn_mqtt_refused_total', 'protocol_violation')
 
-/** A client to which a message is under way, and the packet identifier of that. */
+/** Returns a client with a message in flight, and the packet identifier of the message. */
 async function receiver(qos: 1 | 2, fields = {}): Promise<{ client: RawMqtt; id: number }> {
   const client = await rawProgram(gateway, fields)
   await client.subscribe({ [TOPIC]: qos })
@@ -45,7 +45,7 @@ async function assertUnharmed(client: RawMqtt): Promise<void> {
 }
 
 describe('an acknowledgement of the wrong type closes the connection and is counted', () => {
-  // the names in brackets are those of Mosquitto's own tests in test/broker
+  // names in brackets are those of Mosquitto's own tests in test/broker
   const wrong = [
     { name: 'PUBCOMP for QoS 1 (02-subpub-qos1-bad-pubcomp)', qos: 1, type: pubcomp },
     { name: 'PUBREC for QoS 1 (02-subpub-qos1-bad-pubrec)', qos: 1, type: pubrec },

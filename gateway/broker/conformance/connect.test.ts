@@ -28,14 +28,14 @@ before(async () => {
 })
 after(() => gateway.stop())
 
-/** Sends bytes on a connection of their own and expects it to be closed without a word. */
+/** Sends bytes on a new connection and expects it to be closed without a response. */
 async function assertClosedUnanswered(bytes: Buffer, what?: string): Promise<void> {
   const client = await RawMqtt.open(gateway.mqtt)
   client.send(bytes)
   assert.equal(await client.nextOrClosed(), null, what)
 }
 
-/** Sends CONNECT; returns CONNACK as it came. */
+/** Sends CONNECT; returns the raw CONNACK. */
 async function connack(fields: Partial<ConnectFields>): Promise<{ client: RawMqtt; body: number[] }> {
   const client = await RawMqtt.open(gateway.mqtt)
   client.send(connectPacket(await programFields(gateway, fields)))
@@ -45,14 +45,14 @@ async function connack(fields: Partial<ConnectFields>): Promise<{ client: RawMqt
   return { client, body: [...packet.body] }
 }
 
-/** Expects a CONNACK with a return code and session present 0, then the end, with nothing in between. */
+/** Expects a CONNACK with a return code and session present 0, then the close, with nothing in between. */
 async function assertRefused(fields: Partial<ConnectFields>, returnCode: number): Promise<void> {
   const { client, body } = await connack(fields)
   assert.deepEqual(body, [0, returnCode])
   assert.equal(await client.nextOrClosed(), null)
 }
 
-/** CONNECT with connect flags of the test's choice. */
+/** Builds CONNECT with the given connect flags. */
 function connectWith(flags: number, ...payload: Buffer[]): Buffer {
   return packetOf(0x10, text('MQTT'), Buffer.from([4, flags, 0, 60]), ...payload)
 }
@@ -62,7 +62,7 @@ async function login(): Promise<{ username: Buffer; password: Buffer }> {
   return { username: text(username), password: text(password) }
 }
 
-/** A subscriber to the topic of a last will. */
+/** Returns a subscriber to the topic of a will. */
 async function watcherOf(topic: string): Promise<RawMqtt> {
   const watcher = await rawProgram(gateway)
   assert.deepEqual(await watcher.subscribe({ [topic]: 2 }), [2])
@@ -92,7 +92,7 @@ test('[MQTT-3.1.0-2] [MQTT-3.1.2-8] a second CONNECT closes the connection, and 
   client.send(connectPacket(fields))
   assert.equal(await client.nextOrClosed(), null)
   assert.equal(readPublish(await watcher.next(PACKET.publish)).payload, 'gone')
-  // both at once, the second before the first is answered
+  // both in one write, the second before the first is answered
   const hasty = await RawMqtt.open(gateway.mqtt)
   hasty.send(connectPacket(fields), connectPacket(fields))
   await hasty.closed()
@@ -105,14 +105,14 @@ test('[MQTT-3.1.2-1] a wrong protocol name closes the connection', async () => {
     const client = await RawMqtt.open(gateway.mqtt)
     client.send(packetOf(0x10, text(name), rest, text('named'), username, password))
     const answer = await client.nextOrClosed()
-    // MQTT 3.1 goes by another name, of which level 4 is none
+    // MQTT 3.1 has another protocol name, which does not permit level 4
     if (name === 'MQIsdp') assert.deepEqual([...(answer?.body ?? [])], [0, 1])
     else assert.equal(answer, null, name)
     await client.closed()
   }
 })
 
-test('[MQTT-3.1.2-2] a level that is not supported gets return code 1', async () => {
+test('[MQTT-3.1.2-2] an unsupported protocol level gets return code 1', async () => {
   const { username, password } = await login()
   for (const level of [0, 1, 2, 3, 5, 6, 0x7f, 0x83, 0x84, 0xff]) {
     const client = await RawMqtt.open(gateway.mqtt)
@@ -128,7 +128,7 @@ test('[MQTT-3.1.2-3] the reserved connect flag closes the connection', async () 
   await assertClosedUnanswered(connectWith(0xc3, text('reserved'), username, password))
 })
 
-describe('fields of CONNECT that do not go together close the connection unanswered', () => {
+describe('inconsistent fields of CONNECT close the connection without a response', () => {
   const id = text('odd')
   const will = [text('odd/will'), text('gone')]
   const cases: [name: string, flags: number, payload: (credentials: Buffer[]) => Buffer[]][] = [
@@ -168,21 +168,21 @@ describe('strings of CONNECT', () => {
     ['[MQTT-3.1.3-10] a malformed will topic', (topic) => ({ will: { topic, payload: '' } })],
   ]
   for (const [name, make] of fields) {
-    test(`${name} closes the connection unanswered`, async () => {
+    test(`${name} closes the connection without a response`, async () => {
       for (const [what, bytes] of MALFORMED) {
         await assertClosedUnanswered(connectPacket(await programFields(gateway, make(bytes))), what)
       }
     })
   }
 
-  test('[MQTT-1.5.3-3] a byte order mark is a character like others: no two client ids are one for it', async () => {
+  test('[MQTT-1.5.3-3] a byte order mark is an ordinary character and distinguishes client ids', async () => {
     const plain = await rawProgram(gateway, { clientId: 'marked' })
     const marked = await rawProgram(gateway, { clientId: '\uFEFFmarked' })
     assert.deepEqual(await plain.flush(), [])
     assert.deepEqual(await marked.flush(), [])
   })
 
-  test('the replacement character itself is a character', async () => {
+  test('the replacement character itself is an ordinary character', async () => {
     await rawProgram(gateway, { clientId: 'a\uFFFDb' })
   })
 })
@@ -193,7 +193,7 @@ describe('the client id', () => {
       await rawProgram(gateway, { clientId })
   })
 
-  test('[MQTT-3.1.3-6] of zero bytes gets one of its own', async () => {
+  test('[MQTT-3.1.3-6] of zero bytes is replaced by a generated one', async () => {
     const clients = [
       await rawProgram(gateway, { clientId: '' }),
       await rawProgram(gateway, { clientId: '' }),
@@ -210,14 +210,14 @@ describe('the client id', () => {
     await assertRefused({ clientId: '', clean: false }, 2)
   })
 
-  test('[MQTT-3.1.3-9] that is rejected gets return code 2: too long, or not the device’s', async () => {
+  test('[MQTT-3.1.3-9] that is invalid gets return code 2: too long, or not the device’s', async () => {
     await assertRefused({ clientId: 'x'.repeat(257) }, 2)
     await assertRefused({ clientId: 'x'.repeat(60_000) }, 2)
     const password = await gateway.register('some-cart')
     await assertRefused({ clientId: 'another-cart', username: 'some-cart', password }, 2)
   })
 
-  test('[MQTT-3.1.4-2] [MQTT-3.1.3-2] in use already takes the connection of the one before', async () => {
+  test('[MQTT-3.1.4-2] [MQTT-3.1.3-2] that is in use takes over from the earlier connection', async () => {
     for (const clean of [true, false]) {
       const older = await rawProgram(gateway, { clientId: 'twice', clean })
       const newer = await rawProgram(gateway, { clientId: 'twice', clean })
@@ -229,14 +229,14 @@ describe('the client id', () => {
 })
 
 describe('CONNACK', () => {
-  test('[MQTT-3.1.4-4] [MQTT-3.1.4-3] [MQTT-3.2.2-1] of a clean session says accepted and no session, even where one was', async () => {
+  test('[MQTT-3.1.4-4] [MQTT-3.1.4-3] [MQTT-3.2.2-1] of a clean session reports no session', async () => {
     const { body, client } = await connack({ clientId: 'cleaned', clean: false })
     assert.deepEqual(body, [0, 0])
     client.destroy()
     assert.deepEqual((await connack({ clientId: 'cleaned', clean: true })).body, [0, 0])
   })
 
-  test('[MQTT-3.2.2-2] [MQTT-3.2.2-3] says whether a session was kept', async () => {
+  test('[MQTT-3.2.2-2] [MQTT-3.2.2-3] reports a kept session', async () => {
     for (const isSubscribed of [false, true]) {
       const clientId = `present-${isSubscribed}`
       const first = await connack({ clientId, clean: false })
@@ -251,14 +251,14 @@ describe('CONNACK', () => {
     }
   })
 
-  test('[MQTT-3.2.2-4] [MQTT-3.2.2-5] with a return code says no session, and the connection is closed', async () => {
+  test('[MQTT-3.2.2-4] [MQTT-3.2.2-5] with an error code reports no session, and the connection closes', async () => {
     const { client } = await connack({ clientId: 'refused', clean: false })
     client.destroy()
     await assertRefused({ clientId: 'refused', clean: false, password: 'wrong' }, 4)
     await assertRefused({ clientId: 'refused', clean: false, will: { topic: '$SYS/x', payload: '' } }, 5)
   })
 
-  test('[MQTT-3.2.0-1] comes first, whatever is published meanwhile', async () => {
+  test('[MQTT-3.2.0-1] comes first, even if messages are published meanwhile', async () => {
     const sender = await rawProgram(gateway)
     const clientId = 'flooded'
     const reader = await rawProgram(gateway, { clientId, clean: false })
@@ -276,8 +276,8 @@ describe('CONNACK', () => {
   })
 })
 
-describe('what is sent right behind CONNECT', () => {
-  test('is handled once the client is accepted, however much it is', async () => {
+describe('packets directly after CONNECT', () => {
+  test('are handled once the client is accepted, in any amount', async () => {
     const reader = await rawProgram(gateway)
     await reader.subscribe({ 'hasty/#': 1 })
     const hasty = await RawMqtt.open(gateway.mqtt)
@@ -295,7 +295,7 @@ describe('what is sent right behind CONNECT', () => {
     }
   })
 
-  test('[MQTT-3.1.4-5] is not handled when the client is refused', async () => {
+  test('[MQTT-3.1.4-5] are not handled if the client is rejected', async () => {
     const reader = await rawProgram(gateway)
     await reader.subscribe({ 'refused/#': 1 })
     const refused = await RawMqtt.open(gateway.mqtt)
@@ -313,7 +313,7 @@ describe('what is sent right behind CONNECT', () => {
 
 describe('the last will', () => {
   for (const qos of [0, 1, 2]) {
-    test(`[MQTT-3.1.2-8] [MQTT-3.1.2-9] of QoS ${qos} is published with it when the connection breaks`, async () => {
+    test(`[MQTT-3.1.2-8] [MQTT-3.1.2-9] of QoS ${qos} is published with it if the connection breaks`, async () => {
       const topic = `will/qos/${qos}`
       const watcher = await watcherOf(topic)
       const client = await rawProgram(gateway, { will: { topic, payload: 'gone', qos, isRetained: false } })
@@ -323,7 +323,7 @@ describe('the last will', () => {
     })
   }
 
-  test('[MQTT-3.1.2-10] is published once, and again for the next connection of the same session', async () => {
+  test('[MQTT-3.1.2-10] is published once, and again for the next connection of the session', async () => {
     const topic = 'will/again'
     const watcher = await watcherOf(topic)
     for (const qos of [1, 2, 2, 2]) {
@@ -357,7 +357,7 @@ describe('the last will', () => {
     assert.equal(readPublish(await watcher.next(PACKET.publish)).payload, 'after')
   })
 
-  test('[MQTT-3.1.2-12] is not published where there is none, nor that of a connection before', async () => {
+  test('[MQTT-3.1.2-12] is not published if the connection has none, even if an earlier one had', async () => {
     const topic = 'will/none'
     const watcher = await watcherOf(topic)
     const will = { topic, payload: 'never', isRetained: false }
@@ -370,13 +370,13 @@ describe('the last will', () => {
     assert.equal(readPublish(await watcher.next(PACKET.publish)).payload, 'after')
   })
 
-  test('[MQTT-3.1.2-16] [MQTT-3.1.2-17] is retained if it says so, and only then', async () => {
+  test('[MQTT-3.1.2-16] [MQTT-3.1.2-17] is retained only if its flag is set', async () => {
     for (const isRetained of [false, true]) {
       const topic = `will/retained/${isRetained}`
       const watcher = await watcherOf(topic)
       const client = await rawProgram(gateway, { will: { topic, payload: 'gone', isRetained } })
       client.destroy()
-      // to those who are there it is a message like others
+      // connected subscribers receive it as a normal message
       assert.equal(readPublish(await watcher.next(PACKET.publish)).isRetained, false)
       const late = await rawProgram(gateway)
       await late.subscribe({ 'will/retained/#': 1 })
@@ -388,14 +388,14 @@ describe('the last will', () => {
     }
   })
 
-  test('on a topic no message may have is refused', async () => {
+  test('on a topic that forbids publishing is rejected', async () => {
     for (const topic of ['', 'a/+', 'a/#', '#', 'a/'.repeat(200)])
       await assertRefused({ will: { topic, payload: '' } }, 5)
   })
 })
 
 describe('DISCONNECT', () => {
-  test('[MQTT-3.14.1-1] with reserved bits is a violation: the will is published', async () => {
+  test('[MQTT-3.14.1-1] with reserved bits is a violation, and the will is published', async () => {
     const topic = 'will/reserved'
     const watcher = await watcherOf(topic)
     for (const bits of [1, 2, 4, 8]) {
@@ -408,13 +408,13 @@ describe('DISCONNECT', () => {
     }
   })
 
-  test('[MQTT-3.14.4-1] closes the connection from here as well', async () => {
+  test('[MQTT-3.14.4-1] makes the server close the connection', async () => {
     const client = await rawProgram(gateway)
     client.send(DISCONNECT)
     assert.equal(await client.nextOrClosed(), null)
   })
 
-  test('[MQTT-3.14.4-2] ends what is listened to', async () => {
+  test('[MQTT-3.14.4-2] makes the server ignore later packets', async () => {
     const reader = await rawProgram(gateway)
     await reader.subscribe({ 'afterlife/#': 1 })
     const client = await rawProgram(gateway)
@@ -425,8 +425,8 @@ describe('DISCONNECT', () => {
   })
 })
 
-describe('packets that are no packets close the connection', () => {
-  test('[MQTT-2.2.2-1] [MQTT-2.2.2-2] [MQTT-3.6.1-1] [MQTT-3.8.1-1] [MQTT-3.10.1-1] reserved flags of the fixed header', async () => {
+describe('malformed packets close the connection', () => {
+  test('[MQTT-2.2.2-1] [MQTT-2.2.2-2] [MQTT-3.6.1-1] [MQTT-3.8.1-1] [MQTT-3.10.1-1] reserved flags', async () => {
     const packets = [
       ...[PACKET.puback, PACKET.pubrec, PACKET.pubrel, PACKET.pubcomp].map((type) => acknowledgement(type, 1)),
       subscribePacket({ x: 0 }),
@@ -448,7 +448,7 @@ describe('packets that are no packets close the connection', () => {
       await assertClosedUnanswered(Buffer.concat([Buffer.from([0x10 | flags]), connect.subarray(1)]))
   })
 
-  test('[MQTT-4.8.0-1] packets only a server sends, types that are reserved, lengths that cannot be', async () => {
+  test('[MQTT-4.8.0-1] server-only packets, reserved types and impossible lengths', async () => {
     for (const bytes of [
       [0x00, 0],
       [0xf0, 0],
@@ -465,16 +465,16 @@ describe('packets that are no packets close the connection', () => {
       [0x40, 1, 0],
       [0x62, 0],
       [0x30, 0],
-      // a topic longer than its packet, a packet identifier beyond it
+      // a topic longer than its packet, a packet identifier beyond its end
       [0x30, 4, 0, 9, 0x61, 0x62],
       [0x32, 3, 0, 1, 0x61],
-      // followed by something that must not be taken for the rest
+      // followed by bytes that must not be read as its rest
       [0x32, 3, 0, 1, 0x61, 0xc0, 0],
       [0x40, 0, 0xc0, 0],
     ]) {
       const client = await rawProgram(gateway)
       client.send(Buffer.from(bytes))
-      // half a packet waits for the other half: nothing is half here
+      // an incomplete packet waits for its rest; here none is incomplete
       assert.equal(await client.nextOrClosed(), null, `${bytes}`)
     }
   })

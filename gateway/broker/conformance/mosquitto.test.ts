@@ -45,7 +45,7 @@ for (const protocol of ['mqtt', 'mqtts'] as const) {
           await publish('-t', topic, '-m', 'hello', '-q', `${published}`)
           const qos = Math.min(published, granted)
           assert.deepEqual(await live.next(), { qos, isRetained: false, topic, payload: 'hello' })
-          // a message that was kept, or one that is live where QoS 0 is not
+          // waits for a retained message, or for a live one with QoS 0, which is not retained
           const kept = await clients.subscribe(...keptId, '-t', topic)
           if (qos === 0) await publish('-t', topic, '-m', 'hello', '-q', `${published}`)
           assert.deepEqual(await kept.next(), { qos, isRetained: false, topic, payload: 'hello' })
@@ -53,12 +53,12 @@ for (const protocol of ['mqtt', 'mqtts'] as const) {
       }
     }
 
-    test('a retained message is found by who comes later, until it is cleared', async () => {
+    test('a retained message reaches later subscribers until it is cleared', async () => {
       const topic = `${protocol}/retained/m`
       await publish('-t', topic, '-m', 'kept', '-q', '1', '-r')
       const late = await clients.subscribe('-t', `${protocol}/retained/#`, '-q', '2')
       assert.deepEqual(await late.next(), { qos: 1, isRetained: true, topic, payload: 'kept' })
-      // cleared with a message of no bytes, which reaches the one who is there
+      // cleared by an empty message, which connected subscribers receive
       await publish('-t', topic, '-n', '-q', '1', '-r')
       assert.deepEqual(await late.next(), { qos: 1, isRetained: false, topic, payload: '' })
       await publish('-t', `${protocol}/retained/n`, '-m', 'other', '-q', '1', '-r')
@@ -66,7 +66,7 @@ for (const protocol of ['mqtt', 'mqtts'] as const) {
       assert.equal((await later.next()).payload, 'other')
     })
 
-    test('a will is published when the client is killed, and not when it says goodbye', async () => {
+    test('a will is published when the client is killed, and not when it disconnects', async () => {
       const watcher = await clients.subscribe('-t', 'will/#', '-q', '2')
       for (const [name, signal] of [
         ['polite', 'SIGINT'],
@@ -84,7 +84,7 @@ for (const protocol of ['mqtt', 'mqtts'] as const) {
       })
     })
 
-    test('a request finds its response', async () => {
+    test('a request receives its response', async () => {
       const responder = await clients.subscribe('-t', 'ask')
       const answer = clients.run('mosquitto_rr', '-t', 'ask', '-e', 'tell', '-m', 'question', '-q', '1', '-W', '5')
       assert.equal((await responder.next()).payload, 'question')
@@ -92,7 +92,7 @@ for (const protocol of ['mqtt', 'mqtts'] as const) {
       assert.deepEqual(await answer, { code: 0, output: 'answer\n' })
     })
 
-    test('a wrong key is refused in words', async () => {
+    test('a wrong key is rejected with an error message', async () => {
       const wrong = new MosquittoClients(gateway.mqtt, await gateway.adminId(), 'wrong')
       const { code, output } = await wrong.run('mosquitto_pub', '-t', 'x', '-m', 'x')
       assert.notEqual(code, 0)

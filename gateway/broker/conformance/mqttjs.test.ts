@@ -31,15 +31,13 @@ interface Received {
   retain: boolean
 }
 
-/** A client of MQTT.js and all it has received. */
+/** MQTT.js client, and everything it has received. */
 interface Listener {
   client: MqttClient
   messages: Received[]
 }
 
-/**
- * What is expected of every transport; the scenarios are those of the interoperability suites of Eclipse Paho and EMQ.
- */
+/** Expectations of every transport; the scenarios are those of the interoperability suites of Eclipse Paho and EMQ. */
 for (const protocol of Object.keys(TRANSPORTS)) {
   describe(`MQTT.js over ${protocol}`, () => {
     const root = protocol
@@ -63,14 +61,14 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       return messages.splice(0, count)
     }
 
-    /** Publishes on a connection of its own and waits for the end of the exchange. */
+    /** Publishes on a new connection and waits for the end of the exchange. */
     const publish = async (topic: string, payload: string, options: IClientPublishOptions): Promise<void> => {
       const { client } = await open()
       await client.publishAsync(topic, payload, options)
       await client.endAsync()
     }
 
-    /** Whether everything that was on its way has come: a message to itself, behind all others. */
+    /** Resolves when everything in flight has arrived: a message to itself follows all others. */
     const settled = async (listener: Listener): Promise<void> => {
       const topic = `${root}/settled/${listener.client.options.clientId}`
       await listener.client.subscribeAsync(topic, { qos: 1 })
@@ -104,7 +102,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       }
     }
 
-    test('connects, subscribes, publishes with each QoS and leaves, twice over', async () => {
+    test('connects, subscribes, publishes with each QoS and disconnects, twice in a row', async () => {
       const topic = `${root}/basic`
       for (let round = 0; round < 2; round++) {
         const listener = await open({ clientId: `${root}-basic` })
@@ -115,14 +113,14 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       }
     })
 
-    test('finds retained messages of each QoS, and none once they are cleared', async () => {
+    test('receives retained messages of each QoS, and none once they are cleared', async () => {
       const filter = `${root}/retained/+`
       for (const [payload, expected] of [
         ['kept', 3],
         ['', 0],
       ] as const) {
         for (const qos of ALL_QOS) await publish(`${root}/retained/${qos}`, payload, { qos, retain: true })
-        // QoS 0 is not acknowledged: behind it comes what is
+        // QoS 0 is not acknowledged, so an acknowledged message follows it
         await publish(`${root}/other`, 'x', { qos: 1 })
         const listener = await open()
         await listener.client.subscribeAsync(filter, { qos: 2 })
@@ -133,13 +131,13 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       }
     })
 
-    test('is refused with an empty client id and a session to keep, and let in with a clean one', async () => {
+    test('is rejected with an empty client id and a kept session, and accepted with a clean one', async () => {
       await assert.rejects(open({ clientId: '', clean: false }), /client ?id|identifier/i)
       const listener = await open({ clientId: '', clean: true })
       assert.equal(listener.client.connected, true)
     })
 
-    test('finds what was published while it was away, over wildcards', async () => {
+    test('receives messages published while it was offline, over wildcards', async () => {
       const options = { clientId: `${root}-offline`, clean: false }
       const { client } = await open(options)
       await client.subscribeAsync(`${root}/off/+`, { qos: 2 })
@@ -157,7 +155,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
     })
 
     for (const qos of ALL_QOS) {
-      test(`has its will of QoS ${qos} published when it is cut off, and not when it leaves`, async () => {
+      test(`has its will of QoS ${qos} published when it is cut off, and not when it disconnects`, async () => {
         const topic = `${root}/will/${qos}`
         const watcher = await open()
         await watcher.client.subscribeAsync(topic, { qos: 2 })
@@ -172,7 +170,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       })
     }
 
-    test('gets a message of overlapping subscriptions once, with the highest QoS', async () => {
+    test('receives a message of overlapping subscriptions once, with the highest QoS', async () => {
       const listener = await open()
       const filters: ISubscriptionMap = { [`${root}/over/#`]: { qos: 2 }, [`${root}/over/+`]: { qos: 1 } }
       await listener.client.subscribeAsync(filters)
@@ -192,11 +190,11 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       assert.equal(client.connected, true)
     })
 
-    test('gets again what it has not acknowledged, QoS 1 and 2, when it comes back', async () => {
+    test('receives unacknowledged QoS 1 and 2 messages again after a reconnect', async () => {
       const options = { clientId: `${root}-redelivery`, clean: false }
       const deaf = await open(options)
       await deaf.client.subscribeAsync(`${root}/redelivery/#`, { qos: 2 })
-      // takes nothing in and so acknowledges nothing
+      // processes nothing, so it acknowledges nothing
       deaf.client.handleMessage = () => undefined
       await publish(`${root}/redelivery/1`, 'one', { qos: 1 })
       await publish(`${root}/redelivery/2`, 'two', { qos: 2 })
@@ -211,7 +209,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       assert.deepEqual(done.messages, [])
     })
 
-    test('does not see topics that begin with $ by a wildcard, and may not publish to them', async () => {
+    test('does not receive $ topics through a wildcard and may not publish to them', async () => {
       const listener = await open()
       await listener.client.subscribeAsync(['+/+/new/clients', '#'], { qos: 0 })
       const { client } = await open()
@@ -221,7 +219,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       await eventually(() => !client.connected, 'closed')
     })
 
-    test('gets nothing more once it has unsubscribed', async () => {
+    test('receives no more messages once it has unsubscribed', async () => {
       const listener = await open()
       const topics = ['a', 'b', 'c'].map((name) => `${root}/un/${name}`)
       await listener.client.subscribeAsync(topics, { qos: 2 })
@@ -237,7 +235,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       assert.deepEqual(listener.messages, [])
     })
 
-    test('is told of a subscription that failed, and stays', async () => {
+    test('receives an error for a failed subscription and stays connected', async () => {
       const scoped = await gatewayOf().createUser({ allowed_hardware_ids: ['cart-1'] })
       const client = await gatewayOf().program(
         { protocol: protocol as NonNullable<IClientOptions['protocol']> },
@@ -249,7 +247,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       assert.equal(grant?.qos, 1)
     })
 
-    test('publishes hundreds of QoS 2 messages without waiting for one', async () => {
+    test('publishes hundreds of QoS 2 messages without waiting for each', async () => {
       const topic = `${root}/burst`
       const listener = await open()
       await listener.client.subscribeAsync(topic, { qos: 2 })
@@ -263,7 +261,7 @@ for (const protocol of Object.keys(TRANSPORTS)) {
       )
     })
 
-    test('sends and gets a payload of 64 KiB, byte by byte', async () => {
+    test('sends and receives a payload of 64 KiB, byte by byte', async () => {
       const topic = `${root}/large`
       const payload = Buffer.from(Array.from({ length: 65_536 }, (_, i) => i % 256))
       const { client } = await open()

@@ -13,7 +13,6 @@ before(async () => {
 })
 after(() => gateway.stop())
 
-/** A topic of its own for each test. */
 function newTopic(): string {
   return `publish/${++count}`
 }
@@ -28,7 +27,7 @@ async function nextMessage(reader: RawMqtt): Promise<ReturnType<typeof readPubli
   return readPublish(await reader.next(PACKET.publish))
 }
 
-/** What a subscriber gets of retained messages: all up to one that the sender has retained last of all. */
+/** Returns the retained messages that a subscriber receives, up to one that the sender retains last. */
 async function retainedFor(sender: RawMqtt, filter: string, qos = 2): Promise<ReturnType<typeof readPublish>[]> {
   const last = `${filter.replace(/\/?#$/, '')}/last`
   await sender.publish(last, 'last', { isRetained: true })
@@ -42,8 +41,8 @@ async function retainedFor(sender: RawMqtt, filter: string, qos = 2): Promise<Re
   }
 }
 
-describe('the answer to PUBLISH', () => {
-  test('[MQTT-3.3.4-1] [MQTT-2.3.1-6] is nothing, PUBACK or PUBREC, with its packet identifier', async () => {
+describe('a PUBLISH from a client', () => {
+  test('[MQTT-3.3.4-1] [MQTT-2.3.1-6] gets no response, PUBACK or PUBREC, with its packet identifier', async () => {
     const client = await rawProgram(gateway)
     const topic = newTopic()
     client.send(publishPacket(topic, 'x', { qos: 0 }))
@@ -58,7 +57,7 @@ describe('the answer to PUBLISH', () => {
     }
   })
 
-  test('[MQTT-4.3.2-2] an acknowledged packet identifier is free: with or without DUP it brings a new message', async () => {
+  test('[MQTT-4.3.2-2] may reuse an acknowledged packet identifier, with or without DUP', async () => {
     const topic = newTopic()
     const reader = await reading({ [topic]: 0 })
     const sender = await rawProgram(gateway)
@@ -68,7 +67,7 @@ describe('the answer to PUBLISH', () => {
     }
   })
 
-  test('[MQTT-4.3.3-2] until PUBREL a repeated QoS 2 message is acknowledged and delivered once; after PUBCOMP it is new', async () => {
+  test('[MQTT-4.3.3-2] of QoS 2 is delivered once if repeated before PUBREL, and again after PUBCOMP', async () => {
     const topic = newTopic()
     const reader = await reading({ [topic]: 0 })
     const clientId = `twice-${count}`
@@ -93,13 +92,13 @@ describe('the answer to PUBLISH', () => {
     await nextMessage(reader)
   })
 
-  test('[MQTT-4.3.3-2] PUBREL of an unknown packet identifier gets PUBCOMP', async () => {
+  test('[MQTT-4.3.3-2] PUBREL with an unknown packet identifier gets PUBCOMP', async () => {
     const client = await rawProgram(gateway)
     client.send(acknowledgement(PACKET.pubrel, 4711))
     assert.equal(idOf(await client.next(PACKET.pubcomp)), 4711)
   })
 
-  test('acknowledgements of nothing harm nothing', async () => {
+  test('acknowledgements that match no message do no harm', async () => {
     const client = await rawProgram(gateway)
     const { puback, pubrec, pubcomp } = PACKET
     client.send(...[puback, pubrec, pubcomp].map((type) => acknowledgement(type, 99)))
@@ -110,7 +109,7 @@ describe('the answer to PUBLISH', () => {
     )
   })
 
-  test('[MQTT-3.3.5-2] to one that is not allowed is the end of the connection', async () => {
+  test('[MQTT-3.3.5-2] on a forbidden topic ends the connection', async () => {
     for (const topic of ['dev/some-cart/cmd', 'sit/1/sz', '$SYS/x', '$share/group/x']) {
       const client = await rawProgram(gateway)
       client.send(publishPacket(topic, 'x'))
@@ -119,7 +118,7 @@ describe('the answer to PUBLISH', () => {
   })
 })
 
-describe('a PUBLISH that is none closes the connection', () => {
+describe('a malformed PUBLISH closes the connection', () => {
   const closes = async (packet: Buffer): Promise<void> => {
     const client = await rawProgram(gateway)
     client.send(packet)
@@ -139,14 +138,14 @@ describe('a PUBLISH that is none closes the connection', () => {
     for (const qos of [0, 1, 2]) await closes(publishPacket('', 'x', { qos }))
   })
 
-  test('[MQTT-3.3.2-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] [MQTT-4.7.3-2] a topic that is no UTF-8 or holds U+0000', async () => {
+  test('[MQTT-3.3.2-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] [MQTT-4.7.3-2] a topic with invalid UTF-8 or NUL', async () => {
     for (const bytes of [[0xff], [0xed, 0xa0, 0x80], [0xed, 0xbf, 0xbf], [0xc1, 0xbf], [0xf5, 0x80, 0x80, 0x80]])
       await closes(publishPacket(Buffer.from([0x61, ...bytes, 0x62]), 'x'))
     await closes(publishPacket('a\u0000b', 'x'))
     await closes(publishPacket('\u0000', 'x', { qos: 0 }))
   })
 
-  test('[MQTT-2.3.1-5] QoS 0 has no packet identifier: what would be one belongs to the payload', async () => {
+  test('[MQTT-2.3.1-5] QoS 0 has no packet identifier: its bytes would belong to the payload', async () => {
     const reader = await reading({ [newTopic()]: 0 })
     const sender = await rawProgram(gateway)
     sender.send(packetOf(0x30, text(`publish/${count}`), Buffer.from('AB')))
@@ -154,10 +153,10 @@ describe('a PUBLISH that is none closes the connection', () => {
   })
 })
 
-describe('what a subscriber is sent', () => {
+describe('a message to a subscriber', () => {
   for (const published of [0, 1, 2]) {
     for (const granted of [0, 1, 2]) {
-      test(`[MQTT-3.8.4-6] QoS ${published} to a subscription of QoS ${granted}`, async () => {
+      test(`[MQTT-3.8.4-6] of QoS ${published} to a subscription of QoS ${granted}`, async () => {
         const topic = newTopic()
         const reader = await reading({ [topic]: granted })
         await (await rawProgram(gateway)).publish(topic, 'x', { qos: published })
@@ -169,7 +168,7 @@ describe('what a subscriber is sent', () => {
     }
   }
 
-  test('[MQTT-4.3.1-1] [MQTT-2.3.1-5] QoS 0 goes without DUP and packet identifier', async () => {
+  test('[MQTT-4.3.1-1] [MQTT-2.3.1-5] of QoS 0 has neither DUP nor packet identifier', async () => {
     const topic = newTopic()
     const reader = await reading({ [topic]: 0 })
     await (await rawProgram(gateway)).publish(topic, 'payload', { qos: 2, isDup: true })
@@ -178,7 +177,7 @@ describe('what a subscriber is sent', () => {
     assert.deepEqual(body, Buffer.concat([text(topic), Buffer.from('payload')]))
   })
 
-  test('[MQTT-3.3.1-3] the DUP of a sender is not passed on', async () => {
+  test('[MQTT-3.3.1-3] does not carry the DUP flag of its sender', async () => {
     const topic = newTopic()
     const reader = await reading({ [topic]: 2 })
     const sender = await rawProgram(gateway)
@@ -188,7 +187,7 @@ describe('what a subscriber is sent', () => {
     }
   })
 
-  test('[MQTT-4.3.2-1] [MQTT-4.3.3-1] [MQTT-2.3.1-4] [MQTT-2.3.1-2] packet identifiers in use are not given twice', async () => {
+  test('[MQTT-4.3.2-1] [MQTT-4.3.3-1] [MQTT-2.3.1-4] [MQTT-2.3.1-2] has an unused packet identifier', async () => {
     const topic = newTopic()
     const reader = await reading({ [topic]: 2 })
     const sender = await rawProgram(gateway)
@@ -201,7 +200,7 @@ describe('what a subscriber is sent', () => {
     }
     assert.equal(new Set(ids).size, 20)
     assert.ok(ids.every((id) => id > 0))
-    // PUBREC is answered with PUBREL of the same packet identifier, as often as it comes
+    // PUBREC is answered with PUBREL of the same packet identifier, however often it is sent
     for (const id of ids.filter((_, i) => i % 2 === 1)) {
       for (let i = 0; i < 2; i++) {
         reader.send(acknowledgement(PACKET.pubrec, id))
@@ -210,7 +209,7 @@ describe('what a subscriber is sent', () => {
     }
   })
 
-  test('[MQTT-3.3.5-1] overlapping subscriptions bring a message once, with the highest QoS of theirs', async () => {
+  test('[MQTT-3.3.5-1] is sent once for overlapping subscriptions, with their highest QoS', async () => {
     for (const [filters, published, expected] of [
       [{ '#': 0, '+': 1, '+/+': 2 }, 2, 2],
       [{ '#': 2, '+/+': 0 }, 2, 2],
@@ -232,7 +231,7 @@ describe('what a subscriber is sent', () => {
     }
   })
 
-  test('[MQTT-3.3.2-3] [MQTT-4.5.0-1] every message of a topic its filter takes in, and no other', async () => {
+  test('[MQTT-3.3.2-3] [MQTT-4.5.0-1] is sent for every topic that its filter matches, and no other', async () => {
     const reader = await reading({ 'sport/tennis/player1/#': 1, 'sport/+': 1, '+/finance': 1, '/+': 1 })
     const sender = await rawProgram(gateway)
     const topics: [topic: string, isMeant: boolean][] = [
@@ -258,7 +257,7 @@ describe('what a subscriber is sent', () => {
     )
   })
 
-  test('[MQTT-4.7.3-4] [MQTT-1.5.3-3] a topic that is the same to the eye only is another', async () => {
+  test('[MQTT-4.7.3-4] [MQTT-1.5.3-3] is not sent for a topic that only looks the same', async () => {
     const [composed, decomposed, marked] = ['caf\u00e9', 'cafe\u0301', '\uFEFFcaf\u00e9']
     const reader = await reading({ [composed]: 1 })
     const sender = await rawProgram(gateway)
@@ -271,14 +270,14 @@ describe('what a subscriber is sent', () => {
     assert.equal((await nextMessage(other)).topic, marked)
   })
 
-  test('[MQTT-4.7.3-3] a topic of 65,535 bytes', async () => {
+  test('[MQTT-4.7.3-3] may have a topic of 65,535 bytes', async () => {
     const topic = 'ü'.repeat(32_767).padEnd(32_768, 'x')
     const reader = await reading({ '+': 1 })
     await (await rawProgram(gateway)).publish(topic, 'long')
     assert.equal((await nextMessage(reader)).topic, topic)
   })
 
-  test('[MQTT-4.6.0-5] [MQTT-4.6.0-6] in the order of its sender, for each topic and QoS', async () => {
+  test('[MQTT-4.6.0-5] [MQTT-4.6.0-6] keeps the order of its sender, for each topic and QoS', async () => {
     const topics = [newTopic(), newTopic()]
     const reader = await reading(Object.fromEntries(topics.map((topic) => [topic, 2])))
     const kept = await rawProgram(gateway, { clean: false })
@@ -306,7 +305,7 @@ describe('what a subscriber is sent', () => {
     }
   })
 
-  test('[MQTT-4.6.0-2] [MQTT-4.6.0-3] [MQTT-4.6.0-4] acknowledgements in the order of what they acknowledge', async () => {
+  test('[MQTT-4.6.0-2] [MQTT-4.6.0-3] [MQTT-4.6.0-4] acknowledgements keep the order of messages', async () => {
     const client = await rawProgram(gateway)
     const ids = Array.from({ length: 90 }, (_, i) => i + 1)
     const qosOf = (id: number) => 1 + (id % 2)
@@ -337,7 +336,7 @@ describe('what a subscriber is sent', () => {
 
 describe('a retained message', () => {
   for (const qos of [0, 1, 2]) {
-    test(`[MQTT-3.3.1-5] [MQTT-3.3.1-6] [MQTT-3.3.1-8] of QoS ${qos} is kept with it and sent to new subscribers, marked`, async () => {
+    test(`[MQTT-3.3.1-5] [MQTT-3.3.1-6] [MQTT-3.3.1-8] of QoS ${qos} reaches new subscribers with RETAIN`, async () => {
       const topic = newTopic()
       const sender = await rawProgram(gateway)
       await sender.publish(`${topic}/x`, 'old', { qos, isRetained: true })
@@ -353,7 +352,7 @@ describe('a retained message', () => {
     })
   }
 
-  test('[MQTT-3.3.1-9] reaches those who are there unmarked', async () => {
+  test('[MQTT-3.3.1-9] reaches existing subscribers without the flag', async () => {
     const topic = newTopic()
     const readers = [await reading({ [topic]: 0 }), await reading({ [topic]: 2 })]
     const kept = await rawProgram(gateway, { clean: false })
@@ -365,7 +364,7 @@ describe('a retained message', () => {
     }
   })
 
-  test('[MQTT-3.3.1-7] of QoS 0 takes the place of one before', async () => {
+  test('[MQTT-3.3.1-7] of QoS 0 replaces an earlier one', async () => {
     const topic = newTopic()
     const sender = await rawProgram(gateway)
     await sender.publish(`${topic}/x`, 'one', { qos: 2, isRetained: true })
@@ -377,7 +376,7 @@ describe('a retained message', () => {
     )
   })
 
-  test('[MQTT-3.3.1-10] [MQTT-3.3.1-11] of no bytes takes the one before away and is delivered like others', async () => {
+  test('[MQTT-3.3.1-10] [MQTT-3.3.1-11] of zero bytes deletes the stored one and is delivered', async () => {
     const topic = newTopic()
     const reader = await reading({ [`${topic}/x`]: 2 })
     const sender = await rawProgram(gateway)
@@ -391,7 +390,7 @@ describe('a retained message', () => {
     }
   })
 
-  test('[MQTT-3.3.1-12] is neither stored nor replaced by a message without the flag', async () => {
+  test('[MQTT-3.3.1-12] stays when a message without the flag is sent, which is not stored', async () => {
     const topic = newTopic()
     const sender = await rawProgram(gateway)
     await sender.publish(`${topic}/x`, 'kept', { isRetained: true })
@@ -404,7 +403,7 @@ describe('a retained message', () => {
     )
   })
 
-  test('[MQTT-3.1.2-7] outlives the session of its sender, and a restart', async () => {
+  test('[MQTT-3.1.2-7] survives the session of its sender, and a restart', async () => {
     const topic = newTopic()
     for (const clean of [true, false]) {
       const sender = await rawProgram(gateway, { clientId: 'passing', clean })

@@ -6,7 +6,7 @@ import { STATEMENTS } from '#testing/mqtt-statements.ts'
 
 const GATEWAY = join(import.meta.dirname, '../..')
 
-/** The ids at the beginning of test names: what a test proves. */
+/** Returns the ids at the beginning of test titles: the requirements that tests prove. */
 function provenIds(): Set<string> {
   const ids = new Set<string>()
   for (const file of globSync('**/*.test.ts', { cwd: GATEWAY })) {
@@ -37,7 +37,7 @@ test('all 141 statements of the standard are listed', () => {
   assert.equal(Object.keys(STATEMENTS).length, 141)
 })
 
-test('every statement that binds a server has a test that names it, or a reason why it has none', () => {
+test('every statement that binds a server has a test that names it, or a reason for having none', () => {
   const missing = ofServer.filter(([id, { untested }]) => !proven.has(id) && untested === undefined)
   assert.deepEqual(
     missing.map(([id]) => id),
@@ -45,7 +45,7 @@ test('every statement that binds a server has a test that names it, or a reason 
   )
 })
 
-test('no statement that has a test is said to have none', () => {
+test('no statement with a test is listed as untested', () => {
   const both = Object.entries(STATEMENTS).filter(([id, { untested }]) => untested !== undefined && proven.has(id))
   assert.deepEqual(
     both.map(([id]) => id),
@@ -53,7 +53,7 @@ test('no statement that has a test is said to have none', () => {
   )
 })
 
-test('no file names a statement that the standard has not', () => {
+test('no file names a statement that does not exist in the standard', () => {
   const unknown = globSync('**/*.ts', { cwd: GATEWAY, exclude: ['testing/mqtt-statements.ts'] }).flatMap((file) =>
     idsIn(readFileSync(join(GATEWAY, file), 'utf8'))
       .filter((id) => STATEMENTS[id] === undefined)

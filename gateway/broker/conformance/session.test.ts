@@ -24,7 +24,7 @@ async function kept(clientId: string): Promise<RawMqtt> {
   return rawProgram(gateway, { clientId, clean: false })
 }
 
-/** A session that is kept, with one subscription, and nobody there. */
+/** Creates a persistent session with these subscriptions, whose client is offline. */
 async function left(clientId: string, filters: Record<string, number>): Promise<void> {
   const client = await kept(clientId)
   await client.subscribe(filters)
@@ -42,15 +42,15 @@ function describeAgain(packet: RawPacket): unknown[] {
   return [packet.type, id, payload, isDup]
 }
 
-describe('a session that is kept', () => {
-  test('[MQTT-3.1.2-4] [MQTT-4.1.0-1] is taken up with its subscriptions', async () => {
+describe('a kept session', () => {
+  test('[MQTT-3.1.2-4] [MQTT-4.1.0-1] is resumed with its subscriptions', async () => {
     await left('resumed', { 'resumed/#': 1 })
     const client = await kept('resumed')
     await (await rawProgram(gateway)).publish('resumed/x', 'live')
     assert.equal((await nextMessage(client)).payload, 'live')
   })
 
-  test('[MQTT-3.1.2-5] [MQTT-4.5.0-1] stores QoS 1 and 2 messages for whoever is away, over wildcards', async () => {
+  test('[MQTT-3.1.2-5] [MQTT-4.5.0-1] stores QoS 1 and 2 messages for an offline client, over wildcards', async () => {
     await left('offline', { 'offline/+': 2, 'offline/#': 1 })
     const sender = await rawProgram(gateway)
     const topics = ['offline/a', 'offline/b', 'offline/b/c', 'elsewhere']
@@ -75,7 +75,7 @@ describe('a session that is kept', () => {
     assert.deepEqual(await client.flush(), [])
   })
 
-  test('[MQTT-4.4.0-1] [MQTT-3.3.1-1] [MQTT-4.6.0-1] [MQTT-2.3.1-3] re-sends what was not acknowledged: same packet identifiers, same order, DUP', async () => {
+  test('[MQTT-4.4.0-1] [MQTT-3.3.1-1] [MQTT-4.6.0-1] [MQTT-2.3.1-3] resends in order with DUP and ids', async () => {
     const client = await kept('unacknowledged')
     await client.subscribe({ 'unacknowledged/x': 2 })
     const sender = await rawProgram(gateway)
@@ -111,7 +111,7 @@ describe('a session that is kept', () => {
     }
   })
 
-  test('[MQTT-4.3.2-1] [MQTT-4.3.3-1] is done with a message once it is acknowledged', async () => {
+  test('[MQTT-4.3.2-1] [MQTT-4.3.3-1] deletes a message once it is acknowledged', async () => {
     const client = await kept('done')
     await client.subscribe({ done: 2 })
     const sender = await rawProgram(gateway)
@@ -127,7 +127,7 @@ describe('a session that is kept', () => {
     assert.deepEqual(await again.flush(), [])
   })
 
-  test('[MQTT-4.3.3-2] knows over a restart which QoS 2 messages it has taken', async () => {
+  test('[MQTT-4.3.3-2] remembers over a restart which QoS 2 messages it has received', async () => {
     const reader = await kept('counting')
     await reader.subscribe({ taken: 1 })
     const sender = await kept('repeating')
@@ -145,7 +145,7 @@ describe('a session that is kept', () => {
     assert.deepEqual(payloads, ['once', 'new'])
   })
 
-  test('[MQTT-3.1.3-2] belongs to its client id and to no other', async () => {
+  test('[MQTT-3.1.3-2] belongs to one client id', async () => {
     await left('mine', { private: 1 })
     await (await rawProgram(gateway)).publish('private', 'for mine')
     const other = await kept('Mine')
@@ -155,7 +155,7 @@ describe('a session that is kept', () => {
 })
 
 describe('a clean session', () => {
-  test('[MQTT-3.1.2-6] [MQTT-3.1.4-3] discards what was kept before and leaves nothing behind', async () => {
+  test('[MQTT-3.1.2-6] [MQTT-3.1.4-3] discards the kept session and leaves nothing behind', async () => {
     await left('cleared', { 'cleared/#': 1 })
     const sender = await rawProgram(gateway)
     await sender.publish('cleared/x', 'never', { qos: 1 })
@@ -173,7 +173,7 @@ describe('a clean session', () => {
     assert.deepEqual(await client.flush(), [])
   })
 
-  test('[MQTT-3.1.2-6] does not know QoS 2 messages of the one before', async () => {
+  test('[MQTT-3.1.2-6] does not know the QoS 2 messages of the previous one', async () => {
     const reader = await rawProgram(gateway)
     await reader.subscribe({ forgotten: 0 })
     for (let round = 0; round < 2; round++) {

@@ -35,7 +35,7 @@ async function nextPayload(reader: RawMqtt): Promise<string> {
 }
 
 describe('SUBSCRIBE', () => {
-  test('[MQTT-3.8.4-1] [MQTT-3.8.4-2] [MQTT-2.3.1-7] is answered by SUBACK with its packet identifier', async () => {
+  test('[MQTT-3.8.4-1] [MQTT-3.8.4-2] [MQTT-2.3.1-7] gets a SUBACK with its packet identifier', async () => {
     const client = await rawProgram(gateway)
     for (const id of [1, 258, 65_535]) {
       client.send(subscribePacket({ 'answered/x': 1 }, id))
@@ -44,7 +44,7 @@ describe('SUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.8.4-5] [MQTT-3.9.3-1] [MQTT-3.9.3-2] is answered for each topic filter, in their order', async () => {
+  test('[MQTT-3.8.4-5] [MQTT-3.9.3-1] [MQTT-3.9.3-2] gets a return code for each filter, in order', async () => {
     for (const clean of [true, false]) {
       const client = await rawProgram(gateway, { clean })
       const pairs = [
@@ -58,7 +58,7 @@ describe('SUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.8.4-5] [MQTT-3.8.4-4] is answered twice for a topic filter that comes twice, and the last counts', async () => {
+  test('[MQTT-3.8.4-5] [MQTT-3.8.4-4] gets two codes for a repeated filter, and the last one applies', async () => {
     for (const clean of [true, false]) {
       const client = await rawProgram(gateway, { clean })
       const pairs = [
@@ -85,7 +85,7 @@ describe('SUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.8.4-4] of several topic filters is like several of one', async () => {
+  test('[MQTT-3.8.4-4] with several topic filters works like several with one', async () => {
     const client = await rawProgram(gateway)
     const filters = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`many/${i}`, i % 3]))
     assert.deepEqual(await client.subscribe(filters), Object.values(filters))
@@ -96,7 +96,7 @@ describe('SUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.8.4-3] again takes the place of the one before and sends what is retained again', async () => {
+  test('[MQTT-3.8.4-3] replaces an equal subscription and sends retained messages again', async () => {
     for (const clean of [true, false]) {
       const topic = `again/${clean}`
       const sender = await rawProgram(gateway)
@@ -119,7 +119,7 @@ describe('SUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.8.4-3] again does not interrupt what is published meanwhile', async () => {
+  test('[MQTT-3.8.4-3] to an existing filter does not interrupt the flow of messages', async () => {
     const client = await rawProgram(gateway)
     await client.subscribe({ 'flow/x': 0 })
     const sender = await rawProgram(gateway)
@@ -137,7 +137,7 @@ describe('SUBSCRIBE', () => {
     assert.deepEqual(got, sent)
   })
 
-  test('[MQTT-3.8.4-4] sends what is retained for each of its filters', async () => {
+  test('[MQTT-3.8.4-4] sends the retained messages of each of its filters', async () => {
     await (await rawProgram(gateway)).publish('each/x', 'kept', { isRetained: true })
     const client = await rawProgram(gateway)
     await client.subscribe({ 'each/x': 0, 'each/+': 0, 'each/#': 0, 'other/#': 0 })
@@ -145,7 +145,7 @@ describe('SUBSCRIBE', () => {
     assert.deepEqual(await client.flush(), [])
   })
 
-  test('takes in what is sent right behind it', async () => {
+  test('applies to messages sent directly after it', async () => {
     const client = await rawProgram(gateway)
     const topic = 'behind/x'
     for (const qos of [0, 1]) {
@@ -160,11 +160,11 @@ describe('SUBSCRIBE', () => {
     for (const options of [3, 4, 8, 0x10, 0x20, 0x40, 0x80, 0xfd])
       await assertCloses(subscribePacket({ x: options }), `${options}`)
     await assertCloses(subscribePacket({ x: 1, y: 3 }))
-    // no options at all
+    // without options
     await assertCloses(packetOf(0x82, Buffer.from([0, 1]), text('x')))
   })
 
-  test('[MQTT-3.8.3-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] [MQTT-4.7.3-2] with a filter that is no UTF-8 or holds U+0000 closes the connection', async () => {
+  test('[MQTT-3.8.3-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] [MQTT-4.7.3-2] invalid UTF-8 or NUL disconnects', async () => {
     for (const filter of [...NOT_UTF8, Buffer.from('a\u0000')]) {
       await assertCloses(subscribePacket([[filter, 0]]))
       await assertCloses(
@@ -181,14 +181,14 @@ describe('SUBSCRIBE', () => {
       await assertCloses(subscribePacket({ [filter]: 0 }), filter)
   })
 
-  test('[MQTT-3.8.3-2] [MQTT-4.7.1-2] [MQTT-4.7.1-3] with wildcards wherever they may be is granted', async () => {
+  test('[MQTT-3.8.3-2] [MQTT-4.7.1-2] [MQTT-4.7.1-3] with wildcards in any valid place is granted', async () => {
     const client = await rawProgram(gateway)
     for (const filter of ['#', '+', '/#', '/+', '+/+', '+/#', 'a/#', 'a/+', 'a/+/b', '+/a/#', 'a//+', '//', '/'])
       assert.deepEqual(await client.subscribe({ [filter]: 1 }), [1], filter)
   })
 })
 
-test('[MQTT-4.7.2-1] filters that begin with a wildcard do not see topics that begin with $', async () => {
+test('[MQTT-4.7.2-1] filters that begin with a wildcard do not match topics that begin with $', async () => {
   const asker = await rawProgram(gateway)
   await asker.subscribe({ '$SYS/#': 0 })
   const wild = await rawProgram(gateway)
@@ -196,7 +196,7 @@ test('[MQTT-4.7.2-1] filters that begin with a wildcard do not see topics that b
   const kept = await rawProgram(gateway, { clean: false })
   await kept.subscribe({ '#': 2, '+/+/new/clients': 1 })
   await rawProgram(gateway)
-  // the broker tells of every client
+  // the broker publishes status messages under $SYS
   assert.match(readPublish(await asker.next(PACKET.publish)).topic, /^\$SYS\//)
   await (await rawProgram(gateway)).publish('dollar', 'after')
   for (const client of [wild, kept]) {
@@ -207,7 +207,7 @@ test('[MQTT-4.7.2-1] filters that begin with a wildcard do not see topics that b
 })
 
 describe('UNSUBSCRIBE', () => {
-  test('[MQTT-3.10.4-4] [MQTT-3.10.4-5] [MQTT-2.3.1-7] is answered with its packet identifier, whatever was subscribed to', async () => {
+  test('[MQTT-3.10.4-4] [MQTT-3.10.4-5] [MQTT-2.3.1-7] gets an UNSUBACK, whether subscribed or not', async () => {
     for (const clean of [true, false]) {
       const client = await rawProgram(gateway, { clean })
       await client.subscribe({ 'left/x': 1 })
@@ -224,7 +224,7 @@ describe('UNSUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.10.4-1] [MQTT-3.10.4-2] ends the subscription of exactly that filter', async () => {
+  test('[MQTT-3.10.4-1] [MQTT-3.10.4-2] ends the subscription with exactly that filter', async () => {
     for (const clean of [true, false]) {
       const clientId = `exact-${clean}`
       let client = await rawProgram(gateway, { clientId, clean })
@@ -246,7 +246,7 @@ describe('UNSUBSCRIBE', () => {
     }
   })
 
-  test('[MQTT-3.10.4-6] of several filters is answered once', async () => {
+  test('[MQTT-3.10.4-6] with several filters gets one response', async () => {
     const client = await rawProgram(gateway)
     await client.subscribe({ 'some/a': 1, 'some/b': 1, 'some/c': 1 })
     client.send(unsubscribePacket(['some/a', 'never', 'some/c', 'some/a'], 9))
@@ -260,7 +260,7 @@ describe('UNSUBSCRIBE', () => {
     assert.equal(await nextPayload(client), 'some/b')
   })
 
-  test('[MQTT-3.10.4-3] does not stop what has been sent already: it is completed, also over a reconnect', async () => {
+  test('[MQTT-3.10.4-3] completes messages already sent, also over a reconnect', async () => {
     const clientId = 'completing'
     let client = await rawProgram(gateway, { clientId, clean: false })
     await client.subscribe({ 'begun/x': 2 })
@@ -282,7 +282,7 @@ describe('UNSUBSCRIBE', () => {
 
   test('[MQTT-3.10.3-2] without a topic filter closes the connection', () => assertCloses(unsubscribePacket([])))
 
-  test('[MQTT-3.10.3-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] with a filter that is no UTF-8 or holds U+0000 closes the connection', async () => {
+  test('[MQTT-3.10.3-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] with invalid UTF-8 or NUL closes the connection', async () => {
     for (const filter of [...NOT_UTF8, Buffer.from('a\u0000')]) await assertCloses(unsubscribePacket(['fine', filter]))
   })
 
@@ -291,7 +291,7 @@ describe('UNSUBSCRIBE', () => {
   })
 })
 
-test('[MQTT-3.12.4-1] PINGREQ is answered by PINGRESP', async () => {
+test('[MQTT-3.12.4-1] PINGREQ gets a PINGRESP', async () => {
   const client = await rawProgram(gateway)
   client.send(Buffer.from([0xc0, 0]))
   assert.deepEqual(await client.next(), { type: PACKET.pingresp, flags: 0, body: Buffer.alloc(0) })

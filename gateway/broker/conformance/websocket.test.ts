@@ -26,7 +26,7 @@ async function openSocket(protocols = ['mqtt']): Promise<WebSocket> {
   return socket
 }
 
-/** Collects what comes until it holds a number of bytes; every frame has to be binary [MQTT-6.0.0-1]. */
+/** Collects received bytes until their number is reached; every frame must be binary [MQTT-6.0.0-1]. */
 async function bytesOf(socket: WebSocket, count: number): Promise<Buffer> {
   let bytes = Buffer.alloc(0)
   const collect = (data: RawData, isBinary: boolean) => {
@@ -54,23 +54,23 @@ test('[MQTT-6.0.0-1] a text frame closes the connection and is not read', async 
   later.send(publishPacket('text/x', 'never', { qos: 0 }).toString('latin1'), { binary: false })
   const [code] = await once(later, 'close')
   assert.equal(code, 1003)
-  // a violation: not the message, but the will
+  // a violation: the will is published, not the message
   assert.equal(readPublish(await watcher.next(PACKET.publish)).topic, 'text/will')
 })
 
-test('[MQTT-6.0.0-2] packets need not begin and end with frames', async () => {
+test('[MQTT-6.0.0-2] packets and frames may have different boundaries', async () => {
   const socket = await openSocket()
   const packets = Buffer.concat([
     connectPacket(await programFields(gateway)),
     subscribePacket({ 'frames/x': 0 }),
     publishPacket('frames/x', 'split', { qos: 0 }),
   ])
-  // each byte a frame, then all in one
+  // each byte in a frame, then all in one
   for (const byte of packets) socket.send(Buffer.from([byte]))
   const echo = publishPacket('frames/x', 'split', { qos: 0 })
   const expected = 4 + 5 + echo.length
   const answer = await bytesOf(socket, expected)
-  // SUBACK and the message, in whatever order
+  // SUBACK and the message, in any order
   assert.ok(answer.includes(echo))
   assert.ok(answer.includes(Buffer.from([0x90, 3, 0, 1, 0])))
   const again = Buffer.concat(Array.from({ length: 20 }, () => echo))
@@ -81,7 +81,7 @@ test('[MQTT-6.0.0-2] packets need not begin and end with frames', async () => {
   socket.terminate()
 })
 
-test('[MQTT-6.0.0-3] [MQTT-6.0.0-4] the sub-protocol mqtt has to be offered and is the one that is answered', async () => {
+test('[MQTT-6.0.0-3] [MQTT-6.0.0-4] the sub-protocol mqtt must be offered and is confirmed', async () => {
   for (const protocols of [['mqtt'], ['other', 'mqtt'], ['mqttv3.1', 'mqtt', 'chat']]) {
     const socket = await openSocket(protocols)
     assert.equal(socket.protocol, 'mqtt')

@@ -21,7 +21,7 @@ function doorOf({ perOwner = 1000, total = 1000 } = {}): ListenerBudgets {
   }
 }
 
-test('a place is free again once its socket is closed: of all, and of one address', async () => {
+test('a closed socket frees its place in the total and in the limit of its address', async () => {
   const connections = new Connections({ total: 3, perAddress: 2 }, doorOf())
   const sockets = [new Idle(), new Idle(), new Idle()] as const
   assert.equal(connections.admit(sockets[0], 'near'), undefined)
@@ -35,21 +35,21 @@ test('a place is free again once its socket is closed: of all, and of one addres
   assert.equal(connections.admit(new Idle(), 'near'), undefined)
 })
 
-test('an address that tries passwords gets a hundred handshakes of TLS, and nobody else fewer', () => {
+test('an address that guesses passwords gets a hundred TLS handshakes, and others are not limited', () => {
   const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf())
   for (let i = 0; i < 100; i++) assert.equal(connections.loginFailed('guesser'), 0)
   assert.ok(connections.loginFailed('guesser') > 0)
   const admit = (address: string, isHandshake: boolean) => connections.admit(new Idle(), address, { isHandshake })
   const admitted = Array.from({ length: 300 }, () => admit('guesser', true))
   const taken = admitted.filter((refusal) => refusal === undefined).length
-  // and what the time this takes adds to it
+  // plus the tokens added during the test
   assert.ok(taken >= 100 && taken < 300, `${taken} taken`)
   assert.ok(admitted.includes('too_many_failed_logins'))
   assert.equal(admit('guesser', false), undefined)
   assert.equal(admit('neighbour', true), undefined)
 })
 
-test('a user name that is tried from many addresses is answered late, as is all of a network of IPv6', () => {
+test('responses are delayed for a user name tried from many addresses, and for an IPv6 network', () => {
   const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf())
   for (let i = 0; i < 100; i++) assert.equal(connections.loginFailed(`10.0.0.${i}`, 'cart-1'), 0)
   assert.ok(connections.loginFailed('10.0.0.200', 'cart-1') > 0)
@@ -58,7 +58,7 @@ test('a user name that is tried from many addresses is answered late, as is all 
   assert.ok(connections.loginFailed('2001:db8::ffff') > 0)
 })
 
-test('sockets that say nothing make room: those of a crowd for others, the silent for their own address', (t) => {
+test('idle sockets make room: those of a crowd for others, the silent for their own address', (t) => {
   const now = t.mock.method(performance, 'now', () => 0)
   const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf({ perOwner: 10, total: 16 }))
   const crowd = Array.from({ length: 10 }, () => new Idle())
@@ -75,7 +75,7 @@ test('sockets that say nothing make room: those of a crowd for others, the silen
   assert.equal(crowd.filter(({ destroyed }) => destroyed).length, 4)
 })
 
-test('each connection of a proxy counts by itself, those of all clients together', () => {
+test('the connections of a proxy count individually and towards the total', () => {
   const limits = { total: 3, perAddress: 1 }
   const connections = new Connections(limits, doorOf({ perOwner: 1 }), (address) => address === 'proxy')
   assert.equal(connections.admit(new Idle(), 'near'), undefined)
@@ -83,12 +83,12 @@ test('each connection of a proxy counts by itself, those of all clients together
   const proxied = [new Idle(), new Idle()]
   for (const socket of proxied) assert.equal(connections.admit(socket, 'proxy'), undefined)
   for (const socket of proxied) connections.loggedIn(socket)
-  // takes the place of the one that has not logged in
+  // replaces the one that has not logged in
   assert.equal(connections.admit(new Idle(), 'proxy'), undefined)
   assert.equal(connections.admit(new Idle(), 'far'), undefined)
 })
 
-test('what is open at the end is closed', async () => {
+test('sockets that are open at a stop are closed', async () => {
   const connections = new Connections({ total: 10, perAddress: 10 }, doorOf())
   const socket = new Idle()
   connections.admit(socket, 'near')

@@ -4,7 +4,7 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import type { Component } from '#shared/lifecycle.ts'
 
-/** A socket, as far as counting goes. */
+/** Socket, as far as counting needs it. */
 interface Closable {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
@@ -18,11 +18,11 @@ export interface ConnectionLimits {
   perAddress: number
 }
 
-/** What each address may have and do. */
+/** Budgets of each address. */
 export interface ListenerBudgets {
   /** Connections that have not logged in. */
   halfOpen: Slots
-  /** Failed logins, of addresses and of user names. */
+  /** Failed logins, by address and by user name. */
   failedLogins: Rates
 }
 
@@ -32,20 +32,20 @@ export type AdmissionRefusal =
   | 'too_many_half_open'
   | 'too_many_failed_logins'
 
-/** TLS handshakes a second that are still done for an address with too many failed logins: each costs milliseconds. */
+/** Limit of TLS handshakes a second for an address with too many failed logins: each costs milliseconds. */
 const ON_PROBATION = { perSecond: 100, burst: 100 }
 const MAX_ADDRESSES = 10_000
-/** How long a wrong login is left without an answer: whoever tries one password after the other tries fewer. */
+/** Delay of the response to a failed login, which slows down guessing passwords. */
 const HOLD_MS = 1_000
-/** When a connection that has said nothing may have to give way to another of its address. */
+/** Age after which a connection that has not logged in may be closed for a new one of its address. */
 const SILENT_MS = 2_000
-/** Of a user name that is tried, the part that tells it from others. */
+/** Length of the part of a user name that identifies it for counting. */
 const NAME_MAX = 128
 
 interface Address {
   readonly owner: string
   open: number
-  /** Those that have not logged in, the longest first. */
+  /** Connections that have not logged in, oldest first. */
   readonly halfOpen: Set<Place>
   readonly handshakes: TokenBucket
 }
@@ -54,14 +54,14 @@ interface Place {
   readonly socket: Closable
   readonly address: Address
   readonly sinceMs: number
-  /** Its login has failed, and the answer waits. */
+  /** True if its login has failed and the response is delayed. */
   isHeld: boolean
 }
 
 /**
- * The open sockets of all MQTT ports together: no more than so many, no more than so many from one address, and of
- * those that have not logged in fewer still. A newcomer takes the place of one that has had its time, or that is of an
- * address with more of them than its own, so sockets that say nothing shut nobody out. None outlives the broker.
+ * Open sockets of all MQTT ports together. Their number is limited in total, for each address, and lower still before
+ * the login. A new connection replaces an old one of its address that has had its time, or one of the address with most
+ * connections before the login, so idle sockets cannot lock out other clients. No socket outlives the broker.
  */
 export class Connections implements Component {
   readonly #limits: ConnectionLimits
@@ -71,14 +71,14 @@ export class Connections implements Component {
   readonly #addresses = new Map<string, Address>()
   readonly #isProxy: (address: string) => boolean
 
-  /** `isProxy` tells the addresses that stand for many clients: each of their connections counts by itself. */
+  /** `isProxy` is true for addresses of many clients: each of their connections is counted separately. */
   constructor(limits: ConnectionLimits, budgets: ListenerBudgets, isProxy: (address: string) => boolean = () => false) {
     this.#limits = limits
     this.#budgets = budgets
     this.#isProxy = isProxy
   }
 
-  /** Takes a place until the socket is closed; tells why when there is none. */
+  /** Takes a slot until the socket is closed; returns the reason if there is no free one. */
   admit(socket: Closable, address: string, { isHandshake = false } = {}): AdmissionRefusal | undefined {
     const known = this.#addressOf(this.#isProxy(address) ? peerOf(socket) : addressOwner(address))
     const isOnProbation = this.#budgets.failedLogins.waitMs(known.owner) > 0
@@ -90,15 +90,15 @@ export class Connections implements Component {
     return undefined
   }
 
-  /** The client at the other end has logged in. */
+  /** Handles the login of the client. */
   loggedIn(socket: Closable): void {
     const place = this.#byPeer.get(peerOf(socket))
     if (place?.address.halfOpen.delete(place)) this.#budgets.halfOpen.release(place.address.owner)
   }
 
   /**
-   * A login has failed: returns for how many milliseconds it is to be left without an answer, because its address or
-   * the user name is tried too often. A right one is never kept waiting.
+   * Handles a failed login: returns the delay of the response in ms, for an address or user name with too many
+   * failures. A correct login is never delayed.
    */
   loginFailed(address: string, userName?: string, socket?: Closable): number {
     const { failedLogins } = this.#budgets
@@ -111,10 +111,10 @@ export class Connections implements Component {
   }
 
   async start(): Promise<void> {
-    // the listeners open what there is to close
+    // the listeners open the sockets
   }
 
-  /** Ends what the broker does not know: a socket that never said CONNECT would keep the process for ten seconds. */
+  /** Closes sockets unknown to the broker: one that never sends CONNECT would keep the process for ten seconds. */
   async stop(): Promise<void> {
     for (const socket of this.#open.keys()) socket.destroy()
   }
@@ -144,7 +144,7 @@ export class Connections implements Component {
     return halfOpen.take(known.owner) || (this.#makeRoom(known) && halfOpen.take(known.owner))
   }
 
-  /** Ends a connection of the address that has had its time, or one of an address that has more of them. */
+  /** Closes a connection of the address that has had its time, or one of an address that has more before the login. */
   #makeRoom(known: Address): boolean {
     return this.#makeRoomWithin(known) || this.#makeRoomOfCrowd(known)
   }

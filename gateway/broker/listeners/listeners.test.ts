@@ -14,7 +14,7 @@ import { TlsListener } from './tls.ts'
 const HOST = '127.0.0.1'
 const PAIR = createKeyPair()
 
-/** Both listeners with one limit, and what they told. */
+/** Opens both listeners with a common limit, and records their events. */
 async function openListeners(t: TestContext, { max = 100, handshakeTimeoutMs = 60_000 } = {}) {
   const accepted: Socket[] = []
   const failed: string[] = []
@@ -66,7 +66,7 @@ async function openSecurely(t: TestContext, port: number): Promise<TLSSocket> {
 function isClosed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.closed) resolve()
-    // an error before it is as good
+    // an error may precede the close
     socket.resume().once('close', () => resolve())
   })
 }
@@ -75,7 +75,7 @@ for (const [what, start] of [
   ['never begins', Buffer.alloc(0)],
   ['stops in the middle of a record', Buffer.from([22, 3, 1, 2, 0, 1, 0])],
 ] as const) {
-  test(`a handshake that ${what} ends in time and gives its place back`, async (t) => {
+  test(`a handshake that ${what} times out and frees its place`, async (t) => {
     const { tls, failed, accepted } = await openListeners(t, { max: 1, handshakeTimeoutMs: 50 })
     const socket = await open(t, tls.port)
     socket.write(start)
@@ -86,7 +86,7 @@ for (const [what, start] of [
   })
 }
 
-test('one that has shaken hands is not held to the time for it', async (t) => {
+test('the handshake timeout does not apply after the handshake', async (t) => {
   const { tls, failed, accepted } = await openListeners(t, { handshakeTimeoutMs: 50 })
   const client = await openSecurely(t, tls.port)
   const late = await open(t, tls.port)
@@ -98,7 +98,7 @@ test('one that has shaken hands is not held to the time for it', async (t) => {
   assert.equal(String(chunk), 'still here')
 })
 
-test('a failed handshake is told once, with the address of who hung up as well', async (t) => {
+test('a failed handshake is reported once with its address, even if the client hung up', async (t) => {
   const { tls, failed } = await openListeners(t)
   const hangsUp = await open(t, tls.port)
   hangsUp.destroy()
@@ -106,7 +106,7 @@ test('a failed handshake is told once, with the address of who hung up as well',
   const resets = await open(t, tls.port)
   resets.resetAndDestroy()
   await eventually(() => failed.length === 2, 'the second failure')
-  // the client does not know who has signed this
+  // the client does not know the certificate authority
   const distrusts = connectSecurely({ host: HOST, port: tls.port })
   await assert.rejects(once(distrusts, 'secureConnect'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
   await eventually(() => failed.length === 3, 'the third failure')
@@ -121,7 +121,7 @@ test('a failed handshake is told once, with the address of who hung up as well',
   ])
 })
 
-test('the limit counts the connections of both ports, those in a handshake included', async (t) => {
+test('the limit counts the connections of both ports, including those in a handshake', async (t) => {
   const { tcp, tls, accepted, dropped } = await openListeners(t, { max: 3 })
   const plain = await open(t, tcp.port)
   await openSecurely(t, tls.port)
@@ -142,7 +142,7 @@ test('the limit counts the connections of both ports, those in a handshake inclu
   }
 })
 
-test('what is open at the end is closed, in a handshake or not', async (t) => {
+test('connections that are open at a stop are closed, in a handshake or not', async (t) => {
   const { tcp, tls, connections, accepted } = await openListeners(t)
   const sockets = [await open(t, tcp.port), await open(t, tls.port), await openSecurely(t, tls.port)]
   await eventually(() => accepted.length === 2, 'all accepted')

@@ -5,31 +5,29 @@ import type { Component } from '#shared/lifecycle.ts'
 import type { AdmissionRefusal, Connections } from './admission.ts'
 
 /**
- * Connections the kernel holds until they are taken, as far as its own limit goes (net.core.somaxconn). When a whole
- * course comes back at once and there is no room, the rest is dropped and tries again after a second.
+ * Connections that the kernel queues until they are accepted, up to its own limit (net.core.somaxconn). When a whole
+ * course reconnects together and the queue is full, the rest is dropped and retries after a second.
  */
 const BACKLOG = 4096
 
-/** How long new connections are handed over in one turn of the event loop. */
+/** Time for passing on new connections in one event-loop tick. */
 const TURN_MS = 1
 
 export interface TcpListenerOptions {
   host: string
   port: number
-  /** Shared with the other listeners, and with it the limit. */
+  /** Shared with the other listeners, and so are its limits. */
   connections: Connections
-  /** Each connection begins with a handshake of TLS. */
+  /** True if each connection begins with a TLS handshake. */
   isHandshake?: boolean
 }
 
-/** What becomes of connections. */
 export interface TcpListenerEvents {
   onConnection: (socket: Socket, address: string) => void
-  /** More than a limit. */
+  /** Called when a limit is exceeded. */
   onDropped: (reason: AdmissionRefusal, address: string) => void
 }
 
-/** Listens for MQTT over TCP. */
 export class TcpListener implements Component {
   readonly #options: TcpListenerOptions
   readonly #events: TcpListenerEvents
@@ -41,7 +39,7 @@ export class TcpListener implements Component {
     this.#events = events
   }
 
-  /** Throws when the port cannot be had. */
+  /** Throws if the port cannot be opened. */
   async start(): Promise<void> {
     const { host, port, connections, isHandshake = false } = this.#options
     const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }, (socket) => {
@@ -58,9 +56,9 @@ export class TcpListener implements Component {
     this.#server = server
   }
 
-  // The system hands over all that wait at once; a thousand in one go would hold up everybody who is there already.
+  // The system passes on all waiting connections together; a thousand in one tick would delay all connected clients.
   #arrived(socket: Socket, address: string): void {
-    // one that breaks while it waits is nobody's yet
+    // handles an error before the broker does
     socket.on('error', () => socket.destroy())
     this.#waiting.push({ socket, address })
     if (this.#waiting.length === 1) setImmediate(() => this.#handOver())
@@ -76,13 +74,13 @@ export class TcpListener implements Component {
     if (this.#waiting.length > 0) setImmediate(() => this.#handOver())
   }
 
-  /** Takes no more connections; those that are open are the broker's to close. */
+  /** Stops accepting connections; the broker closes the open ones. */
   async stop(): Promise<void> {
     this.#server?.close()
     this.#server = undefined
   }
 
-  /** The port in use, also when 0 was asked for. */
+  /** Port in use, also if 0 was requested. */
   get port(): number {
     const address = this.#server?.address()
     if (typeof address !== 'object' || address === null) throw new Error('not listening')

@@ -4,17 +4,17 @@ import type { Component } from '#shared/lifecycle.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import { TcpListener, type TcpListenerEvents, type TcpListenerOptions } from './tcp.ts'
 
-/** What becomes of connections; `onConnection` is told of one when its handshake is done. */
+/** Callbacks for connections; `onConnection` is called after the handshake. */
 export interface TlsListenerEvents extends TcpListenerEvents {
   onHandshakeFailed: (address: string, cause: string) => void
 }
 
-/** Listens for MQTT over TLS: TCP as without, and a handshake before the connection is anybody's. */
+/** Listens for MQTT over TLS: like TCP, with a handshake before a connection is passed on. */
 export class TlsListener implements Component {
   readonly #events: TlsListenerEvents
   readonly #tcp: TcpListener
   readonly #tls: Server
-  /** Connections in their handshake, by the client's address and port. */
+  /** Connections in their handshake, keyed by the client's address and port. */
   readonly #handshakes = new Map<string, string>()
 
   constructor(options: TcpListenerOptions, events: TlsListenerEvents, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS) {
@@ -26,32 +26,32 @@ export class TlsListener implements Component {
         onDropped: events.onDropped,
       },
     )
-    // never listens itself: it is handed connections, so both ports obey the rules of TcpListener
+    // never listens itself: it is given connections, so that TcpListener applies the same rules to both ports
     this.#tls = createServer({ handshakeTimeout: handshakeTimeoutMs })
     this.#tls.on('secureConnection', (stream) => this.#finish(stream))
     this.#tls.on('tlsClientError', (error: NodeJS.ErrnoException, stream) => {
       this.#fail(peerOf(stream), error.code ?? error.message)
-      // after a timeout Node leaves the socket open
+      // after a timeout, Node leaves the socket open
       stream.destroy()
     })
   }
 
-  /** Gives it a certificate, before it starts or at any later time; open connections go on with theirs. */
+  /** Sets the certificate, before the start or at any later time; open connections keep theirs. */
   setSecureContext(options: SecureContextOptions): void {
     this.#tls.setSecureContext(options)
   }
 
-  /** Throws when the port cannot be had. */
+  /** Throws if the port cannot be opened. */
   start(): Promise<void> {
     return this.#tcp.start()
   }
 
-  /** Takes no more connections; those that are open are the broker's to close. */
+  /** Stops accepting connections; the broker closes the open ones. */
   stop(): Promise<void> {
     return this.#tcp.stop()
   }
 
-  /** The port in use, also when 0 was asked for. */
+  /** Port in use, also if 0 was requested. */
   get port(): number {
     return this.#tcp.port
   }
@@ -59,7 +59,7 @@ export class TlsListener implements Component {
   #shakeHands(socket: Socket, address: string): void {
     const peer = peerOf(socket)
     this.#handshakes.set(peer, address)
-    // a client that hangs up has no address any more in `tlsClientError`, so it is missed here
+    // `tlsClientError` has no address for a client that has disconnected, so that case is handled here
     socket.once('close', () => this.#fail(peer, 'ECONNRESET'))
     this.#tls.emit('connection', socket)
   }

@@ -4,21 +4,20 @@ import { createWebSocketStream, WebSocketServer } from 'ws'
 import { InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
 import type { AdmissionRefusal, Connections } from './admission.ts'
 
-/** What becomes of connections. */
 interface WebSocketListenerEvents {
   onConnection: (
     stream: Duplex,
     address: string,
     network: { bufferedBytes: () => number; request: IncomingMessage },
   ) => void
-  /** More than a limit. */
+  /** Called when a limit is exceeded. */
   onDropped: (reason: AdmissionRefusal, address: string) => void
 }
 
 /** Close code of RFC 6455, 7.4.1. */
 const UNSUPPORTED_DATA = 1003
 
-/** MQTT over WebSocket, on the HTTP server's upgrade requests; sub-protocol `mqtt`. */
+/** Serves MQTT over WebSocket, on the HTTP server's upgrade requests; sub-protocol `mqtt`. */
 export class WebSocketListener {
   readonly #server: WebSocketServer
   readonly #connections: Connections
@@ -30,13 +29,13 @@ export class WebSocketListener {
     this.#server = new WebSocketServer({
       noServer: true,
       perMessageDeflate: false,
-      // one frame may carry several packets, or a part of one
+      // one frame may hold several packets, or a part of one
       maxPayload: 2 * maxPacketBytes,
       handleProtocols: (protocols) => (protocols.has('mqtt') ? 'mqtt' : false),
     })
   }
 
-  /** Throws `missing_subprotocol` when the client does not offer MQTT [MQTT-6.0.0-3], `rate_limited` past a limit. */
+  /** Throws `missing_subprotocol` if the client does not offer MQTT [MQTT-6.0.0-3], `rate_limited` beyond a limit. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',')
     if (!offered.some((name) => name.trim() === 'mqtt'))
@@ -49,7 +48,7 @@ export class WebSocketListener {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = createWebSocketStream(webSocket)
       stream.on('error', () => stream.destroy())
-      // before the stream itself sees the frame [MQTT-6.0.0-1]
+      // before the stream itself receives the frame [MQTT-6.0.0-1]
       webSocket.prependListener('message', (_data, isBinary) => {
         if (isBinary) return
         webSocket.close(UNSUPPORTED_DATA)

@@ -57,7 +57,7 @@ async function send(user: User, topic: string, isRetained = false): Promise<void
   client.destroy()
 }
 
-/** Topics of what has come; QoS 1 messages are acknowledged. */
+/** Returns the topics of received messages; acknowledges those of QoS 1. */
 async function received(client: RawMqtt): Promise<string[]> {
   const packets = (await client.flush()).filter(({ type }) => type === PACKET.publish)
   for (const packet of packets) if ((packet.flags & 6) === 2) client.send(acknowledgement(packet))
@@ -71,7 +71,7 @@ function acknowledgement({ body }: RawPacket): Buffer {
 
 describe('a user with a scope', () => {
   for (const filter of ['#', 'dev/#', 'dev/+/st', '+/+/st', 'dev/IN/#']) {
-    test(`subscribed to ${filter} gets what is in scope: live, retained, and what waited`, async () => {
+    test(`subscribed to ${filter} gets messages in scope: live, retained and queued`, async () => {
       const [inside, outside] = [await newDevice(), await newDevice()]
       const topics = [`dev/${inside.hardwareId}/st`, `dev/${outside.hardwareId}/st`] as const
       const user = await gateway.createUser({ allowed_hardware_ids: [inside.hardwareId] })
@@ -80,7 +80,7 @@ describe('a user with a scope', () => {
       await send(outside.user, topics[1], true)
       const reader = await connect(user, clientId, { clean: false })
       assert.deepEqual(await subscribe(reader, { [filter.replace('IN', inside.hardwareId)]: 1 }), [1])
-      // not the retained configuration: that is for admins, as over HTTP
+      // not the retained configuration, which is for admins, as over HTTP
       assert.deepEqual(await received(reader), [topics[0]])
       await send(outside.user, topics[1])
       await send(inside.user, topics[0])
@@ -95,7 +95,7 @@ describe('a user with a scope', () => {
     })
   }
 
-  test('cannot subscribe to a device outside of it, nor to anything but devices', async () => {
+  test('cannot subscribe to a device out of scope, or to anything except devices', async () => {
     const { hardwareId } = await newDevice()
     const user = await gateway.createUser({ allowed_hardware_ids: [hardwareId] })
     const reader = await connect(user, `reader-${++count}`)
@@ -105,7 +105,7 @@ describe('a user with a scope', () => {
   })
 
   for (const isAway of [true, false]) {
-    test(`gets nothing any more of what left it while ${isAway ? 'away' : 'connected'}`, async () => {
+    test(`gets no messages of a device that left its scope while ${isAway ? 'away' : 'connected'}`, async () => {
       const [kept, lost] = [await newDevice(), await newDevice()]
       const user = await gateway.createUser({ allowed_hardware_ids: [kept.hardwareId, lost.hardwareId] })
       const clientId = `reader-${++count}`
@@ -130,9 +130,9 @@ describe('a user with a scope', () => {
   }
 })
 
-describe('a window full of what may not be read any more', () => {
+describe('a window full of messages that may no longer be read', () => {
   for (const clean of [true, false]) {
-    test(`holds up nothing of what may (clean session ${Number(clean)})`, async (t) => {
+    test(`holds up no readable messages (clean session ${Number(clean)})`, async (t) => {
       const narrow = await startGateway({ CARTBARN_MQTT_IN_FLIGHT: '2' })
       t.after(() => narrow.stop())
       const lostKey = await narrow.register('lost')
@@ -148,7 +148,7 @@ describe('a window full of what may not be read any more', () => {
       }
       await publish('lost', lostKey, 4)
       await publish('kept', keptKey, 1)
-      // two are there and not acknowledged, and more are not sent
+      // two are in flight, and no more are sent
       assert.equal((await reader.flush()).length, 2)
       const body = { allowed_hardware_ids: ['kept'] }
       await narrow.request('PATCH', `/users/${user.userId}`, { body })
@@ -166,7 +166,7 @@ describe('an open connection of a user ends', () => {
     ['it is deleted', ({ userId }) => gateway.request('DELETE', `/users/${userId}`), 0],
   ]
   for (const [what, change, kept] of CHANGES) {
-    test(`when ${what}, and it cannot come back; its session ${kept === 1 ? 'waits for the new key' : 'ends'}`, async () => {
+    test(`when ${what}, and cannot log in again; its session ${kept === 1 ? 'waits for the new key' : 'ends'}`, async () => {
       const user = await gateway.createUser({})
       const clientId = `user-${++count}`
       const client = await connect(user, clientId, { clean: false })
@@ -178,7 +178,7 @@ describe('an open connection of a user ends', () => {
     })
   }
 
-  test('when its key is replaced while its login waits for its predecessor to go', async () => {
+  test('when its key is replaced while its login waits for its predecessor to close', async () => {
     const user = await gateway.createUser({})
     const clients = [await connect(user, 'raced')]
     const rotated = gateway.request('POST', `/users/${user.userId}/rotate-key`)
@@ -193,7 +193,7 @@ describe('an open connection of a user ends', () => {
 })
 
 describe('publishing', () => {
-  test('is refused to a user who is no admin', async () => {
+  test('is forbidden for a user who is not an admin', async () => {
     const { hardwareId } = await newDevice()
     const user = await gateway.createUser({ allowed_hardware_ids: [hardwareId] })
     for (const topic of [`dev/${hardwareId}/tlm`, `dev/${hardwareId}/cmd`, 'shop/x']) {
@@ -204,7 +204,7 @@ describe('publishing', () => {
   })
 
   for (const topic of ['dev/x/tlm', 'dev/x/cmd', 'dev/', 'sit/1/sz', '$SYS/x', '$x']) {
-    test(`to ${topic} is refused to an admin too`, async () => {
+    test(`to ${topic} is forbidden for an admin too`, async () => {
       const client = await connect(admin, `admin-${++count}`)
       client.send(publishPacket(topic, '{}'))
       assert.equal(await client.nextOrClosed(), null)
@@ -213,7 +213,7 @@ describe('publishing', () => {
 })
 
 describe('a client id', () => {
-  test('that is empty is given one with a clean session, and refused with code 2 without', async () => {
+  test('that is empty is replaced for a clean session, and rejected with code 2 otherwise', async () => {
     const clients = [await connect(admin, ''), await connect(admin, '')]
     for (const client of clients) {
       await client.flush()
@@ -222,7 +222,7 @@ describe('a client id', () => {
     assert.equal((await attempt(admin, '', { clean: false })).code, 2)
   })
 
-  test('is its user’s own: another user has the same one, with a session of its own', async () => {
+  test('belongs to its user: another user can use the same one with a separate session', async () => {
     const { hardwareId, user: device } = await newDevice()
     const scope = { allowed_hardware_ids: [hardwareId] }
     const [first, second] = [await gateway.createUser(scope), await gateway.createUser(scope)]
@@ -239,7 +239,7 @@ describe('a client id', () => {
   })
 
   for (const isThere of [true, false]) {
-    test(`that a device gets is the device’s, and the program that has it ${isThere ? 'stays' : 'keeps its session'}`, async () => {
+    test(`of a new device becomes its own, and a program using it ${isThere ? 'stays' : 'keeps its session'}`, async () => {
       const hardwareId = `claimed-${++count}`
       const program = await connect(admin, hardwareId, { clean: false })
       await subscribe(program, { 'shop/#': 1 })
@@ -263,7 +263,7 @@ describe('a client id', () => {
 })
 
 describe('a session', () => {
-  test('is taken over with what is not acknowledged, and the first connection is closed', async () => {
+  test('is taken over with its unacknowledged messages, and the first connection is closed', async () => {
     const first = await connect(admin, 'taken', { clean: false })
     await subscribe(first, { 'taken/+': 1 })
     await send(admin, 'taken/1')
@@ -278,7 +278,7 @@ describe('a session', () => {
     second.destroy()
   })
 
-  test('is thrown away by a clean one, with its subscriptions and what waited', async () => {
+  test('is discarded by a clean one, with its subscriptions and queued messages', async () => {
     const reader = await connect(admin, 'renewed', { clean: false })
     await subscribe(reader, { 'renewed/#': 1 })
     reader.destroy()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-// the suite every persistence of Aedes has to pass, from the package of its in-memory one
+// suite that every persistence of Aedes must pass, from the package of its in-memory one
 import runPublicSuite from 'aedes-persistence/abstract.js'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '#store/db/connection.ts'
@@ -20,7 +20,7 @@ const LIMITS: SessionLimits = {
   expiryDays: 30,
 }
 
-/** A persistence on a database of its own, which can be closed and opened again. */
+/** Persistence on a new database, which can be closed and opened again. */
 class Opened {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-persistence-'))
   persistence: AedesPersistence | undefined
@@ -70,7 +70,7 @@ const STREAMS = new Set([
   'getClientList',
 ])
 
-/** Looks like a persistence, and is closed and opened again before the first read after a write. */
+/** Creates a persistence that is closed and opened again before the first read after a write. */
 function createRestarting(opened: Opened): object {
   let broker = { id: '' }
   let isWritten = false

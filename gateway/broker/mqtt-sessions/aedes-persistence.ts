@@ -8,7 +8,7 @@ import type { Sessions } from './sessions.ts'
 
 type ClientId = Pick<Client, 'id'>
 
-/** A packet as Aedes hands it to its persistence: what is named here is looked at, the rest is kept. */
+/** Packet as Aedes passes it to its persistence: these fields are read, the others are only stored. */
 interface KeptPacket {
   cmd?: string | undefined
   topic: string
@@ -29,8 +29,8 @@ interface KeptWill extends KeptPacket {
 type KeptSubscription = Subscription & Record<string, unknown>
 
 /**
- * The persistence Aedes asks for, over `Sessions`. Passes the public test suite of aedes-persistence 11, before and
- * after a restart, so that another version of Aedes can be judged by it.
+ * Persistence that Aedes requires, on top of `Sessions`. Passes the public test suite of aedes-persistence 11, before
+ * and after a restart, which verifies other versions of Aedes.
  *
  * Source of the contract: aedes-persistence 11, `asyncPersistence.js` and `abstract.js`.
  */
@@ -40,13 +40,13 @@ export class AedesPersistence {
   #broker: { id: string } = { id: '' }
   #isDestroyed = false
 
-  /** `sessionOf` finds the session of a connection, also one that is not kept. */
+  /** `sessionOf` returns the session of a connection, also one that is not persistent. */
   constructor(sessions: Sessions, sessionOf: (client: ClientId) => Session | undefined) {
     this.#sessions = sessions
     this.#sessionOf = sessionOf
   }
 
-  // Aedes looks at the name of this function's constructor: it has to be async
+  // Aedes checks the name of this function's constructor, so it must be async
   async setup(broker: { id: string }): Promise<void> {
     this.#broker = broker
   }
@@ -100,7 +100,7 @@ export class AedesPersistence {
     return (
       this.#queuedSubscriptions()
         .filter(({ topicFilter }) => matchesTopic(topicFilter, topic))
-        // in the order of the persistence that comes with Aedes
+        // same order as the persistence that comes with Aedes
         .sort((a, b) => Number(hasWildcard(b.topicFilter)) - Number(hasWildcard(a.topicFilter)))
         .map(({ clientId, topicFilter, qos, extra }) => ({
           clientId,
@@ -111,7 +111,7 @@ export class AedesPersistence {
     )
   }
 
-  /** The whole session: what is queued for a client that wants a clean session is never sent [MQTT-3.1.2-6]. */
+  /** Deletes the whole session: its queue is never sent to a client that requests a clean session [MQTT-3.1.2-6]. */
   async cleanSubscriptions(client: ClientId): Promise<void> {
     await this.#sessions.discard(client.id)
   }
@@ -121,12 +121,12 @@ export class AedesPersistence {
   }
 
   async outgoingEnqueueCombi(subscriptions: { clientId: string }[], packet: KeptPacket): Promise<void> {
-    // overlapping subscriptions of a client name it more than once
+    // overlapping subscriptions contain a client more than once
     for (const clientId of new Set(subscriptions.map((each) => each.clientId)))
       await this.outgoingEnqueue({ clientId }, packet)
   }
 
-  /** PUBREL in the place of PUBLISH, or the packet identifier a packet is sent with. */
+  /** Replaces PUBLISH with PUBREL, or sets the packet identifier that a packet is sent with. */
   async outgoingUpdate(client: ClientId, packet: KeptPacket): Promise<void> {
     const session = this.#sessionOf(client)
     if (session === undefined || packet.messageId === undefined) return
@@ -215,7 +215,7 @@ export class AedesPersistence {
     this.#isDestroyed = true
   }
 
-  /** Subscriptions of QoS 1 and 2; the broker itself has a faster way to those of one topic. */
+  /** Returns subscriptions of QoS 1 and 2; the broker itself has a faster lookup for one topic. */
   #queuedSubscriptions(): StoredSubscription[] {
     return [...this.#sessions.all()].flatMap(({ subscriptions }) =>
       [...subscriptions.values()].filter(({ qos }) => qos > 0),
@@ -234,14 +234,14 @@ export class AedesPersistence {
   }
 }
 
-/** The fields of a packet that are kept with it in a queue. */
+/** Returns the fields of a packet that are stored in a queue. */
 function pickKept(packet: KeptPacket): KeptPacket {
   const { cmd, topic, payload, qos, retain, dup, brokerId, brokerCounter } = packet
   return { cmd, topic, payload, qos, retain, dup: dup ?? false, brokerId, brokerCounter }
 }
 
 function messageOf({ topic, payload, qos, retain, ...rest }: KeptPacket): StoredMessage {
-  // a copy of its own: the payload is a view of the socket's whole chunk
+  // a copy: the payload is a view of the socket's whole chunk
   const kept = typeof payload === 'string' ? payload : new Uint8Array(payload)
   return { topic, payload: kept, qos, isRetained: retain, extra: JSON.stringify(rest) }
 }
@@ -250,7 +250,7 @@ function payloadOf(payload: Uint8Array | string): Buffer | string {
   return typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.length)
 }
 
-// what was written by this class, or by the broker, which writes null
+// parses what this class has written; the broker writes null
 function fieldsOf(extra: string | null): Record<string, never> {
   return extra === null ? {} : JSON.parse(extra)
 }
@@ -266,7 +266,7 @@ function willOf({ topic, payload, qos, isRetained, extra }: StoredMessage): Reco
   return { ...fieldsOf(extra), topic, payload: payloadOf(payload), qos, retain: isRetained }
 }
 
-/** The entry a client means by a packet identifier: its own, unless Aedes has given it another. */
+/** Returns the entry for a packet identifier of a client: the stored one, unless Aedes has assigned another. */
 function entryOf(session: Session, messageId: number): OutboxEntry | undefined {
   const own = session.outbox.get(messageId)
   if (own?.message.extra === null) return own

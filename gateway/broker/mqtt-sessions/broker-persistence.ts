@@ -5,21 +5,21 @@ import { AedesPersistence } from './aedes-persistence.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Stands for a session without subscriptions; no topic filter a client can name is granted by it. */
+/** Stands for a session without subscriptions; grants no topic filter that a client can use. */
 export const SESSION_MARK = '$session'
 
 interface Lookup {
   sessionOf(client: Pick<Client, 'id'>): Session | undefined
   isGranted(client: Client, topicFilter: string): boolean
-  /** What the broker says of itself now, on the topics that one of the filters takes in. */
+  /** Returns the current status messages on topics that match one of the filters. */
   sysMessages(topicFilters: readonly string[]): { topic: string; payload: string }[]
 }
 
-/** The persistence with what the broker does better than Aedes would with it. */
+/** Persistence with overrides where the broker does better than Aedes would. */
 export class BrokerPersistence extends AedesPersistence {
   readonly #sessions: Sessions
   readonly #lookup: Lookup
-  /** Wills that were published and that Aedes will ask to delete, by client id. */
+  /** Number of published wills that Aedes will request to delete, keyed by client id. */
   readonly #spent = new Map<string, number>()
 
   constructor(sessions: Sessions, lookup: Lookup) {
@@ -29,7 +29,7 @@ export class BrokerPersistence extends AedesPersistence {
   }
 
   /**
-   * Aedes tells a client that its session is present if it has subscriptions; a session is one without them too
+   * Adds a mark: Aedes reports a session as present only if it has subscriptions, but one without them is present too
    * [MQTT-3.2.2-2].
    */
   override async subscriptionsByClient(client: Client): ReturnType<AedesPersistence['subscriptionsByClient']> {
@@ -38,13 +38,13 @@ export class BrokerPersistence extends AedesPersistence {
     return isBare ? [{ topic: SESSION_MARK, qos: 0 }] : subscriptions
   }
 
-  /** Aedes comes once for each topic of a SUBSCRIBE, each time with all of them, denied ones included. */
+  /** Aedes calls this once for each topic filter of a SUBSCRIBE, each time with all of them, including denied ones. */
   override addSubscriptions(
     client: Client,
     subscriptions: Parameters<AedesPersistence['addSubscriptions']>[1],
   ): Promise<void> {
     const known = this.#lookup.sessionOf(client)?.subscriptions
-    // a topic filter may come twice: the last counts
+    // a topic filter may occur twice: the last counts
     const last = new Map(subscriptions.map((each) => [each.topic, each]))
     const fresh = [...last.values()].filter(
       ({ topic, qos }) => this.#lookup.isGranted(client, topic) && known?.get(topic)?.qos !== qos,
@@ -53,36 +53,36 @@ export class BrokerPersistence extends AedesPersistence {
   }
 
   /**
-   * Filter by filter: several in one SUBSCRIBE are as several SUBSCRIBE [MQTT-3.8.4-4]. What the broker says of itself
-   * comes like what is retained.
+   * Streams filter by filter, because several in one SUBSCRIBE are equivalent to several SUBSCRIBE packets
+   * [MQTT-3.8.4-4]. Status messages are sent like retained ones.
    */
   override createRetainedStreamCombi(topicFilters: string[]): Readable {
     return Readable.from(this.#retainedFor(topicFilters))
   }
 
-  /** The outbox replays what is queued, in one order with what is new and within the client's window. */
+  /** Empty: the outbox sends queued messages, in one order with new ones and within the client's window. */
   override outgoingStream(): Readable {
     return Readable.from([])
   }
 
-  /** A client that has gone meanwhile: Aedes has published its will already. */
+  /** Ignores a client that has disconnected in the meantime: Aedes has published its will already. */
   override async putWill(client: Client, packet: Parameters<AedesPersistence['putWill']>[1]): Promise<void> {
     if (!client.closed) await super.putWill(client, packet)
   }
 
-  /** Aedes is about to publish a will: it goes in the transaction that stores it. */
+  /** Removes a will that Aedes is about to publish; the changes belong to the transaction that stores it. */
   spendWill(clientId: string): SessionChange[] {
     this.#spent.set(clientId, (this.#spent.get(clientId) ?? 0) + 1)
     return this.takeWill(clientId)
   }
 
-  /** A will is published without Aedes, which will not ask to delete it. */
+  /** Removes a will that is published without Aedes, which will not request to delete it. */
   takeWill(clientId: string): SessionChange[] {
     this.#sessions.wills.delete(clientId)
     return [{ kind: 'unwilled', clientId }]
   }
 
-  /** After a published will Aedes deletes whatever will the client has by then, even that of its next connection. */
+  /** Ignores published wills: Aedes would delete the current will of the client, even that of its next connection. */
   override async delWill(client: Pick<Client, 'id'>): Promise<object | undefined> {
     const spent = this.#spent.get(client.id) ?? 0
     const isAfterwards = !('conn' in client) && spent > 0

@@ -2,8 +2,8 @@ const DELAY_MS = 100
 const MAX_ROWS = 200
 
 /**
- * Gathers the places of messages that clients have for good, so that they are taken off the disk together: until then a
- * restart would send them once more.
+ * Collects the sequence numbers of messages that clients have acknowledged, so that they are deleted from the disk
+ * together; until then a restart would send them again.
  */
 export class DequeuedBatch {
   readonly #write: (seqs: number[]) => void

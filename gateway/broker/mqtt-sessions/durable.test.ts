@@ -29,7 +29,7 @@ type ConnectFields = Partial<Parameters<typeof connectPacket>[0]>
 
 const open = new Set<RawMqtt>()
 
-/** A program of the admin, or a device when a password is given. */
+/** Connects a program of the admin, or a device if a password is given. */
 async function connect(clientId: string, fields: ConnectFields = {}): Promise<RawMqtt> {
   const client = await RawMqtt.open(gateway.mqtt)
   open.add(client)
@@ -43,10 +43,10 @@ async function newDevice(): Promise<{ hardwareId: string; as: ConnectFields }> {
   return { hardwareId, as: { username: hardwareId, password: await gateway.register(hardwareId) } }
 }
 
-/** As after a power cut: the next start finds the files as they are now, whatever is said at the stop. */
+/** Restarts as after a power cut: the next start reads the files as they are before the stop. */
 async function crash(): Promise<void> {
   const path = join(gateway.config.dataDir, 'cartbarn.db')
-  // with the checksums: those of the stop could be taken for theirs when both are written in one tick of the file
+  // includes the checksums: those of the stop could pass for matching if both are written within one tick of the file
   // system's clock
   const image = ['', '-wal', '-sums'].map((ending) => [path + ending, readFileSync(path + ending)] as const)
   await restart(() => {
@@ -70,7 +70,7 @@ function answer(type: number, { body }: RawPacket, at: number): Buffer {
   return Buffer.concat([Buffer.from([type, 2]), body.subarray(at, at + 2)])
 }
 
-/** The answer to a PUBLISH: PUBACK or PUBREC. */
+/** Builds the response to a PUBLISH: PUBACK or PUBREC. */
 function acknowledgement(packet: RawPacket): Buffer {
   const at = 2 + packet.body.readUInt16BE(0)
   return answer((packet.flags & 6) === 2 ? 0x40 : 0x50, packet, at)
@@ -81,7 +81,7 @@ async function nextPublish(client: RawMqtt): Promise<{ payload: string; isDup: b
   return { payload: readPublish(packet).payload, isDup: (packet.flags & 8) !== 0, packet }
 }
 
-/** Topics with a retained message, once everything is written that is on its way to the disk now. */
+/** Returns topics with a retained message, once everything that is being stored now is on the disk. */
 async function retained(topicFilter: string): Promise<string[]> {
   const client = await connect(`looker-${++count}`, { clean: true })
   client.send(publishPacket('nothing', '', { isRetained: true }))
@@ -93,7 +93,7 @@ async function retained(topicFilter: string): Promise<string[]> {
 }
 
 describe('over a restart', () => {
-  test('a QoS 2 message that is taken is taken once, wherever in the handshake the gateway stopped', async () => {
+  test('a received QoS 2 message is stored once, wherever in the handshake the gateway stopped', async () => {
     let reader = await connect('two-reader')
     await subscribe(reader, { 'two/in': 1 })
     const message = (isDup: boolean) => publishPacket('two/in', 'once', { qos: 2, id: 7, isDup })
@@ -125,7 +125,7 @@ describe('over a restart', () => {
     assert.equal((await nextPublish(reader)).payload, 'another')
   })
 
-  test('a QoS 2 message goes on being sent where the handshake was, with its own packet identifier', async () => {
+  test('a QoS 2 message to a client resumes at its point of the handshake, with its packet identifier', async () => {
     let reader = await connect('two-out')
     await subscribe(reader, { 'two/out': 2 })
     const writer = await connect('writer', { clean: true })
@@ -151,7 +151,7 @@ describe('over a restart', () => {
     assert.deepEqual(await reader.flush(), [])
   })
 
-  test('retained messages, subscriptions and an empty session are there', async () => {
+  test('retained messages, subscriptions and an empty session are restored', async () => {
     const reader = await connect('resident')
     await subscribe(reader, { 'kept/+': 1, 'kept/b/#': 0 })
     reader.send(Buffer.concat([Buffer.from([0xa2, 10, 0, 9, 0, 6]), Buffer.from('kept/+')]))
@@ -173,8 +173,8 @@ describe('over a restart', () => {
   })
 })
 
-describe('the last will of one who was connected when the power went', () => {
-  test('is published at the start, once: of a program and of a device', async () => {
+describe('the last will of a client that was connected during a power cut', () => {
+  test('is published once at the start, for a program and for a device', async () => {
     const device = await newDevice()
     const status = `dev/${device.hardwareId}/st`
     await connect('mourned', { will: { topic: 'wills/program', payload: 'x' } })
@@ -187,7 +187,7 @@ describe('the last will of one who was connected when the power went', () => {
     assert.equal(await quarantined(), 1)
   })
 
-  test('is forgotten for good by a clean DISCONNECT of the next connection', async () => {
+  test('is permanently discarded by a clean DISCONNECT of the next connection', async () => {
     const will = { topic: 'wills/once', payload: 'x' }
     await connect('phoenix', { will })
     await crash()
@@ -201,7 +201,7 @@ describe('the last will of one who was connected when the power went', () => {
     assert.deepEqual(await retained('wills/once'), [])
   })
 
-  test('is not published for a user that is no more', async () => {
+  test('is not published for a deleted user', async () => {
     const user = await gateway.createUser({ role: 'admin' })
     const will = { topic: 'wills/stranger', payload: 'x' }
     await connect('orphan', { username: user.userId, password: user.key, will })
@@ -217,7 +217,7 @@ describe('the last will of one who was connected when the power went', () => {
   })
 })
 
-test('every last will of QoS 2 is published, not the first only', async () => {
+test('every last will of QoS 2 is published, not only the first', async () => {
   const watcher = await connect('watcher', { clean: true })
   await subscribe(watcher, { 'wills/two': 0 })
   for (const payload of ['first', 'second']) {
@@ -261,7 +261,7 @@ test('a deleted device leaves no session, no last will and no retained message, 
   again.destroy()
 })
 
-test('what a device sends while it is being deleted is kept for nobody', async () => {
+test('a message that a device sends while it is being deleted is not retained', async () => {
   const { hardwareId, as } = await newDevice()
   const topic = `dev/${hardwareId}/st`
   const client = await connect(hardwareId, as)

@@ -28,15 +28,15 @@ class Sink implements SessionConnection {
   }
 
   sendPublish(): void {
-    // the client has it and has not answered
+    // the client has received it and not answered
   }
 
   sendRelease(): void {
-    // nor to this
+    // not answered either
   }
 }
 
-/** A journal whose changes are on the disk some time later, and twice as after a failed batch; in order either way. */
+/** Journal that stores changes after a delay, and twice as after a failed batch; in order either way. */
 class Disk implements SessionJournal {
   readonly #connection = new Connection(new Database(':memory:'))
   readonly #waiting: (() => void)[] = []
@@ -50,7 +50,7 @@ class Disk implements SessionJournal {
   }
 
   append(...[changes, onStored]: Parameters<SessionJournal['append']>): void {
-    // what is written later must not be what has changed since
+    // what is written later must not include later changes
     const written = structuredClone(changes)
     this.#waiting.push(() => {
       for (let time = 0; time < 2; time++) {
@@ -73,7 +73,7 @@ class Disk implements SessionJournal {
   }
 }
 
-/** What is in memory, in the shape and order of what is loaded. */
+/** Returns the state in memory, in the shape and order of loaded state. */
 function snapshot(sessions: Sessions): StoredSessions {
   const all = [...sessions.all()].sort((a, b) => (a.clientId < b.clientId ? -1 : 1))
   return {
@@ -142,7 +142,7 @@ const steps = fc.array(
   { maxLength: 60 },
 )
 
-test('after anything that can happen a restart finds what was in memory', async () => {
+test('after any sequence of events a restart restores the state in memory', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
       const disk = new Disk()
@@ -205,7 +205,7 @@ test('after anything that can happen a restart finds what was in memory', async 
   )
 })
 
-test('a message that was acknowledged and is still on the disk gives way to the one with its packet identifier', async () => {
+test('a stored, acknowledged message gives way to the one that now has its packet identifier', async () => {
   const disk = new Disk()
   const opened = { kind: 'opened', clientId: 'a', owner: 'owner of a' } as const
   const queued = (seq: number, packetId: number) => {

@@ -5,7 +5,7 @@ import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mq
 import { OpenBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 
-/** `ownerOf` says whose a client id is. */
+/** `ownerOf` returns the owner of a client id. */
 async function start(
   t: TestContext,
   ownerOf: (clientId: string) => string = () => 'anybody',
@@ -89,7 +89,7 @@ describe('what waits', () => {
     for (const clientId of ['a', 'b1', 'b2', 'b3']) await publish(side, `${clientId}/x`, numbers(0, 8))
     assert.equal(side.broker.sessions.queued.messages, 24)
     assert.equal(side.broker.sessions.dropped.get('queues_full'), 8)
-    // it was there first, and has less than its neighbour
+    // it was first, and has less than the other client
     assert.deepEqual(await waiting(side, 'a'), numbers(0, 8))
     const kept = await Promise.all(['b1', 'b2', 'b3'].map((clientId) => waiting(side, clientId)))
     assert.equal(kept.flat().length, 16)
@@ -122,7 +122,7 @@ describe('a session', () => {
     await publish(side, 'a/x', ['1'])
     for (let hour = 0; hour < 23; hour++) sessions.ageSessions()
     assert.deepEqual(await waiting(side, 'a'), ['1'])
-    // that was a visit: it counts from the beginning
+    // that was a connection, so its time starts again
     for (let hour = 0; hour < 23; hour++) sessions.ageSessions()
     assert.ok(sessions.get('a') !== undefined)
     sessions.ageSessions()

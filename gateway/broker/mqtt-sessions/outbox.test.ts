@@ -6,7 +6,7 @@ import { QueueShares } from './queue-shares.ts'
 
 const LIMITS: OutboxLimits = { inFlight: 3, messages: 8, bytes: 1_000_000 }
 
-/** A connection that keeps what it is sent. */
+/** Connection that keeps what it is sent. */
 class KeepingSink implements OutboxSink {
   readonly sent: number[] = []
   readonly isDup: boolean[] = []
@@ -44,7 +44,7 @@ function create(limits = LIMITS) {
 const seqs = (outbox: Outbox) => [...outbox.entries()].map(({ seq }) => seq)
 
 describe('the window', () => {
-  test('is never exceeded, and goes on with each acknowledgement, in order', () => {
+  test('is never exceeded, and continues in order with each acknowledgement', () => {
     const { outbox, push } = create()
     const sink = new KeepingSink()
     outbox.attach(sink)
@@ -55,7 +55,7 @@ describe('the window', () => {
     assert.equal(outbox.inFlightCount, 0)
   })
 
-  test('is free again for the rest when what filled it is taken out', () => {
+  test('is free for the remaining messages when those in it are removed', () => {
     const { outbox, push } = create()
     const sink = new KeepingSink()
     outbox.attach(sink)
@@ -65,7 +65,7 @@ describe('the window', () => {
     assert.deepEqual(sink.sent, [1, 2, 3, 4, 5])
   })
 
-  test('waits while the client has not read', () => {
+  test('waits until the client has read', () => {
     const { outbox, push } = create()
     const sink = new KeepingSink()
     sink.isBusy = true
@@ -79,7 +79,7 @@ describe('the window', () => {
 })
 
 describe('a new connection', () => {
-  test('is sent everything again that is not acknowledged, as a repetition, with the same packet identifiers', () => {
+  test('receives all unacknowledged messages again, as duplicates with the same packet identifiers', () => {
     const { outbox, push } = create()
     const first = new KeepingSink()
     outbox.attach(first)
@@ -95,7 +95,7 @@ describe('a new connection', () => {
     assert.equal(outbox.get(one.packetId), one)
   })
 
-  test('is not taken away by the end of the one before', () => {
+  test('stays attached when the previous one ends', () => {
     const { outbox, push } = create()
     const [first, second] = [new KeepingSink(), new KeepingSink()]
     outbox.attach(first)
@@ -112,17 +112,17 @@ describe('an acknowledgement', () => {
   outbox.attach(first)
   const { packetId } = push(2)
 
-  test('is judged by what was sent on its own connection', () => {
+  test('is checked against the messages sent on its own connection', () => {
     assert.equal(outbox.isExpected(first, 'pubcomp', packetId), false)
     assert.equal(outbox.isExpected(first, 'pubrec', packetId), true)
     assert.equal(outbox.isExpected(first, 'pubcomp', packetId), true)
     outbox.attach(second)
-    // the one before is taken over, and the next one is sent the message again
+    // the previous connection was taken over, and the next one is sent the message again
     assert.equal(outbox.isExpected(first, 'puback', packetId), true)
     assert.equal(outbox.isExpected(second, 'pubcomp', packetId), false)
   })
 
-  test('of what is not sent yet is not judged', () => {
+  test('is not checked for a message that has not been sent yet', () => {
     second.isBusy = true
     const waiting = push(1)
     assert.equal(outbox.isExpected(second, 'pubcomp', waiting.packetId), true)
@@ -137,7 +137,7 @@ describe('a full queue', () => {
     assert.deepEqual(seqs(outbox), [3, 4, 5, 6, 7, 8, 9, 10])
   })
 
-  test('drops the oldest that is not sent yet of a client that is there', () => {
+  test('drops the oldest unsent message of a connected client', () => {
     const { outbox, push, dropped } = create()
     outbox.attach(new KeepingSink())
     for (let i = 0; i < 10; i++) push()
@@ -151,7 +151,7 @@ describe('a full queue', () => {
     assert.ok(outbox.byteCount <= 2000)
   })
 
-  test('holds on to nothing that was dropped while the client is away', async () => {
+  test('holds no reference to messages dropped while the client is away', async () => {
     const { outbox, push } = create()
     const refs = Array.from({ length: 1000 }, () => new WeakRef(push().message))
     await collectGarbage()
@@ -168,7 +168,7 @@ async function collectGarbage(): Promise<void> {
   runInNewContext('gc')()
 }
 
-describe('what can wait', () => {
+describe('a sender that can wait', () => {
   test('is called back when half of the queue is free', async () => {
     const { outbox, push } = create()
     outbox.attach(new KeepingSink())
@@ -185,7 +185,7 @@ describe('what can wait', () => {
     assert.equal(isCalled, true)
   })
 
-  test('is called back when the connection ends, and at once when there is none', async () => {
+  test('is called back when the connection ends, and immediately if there is no connection', async () => {
     const { outbox, push } = create()
     const sink = new KeepingSink()
     outbox.attach(sink)
@@ -201,7 +201,7 @@ describe('what can wait', () => {
   })
 })
 
-test('a packet identifier is in use once, and every one comes round again', () => {
+test('a packet identifier is in use once, and each becomes available again', () => {
   const { outbox, push } = create()
   const kept = push()
   const reserved = outbox.reservePacketId()
@@ -238,7 +238,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 )
 
-test('order, window, identifiers and totals hold after anything that can happen', () => {
+test('order, window, identifiers and totals hold after any sequence of events', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (history) => {
       const { outbox, totals, push } = create({ inFlight: 3, messages: 8, bytes: 3000 })
@@ -286,7 +286,7 @@ test('order, window, identifiers and totals hold after anything that can happen'
           sink.sent,
           [...new Set(sink.sent)].sort((a, b) => a - b),
         )
-        // nobody waits for nothing
+        // no message waits without a reason
         const isWaiting = entries.some(({ isInFlight }) => !isInFlight)
         assert.ok(!isWaiting || sink.isBusy || outbox.inFlightCount === 3)
       }

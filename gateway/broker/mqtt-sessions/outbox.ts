@@ -2,27 +2,27 @@ import type { StoredMessage } from '#domain/mqtt-sessions.ts'
 import { Fifo } from '#shared/budgets/fifo.ts'
 import type { QueueShares } from './queue-shares.ts'
 
-/** A QoS 1 or 2 message on its way to a client, until the client has acknowledged it. */
+/** QoS 1 or 2 message for a client, until the client has acknowledged it. */
 export interface OutboxEntry {
-  /** Its place in the order of all; 0 for one that is in memory only. */
+  /** Sequence number among all messages; 0 for one in memory only. */
   readonly seq: number
   readonly packetId: number
   message: StoredMessage
   readonly sizeBytes: number
-  /** It may have been sent before, on this connection or an earlier one. */
+  /** True if it may have been sent before, on this connection or an earlier one. */
   wasSent: boolean
-  /** PUBREC has come. */
+  /** True if PUBREC was received. */
   isReleased: boolean
-  /** It has come on this connection, and may not be on the disk yet. */
+  /** True if PUBREC was received on this connection; it may not be on the disk yet. */
   isReceived: boolean
   isInFlight: boolean
   isGone: boolean
 }
 
-/** What a client answers to a message. */
+/** Type of a client's acknowledgement. */
 export type AcknowledgementType = 'puback' | 'pubrec' | 'pubcomp'
 
-/** A connection as the outbox sees it. */
+/** Connection as the outbox sees it. */
 export interface OutboxSink {
   /** False while the client has not read what it was sent. */
   hasRoom(): boolean
@@ -31,23 +31,23 @@ export interface OutboxSink {
 }
 
 export interface OutboxLimits {
-  /** Messages sent and not acknowledged at once. */
+  /** Maximum number of messages sent and not acknowledged. */
   inFlight: number
   messages: number
   bytes: number
 }
 
-/** Whose limit a message had to make room for: of its own queue, or of all together. */
+/** Limit for which a message was dropped: of its own queue, or of all queues together. */
 export type DropReason = 'queue_full' | 'queues_full'
 
-/** What a message is reckoned at beyond its payload and topic. */
+/** Estimated bytes of a message in addition to its payload and topic. */
 const ENTRY_BYTES = 200
 const PACKET_ID_MAX = 65_535
 
 /**
- * The messages of one client, in order: sent as far as the window of unacknowledged ones allows, and sent again with
- * their own packet identifiers on the next connection [MQTT-4.4.0-1]. New messages join at the end, so nothing
- * overtakes what waited while the client was away.
+ * Messages of one client, in order: sent as far as the window of unacknowledged ones permits, and sent again with their
+ * own packet identifiers on the next connection [MQTT-4.4.0-1]. New messages are appended, so none overtakes messages
+ * that waited while the client was offline.
  */
 export class Outbox {
   readonly #limits: OutboxLimits
@@ -56,7 +56,7 @@ export class Outbox {
   readonly #onDropped: (entry: OutboxEntry, reason: DropReason) => void
   readonly #entries = new Map<number, OutboxEntry>()
   readonly #reservedIds = new Set<number>()
-  /** Kept while a connection is there. */
+  /** Maintained while a connection is attached. */
   #unsent = new Fifo<OutboxEntry>()
   #waiting: (() => void)[] = []
   #sink: OutboxSink | undefined
@@ -65,7 +65,7 @@ export class Outbox {
   #lastPacketId = 0
   #dropped = 0
 
-  /** Counts itself into the share of its owner; `onDropped` is called for every message that had to make room. */
+  /** Adds its messages to the share of its owner; `onDropped` is called for every dropped message. */
   constructor(
     limits: OutboxLimits,
     owner: string,
@@ -90,7 +90,7 @@ export class Outbox {
     return this.#inFlight
   }
 
-  /** Messages that had to make room. */
+  /** Number of messages dropped to make room. */
   get droppedCount(): number {
     return this.#dropped
   }
@@ -99,17 +99,16 @@ export class Outbox {
     return this.#entries.get(packetId)
   }
 
-  /** In the order in which they are sent. */
+  /** Returns the messages in the order of sending. */
   entries(): IterableIterator<OutboxEntry> {
     return this.#entries.values()
   }
 
-  /** Forgets all messages. */
   clear(): void {
     for (const entry of this.#entries.values()) this.remove(entry)
   }
 
-  /** A packet identifier that is not in use; it is taken until `push` or `releasePacketId`. */
+  /** Returns an unused packet identifier; it is reserved until `push` or `releasePacketId`. */
   reservePacketId(): number {
     do this.#lastPacketId = (this.#lastPacketId % PACKET_ID_MAX) + 1
     while (this.#entries.has(this.#lastPacketId) || this.#reservedIds.has(this.#lastPacketId))
@@ -122,14 +121,14 @@ export class Outbox {
   }
 
   /**
-   * Takes up what is stored, oldest first. Returns an older message with the packet identifier of this one: its client
-   * had it for good, or the identifier would not have been free, and the process ended before it was off the disk.
+   * Restores stored messages, oldest first. Returns an older message with the same packet identifier: its client had
+   * acknowledged it, because the identifier was free, and the process ended before its row was deleted.
    */
   restore(entry: OutboxEntry): OutboxEntry | undefined {
     const { packetId } = entry
     const settled = this.#entries.get(packetId)
     if (settled !== undefined) this.remove(settled)
-    // identifiers go on where they were: one that is given anew may still be on its way from the client
+    // continues the identifiers, because the client may still send an acknowledgement with a recent one
     this.#lastPacketId = packetId
     this.push(entry)
     return settled
@@ -152,24 +151,24 @@ export class Outbox {
     this.pump()
   }
 
-  /** Takes the oldest message out to make room for others' messages. */
+  /** Drops the oldest message to make room for other clients' messages. */
   dropOldest(): void {
     const oldest = this.#oldest()
     if (oldest !== undefined) this.#drop(oldest, 'queues_full')
   }
 
-  /** Takes a message out to make room. */
+  /** Drops a message to make room. */
   #drop(entry: OutboxEntry, reason: DropReason): void {
     this.remove(entry)
     this.#dropped++
     this.#onDropped(entry, reason)
-    // it may have held a place in the window
+    // it may have been in the window
     this.pump()
   }
 
   /**
-   * Whether an acknowledgement that has been read from a connection fits the message sent on it; what is not in flight
-   * there is nothing to judge by. Has to be told of each, in order.
+   * True if an acknowledgement read from a connection fits the message sent on it, or if no such message is in flight
+   * there. Must be called for each acknowledgement, in order.
    */
   isExpected(sink: OutboxSink, type: AcknowledgementType, packetId: number): boolean {
     const entry = this.#entries.get(packetId)
@@ -179,17 +178,17 @@ export class Outbox {
     return type === 'pubrec' || (type === 'pubcomp' && (entry.isReceived || entry.isReleased))
   }
 
-  /** The client has a QoS 1 message, or the last step of a QoS 2 message is done. Returns it, if it was known. */
+  /** Removes an acknowledged QoS 1 message, or a QoS 2 message after its last step. Returns it, if it was known. */
   acknowledge(packetId: number, isCompletion: boolean): OutboxEntry | undefined {
     const entry = this.#entries.get(packetId)
-    // PUBACK ends QoS 1 and PUBCOMP ends QoS 2
+    // PUBACK ends QoS 1, PUBCOMP ends QoS 2
     if (entry === undefined || isCompletion !== entry.message.qos > 1) return undefined
     this.remove(entry)
     this.pump()
     return entry
   }
 
-  /** PUBREC has come: from now on PUBREL is what is sent. Returns the message, if it is one of QoS 2. */
+  /** Handles PUBREC: from now on PUBREL is sent. Returns the message, if it has QoS 2. */
   markReleased(packetId: number): OutboxEntry | undefined {
     const entry = this.#entries.get(packetId)
     if (entry === undefined || entry.message.qos !== 2) return undefined
@@ -197,7 +196,7 @@ export class Outbox {
     return entry
   }
 
-  /** A connection begins: everything that is not acknowledged is sent, oldest first. */
+  /** Begins a connection: sends everything unacknowledged, oldest first. */
   attach(sink: OutboxSink): void {
     this.#sink = sink
     this.#inFlight = 0
@@ -210,7 +209,7 @@ export class Outbox {
     this.pump()
   }
 
-  /** The connection has ended; nothing happens if another one has taken its place. */
+  /** Ends a connection; does nothing if another one has replaced it. */
   detach(sink: OutboxSink): void {
     if (this.#sink !== sink) return
     this.#sink = undefined
@@ -218,7 +217,7 @@ export class Outbox {
     this.#callWaiting()
   }
 
-  /** Sends what the window and the connection allow. */
+  /** Sends what the window and the connection permit. */
   pump(): void {
     const sink = this.#sink
     while (sink !== undefined && this.#inFlight < this.#limits.inFlight && sink.hasRoom()) {
@@ -234,7 +233,7 @@ export class Outbox {
   }
 
   #oldest(): OutboxEntry | undefined {
-    // what is in flight will be acknowledged in a moment, unless nobody is there to do it
+    // messages in flight will soon be acknowledged, unless the client is offline
     if (this.#sink !== undefined) {
       this.#skipGone()
       const head = this.#unsent.peek()
@@ -254,7 +253,7 @@ export class Outbox {
     if (this.#hasHalfFree) this.#callWaiting()
   }
 
-  /** Calls back once half of the queue is free, or nobody is connected any more: for what can wait to be queued. */
+  /** Calls `done` once half of the queue is free, or the client is offline: for messages that can be queued later. */
   whenHalfFree(done: () => void): void {
     if (this.#hasHalfFree || this.#sink === undefined) done()
     else this.#waiting.push(done)
@@ -274,7 +273,7 @@ export class Outbox {
   }
 }
 
-/** A new entry for a message; `seq` 0 keeps it in memory only. */
+/** Creates an entry for a message; `seq` 0 keeps it in memory only. */
 export function createEntry(message: StoredMessage, packetId: number, seq: number): OutboxEntry {
   const sizeBytes = ENTRY_BYTES + message.topic.length + message.payload.length
   return {

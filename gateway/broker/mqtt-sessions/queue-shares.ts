@@ -1,4 +1,4 @@
-/** A queue of an owner, as far as sharing goes. */
+/** Queue of an owner, as far as the shares need it. */
 interface Queue {
   readonly messageCount: number
   readonly byteCount: number
@@ -7,17 +7,17 @@ interface Queue {
 interface Share<Each extends Queue> {
   messages: number
   bytes: number
-  /** Those that are not empty. */
+  /** Queues that are not empty. */
   readonly queues: Set<Each>
 }
 
-/** What the queues of all clients hold, and each owner's share of it. */
+/** Totals of the queues of all clients, and each owner's share. */
 export class QueueShares<Each extends Queue> {
   messages = 0
   bytes = 0
   readonly #byOwner = new Map<string, Share<Each>>()
 
-  /** A message has come into a queue. */
+  /** Counts a message added to a queue. */
   added(owner: string, queue: Each, bytes: number): void {
     let share = this.#byOwner.get(owner)
     if (share === undefined) {
@@ -28,7 +28,7 @@ export class QueueShares<Each extends Queue> {
     this.#count(share, 1, bytes)
   }
 
-  /** A message has left a queue, which knows it already. */
+  /** Counts a message removed from a queue; `messageCount` of the queue must be up to date. */
   removed(owner: string, queue: Each, bytes: number): void {
     const share = this.#byOwner.get(owner)
     if (share === undefined) return
@@ -37,7 +37,7 @@ export class QueueShares<Each extends Queue> {
     if (share.messages === 0) this.#byOwner.delete(owner)
   }
 
-  /** The fullest queue of the owner that has most: where there is to be made room for all. */
+  /** Returns the fullest queue of the owner with most: the queue to drop from when all are full together. */
   fullest(measure: 'messages' | 'bytes'): Each | undefined {
     let largest: Share<Each> | undefined
     for (const share of this.#byOwner.values()) {

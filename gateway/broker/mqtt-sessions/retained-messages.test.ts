@@ -10,7 +10,7 @@ const LIMITS = { messages: 3, bytes: 20 }
 const topic = fc.constantFrom('dev/a/st', 'dev/b/st', 'shop/1', 'shop/2', 'shop/3', 'shop/4', 'shop/5')
 const filter = fc.constantFrom('#', '+/+', 'dev/+/st', 'dev/#', 'shop/1', 'shop/+', 'nothing')
 
-test('every message a filter takes in comes once, and the limits hold for those they are for', () => {
+test('every message that a filter matches is returned once, and limits apply to limited topics only', () => {
   const step = fc.record({ topic, size: fc.nat(12) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), fc.uniqueArray(filter), (history, filters) => {
@@ -23,7 +23,7 @@ test('every message a filter takes in comes once, and the limits hold for those 
         expected.delete(each)
         if (size > 0) expected.set(each, message)
         for (const gone of dropped) expected.delete(gone)
-        // the oldest goes first
+        // the oldest is dropped first
         const candidates = [...order, each].filter((known) => known.startsWith('shop'))
         assert.deepEqual(dropped, candidates.slice(0, dropped.length))
         const limited = [...expected.values()].filter((known) => known.topic.startsWith('shop'))
@@ -41,7 +41,7 @@ test('every message a filter takes in comes once, and the limits hold for those 
   )
 })
 
-test('what is below a prefix is deleted, and no neighbour', () => {
+test('deleting below a prefix leaves adjacent topics alone', () => {
   const retained = new RetainedMessages(LIMITS, () => false)
   for (const each of ['dev/1/st', 'dev/1/a/b', 'dev/10/st', 'dev/1'])
     retained.set({ topic: each, payload: 'x', qos: 1, isRetained: true, extra: null })

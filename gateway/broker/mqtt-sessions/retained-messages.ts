@@ -6,18 +6,18 @@ export interface RetainedLimits {
   bytes: number
 }
 
-/** The last retained message of each topic. */
+/** Last retained message of each topic. */
 export class RetainedMessages {
   readonly #limits: RetainedLimits
   readonly #isLimited: (topic: string) => boolean
-  /** In the order of their last change. */
+  /** Messages in the order of their last change. */
   readonly #byTopic = new Map<string, StoredMessage>()
-  /** Those that count towards the limits, in the same order. */
+  /** Messages that count towards the limits, in the same order. */
   readonly #limited = new Map<string, StoredMessage>()
   #limitedBytes = 0
   #bytes = 0
 
-  /** Topics that are not `isLimited` are never dropped: their number is bounded by who may publish to them. */
+  /** Topics that are not `isLimited` are never dropped: their number is bounded by the permissions to publish. */
   constructor(limits: RetainedLimits, isLimited: (topic: string) => boolean) {
     this.#limits = limits
     this.#isLimited = isLimited
@@ -27,14 +27,13 @@ export class RetainedMessages {
     return this.#byTopic.size
   }
 
-  /** Of all payloads. */
   get byteCount(): number {
     return this.#bytes
   }
 
   /**
-   * Keeps the message in the place of the topic's last; an empty payload keeps none [MQTT-3.3.1-10]. Returns the topics
-   * whose messages had to make room, oldest first.
+   * Replaces the message of a topic; an empty payload deletes it [MQTT-3.3.1-10]. Returns the topics whose messages
+   * were dropped, oldest first.
    */
   set(message: StoredMessage): string[] {
     const { topic, payload } = message
@@ -59,7 +58,7 @@ export class RetainedMessages {
     for (const topic of this.#byTopic.keys()) if (topic.startsWith(prefix)) this.delete(topic)
   }
 
-  /** Every message one of the filters takes in, each once. */
+  /** Yields every message that matches one of the filters, each once. */
   *matching(filters: readonly string[]): Generator<StoredMessage> {
     const exact = new Set(filters.filter((filter) => !hasWildcard(filter)))
     const wild = filters.filter(hasWildcard)

@@ -13,7 +13,7 @@ after(() => gateway.stop())
 
 const KEPT: IClientOptions = { clean: false }
 
-/** Everything a client is sent, from the moment it is made. */
+/** Collects everything that a client is sent, from its creation on. */
 function collect(client: MqttClient): { topic: string; payload: string; qos: number; retain: boolean }[] {
   const messages: ReturnType<typeof collect> = []
   client.on('message', (topic, payload, { qos, retain }) => {

@@ -16,52 +16,52 @@ import { type RetainedLimits, RetainedMessages } from './retained-messages.ts'
 import { Session, type SessionConnection, type SessionSubscription } from './session.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 
-/** Where changes are written down. */
+/** Storage of changes. */
 export interface SessionJournal {
-  /** What was written by earlier lives of the process. */
+  /** Loads the state stored by earlier processes. */
   load(): StoredSessions
-  /** Calls `onStored` when the changes are on the disk, or `onRefused` when they never will be. */
+  /** Calls `onStored` when the changes are on the disk, or `onRefused` if they never will be. */
   append(changes: readonly SessionChange[], onStored: () => void, onRefused: (reason: string) => void): void
 }
 
 export interface SessionLimits {
   outbox: OutboxLimits
-  /** Of all clients together. */
+  /** Limits for all clients together. */
   queued: { messages: number; bytes: number }
   retained: RetainedLimits
-  /** Days without a connection after which a session is forgotten; counted while the gateway runs. */
+  /** Days without a connection after which a session is deleted; counted while the gateway runs. */
   expiryDays: number
 }
 
-/** A message that was matched and is to be written, and what is to be done once it is. */
+/** Message that was matched, its changes to store, and the steps afterwards. */
 export interface RoutedMessage {
   changes: SessionChange[]
-  /** Makes it visible: to be called once, when the changes are on the disk. */
+  /** Makes it visible; must be called once, when the changes are on the disk. */
   commit(): void
-  /** Forgets it: the changes will never be on the disk. */
+  /** Drops it; must be called if the changes will never be on the disk. */
   abandon(): void
 }
 
-/** For promises without a caller: the journal has reported the failure. */
+/** Handler for promises without a caller: the journal has reported the failure. */
 const IGNORE_FAILURE = () => undefined
 
 /**
- * All sessions, retained messages and last wills: in memory, and written down by way of the journal in the order in
- * which they change. A message is queued in the transaction that stores it, so once its sender has an acknowledgement
- * no power cut takes it from a subscriber.
+ * All sessions, retained messages and wills: in memory, and stored through the journal in the order of their changes. A
+ * message is queued in the transaction that stores it, so once its sender has an acknowledgement, subscribers receive
+ * it even after a power cut.
  */
 export class Sessions implements Component {
   readonly retained: RetainedMessages
   readonly wills = new Map<string, StoredWill>()
-  /** What had to make room or was forgotten, by reason. */
+  /** Number of dropped messages and expired sessions, by reason. */
   readonly dropped = new Counter(LIMIT_DROPS)
   readonly #journal: SessionJournal
   readonly #limits: SessionLimits
   readonly #byClientId = new Map<string, Session>()
   readonly #index = new SubscriptionIndex<Session>()
-  /** Sessions that are kept or about to be, by owner. */
+  /** Number of persistent sessions that exist or are being created, keyed by owner. */
   readonly #keptBy = new Map<string, number>()
-  /** What the queues of all clients hold. */
+  /** Totals of the queues of all clients. */
   readonly queued = new QueueShares<Outbox>()
   #seq = 0
   readonly #dequeued = new DequeuedBatch((seqs) => this.#note({ kind: 'dequeued', seqs }))
@@ -73,7 +73,7 @@ export class Sessions implements Component {
     this.retained = new RetainedMessages(limits.retained, (topic) => !/^(dev|sit)\//.test(topic))
   }
 
-  /** Takes up what the journal holds. */
+  /** Loads the state from the journal. */
   async start(): Promise<void> {
     const stored = this.#journal.load()
     for (const { clientId, owner, idleHours } of stored.sessions) {
@@ -91,7 +91,7 @@ export class Sessions implements Component {
       if (session === undefined) continue
       const entry = createEntry(message, packetId, seq)
       entry.isReleased = isReleased
-      // whether it was sent is not written down; a repeated message must say so [MQTT-3.3.1-1], another one may
+      // not stored whether it was sent; a repeated message must have the DUP flag [MQTT-3.3.1-1], another one may
       entry.wasSent = true
       const settled = session.outbox.restore(entry)
       if (settled !== undefined) this.#settle(settled)
@@ -106,7 +106,7 @@ export class Sessions implements Component {
     this.#ageTimer.unref()
   }
 
-  /** Writes down what was held back; the journal itself is another's to close. */
+  /** Stores the changes that were held back; another component closes the journal. */
   async stop(): Promise<void> {
     clearInterval(this.#ageTimer)
     this.#dequeued.flush()
@@ -120,17 +120,17 @@ export class Sessions implements Component {
     return this.#byClientId.values()
   }
 
-  /** How many are kept, with and without a connection. */
+  /** Number of persistent sessions, with and without a connection. */
   get count(): number {
     return this.#byClientId.size
   }
 
-  /** How many are kept for an owner, or about to be. */
+  /** Number of persistent sessions of an owner that exist or are being created. */
   keptBy(owner: string): number {
     return this.#keptBy.get(owner) ?? 0
   }
 
-  /** A session to be kept, once it is entered; or else it is to be abandoned. */
+  /** Creates a persistent session; the caller must enter or abandon it. */
   create(clientId: string, owner: string): Session {
     const outbox = new Outbox(this.#limits.outbox, owner, this.queued, (entry, reason) => {
       this.dropped.add(reason)
@@ -142,18 +142,18 @@ export class Sessions implements Component {
     return session
   }
 
-  /** The connection a session was created for is over: nothing happens if it was entered. */
+  /** Abandons a session when the connection it was created for ends; does nothing if it was entered. */
   abandon(session: Session): void {
     if (this.#byClientId.get(session.clientId) !== session) this.#uncount(session)
   }
 
-  /** A session that lasts as long as its connection and is never written down. */
+  /** Creates a session that lasts as long as its connection and is never stored. */
   createTransient(clientId: string, owner: string): Session {
     const outbox = new Outbox(this.#limits.outbox, owner, this.queued, (_entry, reason) => this.dropped.add(reason))
     return new Session(clientId, owner, false, outbox)
   }
 
-  /** A connection takes the session up. */
+  /** Attaches a connection to the session. */
   enter(session: Session, connection: SessionConnection): void {
     session.connection = connection
     const { clientId, owner, isPersistent } = session
@@ -166,7 +166,7 @@ export class Sessions implements Component {
     session.idleHours = 0
   }
 
-  /** A session for a client that is not here. */
+  /** Creates a session for a client that is offline. */
   enterAbsent(clientId: string): Session {
     const session = this.create(clientId, '')
     this.#note({ kind: 'opened', clientId, owner: '' })
@@ -174,7 +174,7 @@ export class Sessions implements Component {
     return session
   }
 
-  /** A connection has ended; nothing happens if another one has taken its place. */
+  /** Detaches a connection that has ended; does nothing if another one has replaced it. */
   leave(session: Session, connection: SessionConnection): void {
     session.outbox.detach(connection)
     if (session.connection !== connection) return
@@ -183,7 +183,6 @@ export class Sessions implements Component {
     else this.close(session)
   }
 
-  /** Ends a session in memory. */
   close(session: Session): void {
     session.isGone = true
     this.#uncount(session)
@@ -191,7 +190,7 @@ export class Sessions implements Component {
     session.outbox.clear()
   }
 
-  /** Forgets a session with all it holds. */
+  /** Deletes a session with all its content. */
   discard(clientId: string): Promise<void> {
     const session = this.#byClientId.get(clientId)
     if (session === undefined) return Promise.resolve()
@@ -209,7 +208,7 @@ export class Sessions implements Component {
   subscribe(session: Session, subscriptions: readonly StoredSubscription[]): Promise<void> {
     for (const subscription of subscriptions) this.#addSubscription(session, subscription)
     if (!session.isPersistent) return Promise.resolve()
-    // in turn, also with nothing to write: one topic filter of a SUBSCRIBE is gone on with after the other
+    // in order, even without changes: the topic filters of a SUBSCRIBE are processed one after the other
     return this.#append(subscriptions.map((each) => ({ kind: 'subscribed', ...each })))
   }
 
@@ -224,36 +223,33 @@ export class Sessions implements Component {
     return this.write(...known.map((topicFilter) => ({ kind: 'unsubscribed' as const, clientId, topicFilter })))
   }
 
-  /** Subscriptions of all clients, connected or not. */
+  /** Number of subscriptions of all clients, connected or not. */
   get allSubscriptionCount(): number {
     return this.#index.size
   }
 
-  /** Another one after every change of subscriptions. */
+  /** Changes with every change of subscriptions. */
   get subscriptionVersion(): number {
     return this.#index.version
   }
 
-  /** Subscriptions of all clients of an owner, connected or not. */
+  /** Returns the number of subscriptions of all clients of an owner, connected or not. */
   subscriptionsOf(owner: string): number {
     return this.#index.sizeOf(owner)
   }
 
-  /** Whose subscriptions take in a topic that their owner may read, each with the highest QoS of these. */
+  /** Returns the sessions subscribed to a topic that their owner may read, each with the highest matching QoS. */
   match(topic: string, mayRead: (owner: string) => boolean): Map<Session, number> {
     return this.#index.match(topic, mayRead)
   }
 
-  /**
-   * Matches a message with those of its subscribers that are kept and with what is retained. Nothing shows until
-   * `commit`.
-   */
+  /** Matches a message with its persistent subscribers and the retained messages. Nothing is visible until `commit`. */
   route(message: StoredMessage, subscribers: ReadonlyMap<Session, number>): RoutedMessage {
     const changes: SessionChange[] = []
     const queued: { session: Session; entry: OutboxEntry }[] = []
     if (message.qos > 0) {
       for (const [session, qos] of subscribers) {
-        // others are sent to while they are connected only
+        // other sessions receive messages only while connected
         if (qos === 0 || !session.isPersistent) continue
         const queuedMessage = { ...message, qos: Math.min(qos, message.qos), isRetained: false }
         const entry = createEntry(queuedMessage, session.outbox.reservePacketId(), ++this.#seq)
@@ -277,7 +273,7 @@ export class Sessions implements Component {
     }
   }
 
-  /** Queues a message for one session only. Resolves when it is on the disk, which sending does not wait for. */
+  /** Queues a message for one session only. Resolves when it is on the disk; sending does not wait for that. */
   queueFor(session: Session, message: StoredMessage): Promise<void> {
     const { clientId, outbox, isPersistent } = session
     const entry = createEntry(message, outbox.reservePacketId(), isPersistent ? ++this.#seq : 0)
@@ -286,42 +282,42 @@ export class Sessions implements Component {
     return written
   }
 
-  /** Queues a message for the connection of a session: what is not acknowledged when it ends is forgotten. */
+  /** Queues a message for the connection of a session: it is dropped if not acknowledged when the connection ends. */
   queueForNow(session: Session, message: StoredMessage): void {
     this.#queue(session, createEntry(message, session.outbox.reservePacketId(), 0))
   }
 
-  /** Takes out of a queue what its client may not read any more. */
+  /** Removes messages from a queue that its client may no longer read. */
   recheck(session: Session, mayRead: (topic: string) => boolean): void {
     for (const entry of session.outbox.entries()) {
       if (mayRead(entry.message.topic)) continue
       session.outbox.remove(entry)
       this.#settle(entry)
     }
-    // what was taken out may have filled the window
+    // the removed messages may have filled the window
     session.outbox.pump()
   }
 
-  /** Puts another message into the place of a queued one. */
+  /** Replaces a queued message. */
   amend(session: Session, entry: OutboxEntry, message: StoredMessage): Promise<void> {
     entry.message = message
     return this.write(queuedChange(session.clientId, entry))
   }
 
-  /** The client has a message for good. Returns it, if it was known. */
+  /** Removes a message that the client has acknowledged. Returns it, if it was known. */
   acknowledge(session: Session, packetId: number, isCompletion: boolean): OutboxEntry | undefined {
     const entry = session.outbox.acknowledge(packetId, isCompletion)
     if (entry !== undefined) this.#settle(entry)
     return entry
   }
 
-  /** PUBREC has come; resolves when a restart would know it, before which PUBREL must not be sent. */
+  /** Handles PUBREC; resolves when a restart would know it. PUBREL must not be sent before. */
   async release(session: Session, packetId: number): Promise<void> {
     const entry = session.outbox.markReleased(packetId)
     if (entry !== undefined && entry.seq > 0) await this.write({ kind: 'released', seq: entry.seq })
   }
 
-  /** A QoS 2 message was taken outside of a transaction of its own. */
+  /** Records a QoS 2 message that was received outside of a transaction of its own. */
   async receive(session: Session, packetId: number, extra: string | null): Promise<void> {
     session.received.set(packetId, extra)
     const { clientId, isPersistent } = session
@@ -335,7 +331,7 @@ export class Sessions implements Component {
     if (session.isPersistent) await this.write({ kind: 'completedAll', clientId: session.clientId })
   }
 
-  /** PUBREL has come: the packet identifier is free. Resolves when a restart would know it. */
+  /** Handles PUBREL: the packet identifier is free. Resolves when a restart would know it. */
   async complete(session: Session, packetId: number): Promise<void> {
     session.received.delete(packetId)
     const { clientId, isPersistent } = session
@@ -351,13 +347,13 @@ export class Sessions implements Component {
     if (this.wills.delete(clientId)) await this.write({ kind: 'unwilled', clientId })
   }
 
-  /** Writes changes down in their turn; resolves when they are on the disk, rejects when they never will be. */
+  /** Stores changes in order; resolves when they are on the disk, rejects if they never will be. */
   write(...changes: SessionChange[]): Promise<void> {
     if (changes.length === 0) return Promise.resolve()
     return this.#append(changes)
   }
 
-  /** One more hour has passed: counts it for sessions that are away and deletes those away for too long. */
+  /** Adds an hour to the age of sessions that are offline, and deletes expired ones. */
   ageSessions(): void {
     const limitHours = this.#limits.expiryDays * 24
     const away = [...this.#byClientId.values()].filter((session) => session.connection === undefined)
@@ -412,13 +408,13 @@ export class Sessions implements Component {
   }
 
   #queue(session: Session, entry: OutboxEntry): void {
-    // a session that was discarded meanwhile: its row went with it
+    // the session was discarded in the meantime, and its row deleted
     if (session.isGone) return
     session.outbox.push(entry)
     this.#makeRoom()
   }
 
-  /** While there is too much in all queues together, drops of the owner that has most of it. */
+  /** Drops messages of the owner with most while all queues together exceed their limit. */
   #makeRoom(): void {
     const { messages, bytes } = this.#limits.queued
     while (this.queued.messages > messages || this.queued.bytes > bytes) {
@@ -428,13 +424,13 @@ export class Sessions implements Component {
     }
   }
 
-  /** Takes a message off the disk. */
+  /** Deletes a message from the disk. */
   #settle({ seq }: OutboxEntry): void {
     if (seq > 0) this.#dequeued.add(seq)
   }
 }
 
-/** Takes out of the queue what was meant for one connection only, which is over. */
+/** Removes messages from the queue that were meant only for the connection that has ended. */
 function forgetUnkept({ outbox }: Session): void {
   for (const entry of [...outbox.entries()]) if (entry.seq === 0) outbox.remove(entry)
 }

@@ -11,7 +11,7 @@ interface Client {
 
 const CLIENTS: readonly Client[] = ['a', 'b', 'c', 'd'].map((name) => ({
   name,
-  // two of them are of one owner
+  // two of them have the same owner
   owner: name < 'c' ? 'one' : name,
 }))
 

@@ -1,12 +1,12 @@
 import { Qlobber } from 'qlobber'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 
-/** Whose subscription it is. */
+/** Client that holds a subscription. */
 interface Holder {
   readonly owner: string
 }
 
-/** A subscription, as far as matching goes. */
+/** Subscription, as far as matching needs it. */
 export interface IndexedSubscription<Each extends Holder> {
   readonly holder: Each
   readonly topicFilter: string
@@ -14,8 +14,8 @@ export interface IndexedSubscription<Each extends Holder> {
 }
 
 /**
- * All subscriptions, those with wildcards owner by owner: whether an owner may read a topic is asked before any of its
- * subscriptions is looked at, so what somebody may not read costs nobody anything, however often it is asked for.
+ * All subscriptions, those with wildcards grouped by owner: the right of an owner to read a topic is checked before any
+ * of its subscriptions, so topics that an owner may not read cost other clients nothing, however many filters it has.
  */
 export class SubscriptionIndex<Each extends Holder> {
   readonly #exact = new Map<string, Set<IndexedSubscription<Each>>>()
@@ -23,14 +23,14 @@ export class SubscriptionIndex<Each extends Holder> {
   readonly #sizes = new Map<string, number>()
   #size = 0
 
-  /** Another one after every change. */
+  /** Changes with every change of subscriptions. */
   version = 0
 
   get size(): number {
     return this.#size
   }
 
-  /** Subscriptions of one owner. */
+  /** Returns the number of subscriptions of one owner. */
   sizeOf(owner: string): number {
     return this.#sizes.get(owner) ?? 0
   }
@@ -47,7 +47,6 @@ export class SubscriptionIndex<Each extends Holder> {
     else known.add(held)
   }
 
-  /** Takes out what was added. */
   delete(held: IndexedSubscription<Each>): void {
     const { holder, topicFilter } = held
     this.version++
@@ -62,7 +61,7 @@ export class SubscriptionIndex<Each extends Holder> {
   }
 
   /**
-   * Who is handed a message of the topic, with the highest QoS of all their subscriptions that take it in
+   * Returns the recipients of a message on the topic, with the highest QoS of all their matching subscriptions
    * [MQTT-3.3.5-1].
    */
   match(topic: string, mayRead: (owner: string) => boolean): Map<Each, number> {
@@ -71,7 +70,7 @@ export class SubscriptionIndex<Each extends Holder> {
     for (const [owner, { matcher }] of this.#wild) {
       if (!mayRead(owner)) continue
       for (const { holder, topicFilter, qos } of matcher.match(topic)) {
-        // a filter that begins with a wildcard does not see $ topics [MQTT-4.7.2-1]
+        // a filter that begins with a wildcard does not match $ topics [MQTT-4.7.2-1]
         if (isSys && !topicFilter.startsWith('$')) continue
         found.set(holder, Math.max(qos, found.get(holder) ?? 0))
       }
@@ -115,7 +114,7 @@ function newMatcher<Value>(): Qlobber<Value> {
     separator: '/',
     wildcard_one: '+',
     wildcard_some: '#',
-    // "a//b" has an empty level, and + takes it in [MQTT-4.7.1-3]
+    // "a//b" has an empty level, which + matches [MQTT-4.7.1-3]
     match_empty_levels: true,
   })
 }

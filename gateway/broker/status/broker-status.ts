@@ -23,7 +23,7 @@ interface BrokerStatusDeps {
 
 const SAMPLE_MS = 5_000
 
-/** How the broker and each of its clients are doing: read when somebody asks, from counters that are kept anyway. */
+/** Status of the broker and of each of its clients: computed on request, from counters that exist anyway. */
 export class BrokerStatus implements Component {
   readonly received: Traffic
   readonly sent: Traffic
@@ -42,7 +42,7 @@ export class BrokerStatus implements Component {
     this.sent = new Traffic(this.#startedAtMs)
   }
 
-  /** Begins to look at the counters now and then: one timer for all clients. */
+  /** Starts to sample the counters: one timer for all clients. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
     this.#timer.unref()
@@ -52,12 +52,11 @@ export class BrokerStatus implements Component {
     clearInterval(this.#timer)
   }
 
-  /** One more client is logged in. */
   clientAdded(): void {
     this.#maximum = Math.max(this.#maximum, this.#deps.loggedIn())
   }
 
-  /** Every connection that is logged in, and every session that waits for one. */
+  /** Returns every connection that is logged in, and every session without one. */
   clients(): MqttClientName[] {
     const named = new Map<string, MqttClientName>()
     for (const session of this.#deps.sessions.all()) {
@@ -72,7 +71,7 @@ export class BrokerStatus implements Component {
     return [...named.values()]
   }
 
-  /** By the `key` of its name. */
+  /** Returns the client with this `key` in its name. */
   client(key: string): MqttClientStatus | undefined {
     const nowMs = performance.now()
     const connection = this.#deps.connectionOf(key)
@@ -129,12 +128,11 @@ function nameOf({ clientId, owner }: Session, isConnected: boolean): MqttClientN
 
 type Entered = Connection<unknown> & { identity: NonNullable<Connection<unknown>['identity']> }
 
-/** Whether a connection is logged in and no other has taken its place. */
+/** True if a connection is logged in and no other has replaced it. */
 function isEntered(connection: Connection<unknown>): connection is Entered {
   return connection.identity?.session.connection === connection
 }
 
-/** What there is to say of a client, here (with its connection) or away. */
 function describeClient(
   session: Session,
   connection: Connection<unknown> | undefined,
@@ -149,7 +147,7 @@ function describeClient(
     queue: {
       messages: outbox.messageCount,
       bytes: outbox.byteCount,
-      // what the last connection left unacknowledged is on its way to nobody
+      // messages that the last connection did not acknowledge are no longer in flight
       inFlight: connection === undefined ? 0 : outbox.inFlightCount,
       dropped: outbox.droppedCount,
     },
@@ -166,7 +164,7 @@ function describeConnection(
   return {
     address,
     transport,
-    // known since CONNECT; Aedes takes no other
+    // known since CONNECT; Aedes accepts no other
     protocolVersion: client.version ?? 4,
     sinceMs: connectedAtMs,
     keepaliveS,

@@ -5,7 +5,7 @@ import { LIMIT_REFUSALS } from '../limits.ts'
 const WINDOW_MS = 10_000
 const LINES_A_WINDOW = 20
 
-/** As much of what a client says as a line of the log may hold. */
+/** Returns the first 128 characters of a client's text for a log line. */
 export function printable(text: string | null): string {
   return (text ?? '').slice(0, 128)
 }
@@ -14,15 +14,15 @@ interface RefusedFields {
   address: string
   clientId?: string | undefined
   topic?: string
-  /** What whoever reads the log can do about it. */
+  /** Advice for the reader of the log. */
   advice?: string
-  /** The code of the error behind it. */
+  /** Code of the underlying error. */
   cause?: string
 }
 
 /**
- * Counts what the broker refused, by reason, and logs it without secrets: all of a few, and of a flood only how many
- * more there were.
+ * Counts refusals of the broker by reason, and logs them without secrets: the first few in full, and of a flood only
+ * the number of the others.
  */
 export class Refusals {
   readonly counts = new Counter(LIMIT_REFUSALS)

@@ -8,7 +8,7 @@ const PERIOD_MS = 10_000
 let g: TestGateway
 
 before(async () => {
-  // the gateway's regular doings happen when a test says so
+  // the test triggers the gateway's periodic work
   mock.timers.enable({ apis: ['setInterval'] })
   g = await startGateway()
 })
@@ -22,7 +22,7 @@ interface Received {
   isRetained: boolean
 }
 
-/** Everything that comes, by topic: the last of each. */
+/** Returns received messages, keyed by topic; the last of each. */
 function listen(client: MqttClient): Map<string, Received> {
   const received = new Map<string, Received>()
   client.on('message', (topic, payload, { retain }) => {
@@ -31,7 +31,7 @@ function listen(client: MqttClient): Map<string, Received> {
   return received
 }
 
-/** A message of its own through the broker: what was sent before it has come by then. */
+/** Sends a message of its own through the broker: everything sent before has arrived when it returns. */
 async function roundTrip(client: MqttClient): Promise<void> {
   await client.subscribeAsync('round/trip', { qos: 0 })
   const came = new Promise<void>((resolve) => {
@@ -41,7 +41,7 @@ async function roundTrip(client: MqttClient): Promise<void> {
   await came
 }
 
-test('an admin who subscribes gets what is true now at once, and then every ten seconds', async () => {
+test('an admin who subscribes receives the current values immediately, and then every ten seconds', async () => {
   const sleeper = await g.program({ clientId: 'sleeper', clean: false })
   await sleeper.subscribeAsync('news', { qos: 1 })
   await sleeper.endAsync()
@@ -77,7 +77,7 @@ test('an admin who subscribes gets what is true now at once, and then every ten 
   )
   assert.match(valueNow('version') ?? '', /^cartbarn \d+\.\d+\.\d+$/)
   assert.match(valueNow('uptime') ?? '', /^\d+ seconds$/)
-  // 'hello' and its topic are part of what has come
+  // 'hello' and its topic are part of the received bytes
   assert.ok(Number(valueNow('bytes/received')) > Number(valueNow('publish/bytes/received')))
   assert.equal(valueNow('publish/bytes/received'), '5')
   assert.equal(valueNow('load/messages/received/15min'), '0.00')
@@ -89,12 +89,12 @@ test('an admin who subscribes gets what is true now at once, and then every ten 
   assert.equal(received.size, 40)
   assert.equal(received.get('$SYS/broker/uptime')?.isRetained, false)
   assert.equal(valueNow('subscriptions/count'), '3')
-  // some of the last ten seconds' messages are in the averages by now
+  // the averages include some messages of the last ten seconds by now
   assert.ok(Number(valueNow('load/publish/received/1min')) > 0)
   await admin.endAsync()
 })
 
-test('one topic may be asked for, and $SYS/# brings what Aedes tells as well', async () => {
+test('a single topic can be subscribed to, and $SYS/# adds the topics of Aedes', async () => {
   const admin = await g.program()
   const received = listen(admin)
   await admin.subscribeAsync('$SYS/broker/clients/connected')
@@ -112,7 +112,7 @@ test('one topic may be asked for, and $SYS/# brings what Aedes tells as well', a
   await Promise.all([admin.endAsync(), other.endAsync()])
 })
 
-test('subscriptions that begin with a wildcard do not see $SYS, nor does anybody but an admin', async () => {
+test('wildcard subscriptions do not include $SYS, and only admins receive it', async () => {
   const admin = await g.program()
   const received = listen(admin)
   await admin.subscribeAsync(['#', '+/broker/version'])
@@ -136,7 +136,7 @@ test('subscriptions that begin with a wildcard do not see $SYS, nor does anybody
   await admin.endAsync()
 })
 
-test('packets and bytes are counted as they are on the wire', async () => {
+test('packets and bytes are counted as on the wire', async () => {
   const statsOf = async () => (await g.request('GET', '/mqtt/stats')).body
   const before = await statsOf()
   const admin = await g.program({ clientId: 'wire' })

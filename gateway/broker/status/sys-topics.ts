@@ -33,7 +33,7 @@ const VALUES: Record<string, (stats: MqttStats) => number | string> = {
   'retained messages/count': ({ retained }) => retained.messages,
 }
 
-/** Each way, as what is received or sent a minute. */
+/** Averages for each direction, received and sent, a minute. */
 const LOADS = ['messages', 'publish', 'bytes'] as const
 const WAYS = ['received', 'sent'] as const
 
@@ -45,8 +45,8 @@ const LOAD_TOPICS = LOADS.flatMap((load) =>
 const TOPICS = [...Object.keys(VALUES), ...LOAD_TOPICS.map(({ name }) => name)].map((name) => ROOT + name)
 
 /**
- * What the broker says of itself, under the names and with the meanings that Mosquitto has made common; only what is
- * known truly. Published while somebody has subscribed; nothing is worked out for nobody.
+ * Status messages of the broker, with the names and meanings that Mosquitto established; only values that are actually
+ * known. Computed and published only while they have subscribers.
  */
 export class SysTopics implements Component {
   readonly #status: BrokerStatus
@@ -76,7 +76,7 @@ export class SysTopics implements Component {
     clearInterval(this.#timer)
   }
 
-  /** The current values of all topics that one of the filters takes in. */
+  /** Returns the current values of all topics that match one of the filters. */
   matching(topicFilters: readonly string[]): { topic: string; payload: string }[] {
     return this.#read(TOPICS.filter((topic) => topicFilters.some((filter) => matchesTopic(filter, topic))))
   }

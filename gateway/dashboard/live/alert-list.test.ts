@@ -5,7 +5,7 @@ import { AlertSound, acknowledgedAlerts, isShown, openAlerts } from './alert-lis
 
 const LATER = '2026-05-01T12:05:00.000Z'
 
-test('open ones are those that nobody has acknowledged, the newest first', () => {
+test('the open alerts are those without an acknowledgement, newest first', () => {
   const [a, b, c] = [
     alertJson('outside', '1'),
     alertJson('outside', '2', { opened_at: LATER }),
@@ -15,7 +15,7 @@ test('open ones are those that nobody has acknowledged, the newest first', () =>
   assert.deepEqual(acknowledgedAlerts([a, b, c]), [c])
 })
 
-test('a filter is of a kind, of a cart, or of both', () => {
+test('a filter selects by kind, by cart, or by both', () => {
   const alert = alertJson('outside', '17')
   assert.equal(isShown(alert, { kind: null, cart: '' }), true)
   assert.equal(isShown(alert, { kind: 'outside', cart: '17' }), true)
@@ -23,7 +23,7 @@ test('a filter is of a kind, of a cart, or of both', () => {
   assert.equal(isShown(alert, { kind: null, cart: '1' }), false)
 })
 
-test('the bell rings for each alert once, once a minute for all, and not for what a person knows', () => {
+test('the alert sound plays once per alert, at most once a minute, and not for acknowledged alerts', () => {
   let rings = 0
   let canBeHeard = true
   const bell = new AlertSound(() => {
@@ -45,7 +45,7 @@ test('the bell rings for each alert once, once a minute for all, and not for wha
   canBeHeard = false
   bell.look([a], 300_000)
   assert.equal(rings, 3)
-  // the first touch
+  // the first tap
   canBeHeard = true
   bell.look([a], 301_000)
   assert.equal(rings, 4)

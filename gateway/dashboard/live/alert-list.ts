@@ -1,19 +1,19 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 
-/** Which alerts are shown. */
+/** Filter of the alert list. */
 export interface AlertFilter {
   kind: AlertKind | null
-  /** Empty is any. */
+  /** Empty matches any cart. */
   cart: string
 }
 
-/** Of whom nobody has taken note yet, the newest first. */
+/** Returns the alerts that are not acknowledged yet, newest first. */
 export function openAlerts(alerts: Iterable<AlertJson>): AlertJson[] {
   return [...alerts].filter(({ acknowledged_at }) => acknowledged_at === null).sort(newestFirst)
 }
 
-/** Not over yet, but a person knows. */
+/** Returns the alerts that are acknowledged but not closed. */
 export function acknowledgedAlerts(alerts: Iterable<AlertJson>): AlertJson[] {
   return [...alerts].filter(({ acknowledged_at }) => acknowledged_at !== null).sort(newestFirst)
 }
@@ -28,21 +28,23 @@ function newestFirst(a: AlertJson, b: AlertJson): number {
   return a.alert_id < b.alert_id ? -1 : 1
 }
 
-/** So often at most it rings for what everybody has heard already. */
+/** Minimum time between two sounds for alerts that have already sounded. */
 const RING_AGAIN_MS = 60_000
 
-/** Decides when open alerts are heard: each once when it opens, and all of them once a minute until a person knows. */
+/**
+ * Decides when open alerts sound: each once when it opens, and all of them once a minute until they are acknowledged.
+ */
 export class AlertSound {
   readonly #ring: () => boolean
   #heard = new Set<string>()
   #rangAtMs = Number.NEGATIVE_INFINITY
 
-  /** `ring` says whether it could be heard: a page is silent until somebody has touched it. */
+  /** `ring` returns true if the sound could be played: browsers mute a page until the first tap. */
   constructor(ring: () => boolean) {
     this.#ring = ring
   }
 
-  /** These are open at `nowMs` (monotonic). */
+  /** Processes the alerts that are open at `nowMs` (monotonic). */
   look(open: readonly AlertJson[], nowMs: number): void {
     const isNew = open.some(({ alert_id }) => !this.#heard.has(alert_id))
     const isAgain = open.length > 0 && nowMs - this.#rangAtMs >= RING_AGAIN_MS

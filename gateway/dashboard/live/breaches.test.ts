@@ -37,7 +37,8 @@ const cart = (name: string, ...ids: string[]) => cartJson(name, { devices: ids.m
 const spans = (events: GeofenceEventJson[], carts = [cart('1', 'one'), cart('2', 'two', 'screen')]) =>
   breachesOf(ZONES, events, carts).map(
     ({ cart: of, zoneName, fromMs, untilMs }) =>
-      `${of} ${zoneName} ${new Date(fromMs).getUTCMinutes()}-${untilMs === null ? '' : new Date(untilMs).getUTCMinutes()}`,
+      `${of} ${zoneName} ` +
+      `${new Date(fromMs).getUTCMinutes()}-${untilMs === null ? '' : new Date(untilMs).getUTCMinutes()}`,
   )
 
 test('the events that matter are those of the kinds that are switched on, since the first was', () => {

@@ -6,23 +6,29 @@ import { isSwitchedOn } from './cart-path.ts'
 type ZoneJson = ZonesJson['features'][number]
 type ZoneType = ZoneJson['properties']['type']
 
-/** A cart in a zone that is on for a while: where it was not to drive. */
+/** Violation: stay of a cart in a zone with a temporary override that forbids it. */
 export interface Breach {
   cart: string
   zoneName: string
   fromMs: number
-  /** Null while it is still there. */
+  /** Null while the cart is still inside. */
   untilMs: number | null
 }
 
-/** What the zones are asked of: their kinds, and since when; null while none is switched on. */
+/**
+ * Builds the query for zone events: the types of the overridden zones, and the start of the first override; null
+ * without an override.
+ */
 export function breachQuery(zones: readonly ZoneJson[]): { types: ZoneType[]; from: string } | null {
   const on = zones.filter(isSwitchedOn)
   const [from] = on.flatMap(({ properties }) => properties.switched_at ?? []).sort()
   return from === undefined ? null : { types: [...new Set(on.map(({ properties }) => properties.type))], from }
 }
 
-/** Who was in these zones since they were switched on, newest first. A cart that may drive there is left out. */
+/**
+ * Returns the violations of these zones since their overrides began, newest first. Carts with access to the zone are
+ * left out.
+ */
 export function breachesOf(
   zones: readonly ZoneJson[],
   events: readonly GeofenceEventJson[],
@@ -44,7 +50,7 @@ export function breachesOf(
   return [...stays.values()].flatMap((all) => all.map(({ breach }) => breach)).sort((a, b) => b.fromMs - a.fromMs)
 }
 
-/** Two devices of a cart in one zone are one stay, from the first that enters to the last that leaves. */
+/** Adds an event. The stays of two devices of a cart in one zone are merged: from the first entry to the last exit. */
 function takeEvent(
   stays: { breach: Breach; inside: Set<string> }[],
   { event, hardware_id, timestamp }: GeofenceEventJson,

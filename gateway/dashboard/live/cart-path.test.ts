@@ -16,7 +16,7 @@ const ON = {
 const fairway = (hole: number, more: object = { enabled: false }) =>
   circleZone(`fairway-${hole}`, at, 20, { type: 'alert', hole, ...more })
 
-test('the holes are those with zones that are off by themselves, by number', () => {
+test('the listed holes are those with zones that are normally off, by number', () => {
   const zones = zonesJson(
     fairway(10),
     fairway(3, ON),
@@ -31,7 +31,7 @@ test('the holes are those with zones that are off by themselves, by number', () 
   ])
 })
 
-test('a zone that is always on and was switched with the others is none to be switched off', () => {
+test('a zone that is always on cannot be switched off, even if it was overridden with the others', () => {
   const green = circleZone('green-3', at, 20, { type: 'alert', hole: 3, ...ON, enabled_before: true })
   assert.deepEqual(pathHoles(zonesJson(green)), [])
   const both = pathHoles(zonesJson(green, fairway(3, ON)))
@@ -43,7 +43,7 @@ test('a zone that was switched on and off again is off', () => {
   assert.deepEqual([hole?.zoneIds, hole?.onIds], [['fairway-3'], []])
 })
 
-test('carts that cannot take a zone count among all carts', () => {
+test('carts that cannot apply a zone count among all carts', () => {
   const carts = ['12', '3', '1', '2'].map((cart) => cartJson(cart))
   assert.deepEqual(zoneReach({ applied: ['1'], waiting: ['2'] }, carts), {
     has: ['1'],

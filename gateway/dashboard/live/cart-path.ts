@@ -4,24 +4,27 @@ import { byNumber } from './fleet/marker-style.ts'
 
 type ZoneJson = ZonesJson['features'][number]
 
-/** A hole, and the zones of it that are off unless somebody switches them on. */
+/** Hole with the zones that apply only while they are switched on. */
 export interface PathHole {
   hole: number
   zoneIds: string[]
-  /** Those that are on for a while. */
+  /** Ids of the zones that are switched on. */
   onIds: string[]
-  /** ISO 8601; null while none is on, and for until somebody switches. */
+  /** End of the override, ISO 8601; null while no zone is on, and for an override without an end. */
   until: string | null
-  /** Who switched. */
+  /** Name of the user who switched. */
   by: string | null
 }
 
-/** Whether a zone is on only because somebody switched it on. */
+/** True if a zone is on only because of a temporary override. */
 export function isSwitchedOn({ properties }: ZoneJson): boolean {
   return properties.switched !== null && properties.enabled && properties.enabled_before === false
 }
 
-/** The holes that have zones to be switched on, by number. Greens and water, which are always on, are none of them. */
+/**
+ * Returns the holes with zones that can be switched on, by number. Greens and water, which are always on, are not
+ * included.
+ */
 export function pathHoles({ features }: ZonesJson): PathHole[] {
   const byHole = new Map<number, ZoneJson[]>()
   for (const zone of features) {
@@ -46,11 +49,11 @@ export function pathHoles({ features }: ZonesJson): PathHole[] {
     })
 }
 
-/** Which carts keep a new zone by themselves: all that there are, also those that cannot. */
+/** Carts that enforce a new zone on their own: number of all carts, and those that cannot. */
 export interface ZoneReach {
   has: string[]
   waiting: string[]
-  /** Without a device that takes zones: somebody must tell their drivers. */
+  /** Carts without a device that receives zones: staff must inform their drivers. */
   cannot: string[]
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isTypedCode, isUnfinishedCode, readCode } from './code.ts'
 
-test('a code is read from the address, and nothing else is', () => {
+test('a code is read from the address, and other parameters are ignored', () => {
   assert.deepEqual(readCode('#pair=7K3M9QXA2BFT'), { kind: 'pair', code: '7K3M9QXA2BFT' })
   assert.deepEqual(readCode('#setup=7K3M-9QXA-2BFT'), { kind: 'setup', code: '7K3M-9QXA-2BFT' })
   assert.deepEqual(readCode('#pair=7K3M%209QXA'), { kind: 'pair', code: '7K3M 9QXA' })
@@ -11,13 +11,13 @@ test('a code is read from the address, and nothing else is', () => {
     assert.equal(readCode(hash), null, hash)
 })
 
-test('what is typed is a code when it looks like one', () => {
+test('entered text with the form of a code is accepted as a code', () => {
   for (const text of ['7K3M9QXA2BFT', '7k3m-9qxa-2bft', ' 7K3M 9QXA 2BFT ']) assert.ok(isTypedCode(text), text)
   for (const text of ['', 'flt_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG', '7K3M9QXA2BF', 'admin_key_01'])
     assert.ok(!isTypedCode(text), text)
 })
 
-test('a code that lacks characters, or has too many, is no key', () => {
+test('a code with missing or extra characters is recognised as unfinished, not taken for a key', () => {
   for (const text of ['7K3M-9QXA-2BF', '7K3M9QXA2BFTT', '7K3M', '7K3M 9QXA 2BFT 1'])
     assert.ok(isUnfinishedCode(text), text)
   for (const text of ['7K3M-9QXA-2BFT', 'flt_short', 'a-key-somebody-has-chosen-for-the-first-start'])

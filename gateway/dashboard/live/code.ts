@@ -1,4 +1,4 @@
-/** What signs this browser in once: `setup` is that of a gateway's first start. */
+/** Code that signs this browser in once; `setup` is that of a gateway's first start. */
 export interface SignInCode {
   kind: 'pair' | 'setup'
   code: string
@@ -7,7 +7,7 @@ export interface SignInCode {
 const CODE = /^#(pair|setup)=([^&]{1,64})$/
 const TYPED = /^[0-9A-Z]{12}$/i
 
-/** `#pair=7K3M9QXA2BFT` in an address; null for any other. */
+/** Reads the code of an address such as `#pair=7K3M9QXA2BFT`; null for any other. */
 export function readCode(hash: string): SignInCode | null {
   const [, kind, code = ''] = CODE.exec(hash) ?? []
   if (kind !== 'pair' && kind !== 'setup') return null
@@ -18,15 +18,15 @@ export function readCode(hash: string): SignInCode | null {
   }
 }
 
-/** A key that an operator chooses has so many characters at least. */
+/** Minimum length of a key that an operator chooses. */
 const KEY_LEAST = 24
 
-/** True of a code that lacks characters, or has too many. */
+/** True of a code with too few or too many characters. */
 export function isUnfinishedCode(text: string): boolean {
   return text.length < KEY_LEAST && !text.includes('_') && !isTypedCode(text)
 }
 
-/** Whether what somebody typed is a code, as it is shown to people, and no key. */
+/** True if the typed text is a code in its displayed form, and not a key. */
 export function isTypedCode(text: string): boolean {
   return TYPED.test(text.replaceAll(/[\s-]/g, ''))
 }

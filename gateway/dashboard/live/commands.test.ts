@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 afterEach(() => gateway.stop())
 
-/** Time goes by; what is due is done. */
+/** Advances the time and runs due timers. */
 function pass(ms: number): void {
   nowMs += ms
   const due = timers.filter(({ atMs }) => atMs <= nowMs)
@@ -69,12 +69,12 @@ function stageIs(course: CommandProgress, kind: Stage['kind'], code?: string): P
   return eventually(() => isIt(course.stage), `${kind} ${code ?? ''}`)
 }
 
-/** Something is to be done after so long. */
+/** Schedules a timer of the test's clock. */
 function waits(ms: number): Promise<void> {
   return eventually(() => timers.some(({ atMs }) => atMs === nowMs + ms), `a timer of ${ms} ms`)
 }
 
-test('sending, waiting, told, done: as the gateway says, and done only when the device says so', async () => {
+test('a command follows the states of the gateway, and is done only when the device confirms it', async () => {
   gateway.answers = [command('pending')]
   const course = desk.send({ ...LOCK, metadata: { name: 'Jane' }, force: true })
   assert.equal(course.stage.value.kind, 'sending')
@@ -92,7 +92,7 @@ test('sending, waiting, told, done: as the gateway says, and done only when the 
   await stageIs(course, 'done')
 })
 
-test('what is told before the answer counts, and the answer takes nothing back', async () => {
+test('updates that arrive before the response count, and the response does not revert them', async () => {
   gateway.answers = [command('pending')]
   const course = desk.send(LOCK)
   tell('published')
@@ -106,13 +106,13 @@ for (const [code, status] of [
   ['admin_required', 403],
   ['device_not_found', 404],
 ] as const) {
-  test(`refused at once: ${code}`, async () => {
+  test(`a command is rejected immediately: ${code}`, async () => {
     gateway.answers = [refusal(status, code)]
     await stageIs(desk.send(LOCK), 'failed', code)
   })
 }
 
-test('too many requests say when to try again', async () => {
+test('too many requests report when to try again', async () => {
   gateway.answers = [refusal(429, 'rate_limited', { 'retry-after': '7' })]
   const course = desk.send(LOCK)
   await stageIs(course, 'failed', 'rate_limited')
@@ -120,7 +120,7 @@ test('too many requests say when to try again', async () => {
   assert.equal(value.kind === 'failed' && value.retryAfterS, 7)
 })
 
-test('refused by the device, or by the rule when it came to be sent', async () => {
+test('a command fails if the device rejects it, or a rule does before it is sent', async () => {
   for (const error of ['lock jammed', 'position_unknown', 'superseded']) {
     gateway.answers = [command('pending')]
     const course = desk.send(LOCK)
@@ -130,7 +130,7 @@ test('refused by the device, or by the rule when it came to be sent', async () =
   }
 })
 
-test('no answer in time: told or not is another thing', async () => {
+test('an expired command distinguishes whether it had been sent to the device', async () => {
   gateway.answers = [command('pending'), command('pending', { command_id: 'c-2' })]
   const untold = desk.send(LOCK)
   await stageIs(untold, 'waiting')
@@ -143,13 +143,13 @@ test('no answer in time: told or not is another thing', async () => {
   await stageIs(told, 'failed', 'expired')
 })
 
-test('without a line nothing is sent', async () => {
+test('without a connection no command is sent', async () => {
   line.value = { kind: 'lost', sinceMs: 0 }
   await stageIs(desk.send(LOCK), 'failed', 'no_contact')
   assert.deepEqual(gateway.requests, [])
 })
 
-test('a request whose answer was lost is sent again with the same key', async () => {
+test('a request whose response was lost is sent again with the same key', async () => {
   gateway.answers = ['drop', { status: 502, body: 'no gateway' }, command('completed')]
   const course = desk.send(LOCK)
   await waits(1_000)
@@ -161,7 +161,7 @@ test('a request whose answer was lost is sent again with the same key', async ()
   assert.match(gateway.requests[0]?.key ?? '', /^[0-9a-f]{32}$/)
 })
 
-test('later nobody sends it again: nobody knows what became of it', async () => {
+test('after the retry time a command without a response fails as no_answer and is not sent again', async () => {
   gateway.answers = ['drop', 'drop']
   const course = desk.send(LOCK)
   await waits(1_000)
@@ -171,7 +171,7 @@ test('later nobody sends it again: nobody knows what became of it', async () => 
   assert.equal(gateway.requests.length, 2)
 })
 
-test('a line that was gone meanwhile: the gateway is asked when it is back', async () => {
+test('after a lost connection the gateway is queried for the command once it is back', async () => {
   gateway.answers = [command('published')]
   const course = desk.send(LOCK)
   await stageIs(course, 'told')
@@ -182,7 +182,7 @@ test('a line that was gone meanwhile: the gateway is asked when it is back', asy
   assert.equal(gateway.requests.at(-1)?.request, 'GET /commands/c-1')
 })
 
-test('a session that was ended meanwhile', async () => {
+test('a command whose session ended meanwhile fails as signed_out', async () => {
   gateway.answers = [command('published')]
   const course = desk.send(LOCK)
   await stageIs(course, 'told')
@@ -194,7 +194,7 @@ test('a session that was ended meanwhile', async () => {
   await stageIs(desk.send(LOCK), 'failed', 'signed_out')
 })
 
-test('of whose end nothing was told is asked, again and again', async () => {
+test('a command without a reported end is queried repeatedly', async () => {
   gateway.answers = [command('published')]
   const course = desk.send(LOCK)
   await stageIs(course, 'told')
@@ -206,7 +206,7 @@ test('of whose end nothing was told is asked, again and again', async () => {
   await stageIs(course, 'failed', 'expired')
 })
 
-test('the next command of a cart takes the place of the last, which is followed all the same', async () => {
+test('the next command of a cart replaces the last, which is still tracked', async () => {
   gateway.answers = [command('pending'), command('pending', { command_id: 'c-2' })]
   const lock = desk.send(LOCK)
   await stageIs(lock, 'waiting')

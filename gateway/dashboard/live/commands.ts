@@ -5,10 +5,10 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { GatewayConnectionState } from './gateway-connection.ts'
 import { PinCancelled } from './pin-prompt.ts'
 
-/** What a tablet tells the devices of carts. */
+/** Command that a tablet sends to the devices of carts. */
 export type CommandName = 'lock' | 'unlock' | 'locate' | 'message'
 
-/** What a person wants of a device of a cart. */
+/** Command that a user wants to send to a device of a cart. */
 export interface CommandInput {
   cart: string
   hardwareId: string
@@ -19,43 +19,43 @@ export interface CommandInput {
 }
 
 /**
- * How far a command has come. `sending`: the gateway has not answered. `waiting`: it has it, the device was not told
- * yet. `told`: it is on its way to the device or there. `done`: the device said so. `failed` has the code of the
- * refusal, what the device gave as its reason, or one of `signed_out`, `not_acted` (nobody said who it is),
- * `no_contact` (nothing was sent), `no_answer` (nobody knows), `expired` (told, and no answer in time),
- * `expired_untold`.
+ * Progress of a command. `sending`: the gateway has not responded. `waiting`: the gateway has it, but has not sent it
+ * to the device yet. `told`: it is on its way to the device or has arrived. `done`: the device has acknowledged it.
+ * `failed` carries the code of the rejection, the reason that the device gave, or one of `signed_out`, `not_acted` (the
+ * PIN prompt was cancelled), `no_contact` (nothing was sent), `no_answer` (result unknown), `expired` (sent, but not
+ * acknowledged in time), `expired_untold`.
  */
 export type Stage =
   | { kind: 'sending' | 'waiting' | 'told' | 'done' }
   | { kind: 'failed'; code: string; detail: string; retryAfterS: number | null }
 
-/** A command, from the question to what the device said. */
+/** Command with its progress, from the first question to the acknowledgement of the device. */
 export interface CommandProgress {
   readonly wanted: CommandInput
   readonly stage: ReadonlySignal<Stage>
-  /** Monotonic, of its last change. */
+  /** Monotonic time of its last change. */
   readonly changedMs: number
 }
 
 interface DeskDeps {
   api: Pick<ApiClient, 'call'>
   line: { state: ReadonlySignal<GatewayConnectionState> }
-  /** Asks who acts, where that is needed. Throws `PinCancelled` when nobody says. */
+  /** Prompts for a PIN if one is needed. Throws `PinCancelled` if the prompt is cancelled. */
   act?: <Result>(action: () => Promise<Result>) => Promise<Result>
   newKey?: () => string
   monotonicMs?: () => number
   setTimer?: (action: () => void, ms: number) => unknown
 }
 
-/** A request that was not answered is sent again, with the same key, for so long: later nobody wants it any more. */
+/** Period in which a request without a response is repeated with the same key; later the command is obsolete. */
 const REPEAT_WITHIN_MS = 20_000
 const REPEAT_AFTER_MS = 1_000
-/** A gateway that hangs is no better than none. */
+/** Timeout of a request, for a gateway that hangs. */
 const ANSWER_WITHIN_MS = 8_000
-/** After its end a command is asked for: what told of it may have been lost. */
+/** Delay after the end of a command before its status is requested, because the message may have been lost. */
 const ASK_AFTER_END_MS = 2_000
 const ASK_AGAIN_MS = 5_000
-/** Told statuses of commands whose request is not answered yet. */
+/** Maximum number of received statuses for commands whose request has no response yet. */
 const EARLY_MAX = 500
 
 const RANKS: Record<CommandStatus, number> = {
@@ -78,22 +78,22 @@ interface Following extends CommandProgress {
   commandId: string | null
   rank: number
   wasTold: boolean
-  /** Monotonic: when the gateway gives it up. */
+  /** Monotonic time at which the gateway gives it up. */
   endsMs: number
 }
 
 /**
- * Sends commands and follows each to its end, whichever screen is open: by what the line tells, and by asking when the
- * line was gone or nothing came. A command is done when the device says so, never before.
+ * Sends commands and follows each to its end, whichever screen is open: by realtime messages, and by requests after the
+ * connection was lost or no message arrived. A command is done only when the device acknowledges it.
  */
 export class CommandTracker {
   readonly #deps: DeskDeps
   readonly #newKey: () => string
   readonly #monotonicMs: () => number
   readonly #setTimer: (action: () => void, ms: number) => unknown
-  /** The newest of each cart. */
+  /** Newest command of each cart. */
   readonly #courses = new Map<string, Following>()
-  /** By command_id, until they are over. */
+  /** Unfinished commands keyed by command_id. */
   readonly #open = new Map<string, Following>()
   readonly #early = new Map<string, Heard>()
   readonly #version = signal(0)
@@ -112,12 +112,12 @@ export class CommandTracker {
     })
   }
 
-  /** The newest command to a cart, over or not. */
+  /** Returns the newest command to a cart, finished or not. */
   courseOf(cart: string): CommandProgress | null {
     return this.#version.value >= 0 ? (this.#courses.get(cart) ?? null) : null
   }
 
-  /** Sends it; the course tells what comes of it. */
+  /** Sends a command; the returned progress shows its result. */
   send(wanted: CommandInput): CommandProgress {
     const course: Following = {
       wanted,
@@ -135,7 +135,7 @@ export class CommandTracker {
     return course
   }
 
-  /** How long ago it changed. */
+  /** Returns the time since its last change. */
   ageMs({ changedMs }: CommandProgress): number {
     return this.#monotonicMs() - changedMs
   }
@@ -148,7 +148,7 @@ export class CommandTracker {
     else if (this.#sending > 0 && this.#early.size < EARLY_MAX) this.#early.set(commandId, { status, error })
   }
 
-  /** Somebody else signs in. */
+  /** Clears all commands when a different user signs in. */
   clear(): void {
     for (const known of [this.#courses, this.#open, this.#early]) known.clear()
     this.#version.value++
@@ -183,7 +183,7 @@ export class CommandTracker {
   }
 
   #unanswered(course: Following, key: string, error: unknown): void {
-    // an answer of something in between, such as a proxy, is none of the gateway
+    // a response of an intermediary, such as a proxy, does not count as one of the gateway
     if (error instanceof ApiError && error.code !== 'unexpected_answer') this.#refused(course, error)
     else if (error instanceof PinCancelled) this.#fail(course, 'not_acted')
     else if (this.#monotonicMs() - course.changedMs > REPEAT_WITHIN_MS) this.#fail(course, 'no_answer')
@@ -212,7 +212,7 @@ export class CommandTracker {
     for (const course of this.#open.values()) void this.#ask(course)
   }
 
-  /** What became of it meanwhile. */
+  /** Requests the current status. */
   async #ask(course: Following): Promise<void> {
     const { commandId } = course
     if (commandId === null || !this.#open.has(commandId)) return
@@ -247,7 +247,7 @@ export class CommandTracker {
   }
 }
 
-/** Made without `randomUUID`, which a page over plain HTTP does not have. */
+/** Builds a key without `randomUUID`, which a page over plain HTTP does not have. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

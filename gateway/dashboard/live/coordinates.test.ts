@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readCoordinates } from './coordinates.ts'
 
-test('a place is read as maps copy it', () => {
+test('a position is read in the format that maps copy', () => {
   const here = { lat: 52.5007, long: 13.1246 }
   for (const text of ['52.5007, 13.1246', ' 52.5007 13.1246 ', '52.5007,13.1246', '52.5007° N, 13.1246° E'])
     assert.deepEqual(readCoordinates(text), here, text)
@@ -13,7 +13,7 @@ test('a place is read as maps copy it', () => {
   assert.ok(exact !== null && Math.abs(exact.lat - 52.50069) < 1e-5 && Math.abs(exact.long - 13.12461) < 1e-5)
 })
 
-test('what is no place on a course is none', () => {
+test('an impossible position is rejected', () => {
   for (const text of ['', '0, 0', '52.5007', '95, 13', '52, 190', 'Berlin', '52.5 N, 13.1 S', '1, 2, 3'])
     assert.equal(readCoordinates(text), null, text)
 })

@@ -1,4 +1,4 @@
-/** Degrees. */
+/** Coordinates in degrees. */
 export interface Coordinates {
   lat: number
   long: number
@@ -9,13 +9,13 @@ const PART = "(\\d{1,3})°\\s*(\\d{1,2})['′’]\\s*(?:(\\d{1,2}(?:\\.\\d+)?)(?
 const SEXAGESIMAL = new RegExp(`^${PART}([NS])[\\s,;]*${PART}([EWO])$`, 'i')
 
 /**
- * "52.5007, 13.1246", as maps on phones copy a place; "52.5° N, 13.1° E" and "52°30'02"N 13°07'28"E" too. Null for any
- * other text.
+ * Parses "52.5007, 13.1246", as maps on phones copy a place, and "52.5° N, 13.1° E" and "52°30'02"N 13°07'28"E". Null
+ * for any other text.
  */
 export function readCoordinates(text: string): Coordinates | null {
   const place = readDecimal(text.trim()) ?? readSexagesimal(text.trim())
   if (place === null || Math.abs(place.lat) > 85 || Math.abs(place.long) > 180) return null
-  // what a receiver without a fix, and an empty field, would say
+  // value of a receiver without a fix, and of an empty field
   return place.lat === 0 && place.long === 0 ? null : place
 }
 

@@ -4,7 +4,7 @@ import { brokerChoices, isLoopback, toCredentialsCsv, toQrText } from './credent
 
 const CREDENTIAL = { hardwareId: 'tb-17', password: 'se"cret', name: 'Cart, 17', cart: '=17' }
 
-test('the QR code of a device says where it connects and with what', () => {
+test('the QR code of a device contains its broker address and credentials', () => {
   assert.deepEqual(JSON.parse(toQrText('mqtt://10.0.0.5:1883', CREDENTIAL)), {
     mqtt: 'mqtt://10.0.0.5:1883',
     hardware_id: 'tb-17',
@@ -12,7 +12,7 @@ test('the QR code of a device says where it connects and with what', () => {
   })
 })
 
-test('credentials are a table that no spreadsheet takes for a formula', () => {
+test('exported credentials are a table whose cells no spreadsheet takes for a formula', () => {
   const csv = toCredentialsCsv('mqtt://b:1883', [CREDENTIAL], 'en')
   assert.equal(
     csv,
@@ -20,7 +20,7 @@ test('credentials are a table that no spreadsheet takes for a formula', () => {
   )
 })
 
-test('labels name the ports and the encryption of the broker, and no address that only its computer has', () => {
+test('labels name the ports and encryption of the broker, and no address local to its computer', () => {
   const gateway = ['mqtt://192.168.1.5:18101', 'mqtts://192.168.1.5:8883']
   assert.deepEqual(brokerChoices('127.0.0.1', gateway), gateway)
   assert.deepEqual(brokerChoices('localhost', ['mqtts://10.0.0.5:8883']), ['mqtts://10.0.0.5:8883'])

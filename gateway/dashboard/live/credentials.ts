@@ -1,6 +1,6 @@
 import { type Language, toCsv } from './csv.ts'
 
-/** What a device logs in with, and what people call it. */
+/** Login of a device, with the names that people use for it. */
 export interface Credential {
   hardwareId: string
   password: string
@@ -8,21 +8,21 @@ export interface Credential {
   cart: string | null
 }
 
-/** What the QR code of a device says to whoever fits it; its user name and client id are the hardware_id. */
+/** Builds the content of a device's QR code for the installer; user name and client id equal the hardware_id. */
 export function toQrText(mqtt: string, { hardwareId, password }: Credential): string {
   return JSON.stringify({ mqtt, hardware_id: hardwareId, password })
 }
 
 /**
- * The addresses at which devices may find the broker, the likeliest first: this page was found by its own host, so
- * devices find that too, unless it is one that only the gateway's computer has.
+ * Returns the addresses at which devices may reach the broker, the most likely first. The host of this page comes
+ * first, because devices can reach it too, unless only the gateway's computer has it.
  */
 export function brokerChoices(hostname: string, addresses: readonly string[]): string[] {
   const here = isLoopbackHost(hostname) ? [] : addresses.map((url) => url.replace(/\/\/.*:/, `//${hostname}:`))
   return [...new Set([...here, ...addresses])].sort((a, b) => Number(isLoopback(a)) - Number(isLoopback(b)))
 }
 
-/** True of an address that only the computer of the gateway itself reaches. */
+/** True for an address that only the gateway's own computer can reach. */
 export function isLoopback(broker: string): boolean {
   const [, host = ''] = /^(?:\w+:\/\/)?(\[[^\]]*\]|[^:/]+)/.exec(broker.trim()) ?? []
   return isLoopbackHost(host)

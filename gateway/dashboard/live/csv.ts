@@ -4,8 +4,8 @@ export type Language = MeJson['site']['language']
 export type CsvCell = string | number | boolean | null
 
 /**
- * RFC 4180 with a byte order mark, which is what spreadsheets know UTF-8 by; German ones take semicolons and decimal
- * commas.
+ * Formats RFC 4180 with a byte order mark, by which spreadsheets recognise UTF-8; German ones expect semicolons and
+ * decimal commas.
  */
 export function toCsv(rows: readonly (readonly CsvCell[])[], language: Language): string {
   const separator = language === 'de' ? ';' : ','
@@ -13,7 +13,7 @@ export function toCsv(rows: readonly (readonly CsvCell[])[], language: Language)
   return `\u{feff}${rows.map(line).join('\r\n')}\r\n`
 }
 
-/** The same of objects that have the same members, whose names are the first line. */
+/** Formats objects with equal members; the member names are the first line. */
 export function recordsToCsv(records: readonly object[], language: Language): string {
   const names = Object.keys(records[0] ?? {})
   const rows = records.map((record) => {
@@ -23,7 +23,7 @@ export function recordsToCsv(records: readonly object[], language: Language): st
   return toCsv([names, ...rows], language)
 }
 
-// A spreadsheet takes a text that begins like this for a formula: OWASP, CSV Injection.
+// A spreadsheet treats text that begins like this as a formula: OWASP, CSV Injection.
 const FORMULA = /^[=+\-@\t\r]/
 
 function toCell(value: CsvCell, language: Language): string {

@@ -24,7 +24,7 @@ import { UpgradeMonitor } from './upgrade-monitor.ts'
 
 const IDLE_MS = 60_000
 
-/** When somebody used this page last. */
+/** Time of the last use of this page. */
 class LastActivity {
   #lastMs: number | null = null
 
@@ -36,12 +36,12 @@ class LastActivity {
       addEventListener(event, touched, { capture: true, passive: true })
   }
 
-  /** Nobody has used it since it was opened. */
+  /** True if the page has not been used since it was opened. */
   get isUntouched(): boolean {
     return this.#lastMs === null
   }
 
-  /** Nobody has used it for a minute. */
+  /** True if the page has not been used for a minute. */
   get isIdle(): boolean {
     return this.#lastMs === null || performance.now() - this.#lastMs >= IDLE_MS
   }
@@ -49,15 +49,15 @@ class LastActivity {
 
 type Site = MeJson['site']
 
-/** Rights of an admin end by themselves, and so does a person who was idle: nothing says so but `GET /me`. */
+/** Interval of `GET /me`: an admin's rights expire, and an idle PIN user is signed out, without a realtime message. */
 const LOOK_AT_RIGHTS_MS = 30_000
 
-/** Everything the screens show and do: one for the page. */
+/** State and actions of all screens: one instance for the page. */
 export class Dashboard {
   readonly api = new ApiClient({ url: '' })
   readonly clock = new GatewayClock()
   readonly fleet = new Fleet()
-  /** For the whole page, so that it is asked once an hour however often the fleet is opened. */
+  /** Shared by the whole page, so that it is requested once an hour however often the fleet is opened. */
   readonly week = new WeekUsage(this.api)
   readonly router = new Router()
   readonly preferences = new Preferences()
@@ -88,7 +88,7 @@ export class Dashboard {
     go: (origin) => location.replace(this.#addressAt(origin)),
   })
   readonly #touches = new LastActivity()
-  /** Where somebody has moved the map to, for when it is opened again; null while it shows the whole course. */
+  /** Map view that the user chose, restored when the map opens again; null while it shows the whole course. */
   keptView: SavedView | null = null
   readonly #bell = new AlertSound(() => this.sound.ring())
   readonly #settings = signal<SiteSettingsJson | null>(null)
@@ -108,47 +108,49 @@ export class Dashboard {
   #files: PageFiles = []
   #connections = 0
 
-  /** Who is signed in; null for nobody. */
+  /** Signed-in user; null if none. */
   get me(): ReadonlySignal<MeJson | null> {
     return this.#me
   }
 
-  /** Language and units are the tablet's choice, else the site's. */
+  /** Site, with the language and units that this tablet has chosen, else the site's. */
   get site(): ReadonlySignal<Site> {
     return this.#shownSite
   }
 
-  /** All settings of the course; null for a user, and as long as they are not known. */
+  /** All settings of the course; null for players, and until they are known. */
   get settings(): ReadonlySignal<SiteSettingsJson | null> {
     return this.#settings
   }
 
-  /** Device types that know the command `message`. */
+  /** Device types that support the command `message`. */
   get screenTypes(): ReadonlySignal<ReadonlySet<string>> {
     return this.#screenTypes
   }
 
-  /** Grows once a second while the line is live: ages are counted anew then, and stand still while it is gone. */
+  /**
+   * Increases once a second while the connection is live, so that ages are recomputed; they freeze while it is lost.
+   */
   get second(): ReadonlySignal<number> {
     return this.#second
   }
 
-  /** Grows once a second while the line is gone: for how long it has been. */
+  /** Increases once a second while the connection is lost, to show for how long. */
   get lostSecond(): ReadonlySignal<number> {
     return this.#lostSecond
   }
 
-  /** Grows when the zones of the course may be others: they were changed, or the line was gone for a time. */
+  /** Increases when the zones of the course may differ: after a change, or after the connection was lost. */
   get zones(): ReadonlySignal<number> {
     return this.#zones
   }
 
-  /** What the address of the page brought, to sign in with. */
+  /** Code in the address of the page, to sign in with. */
   get code(): ReadonlySignal<SignInCode | null> {
     return this.#code
   }
 
-  /** The gateway serves another page than this one. */
+  /** True if the gateway serves a different version of this page. */
   get isUpdateReady(): ReadonlySignal<boolean> {
     return this.#isUpdateReady
   }
@@ -173,33 +175,33 @@ export class Dashboard {
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState !== 'visible') return
       this.line.hurry()
-      // somebody may come back from the settings of the tablet
+      // the user may come back from the settings of the tablet
       void this.tlsMove.look()
     })
     for (const event of ['online', 'pageshow']) addEventListener(event, () => this.line.hurry())
   }
 
-  /** Signed in: what `GET /me` said. */
+  /** Enters as the user that `GET /me` returned. */
   enter(me: MeJson): void {
     const isOther = this.#me.value?.session?.session_id !== me.session?.session_id
     if (isOther) this.fleet.clear()
     this.#know(me)
-    // its session ends with the set-up, and with it a line
+    // its session ends with the set-up, and with it a connection
     if (isFirstSetUp(me)) return
     if (!isOther && this.line.state.value.kind !== 'ended') return
     this.#connections = 0
     this.line.start()
   }
 
-  /** The same after a code or key was given here: who acted on the session before does not any more. */
+  /** Enters after a code or key was given here; the PIN user of the previous session is signed out. */
   begin(me: MeJson): void {
     this.preferences.remember(null)
     this.enter(me)
-    // the answer that signs in says nothing of TLS
+    // the sign-in response has no TLS data
     void this.refresh()
   }
 
-  /** Who is signed in, if anybody is. Throws when the gateway does not say. */
+  /** Requests the signed-in user, null if none. Throws if the gateway does not respond. */
   async whoIsIn(): Promise<MeJson | null> {
     const { me, tls } = await this.api.call('GET /sessions/current')
     this.tlsMove.know(tls)
@@ -215,31 +217,33 @@ export class Dashboard {
     this.#settings.value = null
   }
 
-  /** Asks who is signed in and acts. That the gateway does not answer is no error: the line says so. */
+  /**
+   * Requests the signed-in user and the PIN user. A missing response is not an error: the connection state shows it.
+   */
   async refresh(): Promise<void> {
     const me = await this.#signedIn()
-    // signed out meanwhile: the line says so
+    // signed out meanwhile: the connection state shows it
     if (this.#me.value !== null && me !== null) this.#know(me)
   }
 
-  /** The session of the line is over: goes on with another one, where there is one. */
+  /** Continues with a new session, if there is one, after the session of the connection has ended. */
   async comeBack(): Promise<void> {
     const me = await this.#signedIn()
     if (me !== null && this.line.state.value.kind === 'ended') this.enter(me)
   }
 
-  /** Somebody acts on the tablet, or nobody does any more: what the gateway answered. */
+  /** Applies the gateway's response after a PIN user has signed in or out. */
   acts(me: MeJson): void {
     this.#know(me)
     this.preferences.remember(me.session?.person?.user_id ?? null)
   }
 
-  /** The code of the address was used, or is not to be. */
+  /** Drops the code of the address once it was used or declined. */
   forgetCode(): void {
     this.#code.value = null
   }
 
-  /** Every message of the line, as it comes; ends with what it returns. */
+  /** Calls `listener` for every realtime message as it arrives; the returned function ends it. */
   listen(listener: (message: ServerMessage) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -257,7 +261,7 @@ export class Dashboard {
   #know(me: MeJson): void {
     const before = this.#me.value
     this.#me.value = me
-    // nothing of the line says which carts another person sees
+    // realtime messages do not state which carts a different user sees
     if (before !== null && sightOf(before) !== sightOf(me)) this.line.subscribe()
     this.#site.value = me.site
     if (me.role === 'user') this.#settings.value = null
@@ -287,7 +291,7 @@ export class Dashboard {
     try {
       this.#settings.value = await this.api.call('GET /site')
     } catch {
-      // what needs them goes by the defaults
+      // dependent screens fall back to the defaults
     }
   }
 
@@ -297,7 +301,7 @@ export class Dashboard {
       const screens = types.filter(({ commands }) => 'message' in commands)
       this.#screenTypes.value = new Set(screens.map(({ name }) => name))
     } catch {
-      // those that are known without asking
+      // the built-in types remain
     }
   }
 
@@ -307,7 +311,7 @@ export class Dashboard {
     if (isLive && hasChanged) this.#bell.look(openAlerts(this.fleet.alerts.values()), performance.now())
   }
 
-  /** The line was gone: what it did not tell is asked for. */
+  /** Requests the data that was missed while the connection was lost. */
   #catchUp(): void {
     this.#zones.value++
     void this.refresh()
@@ -319,7 +323,7 @@ export class Dashboard {
       const response = await fetch(location.pathname, { cache: 'no-cache' })
       if (response.ok && isOtherPage(await response.text(), this.#files)) this.#isUpdateReady.value = true
     } catch {
-      // gone again: the next connection looks anew
+      // lost again: the next connection retries
     }
   }
 
@@ -329,26 +333,29 @@ export class Dashboard {
     if (mayEnd && this.line.state.value.kind === 'live') void this.refresh()
   }
 
-  /** A page that somebody uses, or that asks or waits for something, stays where it is. */
+  /** False while the page is in use, shows a question or waits for a result: it must not be replaced then. */
   #isIdle(): boolean {
     const isAsking = this.#code.value !== null || document.querySelector('dialog[open]') !== null
     if (isAsking || this.router.route.value.screen === 'more') return this.#touches.isUntouched && !isAsking
     return this.#me.value === null ? this.#touches.isUntouched : this.#touches.isIdle
   }
 
-  /** This page elsewhere, with what was chosen here: browsers keep that for each origin by itself. */
+  /**
+   * Returns the address of this page at a different origin, with the choices made here: browsers store those per
+   * origin.
+   */
   #addressAt(origin: string): string {
     return `${origin}${location.pathname}${toQuery(this.preferences.choice.value)}${location.hash}`
   }
 
-  /** What was chosen on this tablet before its page went over to TLS. */
+  /** Restores the choices made on this tablet before its page moved to TLS. */
   #takeChoice(): void {
     if (location.search === '') return
     this.preferences.adopt(location.search)
     history.replaceState(null, '', `${location.pathname}${location.hash}`)
   }
 
-  /** A code is to be read by nobody who looks at the address, now or in the history. */
+  /** Takes the code out of the address, so that it cannot be read there or in the history. */
   #takeCode(): void {
     const code = readCode(location.hash)
     if (code === null) return
@@ -357,7 +364,7 @@ export class Dashboard {
   }
 }
 
-/** What decides what of the fleet is seen. */
+/** Returns a key of everything that decides which carts are visible. */
 function sightOf({ session, role, scope }: MeJson): string {
   return JSON.stringify([session?.session_id, role, scope])
 }
@@ -368,7 +375,7 @@ function openSocket({ heard, closed }: LineEvents): LineSocket {
   socket.addEventListener('message', ({ data }) => heard(String(data)))
   socket.addEventListener('close', ({ code }) => closed(code))
   return {
-    // the gateway may have begun to close it, as it does when its session ends; the line opens another one
+    // the gateway may have begun to close it, as it does when its session ends; the connection opens another one
     send: (text) => socket.readyState === WebSocket.OPEN && socket.send(text),
     close: () => socket.close(),
   }

@@ -8,7 +8,7 @@ function clockOf(ms: { now: number }): GatewayClock {
   return new GatewayClock(() => ms.now)
 }
 
-test('it is unknown until the gateway has said it, and goes on from there', () => {
+test('the gateway clock is unknown until the first message with a time, and runs from there', () => {
   const ms = { now: 500 }
   const clock = clockOf(ms)
   assert.equal(clock.nowMs(), 0)
@@ -17,7 +17,7 @@ test('it is unknown until the gateway has said it, and goes on from there', () =
   assert.equal(clock.nowMs(), NOON_MS + 1_500)
 })
 
-test('it stands still from the first freeze on, until the gateway is heard again', () => {
+test('the gateway clock stands still from the first freeze until the next time from the gateway', () => {
   const ms = { now: 0 }
   const clock = clockOf(ms)
   clock.heard(NOON_MS)
@@ -29,13 +29,13 @@ test('it stands still from the first freeze on, until the gateway is heard again
   assert.equal(clock.nowMs(), NOON_MS + 60_000)
 })
 
-test('frozen before it was known it is unknown, not the tablet’s', () => {
+test('frozen before its first time the gateway clock is unknown, and not that of the tablet', () => {
   const clock = clockOf({ now: 7_000 })
   clock.freeze()
   assert.equal(clock.nowMs(), 0)
 })
 
-test('half of a round trip is added, and what the trip may explain changes nothing', () => {
+test('half of a round trip is added, and a difference that the trip may explain changes nothing', () => {
   const ms = { now: 0 }
   const clock = clockOf(ms)
   clock.heard(NOON_MS)
@@ -45,7 +45,7 @@ test('half of a round trip is added, and what the trip may explain changes nothi
   assert.equal(clock.nowMs(), NOON_MS + 5_200)
 })
 
-test('a trip that took long says nothing of a clock that is known', () => {
+test('a long round trip does not change a known clock', () => {
   const clock = clockOf({ now: 0 })
   clock.heard(NOON_MS)
   clock.heard(NOON_MS + 60_000, 9_000)

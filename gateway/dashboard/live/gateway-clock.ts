@@ -1,8 +1,8 @@
-/** Round trips longer than this say little of the other clock. */
+/** Maximum round trip from which the gateway's time can be derived. */
 const GOOD_TRIP_MS = 2_000
 
 /**
- * The time as the gateway has it, whatever the tablet's own clock says: ages are counted by it. While the line is gone
+ * Time of the gateway, independent of the tablet's own clock: ages are computed from it. While the connection is lost
  * it stands still, and with it every age on the screen.
  */
 export class GatewayClock {
@@ -14,18 +14,21 @@ export class GatewayClock {
     this.#monotonicMs = monotonicMs
   }
 
-  /** Milliseconds since 1970; 0 before the gateway has said it. */
+  /** Milliseconds since 1970; 0 before the gateway has sent its time. */
   nowMs(): number {
     if (this.#frozenMs !== null) return this.#frozenMs
     return this.#offsetMs === null ? 0 : Math.round(this.#monotonicMs() + this.#offsetMs)
   }
 
-  /** The gateway said that it is `timeMs`; `tripMs` went by between question and answer, 0 when nobody asked. */
+  /**
+   * Applies the time `timeMs` reported by the gateway; `tripMs` passed between request and response, 0 without a
+   * request.
+   */
   heard(timeMs: number, tripMs = 0): void {
     const offsetMs = timeMs + tripMs / 2 - this.#monotonicMs()
     const isGoingOn = this.#offsetMs !== null && this.#frozenMs === null
     const changeMs = Math.abs(offsetMs - (this.#offsetMs ?? offsetMs))
-    // what the trip may explain is no change of the clock: ages would tremble with the network
+    // a difference that the round trip can explain is ignored: ages would jitter with the network
     if (isGoingOn && tripMs > 0 && (tripMs > GOOD_TRIP_MS || changeMs <= tripMs / 2)) return
     this.#offsetMs = offsetMs
     this.#frozenMs = null

@@ -6,12 +6,12 @@ import { GatewayConnection, type LineEvents } from './gateway-connection.ts'
 const STEP_MS = 100
 const NOON_MS = Date.parse('2026-05-01T12:00:00Z')
 
-/** A line on sockets and clocks of the test; the gateway's clock goes with the tablet's, five hours ahead of it. */
+/** Connection on sockets and clocks of the test; the gateway's clock runs five hours ahead of the tablet's. */
 class Bench {
   nowMs = 1_000
   wallMs = Date.parse('2001-01-01')
   random = 0.5
-  /** What a gateway does with a new socket. */
+  /** True if the gateway admits a new socket. */
   answers = true
   readonly sent: { type: string; id?: number }[] = []
   readonly taken: string[] = []
@@ -42,7 +42,7 @@ class Bench {
     return NOON_MS + this.nowMs
   }
 
-  /** Time goes by, and the gateway answers what comes. */
+  /** Advances the time, while the gateway responds to every message. */
   pass(ms: number): void {
     for (let passed = 0; passed < ms; passed += STEP_MS) {
       this.nowMs += STEP_MS
@@ -51,7 +51,7 @@ class Bench {
     }
   }
 
-  /** The tablet sleeps: no timer runs, and its monotonic clock may stand still. */
+  /** Lets the tablet sleep: no timer runs, and its monotonic clock may stand still. */
   sleep(ms: number, isCounted: boolean): void {
     if (isCounted) this.nowMs += ms
     this.wallMs += ms
@@ -88,7 +88,7 @@ class Bench {
   }
 }
 
-/** A line that is live. */
+/** Creates a live connection. */
 function live(t: TestContext): Bench {
   const bench = new Bench(t)
   bench.line.start()
@@ -98,7 +98,7 @@ function live(t: TestContext): Bench {
   return bench
 }
 
-test('the line asks for a snapshot of everything and pings every 4 s, also when nobody says anything', (t) => {
+test('the connection requests a full snapshot and pings every 4 s, even if no message arrives', (t) => {
   const bench = live(t)
   assert.deepEqual(bench.sent, [{ type: 'subscribe', hardwareIds: ['*'], snapshot: true }])
   bench.pass(80_000)
@@ -107,7 +107,7 @@ test('the line asks for a snapshot of everything and pings every 4 s, also when 
   assert.equal(bench.openedAtMs.length, 1)
 })
 
-test('for another person everything is asked anew, once the line is there', (t) => {
+test('a change of user requests a full snapshot again, once connected', (t) => {
   const bench = live(t)
   bench.line.subscribe()
   assert.equal(bench.sent.filter(({ type }) => type === 'subscribe').length, 2)
@@ -116,7 +116,7 @@ test('for another person everything is asked anew, once the line is there', (t) 
   assert.equal(bench.sent.filter(({ type }) => type === 'subscribe').length, 2)
 })
 
-test('a line that closes is said at once, and the clock stands still', (t) => {
+test('a closed connection is reported immediately, and the clock stands still', (t) => {
   const bench = live(t)
   bench.pass(30_000)
   const knownMs = bench.gatewayMs
@@ -129,7 +129,7 @@ test('a line that closes is said at once, and the clock stands still', (t) => {
   assert.ok(bench.line.silentForMs() >= 60_000)
 })
 
-test('a line that says nothing is given up within 20 s, and within 4 s of a tablet that has just woken up', (t) => {
+test('a silent connection is closed within 20 s, and within 4 s after the tablet has woken up', (t) => {
   const bench = live(t)
   bench.pass(7_000)
   bench.answers = false
@@ -144,7 +144,7 @@ test('a line that says nothing is given up within 20 s, and within 4 s of a tabl
   assert.ok(waitedMs <= 4_000, `said after ${waitedMs} ms`)
 })
 
-test('whatever comes shows that the line is there', (t) => {
+test('any received message shows that the connection works', (t) => {
   const bench = live(t)
   bench.answers = false
   for (let s = 0; s < 120; s++) {
@@ -154,7 +154,7 @@ test('whatever comes shows that the line is there', (t) => {
   assert.equal(bench.kind, 'live')
 })
 
-test('it is opened again for ever, half a second to five seconds later, each tablet at another moment', (t) => {
+test('the connection is retried permanently, after a random half to five seconds', (t) => {
   for (const random of [0, 0.5, 1]) {
     const bench = live(t)
     bench.random = random
@@ -173,7 +173,7 @@ test('it is opened again for ever, half a second to five seconds later, each tab
   }
 })
 
-test('a socket that is never let in is given up, the next one later', (t) => {
+test('a socket that is never accepted is abandoned, each next one later', (t) => {
   const bench = new Bench(t)
   bench.line.start()
   bench.pass(6_000)
@@ -190,7 +190,7 @@ test('a socket that is never let in is given up, the next one later', (t) => {
 })
 
 for (const isCounted of [true, false]) {
-  test(`after ten hours of sleep it is opened at once (monotonic clock ${isCounted ? 'goes on' : 'stands still'})`, (t) => {
+  test(`after ten hours of sleep it reconnects immediately (monotonic clock ${isCounted ? 'running' : 'stopped'})`, (t) => {
     const bench = live(t)
     bench.sleep(10 * 3_600_000, isCounted)
     bench.line.hurry()
@@ -201,7 +201,7 @@ for (const isCounted of [true, false]) {
     assert.equal(bench.clock.nowMs(), bench.gatewayMs)
   })
 
-  test(`timers that slept notice it without being told (monotonic clock ${isCounted ? 'goes on' : 'stands still'})`, (t) => {
+  test(`timers detect a sleep without an event (monotonic clock ${isCounted ? 'running' : 'stopped'})`, (t) => {
     const bench = live(t)
     bench.sleep(10 * 3_600_000, isCounted)
     bench.pass(1_000)
@@ -210,7 +210,7 @@ for (const isCounted of [true, false]) {
   })
 }
 
-test('a page that is hidden, whose timers run once a minute, keeps its line', (t) => {
+test('a hidden page, whose timers run once a minute, keeps its connection', (t) => {
   const bench = live(t)
   for (let minute = 0; minute < 30; minute++) {
     bench.sleep(59_000, true)
@@ -221,7 +221,7 @@ test('a page that is hidden, whose timers run once a minute, keeps its line', (t
   assert.equal(bench.pings(), 30)
 })
 
-test('two reasons to hurry open one socket, and one that waits is not waited for', (t) => {
+test('two reasons to hurry open one socket, without waiting for the retry delay', (t) => {
   const bench = live(t)
   bench.random = 1
   for (let n = 0; n < 6; n++) {
@@ -235,7 +235,7 @@ test('two reasons to hurry open one socket, and one that waits is not waited for
   assert.equal(bench.openedAtMs.length, opened + 1)
 })
 
-test('a line that nobody has started stays closed', (t) => {
+test('a connection that was not started stays closed', (t) => {
   const bench = new Bench(t)
   bench.line.hurry()
   assert.equal(bench.openedAtMs.length, 0)
@@ -246,7 +246,7 @@ test('a line that nobody has started stays closed', (t) => {
   assert.equal(bench.openedAtMs.length, 1)
 })
 
-test('a session that is over ends the line until somebody signs in', (t) => {
+test('an ended session closes the connection until the next sign-in', (t) => {
   const bench = live(t)
   bench.events?.closed(4401)
   assert.equal(bench.kind, 'ended')
@@ -258,7 +258,7 @@ test('a session that is over ends the line until somebody signs in', (t) => {
   assert.equal(bench.kind, 'live')
 })
 
-test('tabs that take the line from each other do not do it without a pause', (t) => {
+test('tabs that take the connection from each other pause in between', (t) => {
   const bench = live(t)
   bench.random = 1
   for (let n = 0; n < 60; n++) {
@@ -270,7 +270,7 @@ test('tabs that take the line from each other do not do it without a pause', (t)
   assert.ok(bench.nowMs > 4 * 60_000, `${bench.nowMs} ms for 60 tries`)
 })
 
-test('what an old socket still says is not heard', (t) => {
+test('messages of an old socket are ignored', (t) => {
   const bench = live(t)
   const old = bench.events
   old?.closed(1006)
@@ -280,7 +280,7 @@ test('what an old socket still says is not heard', (t) => {
   assert.equal(bench.kind, 'lost')
 })
 
-test("the tablet's own clock does not matter, nor that somebody sets it", (t) => {
+test('the tablet clock, and setting it, have no effect', (t) => {
   const bench = live(t)
   bench.wallMs -= 3_600_000
   bench.pass(30_000)

@@ -5,22 +5,31 @@ import type { GatewayClock } from './gateway-clock.ts'
 
 const LOOK_MS = 1_000
 const PING_EVERY_MS = 4_000
-/** A line on which a ping stays without any answer for so long is gone, whatever the browser thinks. */
+/**
+ * Timeout of a ping: without any message for so long, the connection is lost, even if the browser still reports it as
+ * open.
+ */
 const ANSWER_MS = 8_000
-/** The same for the ping of a tablet that woke up, or whose network came back: most likely the line is gone. */
+/** Timeout of the ping after a tablet woke up or its network came back: most likely the connection is lost. */
 const HURRIED_ANSWER_MS = 3_000
-/** How long a new socket may take to be let in; twice as long each time, for a gateway that is busy with a start. */
+/** Timeout for admitting a new socket; doubled each time, for a gateway that is busy with its start. */
 const LET_IN_MS = { first: 5_000, most: 20_000 }
 const BACK_OFF_MS = { first: 500, most: 5_000 }
-/** A line that stood shorter is not opened again at once: some tabs of one session may take it from each other. */
+/**
+ * Minimum lifetime of a connection that is reopened without a delay: tabs of one session may take it from each other.
+ */
 const STEADY_MS = 10_000
-/** Browsers look at hidden pages once a minute: timers that were later than that have slept, and the line with them. */
+/**
+ * Delay of a timer from which the tablet, and with it the connection, must have slept: browsers run timers of hidden
+ * pages once a minute.
+ */
 const SLEPT_MS = 75_000
-/** How the gateway closes the socket of a session or key that is not valid. */
+/** Close code of the gateway for an invalid session or key. */
 const NOT_SIGNED_IN = 4401
 
 /**
- * `lost` carries when the gateway was heard last, by its clock; `ended`: the session is over, somebody must sign in.
+ * `lost` carries the time of the last message, by the gateway's clock; `ended`: the session is over, a user must sign
+ * in.
  */
 export type GatewayConnectionState =
   | { kind: 'connecting' }
@@ -28,27 +37,27 @@ export type GatewayConnectionState =
   | { kind: 'lost'; sinceMs: number }
   | { kind: 'ended' }
 
-/** What a line needs of its socket. */
+/** Socket as the connection uses it. */
 export interface LineSocket {
   send(text: string): void
   close(): void
 }
 
-/** What a socket tells its line. */
+/** Events of a socket. */
 export interface LineEvents {
   heard(text: string): void
-  /** Also when it was never open. */
+  /** Also called if it was never open. */
   closed(code: number): void
 }
 
 export interface LineDeps {
   open: (events: LineEvents) => LineSocket
   clock: GatewayClock
-  /** Every message, in order; `connected` and `snapshot` first. */
+  /** Receives every message, in order; `connected` and `snapshot` first. */
   take: (message: ServerMessage) => void
-  /** Time that goes by; in some browsers it stands still while the tablet sleeps. */
+  /** Monotonic time; in some browsers it stands still while the tablet sleeps. */
   monotonicMs?: () => number
-  /** The tablet's own clock, however wrong: only what goes by on it counts. */
+  /** Clock of the tablet, however wrong: only elapsed time is used. */
   wallMs?: () => number
   random?: () => number
 }
@@ -58,7 +67,7 @@ interface Mark {
   wallMs: number
 }
 
-/** The WebSocket to the gateway: opened again for ever, and known to be gone also when nothing says so. */
+/** WebSocket to the gateway: reopened indefinitely, and detected as lost even without an event. */
 export class GatewayConnection {
   readonly #deps: LineDeps
   readonly #state = signal<GatewayConnectionState>({ kind: 'connecting' })
@@ -71,7 +80,7 @@ export class GatewayConnection {
   #heard: Mark
   #asked: Mark
   #lived: Mark
-  /** How long the answer to the last ping may take; null when it has come. */
+  /** Timeout of the last ping; null once its pong has arrived. */
   #patienceMs: number | null = null
   #pings = 0
   #tries = 0
@@ -91,7 +100,7 @@ export class GatewayConnection {
     return this.#state
   }
 
-  /** How long nothing was heard, for as long as the tablet knows. */
+  /** Returns the time since the last message, as far as the tablet knows. */
   silentForMs(): number {
     return this.#since(this.#heard)
   }
@@ -114,12 +123,12 @@ export class GatewayConnection {
     this.#drop()
   }
 
-  /** Asks how everything is, for whoever acts now; a line that is not there asks when it is. */
+  /** Requests a new snapshot for the current user; without a connection, the next one requests it. */
   subscribe(): void {
     if (this.#isLetIn) this.#socket?.send(JSON.stringify({ type: 'subscribe', hardwareIds: ['*'], snapshot: true }))
   }
 
-  /** The tablet woke up, or its network came back: no need to wait. */
+  /** Reconnects without a delay after the tablet woke up or its network came back. */
   hurry(): void {
     const { kind } = this.#state.value
     if (kind === 'ended' || this.#beat === undefined) return
@@ -127,7 +136,7 @@ export class GatewayConnection {
       this.#ask(HURRIED_ANSWER_MS)
       return
     }
-    // what was said before the tablet slept is not how things are
+    // state received before the tablet slept is outdated
     if (kind === 'live') this.#say()
     const isUnderWay = this.#socket !== null && !this.#isLetIn && this.#since(this.#opened) < LOOK_MS
     if (isUnderWay) return
@@ -158,10 +167,10 @@ export class GatewayConnection {
   #hear(text: string): void {
     this.#heard = this.#mark()
     this.#patienceMs = null
-    // what the gateway sends is typed by what it builds it from
+    // the gateway builds its messages from the same types
     const message = JSON.parse(text) as ServerMessage
     if (message.type === 'connected') this.#letIn(message.time)
-    // the answer to an older ping says nothing of how long this one took
+    // the pong of an older ping does not measure this round trip
     if (message.type === 'pong' && message.id === this.#pings)
       this.#deps.clock.heard(Date.parse(message.time), this.#since(this.#asked))
     this.#deps.take(message)
@@ -201,7 +210,7 @@ export class GatewayConnection {
     this.#timer = setTimeout(() => this.#open(), ms)
   }
 
-  /** From now on the tablet shows what was known, and says so. */
+  /** Publishes that the state shown is the last known one. */
   #say(): void {
     this.#isLetIn = false
     const { clock } = this.#deps
@@ -243,7 +252,7 @@ export class GatewayConnection {
     return { monotonicMs: monotonicMs(), wallMs: wallMs() }
   }
 
-  /** A clock that stood still while the tablet slept, or was set back, is not the one that counts. */
+  /** Takes the larger elapsed time, because one clock may stand still during sleep or be set back. */
   #since(mark: Mark): number {
     const now = this.#mark()
     return Math.max(now.monotonicMs - mark.monotonicMs, now.wallMs - mark.wallMs)

@@ -1,6 +1,6 @@
 import type { HelpPlace } from '#shared/help-pages.ts'
 
-/** Where the docs say more of each screen; the gateway serves them, in English. */
+/** Place in the docs for each screen; the gateway serves them, in English. */
 export const HELP_PLACES = {
   all: 'dashboard',
   map: 'dashboard#the-screens',
@@ -8,21 +8,21 @@ export const HELP_PLACES = {
   evening: 'dashboard#the-screens',
   alerts: 'alerts',
   pace: 'dashboard#pace',
-  day: 'dashboard#a-carts-day',
-  replay: 'dashboard#replay-the-course',
+  day: 'dashboard#cart-day',
+  replay: 'dashboard#replay-a-day',
   barn: 'barn#2-the-barn',
   reports: 'dashboard#reports',
   course: 'course',
   zones: 'course#4-zones',
   cartPath: 'course#5-cart-path-only',
-  tablets: 'dashboard#a-tablet-in-a-minute',
-  people: 'dashboard#a-tablet-in-a-minute',
+  tablets: 'dashboard#sign-a-tablet-in',
+  people: 'dashboard#sign-a-tablet-in',
   devices: 'dashboard#devices-and-groups',
   groups: 'dashboard#devices-and-groups',
   site: 'dashboard#settings-of-the-course',
   notifiers: 'alerts#notifiers',
   storage: 'operation#the-data-folder',
-  backups: 'operation#backup',
+  backups: 'backup',
   damage: 'when-something-is-wrong#something-is-damaged',
   sync: 'head-office#status',
   mqtt: 'mqtt',

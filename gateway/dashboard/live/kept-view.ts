@@ -1,7 +1,7 @@
-/** What part of the map's plane is seen. */
+/** Visible section of the map's plane. */
 export interface SavedView {
   center: readonly [x: number, y: number]
   zoom: number
-  /** Clockwise, radians. */
+  /** Clockwise, in radians. */
   rotation: number
 }

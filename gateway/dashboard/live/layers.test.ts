@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromField, layerRows, toField } from './layers.ts'
 
-test('of each setting the most specific layer that has it wins', () => {
+test('the most specific layer with a value wins for each setting', () => {
   const layers = { type: { a: 1, b: true }, group: { b: false, d: 'x' }, device: { d: 'y' } }
   assert.deepEqual(
     layerRows(layers, ['c', 'a']).map(({ key, wins }) => [key, wins]),
@@ -15,7 +15,7 @@ test('of each setting the most specific layer that has it wins', () => {
   )
 })
 
-test('a field gives back what it shows', () => {
+test('a field returns the value that it shows', () => {
   for (const [value, rule] of [
     [true, { type: 'boolean' }],
     [12.5, { type: 'number' }],
@@ -26,7 +26,7 @@ test('a field gives back what it shows', () => {
     assert.equal(fromField(toField(value), rule), value)
 })
 
-test('a number may be typed with a comma, and what is none is left to the gateway', () => {
+test('a number may be typed with a comma, and other text is sent to the gateway unchanged', () => {
   assert.equal(fromField('1,5', { type: 'number' }), 1.5)
   assert.equal(fromField('much', { type: 'number' }), 'much')
 })

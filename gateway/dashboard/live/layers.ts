@@ -1,4 +1,4 @@
-/** A layer of configuration: settings by key. */
+/** Configuration layer: settings by key. */
 export type Layer = Readonly<Record<string, unknown>>
 
 export const LAYER_NAMES = ['type', 'group', 'device'] as const
@@ -6,14 +6,14 @@ export type LayerName = (typeof LAYER_NAMES)[number]
 
 export type Layers = Readonly<Record<LayerName, Layer>>
 
-/** One setting in all layers; `wins` is the layer whose value holds, null where none has it. */
+/** Setting in all layers; `wins` is the layer with the effective value, null if no layer has one. */
 export interface LayerRow {
   key: string
   values: Readonly<Record<LayerName, unknown>>
   wins: LayerName | null
 }
 
-/** All settings that a layer or the type knows, by key. */
+/** Returns all settings of the layers and the type, by key. */
 export function layerRows(layers: Layers, known: readonly string[]): LayerRow[] {
   const keys = new Set([...known, ...LAYER_NAMES.flatMap((name) => Object.keys(layers[name]))])
   return [...keys].sort().map((key) => ({
@@ -23,24 +23,27 @@ export function layerRows(layers: Layers, known: readonly string[]): LayerRow[] 
   }))
 }
 
-/** What a setting may be, as far as a form has to know. */
+/** Rule for the value of a setting, as far as a form needs it. */
 export interface SettingRule {
   type: 'boolean' | 'integer' | 'number' | 'string'
   enum?: readonly (string | number | boolean)[] | undefined
 }
 
-/** The values to choose from; undefined for what is typed. */
+/** Returns the values to choose from; undefined for a typed value. */
 export function choicesOf(rule: SettingRule): readonly (string | number | boolean)[] | undefined {
   return rule.enum ?? (rule.type === 'boolean' ? [true, false] : undefined)
 }
 
-/** A value of a layer as a field shows it: nothing is no value. */
+/** Formats a layer's value for a field; an empty field means no value. */
 export function toField(value: unknown): string {
   if (value === undefined) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** What was typed or chosen, as the type would have it; what is no such value goes to the gateway, which says why. */
+/**
+ * Converts the field to the type of the setting. Text that does not fit is sent unchanged; the gateway then reports the
+ * error.
+ */
 export function fromField(text: string, rule: SettingRule): unknown {
   if (text === '') return undefined
   const chosen = choicesOf(rule)?.find((choice) => String(choice) === text)

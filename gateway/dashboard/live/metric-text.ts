@@ -1,6 +1,4 @@
-/**
- * The value of a metric in the text format of Prometheus, by the name with its labels; undefined where it is not told.
- */
+/** Reads the value of a metric from the Prometheus text format, by its name with labels; undefined if it is missing. */
 export function readMetric(text: string, name: string): number | undefined {
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   const value = Number(line?.slice(name.length + 1))

@@ -8,11 +8,11 @@ import { Preferences } from './preferences.ts'
 
 const NOON_MS = Date.parse('2026-05-01T12:00:00Z')
 
-/** A tablet of a role, on which somebody acts until a time. */
+/** Creates the login of a tablet of a role, with a PIN user until a time. */
 function me(role: Role, untilMs: number | null): MeJson {
   const person =
     untilMs === null ? null : { user_id: 'jane', name: 'Jane', role: 'staff', until: new Date(untilMs).toISOString() }
-  // what the gate looks at
+  // only the members that the gate reads
   return { user: { role }, role, session: { session_id: 's', name: 'Shop', person } } as MeJson
 }
 
@@ -21,7 +21,7 @@ function refusal(code: string): ApiError {
   return new ApiError('POST /x', new Response(text, { status: 403 }), text)
 }
 
-/** A gate and what the gateway would say of the tablet when it is asked. */
+/** Creates a gate, and the gateway's next response about the tablet. */
 function bench(role: Role, untilMs: number | null, then: MeJson = me(role, null)) {
   const preferences = new Preferences(() => {
     throw new Error('forbidden')
@@ -39,14 +39,14 @@ function bench(role: Role, untilMs: number | null, then: MeJson = me(role, null)
   return { gate, preferences, state }
 }
 
-test('a tablet on which nobody gave a PIN acts as itself', async () => {
+test('a tablet without a PIN user acts as itself', async () => {
   const { gate, state } = bench('staff', null)
   assert.equal(await gate.act(async () => 'locked'), 'locked')
   assert.equal(gate.question, null)
   assert.equal(state.refreshed, 0)
 })
 
-test('who was idle for too long is asked for again before anything is done', async () => {
+test('a user who was idle for too long must enter the PIN before any action', async () => {
   const { gate, preferences, state } = bench('staff', NOON_MS + 1_000)
   preferences.remember('jane')
   assert.equal(await gate.act(async () => 'locked'), 'locked')
@@ -65,14 +65,14 @@ test('who was idle for too long is asked for again before anything is done', asy
   assert.equal(gate.question, null)
 })
 
-test('what was done meanwhile keeps the person, and nobody is asked', async () => {
+test('recent activity keeps the PIN user, without a prompt', async () => {
   const { gate, preferences, state } = bench('staff', NOON_MS - 1, me('staff', NOON_MS + 600_000))
   preferences.remember('jane')
   assert.equal(await gate.act(async () => 'locked'), 'locked')
   assert.equal(state.refreshed, 1)
 })
 
-test('an admin whose rights have ended is asked, and then it is done', async () => {
+test('an admin whose rights have ended gets the prompt, and then the action is done', async () => {
   const { gate } = bench('admin', null)
   let tries = 0
   const acted = gate.act(async () => {
@@ -85,7 +85,7 @@ test('an admin whose rights have ended is asked, and then it is done', async () 
   assert.equal(await acted, 2)
 })
 
-test('who does not say who it is has done nothing', async () => {
+test('cancelling the prompt cancels the action', async () => {
   const { gate } = bench('admin', null)
   const acted = gate.act(() => Promise.reject(refusal('admin_required')))
   await new Promise(setImmediate)
@@ -93,7 +93,7 @@ test('who does not say who it is has done nothing', async () => {
   await assert.rejects(acted, PinCancelled)
 })
 
-test('a tablet that could never do it is refused, and so is what no person changes', async () => {
+test('an action that the tablet can never do, or that a PIN cannot allow, is rejected', async () => {
   const { gate } = bench('staff', null)
   await assert.rejects(
     gate.act(() => Promise.reject(refusal('admin_required'))),
@@ -107,7 +107,7 @@ test('a tablet that could never do it is refused, and so is what no person chang
   assert.equal(admin.question, null)
 })
 
-test('one answer serves all that waits for it, and a question for more rights takes its place', async () => {
+test('one PIN serves all waiting actions, and a prompt for more rights replaces it', async () => {
   const { gate } = bench('admin', null)
   const [one, other] = [gate.ask({ reason: 'rights', role: 'staff' }), gate.ask({ reason: 'idle', role: 'user' })]
   gate.done()
@@ -119,7 +119,7 @@ test('one answer serves all that waits for it, and a question for more rights ta
   await rights
 })
 
-test('an admin may what staff may, and staff what a user may', () => {
+test('an admin has the rights of staff, and staff those of a user', () => {
   assert.ok(isAtLeast('admin', 'staff') && isAtLeast('staff', 'staff') && isAtLeast('staff', 'user'))
   assert.ok(!isAtLeast('user', 'staff') && !isAtLeast('staff', 'admin'))
 })

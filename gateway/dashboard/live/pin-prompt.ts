@@ -6,32 +6,32 @@ import type { Preferences } from './preferences.ts'
 
 const RANK: Record<UserRole, number> = { metrics: -1, user: 0, staff: 1, admin: 2 }
 
-/** Whether one role may do what another may. */
+/** True if a role includes the rights of another. */
 export function isAtLeast(role: UserRole, needed: Role): boolean {
   return RANK[role] >= RANK[needed]
 }
 
-/** Why somebody is asked who it is: nobody did anything for a while, or what was asked for needs more rights. */
+/** Reason of a PIN prompt: the PIN user was idle, or the action needs more rights. */
 export interface PersonQuestion {
   reason: 'idle' | 'rights'
-  /** Whoever answers must have it. */
+  /** Minimum role of the user who responds. */
   role: Role
 }
 
-/** Somebody was asked who it is, and did not say: what was to be done was not. */
+/** Thrown when a PIN prompt is cancelled; the action was not run. */
 export class PinCancelled extends Error {
   constructor() {
-    super('nobody said who it is')
+    super('the PIN prompt was cancelled')
     this.name = 'PinCancelled'
   }
 }
 
 interface PersonGateDeps {
   me: () => MeJson | null
-  /** By the gateway's clock. */
+  /** Time of the gateway's clock. */
   nowMs: () => number
   preferences: Preferences
-  /** Asks the gateway who acts now. */
+  /** Requests the current PIN user from the gateway. */
   refresh: () => Promise<void>
 }
 
@@ -43,8 +43,8 @@ interface Asked {
 }
 
 /**
- * Asks who acts before what is done. A tablet on which nobody gave a PIN acts as itself; one on which somebody did asks
- * again after ten idle minutes, and so does one whose rights have ended. The rules themselves are the gateway's.
+ * Prompts for a PIN before an action. A tablet without a PIN user acts as itself. A tablet with one prompts again after
+ * ten idle minutes, and so does one whose rights have expired. The gateway enforces the rules.
  */
 export class PersonGate {
   readonly #deps: PersonGateDeps
@@ -54,14 +54,12 @@ export class PersonGate {
     this.#deps = deps
   }
 
-  /** What is asked now; read it in a component, and answer with `done` or `cancel`. */
+  /** Current prompt; read it in a component, and respond with `done` or `cancel`. */
   get question(): PersonQuestion | null {
     return this.#asked.value?.question ?? null
   }
 
-  /**
-   * Does it, after asking for a PIN where one is needed. Throws `PinCancelled`, and what `action` throws.
-   */
+  /** Runs `action`, after a PIN prompt if one is needed. Throws `PinCancelled`, and the errors of `action`. */
   async act<Result>(action: () => Promise<Result>): Promise<Result> {
     if (await this.#isIdle()) await this.ask({ reason: 'idle', role: 'user' })
     try {
@@ -74,7 +72,7 @@ export class PersonGate {
     }
   }
 
-  /** Asks at once. Throws `PinCancelled`. */
+  /** Prompts immediately. Throws `PinCancelled`. */
   ask(question: PersonQuestion): Promise<void> {
     const open = this.#asked.value
     if (open !== null && isAtLeast(open.question.role, question.role)) return open.answered
@@ -87,7 +85,7 @@ export class PersonGate {
     return answered
   }
 
-  /** Somebody has said who it is, or that the tablet acts as itself. */
+  /** Closes the prompt after a PIN was accepted, or the tablet continues as itself. */
   done(): void {
     const asked = this.#asked.value
     this.#asked.value = null
@@ -100,18 +98,18 @@ export class PersonGate {
     asked?.reject(new PinCancelled())
   }
 
-  /** Whether somebody acted here, and did nothing for so long that the gateway has forgotten it. */
+  /** Resolves to true if the PIN user was idle for so long that the gateway has signed them out. */
   async #isIdle(): Promise<boolean> {
     const { preferences, nowMs, me, refresh } = this.#deps
     if (preferences.personId.value === null) return false
     const until = me()?.session?.person?.until
     if (until !== undefined && nowMs() < Date.parse(until)) return false
-    // what was done meanwhile has moved its end
+    // activity meanwhile has moved the end
     await refresh()
     return me()?.session?.person == null
   }
 
-  /** The rights of a person never go beyond those of the tablet. */
+  /** A PIN never grants more rights than the tablet has. */
   #mayHelp(role: Role): boolean {
     const me = this.#deps.me()
     return me?.session != null && isAtLeast(me.user.role, role)

@@ -1,12 +1,15 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 
-/** Where a cart is, as people say it. */
+/** Position of a cart as people describe it. */
 export type Place =
   | { kind: 'zone'; name: string }
   | { kind: 'hole'; hole: number }
   | { kind: 'course' | 'outside' | 'unknown' }
 
-/** A parking zone before a hole, a hole before any other zone; a boundary is the whole course. */
+/**
+ * Returns the most useful zone: a parking zone before a hole, a hole before any other zone; the boundary is the whole
+ * course.
+ */
 export function positionLabel({ position, zones, state }: Pick<CartJson, 'position' | 'zones' | 'state'>): Place {
   if (position === null) return { kind: 'unknown' }
   const parking = zones.find(({ type }) => type === 'parking')

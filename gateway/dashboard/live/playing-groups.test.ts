@@ -6,7 +6,7 @@ import { finishMs, paceOf, playingGroupsOf } from './playing-groups.ts'
 const START = Date.parse('2026-05-01T08:00:00Z')
 const at = (minute: number) => new Date(START + minute * 60_000).toISOString()
 
-/** A cart that teed off and came to its hole at these minutes. */
+/** Creates the round of a cart that teed off and reached its hole at these minutes. */
 function round(
   cart: string,
   others: { teed?: number; hole?: number; since?: number; behind?: number | null },

@@ -1,24 +1,21 @@
 import type { RoundJson } from '#shared/wire/rounds.ts'
 
-/**
- * Carts that play together, as far as anybody can tell: they began on one hole, and came to the one they are on,
- * together.
- */
+/** Carts that apparently play together: they began on the same hole and reached the current one together. */
 export interface PlayingGroup {
-  /** That of the first of its carts. */
+  /** Key of its first cart. */
   key: string
   carts: readonly string[]
-  /** Of the cart that is furthest behind. */
+  /** Round of the cart that is furthest behind. */
   round: RoundJson
 }
 
-/** How it stands with a flight; `between` is on no hole. */
+/** Pace of a group; `between` is on no hole. */
 export type Pace = 'late' | 'behind' | 'on time' | 'between'
 
-/** Carts of one flight tee off and move on within so much of each other. */
+/** Maximum difference between the tee-off times, and between the move-on times, of carts in a group. */
 const TOGETHER_MS = 4 * 60_000
 
-/** Flights of the rounds that go on, those furthest behind first; those on no hole come last. */
+/** Returns the groups of the active rounds, those furthest behind first; those on no hole come last. */
 export function playingGroupsOf(rounds: readonly RoundJson[]): PlayingGroup[] {
   const groups: RoundJson[][] = []
   for (const round of rounds) {
@@ -34,20 +31,21 @@ export function playingGroupsOf(rounds: readonly RoundJson[]): PlayingGroup[] {
     .sort((a, b) => byWorst(a.round, b.round))
 }
 
-/** Late is by a whole hole. */
+/** Late means a whole hole behind. */
 export function paceOf({ minutes_behind: behind }: RoundJson, minutesPerHole: number): Pace {
   if (behind === null) return 'between'
   if (behind >= minutesPerHole) return 'late'
   return behind >= 1 ? 'behind' : 'on time'
 }
 
-/** When the cart came to the hole that it is on. */
+/** Returns the time at which the cart reached its current hole. */
 export function onHoleSince({ holes }: RoundJson): string | null {
   return holes.find(({ left_at }) => left_at === null)?.entered_at ?? null
 }
 
 /**
- * When all holes of the course will have been played, at the pace of the site from now on; null when they have been.
+ * Returns the expected end of the round if play continues at the pace of the site; null once all holes have been
+ * played.
  */
 export function finishMs(
   { holes }: RoundJson,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Preferences, type Shelf, toQuery } from './preferences.ts'
 
-/** A browser's storage. */
+/** Creates a browser's storage. */
 function shelfOf(kept: Map<string, string>): () => Shelf {
   return () => ({
     getItem: (name) => kept.get(name) ?? null,
@@ -11,7 +11,7 @@ function shelfOf(kept: Map<string, string>): () => Shelf {
   })
 }
 
-test('what was chosen and who acted is there after the next load', () => {
+test('choices and the PIN user are restored after the next load', () => {
   const kept = new Map<string, string>()
   const before = new Preferences(shelfOf(kept))
   before.choose({ language: 'de' })
@@ -47,7 +47,7 @@ for (const [what, shelf] of [
     }),
   ],
 ] as const)
-  test(`storage that is ${what} keeps nothing, and what was chosen holds`, () => {
+  test(`storage that is ${what} keeps no choice, and choices hold until the next load`, () => {
     const preferences = new Preferences(shelf)
     preferences.load()
     preferences.choose({ language: 'de' })
@@ -56,7 +56,7 @@ for (const [what, shelf] of [
     assert.equal(preferences.personId.value, 'jane')
   })
 
-test('what somebody else has put there is no choice', () => {
+test('invalid stored data is ignored', () => {
   for (const text of ['', 'null', '[]', '7', '{"language":"fr","units":7}', '{'])
     assert.deepEqual(
       (() => {
@@ -69,7 +69,7 @@ test('what somebody else has put there is no choice', () => {
     )
 })
 
-test('what was chosen at another address counts where nothing was chosen, and garbage does not', () => {
+test('choices from another address fill unset ones, and invalid ones are ignored', () => {
   const here = new Preferences(shelfOf(new Map()))
   here.choose({ units: 'imperial' })
   here.adopt(toQuery({ language: 'de', units: 'metric' }))

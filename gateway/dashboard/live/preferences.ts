@@ -3,19 +3,19 @@ import type { MeJson } from '#shared/wire/sessions.ts'
 
 type Site = MeJson['site']
 
-/** What was chosen on this tablet; null is as the site has it. */
+/** Choices made on this tablet; null uses the site's setting. */
 export interface Choice {
   language: Site['language'] | null
   units: Site['units'] | null
 }
 
-/** What it is kept in; browsers may forbid it, and it may be full. */
+/** Storage of the choices; browsers may forbid it, and it may be full. */
 export type Shelf = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 
 const CHOICE = 'cartbarn.choice'
 const PERSON = 'cartbarn.person'
 
-/** What this tablet remembers by itself; where the browser forbids that, until the page is left. */
+/** Preferences of this tablet; if the browser forbids storage, they last until the page is left. */
 export class Preferences {
   readonly #shelf: () => Shelf
   readonly #choice = signal<Choice>({ language: null, units: null })
@@ -29,7 +29,7 @@ export class Preferences {
     return this.#choice
   }
 
-  /** Who acted here last, and has not said goodbye. */
+  /** Last PIN user here who has not signed out. */
   get personId(): ReadonlySignal<string | null> {
     return this.#personId
   }
@@ -44,7 +44,9 @@ export class Preferences {
     this.#write(CHOICE, JSON.stringify(this.#choice.value))
   }
 
-  /** Takes what was chosen at another address of this gateway, as `toQuery` wrote it, where nothing was chosen here. */
+  /**
+   * Adopts the choices made at another address of this gateway, as `toQuery` wrote them, unless a choice was made here.
+   */
   adopt(query: string): void {
     const given = readChoice(JSON.stringify(Object.fromEntries(new URLSearchParams(query))))
     const own = this.#choice.value
@@ -70,18 +72,18 @@ export class Preferences {
       if (text === null) this.#shelf().removeItem(name)
       else this.#shelf().setItem(name, text)
     } catch {
-      // it holds until the page is left
+      // kept until the page is left
     }
   }
 }
 
-/** `?language=de`: what was chosen, for an address. */
+/** Encodes the choices for an address, such as `?language=de`. */
 export function toQuery(choice: Choice): string {
   const chosen = Object.entries(choice).filter((entry): entry is [string, string] => entry[1] !== null)
   return chosen.length === 0 ? '' : `?${new URLSearchParams(chosen)}`
 }
 
-/** Anything but a choice is none. */
+/** Parses stored choices; invalid text yields the defaults. */
 function readChoice(text: string | null): Choice {
   const known = parsed(text ?? 'null')
   const { language, units } = typeof known === 'object' && known !== null ? { ...EMPTY, ...known } : EMPTY

@@ -11,7 +11,7 @@ const recall = {
   by: { user_id: 'u', name: 'Anna' },
 }
 
-test('still out are carts in no parking zone; whom somebody must fetch comes first', () => {
+test('carts outside all parking zones are still out; those to fetch in person come first', () => {
   const broken = { since: recall.started_at, why: 'x', by: recall.by }
   const carts = [
     cartJson('10'),

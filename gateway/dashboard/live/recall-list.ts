@@ -2,27 +2,27 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { byNumber, isParked } from './fleet/marker-style.ts'
 import type { ActiveRecall, ScreenState } from './recall.ts'
 
-/** A cart that is called in. */
+/** Cart that is called in. */
 export interface RecalledCart {
   cart: CartJson
   screen: ScreenState
 }
 
-/** Who is still out and who is in, and how many screens have confirmed. */
+/** Carts that are still out and carts that are in, with the number of screens that have confirmed. */
 export interface RecallList {
   out: RecalledCart[]
   in: CartJson[]
   confirmed: number
-  /** Carts with a screen. */
+  /** Number of carts with a screen. */
   screens: number
 }
 
-/** Whom somebody must fetch comes first. */
+/** Order of the list: carts that staff must fetch come first. */
 const RANK: Record<ScreenState, number> = { none: 0, offline: 1, sent: 2, confirmed: 3 }
 
 /**
- * By where the carts are now: in a parking zone is in, whatever else. Carts of which nobody knows where they are count
- * as out.
+ * Divides the carts by current position: a cart in a parking zone is in, whatever else applies. A cart with an unknown
+ * position counts as out.
  */
 export function recallList({ screens }: ActiveRecall, carts: ReadonlyMap<string, CartJson>): RecallList {
   const list: RecallList = { out: [], in: [], confirmed: 0, screens: 0 }

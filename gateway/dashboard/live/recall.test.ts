@@ -44,12 +44,12 @@ function asked(times: number): Promise<void> {
   return eventually(() => gateway.requests.length === times && timers.length > 0, `${times} requests`)
 }
 
-/** All that waits is done. */
+/** Runs all pending timers. */
 function pass(): void {
   for (const action of timers.splice(0)) action()
 }
 
-test('it is asked when the line is there, and what was told meanwhile is asked at the end of a pause', async () => {
+test('the recall is requested once connected, and again at the end of a pause after messages', async () => {
   gateway.answers = [active('sent'), active('confirmed')]
   const recall = watch()
   assert.deepEqual(gateway.requests, [])
@@ -65,7 +65,7 @@ test('it is asked when the line is there, and what was told meanwhile is asked a
   assert.equal(gateway.requests.length, 2)
 })
 
-test('that the carts are not called in is known when the gateway has said so', async () => {
+test('the absence of a recall is known only after the response of the gateway', async () => {
   gateway.answers = [NONE]
   const recall = watch()
   assert.equal(recall.isKnown.value, false)
@@ -76,7 +76,7 @@ test('that the carts are not called in is known when the gateway has said so', a
   assert.equal(recall.isKnown.value, false)
 })
 
-test('what others begin and end is known at once', async () => {
+test('a recall begun or ended by others is known immediately', async () => {
   gateway.answers = [NONE, active('sent'), NONE]
   const recall = watch()
   line.value = { kind: 'live' }
@@ -90,7 +90,7 @@ test('what others begin and end is known at once', async () => {
   assert.deepEqual([recall.now.value, recall.endedText.value], [null, 'All in'])
 })
 
-test('it is begun and ended; a refusal is thrown', async () => {
+test('a recall can be begun and ended, and a rejection is thrown', async () => {
   gateway.answers = [NONE]
   const recall = watch()
   line.value = { kind: 'live' }
@@ -106,7 +106,7 @@ test('it is begun and ended; a refusal is thrown', async () => {
   await assert.rejects(recall.begin(''), (error) => error instanceof ApiError && error.code === 'recall_active')
 })
 
-test('a user is not asked for it', async () => {
+test('a user does not request the recall', async () => {
   role.value = 'user'
   gateway.answers = [NONE]
   watch()

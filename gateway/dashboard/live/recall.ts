@@ -5,10 +5,10 @@ import type { RecallJson } from '#shared/wire/recall.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 import type { GatewayConnectionState } from './gateway-connection.ts'
 
-/** How far the message has come with the screens of a cart. */
+/** Delivery state of the message on the screens of a cart. */
 export type ScreenState = 'confirmed' | 'sent' | 'offline' | 'none'
 
-/** A recall in force; what the carts themselves do is in the fleet. */
+/** Active recall; the state of the carts is in the fleet. */
 export interface ActiveRecall {
   recall: RecallJson
   screens: ReadonlyMap<string, ScreenState>
@@ -21,12 +21,15 @@ interface RecallWatchDeps {
   setTimer?: (action: () => void, ms: number) => unknown
 }
 
-/** 200 screens confirm within seconds: it is asked at most so often, and as often for screens that come back. */
+/**
+ * Minimum interval of requests, because 200 screens confirm within seconds; screens that reconnect are found every
+ * `ASK_EVERY_MS`.
+ */
 const ASK_AGAIN_MS = 1_500
 const ASK_EVERY_MS = 10_000
 
 /**
- * Whether all carts are called in, as the gateway says it: asked when the line is there, and when it tells of a change.
+ * Follows the recall state of the gateway: requested when the connection is live and when a message announces a change.
  */
 export class RecallMonitor {
   readonly #deps: RecallWatchDeps
@@ -48,17 +51,17 @@ export class RecallMonitor {
     })
   }
 
-  /** Whether the gateway has said if the carts are called in. */
+  /** True once the gateway has reported if a recall is active. */
   get isKnown(): ReadonlySignal<boolean> {
     return this.#isKnown
   }
 
-  /** The text of the recall that ended last while this page was open, to call the carts in again; null for none. */
+  /** Text of the last recall that ended while this page was open, to call the carts in again; null if none. */
   get endedText(): ReadonlySignal<string | null> {
     return this.#endedText
   }
 
-  /** Null while the carts are not called in. */
+  /** Active recall; null if none. */
   get now(): ReadonlySignal<ActiveRecall | null> {
     return this.#now
   }
@@ -110,7 +113,7 @@ export class RecallMonitor {
       this.#now.value = active === null ? null : { recall: active, screens }
       this.#isKnown.value = true
     } catch {
-      // it is asked again when the line is back
+      // requested again when the connection is back
     }
     this.#setTimer(() => {
       this.#isAsking = false
@@ -119,7 +122,7 @@ export class RecallMonitor {
     this.#planNext()
   }
 
-  /** Screens that come and go are told by nobody. */
+  /** Plans the next request: no message reports screens that connect or disconnect. */
   #planNext(): void {
     if (this.#isPlanned || this.#now.value === null) return
     this.#isPlanned = true

@@ -2,29 +2,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Router, readRoute, screensFor, toHash } from './route.ts'
 
-test('the address says which screen, and what of it', () => {
+test('the address identifies the screen and its parameters', () => {
   assert.deepEqual(readRoute('#/fleet'), { screen: 'fleet', rest: null })
   assert.deepEqual(readRoute('#/map/17'), { screen: 'map', rest: '17' })
   assert.deepEqual(readRoute('#/more/tablets'), { screen: 'more', rest: 'tablets' })
 })
 
-test('what is no screen is the map', () => {
+test('an unknown screen leads to the map', () => {
   for (const hash of ['', '#', '#/', '#/nothing', '#pair=7K3M9QXA2BFT', '#/MAP', '#/map/%E0%A4%A'])
     assert.deepEqual(readRoute(hash), { screen: 'map', rest: null }, hash)
 })
 
-test('any name of a cart comes back as it was', () => {
+test('any cart name survives a round trip through the address', () => {
   for (const cart of ['17', 'A/1', 'ü ö', '#?&=%', '<b>', '🏌️', 'عربة'])
     assert.deepEqual(readRoute(toHash('map', cart)), { screen: 'map', rest: cart })
   assert.equal(toHash('alerts'), '#/alerts')
 })
 
-test('who plays has the map and More', () => {
+test('a player has the map and More', () => {
   assert.deepEqual(screensFor('user'), ['map', 'more'])
   for (const role of ['staff', 'admin'] as const) assert.equal(screensFor(role).length, 5)
 })
 
-test('a page that holds something is left only after a question', (t) => {
+test('leaving a page with unsaved input needs a confirmation', (t) => {
   const listeners: (() => void)[] = []
   const page = { hash: '#/more/devices/new' }
   const pushed: string[] = []

@@ -4,18 +4,18 @@ import type { Role } from '#shared/wire/users.ts'
 const SCREENS = ['map', 'fleet', 'evening', 'alerts', 'more'] as const
 export type ScreenName = (typeof SCREENS)[number]
 
-/** Who plays sees where the carts are; the rest is for those who work here. */
+/** Returns the screens of a role: players see the positions of carts, staff see everything else too. */
 export function screensFor(role: Role): readonly ScreenName[] {
   return role === 'user' ? ['map', 'more'] : SCREENS
 }
 
-/** `rest` is what comes after the screen: a cart on the map, a page of More. */
+/** `rest` is the part after the screen: a cart on the map, a page of More. */
 export interface Route {
   screen: ScreenName
   rest: string | null
 }
 
-/** `#/map/17` is cart 17 on the map. What cannot be read is the map. */
+/** Parses an address: `#/map/17` is cart 17 on the map. An invalid address opens the map. */
 export function readRoute(hash: string): Route {
   const [, name = '', rest] = /^#\/([a-z]+)(?:\/(.+))?$/.exec(hash) ?? []
   const screen = SCREENS.find((one) => one === name) ?? 'map'
@@ -26,12 +26,12 @@ export function toHash(screen: ScreenName, rest?: string | null): string {
   return rest == null ? `#/${screen}` : `#/${screen}/${encodeURIComponent(rest)}`
 }
 
-/** The page of a cart's day; today, until another one is chosen there. */
+/** Builds the address of a cart's day, which opens today. */
 export function toDayHash(cart: string): string {
   return toHash('more', `day/${cart}`)
 }
 
-/** What the address of the page says now. */
+/** Route of the current page address. */
 export class Router {
   readonly #route = signal<Route>(readRoute(''))
   readonly #holds = new Set<{ question: string }>()
@@ -42,21 +42,21 @@ export class Router {
     return this.#route
   }
 
-  /** What is asked before the page is left; null while nothing is. Answer with `leave` or `stay`. */
+  /** Question to confirm before the page is left; null if none. Respond with `leave` or `stay`. */
   get asked(): ReadonlySignal<string | null> {
     return this.#asked
   }
 
   start(): void {
     addEventListener('hashchange', () => this.#read())
-    // what browsers ask then is their own text
+    // browsers show a text of their own
     addEventListener('beforeunload', (event) => {
       if (this.#holds.size > 0) event.preventDefault()
     })
     this.#read()
   }
 
-  /** Has people asked before this page is left, until what is returned is called. */
+  /** Shows the question before this page is left, until the returned function is called. */
   hold(question: string): () => void {
     const hold = { question }
     this.#holds.add(hold)

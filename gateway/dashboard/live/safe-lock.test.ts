@@ -14,7 +14,7 @@ function at(speed: number | null): Pick<CartJson, 'position'> {
   return { position: { lat: 28.41, long: -81.58, speed, heading: null, at: AT, hardware_id: 'tb-17' } }
 }
 
-test('the tee box locks, and of two the one that is connected', () => {
+test('the tee box receives the lock command, and of two the one that is connected', () => {
   const [screen, gone, here] = [device('cc', 'cartcaddie'), device('tb-1', 'teebox', false), device('tb-2', 'teebox')]
   assert.equal(lockDeviceOf({ devices: [screen, gone, here] }), here)
   assert.equal(lockDeviceOf({ devices: [screen, gone] }), gone)
@@ -31,7 +31,7 @@ test('a message goes to a screen', () => {
   assert.equal(screenOf({ devices: [other] }, new Set(['talking teebox'])), other)
 })
 
-test('a cart is too fast by the rule of the gateway, for as long as the position says something', () => {
+test('a cart is too fast by the rule of the gateway, while its position is recent', () => {
   assert.equal(isMovingTooFast(at(6.1), NOW_MS), true)
   assert.equal(isMovingTooFast(at(6), NOW_MS), false)
   assert.equal(isMovingTooFast(at(6), NOW_MS, 5), true)

@@ -3,25 +3,25 @@ import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 
 const LOCK_TYPE = 'teebox'
-/** Device types that show messages, until the gateway has said which do. */
+/** Device types that show messages, until the gateway has reported them. */
 export const SCREEN_TYPES: ReadonlySet<string> = new Set(['cartcaddie'])
 
 type Member = CartJson['devices'][number]
 
-/** The device that locks a cart: its tee box, else any; of several one that is connected. */
+/** Returns the device that locks a cart: its tee box, else any; of several a connected one. */
 export function lockDeviceOf({ devices }: Pick<CartJson, 'devices'>): Member | undefined {
   const locks = devices.filter(({ device_type }) => device_type === LOCK_TYPE)
   const able = locks.length > 0 ? locks : devices
   return able.find(({ is_online }) => is_online) ?? able[0]
 }
 
-/** What shows messages in a cart. */
+/** Returns the device that shows messages in a cart. */
 export function screenOf({ devices }: Pick<CartJson, 'devices'>, types = SCREEN_TYPES): Member | undefined {
   const screens = devices.filter(({ device_type }) => types.has(device_type))
   return screens.find(({ is_online }) => is_online) ?? screens[0]
 }
 
-/** Whether the gateway would refuse to lock it because it moves: its own rule, by what the page knows of the cart. */
+/** True if the gateway would reject a lock because the cart moves: the same rule, applied to the data of the page. */
 export function isMovingTooFast(
   { position }: Pick<CartJson, 'position'>,
   nowMs: number,

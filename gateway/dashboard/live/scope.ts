@@ -4,10 +4,10 @@ import type { UserJson } from '#shared/wire/users.ts'
 const EVERY_CART = '*'
 type Carts = ReadonlyMap<string, Pick<CartJson, 'devices'>>
 
-/** Which carts somebody may see: all, now and later, or those that were typed. */
+/** Carts that a user may see: all, present and future, or those that were typed. */
 export interface Scope {
   isAll: boolean
-  /** Numbers of carts and hardware ids, with commas. */
+  /** Cart numbers and hardware ids, separated by commas. */
   typed: string
 }
 
@@ -16,7 +16,10 @@ export function scopeOf({ allowed_hardware_ids: ids }: Pick<UserJson, 'allowed_h
   return { isAll, typed: isAll ? '' : (ids ?? []).join(', ') }
 }
 
-/** As the gateway takes it. The number of a cart is all its devices; anything else is taken for a hardware id. */
+/**
+ * Converts the scope to hardware ids. A cart number stands for all devices of the cart; any other text is used as a
+ * hardware id.
+ */
 export function hardwareIdsIn({ isAll, typed }: Scope, carts: Carts): string[] {
   if (isAll) return [EVERY_CART]
   const words = typed

@@ -23,14 +23,14 @@ const SITE = toSiteSettingsJson({
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
 const WEEK = copyMonday({ ...CLOSED, mon: ['07:00', '20:00'] })
 
-/** What is sent, as the gateway reads it. */
+/** Returns the patch as the gateway receives it. */
 function sent(settings: typeof SITE, edits: SiteEdits, units: Units = 'metric'): unknown {
   const result = patchOf(settings, edits, units)
   assert.ok('patch' in result)
   return siteSettingsPatchSchema.parse(result.patch)
 }
 
-test('only what is another than before is sent', () => {
+test('only changed values are sent', () => {
   assert.deepEqual(sent(SITE, {}), {})
   assert.deepEqual(sent(SITE, { name: 'Pebble', units: 'imperial', lock_at_closing: true }), {
     units: 'imperial',
@@ -40,7 +40,7 @@ test('only what is another than before is sent', () => {
   assert.deepEqual(sent(SITE, { numbers }), { zone_stay_s: 90, pack: { full_v: 52 } })
 })
 
-test('a comma is a point, and an empty field is the default', () => {
+test('a comma counts as a point, and an empty field as the default', () => {
   const numbers = {
     auto_lock_after_min: ' 0,05 ',
     rest_after_s: '',
@@ -56,7 +56,7 @@ test('a comma is a point, and an empty field is the default', () => {
   })
 })
 
-test('who measures in miles types mph and yards, and km/h and metres are sent', () => {
+test('with imperial units mph and yards are typed, and km/h and metres are sent', () => {
   assert.equal(shownNumber(SITE, 'lock_max_speed_kmh', 'imperial'), '3.7')
   assert.equal(shownNumber(SITE, 'trips.minimalTripDistance', 'imperial'), '109.4')
   assert.equal(shownDefault('trips.maxAcceleration', 'imperial'), '32.8')
@@ -66,7 +66,7 @@ test('who measures in miles types mph and yards, and km/h and metres are sent', 
     trips: { minimalTripDistance: 182.88 },
     zone_stay_s: 90,
   })
-  // what reads as before is not rounded to tenths of a mile
+  // a value that reads as before is not rounded to tenths of a mile
   const same = { lock_max_speed_kmh: ' 3,70 ', 'trips.minimalTripDistance': '109.4' }
   assert.deepEqual(sent(SITE, { numbers: same }, 'imperial'), {})
   assert.deepEqual(sent(SITE, { numbers: { lock_max_speed_kmh: '' } }, 'imperial'), {
@@ -74,12 +74,12 @@ test('who measures in miles types mph and yards, and km/h and metres are sent', 
   })
 })
 
-test('what is no number is sent by nobody', () => {
+test('a field that is not a number is reported and not sent', () => {
   const numbers = { zone_stay_s: 'a minute', rest_after_s: '1e999', 'pack.low_v': '48' }
   assert.deepEqual(patchOf(SITE, { numbers }, 'metric'), { noNumbers: ['zone_stay_s', 'rest_after_s'] })
 })
 
-test('of opening hours the days that changed are sent, all where none were known, and null to forget them', () => {
+test('changed days of opening hours are sent, all days if there were none, and null to clear them', () => {
   assert.deepEqual(sent(SITE, { opening_hours: WEEK }), { opening_hours: WEEK })
   const site = { ...SITE, opening_hours: WEEK }
   const changed = { ...copyMonday(WEEK), sun: null, sat: ['08:00', '24:00'] as [string, string] }
@@ -90,7 +90,7 @@ test('of opening hours the days that changed are sent, all where none were known
   assert.deepEqual(sent(site, { opening_hours: null }), { opening_hours: null })
 })
 
-test('changes are counted as people would', () => {
+test('changes are counted the way users count them', () => {
   assert.equal(changesIn(SITE, { name: 'Pebble' }, 'metric'), 0)
   assert.equal(changesIn(SITE, { numbers: { 'pack.low_v': '', 'pack.full_v': '', zone_stay_s: '5' } }, 'metric'), 3)
   assert.equal(changesIn(SITE, { name: 'Beach', numbers: { zone_stay_s: 'x' } }, 'metric'), 1)

@@ -2,7 +2,7 @@ import { DEFAULT_SITE_SETTINGS, tripDefaultsOf, WEEKDAYS, type Weekday } from '#
 import { fromUnits, type Measure, toUnits, type Units } from '#shared/units.ts'
 import type { SiteSettingsJson, SiteSettingsPatch } from '#shared/wire/site.ts'
 
-/** Settings that are numbers, by the names that the gateway gives them in its errors. */
+/** Numeric settings, by the names that the gateway uses in its errors. */
 export const NUMBER_FIELDS = [
   'silent_after_s',
   'silent_on_course_after_s',
@@ -29,7 +29,7 @@ export type NumberField = (typeof NUMBER_FIELDS)[number]
 export type HoursJson = SiteSettingsJson['opening_hours']
 type Hours = NonNullable<HoursJson>
 
-/** What somebody has changed and not saved; numbers as they were typed. */
+/** Unsaved changes; numbers as they were typed. */
 export interface SiteEdits extends Partial<Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>> {
   lock_at_closing?: boolean
   opening_hours?: HoursJson
@@ -38,7 +38,7 @@ export interface SiteEdits extends Partial<Pick<SiteSettingsJson, 'name' | 'time
 
 const PRESET = DEFAULT_SITE_SETTINGS
 const PRESET_TRIPS = tripDefaultsOf(PRESET)
-/** What an empty field means; null for what is then not known. */
+/** Defaults of empty fields; null if the value is then unknown. */
 const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
   silent_after_s: PRESET.silentAfterS,
   silent_on_course_after_s: PRESET.silentOnCourseAfterS,
@@ -61,7 +61,7 @@ const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
   'trips.maxAcceleration': PRESET_TRIPS.maxAcceleration,
 }
 
-/** Fields whose numbers are typed in the units that people chose. */
+/** Fields whose numbers are typed in the chosen units. */
 export const MEASURES: Readonly<Partial<Record<NumberField, Measure>>> = {
   lock_max_speed_kmh: 'speed',
   'trips.speedThreshold': 'speed',
@@ -70,12 +70,12 @@ export const MEASURES: Readonly<Partial<Record<NumberField, Measure>>> = {
   'trips.maxAcceleration': 'acceleration',
 }
 
-/** A number as it stands in its field; nothing for one that is as by default, or not known. */
+/** Formats a number for its field; empty for the default or an unknown value. */
 export function shownNumber(settings: SiteSettingsJson, field: NumberField, units: Units): string {
   return numberText(numberIn(settings, field), field, units)
 }
 
-/** What an empty field means, in the units of the field; nothing for what is then not known. */
+/** Formats the default of a field in its units; empty if the value is then unknown. */
 export function shownDefault(field: NumberField, units: Units): string {
   return numberText(NUMBER_DEFAULTS[field], field, units)
 }
@@ -87,8 +87,8 @@ function numberText(value: number | null, field: NumberField, units: Units): str
 }
 
 /**
- * What is to be sent so that the settings are as edited, or the fields in which no number stands. Nothing that is as it
- * was is sent: somebody else may have changed it meanwhile, and what reads the same in miles is not to be rounded.
+ * Returns the patch for the edited settings, or the fields without a valid number. Unchanged settings are not sent:
+ * another user may have changed them meanwhile, and a value that reads the same in miles must not be rounded.
  */
 export function patchOf(
   settings: SiteSettingsJson,
@@ -114,7 +114,7 @@ export function patchOf(
   return { patch: changedHours === undefined ? patch : { ...patch, opening_hours: changedHours } }
 }
 
-/** How many settings are others than they were. */
+/** Counts the changed settings. */
 export function changesIn(settings: SiteSettingsJson, edits: SiteEdits, units: Units): number {
   const result = patchOf(settings, edits, units)
   if ('noNumbers' in result) return result.noNumbers.length
@@ -122,13 +122,13 @@ export function changesIn(settings: SiteSettingsJson, edits: SiteEdits, units: U
   return [plain, pack, trips].reduce((count, part) => count + Object.keys(part ?? {}).length, 0)
 }
 
-/** Every day as one of them is. */
+/** Copies Monday's hours to every day. */
 export function copyMonday(hours: Hours): Hours {
   const day = (): Hours[Weekday] => (hours.mon === null ? null : [...hours.mon])
   return { mon: day(), tue: day(), wed: day(), thu: day(), fri: day(), sat: day(), sun: day() }
 }
 
-/** Days that are changed; all of them where none were known. */
+/** Returns the changed days; all days if none were known. */
 function hoursPatch(before: HoursJson, after: HoursJson): SiteSettingsPatch['opening_hours'] | undefined {
   if (JSON.stringify(before) === JSON.stringify(after)) return undefined
   if (before === null || after === null) return after
@@ -136,7 +136,10 @@ function hoursPatch(before: HoursJson, after: HoursJson): SiteSettingsPatch['ope
   return changed.length === 0 ? undefined : Object.fromEntries(changed.map((day) => [day, after[day]]))
 }
 
-/** Null for an empty field, which is the default; undefined for what is no number. A comma is taken as a point. */
+/**
+ * Parses a number: null for an empty field, which is the default; undefined for invalid text. A comma is accepted as a
+ * decimal point.
+ */
 function readNumber(typed: string): number | null | undefined {
   const text = typed.trim().replace(',', '.')
   if (text === '') return null

@@ -5,14 +5,14 @@ const PITCH_HZ = 880
 const MUTED = 'cartbarn-muted'
 
 /**
- * The sound of alerts. Browsers let a page be heard only after somebody has touched it; the choice to be silent stays
- * with the tablet, as far as it may store one.
+ * Sound of alerts. Browsers mute a page until the first tap; the choice to mute is stored on the tablet if the browser
+ * allows it.
  */
 export class Sound {
   #context: AudioContext | null = null
   #isMuted = readMuted()
 
-  /** Waits for the first touch. */
+  /** Waits for the first tap. */
   start(): void {
     const unlock = () => {
       this.#context ??= new AudioContext()
@@ -30,11 +30,11 @@ export class Sound {
     try {
       localStorage.setItem(MUTED, String(isMuted))
     } catch {
-      // it holds until the page is loaded anew
+      // kept until the page is reloaded
     }
   }
 
-  /** Three short tones; false when nobody could hear them. */
+  /** Plays three short tones; false if the page is muted. */
   ring(): boolean {
     const context = this.#context
     if (this.#isMuted || context?.state !== 'running') return false

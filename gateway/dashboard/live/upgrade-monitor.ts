@@ -2,24 +2,27 @@ import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals-
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { GatewayConnectionState } from './gateway-connection.ts'
 
-/** An upgrade of the gateway that goes on: which step of how many; null before the first, and after the last. */
+/**
+ * Upgrade of the gateway in progress: current step and number of steps; null before the first step, and after the last.
+ */
 export interface UpgradeStep {
   step: { number: number; of: number } | null
 }
 
 interface UpgradeWatchDeps {
   line: { state: ReadonlySignal<GatewayConnectionState> }
-  /** Where the gateway says how it is. */
+  /** Address of the gateway's health. */
   url?: string
   setTimer?: (action: () => void, ms: number) => unknown
 }
 
 const ASK_EVERY_MS = 3_000
-/** A network that swallows everything answers nothing. */
+/** Timeout of a request, for a network that drops packets silently. */
 const ANSWER_MS = 5_000
 
 /**
- * Whether the line is gone because the gateway is being upgraded: a refused socket says nothing of why, so it is asked.
+ * Checks if the connection is lost because of an upgrade: a rejected socket carries no reason, so the health of the
+ * gateway is requested.
  */
 export class UpgradeMonitor {
   readonly #deps: UpgradeWatchDeps
@@ -40,12 +43,12 @@ export class UpgradeMonitor {
     })
   }
 
-  /** Null while nothing says that there is one. */
+  /** Upgrade in progress; null if none is known. */
   get seen(): ReadonlySignal<UpgradeStep | null> {
     return this.#seen
   }
 
-  /** Asks again and again, until the line is back or gone anew. */
+  /** Repeats the request until the connection is back, or lost again. */
   async #watch(loss: number): Promise<void> {
     const seen = await this.#ask()
     if (loss !== this.#losses) return
@@ -59,7 +62,7 @@ export class UpgradeMonitor {
     try {
       const signal = AbortSignal.timeout(ANSWER_MS)
       const response = await fetch(this.#deps.url ?? '/health', { cache: 'no-store', signal })
-      // it is what our gateway answers there, whatever its status; a proxy in between answers no JSON
+      // the gateway sends this body with any status; a proxy in between sends no JSON
       const { status, done, of } = (await response.json()) as AnswerOf<'GET /health'>
       if (status !== 'upgrading' && status !== 'starting') return null
       return { step: done === undefined || of === undefined ? null : { number: done + 1, of } }

@@ -6,7 +6,7 @@ import { applied, fitAffine, type Pair, worstMiss } from './affine.ts'
 const near = ([x, y]: readonly [number, number], [u, v]: readonly [number, number]) =>
   assert.ok(Math.hypot(x - u, y - v) < 1e-6 * (1 + Math.hypot(u, v)), `${x}, ${y} is not ${u}, ${v}`)
 
-/** A picture whose lines count downwards, on a map that is turned by so much. */
+/** Places a picture whose lines count downwards on a rotated map. */
 function onMap([x, y]: readonly [number, number], scale: number, turn: number): [number, number] {
   const [cos, sin] = [Math.cos(turn) * scale, Math.sin(turn) * scale]
   return [1000 + cos * x + sin * y, 2000 + sin * x - cos * y]
@@ -16,7 +16,7 @@ const pair = (x: number, y: number, scale: number, turn: number): Pair => ({
   to: onMap([x, y], scale, turn),
 })
 
-test('two pairs move, turn and size a picture, without mirroring it', () => {
+test('two pairs move, turn and scale a picture, without mirroring it', () => {
   fc.assert(
     fc.property(
       fc.double({ min: 0.01, max: 9, noNaN: true }),
@@ -30,13 +30,13 @@ test('two pairs move, turn and size a picture, without mirroring it', () => {
   )
 })
 
-test('three places in a line are as good as two', () => {
+test('three points in a line are as good as two', () => {
   const affine = fitAffine([0, 100, 200].map((x) => pair(x, x, 2, 0.5)))
   assert.ok(affine)
   near(applied(affine, 5, 300), onMap([5, 300], 2, 0.5))
 })
 
-test('three pairs may shear, and are met exactly', () => {
+test('three pairs may shear, and are matched exactly', () => {
   const pairs: Pair[] = [
     { from: [0, 0], to: [10, 10] },
     { from: [100, 0], to: [210, 30] },
@@ -47,7 +47,7 @@ test('three pairs may shear, and are met exactly', () => {
   assert.ok(worstMiss(pairs, affine) < 1e-6)
 })
 
-test('of four, one that was touched a metre aside moves all by less than that', () => {
+test('one of four pairs that is a metre off shifts the picture by less than a metre', () => {
   const pairs = [pair(0, 0, 1, 0.2), pair(100, 0, 1, 0.2), pair(100, 80, 1, 0.2), pair(0, 80, 1, 0.2)]
   const aside: Pair = {
     from: pairs[3]?.from ?? [0, 0],
@@ -58,7 +58,7 @@ test('of four, one that was touched a metre aside moves all by less than that', 
   assert.ok(worstMiss(pairs, affine) < 1)
 })
 
-test('one pair, none, and twice the same place say nothing', () => {
+test('no pair, one pair, and the same point twice yield no fit', () => {
   assert.equal(fitAffine([]), null)
   assert.equal(fitAffine([pair(1, 2, 1, 0)]), null)
   assert.equal(fitAffine([pair(1, 2, 1, 0), pair(1, 2, 1, 0)]), null)

@@ -1,18 +1,20 @@
 import type { Affine } from './placing.ts'
 
-/** The same spot on two planes. */
+/** Same spot on two planes. */
 export interface Pair {
   from: readonly [x: number, y: number]
   to: readonly [x: number, y: number]
 }
 
-/** Triangles flatter than so much of their longest side say nothing of the second direction. */
+/**
+ * Minimum height of a triangle as a share of its longest side: a flatter one does not determine the second direction.
+ */
 const FLATTEST = 0.02
 
 /**
- * What brings the first places of pairs onto the second ones, with the least squares of what is left. Of two pairs, or
- * of places in a line, it moves, turns and sizes; `mirrored` says that one plane counts downwards. Of more it may
- * shear, too. Null where the places do not say enough.
+ * Fits the transformation of the first places of the pairs onto the second ones by least squares. For two pairs, or
+ * places in a line, it moves, rotates and scales; `isMirrored` means that one plane counts downwards. For more pairs it
+ * may also shear. Null if the places do not determine it.
  */
 export function fitAffine(pairs: readonly Pair[], isMirrored = true): Affine | null {
   const from = middleOf(pairs.map((pair) => pair.from))
@@ -48,12 +50,12 @@ export function fitAffine(pairs: readonly Pair[], isMirrored = true): Affine | n
   return [a, b, c, d, to[0] - a * from[0] - c * from[1], to[1] - b * from[0] - d * from[1]]
 }
 
-/** Where a place comes to lie. */
+/** Applies a transformation to a place. */
 export function applied([a, b, c, d, e, f]: Affine, x: number, y: number): [x: number, y: number] {
   return [a * x + c * y + e, b * x + d * y + f]
 }
 
-/** How far, at worst, the first places come to lie from the second ones. */
+/** Returns the largest distance between a transformed first place and its second place. */
 export function worstMiss(pairs: readonly Pair[], affine: Affine): number {
   return Math.max(
     0,

@@ -7,7 +7,7 @@ import { metresPerUnit, toLat, toLong, toX, toY } from './mercator.ts'
 
 type ZoneJson = ZonesJson['features'][number]
 
-/** A circle on the ground: its middle on the map's plane, its radius in metres. */
+/** Circle with its centre on the map's plane and its true radius in metres. */
 export interface Circle {
   x: number
   y: number
@@ -15,21 +15,21 @@ export interface Circle {
 }
 
 const RADIUS_M = { least: 5, first: 30, most: 500 }
-/** What a touch adds: numbers stay round for who reads them. */
+/** Step of a tap, so that the displayed radius stays a round number. */
 const STEP_M: Readonly<Record<Units, number>> = { metric: 5, imperial: 20 * METRES_PER_FOOT }
 const DEGREE_DIGITS = 7
 
-/** The barn of the site: the first zone in which carts are parked. */
+/** Returns the barn of the site: the first parking zone. */
 export function barnOf(zones: ZonesJson): ZoneJson | undefined {
   return zones.features.find(({ properties }) => properties.type === 'parking')
 }
 
-/** A circle around a place that is as large as the barn was, or as most are. */
+/** Returns a circle around a place with the size of the present barn, or a usual size. */
 export function circleAt(x: number, y: number, barn: ZoneJson | undefined): Circle {
   return { x, y, radiusM: kept((barn && radiusOf(barn)) ?? RADIUS_M.first) }
 }
 
-/** The cart that stands nearest to a circle, and how far from its middle; null while no cart has a position. */
+/** Returns the cart nearest to a circle and its distance from the centre; null while no cart has a position. */
 export function nearestCart(circle: Circle, carts: Iterable<CartJson>): { cart: string; distanceM: number } | null {
   const middle = { latE7: toE7(toLat(circle.y)), longE7: toE7(toLong(circle.x)) }
   let nearest: { cart: string; distanceM: number } | null = null
@@ -41,26 +41,26 @@ export function nearestCart(circle: Circle, carts: Iterable<CartJson>): { cart: 
   return nearest
 }
 
-/** The circle that a barn is already; null for a polygon, which nobody may round off unasked. */
+/** Returns the circle of a barn; null for a polygon, which must not be converted without the user's consent. */
 export function circleOf({ geometry, properties }: ZoneJson): Circle | null {
   if (geometry.type !== 'Point') return null
   const [long, lat] = geometry.coordinates
   return { x: toX(long), y: toY(lat), radiusM: properties.radius_m ?? RADIUS_M.first }
 }
 
-/** So many steps larger, or smaller. */
+/** Changes the radius by a number of steps. */
 export function resizedRadius(circle: Circle, steps: number, units: Units): Circle {
   const radiusM = Math.round(circle.radiusM / STEP_M[units] + steps) * STEP_M[units]
   return { ...circle, radiusM: kept(radiusM) }
 }
 
-/** With its edge at a place on the map's plane. */
+/** Changes the radius so that the edge passes through a place on the map's plane. */
 export function reaching(circle: Circle, x: number, y: number): Circle {
   const radiusM = Math.hypot(x - circle.x, y - circle.y) * metresPerUnit(circle.y)
   return { ...circle, radiusM: kept(Math.round(radiusM)) }
 }
 
-/** The zones with this circle as the barn, in place of what it was; all others are as they were. */
+/** Replaces the barn by this circle; all other zones stay unchanged. */
 export function withBarn(zones: ZonesJson, circle: Circle, name: string): ZonesJson['features'] {
   const barn = barnOf(zones)
   const radius_m = Math.round(circle.radiusM * 10) / 10
@@ -68,7 +68,7 @@ export function withBarn(zones: ZonesJson, circle: Circle, name: string): ZonesJ
     type: 'Feature',
     id: barn?.id ?? freeId(zones),
     geometry: { type: 'Point', coordinates: [degrees(toLong(circle.x)), degrees(toLat(circle.y))] },
-    // a barn that is switched off is none
+    // a barn that is switched off would have no effect
     properties: {
       ...(barn?.properties ?? { name, type: 'parking', visible: true, switched: null }),
       enabled: true,

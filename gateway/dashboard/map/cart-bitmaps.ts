@@ -1,14 +1,14 @@
 import type { MarkerStyle } from '#dashboard/live/fleet/marker-style.ts'
 import { HEADINGS } from './markers.ts'
 
-/** A drawn sign, and half of what it measures on the screen. */
+/** Drawn sign, and half of its size on the screen. */
 export interface Bitmap {
   canvas: HTMLCanvasElement
   halfWidthPx: number
   halfHeightPx: number
 }
 
-/** One part of a pill. */
+/** Section of a parking cluster's sign. */
 export interface PillPart {
   text: string
   tone: 'plain' | 'warning'
@@ -35,14 +35,14 @@ const INKS: Record<MarkerStyle, string> = {
 const FONT = '"Atkinson Hyperlegible Next", system-ui, sans-serif'
 const RADIUS_PX = 17
 const SMALL_PX = 8
-/** Half of a sign with its edge and hairline. */
+/** Half of a sign including its edge and hairline. */
 const ROOM_PX = 26
 const FLAG_ROOM_PX = 11
 const LOCK_ROOM_PX = 11
-/** More than a fleet has in all its states; forgotten all at once. */
+/** Limit of cached bitmaps, above the number of signs of a fleet in all states; all are then dropped together. */
 const KEPT_MAX = 3_000
 
-/** Signs of carts, each drawn once for its look, number or heading, at the pixel ratio of the screen. */
+/** Cached signs of carts, drawn once for each style, number or heading at the pixel ratio of the screen. */
 export class CartBitmaps {
   readonly #ratio: number
   readonly #kept = new Map<string, Bitmap>()
@@ -54,7 +54,7 @@ export class CartBitmaps {
     this.#ratio = ratio
   }
 
-  /** The sign of a cart; without a number it is a small dot. */
+  /** Returns the sign of a cart; without a number it is a small dot. */
   body(look: MarkerStyle, label: string): Bitmap {
     let ofLook = this.#bodies.get(look)
     if (ofLook === undefined) {
@@ -70,7 +70,7 @@ export class CartBitmaps {
     return bitmap
   }
 
-  /** Below a body: where the cart drives to, clockwise from what is up on the screen. */
+  /** Returns the heading arrow below a body, clockwise from the top of the screen. */
   arrow(heading: number): Bitmap {
     const step = ((heading % HEADINGS) + HEADINGS) % HEADINGS
     let bitmap = this.#arrows[step]
@@ -81,17 +81,17 @@ export class CartBitmaps {
     return bitmap
   }
 
-  /** Around the chosen cart. */
+  /** Returns the ring around the chosen cart. */
   ring(): Bitmap {
     return this.#keep('ring', () => this.#draw(ROOM_PX + 4, ROOM_PX + 4, drawRing))
   }
 
-  /** Of a cart that may drive where others may not. */
+  /** Returns the flag of a cart with access to forbidden zones. */
   flag(): Bitmap {
     return this.#keep('flag', () => this.#draw(FLAG_ROOM_PX, FLAG_ROOM_PX, drawFlag))
   }
 
-  /** Of a cart that is locked on the course. */
+  /** Returns the padlock of a cart that is locked on the course. */
   lock(): Bitmap {
     return this.#keep('lock', () => this.#draw(LOCK_ROOM_PX, LOCK_ROOM_PX, drawLock))
   }
@@ -108,7 +108,7 @@ export class CartBitmaps {
   #keep(key: string, make: () => Bitmap): Bitmap {
     let bitmap = this.#kept.get(key)
     if (bitmap === undefined) {
-      // counts of a pill change all day
+      // counts of a cluster change all day
       if (this.#kept.size > 100) this.#kept.clear()
       bitmap = make()
       this.#kept.set(key, bitmap)
@@ -149,7 +149,7 @@ export class CartBitmaps {
 function drawBody(context: CanvasRenderingContext2D, look: MarkerStyle, label: string): void {
   const path = outlineOf(look, label === '' ? SMALL_PX : RADIUS_PX)
   context.lineJoin = 'round'
-  // a dark hairline around a white edge: it holds on pale ground, on a photo and at night
+  // a dark hairline around a white edge is visible on pale colours, on a photo and at night
   strokeWith(context, path, INK, 6)
   strokeWith(context, path, EDGE, 4)
   context.fillStyle = FILLS[look]
@@ -166,7 +166,7 @@ function drawBody(context: CanvasRenderingContext2D, look: MarkerStyle, label: s
   context.fillText(label, 0, look === 'low' ? 10 : 5.5, 2 * RADIUS_PX - 3)
 }
 
-/** A blue pennant with a white edge. */
+/** Draws a blue pennant with a white edge. */
 function drawFlag(context: CanvasRenderingContext2D): void {
   const path = new Path2D('M-4 8V-8L7 -3.5L-4 1Z')
   context.lineJoin = 'round'
@@ -177,7 +177,7 @@ function drawFlag(context: CanvasRenderingContext2D): void {
   strokeWith(context, path, FILLS.out, 1.5)
 }
 
-/** A padlock, dark with a white edge. */
+/** Draws a dark padlock with a white edge. */
 function drawLock(context: CanvasRenderingContext2D): void {
   const shackle = new Path2D('M-4 -1V-4A4 4 0 0 1 4 -4V-1')
   const body = new Path2D()

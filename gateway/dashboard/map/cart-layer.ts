@@ -4,8 +4,8 @@ import { HEADINGS, type Marker, type Markers, type ParkingCluster } from './mark
 import { place, ROOM_PX, type Screen } from './placing.ts'
 
 /**
- * Further out than that, divided by the root of how many carts there are, signs of carts that need nobody are dots: on
- * a course of a square kilometre their numbers would be on top of each other.
+ * Resolution, divided by the square root of the number of carts, above which carts without a problem are drawn as dots:
+ * on a course of a square kilometre their numbers would overlap.
  */
 const DOTS_ABOVE_M_PER_PX = 40
 
@@ -14,22 +14,23 @@ export interface ClusterTexts {
   low: (count: number) => string
 }
 
-/** How the carts are to be drawn. */
+/** Options for drawing the carts. */
 export interface CartFrame {
   screen: Screen
-  /** Clockwise, radians: how far the map is turned. */
+  /** Clockwise rotation of the map, in radians. */
   rotation: number
   metresPerPx: number
   chosen: string | null
   words: ClusterTexts
 }
 
-/** From the middle of a cart to that of its flag, to the right and up. */
+/** Offset from the centre of a cart to that of its flag, to the right and up. */
 const FLAG_PX = 14
 
 /**
- * The canvas of the carts, above the map and of its size. All signs are drawn on a sheet that is larger by `ROOM_PX` on
- * each side; what a map that is only moved shows is another part of it, which is one copy and not one of each sign.
+ * Canvas of the carts, above the map and equal in size. All signs are drawn on a sheet that is larger by `ROOM_PX` on
+ * each side; while the map is only moved, a different section of the sheet is copied, which is one copy in place of one
+ * for each sign.
  */
 export class CartLayer {
   readonly canvas = document.createElement('canvas')
@@ -38,23 +39,23 @@ export class CartLayer {
   readonly #sheetContext = this.#sheet.getContext('2d')
   #bitmaps: CartBitmaps | null = null
   #ratio = 0
-  /** For what screen all signs have been drawn that move with the map; null where some do not. */
+  /** Screen for which all signs have been drawn that move with the map; null if some do not. */
   #drawn: Screen | null = null
 
   constructor() {
     this.canvas.className = 'cart-canvas'
-    // never on the page: for whoever measures when carts are drawn
+    // never added to the page; the class lets measurements find it
     this.#sheet.className = 'cart-sheet'
   }
 
-  /** Letters that have just been loaded are drawn from now on. */
+  /** Drops the bitmaps, so that fonts that have just loaded are used. */
   forget(): void {
     this.#bitmaps = null
     this.#drawn = null
   }
 
   /**
-   * Shows what has been drawn where the map is now. Returns false where that is not enough, and it must be drawn anew.
+   * Moves the drawn signs to the present map position. Returns false if the sheet does not suffice and must be redrawn.
    */
   follow({ transform, widthPx, heightPx }: Screen): boolean {
     const drawn = this.#drawn
@@ -73,7 +74,7 @@ export class CartLayer {
     const { screen, chosen } = frame
     const bitmaps = this.#fit(screen)
     place(markers, screen, chosen)
-    // a sign at the edge stays there while the map is moved; such are the last of all
+    // a sign at the edge stays there while the map is moved; such signs come last
     this.#drawn = markers.all.at(-1)?.look === 'outside' ? null : screen
     context.setTransform(1, 0, 0, 1, 0, 0)
     context.clearRect(0, 0, this.#sheet.width, this.#sheet.height)
@@ -88,7 +89,7 @@ export class CartLayer {
     const turned = Math.round((frame.rotation / (2 * Math.PI)) * HEADINGS)
     let arePillsDrawn = false
     for (const marker of markers.all) {
-      // pills are above the carts that need nobody, and below those that do
+      // clusters are drawn above the carts without a problem, and below those with one
       if (!arePillsDrawn && marker.look !== 'in' && marker.look !== 'out') {
         this.#drawPills(context, bitmaps, markers.pills, frame.words)
         arePillsDrawn = true
@@ -114,12 +115,12 @@ export class CartLayer {
     return this.#bitmaps
   }
 
-  /** Pixels of the screen, as all below. */
+  /** Margin of the sheet in screen pixels, as are all values below. */
   #room(): number {
     return Math.round(ROOM_PX * this.#ratio)
   }
 
-  /** By whole pixels: it is sharper, and quicker. */
+  /** Offsets by whole pixels, which is sharper and faster. */
   #show(rightPx: number, downPx: number): void {
     if (this.#context === null) return
     const [x = 0, y = 0] = [rightPx, downPx].map((px) => Math.round(px * this.#ratio) - this.#room())
@@ -159,7 +160,7 @@ export class CartLayer {
     }
   }
 
-  /** Onto whole pixels of the screen: it is sharper, and quicker. */
+  /** Copies onto whole screen pixels, which is sharper and faster. */
   #blit(
     context: CanvasRenderingContext2D,
     { canvas, halfWidthPx, halfHeightPx }: Bitmap,

@@ -13,7 +13,7 @@ import { metresPerUnit, toLat, toLong } from './mercator.ts'
 import { TAP_PX } from './placing.ts'
 import { circleAround } from './zone-layer.ts'
 
-/** A circle that a finger moves by its inside, and sizes by its edge. */
+/** Circle that is dragged by its inside and resized by its edge. */
 export class CircleLayer {
   readonly #area = new Feature()
   readonly #grip = new Feature()
@@ -34,7 +34,7 @@ export class CircleLayer {
     },
   })
   #circle: Circle | null = null
-  /** What the finger holds: the edge, or the circle itself, which is so far from the finger. */
+  /** Dragged part: the edge, or the whole circle with the offset of its centre from the finger. */
   #held: 'edge' | { x: number; y: number } = 'edge'
 
   /** `onDrop` is called once the finger is lifted. */
@@ -61,7 +61,7 @@ export class CircleLayer {
     if (circle === null || resolution === undefined) return false
     const distance = Math.hypot(x - circle.x, y - circle.y)
     const radius = circle.radiusM / metresPerUnit(circle.y)
-    // in a small circle only a finger at its very edge sizes it
+    // in a small circle only a finger at the very edge resizes it
     const edge = Math.min(TAP_PX * resolution, radius / 2)
     if (Math.abs(distance - radius) <= Math.max(edge, distance > radius ? TAP_PX * resolution : 0)) {
       this.#held = 'edge'
@@ -81,7 +81,7 @@ export class CircleLayer {
   }
 }
 
-// blue within white is seen on pale and on dark ground
+// blue within white is visible on pale and on dark maps
 const AREA = [
   new Style({ stroke: new Stroke({ color: '#ffffff', width: 8 }) }),
   new Style({

@@ -13,7 +13,7 @@ import { toX, toY } from './mercator.ts'
 import { PhotoLayer, type PlacedPhoto } from './photo-layer.ts'
 import type { Affine } from './placing.ts'
 
-/** What is shown in place of what the gateway has; of what is left out that stays. */
+/** Parts to show in place of the gateway's; an omitted part is the gateway's. */
 export interface ShownCourse {
   features?: readonly CourseFeature[]
   photo?: PlacedPhoto | null
@@ -22,8 +22,8 @@ export interface ShownCourse {
 const AGAIN_MS = 5_000
 
 /**
- * The drawing of the course and its photo, below all else on a map. It is loaded once the map is there, read again when
- * somebody changed it or the line comes back, and does without what it cannot read.
+ * Course map and photo, below everything else on a map. Loaded once the map exists, and read again after a change or a
+ * reconnection; a failed read leaves it out.
  */
 export class CourseBaseMap {
   readonly #dashboard: Pick<Dashboard, 'api' | 'listen'>
@@ -44,7 +44,7 @@ export class CourseBaseMap {
     this.#map = map
   }
 
-  /** As the gateway has it; null until it was read. */
+  /** Course of the gateway; null until it was read. */
   get course(): ReadonlySignal<CourseJson | null> {
     return this.#course
   }
@@ -107,7 +107,7 @@ export class CourseBaseMap {
       this.#imageTag = photo?.etag ?? null
       this.#image.value = image
     } catch {
-      // zones and carts are there without it
+      // zones and carts are shown without it
       if (read === this.#reads) this.#timer = setTimeout(() => void this.#read(), AGAIN_MS)
     }
   }
@@ -120,7 +120,7 @@ export class CourseBaseMap {
   }
 }
 
-/** What brings an image onto the map whose corners lie there. */
+/** Returns the transformation of an image onto the map, given the positions of its corners. */
 export function affineOf(
   corners: CoursePhotoJson['corners'],
   { width, height }: { width: number; height: number },
@@ -149,7 +149,7 @@ function extentOfPhoto({ image, affine }: PlacedPhoto): MapExtent | null {
   ])
 }
 
-/** Of what golf is played on, not of the ways and houses around it. */
+/** Extent of the playing areas, without the paths and buildings around them. */
 function extentOf(features: readonly CourseFeature[]): MapExtent | null {
   const ofGolf = features.filter(({ properties }) => properties.golf !== undefined || properties.leisure !== undefined)
   const places = (ofGolf.length > 0 ? ofGolf : features).flatMap(positionsOf)

@@ -13,7 +13,7 @@ import { courseStyles, DRAWN_KINDS } from './course-styles.ts'
 import { toX, toY } from './mercator.ts'
 import { LABEL } from './zone-styles.ts'
 
-/** The drawing of the course, below zones and carts: an image while the map is moved. */
+/** Course map below zones and carts: an image while the map is moved. */
 export class CourseLayer {
   readonly #source = new VectorSource<Feature>()
   readonly layer = new VectorImageLayer({
@@ -41,7 +41,7 @@ export class CourseLayer {
   }
 }
 
-/** Halfway along the line of a hole. */
+/** Places the label halfway along the line of a hole. */
 function toLabel({ geometry, properties }: CourseFeature): Feature[] {
   const number = holeNumberOf(properties)
   if (number === null || geometry.type !== 'LineString') return []

@@ -21,46 +21,47 @@ import { metresPerUnit } from './mercator.ts'
 import { type Box, type Insets, isInView, markersAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
 import { ZoneLayer } from './zone-layer.ts'
 
-/** Carts, of now or of another time; `version` grows when any of them is another. */
+/** Carts, live or replayed; `version` increases when any of them changes. */
 export type MapFleet = Pick<Dashboard['fleet'], 'version' | 'carts'>
 
 export interface CourseMapDeps {
   fleet: MapFleet
   zones: ReadonlySignal<ZonesJson | null>
   words: () => ClusterTexts
-  /** Every parked cart has its own sign, however far out. */
+  /** True to draw every parked cart separately at any zoom. */
   isUnpacked?: boolean
   insets: Insets
-  /** Where somebody has left it. */
+  /** View that the user left. */
   kept?: SavedView | null
   /**
-   * A tap on a cart, or beside all of them; where, on the map's plane; and which carts it may have meant, that one too.
+   * Called on a tap, with the tapped cart or null, the place on the map's plane, and all carts that the tap may have
+   * meant, including the first.
    */
   onTap: (cart: string | null, place: [x: number, y: number], near: readonly string[]) => void
 }
 
-/** What is drawn below the zones. */
+/** Content drawn below the zones. */
 export interface BaseMap {
   extent: MapExtent
-  /** The numbers of the holes are on it. */
+  /** True if it shows the numbers of the holes. */
   hasHoles: boolean
 }
 
-/** What the page says beside the map. */
+/** Values that the page shows next to the map. */
 export interface MapLabels {
-  /** On the ground, three digits of it. */
+  /** True metres per pixel, to three digits. */
   metresPerPx: number
-  /** Clockwise, radians. */
+  /** Clockwise, in radians. */
   rotation: number
 }
 
 /**
- * The door of this room: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the
- * ground and the zones (`zone-layer`; below it the course, which `course-ground` adds once it is loaded), and moves the
- * view. The carts are on a canvas of ours above: `markers` keeps one object a cart, `placing` says where each is on the
- * screen, `cart-layer` copies its sign there, which `cart-bitmaps` drew once. They are drawn when the fleet has said
- * something new, four times a second, and with frames of OpenLayers; while the map is only moved, what was drawn moves
- * with it. Else nothing is.
+ * Entry point of this folder: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the
+ * base map (`course-base-map` adds the course once it is loaded) and the zones (`zone-layer`), and moves the view. A
+ * canvas above them shows the carts: `markers` keeps one object for each cart, `placing` computes its screen position,
+ * and `cart-layer` copies its sign there, which `cart-bitmaps` drew once. Carts are drawn after fleet updates, four
+ * times a second, and with frames of OpenLayers; while the map is only moved, the drawn sheet moves with it. Otherwise
+ * nothing is drawn.
  */
 export class CourseMap {
   readonly #deps: CourseMapDeps
@@ -77,9 +78,9 @@ export class CourseMap {
   #asked = 0
   #filter: CartFilter | null = null
   #chosen: string | null = null
-  /** A cart was chosen that is still to be brought to where it is seen. */
+  /** True while a chosen cart still has to be brought into view. */
   #isRevealing = false
-  /** The whole course has been shown: where it is was known. */
+  /** True once the position of the course was known and the whole course was shown. */
   readonly #isFitted = signal(false)
   #buttons: Box | null = null
 
@@ -93,17 +94,17 @@ export class CourseMap {
     return this.#look
   }
 
-  /** False while nothing says where the course is: its middle is a place in the Atlantic then. */
+  /** False while the position of the course is unknown: the map is then centred in the Atlantic. */
   get isPlaced(): boolean {
     return this.#isFitted.value || this.#view.kept !== null
   }
 
-  /** The middle of what is seen, on the map's plane. */
+  /** Centre of the visible part, on the map's plane. */
   get center(): [x: number, y: number] {
     return this.#view.center
   }
 
-  /** Where somebody has moved it to; null for the whole course. */
+  /** View that the user has moved to; null for the whole course. */
   get kept(): SavedView | null {
     return this.#view.kept
   }
@@ -120,7 +121,7 @@ export class CourseMap {
       taps = [pixel, ...taps.slice(0, 1)]
       this.#tapped(pixel, coordinate)
     })
-    // OpenLayers takes any two taps within 250 ms for one on one place: whoever sets corners quickly does not zoom
+    // OpenLayers takes any two taps within 250 ms for a double tap: a user who sets corners quickly must not zoom
     map.on('dblclick', (event) => {
       if (!areNear(taps)) event.stopPropagation()
     })
@@ -158,13 +159,13 @@ export class CourseMap {
     this.#map = undefined
   }
 
-  /** Something more on the map, such as what is being drawn. */
+  /** Adds a layer to the map, such as the shape being drawn. */
   add(layer: BaseLayer, interaction?: Interaction): void {
     this.#map?.addLayer(layer)
     if (interaction !== undefined) this.#map?.addInteraction(interaction)
   }
 
-  /** What lies below the zones. */
+  /** Adds the layers below the zones. */
   addGround(layers: readonly BaseLayer[]): void {
     for (const layer of layers) this.#map?.addLayer(layer)
   }
@@ -179,7 +180,7 @@ export class CourseMap {
     this.#ask()
   }
 
-  /** Where the buttons of the map are. */
+  /** Position of the map's buttons. */
   set buttons(buttons: Box | null) {
     this.#buttons = buttons
     this.#ask()
@@ -202,13 +203,13 @@ export class CourseMap {
     this.#view.zoomBy(steps)
   }
 
-  /** Back to the whole course. */
+  /** Returns to the whole course. */
   home(): void {
     this.#view.forget()
     this.#fit()
   }
 
-  /** Shows this part of the plane, as large as it fits. */
+  /** Shows this part of the plane as large as it fits. */
   show(extent: MapExtent): void {
     this.#view.show(extent)
   }
@@ -228,12 +229,12 @@ export class CourseMap {
   #takeCarts(): void {
     const isOther = this.#markers.take(this.#deps.fleet.carts, this.#filter, this.#chosen)
     if (!this.#isFitted.peek()) this.#fit()
-    // where it is on the screen is known when the map has been drawn
+    // its screen position is known once the map has been drawn
     if (this.#isRevealing) this.#map?.render()
     if (isOther) this.#ask()
   }
 
-  /** Brings the chosen cart to where nothing covers it, unless it is there. */
+  /** Moves the chosen cart into the uncovered part of the map, unless it is there. */
   #reveal(): void {
     const marker = this.#chosen === null ? undefined : this.#markers.find(this.#chosen)
     const screen = this.#screen()
@@ -241,7 +242,7 @@ export class CourseMap {
     this.#isRevealing = false
     place(this.#markers, screen, null)
     const [a, b, c, d, e, f] = screen.transform
-    // one that is outside of the course was put at the edge
+    // a cart outside the course was placed at the edge
     const px = a * marker.x + c * marker.y + e
     const py = b * marker.x + d * marker.y + f
     if (!marker.isShown || !isInView({ px, py }, screen)) this.#view.bring(marker.x, marker.y)
@@ -249,7 +250,7 @@ export class CourseMap {
 
   #tapped([px = 0, py = 0]: number[], [x = 0, y = 0]: number[]): void {
     const screen = this.#screen()
-    // it may have been moved since the carts were drawn
+    // the map may have been moved since the carts were drawn
     if (screen !== null) place(this.#markers, screen, this.#chosen)
     const pill = pillAt(this.#markers, px, py)
     if (pill !== null) this.show([pill.west, pill.south, pill.east, pill.north])
@@ -303,12 +304,15 @@ export class CourseMap {
   }
 }
 
-/** Whether a finger may have meant the same place. */
+/** True if both taps may have meant the same place. */
 function areNear([[x = 0, y = 0] = [], [beforeX = 0, beforeY = 0] = []]: readonly Pixel[]): boolean {
   return Math.hypot(x - beforeX, y - beforeY) <= TAP_PX
 }
 
-/** All that OpenLayers has but turning: the map stands upright, or lies on its side, by the shape of the course. */
+/**
+ * Returns all interactions of OpenLayers except rotation: the map is upright or rotated by a right angle, depending on
+ * the shape of the course.
+ */
 function interactions(): Interaction[] {
   return [
     new DragPan(),

@@ -12,7 +12,7 @@ interface Paint {
   dash?: number[]
 }
 
-/** What lies below comes first. */
+/** Kinds in drawing order, the lowest first. */
 export const DRAWN_KINDS: readonly CourseKind[] = [
   'outline',
   'rough',
@@ -57,7 +57,7 @@ const DARK: Record<CourseKind, Paint> = {
   hole: { stroke: '#ffffff50', widthPx: 1.5, dash: [6, 6] },
 }
 
-/** How something on the course is drawn: paler than zones and carts. */
+/** Returns the styles of the course map, paler than zones and carts. */
 export function courseStyles(isDark: boolean): (feature: FeatureLike) => Style | undefined {
   const paints = isDark ? DARK : LIGHT
   const styles = new Map<unknown, Style>(DRAWN_KINDS.map((kind) => [kind, styleOf(paints[kind])]))

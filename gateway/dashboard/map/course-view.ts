@@ -6,17 +6,17 @@ import { isTurned, type MapExtent } from './first-view.ts'
 import type { Insets } from './placing.ts'
 
 export const CLOSEST_ZOOM = 21
-/** From here one sees which path a chosen cart is on. */
+/** Zoom at which the path that a chosen cart is on can be recognised. */
 const CART_ZOOM = 17.5
 export const ZOOM_MS = 200
 const ROOM_PX = 24
 
 /**
- * What part of the plane is seen. Until somebody moves it, it is the whole course, as large as it fits where nothing
- * covers the map.
+ * Visible part of the plane. Until the user moves it, it is the whole course, as large as it fits into the uncovered
+ * part of the map.
  */
 export class CourseView {
-  // padding of its own would not follow a turned map
+  // the padding of OpenLayers would not follow a rotated map
   readonly view = new View({ center: [0, 0], zoom: 2, maxZoom: CLOSEST_ZOOM, constrainRotation: false })
   insets: Insets
   #isMoved = false
@@ -26,14 +26,14 @@ export class CourseView {
     this.insets = insets
   }
 
-  /** The middle of what nothing covers, on the map's plane. */
+  /** Centre of the uncovered part, on the map's plane. */
   get center(): [x: number, y: number] {
     const [x = 0, y = 0] = this.view.getCenter() ?? []
     const [right, up] = this.#shift(this.view.getResolution() ?? 1)
     return [x + right, y + up]
   }
 
-  /** Where somebody has moved it to; null for the whole course. */
+  /** View that the user has moved to; null for the whole course. */
   get kept(): SavedView | null {
     const [x, y] = this.view.getCenter() ?? []
     const zoom = this.view.getZoom()
@@ -48,12 +48,12 @@ export class CourseView {
     this.view.setRotation(rotation)
   }
 
-  /** Somebody has moved it: it stays as it is. */
+  /** Records that the user has moved it, so that it stays. */
   moved(): void {
     this.#isMoved = true
   }
 
-  /** Nobody has. */
+  /** Forgets that the user has moved it. */
   forget(): void {
     this.#isMoved = false
   }
@@ -63,7 +63,7 @@ export class CourseView {
     this.view.animate({ zoom: (this.view.getZoom() ?? 0) + steps, duration: this.#ms() })
   }
 
-  /** As large as it fits, and turned where it is larger then; returns whether it did. */
+  /** Fits the extent, rotated if it is larger then; returns true if it could. */
   fit(extent: MapExtent, [widthPx = 0, heightPx = 0]: readonly number[]): boolean {
     if (this.#isMoved || widthPx === 0 || heightPx === 0) return false
     const { top, right, bottom, left } = this.insets
@@ -73,13 +73,13 @@ export class CourseView {
     return true
   }
 
-  /** This part of the plane, as large as it fits. */
+  /** Shows this part of the plane as large as it fits. */
   show(extent: MapExtent): void {
     this.moved()
     this.view.fit(extent, { padding: this.#padding(), duration: this.#ms() })
   }
 
-  /** A place on the plane in the middle of what nothing covers, close enough for a cart. */
+  /** Moves a place on the plane to the centre of the uncovered part, zoomed in enough for a cart. */
   bring(x: number, y: number): void {
     this.moved()
     const zoom = Math.max(this.view.getZoom() ?? 0, CART_ZOOM)
@@ -96,7 +96,7 @@ export class CourseView {
     return [top + ROOM_PX, right + ROOM_PX, bottom + ROOM_PX, left + ROOM_PX]
   }
 
-  /** How far the middle of what nothing covers is from the middle of the map, on its plane. */
+  /** Returns the offset of the uncovered part's centre from that of the map, on its plane. */
   #shift(resolution: number): [x: number, y: number] {
     const { top, right, bottom, left } = this.insets
     const rotation = this.view.getRotation()
@@ -110,9 +110,8 @@ export class CourseView {
 }
 
 /**
- * A map that fingers move by whole pixels of the screen. They are between pixels most of the time, and an image that is
- * moved by a part of one is smoothed: to copy it takes three times as long without a graphics processor, and it is less
- * sharp.
+ * Map that fingers move by whole screen pixels. Fingers are between pixels most of the time, and an image moved by part
+ * of a pixel is smoothed: copying it takes three times as long without a graphics processor, and it is less sharp.
  */
 export class WholePixelMap extends OlMap {
   override getEventPixel(event: Parameters<OlMap['getEventPixel']>[0]): Pixel {

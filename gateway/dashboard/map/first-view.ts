@@ -5,17 +5,18 @@ import { metresPerUnit, toX, toY } from './mercator.ts'
 /** West, south, east, north on the map's plane. */
 export type MapExtent = [west: number, south: number, east: number, north: number]
 
-/** No course is larger: a zone that covers everything does not say where the course is. */
+/** Maximum size of a course: a zone that covers everything does not locate the course. */
 const COURSE_MAX_M = 12_000
-/** No view of a course is closer at first. */
+/** Minimum size of the first view. */
 const COURSE_MIN_M = 250
-/** North is above unless a good deal is gained. */
+/** Minimum gain in scale for a rotated map: otherwise north is up. */
 const WORTH_TURNING = 1.15
-/** One degree of latitude. */
+/** Length of one degree of latitude. */
 const DEGREE_M = 111_320
 
 /**
- * What is seen first: the zones of the course, else its drawing, else where most carts are; null where none is known.
+ * Returns the first view: the zones of the course, else its course map, else the area with most carts; null if all are
+ * unknown.
  */
 export function firstExtent(
   zones: ZonesJson | null,
@@ -24,13 +25,13 @@ export function firstExtent(
 ): MapExtent | null {
   const extents = (zones?.features ?? []).map(extentOfZone).filter(isOfCourse)
   const whole = extents.reduce<MapExtent | null>(joined, null)
-  // zones of two courses at two ends of the world
+  // zones of two distant courses
   const ofZones = whole !== null && isOfCourse(whole) ? whole : (extents[0] ?? null)
   if (ofZones !== null) return atLeast(ofZones, COURSE_MIN_M)
   return ground === null ? extentOfCarts(carts) : atLeast(ground, COURSE_MIN_M)
 }
 
-/** Where a zone is; a circle as the square around it. */
+/** Returns the extent of a zone; for a circle the square around it. */
 export function extentOfZone({ geometry, properties }: ZonesJson['features'][number]): MapExtent {
   if (geometry.type === 'Polygon') {
     const ring = geometry.coordinates[0] ?? []
@@ -49,9 +50,7 @@ export function extentOfZone({ geometry, properties }: ZonesJson['features'][num
   return [x - radius, y - radius, x + radius, y + radius]
 }
 
-/**
- * Whether the course is seen larger when the map is turned by a right angle, as one that lies on a screen that stands.
- */
+/** True if the course appears larger on a map rotated by a right angle, as a wide course does on a tall screen. */
 export function isTurned(
   [west, south, east, north]: MapExtent,
   { widthPx, heightPx }: { widthPx: number; heightPx: number },
@@ -61,7 +60,7 @@ export function isTurned(
   return Math.min(widthPx / height, heightPx / width) > scale * WORTH_TURNING
 }
 
-/** So many times its own size more on each side, and never less than what is seen of a course at first. */
+/** Enlarges an extent by `times` its size on each side, at least to the minimum size of the first view. */
 export function expandedExtent([west, south, east, north]: MapExtent, times: number): MapExtent {
   const [x, y] = [(east - west) * times, (north - south) * times]
   return atLeast([west - x, south - y, east + x, north + y], COURSE_MIN_M)
@@ -72,7 +71,7 @@ function extentOfCarts(carts: Iterable<CartJson>): MapExtent | null {
   if (placed.length === 0) return null
   const lat = median(placed.map((position) => position.lat))
   const long = median(placed.map((position) => position.long))
-  // one that a lost receiver puts at 0, 0 must not show half the world
+  // a cart that a faulty receiver places at 0, 0 must not show half the world
   const near = placed.filter(
     (position) =>
       Math.abs(position.lat - lat) * DEGREE_M < COURSE_MAX_M / 2 &&

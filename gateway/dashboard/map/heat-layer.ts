@@ -4,20 +4,22 @@ import { classOf } from '#dashboard/live/reports/classes.ts'
 import type { MapExtent } from './first-view.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
-/** Squares by their middle, in degrees, and how much is in each. */
+/** Cells by their centres in degrees, with the value of each. */
 export interface HeatCells {
   cell_m: number
   cells: readonly { lat: number; long: number; seconds: number }[]
 }
 
-/** From little to much: each darker than the one before by day, and lighter at night. */
+/** Colours from low to high: increasingly dark by day, and increasingly light at night. */
 export const HEAT_COLORS = {
   light: ['#f2d06b', '#e8953a', '#c94f24', '#8e1b2b', '#43092b'],
   dark: ['#5b2a4e', '#a8384f', '#dd6b3c', '#f3ae4a', '#fff0a8'],
 } as const
-/** Of the width of a cell: what has more is larger, for who sees no colours. */
+/**
+ * Size of a square as a share of the cell width: larger for higher values, for users who cannot distinguish colours.
+ */
 export const HEAT_SHARES = [0.45, 0.6, 0.75, 0.9, 1] as const
-/** A square that is too small to be seen shows nothing. */
+/** Minimum visible size of a square. */
 const LEAST_PX = 2.5
 
 interface Square {
@@ -26,7 +28,7 @@ interface Square {
   ofClass: number
 }
 
-/** Where much happened: squares on the ground, below the carts. Drawn once the map rests. */
+/** Heat map of squares below the carts. Drawn once the map rests. */
 export class HeatLayer {
   #squares: readonly Square[] = []
   #width = 0
@@ -49,7 +51,7 @@ export class HeatLayer {
       y: toY(lat),
       ofClass: classOf(seconds, classes),
     }))
-    // what lies on top is what has most
+    // the highest values are drawn on top
     this.#squares = this.#squares.toSorted((a, b) => a.ofClass - b.ofClass)
     this.#width = cellM / metresPerUnit(this.#squares[0]?.y ?? 0)
     this.#isDark = isDark
@@ -71,7 +73,7 @@ export class HeatLayer {
   }
 }
 
-/** Where nearly all of it is: what one lost receiver told is left out. */
+/** Returns the extent of nearly all places, without the outliers of a faulty receiver. */
 export function extentOfPlaces(places: readonly { lat: number; long: number }[]): MapExtent | null {
   if (places.length === 0) return null
   const edge = (values: number[]): [number, number] => {

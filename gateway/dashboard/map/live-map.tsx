@@ -14,26 +14,26 @@ import type { SiteZones } from './site-zones.ts'
 
 interface LiveMapProps {
   zones: Pick<SiteZones, 'current'>
-  /** In place of the carts as they are now. */
+  /** Replaces the live carts. */
   fleet?: MapFleet
   filter?: CartFilter | null
   chosen?: string | null
-  /** What covers the map at its edges. */
+  /** Edges of the map that are covered. */
   insets?: Insets
   isUnpacked?: boolean
-  /** In place of the drawing or the photo that the gateway has. */
+  /** Replaces the gateway's course map or photo. */
   shown?: ShownCourse
-  /** It is where it was left when it is opened again. */
+  /** True to restore the last view when it is opened again. */
   isKept?: boolean
   onTap: (cart: string | null, place: [x: number, y: number], near: readonly string[]) => void
-  /** Once, when it is there: for whoever adds something to it. */
+  /** Called once when the map exists, for callers that add layers. */
   onReady?: (map: CourseMap) => void
 }
 
 const AS_IT_IS: ShownCourse = {}
 const NO_INSETS: Insets = { top: 0, right: 0, bottom: 0, left: 0 }
 
-/** The course with its carts, and the buttons of the map. */
+/** Course with its carts, and the buttons of the map. */
 export function LiveMap({
   zones,
   fleet: shownFleet,
@@ -108,10 +108,7 @@ export function LiveMap({
   )
 }
 
-/**
- * The course below a map, where there is one. Its code and its drawing come when the map is there: carts do not wait
- * for them.
- */
+/** Adds the course below a map, if there is one. Its code and data load after the map: carts do not wait for them. */
 function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseBaseMap | null {
   const [ground, setGround] = useState<CourseBaseMap | null>(null)
   const isWanted = useHasCourse(dashboard) || Object.keys(shown).length > 0
@@ -126,7 +123,7 @@ function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCour
         started.start()
         setGround(started)
       },
-      // zones and carts are there without it
+      // zones and carts are shown without it
       () => undefined,
     )
     return () => {
@@ -137,7 +134,7 @@ function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCour
   return ground
 }
 
-/** Whether the gateway has a drawing or a photo, or had one since this was first asked. */
+/** True if the gateway has a course map or photo, or had one since the first check. */
 function useHasCourse(dashboard: Dashboard): boolean {
   const [hasCourse, setHasCourse] = useState(false)
   useEffect(() => {
@@ -160,7 +157,7 @@ function useHasCourse(dashboard: Dashboard): boolean {
   return hasCourse
 }
 
-/** Whose data is drawn. */
+/** Attribution of the map data. */
 function MapCredit({ ground }: { ground: CourseBaseMap }) {
   const credit = ground.course.value?.attribution ?? null
   return credit === null ? null : <p class="map-credit">{credit}</p>
@@ -196,7 +193,7 @@ function MapButtons({ map }: { map: CourseMap }) {
   )
 }
 
-/** How long a length on the ground is here, and where north is when it is not above. */
+/** Scale bar, and a north arrow on a rotated map. */
 function MapScale({ map }: { map: CourseMap }) {
   const { site } = useDashboard()
   const { metresPerPx, rotation } = map.look.value

@@ -13,14 +13,14 @@ function driving(cart: string, heading: number | null): CartJson {
   return { ...known, position: known.position && { ...known.position, heading } }
 }
 
-test('what matters more is drawn above', () => {
+test('more important carts are drawn above others', () => {
   const markers = new Markers()
   const carts = [cartJson('3', { state: 'outside' }), cartJson('10'), cartJson('2'), cartJson('1', { is_low: true })]
   assert.equal(markers.take(fleetOf(...carts), null, null), true)
   assert.deepEqual(drawn(markers), ['2', '10', '1', '3'])
 })
 
-test('carts without a position, and those a filter leaves out, are not drawn; the chosen one is', () => {
+test('carts without a position, or excluded by a filter, are hidden, except the selected one', () => {
   const markers = new Markers()
   const carts = fleetOf(cartJson('1', { position: null, state: 'unknown' }), cartJson('2'), parkedJson('3'))
   markers.take(carts, null, null)
@@ -31,7 +31,7 @@ test('carts without a position, and those a filter leaves out, are not drawn; th
   assert.deepEqual(drawn(markers), ['3', '2'])
 })
 
-test('a fleet that said nothing new needs no drawing, and a marker outlives what its cart says', () => {
+test('an unchanged fleet needs no drawing, and markers persist across updates of their carts', () => {
   const markers = new Markers()
   const carts = fleetOf(cartJson('1'))
   markers.take(carts, null, null)
@@ -47,14 +47,14 @@ test('a fleet that said nothing new needs no drawing, and a marker outlives what
   assert.deepEqual(drawn(markers), [])
 })
 
-test('a cart has an arrow while it drives and is known where to', () => {
+test('a cart has an arrow while it moves and its heading is known', () => {
   const markers = new Markers()
   markers.take(fleetOf(driving('1', 90), driving('2', null), driving('3', 359), cartJson('4')), null, null)
   const headings = ['1', '2', '3', '4'].map((cart) => markers.find(cart)?.heading)
   assert.deepEqual(headings, [HEADINGS / 4, -1, 0, -1])
 })
 
-test('carts of one parking zone are a pill that says how many are open and low', () => {
+test('carts of one parking zone form a cluster with its number of open and low carts', () => {
   const markers = new Markers()
   const low = parkedJson('3', { is_low: true })
   const silent = parkedJson('4', { state: 'silent' })
@@ -65,14 +65,14 @@ test('carts of one parking zone are a pill that says how many are open and low',
   assert.equal(markers.find('4')?.pill, null, 'one that is silent would not be found in it')
 })
 
-test('a cart alone in its barn is no pill', () => {
+test('a single cart in its barn does not form a cluster', () => {
   const markers = new Markers()
   markers.take(fleetOf(parkedJson('1'), cartJson('2')), null, null)
   assert.deepEqual([...markers.pills], [])
   assert.equal(markers.find('1')?.pill, null)
 })
 
-test('long names are cut by letters, not by half of one', () => {
+test('long names are cut between letters, not within one', () => {
   assert.equal(shortened('1234'), '1234')
   assert.equal(shortened('12345'), '123…')
   assert.equal(shortened('🛒🛒🛒🛒🛒'), '🛒🛒🛒…')

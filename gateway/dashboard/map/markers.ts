@@ -4,27 +4,27 @@ import { byNumber, isParked, type MarkerStyle, markerStyleOf } from '#dashboard/
 import type { CartJson } from '#shared/wire/carts.ts'
 import { toX, toY } from './mercator.ts'
 
-/** So many arrows there are: finer nobody sees. */
+/** Number of different arrows; finer steps are not visible. */
 export const HEADINGS = 24
 
-/** A cart as it is drawn; one object for as long as the cart is there, and changed in place. */
+/** Drawn cart; one object as long as the cart exists, mutated in place. */
 export interface Marker {
   cart: CartJson
   look: MarkerStyle
   label: string
-  /** On the map's plane. */
+  /** Position on the map's plane. */
   x: number
   y: number
-  /** Where it drives to, in steps of `HEADINGS` from north; -1 while it does not. */
+  /** Heading in steps of `HEADINGS` from north; -1 while it stands. */
   heading: number
-  /** On the screen, as of the last drawing. */
+  /** Position on the screen at the last drawing. */
   px: number
   py: number
   isShown: boolean
   pill: ParkingCluster | null
 }
 
-/** The carts that stand in one parking zone: one sign for all of them until it is zoomed in. */
+/** Carts in one parking zone: one sign for all of them until the map is zoomed in. */
 export interface ParkingCluster {
   zoneId: string
   count: number
@@ -37,14 +37,14 @@ export interface ParkingCluster {
   px: number
   py: number
   isShown: boolean
-  /** As it was drawn last. */
+  /** Value at the last drawing. */
   halfWidthPx: number
 }
 
-/** What matters more is drawn later, and so above. */
+/** Drawing order: more important carts are drawn later, on top. */
 const RANKS: Record<MarkerStyle, number> = { in: 0, out: 1, unlocked: 2, silent: 3, low: 4, outside: 5 }
 
-/** The carts of the fleet that have a place and pass the filter, in the order they are drawn in. */
+/** Carts of the fleet that have a position and pass the filter, in drawing order. */
 export class Markers {
   readonly #byCart = new Map<string, Marker>()
   readonly #pills = new Map<string, ParkingCluster>()
@@ -63,7 +63,7 @@ export class Markers {
     return this.#byCart.get(cart)
   }
 
-  /** What the fleet says now; the chosen cart passes any filter. Returns whether anything is to be drawn anew. */
+  /** Applies the present fleet; the chosen cart passes any filter. Returns true if a redraw is needed. */
   take(carts: ReadonlyMap<string, CartJson>, filter: CartFilter | null, chosen: string | null): boolean {
     const isWanted = (cart: CartJson) => cart.position !== null && (cart.cart === chosen || matchesFilter(cart, filter))
     let isOther = filter !== this.#filter
@@ -111,7 +111,7 @@ export class Markers {
     this.#pills.clear()
     for (const marker of this.#drawn) {
       marker.pill = null
-      // one that is silent in the barn would not be found in a pill
+      // a cart without a signal in the barn would be hidden in a cluster
       const isInside = marker.cart.state === 'in' && isParked(marker.cart)
       const zone = isInside ? marker.cart.zones.find(({ type }) => type === 'parking') : undefined
       if (zone !== undefined) this.#park(marker, zone.zone_id)
@@ -152,7 +152,7 @@ function byRank(a: Marker, b: Marker): number {
   return RANKS[a.look] - RANKS[b.look] || byNumber(a.cart, b.cart)
 }
 
-/** Whether its place among the others is another now. */
+/** True if its place in the drawing order has changed. */
 function update(marker: Marker, cart: CartJson): boolean {
   const look = markerStyleOf(cart)
   const isReordered = marker.look !== look
@@ -168,7 +168,7 @@ function update(marker: Marker, cart: CartJson): boolean {
   return isReordered
 }
 
-/** What fits into a sign of a cart, as in lists. */
+/** Shortens a cart name to fit its sign, as in lists. */
 export function shortened(cart: string): string {
   const letters = [...cart]
   return letters.length > 4 ? `${letters.slice(0, 3).join('')}…` : cart

@@ -1,9 +1,9 @@
 const EARTH_RADIUS_M = 6_378_137
-/** As far north and south as the square of the world goes. Source: EPSG:3857. */
+/** Latitude limit of the square world map. Source: EPSG:3857. */
 const MAX_LAT = 85.06
 const RADIANS = Math.PI / 180
 
-/** A place on the map's plane (EPSG:3857): its metres are true at the equator only. */
+/** Converts to the map's plane (EPSG:3857), whose metres are true at the equator only. */
 export function toX(long: number): number {
   return EARTH_RADIUS_M * long * RADIANS
 }
@@ -23,7 +23,7 @@ export function toLat(y: number): number {
   return (2 * Math.atan(Math.exp(y / EARTH_RADIUS_M)) - Math.PI / 2) / RADIANS
 }
 
-/** Metres on the ground for one unit of the plane at `y`. */
+/** True metres for one unit of the plane at `y`. */
 export function metresPerUnit(y: number): number {
   return 1 / Math.cosh(y / EARTH_RADIUS_M)
 }

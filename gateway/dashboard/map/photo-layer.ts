@@ -2,14 +2,14 @@ import ImageLayer from 'ol/layer/Image.js'
 import ImageCanvasSource from 'ol/source/ImageCanvas.js'
 import type { Affine } from './placing.ts'
 
-/** An image, and what brings its pixels onto the map's plane. */
+/** Image, and the transformation of its pixels onto the map's plane. */
 export interface PlacedPhoto {
   image: ImageBitmap
   affine: Affine
   opacity: number
 }
 
-/** The photo of the course, below all else. */
+/** Photo of the course, below everything else. */
 export class PhotoLayer {
   readonly layer = new ImageLayer<ImageCanvasSource>({ zIndex: -2 })
 

@@ -8,7 +8,10 @@ import { isInView, markerAt, markersAt, pillAt, place, ROOM_PX, type Screen, TAP
 
 const MIDDLE = { long: -81.58, lat: 28.41 }
 
-/** One pixel for one unit of the plane, north above, the middle of the course in the middle of 800 x 600. */
+/**
+ * Creates a screen with one pixel for one unit of the plane, north up, the centre of the course in the centre of 800 x
+ * 600.
+ */
 function screen(others: Partial<Screen> = {}): Screen {
   const scale = others.scale ?? 1
   const transform = [scale, 0, 0, -scale, 400 - toX(MIDDLE.long) * scale, 300 + toY(MIDDLE.lat) * scale] as const
@@ -24,7 +27,7 @@ function screen(others: Partial<Screen> = {}): Screen {
   }
 }
 
-/** A cart so many pixels right of and above the middle, at scale 1. */
+/** Places a cart at an offset in pixels right of and above the centre, at scale 1. */
 function at(cart: CartJson, right: number, up: number): CartJson {
   const degrees = 1 / 111_319.490_793
   const long = MIDDLE.long + right * degrees
@@ -39,7 +42,7 @@ function placed(carts: CartJson[], on: Screen = screen(), chosen: string | null 
   return markers
 }
 
-test('carts are where the map has them, and beyond the screen they are not drawn', () => {
+test('carts are drawn at their map position, and not drawn beyond the screen', () => {
   const markers = placed([at(cartJson('1'), 100, 50), at(cartJson('2'), 5_000, 0)])
   const marker = markers.find('1')
   assert.deepEqual([Math.round(marker?.px ?? 0), Math.round(marker?.py ?? 0)], [500, 250])
@@ -47,7 +50,7 @@ test('carts are where the map has them, and beyond the screen they are not drawn
   assert.equal(markers.find('2')?.isShown, false)
 })
 
-test('carts that come into view when the map is moved a little are drawn before', () => {
+test('carts are drawn before a small move of the map brings them into view', () => {
   const markers = placed([at(cartJson('1'), 400 + ROOM_PX, 0), at(cartJson('2'), 0, -300 - ROOM_PX)])
   assert.deepEqual(
     markers.all.map(({ isShown }) => isShown),
@@ -55,13 +58,13 @@ test('carts that come into view when the map is moved a little are drawn before'
   )
 })
 
-test('a cart outside of the course that is beyond the screen is drawn at its edge', () => {
+test('an off-course cart beyond the screen is drawn at its edge', () => {
   const markers = placed([at(cartJson('1', { state: 'outside' }), 5_000, 5_000)])
   const marker = markers.find('1')
   assert.deepEqual([marker?.px, marker?.py, marker?.isShown], [776, 124, true])
 })
 
-test('one in the corner of the buttons is drawn beside them, and is brought into view when it is chosen', () => {
+test('a cart in the corner of the buttons is drawn next to them, and is moved into view when selected', () => {
   const buttons = { left: 730, top: 410, right: 788, bottom: 584 }
   const outside = (right: number, up: number) =>
     placed([at(cartJson('1', { state: 'outside' }), right, up)], screen({ buttons })).find('1')
@@ -75,7 +78,7 @@ test('one in the corner of the buttons is drawn beside them, and is brought into
   assert.equal(isInView({ px: 770, py: 380 }, screen({ buttons })), true)
 })
 
-test('a tap takes the nearest cart that a thumb may have meant, and no other', () => {
+test('a tap selects the nearest cart within reach of a thumb, and no other', () => {
   const markers = placed([at(cartJson('1'), 0, 0), at(cartJson('2'), 30, 0)])
   assert.equal(markerAt(markers, 412, 300)?.cart.cart, '1')
   assert.equal(markerAt(markers, 418, 300)?.cart.cart, '2')
@@ -83,13 +86,13 @@ test('a tap takes the nearest cart that a thumb may have meant, and no other', (
   assert.equal(markerAt(markers, 400, 300 + TAP_PX + 1), null)
 })
 
-test('of carts at one place the one drawn above is taken', () => {
+test('a tap on carts at one position selects the topmost', () => {
   const carts = Array.from({ length: 500 }, (_, index) => cartJson(String(index)))
   const markers = placed([...carts, cartJson('low', { is_low: true })])
   assert.equal(markerAt(markers, 400, 300)?.cart.cart, 'low')
 })
 
-test('parked carts are one pill until there is room for each', () => {
+test('parked carts are one cluster until there is room for each', () => {
   const carts = Array.from({ length: 25 }, (_, index) => at(parkedJson(String(index)), index * 4, 0))
   const far = placed(carts)
   const [pill] = far.pills
@@ -103,7 +106,7 @@ test('parked carts are one pill until there is room for each', () => {
   )
 })
 
-test('carts at one place are a pill at every zoom but the closest', () => {
+test('carts at one position form a cluster at every zoom but the closest', () => {
   const carts = Array.from({ length: 500 }, (_, index) => parkedJson(String(index)))
   assert.equal([...placed(carts).pills][0]?.isShown, true)
   const markers = placed(carts, screen({ isClosest: true }))
@@ -111,13 +114,13 @@ test('carts at one place are a pill at every zoom but the closest', () => {
   assert.notEqual(markerAt(markers, 400, 300), null)
 })
 
-test('the chosen cart is drawn beside its pill', () => {
+test('the selected cart is drawn separately from its cluster', () => {
   const markers = placed([parkedJson('1'), parkedJson('2')], screen(), '2')
   assert.equal(markers.find('1')?.isShown, false)
   assert.equal(markers.find('2')?.isShown, true)
 })
 
-test('a pill is tapped as wide as it was drawn', () => {
+test('a cluster can be tapped over its whole drawn width', () => {
   const markers = placed([parkedJson('1'), parkedJson('2')])
   const [pill] = markers.pills
   if (pill !== undefined) pill.halfWidthPx = 60
@@ -125,12 +128,12 @@ test('a pill is tapped as wide as it was drawn', () => {
   assert.equal(pillAt(markers, 465, 310), null)
 })
 
-test('a place below what lies on the map is not in view', () => {
+test('a position hidden by a panel on the map is not in view', () => {
   assert.equal(isInView({ px: 400, py: 300 }, screen()), true)
   assert.equal(isInView({ px: 400, py: 110 }, screen()), false)
 })
 
-test('a cart whose sign lies below another is reached by a tap on both', () => {
+test('a tap on overlapping markers finds both carts', () => {
   const markers = placed([at(cartJson('16'), 0, 0), at(cartJson('17'), 6, 0), at(cartJson('18'), 200, 0)])
   const near = markersAt(markers, 406, 300).map(({ cart }) => cart.cart)
   assert.deepEqual(near, ['17', '16'])

@@ -1,9 +1,9 @@
 import type { Marker, Markers, ParkingCluster } from './markers.ts'
 
-/** From the map's plane to the screen: x' = a x + c y + e, y' = b x + d y + f. */
+/** Transformation from the map's plane to the screen: x' = a x + c y + e, y' = b x + d y + f. */
 export type Affine = readonly [a: number, b: number, c: number, d: number, e: number, f: number]
 
-/** Pixels at the edges that something else covers. */
+/** Pixels that are covered at each edge. */
 export interface Insets {
   top: number
   right: number
@@ -11,7 +11,7 @@ export interface Insets {
   left: number
 }
 
-/** A part of the screen. */
+/** Rectangle of the screen. */
 export interface Box {
   left: number
   top: number
@@ -24,7 +24,7 @@ export interface Screen {
   widthPx: number
   heightPx: number
   insets: Insets
-  /** The buttons in the lower right of the map; null for none. */
+  /** Buttons in the lower right of the map; null if none. */
   buttons: Box | null
   /** Pixels for one unit of the plane. */
   scale: number
@@ -33,15 +33,16 @@ export interface Screen {
 
 /** Half of the largest sign. */
 const SIGN_PX = 30
-/** Signs are drawn that far beyond the edges of the map, for when it is moved. */
+/** Margin beyond the edges of the map in which signs are drawn, for when it is moved. */
 export const ROOM_PX = 96
-/** A thumb finds a cart that is no farther away. */
+/** Maximum distance between a tap and the cart that it finds. */
 export const TAP_PX = 26
-/** As far from the edge as a sign of a cart that is beyond it. */
+/** Distance from the edge of the sign of a cart that is beyond it. */
 const EDGE_PX = 24
 
 /**
- * Says of every marker and pill where it is on the screen, and whether it is drawn. The chosen one is never in a pill.
+ * Computes for every marker and cluster its screen position and its visibility. The chosen marker is never in a
+ * cluster.
  */
 export function place(markers: Markers, screen: Screen, chosen: string | null): void {
   for (const pill of markers.pills) placePill(pill, screen)
@@ -56,7 +57,10 @@ export function place(markers: Markers, screen: Screen, chosen: string | null): 
   }
 }
 
-/** The marker nearest to a tap, or none within `TAP_PX`; of two as near the one drawn above. */
+/**
+ * Returns the marker nearest to a tap, or null if none is within `TAP_PX`; of two at the same distance the one drawn on
+ * top.
+ */
 export function markerAt(markers: Markers, px: number, py: number): Marker | null {
   let nearest: Marker | null = null
   let nearestPx = TAP_PX
@@ -70,7 +74,9 @@ export function markerAt(markers: Markers, px: number, py: number): Marker | nul
   return nearest
 }
 
-/** All markers that a tap may mean, the nearest first: golf carts go in pairs, and one hides the other. */
+/**
+ * Returns all markers that a tap may mean, nearest first: golf carts often travel in pairs, and one hides the other.
+ */
 export function markersAt(markers: Markers, px: number, py: number): Marker[] {
   const nearest = markerAt(markers, px, py)
   if (nearest === null) return []
@@ -80,7 +86,7 @@ export function markersAt(markers: Markers, px: number, py: number): Marker[] {
   return [nearest, ...others]
 }
 
-/** The pill below a tap. */
+/** Returns the cluster below a tap. */
 export function pillAt(markers: Markers, px: number, py: number): ParkingCluster | null {
   for (const pill of markers.pills) {
     const isInside = Math.abs(pill.px - px) <= pill.halfWidthPx && Math.abs(pill.py - py) <= TAP_PX
@@ -89,7 +95,7 @@ export function pillAt(markers: Markers, px: number, py: number): ParkingCluster
   return null
 }
 
-/** Whether a place is where nothing covers it. */
+/** True if a place is in the uncovered part. */
 export function isInView(
   { px, py }: { px: number; py: number },
   { widthPx, heightPx, insets, buttons }: Screen,
@@ -103,7 +109,7 @@ export function isInView(
   )
 }
 
-/** Closer than that all its carts have room, each with its own sign. */
+/** Places a cluster; at closer zooms its carts have enough space for separate signs. */
 function placePill(pill: ParkingCluster, { transform, scale, isClosest, widthPx, heightPx }: Screen): void {
   const [a, b, c, d, e, f] = transform
   const [x, y] = [(pill.west + pill.east) / 2, (pill.south + pill.north) / 2]
@@ -119,7 +125,7 @@ function isSeen({ px, py }: Marker, { widthPx, heightPx }: Screen): boolean {
   return px > -beyondPx && py > -beyondPx && px < widthPx + beyondPx && py < heightPx + beyondPx
 }
 
-/** A cart that has left the course is seen in any case: at the edge, on its side, beside the buttons. */
+/** Moves a cart that has left the course to the nearest edge, next to the buttons, so that it is always visible. */
 function toEdge(marker: Marker, { widthPx, heightPx, insets, buttons }: Screen): void {
   const [left, right] = [insets.left + EDGE_PX, widthPx - insets.right - EDGE_PX]
   const [top, bottom] = [insets.top + EDGE_PX, heightPx - insets.bottom - EDGE_PX]
@@ -132,7 +138,7 @@ function toEdge(marker: Marker, { widthPx, heightPx, insets, buttons }: Screen):
   else marker.py = outTop
 }
 
-/** Whether a sign there is hidden, even in part. */
+/** True if a sign there is hidden, even partly. */
 function isBelow({ px, py }: { px: number; py: number }, box: Box | null): boolean {
   if (box === null) return false
   const isBeside = px <= box.left - EDGE_PX || px >= box.right + EDGE_PX

@@ -14,22 +14,22 @@ import { TAP_PX } from './placing.ts'
 import { CORNERS_MAX, middlesOf, nearest, type Place, withInserted, withMoved } from './zone-shape.ts'
 
 interface RingLayerDeps {
-  /** A corner was moved or put in: once the finger is lifted. */
+  /** Called once the finger is lifted after a corner was moved or inserted. */
   onChange: (corners: readonly Place[]) => void
-  /** A corner was touched: it may be cut. */
+  /** Called when a corner is tapped, which may then be cut. */
   onCorner: (at: number) => void
 }
 
 interface Given {
   ring: readonly Place[]
   isOpen: boolean
-  /** The corner that was touched last; -1 for none. */
+  /** Corner that was tapped last; -1 for none. */
   at: number
 }
 
 /**
- * The corners of one polygon below a finger: a corner is moved, and between two of them a new one is pulled out. Only
- * this polygon is drawn with each frame; all others are an image (`zone-layer`).
+ * Editable corners of one polygon: a corner can be moved, and a new one pulled out between two. Only this polygon is
+ * drawn with each frame; all others are an image (`zone-layer`).
  */
 export class RingLayer {
   readonly #deps: RingLayerDeps
@@ -60,7 +60,7 @@ export class RingLayer {
   #given: Given = { ring: [], isOpen: false, at: -1 }
   #isHeld = false
   #at = -1
-  /** The corner before which a new one is pulled out; -1 for none, and as soon as it is one. */
+  /** Corner before which a new one is pulled out; -1 for none, and once it is inserted. */
   #between = -1
   #hasMoved = false
 
@@ -68,10 +68,10 @@ export class RingLayer {
     this.#deps = deps
   }
 
-  /** `at` is the corner that was touched last; an open ring is still being drawn. */
+  /** `at` is the corner that was tapped last; an open ring is still being drawn. */
   show(ring: readonly Place[], { at, isOpen }: { at: number; isOpen: boolean }): void {
     this.#given = { ring, isOpen, at }
-    // what a finger holds is drawn when it is lifted
+    // a dragged polygon is updated when the finger is lifted
     if (!this.#isHeld) this.#take(this.#given)
   }
 
@@ -120,13 +120,13 @@ export class RingLayer {
     this.#isHeld = false
     if (this.#hasMoved) this.#deps.onChange(this.#ring)
     else this.#take(this.#given)
-    // where an open ring was pulled the next touch is a new corner
+    // after a pull on an open ring the next tap adds a new corner
     if (!this.#hasMoved || !this.#isOpen) this.#deps.onCorner(this.#at)
     return false
   }
 }
 
-// blue within white is seen on pale and on dark ground
+// blue within white is visible on pale and on dark maps
 const AREA = [
   new Style({ stroke: new Stroke({ color: '#ffffff', width: 8 }) }),
   new Style({ fill: new Fill({ color: '#0b4fb340' }), stroke: new Stroke({ color: '#0b4fb3', width: 4 }) }),

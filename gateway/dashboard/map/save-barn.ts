@@ -6,8 +6,8 @@ import { readZones } from './site-zones.ts'
 const CHANGED_MEANWHILE = 412
 
 /**
- * Makes this circle the barn of the site. Zones that somebody else changed meanwhile are read again, once; then, and
- * for any other refusal, throws `ApiError`.
+ * Saves this circle as the barn of the site. If another user has changed the zones meanwhile, they are read again,
+ * once; for a second conflict and any other error it throws `ApiError`.
  */
 export async function saveBarn(dashboard: Pick<Dashboard, 'api'>, circle: Circle, name: string): Promise<void> {
   try {

@@ -3,13 +3,13 @@ import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
 const FEET_PER_MILE = 5_280
 const STEPS = [1, 2, 5]
 
-/** How long the bar of the scale is, and what it says. */
+/** Length and label of the scale bar. */
 export interface Scale {
   widthPx: number
   label: string
 }
 
-/** The longest round distance of at most `maxPx`, for a pixel of so many metres on the ground. */
+/** Returns the longest round distance of at most `maxPx`, given the true metres per pixel. */
 export function scaleOf(metresPerPx: number, units: Units, maxPx = 110): Scale {
   if (units === 'metric') {
     const metres = roundBelow(metresPerPx * maxPx)
@@ -26,6 +26,6 @@ export function scaleOf(metresPerPx: number, units: Units, maxPx = 110): Scale {
 function roundBelow(distance: number): number {
   const ten = 10 ** Math.floor(Math.log10(distance))
   const step = STEPS.findLast((one) => one * ten <= distance) ?? 1
-  // 0.1 + 0.2 is for nobody to read
+  // avoids digits such as those of 0.1 + 0.2
   return Number((step * ten).toPrecision(1))
 }

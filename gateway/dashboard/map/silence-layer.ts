@@ -8,13 +8,13 @@ import Stroke from 'ol/style/Stroke.js'
 import Style from 'ol/style/Style.js'
 import { toX, toY } from './mercator.ts'
 
-/** Where somebody fell silent, in degrees. */
+/** Place of a signal loss, in degrees. */
 export interface SilentPlace {
   lat: number
   long: number
 }
 
-/** Places at which carts fell silent: dashed rings, as a silent cart has one; the chosen one is filled. */
+/** Places of signal losses: dashed rings, like the sign of a cart without a signal; the chosen one is filled. */
 export class SilenceLayer {
   readonly #source = new VectorSource<Feature>()
   readonly layer = new VectorLayer({ source: this.#source, zIndex: 2 })
@@ -31,7 +31,7 @@ export class SilenceLayer {
   }
 }
 
-// white around black is seen on pale and on dark ground
+// white around black is visible on pale and on dark maps
 const RING = [
   new Style({ image: new CircleSign({ radius: 11, stroke: new Stroke({ color: '#ffffff', width: 6 }) }) }),
   new Style({

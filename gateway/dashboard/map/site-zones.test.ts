@@ -10,7 +10,7 @@ import { readZones, SiteZones } from './site-zones.ts'
 
 const COURSE = boxZone('course', [-81.6, 28.4, -81.57, 28.42])
 
-/** What a gateway says of its zones, and what it tells its screens. */
+/** Starts site zones on scripted responses and messages of a gateway. */
 async function startSite(t: TestContext) {
   const site = { zones: zonesJson(COURSE), isUp: true, reads: 0 }
   const server = createServer((_, response) => {
@@ -38,12 +38,12 @@ async function startSite(t: TestContext) {
   return { site, dashboard: { api, listen }, tell, listeners }
 }
 
-test('zones come with the tag by which a change names them', async (t) => {
+test('zones are loaded with the tag that a change refers to', async (t) => {
   const { dashboard, site } = await startSite(t)
   assert.deepEqual(await readZones(dashboard), { zones: site.zones, etag: '"1"' })
 })
 
-test('zones that somebody changed are read again', async (t) => {
+test('zones changed by another user are loaded again', async (t) => {
   const { dashboard, site, tell, listeners } = await startSite(t)
   const zones = new SiteZones(dashboard)
   const version = () => zones.current.value?.version
@@ -56,7 +56,7 @@ test('zones that somebody changed are read again', async (t) => {
   assert.equal(listeners.size, 0)
 })
 
-test('a gateway that does not answer is asked again, and what was known stays', async (t) => {
+test('a gateway that does not respond is queried again, and known zones stay', async (t) => {
   const { dashboard, site, tell } = await startSite(t)
   const zones = new SiteZones(dashboard)
   const version = () => zones.current.value?.version

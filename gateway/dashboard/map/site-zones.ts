@@ -4,21 +4,21 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 
 const AGAIN_MS = 5_000
 
-/** A set of zones, and the tag by which a change names it. */
+/** Set of zones with the tag that a change must name. */
 export interface ZoneSet {
   zones: ZonesJson
   etag: string
 }
 
-/** Reads the zones of the site as they are now. Throws what `ApiClient` throws. */
+/** Reads the current zones of the site. Throws the errors of `ApiClient`. */
 export async function readZones({ api }: Pick<Dashboard, 'api'>): Promise<ZoneSet> {
   const response = await api.download('GET /zones')
-  // what the gateway answers here is held to its schema by its own tests
+  // the gateway's tests check this response against its schema
   const zones = (await response.json()) as ZonesJson
   return { zones, etag: response.headers.get('etag') ?? '*' }
 }
 
-/** The zones of the site, read again whenever somebody changed them or the line comes back. */
+/** Zones of the site, read again after a change and after a reconnection. */
 export class SiteZones {
   readonly #dashboard: Pick<Dashboard, 'api' | 'listen'>
   readonly #current = signal<ZonesJson | null>(null)
@@ -56,7 +56,7 @@ export class SiteZones {
       const { zones } = await readZones(this.#dashboard)
       if (read === this.#reads && zones.version !== this.#current.peek()?.version) this.#current.value = zones
     } catch {
-      // what was read before is still the best there is
+      // the last read zones stay in use
       if (read === this.#reads) this.#timer = setTimeout(() => void this.#read(), AGAIN_MS)
     }
   }

@@ -10,25 +10,25 @@ import Style from 'ol/style/Style.js'
 import type { MapExtent } from './first-view.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
-/** Where a cart was, degrees in 1e-7. */
+/** Positions of a cart, in 1e-7 degrees. */
 export interface DrawnTrack {
   atMs: Float64Array
   latE7: Int32Array
   longE7: Int32Array
 }
 
-/** Parts of the track that are drawn strong, and places at which it stood. */
+/** Highlighted parts of the track, and places of stops. */
 export interface TrackMarks {
   trips: readonly { fromMs: number; untilMs: number }[]
   stops: readonly { lat: number; long: number }[]
 }
 
-/** Between positions farther apart in time nobody knows which way it took. */
+/** Maximum time between two connected positions: the path across a longer gap is unknown. */
 const SILENCE_MS = 300_000
-/** One that a lost receiver told is no reason to show half the world. */
+/** Maximum extent of a track: an outlier of a faulty receiver must not show half the world. */
 const COURSE_MAX_M = 12_000
 
-/** The way of a cart below its sign: pale where it was, blue where it was on a trip, a square where it stood. */
+/** Track of a cart below its sign: pale in general, blue on trips, a square at each stop. */
 export class TrackLayer {
   readonly #source = new VectorSource<Feature>()
   readonly layer = new VectorImageLayer({ source: this.#source, imageRatio: 1.5, zIndex: 1 })
@@ -45,7 +45,7 @@ export class TrackLayer {
   }
 }
 
-/** The part of the plane in which a track is, without what lies too far from its middle; null where there is none. */
+/** Returns the extent of a track without positions too far from its middle; null for an empty track. */
 export function extentOfTrack({ latE7, longE7 }: DrawnTrack): MapExtent | null {
   const middle = (column: Int32Array) => column.toSorted()[Math.floor(column.length / 2)]
   const [lat, long] = [middle(latE7), middle(longE7)]
@@ -70,7 +70,7 @@ function styled(geometry: Point | MultiLineString, style: Style | Style[]): Feat
   return feature
 }
 
-/** The parts of a track within spans that are in order, cut where it was silent. */
+/** Returns the parts of a track within ordered spans, cut at signal losses. */
 function linesOf(
   { atMs, latE7, longE7 }: DrawnTrack,
   spans: readonly { fromMs: number; untilMs: number }[],
@@ -100,7 +100,7 @@ function linesOf(
 
 const WHITE = '#ffffff'
 const WHOLE = new Style({ stroke: new Stroke({ color: '#5b6455', width: 2, lineDash: [4, 4] }) })
-// blue within white is seen on pale and on dark ground
+// blue within white is visible on pale and on dark maps
 const DRIVEN = [
   new Style({ stroke: new Stroke({ color: WHITE, width: 7 }), zIndex: 1 }),
   new Style({ stroke: new Stroke({ color: '#0b4fb3', width: 4 }), zIndex: 1 }),

@@ -4,7 +4,7 @@ import type { ZoneJson } from './zone-draft.ts'
 
 const DEGREE_DIGITS = 7
 
-/** A circle on the map's plane as a zone has it. */
+/** Converts a circle on the map's plane to the geometry of a zone. */
 export function withCircle({ x, y, radiusM }: Circle): { geometry: ZoneJson['geometry']; radiusM: number } {
   const coordinates: [number, number] = [
     Number(toLong(x).toFixed(DEGREE_DIGITS)),

@@ -7,7 +7,7 @@ const at = (east: number): [number, number] => [-81.58 + east / 10_000, 28.41]
 const zone = (id: string, east = 0, more: object = {}) => circleZone(id, at(east), 20, more)
 const [A, B, C] = [zone('a'), zone('b'), zone('c')]
 
-test('what became of each zone', () => {
+test('each zone is listed as added, changed or removed', () => {
   assert.deepEqual(
     [...changesOf([A, B], [A, zone('b', 1), C])],
     [
@@ -18,7 +18,7 @@ test('what became of each zone', () => {
   assert.deepEqual([...changesOf([A, B], [B])], [['a', 'removed']])
 })
 
-test('a switch is no change, and a zone that is enabled for good is', () => {
+test('an override is not a change, while enabling a zone permanently is', () => {
   const by = { user_id: 'u', name: 'Jo' }
   const on = zone('a', 0, { enabled: true, enabled_before: false, switched: { until: null, by } })
   const off = zone('a', 0, { enabled: false })
@@ -26,7 +26,7 @@ test('a switch is no change, and a zone that is enabled for good is', () => {
   assert.deepEqual([...changesOf([off], [zone('a')])], [['a', 'changed']])
 })
 
-test('two people change one set: each sees what both did', () => {
+test('two users change one set: each sees both changes', () => {
   const [mine, theirs] = [
     [zone('a', 1), B],
     [zone('a', 2), C],
@@ -38,14 +38,14 @@ test('two people change one set: each sees what both did', () => {
   ])
 })
 
-test('keeping mine takes what only they did, and mine where both did something', () => {
+test('keeping my version keeps changes of others, except in zones that both changed', () => {
   const kept = merged([A, B, C], [zone('a', 1), C, zone('new')], [zone('a', 2), B, zone('d')])
   assert.deepEqual(kept, [zone('a', 1), zone('d'), zone('new')])
-  // what they removed and I changed is there again
+  // a zone that they removed and I changed is restored
   assert.deepEqual(merged([A], [zone('a', 1)], []), [zone('a', 1)])
 })
 
-test('ids are free, and what is proposed twice is there once', () => {
+test('a proposed zone gets a free id, and is added once if proposed twice', () => {
   const green = zone('green-7', 0, { name: 'Green 7', type: 'alert', hole: 7 })
   const once = withProposed([A], [green, zone('a', 5)])
   assert.match(once.map(({ id }) => id).join(), /^a,green-7,a-[0-9a-z]+$/)

@@ -4,13 +4,13 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 export type ZoneJson = ZonesJson['features'][number]
 type ZoneList = readonly ZoneJson[]
 
-/** Of an id that is made longer. */
+/** Maximum length of the stem to which an id suffix is added. */
 const ID_STEM_MAX = 48
 
-/** What became of a zone since a set was read. */
+/** Change of a zone since a set was read. */
 export type ZoneChange = 'added' | 'changed' | 'removed'
 
-/** A zone that two people changed, or one of them. */
+/** Zone that one or both users have changed. */
 export interface ZoneDifference {
   id: string
   name: string
@@ -18,7 +18,7 @@ export interface ZoneDifference {
   theirs: ZoneChange | null
 }
 
-/** What is different between two sets, by the id of the zone. */
+/** Returns the changes between two sets, keyed by zone id. */
 export function changesOf(before: ZoneList, after: ZoneList): Map<string, ZoneChange> {
   const fates = new Map<string, ZoneChange>()
   const known = byId(before)
@@ -32,7 +32,7 @@ export function changesOf(before: ZoneList, after: ZoneList): Map<string, ZoneCh
   return fates
 }
 
-/** What was done here and what was saved by others since both began with `base`. */
+/** Compares the local changes with those that others have saved since `base`. */
 export function differencesOf(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneDifference[] {
   const [here, there] = [changesOf(base, mine), changesOf(base, theirs)]
   const names = byId([...base, ...mine, ...theirs])
@@ -44,7 +44,7 @@ export function differencesOf(base: ZoneList, mine: ZoneList, theirs: ZoneList):
   }))
 }
 
-/** Their set with what was done here: of a zone that both changed it is mine. */
+/** Applies the local changes to their set; a zone that both changed is taken from `mine`. */
 export function merged(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneJson[] {
   const fates = changesOf(base, mine)
   const ours = byId(mine)
@@ -55,13 +55,13 @@ export function merged(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneJs
   return [...kept, ...mine.filter(({ id }) => fates.has(id) && !has.has(id))]
 }
 
-/** An id that no other tablet gives to a zone, as numbers would be: `stop-1x9k3fq`. */
+/** Creates an id that no other tablet generates, unlike a number: `stop-1x9k3fq`. */
 export function newId(wanted: string): string {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return `${wanted.slice(0, ID_STEM_MAX)}-${random.toString(36)}`
 }
 
-/** The proposed ones that are not there yet, under ids that are free. */
+/** Adds the proposed zones that do not exist yet, with free ids. */
 export function withProposed(zones: ZoneList, proposed: ZoneList): ZoneJson[] {
   const known = new Set(zones.map(likeness))
   const taken = new Set(zones.map(({ id }) => id))
@@ -69,7 +69,7 @@ export function withProposed(zones: ZoneList, proposed: ZoneList): ZoneJson[] {
   return [...zones, ...missing.map((zone) => (taken.has(zone.id) ? { ...zone, id: newId(zone.id) } : zone))]
 }
 
-/** New ids of zones that were added here, and elsewhere another zone by the same id. */
+/** Returns new ids for local zones whose id was also given to a different zone elsewhere. */
 export function renamings(base: ZoneList, mine: ZoneList, theirs: ZoneList): ReadonlyMap<string, string> {
   const others = byId(theirs)
   for (const { id } of base) others.delete(id)
@@ -80,12 +80,14 @@ export function renamings(base: ZoneList, mine: ZoneList, theirs: ZoneList): Rea
   return new Map(mine.filter(isTaken).map(({ id }) => [id, newId(id)]))
 }
 
-/** The zones under their new ids. */
+/** Applies the new ids to the zones. */
 export function renamed(zones: ZoneList, ids: ReadonlyMap<string, string>): ZoneJson[] {
   return zones.map((zone) => ({ ...zone, id: ids.get(zone.id) ?? zone.id }))
 }
 
-/** A green that somebody has moved since is still the green of its hole; without a hole it is known by its place. */
+/**
+ * Returns a key that a moved zone keeps: a green belongs to its hole; without a hole the position identifies the zone.
+ */
 function likeness({ geometry, properties: { type, hole, name } }: ZoneJson): string {
   return JSON.stringify(hole === undefined ? [type, geometry.coordinates] : [type, hole, name])
 }
@@ -94,7 +96,7 @@ function byId(zones: ZoneList): Map<string, ZoneJson> {
   return new Map(zones.map((zone) => [zone.id, zone]))
 }
 
-/** Whether people drew the same: a switch in between is no change of theirs. */
+/** True if both were drawn alike: a temporary override is not a change. */
 function isSame(one: ZoneJson, other: ZoneJson): boolean {
   return drawn(one) === drawn(other)
 }
@@ -105,10 +107,10 @@ function drawn({ geometry, properties }: ZoneJson): string {
   return JSON.stringify([geometry, enabled_before ?? enabled, entries.sort(([a], [b]) => (a < b ? -1 : 1))])
 }
 
-/** A zone as it is proposed: what it lacks is absent or null. */
+/** Proposed zone; missing properties are absent or null. */
 type ProposedZone = AnswerOf<'POST /course/propose-zones'>['features'][number]
 
-/** Proposed zones as if they had been drawn here. */
+/** Converts proposed zones to drawn ones. */
 export function shownZones(proposed: readonly ProposedZone[]): ZoneJson[] {
   return proposed.map(({ id, geometry, properties }) => {
     const { enabled, visible, ...said } = properties
@@ -116,7 +118,7 @@ export function shownZones(proposed: readonly ProposedZone[]): ZoneJson[] {
     return {
       type: 'Feature',
       id: String(id ?? properties.type),
-      // positions of the gateway have two numbers, and properties are those of a zone
+      // positions from the gateway have two numbers, and the properties are those of a zone
       geometry: geometry as ZoneJson['geometry'],
       properties: {
         ...(Object.fromEntries(given) as Pick<ZoneJson['properties'], 'name' | 'type'>),

@@ -20,7 +20,7 @@ function storage(): ZoneDraftStorage {
 const set = (etag: string, ...zones: ZoneJson[]) => ({ zones: zonesJson(...zones), etag })
 const ids = (editor: ZoneEditor) => editor.zones.map(({ id }) => id)
 
-test('what is drawn can be undone, step by step', () => {
+test('drawing can be undone step by step', () => {
   const editor = new ZoneEditor(storage())
   editor.read(set('1', BOX))
   editor.choose('box')
@@ -33,7 +33,7 @@ test('what is drawn can be undone, step by step', () => {
   assert.deepEqual([editor.zones[0]?.geometry, editor.isChanged, editor.canUndo], [BOX.geometry, false, false])
 })
 
-test('three corners are the fewest, and a drawn ring becomes a zone of its own id', () => {
+test('three corners are the minimum, and a drawn ring becomes a zone with a new id', () => {
   const editor = new ZoneEditor(storage())
   editor.read(set('1'))
   editor.drawing.value = cornersOn(BOX).slice(0, 3)
@@ -49,7 +49,7 @@ test('three corners are the fewest, and a drawn ring becomes a zone of its own i
   assert.equal(cornersOn(editor.chosen ?? BOX).length, 3)
 })
 
-test('what others save is shown at once, unless something is drawn here', () => {
+test('changes saved by others are shown immediately, unless a draft has changes', () => {
   const editor = new ZoneEditor(storage())
   editor.read(set('1', BOX))
   editor.read(set('2', BOX, ROUND))
@@ -66,7 +66,7 @@ test('what others save is shown at once, unless something is drawn here', () => 
   assert.deepEqual([ids(editor), editor.etag, editor.isChanged], [['round'], '4', false])
 })
 
-test('two who draw, move and delete at once lose nothing and are asked only where both changed one zone', () => {
+test('concurrent edits of two users are merged, with a question only if both changed one zone', () => {
   const place = (east: number): [number, number] => [-81.58 + east / 1_000, 28.41]
   const drawn = (editor: ZoneEditor, name: string, east: number) =>
     editor.add({ type: 'Point', coordinates: place(east) }, { name, type: 'stop' }, 20)
@@ -84,7 +84,7 @@ test('two who draw, move and delete at once lose nothing and are asked only wher
   other.undo()
   assert.deepEqual([names(other), other.isChanged], [['C-zone', 'box', 'round'], false])
 
-  // as drafts of an earlier app and proposals of two drawings have them: one id, two zones
+  // one id for two zones, as in drafts of an earlier app and in proposals from two course maps
   const mine = circleZone('stop-3', place(3), 20, { type: 'stop', name: 'Mine' })
   other.replace([...other.zones, mine])
   other.choose('stop-3')
@@ -95,7 +95,7 @@ test('two who draw, move and delete at once lose nothing and are asked only wher
   assert.equal(new Set(ids(other)).size, 4)
 })
 
-test('a switch by somebody else is no conflict', () => {
+test('an override by another user is not a conflict', () => {
   const editor = new ZoneEditor(storage())
   editor.read(set('1', BOX, ROUND))
   editor.change({ ...BOX, properties: { ...BOX.properties, name: 'Mine' } })
@@ -112,7 +112,7 @@ test('a switch by somebody else is no conflict', () => {
   )
 })
 
-test('a draft outlives the page, and is gone once it is saved', () => {
+test('a draft survives a reload, and is deleted once it is saved', () => {
   const store = storage()
   const before = new ZoneEditor(store)
   before.read(set('1', BOX))
@@ -124,7 +124,7 @@ test('a draft outlives the page, and is gone once it is saved', () => {
   assert.deepEqual(new ZoneEditor(store).current.value, null)
 })
 
-test('what the gateway would not take is told before', () => {
+test('a shape that the gateway would reject is reported before saving', () => {
   assert.equal(shapeFault(BOX), null)
   const [a, b, c, d] = cornersOn(BOX)
   assert.ok(a !== undefined && b !== undefined && c !== undefined && d !== undefined)
@@ -140,7 +140,7 @@ test('what the gateway would not take is told before', () => {
   )
 })
 
-test('a touch means the smallest zone below it, and the nearest corner within reach', () => {
+test('a tap selects the smallest zone below it, and the nearest corner within reach', () => {
   const [center] = [[-9_081_444, 3_300_400] as const]
   assert.equal(zoneAt([BOX, ROUND], center)?.id, 'box')
   const corners = cornersOn(BOX)

@@ -6,7 +6,7 @@ import { cornersOn, type Place, removeCorner, ringOf } from './zone-shape.ts'
 
 const UNDO_MAX = 100
 
-/** Where a draft outlives the page: what is drawn is not lost when it is loaded anew. */
+/** Storage in which a draft survives a reload of the page. */
 export type ZoneDraftStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 const KEY = 'zones-draft'
 
@@ -15,11 +15,11 @@ interface Draft {
   zones: readonly ZoneJson[]
 }
 
-/** What a new zone is before anything is said of it. */
+/** Initial properties of a new zone. */
 type NewZone = Pick<ZoneJson['properties'], 'name' | 'type'>
 
 /**
- * The zones of the site as somebody draws them: nothing is the gateway's before it is saved, and every step can be
+ * Zones of the site while they are drawn: the gateway receives nothing before they are saved, and every step can be
  * undone.
  */
 export class ZoneEditor {
@@ -32,9 +32,9 @@ export class ZoneEditor {
     const draft = this.#draft.value
     return draft && { ...draft.base.zones, features: [...draft.zones] }
   })
-  /** The corners of a polygon that is being drawn; null while none is. */
+  /** Corners of the polygon being drawn; null if none. */
   readonly drawing = signal<readonly Place[] | null>(null)
-  /** Which corner of the chosen zone was touched last; -1 for none. */
+  /** Corner of the chosen zone that was tapped last; -1 for none. */
   readonly corner = signal(-1)
 
   constructor(store: ZoneDraftStorage) {
@@ -42,7 +42,7 @@ export class ZoneEditor {
     this.#draft.value = readDraft(store)
   }
 
-  /** As they are drawn now; null before they were read. */
+  /** Zones as drawn now; null before they were read. */
   get current(): ReadonlySignal<ZonesJson | null> {
     return this.#shown
   }
@@ -71,22 +71,22 @@ export class ZoneEditor {
     return this.#past.value.length > 0
   }
 
-  /** What somebody else saved meanwhile; null while nobody did. */
+  /** Set that another user saved meanwhile; null if none. */
   get theirs(): ZoneSet | null {
     return this.#theirs.value
   }
 
-  /** The gateway has these zones: they are shown, unless something is drawn that is not saved. */
+  /** Applies the zones of the gateway: they are shown unless there are unsaved changes. */
   read(set: ZoneSet): void {
     if (!this.isChanged || this.#draft.value === null) this.#begin(set)
     else if (set.etag === this.etag) this.#theirs.value = null
     else if (changesOf(this.base, set.zones.features).size === 0)
-      // only switched: what is drawn here is drawn on the same
+      // only overrides differ: the local changes apply to the same zones
       this.#set({ base: set, zones: switchedAs(this.zones, set.zones.features) })
     else this.#compare(set)
   }
 
-  /** They are saved: as the gateway has them now. */
+  /** Continues with the saved zones as the gateway returned them. */
   saved(set: ZoneSet): void {
     this.#begin(set)
     this.#past.value = []
@@ -117,19 +117,19 @@ export class ZoneEditor {
     this.#set({ ...draft, zones: before })
   }
 
-  /** Back to what the gateway had. */
+  /** Returns to the zones of the gateway. */
   discard(): void {
     const draft = this.#draft.value
     if (draft !== null) this.saved(this.#theirs.value ?? draft.base)
   }
 
-  /** What is drawn here, on top of what somebody else saved. */
+  /** Applies the local changes on top of the set that another user saved. */
   keepMine(): void {
     const theirs = this.#theirs.value
     if (theirs !== null) this.#drawOn(theirs)
   }
 
-  /** A zone of this shape, chosen. */
+  /** Adds a zone of this shape and chooses it. */
   add(geometry: ZoneJson['geometry'], said: NewZone, radius_m?: number): void {
     const id = newId(said.type)
     const round = radius_m === undefined ? {} : { radius_m }
@@ -138,7 +138,7 @@ export class ZoneEditor {
     this.choose(id)
   }
 
-  /** The ring that was drawn becomes a zone. */
+  /** Converts the drawn ring into a zone. */
   close(said: NewZone): void {
     const corners = this.drawing.value
     this.drawing.value = null
@@ -150,7 +150,7 @@ export class ZoneEditor {
     if (zone !== null) this.change({ ...zone, geometry: ringOf(corners) })
   }
 
-  /** Takes the corner away that was touched last; three are the fewest. */
+  /** Removes the corner that was tapped last; at least three remain. */
   cut(): void {
     const corners = this.chosen === null ? [] : cornersOn(this.chosen)
     const at = this.corner.value
@@ -164,7 +164,7 @@ export class ZoneEditor {
     this.replace(this.zones.filter((zone) => zone.id !== id))
   }
 
-  /** What others saved is below what is drawn here, unless both changed one zone: then people choose. */
+  /** Rebases the local changes on the set that others saved, unless both changed one zone: then the user chooses. */
   #compare(set: ZoneSet): void {
     const ids = renamings(this.base, this.zones, set.zones.features)
     const draft = this.#draft.value
@@ -198,12 +198,12 @@ export class ZoneEditor {
       if (this.isChanged) this.#store.setItem(KEY, JSON.stringify(draft))
       else this.#store.removeItem(KEY)
     } catch {
-      // no room: then it lives as long as the page
+      // storage is full: the draft lasts as long as the page
     }
   }
 }
 
-/** The zones with the switches of others. */
+/** Applies the overrides of others to the zones. */
 function switchedAs(zones: readonly ZoneJson[], others: readonly ZoneJson[]): ZoneJson[] {
   const known = new Map(others.map((zone) => [zone.id, zone]))
   return zones.map((zone) => {
@@ -215,7 +215,7 @@ function switchedAs(zones: readonly ZoneJson[], others: readonly ZoneJson[]): Zo
 
 function readDraft(store: ZoneDraftStorage): Draft | null {
   try {
-    // written by this class only; what is of another version of the app is not read
+    // only this class writes it, so it is not validated
     return JSON.parse(store.getItem(KEY) ?? 'null') as Draft | null
   } catch {
     return null

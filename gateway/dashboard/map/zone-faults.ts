@@ -1,24 +1,24 @@
 import type { ZoneJson } from './zone-draft.ts'
 import { type ShapeFault, shapeFault } from './zone-shape.ts'
 
-/** Why the gateway would not take a set: of one zone, or of all together. */
+/** Reason why the gateway would reject a set: of one zone, or of all together. */
 export type ZoneFault =
   | { kind: 'zone'; id: string; name: string; why: ShapeFault | 'name' | 'hole' | 'speed' }
   | { kind: 'tooMany' | 'tooManyForCarts'; count: number }
 
 const ZONES_MAX = 500
 const DEVICE_ZONES_MAX = 100
-/** What the limit of a zone may be. */
+/** Range of a zone's speed limit. */
 export const ZONE_SPEED_KMH = { least: 1, most: 200 }
 
-/** What is wrong with a set, in the words of the texts, before it is sent. */
+/** Checks a set before it is sent and returns its errors as keys of the texts. */
 export function zoneFaults(zones: readonly ZoneJson[]): ZoneFault[] {
   const faults: ZoneFault[] = zones.flatMap((zone) => {
     const why = faultOf(zone)
     return why === null ? [] : [{ kind: 'zone', id: zone.id, name: zone.properties.name, why }]
   })
   if (zones.length > ZONES_MAX) faults.push({ kind: 'tooMany', count: zones.length })
-  // of those for all groups, which every cart has
+  // zones for all groups, which every cart receives
   const onCarts = zones.filter(
     ({ properties: { type, enabled, groups } }) =>
       enabled && groups === undefined && type !== 'hole' && type !== 'boundary',

@@ -12,8 +12,8 @@ type ZoneJson = ZonesJson['features'][number]
 const CIRCLE_CORNERS = 72
 
 /**
- * The zones below the carts. They are drawn into an image once the map rests, and while it is moved only the image is:
- * a hundred zones of two hundred corners cost no more then than one.
+ * Zones below the carts. They are drawn into an image once the map rests, and only the image is moved with it, so that
+ * a hundred zones of two hundred corners then cost no more than one.
  */
 export class ZoneLayer {
   readonly #source = new VectorSource<Feature>()
@@ -23,7 +23,10 @@ export class ZoneLayer {
     declutter: true,
   })
 
-  /** Over a drawing of the course only the lines of what would hide it; over one with holes it has their numbers. */
+  /**
+   * Over a course map, zones that would hide it are drawn as lines only; a course map with holes already shows the hole
+   * numbers.
+   */
   show(zones: ZonesJson | null, isDark: boolean, ground: { hasHoles: boolean } | null = null): void {
     const features = zones?.features ?? []
     this.layer.setStyle(zoneStyles(isDark, ground !== null))
@@ -35,14 +38,14 @@ export class ZoneLayer {
   }
 }
 
-/** A zone as a shape on the map's plane. */
+/** Converts a zone to a shape on the map's plane. */
 function toGeometry({ geometry, properties }: ZoneJson): Polygon {
   if (geometry.type === 'Point') return circleAround(geometry.coordinates, properties.radius_m ?? 0)
   const ring = geometry.coordinates[0] ?? []
   return new Polygon([ring.map(([long, lat]) => [toX(long), toY(lat)])])
 }
 
-/** The circle of `radiusM` on the ground around a longitude and latitude. */
+/** Returns the circle of true radius `radiusM` around a longitude and latitude. */
 export function circleAround(center: readonly [number, number], radiusM: number): Polygon {
   return circular([...center], radiusM, CIRCLE_CORNERS).transform('EPSG:4326', 'EPSG:3857')
 }
@@ -59,7 +62,7 @@ function toLabel(zone: ZoneJson): Feature[] {
   return [new Feature({ geometry: new Point(place.slice(0, 2)), type: LABEL, text: String(hole) })]
 }
 
-/** The boundary is the ground of all others. */
+/** Places the boundary below all other zones. */
 function areaRank({ properties }: ZoneJson): number {
   if (properties.type === 'boundary') return 0
   return properties.type === 'hole' ? 1 : 2

@@ -3,34 +3,34 @@ import { cornersOf, faultOf } from '#shared/zones/ring.ts'
 import { metresPerUnit, toLat, toLong, toX, toY } from './mercator.ts'
 import type { ZoneJson } from './zone-draft.ts'
 
-/** A place on the map's plane. */
+/** Place on the map's plane. */
 export type Place = readonly [x: number, y: number]
 
-/** What the gateway would not take, in a word of the texts. */
+/** Reason for which the gateway would reject a shape, as a key of the texts. */
 export type ShapeFault = 'few' | 'crossing' | 'many' | 'flat'
 
 const DEGREE_DIGITS = 7
 export const CORNERS_MAX = 200
 
-/** The corners of a polygon on the map's plane, without the one that closes it; none of a circle. */
+/** Returns the corners of a polygon on the map's plane, without the closing one; empty for a circle. */
 export function cornersOn({ geometry }: ZoneJson): Place[] {
   if (geometry.type === 'Point') return []
   const ring = geometry.coordinates[0] ?? []
   return ring.slice(0, -1).map(([long, lat]) => [toX(long), toY(lat)])
 }
 
-/** A ring of these corners, closed. */
+/** Returns the closed ring of these corners. */
 export function ringOf(corners: readonly Place[]): ZoneJson['geometry'] {
   const ring = corners.map(([x, y]): [number, number] => [degrees(toLong(x)), degrees(toLat(y))])
   return { type: 'Polygon', coordinates: [[...ring, ...ring.slice(0, 1)]] }
 }
 
-/** The corners with one that was moved. */
+/** Returns the corners after one was moved. */
 export function withMoved(corners: readonly Place[], at: number, to: Place): Place[] {
   return corners.map((corner, i) => (i === at ? to : corner))
 }
 
-/** The corners with a new one before that at `at`. */
+/** Returns the corners with a new one before the one at `at`. */
 export function withInserted(corners: readonly Place[], at: number, place: Place): Place[] {
   return [...corners.slice(0, at), place, ...corners.slice(at)]
 }
@@ -39,7 +39,7 @@ export function removeCorner(corners: readonly Place[], at: number): Place[] {
   return corners.filter((_, i) => i !== at)
 }
 
-/** In the middle between each corner and the one before it. */
+/** Returns the midpoint between each corner and the previous one. */
 export function middlesOf(corners: readonly Place[]): Place[] {
   return corners.map(([x, y], i) => {
     const [fromX, fromY] = corners.at(i - 1) ?? [x, y]
@@ -47,7 +47,7 @@ export function middlesOf(corners: readonly Place[]): Place[] {
   })
 }
 
-/** The nearest of these places that is no farther than `reach`; -1 where none is. */
+/** Returns the index of the nearest place within `reach`; -1 if none. */
 export function nearest(places: readonly Place[], [x, y]: Place, reach: number): number {
   let [found, least] = [-1, reach]
   for (const [i, [px, py]] of places.entries()) {
@@ -57,7 +57,7 @@ export function nearest(places: readonly Place[], [x, y]: Place, reach: number):
   return found
 }
 
-/** The smallest zone that a place is in: that of a touch. */
+/** Returns the smallest zone that contains a place, the one that a tap means. */
 export function zoneAt(zones: readonly ZoneJson[], place: Place): ZoneJson | null {
   let [found, least]: [ZoneJson | null, number] = [null, Number.POSITIVE_INFINITY]
   for (const zone of zones) {
@@ -67,7 +67,7 @@ export function zoneAt(zones: readonly ZoneJson[], place: Place): ZoneJson | nul
   return found
 }
 
-/** How large a zone is, on the map's plane; null where the place is not in it. */
+/** Returns the area of a zone on the map's plane; null if it does not contain the place. */
 function areaAround({ geometry, properties }: ZoneJson, [x, y]: Place): number | null {
   if (geometry.type === 'Point') {
     const [centerX, centerY] = [toX(geometry.coordinates[0]), toY(geometry.coordinates[1])]
@@ -84,7 +84,7 @@ function areaAround({ geometry, properties }: ZoneJson, [x, y]: Place): number |
   return isInside ? Math.abs(twice) / 2 : null
 }
 
-/** Why the gateway would not take a shape; null when it would. */
+/** Returns the reason why the gateway would reject a shape; null if it would not. */
 export function shapeFault({ geometry }: ZoneJson): ShapeFault | null {
   if (geometry.type === 'Point') return null
   const points = (geometry.coordinates[0] ?? []).map(([long, lat]) => ({

@@ -5,7 +5,7 @@ import Style from 'ol/style/Style.js'
 import Text from 'ol/style/Text.js'
 import { ZONE_TYPES, type ZoneType } from '#shared/zones/zone.ts'
 
-/** What a number of a hole has as its type among the zones. */
+/** Type of a hole number among the zones. */
 export const LABEL = 'label'
 
 interface Paint {
@@ -34,12 +34,12 @@ const DARK: Record<ZoneType, Paint> = {
   message: { fill: '#1d315099', stroke: '#8db8ee', dash: [8, 4] },
 }
 
-/** Zones that would hide what is drawn below them: only their lines are there then. */
+/** Zone types that would hide the course map below them; only their lines are drawn over it. */
 const GROUND: readonly ZoneType[] = ['boundary', 'hole']
 
 /**
- * How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen, but for what is on or off
- * for a while.
+ * Returns the styles of zones and hole numbers: pale, so that the carts stand out; only zones with a temporary override
+ * are emphasised.
  */
 export function zoneStyles(
   isDark: boolean,
@@ -48,7 +48,7 @@ export function zoneStyles(
   const paints = isDark ? DARK : LIGHT
   const styles = new Map<unknown, Style>(ZONE_TYPES.map((type) => [type, styleOf(paints[type])]))
   if (isOverCourse) for (const type of GROUND) styles.set(type, lineOf(paints[type]))
-  // a zone that is switched off has no effect: only its line is there
+  // a zone that is switched off has no effect: only its line is drawn
   const off = new Style({
     stroke: new Stroke({ color: isDark ? '#6b7465' : '#8a9384', width: 1, lineDash: [2, 6] }),
   })
@@ -62,7 +62,7 @@ export function zoneStyles(
   }
 }
 
-/** Stripes within a double line, or crosses of a line alone: seen without colour and in the sun. */
+/** Stripes within a double line, or crosses along a line: recognisable without colour and in the sun. */
 function switchedStyles(isDark: boolean): [on: Style[], off: Style[]] {
   const [ink, paper] = isDark ? ['#e79cc3', '#1b2316'] : ['#8f2a63', '#ffffff']
   const edge = new Style({ stroke: new Stroke({ color: paper, width: 6 }) })
@@ -79,7 +79,7 @@ function switchedStyles(isDark: boolean): [on: Style[], off: Style[]] {
 
 const STRIPE_PX = 12
 
-/** Diagonal lines, a third of them ink; the ink alone where the browser draws none. */
+/** Diagonal lines, a third of them ink; solid ink if the browser has no patterns. */
 function stripes(ink: string): CanvasPattern | string {
   const tile = document.createElement('canvas')
   tile.width = STRIPE_PX
@@ -109,7 +109,7 @@ function styleOf({ fill, stroke, widthPx = 1.25, dash }: Paint): Style {
   })
 }
 
-/** The number of a hole. */
+/** Style of a hole number. */
 export function labelStyle(text: string, isDark: boolean): Style {
   return new Style({
     text: new Text({

@@ -13,13 +13,13 @@ import { ALERT_ROW_PX, AlertRow, alertTitle } from './alerts/alert-row.tsx'
 import { useClosedAlerts } from './alerts/closed-alerts.ts'
 import { RecallScreen } from './alerts/recall-screen.tsx'
 
-/** A row of the list: a heading, an alert, or what stands in place of more of them. */
+/** Row of the list: a heading, an alert, or a placeholder for further alerts. */
 type Item =
   | { kind: 'heading'; name: 'open' | 'acknowledged' | 'closed'; alerts: readonly AlertJson[] }
   | { kind: 'alert'; alert: AlertJson }
   | { kind: 'more' | 'failed' }
 
-/** What is open, what a person knows of, and what is over. */
+/** Screen of open, acknowledged and closed alerts. */
 export function AlertsScreen() {
   const { router } = useDashboard()
   return router.route.value.rest === 'recall' ? <RecallScreen /> : <AlertList />

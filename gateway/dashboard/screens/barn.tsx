@@ -15,10 +15,10 @@ import { BarnForm } from './barn/barn-form.tsx'
 import { CartPlaces } from './barn/cart-places.tsx'
 import { TypedPlace } from './barn/typed-place.tsx'
 
-/** What is seen around a barn at first: as much again on each side. */
+/** Initial margin of the view around a barn, as a multiple of its size on each side. */
 const AROUND = 2
 
-/** Where the carts are parked: a circle on the map. Staff see it, an admin sets it. */
+/** Barn screen: a circle on the map in which carts are parked. Staff see it, an admin sets it. */
 export function BarnScreen() {
   const dashboard = useDashboard()
   const texts = barnTexts()

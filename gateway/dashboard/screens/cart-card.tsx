@@ -10,13 +10,13 @@ import { CartActions } from './cart/actions.tsx'
 import { CartBattery, CartDetails, CartNotesPanel } from './cart/facts.tsx'
 import { stateText } from './cart/state-text.ts'
 
-/** Not needed for a cart in the barn, so its code comes later. */
+/** Loaded later, because a cart in the barn does not need it. */
 const CartPace = lazy(
   () => import('./cart/pace-line.tsx').then(({ CartPaceLine }) => CartPaceLine),
   () => null,
 )
 
-/** All about one cart, and what can be done with it. */
+/** Card of one cart with its details and actions. */
 export function CartCard({ cart: name, onClose }: { cart: string; onClose: () => void }) {
   const { fleet } = useDashboard()
   const cart = fleet.version.value >= 0 ? fleet.carts.get(name) : undefined

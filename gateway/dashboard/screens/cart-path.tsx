@@ -12,7 +12,7 @@ import { useSending } from '#dashboard/ui/sending.ts'
 import { Breaches } from './cart-path/breaches.tsx'
 import { DeliveryStatus } from './cart-path/delivery-status.tsx'
 
-/** Holes on which carts keep to the path until closing, which carts know it, and which did not. */
+/** Cart path page: holes with cart path only until closing, carts that have received it, and carts that violated it. */
 export function CartPathPage() {
   const dashboard = useDashboard()
   const { api, gate } = dashboard
@@ -93,7 +93,7 @@ interface HoleButtonProps {
   onToggle: (zoneIds: string[], enabled: boolean) => void
 }
 
-/** On as soon as one zone of it is; a tap ends all of them. */
+/** Button of a hole: on as soon as one of its zones is; a tap switches all of them off. */
 function HoleButton({ hole: { hole, zoneIds, onIds, until, by }, isSending, onToggle }: HoleButtonProps) {
   const { clock, site } = useDashboard()
   const texts = cartPathTexts()

@@ -11,17 +11,17 @@ import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 
-/** All rows of carts are as high as this. */
+/** Height of all cart rows. */
 export const CART_ROW_PX = 64
 
 interface CartRowProps {
   cart: CartJson
   nowMs: number
-  /** In place of when it was heard last. */
+  /** Replaces the time at which the cart was last seen. */
   children?: ComponentChildren
 }
 
-/** A cart as a row of a table that opens its card. */
+/** Table row of a cart; a tap opens its card. */
 export function CartRow({ cart, nowMs, children }: CartRowProps) {
   const texts = fleetTexts()
   const heard = cart.last_heard_at === null ? texts.never : formatAge(cart.last_heard_at, nowMs)
@@ -55,7 +55,7 @@ export function CartRow({ cart, nowMs, children }: CartRowProps) {
   )
 }
 
-/** "Hole 8", the name of a zone, or what is known in its place. */
+/** Formats the position: "Hole 8", the name of a zone, or the best known substitute. */
 export function placeText(cart: CartJson): string {
   const { places } = fleetTexts()
   const place = positionLabel(cart)

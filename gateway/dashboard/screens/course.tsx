@@ -12,7 +12,7 @@ import type { CourseJson } from '#shared/wire/course.ts'
 import { DrawingPanel } from './course/drawing-panel.tsx'
 import { PhotoPanel } from './course/photo-panel.tsx'
 
-/** What is drawn below the carts: a drawing of the course from a file, and a photo placed below it. */
+/** Course screen: a course map from a file, and a photo placed below it. */
 export function CourseScreen() {
   const dashboard = useDashboard()
   const texts = courseTexts()
@@ -55,7 +55,7 @@ export function CourseScreen() {
   )
 }
 
-/** The course as the gateway has it now; null until it was read. */
+/** Course as the gateway has it now; null until it was read. */
 function useCourse(): CourseJson | null {
   const dashboard = useDashboard()
   const { api, line } = dashboard
@@ -70,7 +70,7 @@ function useCourse(): CourseJson | null {
     let isHere = true
     api.call('GET /course').then(
       (read) => isHere && setCourse(read),
-      // it is read again when the line is back
+      // read again when the connection is back
       () => undefined,
     )
     return () => {

@@ -37,7 +37,7 @@ import { usePlayback } from './day/use-playback.ts'
 import { useSiteZones } from './day/use-site-zones.ts'
 import { useToday } from './day/use-today.ts'
 
-/** A day that is not over is read again so often. */
+/** Interval of reading a day that is not over. */
 const AGAIN_MS = 60_000
 
 interface Reading {
@@ -46,7 +46,7 @@ interface Reading {
   again: () => void
 }
 
-/** The day of a cart; while it lasts it is read again and again, as long as the line is live. */
+/** Reads the day of a cart; the present day is read repeatedly while the connection is live. */
 function useCartDay(cart: string, date: string, isToday: boolean): Reading {
   const { api, line } = useDashboard()
   const [known, setKnown] = useState<CartDay | null>(null)
@@ -73,7 +73,7 @@ function useCartDay(cart: string, date: string, isToday: boolean): Reading {
   return { known, fault, again }
 }
 
-/** Where a cart was on a day and what happened to it: the address says which cart and day. */
+/** Day screen: track and events of the cart and day in the address. */
 export function DayScreen() {
   const { router } = useDashboard()
   const texts = dayTexts()
@@ -112,7 +112,7 @@ interface ShownDay {
   cart: string
   date: string
   today: string
-  /** Where the replay begins; null at the first thing that happened. */
+  /** Start of the replay; null starts at the first event. */
   atMs: number | null
 }
 
@@ -176,7 +176,7 @@ function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { kno
   )
 }
 
-/** The cart as it was, fed to the map in place of the fleet of now. */
+/** Returns the replayed cart, which the map shows in place of the live fleet. */
 function useReplayedDay(
   cart: string,
   { known, zones }: { known: CartDay; zones: ZonesJson | null },
@@ -229,13 +229,13 @@ function DayMap({ known, fleet, zones }: { known: CartDay; fleet: ReplayFleet; z
   )
 }
 
-/** Where the replay begins: with the first thing that happened. */
+/** Returns the time of the first event, at which the replay starts. */
 function firstMoment({ track, events }: CartDay, span: Span): number {
   const firstTrip = events.find(({ kind }) => kind === 'trip')
   return firstTrip?.atMs ?? track.atMs[0] ?? span.fromMs
 }
 
-/** Which cart's day is shown. */
+/** Field for the cart whose day is shown. */
 function CartChoice({ cart, onCart }: { cart: string | null; onCart: (cart: string) => void }) {
   const { fleet } = useDashboard()
   const texts = dayTexts()
@@ -259,7 +259,7 @@ function CartChoice({ cart, onCart }: { cart: string | null; onCart: (cart: stri
   )
 }
 
-/** "Drove 2.4 km in 34 min": what happened, in words. */
+/** Formats an event, such as "Drove 2.4 km in 34 min". */
 function eventInWords(event: DayEvent, units: Units): string {
   const texts = dayTexts()
   switch (event.kind) {

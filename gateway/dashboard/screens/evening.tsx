@@ -13,7 +13,7 @@ import { CART_ROW_PX, CartRow } from './cart-row.tsx'
 
 const GROUPS = ['open', 'out', 'notCharging', 'locked'] as const
 
-/** Before people leave: what stands open, who is still out, and one button for what is open in the barn. */
+/** Evening check: unlocked carts, carts that are still out, and one button that locks those in the barn. */
 export function EveningScreen() {
   const { fleet, clock, second } = useDashboard()
   const texts = eveningTexts()
@@ -88,7 +88,7 @@ function LockOpen({ groups, bulk }: { groups: EveningGroups; bulk: Bulk }) {
   )
 }
 
-/** One press of the button, until every cart has answered. */
+/** Runs one press of the button until every cart has responded. */
 function useBulkLock() {
   const dashboard = useDashboard()
   const texts = eveningTexts()
@@ -98,7 +98,7 @@ function useBulkLock() {
     isFailed: false,
   })
   const { lock, sending, isFailed } = state
-  // what is drawn is read from the fleet, so it is drawn again with it
+  // subscribes to the fleet, from which the result is rendered
   if (dashboard.fleet.version.value >= 0) lock?.look(dashboard.fleet.carts)
   const stopListening = useRef<() => void>(() => undefined)
   useEffect(() => () => stopListening.current(), [])
@@ -108,7 +108,7 @@ function useBulkLock() {
     try {
       const { results } = await dashboard.gate.act(() => {
         stopListening.current()
-        // before the request: the first carts may have answered when its answer comes
+        // before the request: the first carts may acknowledge before its response arrives
         stopListening.current = dashboard.listen((message) => {
           if (sent.take(message)) setState((known) => ({ ...known }))
         })
@@ -118,7 +118,7 @@ function useBulkLock() {
       setState({ lock: sent, sending: 0, isFailed: false })
     } catch (error) {
       stopListening.current()
-      // nobody said who it is: that is no failure
+      // a cancelled PIN prompt is not a failure
       setState({ lock: null, sending: 0, isFailed: !(error instanceof PinCancelled) })
     }
   }
@@ -143,7 +143,7 @@ function outcomeText(outcome: LockOutcome | undefined): string | undefined {
   return words[outcome] ?? words.failed
 }
 
-/** What the printer gets in place of the screen: all numbers on one page. */
+/** Printed version of the screen: all cart numbers on one page. */
 function Sheet({ groups }: { groups: EveningGroups }) {
   const { clock, site } = useDashboard()
   const texts = eveningTexts()

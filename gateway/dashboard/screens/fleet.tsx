@@ -23,7 +23,7 @@ import { CART_ROW_PX, CartRow } from './cart-row.tsx'
 
 const GIVEN_OUT = 5
 
-/** Every cart, what matters first; above it, which ones to give out in the morning. */
+/** Fleet screen: every cart, the most urgent first; above the list, the carts to hand out in the morning. */
 export function FleetScreen() {
   const { fleet, clock, second, site } = useDashboard()
   const { language, time_zone } = site.value
@@ -105,7 +105,7 @@ function Choice<Name extends string>({ label, value, names, all, onChoose }: Cho
   )
 }
 
-/** Which five carts to give out, without a tap. */
+/** Five carts to hand out next, visible without a tap. */
 function GiveOut() {
   const { fleet, clock, site, week } = useDashboard()
   const texts = fleetTexts()

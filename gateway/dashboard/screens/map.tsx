@@ -19,15 +19,15 @@ import { NeedsAttention } from './needs-attention.tsx'
 interface Covered {
   /** Null until it has been measured. */
   insets: Insets | null
-  /** For the element that lies on the map's upper edge. */
+  /** Ref of the element that covers the map's upper edge. */
   top: (element: HTMLElement | null) => void
 }
 
 const PHONE = matchMedia('(max-width: 700px)')
-/** The buttons of the map lie in a row above the sheet then. */
+/** Height of the row that the map's buttons form above the sheet. */
 const BUTTONS_PX = 84
 
-/** How much of the map is below what lies on it, as that grows and shrinks. */
+/** Measures the covered edges of the map as the elements on it change size. */
 function useCovered(): Covered {
   const [height, setHeight] = useState<number | null>(null)
   const observer = useRef<ResizeObserver | null>(null)
@@ -43,7 +43,7 @@ function useCovered(): Covered {
   return { insets: height === null ? null : { top: height, right: 0, bottom, left: 0 }, top }
 }
 
-/** The course with all carts on it, what needs somebody, and the cart that was chosen. */
+/** Map screen: the course with all carts, a list of those that need attention, and the chosen cart. */
 export function MapScreen() {
   const dashboard = useDashboard()
   const { router, me } = dashboard
@@ -79,7 +79,7 @@ export function MapScreen() {
             insets={insets}
             isKept
             onTap={(cart, _, carts) => {
-              // a tap beside all carts is mostly the begin of something else
+              // a tap away from all carts usually begins another gesture
               if (cart === null) return
               setNear(carts)
               choose(cart)
@@ -100,7 +100,7 @@ export function MapScreen() {
   )
 }
 
-/** Carts whose signs lie on each other's: the one that is hidden is a touch away. */
+/** Carts whose signs overlap: the hidden one can be chosen with a tap. */
 function AlsoHere({ carts }: { carts: readonly string[] }) {
   return (
     <p class="also-here">
@@ -114,7 +114,7 @@ function AlsoHere({ carts }: { carts: readonly string[] }) {
   )
 }
 
-/** On which holes carts keep to the path; nothing while there is none. */
+/** Holes with cart path only; empty if none. */
 function PathOnly({ zones }: { zones: SiteZones }) {
   const known = zones.current.value
   const holes = known === null ? [] : pathHoles(known).filter(({ onIds }) => onIds.length > 0)
@@ -126,7 +126,7 @@ function PathOnly({ zones }: { zones: SiteZones }) {
   )
 }
 
-/** One line of what the map cannot show yet, and what to do about it. */
+/** Short hint about data that the map lacks, with the remedy. */
 function MapHint({ zones }: { zones: SiteZones }) {
   const { me, fleet } = useDashboard()
   const texts = mapTexts()

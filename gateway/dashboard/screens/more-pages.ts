@@ -17,26 +17,26 @@ import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import type { Role } from '#shared/wire/users.ts'
 
-/** The headings of the list, in their order. */
+/** Headings of the list, in order. */
 export const MORE_SECTIONS = ['day', 'course', 'carts', 'people', 'gateway'] as const
 export type MoreSection = (typeof MORE_SECTIONS)[number]
 
-/** A page below More, at `#/more/PATH`; what comes after a further slash is its own to read. */
+/** Page below More, at `#/more/PATH`; the page itself parses the part after a further slash. */
 export interface MorePage {
   path: string
   section: MoreSection
   title: () => string
-  /** The code of it comes when it is opened. */
+  /** Loads its code when the page is opened. */
   load: () => Promise<ComponentType>
-  /** Of the tablet; whoever acts on it is asked for more by the gateway. */
+  /** Minimum role of the tablet; the gateway requires more rights of its PIN user. */
   role: Role
-  /** Where the docs say more of it. */
+  /** Topic in the docs. */
   help: HelpTopic
-  /** A screen with a heading of its own. */
+  /** True for a screen with a heading of its own. */
   isWhole?: true
 }
 
-/** All of them, in the order of the list below each heading. */
+/** All pages, in the order of the list below each heading. */
 export const MORE_PAGES: readonly MorePage[] = [
   {
     path: 'pace',
@@ -214,7 +214,7 @@ export const MORE_PAGES: readonly MorePage[] = [
   },
 ]
 
-/** The page that an address below More means, where there is one. */
+/** Returns the page at an address below More, if there is one. */
 export function morePageAt(rest: string | null): MorePage | undefined {
   const [path] = (rest ?? '').split('/')
   return MORE_PAGES.find((page) => page.path === path)

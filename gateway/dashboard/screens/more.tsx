@@ -18,7 +18,7 @@ import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt } from './more-pag
 
 const UNITS = ['metric', 'imperial'] as const
 
-/** Language and units of this tablet; the course's unless somebody says otherwise. */
+/** Language and units of this tablet; by default those of the course. */
 function DisplayPreferences() {
   const { preferences } = useDashboard()
   const texts = moreTexts()
@@ -63,7 +63,7 @@ function DisplayPreferences() {
 
 const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(MORE_PAGES.map(({ path, load }) => [path, lazy(load)]))
 
-/** What is not needed every minute; a page of it by its address. */
+/** Screen for less frequent tasks, and its pages by address. */
 export function MoreScreen() {
   const { router, me } = useDashboard()
   const texts = moreTexts()
@@ -129,7 +129,7 @@ function Links({ title, pages }: { title: string; pages: readonly MorePage[] }) 
   )
 }
 
-/** Asks first: a tablet that is signed out needs somebody with a key. */
+/** Signs out after a question: signing the tablet in again needs a user with a key. */
 function SignOut() {
   const dashboard = useDashboard()
   const texts = moreTexts()
@@ -162,7 +162,7 @@ function SignOut() {
   )
 }
 
-/** What somebody reads out on the telephone: version, health, clock. */
+/** Version, health and clock, which users read out on the telephone. */
 function GatewayState() {
   const { me, site } = useDashboard()
   const texts = moreTexts()

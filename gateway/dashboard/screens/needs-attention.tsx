@@ -14,11 +14,11 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { placeText } from './cart-row.tsx'
 
-/** More nobody reads: the fleet has them all. */
+/** Maximum number of lines; the fleet screen shows all carts. */
 const LINES_MAX = 40
 const GROUP_MAX = 24
 
-/** What needs somebody now: a line a cart, what is worse first. */
+/** List of everything that needs attention now: a line for each cart, the most urgent first. */
 export function NeedsAttention() {
   const { fleet } = useDashboard()
   const version = fleet.version.value
@@ -75,7 +75,9 @@ function NeedLine({ need: { cart, reason, at } }: { need: AttentionItem }) {
   )
 }
 
-/** "46.4 V · Hole 8 · 3 min ago": of a silent cart when and where it was heard last. */
+/**
+ * Formats "46.4 V · Hole 8 · 3 min ago"; for a cart without a signal, the time and position at which it was last seen.
+ */
 function whereAndWhen(cart: CartJson, reason: AttentionItem['reason'], ago: string | null): string {
   const texts = needsTexts()
   const place = placeText(cart)

@@ -9,10 +9,10 @@ import { NewWebhook } from './notify/new-webhook.tsx'
 import { NotifierForm } from './notify/notifier-form.tsx'
 import { type Target, TargetPanel } from './notify/target-panel.tsx'
 
-/** What was sent is told by nobody: it is asked so often. */
+/** Polling interval: deliveries send no realtime message. */
 const LOOK_EVERY_MS = 3_000
 
-/** People and programs that are told of alerts: a page of More, which has its title. */
+/** People and programs that receive alerts: a page of More, which provides its title. */
 export function NotifyPage() {
   const { api } = useDashboard()
   const texts = notifyTexts()

@@ -11,7 +11,7 @@ import { FlightMessage } from './pace/flight-message.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
 import { useRounds } from './pace/use-rounds.ts'
 
-/** Who plays, on which hole, and how far behind: a page of More, which has its title. */
+/** Active rounds with hole and delay: a page of More, which provides its title. */
 export function PacePage() {
   const { settings } = useDashboard()
   const texts = paceTexts()
@@ -58,7 +58,7 @@ export function PacePage() {
   )
 }
 
-/** Why there is nothing to see, and what to do about it. */
+/** Explains why the list is empty, with the remedy. */
 function Nobody({ holes, hasParking, isKnown }: { holes: number; hasParking: boolean; isKnown: boolean }) {
   const texts = paceTexts()
   const { me } = useDashboard()
@@ -88,14 +88,14 @@ function Nobody({ holes, hasParking, isKnown }: { holes: number; hasParking: boo
   return isKnown ? <p>{texts.nobody}</p> : null
 }
 
-/** What rounds go by among the zones of the site. */
+/** Zones of the site that rounds depend on. */
 interface CourseHoles {
-  /** How many holes have a zone. */
+  /** Number of holes with a zone. */
   holes: number
   hasParking: boolean
 }
 
-/** Null until it is known; asked for again when zones change. */
+/** Loads the holes; null until they are known; loaded again when zones change. */
 function useCourseHoles(): CourseHoles | null {
   const { api, zones } = useDashboard()
   const [known, setKnown] = useState<CourseHoles | null>(null)
@@ -108,7 +108,7 @@ function useCourseHoles(): CourseHoles | null {
       const holes = new Set(enabled.flatMap(({ type, hole }) => (type === 'hole' && hole != null ? [hole] : [])))
       if (isHere) setKnown({ holes: holes.size, hasParking: enabled.some(({ type }) => type === 'parking') })
     }
-    // what is shown without it is right, and says less
+    // the page is correct without it, with less detail
     ask().catch(() => undefined)
     return () => {
       isHere = false

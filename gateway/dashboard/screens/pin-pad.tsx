@@ -12,7 +12,7 @@ interface PinPadProps {
   onPin: (pin: string) => void
 }
 
-/** Digits for a thumb, and for a keyboard; what was typed is counted, not shown. */
+/** Digits for a thumb and for a keyboard; typed digits are counted, not shown. */
 export function PinPad({ isSending, onPin }: PinPadProps) {
   const texts = personTexts()
   const [pin, setPin] = useState('')
@@ -22,7 +22,7 @@ export function PinPad({ isSending, onPin }: PinPadProps) {
     event.preventDefault()
     if (pin.length < SHORTEST || isSending) return
     setPin('')
-    // whoever types goes on typing
+    // lets the user continue typing
     input.current?.focus()
     onPin(pin)
   }

@@ -11,7 +11,7 @@ import { PinPad } from './pin-pad.tsx'
 
 type Person = AnswerOf<'GET /people'>[number]
 
-/** Asks who acts, when `dashboard.gate` is to know it. */
+/** PIN prompt, shown when `dashboard.gate` needs a user. */
 export function PersonDialog() {
   const { question } = useDashboard().gate
   return question === null ? null : <Asked key={question.role} question={question} />
@@ -21,7 +21,7 @@ function Asked({ question }: { question: PersonQuestion }) {
   const { gate } = useDashboard()
   const texts = personTexts()
   const people = usePeople(question)
-  // undefined: nobody has said yet that it is somebody else than last time
+  // undefined: the user has not chosen a different person than last time
   const [chosen, setChosen] = useState<Person | null | undefined>(undefined)
   const title = question.role === 'admin' ? texts.whoForRights : texts.who
   const person = chosen === undefined ? people.last : chosen
@@ -47,20 +47,20 @@ function Asked({ question }: { question: PersonQuestion }) {
   )
 }
 
-/** Those who may answer, and who did so last; null until the gateway has said. */
+/** Loads the users who may respond, and the last one; null until the gateway has sent them. */
 function usePeople({ role }: PersonQuestion) {
   const { api, preferences } = useDashboard()
   const [known, setKnown] = useState<readonly Person[] | null>(null)
-  // a list that does not come leaves the key
+  // if the list cannot be loaded, the key remains
   useEffect(() => void api.call('GET /people').then(setKnown, () => setKnown([])), [])
   const all = known?.filter((person) => isAtLeast(person.role, role)) ?? null
-  // the only one who may answer needs no choosing
+  // with a single candidate the choice is skipped
   const only = role === 'admin' && all?.length === 1 ? all[0] : undefined
   return { all, last: all?.find(({ user_id }) => user_id === preferences.personId.value) ?? only ?? null }
 }
 
 interface PeopleProps {
-  /** null while they are not known. */
+  /** Null until they are known. */
   people: readonly Person[] | null
   question: PersonQuestion
   onChosen: (person: Person) => void
@@ -95,7 +95,7 @@ function People({ people, question, onChosen }: PeopleProps) {
   )
 }
 
-/** The tablet acts as itself, until somebody gives a PIN again. */
+/** Signs the PIN user out: the tablet acts as itself until the next PIN. */
 function useNobody() {
   const dashboard = useDashboard()
   const sending = useSending()
@@ -123,7 +123,7 @@ function PinOf({ person }: { person: Person }) {
   )
 }
 
-/** An admin without a PIN shows that it is still the one who signed in. */
+/** Key prompt for an admin without a PIN, who proves to be the user who signed in. */
 function WithKey() {
   const dashboard = useDashboard()
   const texts = personTexts()
@@ -135,7 +135,7 @@ function WithKey() {
     const before = me.value?.session
     await send(async () => {
       const body = { api_key: key.trim(), ...(before == null ? {} : { name: before.name }) }
-      // the session before ends with this request: the end of its line must not lead to the page to sign in
+      // this request ends the previous session: the close of its connection must not open the sign-in screen
       dashboard.line.stop()
       const made = await api.call('POST /sessions', { body }).catch((error: unknown) => {
         dashboard.line.start()

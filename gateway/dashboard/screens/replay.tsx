@@ -38,7 +38,7 @@ import { ReplayedCartCard } from './replay/replayed-cart-card.tsx'
 const MOST = 1000
 const NOTHING = { trips: [], stops: [], locks: [], zones: [] }
 
-/** Alerts of carts that were opened on a day, oldest first; null until they are known, or when they cannot be. */
+/** Loads the cart alerts opened on a day, oldest first; null until they are known, or if they cannot be loaded. */
 function useDayAlerts({ fromMs, toMs }: Span): { alerts: readonly DayEvent[]; isFailed: boolean } {
   const { api } = useDashboard()
   const [alerts, setAlerts] = useState<readonly DayEvent[]>([])
@@ -58,10 +58,10 @@ function useDayAlerts({ fromMs, toMs }: Span): { alerts: readonly DayEvent[]; is
   return { alerts, isFailed }
 }
 
-/** A replay of a day that is over begins when most courses open. */
+/** Start of the replay of a past day: the time at which most courses open. */
 const MORNING_SHARE = 8 / 24
 
-/** The whole course at any minute of a day: the address says which day. */
+/** Replay screen: the whole course at any minute of the day in the address. */
 export function ReplayScreen() {
   const { router } = useDashboard()
   const texts = replayTexts()
@@ -152,7 +152,7 @@ function Waiting({ replay, isWaiting }: { replay: CourseReplay; isWaiting: boole
 function Counts({ replay: { fleet } }: { replay: CourseReplay }) {
   const texts = replayTexts()
   const { line } = useDashboard()
-  // what was not read says nothing of the carts
+  // an unread fleet does not mean an empty one
   if (fleet.carts.size === 0 && line.state.value.kind === 'lost') return <NotKnown />
   const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
   const words = fleet.carts.size === 0 ? texts.nobody : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
@@ -182,13 +182,13 @@ function spanOf(date: string, zoneName: string, nowMs: number): Span {
   return dayEndMs({ fromMs, toMs: untilMs - 1 }, nowMs)
 }
 
-/** Of today a quarter of an hour ago, of another day the morning. */
+/** Returns the start of the replay: a quarter of an hour ago for today, the morning for another day. */
 function firstMoment({ fromMs, toMs }: Span, nowMs: number): number {
   const isToday = nowMs - toMs < 60_000
   return isToday ? toMs - 900_000 : fromMs + MORNING_SHARE * (toMs - fromMs)
 }
 
-/** The course as it was at the moment of the playback, which waits for what has still to come. */
+/** Returns the course at the moment of the playback, which waits while data is loading. */
 function useCourseReplay(span: Span, playback: Playback, zones: ZonesJson | null): CourseReplay {
   const { api, fleet, settings } = useDashboard()
   const site = settings.value

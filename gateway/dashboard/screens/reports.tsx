@@ -22,19 +22,19 @@ export type ReportName = (typeof NAMES)[number]
 const REPORTS: Record<ReportName, ComponentType> = {
   use: UseReport,
   batteries: BatteryReport,
-  // the map is code of its own
+  // loaded separately, because of the map's code
   traffic: lazy(() => import('./reports/traffic-map.tsx').then(({ TrafficMap }) => TrafficMap)),
   silence: lazy(() => import('./reports/silence-map.tsx').then(({ SilenceMap }) => SilenceMap)),
 }
 
-/** What carts did: their use and their packs by month, their traffic and their silences on the map. */
+/** Reports screen: usage and batteries by month, traffic and signal losses on the map. */
 export function ReportsScreen() {
   const { router, line, clock } = useDashboard()
   const texts = reportTexts()
   const [, asked] = (router.route.value.rest ?? '').split('/')
   const name = NAMES.find((one) => one === asked) ?? 'use'
   const Report = REPORTS[name]
-  // which month and week it is the gateway says with its first message
+  // the present month and week follow from the time in the gateway's first message
   const isTimeKnown = line.state.value.kind !== 'ended' && clock.nowMs() > 0
   return (
     <div class="reports">
@@ -63,7 +63,7 @@ export function ReportsScreen() {
   )
 }
 
-/** How long each cart was out in a month and how far it drove. */
+/** Usage report: time out and distance of each cart in a month. */
 function UseReport() {
   const { api, site } = useDashboard()
   const texts = reportTexts()

@@ -26,7 +26,7 @@ const TRIPS: readonly NumberField[] = [
   'trips.maxAcceleration',
 ]
 
-/** What people say of their course: an admin changes it, staff read it. A page of More, which has its title. */
+/** Settings of the course: an admin changes them, staff read them. A page of More, which provides its title. */
 export function SitePage() {
   const texts = siteTexts()
   const { site, setSite, fault, ask } = useSite()
@@ -110,7 +110,7 @@ function Panel({ title, children }: { title: string; children: ComponentChildren
   )
 }
 
-/** For what hardly anybody changes; open where something in it was not taken. */
+/** Collapsible panel for rarely changed settings; open if one of them was rejected. */
 function FoldedPanel({ title, isOpen, children }: { title: string; isOpen: boolean; children: ComponentChildren }) {
   const [isUnfolded, unfold] = useState(false)
   return (
@@ -125,7 +125,7 @@ function FoldedPanel({ title, isOpen, children }: { title: string; isOpen: boole
   )
 }
 
-/** Settings that are numbers; an empty field is the default. */
+/** Fields of numeric settings; an empty field is the default. */
 function NumberFields({ editor, fields }: { editor: SiteEditor; fields: readonly NumberField[] }) {
   const texts = siteTexts()
   const { settings, edits, edit, faults, isReadOnly, units } = editor

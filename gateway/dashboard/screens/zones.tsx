@@ -19,10 +19,10 @@ import { DrawingPanel } from './zones/drawing-panel.tsx'
 import { ZoneForm } from './zones/zone-form.tsx'
 import { ZoneList } from './zones/zone-list.tsx'
 
-/** So much is seen around a zone that is chosen: half of it on each side. */
+/** Margin of the view around a chosen zone, as a share of its size on each side. */
 const AROUND = 0.5
 
-/** The zones of the course: staff see them, an admin draws. */
+/** Zones of the course: staff see them, an admin draws them. */
 export function ZonesScreen() {
   const dashboard = useDashboard()
   const texts = zonesTexts()
@@ -38,7 +38,7 @@ export function ZonesScreen() {
         () => undefined,
       )
     void read()
-    // what the line did not tell is read when it is back
+    // repeats a read that failed without a connection
     const timer = setInterval(() => editor.current.peek() === null && void read(), 5_000)
     return () => {
       isHere = false
@@ -54,10 +54,10 @@ export function ZonesScreen() {
     if (zone !== null) map?.show(expandedExtent(extentOfZone(zone), AROUND))
   }
   const tapped = (place: Place) => {
-    // of now: two taps may come before anything is drawn
+    // read without a render: two taps may arrive before the next one
     const drawn = editor.drawing.peek()
     if (drawn !== null) {
-      // on a corner that is there already
+      // tap on an existing corner
       if (editor.corner.value >= 0) editor.corner.value = -1
       else editor.drawing.value = [...drawn, place]
     } else if (chosen === null || !isAdmin) editor.choose(zoneAt(editor.zones, place)?.id ?? null)
@@ -95,7 +95,7 @@ export function ZonesScreen() {
   )
 }
 
-/** The chosen zone below a finger: its corners, or its circle. */
+/** Editable shape of the chosen zone: its corners, or its circle. */
 function useShapes(map: CourseMap | null, editor: ZoneEditor, isAdmin: boolean): void {
   const ring = useRef<RingLayer>(null)
   const circle = useRef<CircleLayer>(null)

@@ -3,7 +3,7 @@ import type { AlertJson } from '#shared/wire/alerts.ts'
 
 const AT = '2026-05-01T12:00:00.000Z'
 
-/** An alert that is open, but for `others`. */
+/** Creates an open alert, with `others` replaced. */
 export function alertJson(kind: AlertKind, cart: string | null, others: Partial<AlertJson> = {}): AlertJson {
   return {
     alert_id: `${kind}-${cart}`,

@@ -5,11 +5,9 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SET_UP = new URL('../../../scripts/setup-dashboard.mjs', import.meta.url)
 
-/**
- * The build of the app of this checkout, made anew where its sources have changed: a folder. Throws when there is none.
- */
+/** Builds the app of this checkout if its sources have changed; returns the folder. Throws without a build. */
 export async function buildApp(): Promise<string> {
-  // it has no types: it runs where nothing is installed yet
+  // it has no types, because it runs before dependencies are installed
   const { setUpDashboard } = await import(SET_UP.href)
   await setUpDashboard(ROOT, process.execPath)
   const folder = join(ROOT, 'dist/dashboard')

@@ -5,14 +5,14 @@ import { z } from 'zod'
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** Not part of the page's own scripts, so its policy does not apply; nothing is loaded. */
+/** Evaluated outside the page's own scripts, so that its policy does not apply; nothing is loaded. */
 const AUDIT = `axe.run(document, {
   runOnly: { type: 'tag', values: ${JSON.stringify(RULES)} },
   rules: { 'target-size': { enabled: true } },
   resultTypes: ['violations'], preload: false,
 })`
 
-/** What can be touched and lies over the edge at the side, where nothing scrolls. */
+/** Finds controls beyond the side edges, where the page does not scroll. */
 const BESIDE_THE_SCREEN = `(() => {
   const scrolls = (element) => {
     for (let above = element.parentElement; above !== null; above = above.parentElement)
@@ -39,7 +39,7 @@ const resultSchema = z.object({
 
 let source: string | undefined
 
-/** What axe-core finds on the page as it is now against WCAG 2.2 AA, one text for each place. */
+/** Returns the findings of axe-core for the current page against WCAG 2.2 AA, one text for each place. */
 export async function audit(page: Page): Promise<string[]> {
   source ??= readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
   await page.evaluate(source)
@@ -49,7 +49,7 @@ export async function audit(page: Page): Promise<string[]> {
   )
 }
 
-/** Throws with all that axe-core finds, and with what no finger reaches. */
+/** Throws with all findings of axe-core, and with the controls that a finger cannot reach. */
 export async function assertAccessible(page: Page): Promise<void> {
   const found = await audit(page)
   if (found.length > 0) throw new Error(`${found.length} violations of WCAG 2.2 AA:\n  ${found.join('\n  ')}`)

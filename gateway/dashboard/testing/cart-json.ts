@@ -3,7 +3,7 @@ import type { CartJson } from '#shared/wire/carts.ts'
 const AT = '2026-05-01T12:00:00.000Z'
 const BARN = { zone_id: 'barn', name: 'Barn', type: 'parking', since: AT } as const
 
-/** A cart that is out on the course and well, but for `others`. */
+/** Creates a cart that is out on the course without problems, with `others` replaced. */
 export function cartJson(cart: string, others: Partial<CartJson> = {}): CartJson {
   const hardware_id = `tb-${cart}`
   return {
@@ -28,14 +28,14 @@ export function cartJson(cart: string, others: Partial<CartJson> = {}): CartJson
   }
 }
 
-/** A cart that stands in the barn, locked. */
+/** Creates a locked cart in the barn. */
 export function parkedJson(cart: string, others: Partial<CartJson> = {}): CartJson {
   const known = cartJson(cart)
   const lock = known.lock && { ...known.lock, is_locked: true }
   return { ...known, state: 'in', zones: [BARN], lock, ...others }
 }
 
-/** The same, open. */
+/** Creates an unlocked cart in the barn. */
 export function openJson(cart: string, others: Partial<CartJson> = {}): CartJson {
   return parkedJson(cart, { lock: cartJson(cart).lock, ...others })
 }

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 
 /**
- * What a page waits for at first comes late: keeps messages of this type, and what follows them, until the returned
- * function is called. Before the page is opened.
+ * Delays the first data of a page: holds messages of this type, and those that follow, until the returned function is
+ * called. Call it before the page is opened.
  */
 export async function holdMessages(page: Page, type: ServerMessage['type']): Promise<() => void> {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()

@@ -27,7 +27,7 @@ const SCRIPTS: Record<string, string> = {
 let browser: Browser
 let server: Server
 
-/** A page whose one script is that of its name. */
+/** Serves pages, each with the single script that its name selects. */
 function serve(): Server {
   return createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
@@ -82,24 +82,24 @@ const FOUND: [name: string, fault: RegExp][] = [
 ]
 
 for (const [name, fault] of FOUND) {
-  test(`a page that is ${name} is found out`, { skip }, async (t) => {
+  test(`a page that is ${name} is detected`, { skip }, async (t) => {
     const faults = await watch(t, name)
     await eventually(() => fault.test(faults.found.join('\n')), `found: ${fault}`)
     await assert.rejects(faults.assertNone(), /^Error: the page did what it must not:/)
   })
 }
 
-test('a page that waits for an answer for ever is found out', { skip }, async (t) => {
+test('a page that never gets a response is detected', { skip }, async (t) => {
   const faults = await watch(t, 'waiting for ever')
   await assert.rejects(faults.assertNone(200), /no answer: GET http.*\/never/)
 })
 
-test('a good page has no fault, nor one that does what its test has asked for', { skip }, async (t) => {
+test('a good page has no fault, and a page with forgiven faults has none either', { skip }, async (t) => {
   await (await watch(t, 'good')).assertNone()
   await (await watch(t, 'asking for what is not there', [answered(404)])).assertNone()
 })
 
-test('an audit finds what people cannot use, in the colours of the look', { skip }, async (t) => {
+test('an audit finds accessibility problems, in the colours of the theme', { skip }, async (t) => {
   const ink = 'body { background: light-dark(#fff, #333) } p { color: light-dark(#000, #3a3a3a) }'
   const html = `<!doctype html><html lang="en"><title>A page</title>
     <style>:root { color-scheme: light dark } ${ink}</style><main><h1>A</h1><p>Hello</p><button></button></main>`
@@ -111,7 +111,7 @@ test('an audit finds what people cannot use, in the colours of the look', { skip
   await assert.rejects(assertAccessible(dark), /^Error: 2 violations.*color-contrast.*<p>Hello<\/p>/s)
 })
 
-test('a page has the size, the scheme, the language and the time zone of its look', { skip }, async (t) => {
+test('a page has the size, scheme, language and time zone of its settings', { skip }, async (t) => {
   const page = await openPage(t, { size: 'phone', scheme: 'dark', locale: 'de-DE', timeZone: 'Asia/Tokyo' })
   const said = await page.evaluate(
     `[innerWidth, innerHeight, matchMedia('(prefers-color-scheme: dark)').matches, navigator.language,

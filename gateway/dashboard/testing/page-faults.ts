@@ -1,23 +1,20 @@
 import type { Page, Request } from 'playwright-core'
 import { eventually } from '#shared/testing/eventually.ts'
 
-/** What the console says of each connection that fails while the line is gone; no page can keep a browser from it. */
+/** Console message for each connection that fails while the gateway is unreachable; no page can suppress it. */
 export const LINE_GONE =
   /ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED|INTERNET_DISCONNECTED|ABORTED)|WebSocket connection to .* failed/
 
-/** The console's line about an answer with this status, which a test has asked for. */
+/** Matches the console message about a response with this status, which a test provokes. */
 export function answered(status: number): RegExp {
   return new RegExp(`the server responded with a status of ${status}`)
 }
 
-/** Runs before the scripts of a page: what the page's policy forbade goes where errors go. */
+/** Runs before the scripts of a page: reports violations of the page's policy as errors. */
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (e) =>
   console.error('policy: ' + e.effectiveDirective + ' forbids ' + e.blockedURI + ' ' + e.sample), true)`
 
-/**
- * Watches a page for what no page of ours may do: errors, requests to others, breaches of the policy, answers that
- * never come.
- */
+/** Watches a page for faults: errors, requests to other hosts, violations of the policy, missing responses. */
 export class PageFaults {
   readonly #found: string[] = []
   readonly #forgiven: RegExp[] = []
@@ -38,7 +35,7 @@ export class PageFaults {
     return faults
   }
 
-  /** What a test causes on purpose: `LINE_GONE`, `answered(401)`. Holds for what was found before as well. */
+  /** Excludes faults that a test provokes, such as `LINE_GONE` and `answered(401)`, including earlier ones. */
   forgive(...patterns: RegExp[]): void {
     this.#forgiven.push(...patterns)
   }
@@ -47,7 +44,7 @@ export class PageFaults {
     return this.#found.filter((fault) => !this.#forgiven.some((pattern) => pattern.test(fault)))
   }
 
-  /** Throws when there is a fault, or a request that is not answered; to be called while the line is there. */
+  /** Throws for a fault or a request without a response; call it while the connection is live. */
   async assertNone(limitMs = 8_000): Promise<void> {
     const isAnswered = () => this.#waiting.size === 0
     await eventually(isAnswered, 'all requests are answered', limitMs).catch(() => {

@@ -1,4 +1,4 @@
-/** A place on the course: metres to the east and to the north of the barn. */
+/** Place on the course: metres to the east and to the north of the barn. */
 export interface Place {
   eastM: number
   northM: number

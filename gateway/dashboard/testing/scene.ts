@@ -11,16 +11,16 @@ import type { StagedCourse } from './staged-course.ts'
 import type { TestSite } from './test-site.ts'
 import type { WeakLink } from './weak-link.ts'
 
-/** What the tests of a file share. */
+/** Objects that the tests of a file share. */
 export interface Setting {
   browser: Browser
   site: TestSite
 }
 
-/** Who may be signed in: the first admin, and a staff member and a user that see all carts. */
+/** Users that tests sign in as: the first admin, and a staff member and a player who see all carts. */
 export type Role = 'admin' | 'staff' | 'user'
 
-/** A tablet in a test: one page of a browser that has just been installed. */
+/** Tablet in a test: one page of a newly installed browser. */
 export class Scene {
   readonly gateway: TestGateway
   readonly course: StagedCourse
@@ -51,21 +51,21 @@ export class Scene {
     return new Scene(setting, { look: { ...USUAL_LOOK, ...look }, page, context, faults })
   }
 
-  // functions of their own, because tests take them out of the scene
-  /** Another tablet at the same gateway. */
+  // arrow functions, because tests destructure the scene
+  /** Opens another tablet at the same gateway. */
   readonly other = async (look: Partial<Look> = this.look): Promise<Scene> => {
     const other = await Scene.set(this.#setting, look)
     this.#others.push(other)
     return other
   }
 
-  /** Goes to a page, signed in as one of these; null leaves the browser as it is. */
+  /** Opens a page, signed in with this role; null leaves the browser's session as it is. */
   readonly open = async (path = '/app/', as: Role | null = 'staff'): Promise<void> => {
     if (as !== null) await this.signIn(as)
     await this.page.goto(`${this.link.url}${path}`)
   }
 
-  /** Signs the browser in behind the page's back. */
+  /** Signs the browser in without the page. */
   readonly signIn = async (as: Role): Promise<void> => {
     const { url } = this.link
     const answer = await this.context.request.post(`${url}/sessions`, {
@@ -75,10 +75,10 @@ export class Scene {
     if (answer.status() !== 201) throw new Error(`not signed in: ${await answer.text()}`)
   }
 
-  /** Fails on what axe-core finds on the page as it is. */
+  /** Fails on findings of axe-core for the current page. */
   readonly audit = (): Promise<void> => assertAccessible(this.page)
 
-  /** Throws when a page did what it must not. */
+  /** Throws if a page had a fault. */
   async assertFaultless(): Promise<void> {
     for (const { faults } of [this, ...this.#others]) await faults.assertNone()
   }
@@ -87,7 +87,7 @@ export class Scene {
     for (const { context } of [this, ...this.#others]) await context.close()
   }
 
-  /** Pictures of all pages as they are, for who looks into a failure; returns where. */
+  /** Saves pictures of all pages for the analysis of a failure; returns the path. */
   async keepPictures(name: string): Promise<string> {
     const folder = join(tmpdir(), 'cartbarn-failed-pages')
     mkdirSync(folder, { recursive: true })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What it answers; `drop` ends the connection without an answer. */
+/** Scripted response; `drop` ends the connection without one. */
 export type ScriptedAnswer = { status: number; body: unknown; headers?: Record<string, string> } | 'drop'
 
 interface SeenRequest {
@@ -10,7 +10,7 @@ interface SeenRequest {
   body: unknown
 }
 
-/** A gateway that answers what it was told to, one answer a request, and drops what it was told nothing for. */
+/** Gateway that sends scripted responses, one for each request, and drops requests without one. */
 export class ScriptedGateway {
   answers: ScriptedAnswer[] = []
   readonly requests: SeenRequest[] = []

@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock, toIso } from '#shared/time.ts'
 import type { TestGateway } from '#testing/start-gateway.ts'
 import { PLACES, type Place, toLatLong } from './places.ts'
 
-/** A morning by the clocks of the course, which are at UTC in tests: the one of yesterday. */
+/** Yesterday's date on the course, which is at UTC in tests. */
 export const YESTERDAY = toIso(systemClock.nowMs() - DAY_MS).slice(0, 10)
 const MORNING_MS = Date.parse(YESTERDAY) + 8 * HOUR_MS
 
@@ -15,8 +15,8 @@ interface Record {
 }
 
 /**
- * Gives a device a morning of yesterday: in the barn from 8:00, away at 8:30 over the fairway to the green and back
- * along the course for an hour, and in the barn again.
+ * Gives a device yesterday's morning: in the barn from 8:00, away at 8:30 over the fairway to the green and back along
+ * the course for an hour, and in the barn again.
  */
 export async function seedMorning(gateway: TestGateway, hardwareId: string): Promise<void> {
   const gps: (Record & { lat: number; long: number; speed: number })[] = []

@@ -4,17 +4,15 @@ import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 interface FleetOptions {
   carts?: number
-  /** How many times as fast as life they drive. */
+  /** Speed of the simulation as a multiple of real time. */
   speedUp?: number
   /**
-   * Days before this one whose positions and voltages are filled in, beside those of this morning; 0 fills in nothing.
+   * Number of past days whose positions and voltages are filled in, in addition to this morning; 0 fills in nothing.
    */
   pastDays?: number
 }
 
-/**
- * The simulated course of the demo on a gateway of tests: it is mid-morning, all carts are out, some are in trouble.
- */
+/** Starts the simulated course of the demo on a test gateway: mid-morning, all carts are out, some have problems. */
 export function startSimulatedFleet(
   gateway: Pick<TestGateway, 'http' | 'mqtt'>,
   { carts = 20, speedUp = 1, pastDays = 0 }: FleetOptions = {},

@@ -6,8 +6,8 @@ import { Scene, type Setting } from './scene.ts'
 import { type SiteOptions, TestSite } from './test-site.ts'
 
 /*
- * The door of this room: tests of the app in a browser, against a whole gateway. They lie in `screens/` beside this file and
- * not beside the screens, because they run in Node and are checked with Node's types.
+ * Entry point of this folder: tests of the app in a browser, against a whole gateway. They are in `screens/` next to
+ * this file and not next to the screens, because they run in Node and are checked with Node's types.
  *
  *     // gateway/dashboard/testing/screens/cart.test.ts
  *     const stage = createStage({ prepare: async ({ course }) => void (await course.cart('17')) })
@@ -21,17 +21,19 @@ import { type SiteOptions, TestSite } from './test-site.ts'
  *       await audit()
  *     })
  *
- * Chromium, gateway and `prepare` are started once for a file, in which tests run one after the other; each gets a browser
- * profile of its own. Locators wait by themselves, `course.becomes` waits for the gateway, and nothing sleeps. A test fails when
- * its page has a console error, an uncaught error, a breach of the policy, a request to another host or one without an
- * answer (a picture of it is kept, and the fault printed); what it causes on purpose it forgives: `faults.forgive(answered(401))`, `faults.forgive(LINE_GONE)`. `link` cuts
- * and freezes the network, `other()` is a second tablet, `startSimulatedFleet` the demo's carts. A file costs a browser, so there is one for each screen and no more.
+ * Chromium, gateway and `prepare` are started once for a file, in which tests run one after the other; each gets its
+ * own browser profile. Locators wait automatically, `course.becomes` waits for the gateway, and nothing sleeps. A test
+ * fails when its page has a console error, an uncaught error, a violation of the policy, a request to another host or
+ * one without a response (a picture of it is kept, and the fault printed). A test excludes the faults that it provokes:
+ * `faults.forgive(answered(401))`, `faults.forgive(LINE_GONE)`. `link` cuts and freezes the network, `other()` is a
+ * second tablet, `startSimulatedFleet` starts the demo's carts. Each file needs a browser, so there is only one file
+ * for each screen.
  */
 
-/** A test: it is given its scene, whose functions may be taken out of it. */
+/** Test function; it receives its scene and may destructure it. */
 type Act = (scene: Scene) => Promise<void>
 
-/** Makes the stage of a test file. Where Chromium is not installed its tests are skipped, unless `CI` is set. */
+/** Creates the stage of a test file. Without Chromium its tests are skipped, unless `CI` is set. */
 export function createStage(options: SiteOptions = {}): Stage {
   const missing = findChromium() === undefined ? 'Chromium is not installed' : undefined
   const stage = new Stage(options, skipReason(missing))
@@ -58,12 +60,12 @@ class Stage {
     })
   }
 
-  /** A test on a lying tablet in daylight, unless told otherwise. */
+  /** Defines a test, by default on a tablet in landscape in the light scheme. */
   test(name: string, act: Act, look: Partial<Look> = {}): void {
     void test(name, { skip: this.#skip }, (t) => this.#play(t, look, act))
   }
 
-  /** The same test on a tablet and on a phone, in light and in dark (`LOOKS`). */
+  /** Defines the same test on a tablet and on a phone, in light and in dark (`LOOKS`). */
   eachLook(name: string, act: Act): void {
     for (const look of LOOKS) this.test(`${name} (${look.size}, ${look.scheme})`, act, look)
   }

@@ -5,15 +5,15 @@ import type { CommandMessage } from '#shared/wire/mqtt.ts'
 import type { TestGateway } from '#testing/start-gateway.ts'
 import { PLACES, type Place, toLatLong } from './places.ts'
 
-/** What becomes of a command: done at once, taken and not yet done, refused, or not heard of. */
+/** Response to a command: executed immediately, accepted but not executed yet, rejected, or ignored. */
 export type Obedience = 'obeys' | 'takes' | 'refuses' | 'ignores'
 
 interface Identity {
-  /** Of the cart. */
+  /** Number of the cart. */
   number: string
   hardwareId: string
   password: string
-  /** What its readings are dated by. */
+  /** Clock that dates its readings. */
   clock: Clock
 }
 
@@ -24,15 +24,15 @@ interface Saying {
 }
 
 const SECOND_MS = 1000
-/** So far it comes from when it drives. */
+/** Distance from which it approaches when it drives. */
 const RUN_UP_M = 40
 
-/** A cart with a teebox that says what a test tells it to, and does what it is commanded. */
+/** Cart with a tee box that reports what a test specifies, and executes commands. */
 export class StagedCart {
   readonly number: string
   readonly hardwareId: string
   obedience: Obedience = 'obeys'
-  /** What it was commanded, oldest first. */
+  /** Received commands, oldest first. */
   readonly heard: CommandMessage[] = []
   readonly #gateway: TestGateway
   readonly #password: string
@@ -59,14 +59,14 @@ export class StagedCart {
     await client.subscribeAsync(`dev/${this.hardwareId}/cmd`, { qos: 1 })
   }
 
-  /** Is there, still, for good: the gateway has it when this resolves. */
+  /** Reports a confirmed stop at a place; resolves when the gateway has it. */
   async stands(place: keyof typeof PLACES | Place, said: Saying = {}): Promise<void> {
     this.#place = typeof place === 'string' ? PLACES[place] : place
     await this.#tell(this.#place, { ...said, speedKmh: 0 }, SECOND_MS)
     await this.#tell(this.#place, { ...said, speedKmh: 0 })
   }
 
-  /** Comes there from the south, driving. */
+  /** Reports a drive to a place from the south. */
   async drives(place: keyof typeof PLACES | Place, said: Saying = {}): Promise<void> {
     this.#place = typeof place === 'string' ? PLACES[place] : place
     const { eastM, northM } = this.#place
@@ -80,7 +80,7 @@ export class StagedCart {
     await this.#report({ event, source: 'rfid', code })
   }
 
-  /** Does what it has taken. */
+  /** Executes the accepted commands. */
   async finish(): Promise<void> {
     for (const command of this.#taken.splice(0)) await this.#carryOut(command)
   }
@@ -94,7 +94,7 @@ export class StagedCart {
     return command
   }
 
-  /** Its connection is gone without a goodbye. `connect` brings it back. */
+  /** Drops its connection without a DISCONNECT. `connect` restores it. */
   async lose(): Promise<void> {
     this.#client?.stream.destroy()
     await eventually(async () => {
@@ -121,7 +121,7 @@ export class StagedCart {
     if (this.obedience === 'ignores') return
     if (this.obedience === 'refuses') return this.#acknowledge(command, 'failed', { err: 'jammed' })
     const isDoneAtOnce = this.obedience === 'obeys'
-    // before anybody hears that it was taken, and tells it to finish
+    // before the acknowledgement is published, after which a test may call `finish`
     if (!isDoneAtOnce) this.#taken.push(command)
     await this.#acknowledge(command, 'acknowledged')
     if (isDoneAtOnce) await this.#carryOut(command)
@@ -145,7 +145,7 @@ export class StagedCart {
     return this.#send('evt', { eid: `${this.hardwareId}-${this.#events}`, ...event })
   }
 
-  /** Resolves when the gateway has it; what was to be said when the line broke is lost. */
+  /** Resolves when the gateway has the message; a message being sent when the connection broke is lost. */
   async #send(level: string, payload: object): Promise<void> {
     const client = this.#client
     if (client === undefined) throw new Error(`${this.hardwareId} is not connected`)

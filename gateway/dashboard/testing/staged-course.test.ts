@@ -13,7 +13,7 @@ async function openCourse(t: TestContext, options: Parameters<StagedCourse['open
   return course
 }
 
-test('carts come into the states that they are put into', async (t) => {
+test('carts reach the states that they are put into', async (t) => {
   const course = await openCourse(t, { site: { silent_after_s: 1 } })
   const [a, b, c, d] = await course.carts(1, 4)
   assert.ok(a && b && c && d)
@@ -32,7 +32,7 @@ test('carts come into the states that they are put into', async (t) => {
   await course.becomes('1', ({ lock }) => lock?.is_locked === false, 'open')
 })
 
-test('a cart obeys, takes, refuses and ignores commands as it is told to', async (t) => {
+test('a cart obeys, accepts, rejects and ignores commands as configured', async (t) => {
   const course = await openCourse(t)
   const cart = await course.cart('17')
   const outcome = async (command: string, wanted: string) => {
@@ -61,7 +61,7 @@ test('a course without a barn has carts that are out', async (t) => {
   await course.becomes('1', ({ state }) => state === 'out', 'out')
 })
 
-test('the simulated fleet sets its course up and drives', async (t) => {
+test('the simulated fleet sets up its course and drives', async (t) => {
   const gateway = await startGateway()
   t.after(() => gateway.stop())
   const fleet = startSimulatedFleet(gateway, { carts: 3 })

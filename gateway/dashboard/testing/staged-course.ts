@@ -6,21 +6,21 @@ import { PLACES, type Place, toLatLong } from './places.ts'
 import { StagedCart } from './staged-cart.ts'
 
 const PACK = { empty_v: 46, full_v: 51, low_v: 48 }
-/** Below the rest voltage at which a cart is low, under load as well. */
+/** Voltage below the low-battery limit at rest and under load. */
 export const LOW_V = 42
 const FULL_V = 50.8
 
-/** What a course is like that a test opens. */
+/** Options of a course for a test. */
 export interface CourseOptions {
-  /** False for a course whose barn is still to be set up. */
+  /** False for a course whose barn is not set up yet. */
   hasBarn?: boolean
-  /** Settings of the site in place of these. */
+  /** Site settings that replace the defaults. */
   site?: object
 }
 
 /**
- * A small course with a barn, two holes, a green and a boundary, and the carts that a test puts on it, by the clock of
- * the machine unless told.
+ * Small course with a barn, two holes, a green and a boundary, and the carts that a test adds, by default on the
+ * machine's clock.
  */
 export class StagedCourse {
   readonly gateway: TestGateway
@@ -31,7 +31,7 @@ export class StagedCourse {
     this.#clock = clock
   }
 
-  /** Draws the zones, and names the site. */
+  /** Saves the zones and the site's name. */
   async open({ hasBarn = true, site = {} }: CourseOptions = {}): Promise<void> {
     const name = 'Pine Hollow'
     await this.#must('PATCH', '/site', { name, pack: PACK, rest_after_s: 1, ...site })
@@ -39,7 +39,7 @@ export class StagedCourse {
     await this.#must('PUT', '/zones', body, { 'if-match': '*' })
   }
 
-  /** A cart of this number with a teebox that is connected; it stands in the barn, locked, unless told otherwise. */
+  /** Creates a cart of this number with a connected tee box, by default locked in the barn. */
   async cart(number: string, { isPlaced = true } = {}): Promise<StagedCart> {
     const hardwareId = `teebox-${number}`
     const body = { hardware_id: hardwareId, device_type: 'teebox', cart: number }
@@ -51,14 +51,14 @@ export class StagedCourse {
     return cart
   }
 
-  /** Carts from this number to that, in the barn. */
+  /** Creates the carts of a range of numbers, in the barn. */
   async carts(from: number, to: number): Promise<StagedCart[]> {
     const carts: StagedCart[] = []
     for (let number = from; number <= to; number++) carts.push(await this.cart(String(number)))
     return carts
   }
 
-  /** Waits until the gateway judges a cart so. */
+  /** Waits until the gateway evaluates a cart as wanted. */
   async becomes(number: string, isAsWanted: (cart: CartJson) => boolean, what: string): Promise<void> {
     const path = `/carts/${encodeURIComponent(number)}`
     const isTrue = async () => isAsWanted((await this.gateway.request('GET', path)).body)
@@ -83,7 +83,7 @@ function features(hasBarn: boolean): object[] {
   ]
 }
 
-/** A rectangle around a place. */
+/** Builds a rectangular zone around a place. */
 function zone(id: string, properties: object, { eastM, northM }: Place, half: Place): object {
   const corners = [
     [-1, -1],

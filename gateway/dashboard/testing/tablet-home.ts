@@ -6,25 +6,22 @@ import type { BrowserContext } from 'playwright-core'
 import { openProfile } from './chromium.ts'
 import { findProgram } from './programs.ts'
 
-/**
- * The name by which a tablet reaches the gateway in a test: not one of its own, to which browsers give what they give
- * to TLS.
- */
+/** Host name of the gateway for tablets in tests: not a local name, which browsers treat like TLS. */
 export const CLUBHOUSE = 'clubhouse.local'
-/** Every name is this machine. */
+/** Resolves every name to this machine. */
 const NAMES = '--host-resolver-rules=MAP * 127.0.0.1'
 
-/** Debian's libnss3-tools: what tells Chromium whom to trust. */
+/** Returns the program of Debian's libnss3-tools that sets the authorities Chromium trusts. */
 export function findCertutil(): string | undefined {
   return findProgram(['certutil'])
 }
 
-/** The home of somebody who uses Chromium, with the authorities that it trusts; all names lead to this machine. */
+/** Home folder of a Chromium user with its trusted authorities; all names resolve to this machine. */
 export class TabletHome {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-tablet-'))
   readonly #contexts: BrowserContext[] = []
 
-  /** As a person would by the guide. Chromium looks when it starts. */
+  /** Trusts a certificate as a user does by the guide. Chromium reads it when it starts. */
   trust(certificate: string): void {
     const folder = join(this.#folder, '.pki', 'nssdb')
     const file = join(this.#folder, 'authority.crt')

@@ -4,21 +4,21 @@ import { buildApp } from './app-build.ts'
 import { type CourseOptions, StagedCourse } from './staged-course.ts'
 import { WeakLink } from './weak-link.ts'
 
-/** What a site is started with. */
+/** Options for starting a site. */
 export interface SiteOptions {
   /** Settings of the gateway. */
   settings?: Record<string, string>
   overrides?: Overrides
   course?: CourseOptions
-  /** Once, before the first test. */
+  /** Called once, before the first test. */
   prepare?: (site: TestSite) => Promise<void>
 }
 
-/** A gateway with a course, that serves the app of this checkout behind a network that can fail. */
+/** Gateway with a course that serves the app of this checkout over a network that can fail. */
 export class TestSite {
   readonly gateway: TestGateway
   readonly course: StagedCourse
-  /** The network between browsers and the gateway. */
+  /** Network between browsers and the gateway. */
   readonly link: WeakLink
 
   private constructor(gateway: TestGateway, course: StagedCourse, link: WeakLink) {

@@ -2,7 +2,7 @@ import type { CartTrackJson } from '#shared/wire/tracks.ts'
 
 type Device = CartTrackJson['devices'][number]
 
-/** Where a test says that a cart was; degrees in 1e-7 around a place on the course. */
+/** Position of a cart in a test; 1e-7 degrees around a place on the course. */
 export interface Seen {
   atS: number
   northM?: number
@@ -13,7 +13,7 @@ export interface Seen {
 /** About a metre of latitude. */
 const METRE_E7 = 90
 
-/** What `GET /carts/:cart/track` answers of one device. */
+/** Builds the part of one device in the response of `GET /carts/:cart/track`. */
 export function deviceTrackJson(
   hardware_id: string,
   device_type: string,

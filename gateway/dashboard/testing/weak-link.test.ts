@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { WeakLink } from './weak-link.ts'
 
-/** A server that repeats what it hears, and a link to it. */
+/** Starts an echo server and a link to it. */
 async function startEcho(t: TestContext): Promise<WeakLink> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -26,7 +26,7 @@ async function startEcho(t: TestContext): Promise<WeakLink> {
   return link
 }
 
-/** A connection that keeps what it hears. */
+/** Connection that keeps the received data. */
 class Caller {
   readonly socket: Socket
   heard = ''
@@ -45,7 +45,7 @@ class Caller {
   }
 }
 
-test('what is sent arrives, however much it is', async (t) => {
+test('all sent data arrives, however much it is', async (t) => {
   const caller = new Caller(t, await startEcho(t))
   const text = 'x'.repeat(5_000_000)
   caller.socket.write(text)
@@ -67,7 +67,7 @@ test('a link that is cut ends connections, and new ones, until it is restored', 
   await after.hears('b')
 })
 
-test('a frozen link closes nothing and lets nothing through, and what was held back arrives later', async (t) => {
+test('a frozen link closes no connection and passes no data, and delivers it later', async (t) => {
   const link = await startEcho(t)
   const before = new Caller(t, link)
   before.socket.write('a')
@@ -77,7 +77,7 @@ test('a frozen link closes nothing and lets nothing through, and what was held b
   await once(meanwhile.socket, 'connect')
   await eventually(() => link.connections === 2, 'accepted')
   for (const caller of [before, meanwhile]) caller.socket.write('b')
-  // another link to the same server would have had its answer long since
+  // another link to the same server would already have its response
   const other = new Caller(t, await startEcho(t))
   other.socket.write('c')
   await other.hears('c')
@@ -88,7 +88,7 @@ test('a frozen link closes nothing and lets nothing through, and what was held b
   await meanwhile.hears('b')
 })
 
-test('who connects while nothing listens behind the link is turned away', async (t) => {
+test('a client that connects while the server is down is rejected', async (t) => {
   const link = new WeakLink(() => {
     throw new Error('not listening')
   })

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 const HOST = '127.0.0.1'
 
-/** One of the two directions of a connection: what comes from `source` goes to `sink`, while the link lets it. */
+/** Direction of a connection: data from `source` goes to `sink` while the link passes it. */
 class Direction {
   readonly #source: Socket
   readonly #sink: Socket
@@ -34,7 +34,7 @@ class Direction {
     else if (!this.#sink.write(bytes)) this.#source.pause()
   }
 
-  /** An end that nobody hears of, as long as nothing passes. */
+  /** Ends a connection; the end stays unnoticed while nothing passes. */
   #end(): void {
     this.#isOver = true
     if (!this.#isFrozen) this.#sink.end()
@@ -47,7 +47,7 @@ interface Connection {
   directions: readonly Direction[]
 }
 
-/** The network between a browser and a gateway, on TCP: it can be cut, fall silent without a word, and come back. */
+/** Network between a browser and a gateway, over TCP: it can be cut, freeze silently, and be restored. */
 export class WeakLink {
   readonly #gatewayPort: () => number
   readonly #connections = new Set<Connection>()
@@ -57,19 +57,19 @@ export class WeakLink {
   #isFrozen = false
 
   /**
-   * `gatewayPort` is asked for each connection: a gateway that was started again listens at another. It throws while
-   * none listens.
+   * `gatewayPort` is called for each connection, because a restarted gateway listens on a different port. It throws
+   * while none listens.
    */
   constructor(gatewayPort: () => number) {
     this.#gatewayPort = gatewayPort
   }
 
-  /** Where the browser goes; it stays the same. */
+  /** Fixed address for the browser. */
   get url(): string {
     return `http://${HOST}:${this.#port}`
   }
 
-  /** How many connections are open through it. */
+  /** Number of open connections through it. */
   get connections(): number {
     return this.#connections.size
   }
@@ -80,7 +80,7 @@ export class WeakLink {
     this.#server = server
     server.listen(this.#port, HOST)
     await once(server, 'listening')
-    // an address of TCP is an object
+    // a TCP address is an object
     this.#port = (server.address() as AddressInfo).port
   }
 
@@ -93,18 +93,18 @@ export class WeakLink {
     await once(server, 'close')
   }
 
-  /** Ends all connections, and each new one at once, until `restore`. */
+  /** Ends all connections, and each new one immediately, until `restore`. */
   cut(): void {
     this.#isCut = true
     this.#endAll()
   }
 
-  /** Nothing passes, nothing is closed, and who connects hears nothing, until `restore`. */
+  /** Passes nothing and closes nothing; new connections receive no data until `restore`. */
   freeze(): void {
     this.#freezeAll(true)
   }
 
-  /** Lets everything through again; what was held back by `freeze` arrives now. */
+  /** Passes everything again; data held back by `freeze` arrives now. */
   restore(): void {
     this.#isCut = false
     this.#freezeAll(false)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What names an element in answers. Source: W3C WebDriver, 12. */
+/** Key of an element in responses. Source: W3C WebDriver, 12. */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
 const TIMEOUT_MS = 60_000
 
@@ -9,7 +9,7 @@ const sessionSchema = z.object({ sessionId: z.string() })
 const faultSchema = z.object({ error: z.string(), message: z.string() })
 const elementSchema = z.object({ [ELEMENT]: z.string() }).transform((found) => found[ELEMENT] ?? '')
 
-/** A browser that is driven over W3C WebDriver: the few requests that our tests need. */
+/** Browser controlled over W3C WebDriver, limited to the requests that our tests need. */
 export class WebDriver {
   readonly #url: string
 
@@ -17,7 +17,7 @@ export class WebDriver {
     this.#url = url
   }
 
-  /** Begins a session with the driver at this address. */
+  /** Opens a session with the driver at this address. */
   static async open(driverUrl: string, capabilities: object): Promise<WebDriver> {
     const body = { capabilities: { alwaysMatch: capabilities } }
     const { sessionId } = sessionSchema.parse(await ask('POST', `${driverUrl}/session`, body))
@@ -32,12 +32,12 @@ export class WebDriver {
     await ask('POST', `${this.#url}/window/rect`, { width, height })
   }
 
-  /** Runs the body of a function in the page; resolves with what it returns. */
+  /** Runs the body of a function in the page; resolves with its return value. */
   run(script: string, ...args: unknown[]): Promise<unknown> {
     return ask('POST', `${this.#url}/execute/sync`, { script, args })
   }
 
-  /** The id of the element that the body of a function returns; undefined for null. */
+  /** Returns the id of the element that the body of a function returns; undefined for null. */
   async find(script: string, ...args: unknown[]): Promise<string | undefined> {
     const found = await this.run(script, ...args)
     return found === null ? undefined : elementSchema.parse(found)
@@ -58,13 +58,13 @@ export class WebDriver {
     await ask('POST', `${this.#url}/actions`, { actions: [{ ...pointer, actions: [at, ...press] }] })
   }
 
-  /** Types into a field that may have a text already. */
+  /** Types into a field, replacing its text. */
   async type(element: string, text: string): Promise<void> {
     await ask('POST', `${this.#url}/element/${element}/clear`, {})
     await ask('POST', `${this.#url}/element/${element}/value`, { text })
   }
 
-  /** What the window shows, as PNG. */
+  /** Takes a PNG screenshot of the window. */
   async screenshot(): Promise<Buffer> {
     return Buffer.from(z.string().parse(await ask('GET', `${this.#url}/screenshot`)), 'base64')
   }
@@ -74,7 +74,7 @@ export class WebDriver {
   }
 }
 
-/** Throws with the driver's own words. */
+/** Throws with the driver's error message. */
 async function ask(method: string, url: string, body?: object): Promise<unknown> {
   const response = await fetch(url, {
     method,

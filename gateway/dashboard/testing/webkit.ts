@@ -11,11 +11,11 @@ import { SIZES } from './looks.ts'
 import { findProgram } from './programs.ts'
 import { WebDriver } from './web-driver.ts'
 
-/** Where Debian has WebKit's own small browser. */
+/** Path of WebKit's minimal browser on Debian. */
 const BROWSERS = '/usr/{lib,libexec}/{*/,}webkit2gtk-4.*/MiniBrowser'
 const TIMEOUT_MS = 30_000
 
-/** What can be asked for by its role; others are added when a test needs them. */
+/** Selectors by role; add others when a test needs them. */
 const SELECTORS = {
   alert: '[role=alert]',
   button: 'button, [role=button]',
@@ -29,8 +29,8 @@ const SELECTORS = {
 type Role = keyof typeof SELECTORS
 
 /**
- * The first visible element of a selector whose name, or text, is the one that is asked for or has it as a part; behind
- * a modal dialog nothing can be pressed.
+ * Returns the first visible element of a selector whose name or text equals or contains the requested one; elements
+ * outside a modal dialog cannot be pressed.
  */
 const FIND = `
   const [selector, name, isExact, isPressed] = arguments
@@ -49,7 +49,7 @@ interface Programs {
   display: string
 }
 
-/** WebKit's driver, its browser and a display without a screen; undefined where one of them is not installed. */
+/** Finds WebKit's driver, its browser and a virtual display; undefined if one of them is not installed. */
 export function findWebKit(): Programs | undefined {
   const [driver, display] = [findProgram(['WebKitWebDriver']), findProgram(['Xvfb'])]
   const browser = globSync(BROWSERS).at(0)
@@ -57,7 +57,7 @@ export function findWebKit(): Programs | undefined {
   return { driver, display, browser }
 }
 
-/** WebKit, as Safari has it, on a display of its own that nobody sees. */
+/** WebKit, the engine of Safari, on a virtual display. */
 export class WebKit {
   readonly #driver: WebDriver
   readonly #processes: readonly ChildProcess[]
@@ -105,12 +105,12 @@ export class WebKit {
     return this.#driver.run(script, ...args)
   }
 
-  /** Waits until there is a visible element of this role with this name. */
+  /** Waits for a visible element of this role with this name. */
   async waitFor(role: Role, name: string): Promise<void> {
     await this.#find(role, name, false)
   }
 
-  /** Waits until there is none. */
+  /** Waits until no such element is visible. */
   async waitUntilGone(role: Role, name: string): Promise<void> {
     await eventually(async () => !(await this.has(role, name)), `no ${role} ${name}`, TIMEOUT_MS)
   }
@@ -124,7 +124,7 @@ export class WebKit {
     return this.#driver.pressAt(x, y)
   }
 
-  /** Whether there is a visible element of this role with this name now. */
+  /** True if an element of this role with this name is visible now. */
   async has(role: Role, name: string): Promise<boolean> {
     return (await this.#driver.find(FIND, SELECTORS[role], name, false, false)) !== undefined
   }
@@ -138,13 +138,13 @@ export class WebKit {
   }
 
   async stop(): Promise<void> {
-    // a browser that has crashed has no session to close
+    // a crashed browser has no session to close
     await this.#driver.close().catch(() => undefined)
     for (const started of this.#processes.toReversed()) await endProgram(started)
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  /** What is pressed has exactly this name; a text that is waited for may have more around it. */
+  /** Finds an element; a pressed one must have exactly this name, an awaited text may have more around it. */
   async #find(role: Role, name: string, isPressed: boolean): Promise<string> {
     let found: string | undefined
     const isThere = async () => {
@@ -157,7 +157,7 @@ export class WebKit {
   }
 }
 
-/** Nothing of the browser stays, and nothing of an earlier one is found. */
+/** Keeps the browser's data private to the folder, so that nothing remains and nothing earlier is found. */
 function privateTo(folder: string): Record<string, string> {
   const homes = { HOME: folder, XDG_CACHE_HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder }
   return {
@@ -170,9 +170,9 @@ function privateTo(folder: string): Record<string, string> {
   }
 }
 
-/** The number that Xvfb has chosen, which it writes once it can be used. */
+/** Returns the display number that Xvfb has chosen, which it writes once the display is ready. */
 async function numberOf(display: ChildProcess): Promise<number> {
-  // the fourth of its streams is a pipe, see above
+  // its fourth stream is a pipe, see above
   const stream = display.stdio[3] as Readable
   const [line] = await once(stream, 'data', { signal: AbortSignal.timeout(TIMEOUT_MS) })
   return Number(String(line).trim())

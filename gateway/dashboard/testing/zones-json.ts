@@ -3,12 +3,12 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 type ZoneJson = ZonesJson['features'][number]
 type Properties = Partial<ZoneJson['properties']>
 
-/** A set of zones as `GET /zones` answers it. */
+/** Builds a set of zones as in the response of `GET /zones`. */
 export function zonesJson(...features: ZoneJson[]): ZonesJson {
   return { type: 'FeatureCollection', version: 1, features }
 }
 
-/** A zone between two corners: longitude and latitude of the south-west, then of the north-east. */
+/** Builds a zone between two corners: longitude and latitude of the south-west, then of the north-east. */
 export function boxZone(
   id: string,
   [west, south, east, north]: readonly [number, number, number, number],
@@ -24,7 +24,7 @@ export function boxZone(
   return { ...zone(id, properties), geometry: { type: 'Polygon', coordinates: [ring] } }
 }
 
-/** A zone around a longitude and latitude. */
+/** Builds a circular zone around a longitude and latitude. */
 export function circleZone(
   id: string,
   center: [number, number],

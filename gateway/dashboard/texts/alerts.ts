@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** Alerts: kinds, what they are about, and what is done with them. */
+/** Alerts: kinds, subjects and actions. */
 export const alertTexts = defineTexts({
   en: {
     title: 'Alerts',

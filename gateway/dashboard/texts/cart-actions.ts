@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** What is done with a cart, and what is asked before. */
+/** Actions on a cart, and the questions before them. */
 export const cartActionTexts = defineTexts({
   en: {
     save: 'Save',

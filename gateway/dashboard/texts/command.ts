@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** What becomes of a command, in words. */
+/** Progress and outcome of a command. */
 export const commandTexts = defineTexts({
   en: {
     sending: 'Sending …',

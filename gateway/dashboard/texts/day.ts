@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** A cart's day, and what is the same of the replay of the course. */
+/** A cart's day, and the texts that it shares with the replay of the course. */
 export const dayTexts = defineTexts({
   en: {
     title: "A cart's day",

@@ -5,7 +5,7 @@ import { language } from './texts.ts'
 
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000]
 
-/** What a text says, in ms. */
+/** Parses a text into ms. */
 function read(text: string): number {
   const units: Record<string, number> = { s: 1_000, min: MINUTE_MS, h: HOUR_MS, day: DAY_MS, days: DAY_MS }
   return [...text.matchAll(/(\d+) (\w+)/g)].reduce(

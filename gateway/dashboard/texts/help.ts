@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** What the screens of the rail are for, in one sentence each; those of More say it themselves. */
+/** Purpose of each screen of the rail, in one sentence; screens below More have their own. */
 export const helpTexts = defineTexts({
   en: {
     help: 'Help',

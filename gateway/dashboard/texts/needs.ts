@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** What needs somebody. */
+/** Items that need attention. */
 export const needsTexts = defineTexts({
   en: {
     title: 'Needs you',

@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** Who is told of alerts: people by notifiers, programs by webhooks. */
+/** Recipients of alerts: people by notifiers, programs by webhooks. */
 export const notifyTexts = defineTexts({
   en: {
     title: 'Notifications',

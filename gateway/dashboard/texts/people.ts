@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** Who works here and what each may do. */
+/** Staff of the course, and their rights. */
 export const peopleTexts = defineTexts({
   en: {
     why: 'Who may see and do what: people give their PIN on a shared tablet, programs and new tablets a key.',

@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** What every dialog that sends something says. */
+/** Texts of every dialog that sends something. */
 export const questionTexts = defineTexts({
   en: {
     cancel: 'Cancel',

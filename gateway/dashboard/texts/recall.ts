@@ -53,7 +53,7 @@ export const recallTexts = defineTexts({
   },
 })
 
-/** What carts are shown unless somebody says something else: in the language of the course, not of the tablet. */
+/** Default texts on the screens of carts, in the language of the course, not of the tablet. */
 export const RECALL_TEXTS = {
   en: 'All carts in: please return to the clubhouse now.',
   de: 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.',

@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** The replay of the whole course, beside what it shares with a cart's day. */
+/** Replay of the whole course, in addition to the texts that it shares with a cart's day. */
 export const replayTexts = defineTexts({
   en: {
     title: 'Replay the course',

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { LANGUAGES, language } from './texts.ts'
 
-/** A number with a unit, or a unit in words; "24 h" and "m" within words are none. */
+/** A number with a unit, or a unit in words; "24 h" and "m" within words do not count. */
 const METRIC = /km\b|(?:\d|\}) ?m\b|\b[Mm]et(?:re|er)s?\b|\bm\/s/
 
 /** All words of a file of texts, those that are made by a function as its source. */

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals-core'
 export const LANGUAGES = ['en', 'de'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** What the tablet speaks; whoever reads texts in a component is drawn again when it changes. */
+/** Language of the tablet; components that read texts render again when it changes. */
 export const language = signal<Language>('en')
 
 /** The words of a screen in every language; a word that German lacks does not compile. */

@@ -1,6 +1,6 @@
 import { defineTexts } from './texts.ts'
 
-/** The zones of the course: a list, a map, and what is said of each. */
+/** Zones of the course: a list, a map, and the texts of each zone. */
 export const zonesTexts = defineTexts({
   en: {
     title: 'Zones',

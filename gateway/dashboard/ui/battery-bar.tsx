@@ -2,7 +2,7 @@ import './battery-bar.css'
 
 const LOW_PERCENT = 15
 
-/** How full a pack is, without a word: the voltage stands beside it. Nothing while the pack is not known. */
+/** Battery level as a bar without text: the voltage is next to it. Empty while the battery is unknown. */
 export function BatteryBar({ percent, isLow }: { percent: number | null; isLow: boolean }) {
   if (percent === null) return null
   return (

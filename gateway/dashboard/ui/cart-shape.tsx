@@ -11,7 +11,7 @@ const OUTLINES: Record<MarkerStyle, string> = {
 }
 const BASELINE: Record<MarkerStyle, number> = { out: 30, in: 30, unlocked: 30, low: 36, outside: 30, silent: 30 }
 
-/** The same sign as on the map, for lists: the number in the shape of its state. It has no name of its own. */
+/** Sign of a cart for lists, as on the map: the number in the shape of its state. Hidden from screen readers. */
 export function CartShape({ look, label, size = 48 }: { look: MarkerStyle; label: string; size?: number }) {
   const shown = [...label].length > 4 ? `${[...label].slice(0, 3).join('')}…` : label
   return (

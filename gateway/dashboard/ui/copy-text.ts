@@ -1,5 +1,5 @@
 /**
- * Puts a text on the clipboard, also in a page over plain HTTP, which has no `navigator.clipboard`. False if the
+ * Copies text to the clipboard, also in a page over plain HTTP, which has no `navigator.clipboard`. False if the
  * browser refuses.
  */
 export async function copyText(text: string): Promise<boolean> {

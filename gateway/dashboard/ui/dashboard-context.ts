@@ -6,7 +6,7 @@ const context = createContext<Dashboard | null>(null)
 
 export const DashboardProvider = context.Provider
 
-/** The one of the page. Throws an `Error` outside of it. */
+/** Returns the dashboard of the page. Throws an `Error` outside its provider. */
 export function useDashboard(): Dashboard {
   const dashboard = useContext(context)
   if (dashboard === null) throw new Error('no dashboard above this component')

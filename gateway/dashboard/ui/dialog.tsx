@@ -4,12 +4,12 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 
 interface DialogProps {
   title: string
-  /** Escape, and a touch beside it. */
+  /** Called on Escape, and on a tap outside. */
   onCancel: () => void
   children: ComponentChildren
 }
 
-/** Asks something before anything else goes on; the browser keeps the focus inside. */
+/** Modal dialog; the browser keeps the focus inside. */
 export function Dialog({ title, onCancel, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()

@@ -5,11 +5,11 @@ import { HelpLink } from './help-link.tsx'
 
 interface HelpButtonProps {
   screen: keyof ReturnType<typeof helpTexts>['screens']
-  /** Of the screen, as its heading has it. */
+  /** Title of the screen, as in its heading. */
   title: string
 }
 
-/** What a screen is for in one sentence, and where more of it stands. */
+/** Purpose of a screen in one sentence, with a link to the docs. */
 export function HelpButton({ screen, title }: HelpButtonProps) {
   const texts = helpTexts()
   const [isOpen, open] = useState(false)

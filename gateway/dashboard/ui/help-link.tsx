@@ -4,11 +4,11 @@ import { helpAddress } from '#shared/help-pages.ts'
 
 interface HelpLinkProps {
   topic: HelpTopic
-  /** Words in place of a question mark. */
+  /** Text in place of a question mark. */
   words?: string
 }
 
-/** Leads to the docs of the gateway, in a page of their own: nothing that was typed here is lost. */
+/** Link to the docs of the gateway in a new page, so that nothing typed here is lost. */
 export function HelpLink({ topic, words }: HelpLinkProps) {
   const texts = helpTexts()
   return (

@@ -1,4 +1,4 @@
-// 24 x 24, drawn with the pen of the text
+// 24 x 24, drawn with the stroke width of the text
 const PATHS = {
   map: 'M9 4 3 6v14l6-2 6 2 6-2V4l-6 2-6-2Zm0 0v14m6-12v14',
   fleet: 'M4 6h16M4 12h16M4 18h10',
@@ -26,7 +26,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** A picture beside a word: it has no name of its own. */
+/** Icon next to a text; hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" width="26" height="26" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

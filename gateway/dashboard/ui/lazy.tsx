@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 
 /**
- * A screen whose code comes when it is opened first. One that does not come can be asked for again; `Instead` is for
- * what need not be there at all.
+ * Screen whose code loads when it is first opened. A failed load can be retried; `Instead` is shown for optional
+ * content.
  */
 export function lazy<Props extends object>(
   load: () => Promise<ComponentType<Props>>,

@@ -1,7 +1,7 @@
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from './dashboard-context.ts'
 
-/** In the place of what has not been read: that it comes, or that it cannot come now. */
+/** Placeholder for unread data: loading, or not available now. */
 export function NotKnown() {
   const { line } = useDashboard()
   const texts = shellTexts()

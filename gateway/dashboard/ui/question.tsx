@@ -8,20 +8,20 @@ import { Dialog } from './dialog.tsx'
 
 interface QuestionProps {
   title: string
-  /** The name of the button that says yes. */
+  /** Label of the button that confirms. */
   action: string
   isDanger?: boolean
-  /** Whether it can be answered yet. */
+  /** True if it can be confirmed yet. */
   isReady?: boolean
   onCancel: () => void
-  /** What it throws is said, and everything typed stays. */
+  /** Its errors are shown, and everything typed stays. */
   onAnswer: () => void | Promise<void>
-  /** The refusals of the gateway in words; by default its own. */
+  /** Formats an error of the gateway; by default with its own text. */
   refusal?: (error: ApiError) => string
   children?: ComponentChildren
 }
 
-/** Asks before something is sent, and stays until it is. */
+/** Dialog before something is sent; it stays open until it is. */
 export function Question(props: QuestionProps) {
   const { title, action, isDanger, isReady = true, onCancel, onAnswer, children } = props
   const { gate, line } = useDashboard()

@@ -2,7 +2,7 @@ import { formatSpan } from '#dashboard/texts/format.ts'
 import { refusalTexts } from '#dashboard/texts/refusals.ts'
 import { ApiError } from '#shared/client.ts'
 
-/** What to tell somebody whose request failed; a code without words of ours is told in the gateway's own. */
+/** Formats the error of a failed request; for a code without a text of the app, the gateway's own text. */
 export function refusalText(error: unknown): string {
   const texts = refusalTexts()
   if (!(error instanceof ApiError)) return texts.noAnswer

@@ -4,13 +4,13 @@ import { refusalTexts } from '#dashboard/texts/refusals.ts'
 import { useDashboard } from './dashboard-context.ts'
 import { refusalText } from './refusal.ts'
 
-/** One request at a time, and the words for what became of the last one. */
+/** Single request at a time, with the error text of the last one. */
 export interface Sending {
   isSending: boolean
-  /** Why it was refused; null when it was not. */
+  /** Reason why it failed; null if it did not. */
   fault: string | null
   setFault: (fault: string | null) => void
-  /** What `action` comes to is for the caller; a refusal is in `fault`. */
+  /** Runs `action`, which handles its own result; an error is stored in `fault`. */
   send: (action: () => Promise<void>) => Promise<void>
 }
 
@@ -20,14 +20,14 @@ export function useSending(): Sending {
   const [fault, setFault] = useState<string | null>(null)
   const send = async (action: () => Promise<void>) => {
     if (isSending) return
-    // a gateway that is gone may take minutes not to answer
+    // a request to a lost gateway may take minutes to fail
     if (line.state.value.kind === 'lost') return setFault(refusalTexts().noAnswer)
     setSending(true)
     setFault(null)
     try {
       await action()
     } catch (error) {
-      // nobody said who it is: that is no fault
+      // a cancelled PIN prompt is not an error
       if (!(error instanceof PinCancelled)) setFault(refusalText(error))
     } finally {
       setSending(false)

@@ -2,17 +2,17 @@ import { useId } from 'preact/hooks'
 
 interface TextFieldProps {
   name: string
-  /** Said below it. */
+  /** Text below the field. */
   hint?: string | undefined
   max: number
-  /** Several lines. */
+  /** True for several lines. */
   isLong?: boolean
   isSecret?: boolean
   value: string
   onInput: (value: string) => void
 }
 
-/** A text that a person types, in any script. */
+/** Field for typed text in any script. */
 export function TextField({ name, hint, max, isLong, isSecret, value, onInput }: TextFieldProps) {
   const id = useId()
   const hintId = `${id}-hint`

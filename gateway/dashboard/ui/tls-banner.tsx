@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from './dashboard-context.ts'
 
-/** A page that came over plain HTTP can go over to TLS, or its tablet is to trust the gateway first. */
+/** Banner of a page loaded over plain HTTP: it can move to TLS, or its tablet must first trust the gateway. */
 export function TlsBanner() {
   const { tlsMove } = useDashboard()
   const texts = shellTexts()

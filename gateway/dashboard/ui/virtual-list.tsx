@@ -4,14 +4,14 @@ import { useSeenRows } from './visible-rows.ts'
 
 interface VirtualListProps<Item> {
   items: readonly Item[]
-  /** All rows have this height. */
+  /** Height of all rows. */
   rowPx: number
   label: string
   keyOf: (item: Item) => string
   children: (item: Item, index: number) => ComponentChildren
 }
 
-/** A list of any length of which only what is seen is in the page. */
+/** List of any length; only its visible rows are in the page. */
 export function VirtualList<Item>({ items, rowPx, label, keyOf, children }: VirtualListProps<Item>) {
   const { ref, onScroll, from, count } = useSeenRows(items.length, rowPx)
   return (

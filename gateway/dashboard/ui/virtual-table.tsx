@@ -4,7 +4,7 @@ import { useSeenRows } from './visible-rows.ts'
 
 interface VirtualTableProps<Item> {
   items: readonly Item[]
-  /** All rows have this height. */
+  /** Height of all rows. */
   rowPx: number
   label: string
   /** A `tr` of `th`, or nothing. */
@@ -13,11 +13,11 @@ interface VirtualTableProps<Item> {
   children: (item: Item) => ComponentChildren
 }
 
-/** A table of any length of which only what is seen is in the page. */
+/** Table of any length; only its visible rows are in the page. */
 export function VirtualTable<Item>({ items, rowPx, label, head, children }: VirtualTableProps<Item>) {
   const { ref, onScroll, from, count } = useSeenRows(items.length, rowPx)
   const rest = Math.max(0, items.length - from - count)
-  // the head sticks to the top, because the table begins above what is seen
+  // the head sticks to the top, because the table begins above the visible rows
   const space = { marginTop: `${from * rowPx}px`, marginBottom: `${rest * rowPx}px` }
   return (
     <div ref={ref} class="virtual-list" onScroll={onScroll}>

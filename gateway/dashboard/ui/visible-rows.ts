@@ -1,19 +1,19 @@
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** Rows above and below what is seen, so that a quick thumb finds no gap. */
+/** Number of rows above and below the visible ones, so that fast scrolling shows no gap. */
 const SPARE_ROWS = 6
 
 interface SeenRows {
-  /** Of the element that scrolls. */
+  /** Ref of the scrolling element. */
   ref: RefObject<HTMLDivElement | null>
   onScroll: () => void
-  /** First row to draw, and how many. */
+  /** Index of the first row to draw, and number of rows. */
   from: number
   count: number
 }
 
-/** Which rows of a list of `total`, each `rowPx` high, are to be in the page. */
+/** Returns the rows of a list of `total`, each `rowPx` high, that must be in the page. */
 export function useSeenRows(total: number, rowPx: number): SeenRows {
   const ref = useRef<HTMLDivElement>(null)
   const [seen, setSeen] = useState({ from: 0, count: 20 })

@@ -19,27 +19,24 @@ interface AlertWriterDeps {
 }
 
 /**
- * A transaction of more would keep messages of devices waiting: forty may be told of each, which is a row for each of
- * them.
+ * Maximum number of changes in one transaction. Each change may add a row for each of 40 subscribed sessions; a longer
+ * transaction would delay messages from devices.
  */
 const MOST_IN_ONE = 50
 
-/**
- * Writes what happens to alerts together with the retained messages that tell of it, and then tells of it: what
- * programs read is always what is stored.
- */
+/** Writes changes of alerts with their retained messages, then publishes them: clients never read unstored state. */
 export class AlertWriter {
-  /** Alerts that were opened since the start, by kind. */
+  /** Alerts opened since the start, by kind. */
   readonly opened = new Counter(ALERT_KINDS)
   readonly #deps: AlertWriterDeps
-  /** Topics whose retained message is not what is stored. */
+  /** Topics whose retained message differs from the stored alerts. */
   readonly #untold = new Set<string>()
 
   constructor(deps: AlertWriterDeps) {
     this.#deps = deps
   }
 
-  /** Finds out which retained messages are not those of the alerts in the book. */
+  /** Finds the retained messages that differ from the alerts in `OpenAlerts`. */
   load(): void {
     const { book, store } = this.#deps
     const right = new Map(book.notClosed().map((alert) => [topicOf(alert), payloadOf(alert)]))
@@ -54,7 +51,7 @@ export class AlertWriter {
     return this.#untold.size > 0
   }
 
-  /** In one transaction, unless it is very much. Throws `store_unavailable`. */
+  /** Saves everything in one transaction, or in several above `MOST_IN_ONE` changes. Throws `store_unavailable`. */
   async save({ changes, ended }: Findings, closedDay: ClosedDay | null): Promise<void> {
     let from = 0
     do {
@@ -62,7 +59,7 @@ export class AlertWriter {
       from += MOST_IN_ONE
       const isLast = from >= changes.length
       await this.#saveSome(some, isLast ? ended : [], isLast ? closedDay : null)
-      // what others wait for has its turn in between
+      // lets other pending work run between two transactions
       if (!isLast) await new Promise(setImmediate)
     } while (from < changes.length)
   }
@@ -109,17 +106,20 @@ export class AlertWriter {
   }
 }
 
-/** What programs are shown of alerts, one change after the other. */
+/** Retained messages of alert topics while changes are prepared one after the other. */
 class Shown {
   readonly #book: OpenAlerts
-  /** By topic, then by id. */
+  /** Prepared alerts, keyed by topic, then by id. */
   readonly #changed = new Map<string, Map<string, StoredAlert>>()
 
   constructor(book: OpenAlerts) {
     this.#book = book
   }
 
-  /** The alert itself, or when it is closed another of the same topic, or nothing; null where nothing shows. */
+  /**
+   * Returns the message after a change: the alert while it is open; after its closing, the newest other open alert of
+   * its topic or an empty message. Null if a change to a closed alert leaves the topic as it is.
+   */
   after({ event, alert }: FoundChange): Message | null {
     const topic = topicOf(alert)
     const changed = this.#changed.get(topic) ?? new Map<string, StoredAlert>()
@@ -128,7 +128,7 @@ class Shown {
     return event === 'closed' ? this.#newest(topic, this.#book.ofCart(alert.cart)) : null
   }
 
-  /** What a topic shows by now. */
+  /** Returns the current message of a topic. */
   at(topic: string): Message {
     return this.#newest(topic, this.#book.notClosed())
   }

@@ -24,7 +24,7 @@ const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
 const ANN = { userId: 'a', name: 'Ann' }
 const FOREVER = new Calendar(new TimeZone('UTC'), null)
 
-/** Alerts on a real store, of carts that a test makes up; what is published is kept as a broker would. */
+/** Alerts on a real store, of carts made up by a test; published messages are retained as a broker would. */
 class Course {
   readonly clock = new FakeClock()
   readonly heard: string[] = []
@@ -39,11 +39,9 @@ class Course {
   certificate: CertificateStatus = { expiresAtMs: this.clock.nowMs() + 300 * DAY_MS, problem: null }
   state: ClockState = 'confirmed'
   users = new Map([['u1', { row: { name: 'Bob' } }]])
-  /** Asked before each write. */
+  /** Called before each write. */
   onWrite: (write: () => Promise<unknown>) => Promise<unknown> = (write) => write()
-  /**
-   * The next write is on the disk, and nobody hears of it, as when the writer dies between the commit and its answer.
-   */
+  /** Lets the next write reach the disk without a result, as when the writer dies right after the commit. */
   diesAfterNext = false
   writes = 0
   readonly #store: Store
@@ -78,7 +76,7 @@ class Course {
     return this.#events
   }
 
-  /** As after a kill: the one before is not asked, and goes on no more. */
+  /** Starts again as after a kill: the instance before is not stopped, and does no more work. */
   async restart(): Promise<void> {
     await this.#alerts.stop()
     this.#events = new Events(createLog('silent'))
@@ -86,7 +84,7 @@ class Course {
     await this.#begin()
   }
 
-  /** A second goes by; resolves when what was found is written. */
+  /** Advances the clock by a second; resolves when the findings are written. */
   async look(seconds = 1): Promise<void> {
     for (let i = 0; i < seconds; i++) {
       this.clock.advance(1000)
@@ -124,7 +122,7 @@ class Course {
             await store.write(args[0], args[1])
             throw new UnavailableError('the store stopped while writing')
           })
-          // what goes through is the store's own
+          // passes everything else to the real store
         }) as Store['write'],
       },
       downlink: {
@@ -182,7 +180,7 @@ const withUse = (use: () => Course['disk']) => ({
   },
 })
 
-/** A cart on the course whose pack has this voltage at rest. */
+/** A cart on the course whose battery has this voltage at rest. */
 function cart(key: string, voltageV = 47): Cart {
   const drill = new CartDrill(Date.UTC(2026, 4, 1, 12), { pack: PACK })
   drill.say({ northM: 0, agoS: 3600 })
@@ -194,7 +192,7 @@ function cart(key: string, voltageV = 47): Cart {
 const OPENED = 'opened low_battery 17'
 const CLOSED = 'closed low_battery 17'
 
-test('what a look finds is one transaction, each alert with its message', async (t) => {
+test('one evaluation writes its alerts in one transaction and retains a message for each', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17'), cart('18'), cart('cart/19', 50)]
   course.disk = { state: 'low', usedBytes: 9, budgetBytes: 10 }
@@ -209,7 +207,7 @@ test('what a look finds is one transaction, each alert with its message', async 
   assert.deepEqual(course.alerts.openAlertIdsOf('cart/19'), [])
 })
 
-test('what is over is closed, and its message is gone', async (t) => {
+test('an alert whose condition ends is closed and its retained message is deleted', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('a/b #+')]
   await course.look()
@@ -221,13 +219,13 @@ test('what is over is closed, and its message is gone', async (t) => {
   assert.deepEqual(course.alerts.openAlertIdsOf('a/b #+'), [])
 })
 
-test('a restart closes, opens and doubles nothing', async (t) => {
+test('a restart closes, opens and duplicates no alert', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   course.disk = { state: 'low', usedBytes: 9, budgetBytes: 10 }
   await course.look(2)
   await course.restart()
-  // nobody has looked at the disk yet
+  // the disk has not been measured yet
   course.disk = { state: 'ok', usedBytes: 0, budgetBytes: 0 }
   await course.look(3)
   assert.deepEqual(course.heard, [OPENED, 'opened disk site'])
@@ -237,7 +235,7 @@ test('a restart closes, opens and doubles nothing', async (t) => {
   assert.equal(course.heard.at(-1), 'closed disk site')
 })
 
-test('a write that fails is tried again, and tells once', async (t) => {
+test('a failed write is retried and the alert is published once', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   course.onWrite = () => Promise.reject(new UnavailableError('the store cannot be written'))
@@ -248,7 +246,7 @@ test('a write that fails is tried again, and tells once', async (t) => {
   assert.deepEqual(course.heard, [OPENED])
 })
 
-test('a write of which nobody knows that it came through opens no second alert', async (t) => {
+test('a write with an unknown result opens no second alert', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   course.diesAfterNext = true
@@ -260,7 +258,7 @@ test('a write of which nobody knows that it came through opens no second alert',
   assert.equal(JSON.parse(course.retained.get('alert/low_battery/17') ?? '{}').alert_id, alerts[0]?.alertId)
 })
 
-test('messages that are not those of the alerts are put right after a start', async (t) => {
+test('the start corrects retained messages that do not match the open alerts', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   await course.look()
@@ -273,7 +271,7 @@ test('messages that are not those of the alerts are put right after a start', as
   assert.deepEqual(course.heard, [OPENED])
 })
 
-test('the alerts of a cart that is gone are closed as removed', async (t) => {
+test('the alerts of a removed cart are closed with the reason removed', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17'), cart('18')]
   await course.look()
@@ -283,18 +281,18 @@ test('the alerts of a cart that is gone are closed as removed', async (t) => {
   assert.equal(course.heard.at(-1), CLOSED)
   const removed = (await course.list()).find((alert) => alert.cart === '17')
   assert.equal(removed?.details.reason, 'removed')
-  // registered again it is another cart
+  // registered again, it counts as a new cart
   course.carts = [cart('17'), cart('18')]
   await course.look()
   assert.equal(course.heard.at(-1), OPENED)
-  // and what a stop hid is found
+  // the next start finds what happened during the stop
   await course.restart()
   course.carts = []
   await course.look()
   assert.deepEqual(course.alerts.notClosedFor(ADMIN), [])
 })
 
-test('the first acknowledgement stays, also of one that is closed', async (t) => {
+test('an alert keeps its first acknowledgement, even after it is closed', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   await course.look()
@@ -315,7 +313,7 @@ test('the first acknowledgement stays, also of one that is closed', async (t) =>
   assert.equal(course.retained.size, 0)
 })
 
-test('one that a person closed is not opened before it was over once, restart or not', async (t) => {
+test('an alert closed by a user reopens only after its condition has ended once, despite a restart', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   await course.look()
@@ -335,7 +333,7 @@ test('one that a person closed is not opened before it was over once, restart or
   assert.deepEqual(course.heard, [OPENED, CLOSED, OPENED])
 })
 
-test('acknowledging and closing at once is done one after the other, while looks go on', async (t) => {
+test('concurrent acknowledge and close requests run one after the other during evaluations', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   await course.look()
@@ -348,7 +346,7 @@ test('acknowledging and closing at once is done one after the other, while looks
   assert.deepEqual(course.heard, [OPENED, 'acknowledged low_battery 17', CLOSED])
 })
 
-test('the clock: at once when it is not trusted, after ten minutes when nobody has confirmed it', async (t) => {
+test('the clock alert opens immediately for an untrusted clock, after 10 min for an unconfirmed one', async (t) => {
   const course = await Course.open(t)
   course.state = 'trusted'
   await course.look()
@@ -366,7 +364,7 @@ test('the clock: at once when it is not trusted, after ten minutes when nobody h
   assert.deepEqual(course.heard, ['opened clock site', 'closed clock site', 'opened clock site'])
 })
 
-test('no good backup for too long: open with when the last one was, while it is unsure as before, and over with the next', async (t) => {
+test('the backup alert gives the time of the last good backup and closes with the next one', async (t) => {
   const course = await Course.open(t)
   const lastGoodMs = course.clock.nowMs()
   course.backups = { overdue: 'unsure', lastGoodMs }
@@ -385,7 +383,7 @@ test('no good backup for too long: open with when the last one was, while it is 
   assert.deepEqual(course.heard, ['opened backup site', 'closed backup site'])
 })
 
-test('a person who is locked: for each one, until it is over', async (t) => {
+test('pin_locked opens one alert for each locked PIN user and closes it when the lock ends', async (t) => {
   const course = await Course.open(t)
   course.users.set('u2', { row: { name: 'Cid' } })
   const untilMs = course.clock.nowMs() + 60 * MINUTE_MS
@@ -401,7 +399,7 @@ test('a person who is locked: for each one, until it is over', async (t) => {
   await course.restart()
   course.users.delete('u2')
   await course.look(2)
-  // the message of the topic is that of the one that is left
+  // the topic has the message of the remaining alert
   assert.equal(JSON.parse(course.retained.get('alert/pin_locked/site') ?? '{}').details.user_id, 'u1')
   course.clock.advance(60 * MINUTE_MS)
   await course.look(2)
@@ -409,18 +407,18 @@ test('a person who is locked: for each one, until it is over', async (t) => {
   assert.equal(course.retained.size, 0)
 })
 
-test('a thousand alerts at once are written and told of', async (t) => {
+test('one evaluation writes and publishes a thousand alerts', async (t) => {
   const course = await Course.open(t)
   course.carts = Array.from({ length: 1000 }, (_, i) => cart(`cart ${i}`))
   await course.look()
   assert.equal(course.heard.length, 1000)
-  // fifty a transaction: none keeps others waiting
+  // fifty in a transaction, so that none delays other work
   assert.equal(course.writes, 20)
   await course.look(2)
   assert.equal(course.heard.length, 1000)
 })
 
-test('a look at carts about which nothing is new takes microseconds', async (t) => {
+test('evaluating an unchanged cart takes microseconds', async (t) => {
   const course = await Course.open(t)
   course.carts = Array.from({ length: 1000 }, (_, i) => cart(`cart ${i}`, 50))
   await course.look(20)
@@ -428,11 +426,11 @@ test('a look at carts about which nothing is new takes microseconds', async (t) 
   await course.look(50)
   const perCartUs = ((performance.now() - startedAtMs) * 1000) / 50 / 1000
   t.diagnostic(`${perCartUs.toFixed(2)} µs a cart`)
-  // a few on a machine that does nothing else
+  // a few ms on an idle host
   assert.ok(perCartUs < 100, `${perCartUs} µs`)
 })
 
-test('a certificate: open when another cannot be made for ten minutes, and when it ends soon by a clock that is confirmed', async (t) => {
+test('the certificate alert opens after 10 minutes of failed renewal, and near a confirmed expiry', async (t) => {
   const course = await Course.open(t)
   const { expiresAtMs } = course.certificate
   course.certificate = { expiresAtMs, problem: 'the disk is full' }

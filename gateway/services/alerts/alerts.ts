@@ -42,28 +42,28 @@ export interface AlertsDeps {
   backups: { readonly overdue: RuleResult; readonly status: { lastGoodMs: number | null } | null }
   /** Undefined without TLS. */
   certificate: { readonly status: CertificateStatus } | undefined
-  /** Undefined without a head office. */
+  /** Undefined without a hub. */
   sync: { readonly status: Pick<SyncStatus, 'state' | 'lastContactMs'> } | undefined
 }
 
-/** The carts there are. */
+/** Lookup of the current carts. */
 export interface CartList {
   find(key: string): Cart | undefined
-  /** The cart that a device is of. */
+  /** Returns the cart that a device is assigned to. */
   of(hardwareId: string): Cart | undefined
 }
 
 type Person = NonNullable<Alert['acknowledgedBy']>
 
-/** A clock that shows so much more or less than what has gone by was set. */
+/** A clock that deviates from the elapsed monotonic time by more than this was set. */
 const CLOCK_SET_MS = MINUTE_MS
 const SITE_KINDS = ALERT_KINDS.filter(isSiteKind)
 
 /**
- * Warns people. Whenever the carts were judged, rules that are pure (`cart-rules.ts`, `site-rules.ts`) say of each cart
- * and of the site what holds and what is over (`findings.ts`); that is written down in one transaction with the
- * messages that tell of it (`alert-writer.ts`), and only then true (`alert-book.ts`). A write that fails is found again
- * at the next look.
+ * Opens and closes alerts. After each evaluation of the carts, pure rules (`cart-rules.ts`, `site-rules.ts`) decide
+ * which conditions hold and which are over (`findings.ts`). The findings are written in one transaction with their
+ * messages (`alert-writer.ts`), and only then change the state in memory (`open-alerts.ts`). The next evaluation
+ * repeats a finding whose write failed.
  */
 export class Alerts implements Component {
   readonly #deps: AlertsDeps
@@ -73,18 +73,18 @@ export class Alerts implements Component {
   readonly #pins: PinAlerts
   readonly #arrived: Arrived
   readonly #turns = new SerialQueue()
-  /** Writes that are not over: what a look would find may be found already. */
+  /** Writes in progress; until they end, an evaluation could find the same changes again. */
   #underWay = 0
   #isRunning = false
   #hasFailed = false
-  /** Of the look before. */
+  /** Context of the previous evaluation. */
   #ground: SiteContext | null = null
   #closedDay: ClosedDay | null = null
   #writtenDay: ClosedDay | null = null
-  /** Carts that are gone, and whose alerts are still to be closed. */
+  /** Removed carts whose alerts are not closed yet. */
   readonly #removed = new Set<string>()
   #countFromMs = Number.NEGATIVE_INFINITY
-  /** What the clock shows, less what has gone by. */
+  /** Clock time minus monotonic time. */
   #offsetMs: number | undefined
   #confirmedAtMonotonicMs: number
   #wellAtMonotonicMs: number
@@ -123,7 +123,7 @@ export class Alerts implements Component {
     this.#writer.load()
   }
 
-  /** After the broker: what is found is published. */
+  /** Runs after the start of the broker, because findings are published. */
   async start(): Promise<void> {
     this.#isRunning = true
   }
@@ -133,28 +133,28 @@ export class Alerts implements Component {
     await this.settle()
   }
 
-  /** Resolves when what was found and asked for so far is written, or could not be. */
+  /** Resolves when all findings and requests so far are written or have failed. */
   async settle(): Promise<void> {
     await this.#history.idle()
     await this.#turns.idle()
   }
 
-  /** Alerts that were opened since the start, by kind. */
+  /** Alerts opened since the start, by kind. */
   get opened() {
     return this.#writer.opened
   }
 
-  /** How many are not closed, by kind. */
+  /** Returns the number of alerts that are not closed, by kind. */
   openCounts(): [kind: AlertKind, count: number][] {
     return ALERT_KINDS.map((kind) => [kind, this.#book.countOpen(kind)])
   }
 
-  /** Ids of a cart's alerts that are not closed, oldest first; the same array while nothing changes. */
+  /** Returns the ids of a cart's alerts that are not closed, oldest first; the same array while nothing changes. */
   openAlertIdsOf(key: string): readonly string[] {
     return this.#book.openIdsOf(key)
   }
 
-  /** All that are not closed and that the caller may see, oldest first. */
+  /** Returns all alerts that are not closed and that the caller may see, oldest first. */
   notClosedFor(caller: Caller): Alert[] {
     return this.#book.notClosed().filter((alert) => this.maySee(caller, alert))
   }
@@ -164,16 +164,16 @@ export class Alerts implements Component {
     return canSeeAlert(caller, alert, cart?.devices.map(({ row }) => row.hardwareId) ?? [])
   }
 
-  /** Whether a caller may read the messages of a kind and a cart. */
+  /** True if the caller may read the messages of a kind and a cart. */
   mayRead(caller: Caller, kind: string, cart: string): boolean {
     if (isSiteKind(kind)) return seesSiteKind(caller, kind)
-    // of a cart that is gone those may still read that its alert is over who saw the device
+    // after a cart is removed, callers who could see its device may still read that its alert is over
     const hardwareIds = this.#book.ofCart(cart).flatMap(({ hardwareId }) => hardwareId ?? [])
     const devices = this.#deps.carts.find(cart)?.devices.map(({ row }) => row.hardwareId)
     return canSeeAlert(caller, { kind: 'outside', hardwareId: null }, devices ?? hardwareIds)
   }
 
-  /** What of a list the caller may see. */
+  /** Returns the filter that limits a list to alerts that the caller may see. */
   scopeOf(caller: Caller): Pick<AlertQuery, 'visible' | 'siteKinds'> {
     const siteKinds = SITE_KINDS.filter((kind) => seesSiteKind(caller, kind))
     const hardwareIds = visibleHardwareIds(caller)
@@ -183,19 +183,19 @@ export class Alerts implements Component {
   }
 
   /**
-   * Throws `alert_not_found`, and for those who may not see it `cart_forbidden`, `staff_required` or `admin_required`.
+   * Throws `alert_not_found`, or `cart_forbidden`, `staff_required` or `admin_required` without access to the alert.
    */
   requireVisible(caller: Caller, alertId: string): StoredAlert {
     const alert = this.#deps.store.read.alert(alertId)
     if (alert === undefined) throw new NotFoundError('alert_not_found', `there is no alert ${alertId}`)
     if (this.maySee(caller, alert)) return alert
-    if (alert.kind === 'pin_locked') throw new ForbiddenError('admin_required', 'this alert is for admins')
+    if (alert.kind === 'pin_locked') throw new ForbiddenError('admin_required', 'only admins can see this alert')
     if (isSiteKind(alert.kind))
-      throw new ForbiddenError('staff_required', 'alerts of the site are for staff and admins')
+      throw new ForbiddenError('staff_required', 'only staff and admins can see alerts of the site')
     throw new ForbiddenError('cart_forbidden', `cart ${alert.cart} is outside your scope`)
   }
 
-  /** The first acknowledgement stays. Throws as `requireVisible` does. */
+  /** Acknowledges an alert; a later acknowledgement does not replace the first. Throws as `requireVisible` does. */
   acknowledge(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
     return this.#change(caller, alertId, (alert) => {
       if (alert.acknowledgedAtMs !== null) return null
@@ -209,7 +209,7 @@ export class Alerts implements Component {
     })
   }
 
-  /** It is not opened again before what it tells of was over once. Throws as `requireVisible` does. */
+  /** Closes an alert; it opens again only after its condition was over once. Throws as `requireVisible` does. */
   close(caller: () => Caller, alertId: string, by: Person, note: string | null): Promise<Alert> {
     return this.#change(caller, alertId, (alert) => {
       if (alert.closedAtMs !== null) return null
@@ -231,7 +231,7 @@ export class Alerts implements Component {
     })
   }
 
-  /** Something of alerts was erased: what programs are shown has it no more either. */
+  /** Reads the alerts again after an erasure, so that retained messages lose the erased data too. */
   #reread(): void {
     for (const { alertId } of this.#book.all()) {
       const alert = this.#deps.store.read.alert(alertId)
@@ -240,7 +240,7 @@ export class Alerts implements Component {
     this.#writer.load()
   }
 
-  /** Judges everything, and writes down what is found. */
+  /** Evaluates all carts and the site, and writes the findings. */
   #look(carts: readonly Cart[], nowMs: number): void {
     const ground = this.#groundAt(nowMs)
     const isIdle = this.#isRunning && this.#underWay === 0
@@ -266,7 +266,7 @@ export class Alerts implements Component {
   #judge(one: CartAlertState, ground: SiteContext, found: Findings): void {
     const before = countOf(found)
     evaluateCart(this.#book, one, ground, found)
-    // what is found is written, or found again
+    // findings are written, or found again by the next evaluation
     if (countOf(found) === before) this.#book.rest(one, ground)
   }
 
@@ -275,11 +275,11 @@ export class Alerts implements Component {
       const isGone = key !== null && (this.#removed.has(key) || this.#deps.carts.find(key) === undefined)
       if (isGone) evaluateRemoved(this.#book, key, nowMs, found)
     }
-    // alerts that could not be closed are found by the carts that are not there
+    // if the write fails, later evaluations find these carts by their absence
     this.#removed.clear()
   }
 
-  /** Never rejects: what could not be written is found again. */
+  /** Never rejects: the next evaluation repeats findings that could not be written. */
   async #save(found: Findings): Promise<void> {
     const { log } = this.#deps
     const closedDay = this.#closedDay
@@ -288,10 +288,9 @@ export class Alerts implements Component {
       this.#writtenDay = closedDay
       this.#hasFailed = false
       for (const { event, alert } of found.changes)
-        log.info({ kind: alert.kind, cart: alert.cart, event }, 'an alert changed')
+        log.info({ kind: alert.kind, cart: alert.cart, event }, 'alert changed')
     } catch (error) {
-      if (!this.#hasFailed)
-        log.warn({ reason: describeError(error) }, 'could not write alerts down; tries again every second')
+      if (!this.#hasFailed) log.warn({ reason: describeError(error) }, 'alert write failed; will retry every second')
       this.#hasFailed = true
     }
   }

@@ -3,14 +3,14 @@ import type { SampleColumns } from '../carts/sample-columns.ts'
 
 export type ArrivedCrossing = GatewayEvents['zoneCrossed']
 
-/** More messages of one device than this between two looks: the oldest are forgotten. */
+/** Maximum number of messages kept for each device between two evaluations; the oldest are dropped. */
 const KEPT = 256
 
 const NONE: readonly never[] = []
 
 /**
- * What was stored of each device since the last look, by references only: a cart shows the newest of it, and rules need
- * every fix, however many came in one message or within one second.
+ * References to the samples and crossings stored for each device since the last evaluation: a cart has only its newest
+ * fix, but rules need every fix, even of one message or one second.
  */
 export class Arrived {
   readonly #samples = new Map<string, SampleColumns[]>()
@@ -29,7 +29,7 @@ export class Arrived {
     return (hardwareId !== undefined && this.#crossings.get(hardwareId)) || NONE
   }
 
-  /** The next look begins. */
+  /** Drops everything when an evaluation has used it. */
   clear(): void {
     if (this.#samples.size > 0) this.#samples.clear()
     if (this.#crossings.size > 0) this.#crossings.clear()
@@ -42,7 +42,7 @@ function append<Item>(lists: Map<string, Item[]>, hardwareId: string, item: Item
   else appendLimited(list, item)
 }
 
-/** Adds to a list of what waits, which forgets its oldest item when it is full. */
+/** Appends to a list, which drops its oldest item when it is full. */
 export function appendLimited<Item>(list: Item[], item: Item): void {
   if (list.length >= KEPT) list.shift()
   list.push(item)

@@ -10,7 +10,7 @@ describe('low_battery', () => {
     drill.look()
   }
 
-  test('opens below the threshold at rest, and closes two per cent above it', () => {
+  test('opens below the threshold at rest and closes 2 % above it', () => {
     const drill = parked()
     for (const voltageV of [48, 47.99, 48.9, 48.95, 48.97]) rested(drill, voltageV)
     assert.deepEqual(drill.heard, ['opened low_battery', 'closed low_battery'])
@@ -18,19 +18,19 @@ describe('low_battery', () => {
     assert.equal(drill.changed[0]?.hardwareId, 'lock-17')
   })
 
-  test('ten minutes of a voltage at its threshold are one', () => {
+  test('opens one alert for a voltage that stays at the threshold for ten minutes', () => {
     const drill = parked()
     drill.pass(600, (second) => drill.say({ northM: 0, voltageV: 48 + 0.8 * Math.sin(second) }))
     assert.deepEqual(drill.heard, ['opened low_battery'])
   })
 
-  test('is not about a pack that is under load', () => {
+  test('ignores a battery under load', () => {
     const drill = driving()
     drill.pass(600, (second) => drill.say({ northM: second * 5, speedKmh: 18, voltageV: 42 }))
     assert.deepEqual(drill.heard, [])
   })
 
-  test('goes by the threshold as it is now', () => {
+  test('uses the current threshold', () => {
     const drill = parked()
     rested(drill, 48.5)
     drill.settings = { ...drill.settings, pack: { ...drill.settings.pack, lowV: 49 } }
@@ -40,7 +40,7 @@ describe('low_battery', () => {
     assert.deepEqual(drill.heard, ['opened low_battery', 'closed low_battery'])
   })
 
-  test('one that a person closed is not opened again before the pack was charged once', () => {
+  test('stays closed after a user closed it until the battery has been charged once', () => {
     const drill = parked()
     rested(drill, 47)
     drill.close('low_battery')
@@ -52,7 +52,7 @@ describe('low_battery', () => {
     assert.deepEqual(drill.heard, ['opened low_battery', 'opened low_battery'])
   })
 
-  test('a cart out of service opens none, and one when it is back', () => {
+  test('does not open for a cart out of service and opens once the cart is back', () => {
     const drill = parked()
     drill.notes = OUT_OF_SERVICE
     rested(drill, 47)
@@ -64,7 +64,7 @@ describe('low_battery', () => {
 })
 
 describe('not_charging', () => {
-  /** It came in at two, opening is at seven. */
+  /** Came in at two; the site opens at seven. */
   const AT_TWO = Date.UTC(2026, 4, 2, 2)
   const charge = (drill: CartDrill, minutes: number, voltage: (minute: number) => number) => {
     drill.lockIt()
@@ -76,7 +76,7 @@ describe('not_charging', () => {
   }
   const only = (drill: CartDrill) => drill.heard.filter((line) => line.includes('not_charging'))
 
-  test('opens when the voltage has not risen for an hour, from three hours before opening on', () => {
+  test('opens when the voltage has not risen for an hour, from three hours before opening time', () => {
     const drill = parked(AT_TWO)
     charge(drill, 119, () => 49)
     assert.deepEqual(only(drill), [])
@@ -85,7 +85,7 @@ describe('not_charging', () => {
     assert.equal(drill.open[0]?.details.voltage, 49)
   })
 
-  test('a pack that charges, is full, or of which nothing is known is none', () => {
+  test('does not open for a battery that is charging, full or unknown', () => {
     const charging = parked(AT_TWO)
     charge(charging, 290, (minute) => 48 + minute / 300)
     // 0.2 V an hour
@@ -101,7 +101,7 @@ describe('not_charging', () => {
     assert.deepEqual(only(mute), [])
   })
 
-  test('is over when it charges, when it leaves, out of service, and at opening', () => {
+  test('closes when the cart charges, leaves or goes out of service, and at opening time', () => {
     const ends: ((drill: CartDrill) => void)[] = [
       (drill) => charge(drill, 61, (minute) => 49 + minute / 100),
       (drill) => {
@@ -128,7 +128,7 @@ describe('not_charging', () => {
     }
   })
 
-  test('waits for a clock that is confirmed, and 0 hours are never', () => {
+  test('waits for a confirmed clock, and never opens if the setting is 0 hours', () => {
     const drill = parked(AT_TWO)
     drill.isClockConfirmed = false
     charge(drill, 290, () => 49)

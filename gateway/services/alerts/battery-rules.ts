@@ -2,17 +2,17 @@ import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { CartRule } from './rule.ts'
 import { type CartAlertState, type CartRuleState, type RestingVoltage, restedFromMs } from './rule-state.ts'
 
-/** So much above the threshold a pack is not low any more: voltages at rest wander. */
+/** Factor of the threshold from which the battery counts as recovered: resting voltages fluctuate. */
 const NOT_LOW = 1.02
-/** So much more than an hour before is charging. */
+/** Rise within an hour that counts as charging. */
 const RISEN_V = 0.1
-/** Voltages are kept as floating numbers: 0.1 more may be a little less. */
+/** Tolerance for floating-point voltages: a rise of 0.1 may be stored as slightly less. */
 const ROUNDING_V = 1e-6
 const CHARGE_MS = HOUR_MS
-/** Carts say their voltage often; of one that has not said it for so long nobody knows. */
+/** Maximum age of a reading; carts report their voltage often, so an older one proves nothing. */
 const FRESH_MS = 60 * MINUTE_MS
 
-/** Its voltage at rest is below the site's threshold. */
+/** Opens when the resting voltage is below the site's threshold. */
 export const LOW_BATTERY: CartRule = {
   kind: 'low_battery',
   brake: null,
@@ -30,7 +30,7 @@ export const LOW_BATTERY: CartRule = {
   }),
 }
 
-/** It stands in the barn a few hours before opening, is not full, and its voltage has not risen for an hour. */
+/** Opens when a cart in the barn is not full a few hours before opening, and its voltage has not risen for an hour. */
 export const NOT_CHARGING: CartRule = {
   kind: 'not_charging',
   brake: 'time',
@@ -56,7 +56,7 @@ export const NOT_CHARGING: CartRule = {
   },
 }
 
-/** The newest reading, and the newest of an hour before it or more; null when there is none. */
+/** Returns the newest reading and the newest one at least an hour older; null if either is missing. */
 function hourApart(
   rests: CartRuleState['rests'],
   fromMs: number,

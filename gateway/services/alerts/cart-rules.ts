@@ -7,7 +7,7 @@ import type { CartAlertState } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 
-/** Nobody hears of it, and it is not in the barn. */
+/** Opens when a cart has lost its signal outside the barn. */
 const SILENT_ON_COURSE: CartRule = {
   kind: 'silent_on_course',
   brake: null,
@@ -15,10 +15,10 @@ const SILENT_ON_COURSE: CartRule = {
     const { state, isInParking, heardAtMs } = verdict
     if (isInParking) return 'over'
     if (state === 'silent') {
-      // where no barn is known, one that went to sleep may well be in it
+      // without a known barn, a cart that went to sleep may well be in one
       return !ground.hasParking && said.some(({ saidSleep }) => saidSleep) ? 'unsure' : 'holds'
     }
-    // after a start nobody is silent for a while, and nobody was heard either
+    // for a while after a start no cart is silent, and none was received either
     const saidMs = Date.parse(String(open?.details.last_heard_at))
     return heardAtMs !== null && (Number.isNaN(saidMs) || heardAtMs > saidMs) ? 'over' : 'unsure'
   },
@@ -30,7 +30,7 @@ const SILENT_ON_COURSE: CartRule = {
 
 const NONE: readonly string[] = []
 
-/** Two connections take the id of one of its devices from each other. */
+/** Opens when two connections keep taking over the id of one of the cart's devices from each other. */
 const DEVICE_TWICE: CartRule = {
   kind: 'device_twice',
   brake: null,
@@ -39,13 +39,13 @@ const DEVICE_TWICE: CartRule = {
     const device = deviceOf(one, hardwareId)
     if (device === undefined) return 'over'
     if (device.contestedAtMs !== null) return isRecent(device.contestedAtMs, nowMs) ? 'holds' : 'over'
-    // after a start it is not known what was before
+    // after a start the earlier takeovers are unknown
     return isRecent(one.memory.lookedFromMs ?? nowMs, nowMs) ? 'unsure' : 'over'
   },
   tell: (_one, _ground, hardwareId) => ({ hardwareId, details: { hardware_id: hardwareId } }),
 }
 
-/** The clock of one of its devices is wrong. */
+/** Opens when the clock of one of the cart's devices is wrong. */
 const DEVICE_CLOCK: CartRule = {
   kind: 'device_clock',
   brake: null,
@@ -63,7 +63,7 @@ const DEVICE_CLOCK: CartRule = {
 }
 
 function idsOf({ cart: { devices } }: CartAlertState, isMeant: (device: Device) => boolean): readonly string[] {
-  // nearly always none
+  // avoids an allocation in the usual case
   if (!devices.some(isMeant)) return NONE
   return devices.filter(isMeant).map(({ row }) => row.hardwareId)
 }
@@ -72,15 +72,15 @@ function deviceOf({ cart: { devices } }: CartAlertState, hardwareId: string) {
   return devices.find(({ row }) => row.hardwareId === hardwareId)
 }
 
-/** A clock may have been set back since. */
+/** Compares in both directions, because the clock may have been set back since. */
 function isRecent(atMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - atMs) < MINUTE_MS
 }
 
-/** What is locked at closing has so long to say that it is. */
+/** Time that carts locked at closing have to report the lock. */
 const LOCKING_MS = MINUTE_MS
 
-/** It is in the barn and not locked after closing time. */
+/** Opens when a cart is in the barn and not locked after closing time. */
 const OPEN_AFTER_CLOSING: CartRule = {
   kind: 'open_after_closing',
   brake: null,
@@ -95,7 +95,7 @@ const OPEN_AFTER_CLOSING: CartRule = {
   }),
 }
 
-/** It is not in the barn after closing time. */
+/** Opens when a cart is not in the barn after closing time. */
 const OUT_AFTER_CLOSING: CartRule = {
   kind: 'out_after_closing',
   brake: 'place',
@@ -116,7 +116,6 @@ function isBeingLocked({ settings, nowMs, closedSinceMs }: SiteContext): boolean
   return settings.lockAtClosing && nowMs - closedSinceMs < LOCKING_MS
 }
 
-/** All rules of carts. */
 export const CART_RULES: readonly CartRule[] = [
   LOW_BATTERY,
   OUTSIDE,

@@ -7,7 +7,7 @@ describe('closing', () => {
   const EVENING = Date.UTC(2026, 4, 1, 19, 59, 50)
   const stay = (drill: CartDrill, seconds: number) => drill.pass(seconds, () => drill.say({}))
 
-  test('tells at closing time of carts that are open in the barn, and of those that are out', () => {
+  test('opens at closing time for unlocked carts in the barn and for carts that are out', () => {
     const [open, out] = [parked(EVENING), driving(EVENING)]
     for (const drill of [open, out]) stay(drill, 9)
     assert.deepEqual([...open.heard, ...out.heard], [])
@@ -16,7 +16,7 @@ describe('closing', () => {
     assert.deepEqual(out.heard, ['opened out_after_closing'])
   })
 
-  test('nothing of carts that are locked, out of service, unknown, or of a site without a barn', () => {
+  test('does not open for locked, out-of-service or unknown carts, or at a site without a barn', () => {
     const locked = parked(EVENING)
     locked.lockIt()
     const unserviceable = parked(EVENING)
@@ -33,7 +33,7 @@ describe('closing', () => {
     )
   })
 
-  test('is over when it is locked, when it is in, and at the next opening', () => {
+  test('closes when the cart is locked or comes in, and at the next opening time', () => {
     const locked = parked(EVENING)
     stay(locked, 60)
     locked.lockIt()
@@ -54,7 +54,7 @@ describe('closing', () => {
     assert.deepEqual(left.openKinds, [])
   })
 
-  test('acts up to an hour late after a stop, and not later', () => {
+  test('is evaluated up to one hour late after a stop, and not later', () => {
     const [late, tooLate] = [parked(EVENING + HOUR_MS), parked(EVENING + HOUR_MS + MINUTE_MS)]
     for (const drill of [late, tooLate]) stay(drill, 5)
     assert.deepEqual([late.heard, tooLate.heard], [['opened open_after_closing'], []])
@@ -62,7 +62,7 @@ describe('closing', () => {
     assert.deepEqual(tooLate.heard, [])
   })
 
-  test('acts once a day, whatever the hours are set to later', () => {
+  test('is evaluated once a day, even if the opening hours change later that day', () => {
     const drill = parked(EVENING)
     stay(drill, 60)
     drill.settings = { ...drill.settings, openingHours: hoursUntil(20 * 60 + 5) }
@@ -73,7 +73,7 @@ describe('closing', () => {
     assert.deepEqual(drill.openKinds, ['open_after_closing'])
   })
 
-  test('goes on for the night: a cart that comes in open is told of, also after a restart', () => {
+  test('opens during the night for a cart that comes in unlocked, also after a restart', () => {
     const drill = driving(EVENING)
     stay(drill, 60)
     drill.restart()
@@ -83,7 +83,7 @@ describe('closing', () => {
     assert.deepEqual(drill.openKinds, ['open_after_closing'])
   })
 
-  test('what is locked at closing has a minute to say so', () => {
+  test('gives a cart that is locked at closing time a minute to report its lock', () => {
     const drill = parked(EVENING, { lockAtClosing: true })
     stay(drill, 30)
     drill.lockIt()
@@ -94,7 +94,7 @@ describe('closing', () => {
     assert.deepEqual(open.heard, ['opened open_after_closing'])
   })
 
-  test('a clock that is not confirmed closes nothing, and what it is confirmed within an hour', () => {
+  test('waits for a confirmed clock and opens only if it is confirmed within an hour of closing time', () => {
     const drill = parked(EVENING)
     drill.isClockConfirmed = false
     stay(drill, 1800)
@@ -110,8 +110,8 @@ describe('closing', () => {
     assert.deepEqual(late.heard, [])
   })
 
-  test('a start ten hours behind tells nothing of the night', () => {
-    // it is noon: the clock shows two in the morning, and nobody has confirmed it
+  test('opens nothing for the night if the clock started ten hours behind', () => {
+    // it is noon, but the clock shows two in the morning and is not confirmed
     const drill = driving(Date.UTC(2026, 4, 1, 2))
     drill.isClockConfirmed = false
     drill.pass(600, (second) => drill.say({ northM: second * 5, speedKmh: 18 }))
@@ -127,7 +127,7 @@ describe('closing', () => {
     ['when the clocks go forward', '2026-03-29', 18],
     ['when the clocks go back', '2026-10-25', 19],
   ] as const) {
-    test(`acts at the local time ${name}`, () => {
+    test(`opens at the local time ${name}`, () => {
       const closesMs = Date.parse(`${date}T${closesUtcHour}:00:00Z`)
       const drill = parked(closesMs - 10_000, { timeZone: 'Europe/Berlin' })
       stay(drill, 9)
@@ -137,7 +137,7 @@ describe('closing', () => {
     })
   }
 
-  test('ten minutes at the door of the barn are one', () => {
+  test('opens one alert for a cart that crosses the edge of the barn for ten minutes', () => {
     const drill = driving(EVENING)
     drill.pass(600, (second) => {
       drill.say({ northM: second % 20 < 10 ? 8 : -8 })

@@ -6,14 +6,14 @@ import { CartDrill } from '#testing/course/cart-drill.ts'
 
 const NOON = Date.UTC(2026, 4, 1, 12)
 
-/** A cart on the course of which nothing is to be said. */
+/** A cart on the course without anything to report. */
 function quietCart(): CartDrill {
   const drill = new CartDrill(NOON)
   drill.enter('boundary')
   return drill.pass(5, () => drill.say({ northM: 0 }))
 }
 
-test('a device whose id is used twice: one alert while it goes on, over a minute after the last time', () => {
+test('a device id used twice opens one alert, which closes one minute after the last conflict', () => {
   const drill = quietCart()
   drill.contest()
   drill.pass(100, (second) => {
@@ -29,7 +29,7 @@ test('a device whose id is used twice: one alert while it goes on, over a minute
   assert.equal(drill.heard.at(-1), 'opened device_twice')
 })
 
-test('one that a person closed opens again when it was over once', () => {
+test('an alert closed by a user reopens after its condition has ended once', () => {
   const drill = quietCart()
   drill.contest()
   drill.pass(5)
@@ -44,7 +44,7 @@ test('one that a person closed opens again when it was over once', () => {
   assert.deepEqual(drill.heard, ['opened device_twice', 'opened device_twice'])
 })
 
-test('a start that knows nothing of it leaves it open for a minute', () => {
+test('a start without a known conflict leaves the alert open for a minute', () => {
   for (const goesOn of [true, false]) {
     const drill = quietCart()
     drill.contest()
@@ -59,7 +59,7 @@ test('a start that knows nothing of it leaves it open for a minute', () => {
   }
 })
 
-test('a device whose clock is wrong: one alert until it is right, by whatever it is off meanwhile', () => {
+test('a wrong device clock opens one alert until it is right, even if the offset changes', () => {
   const drill = quietCart()
   drill.sayTimes(-5 * HOUR_MS)
   drill.pass(100)
@@ -67,7 +67,7 @@ test('a device whose clock is wrong: one alert until it is right, by whatever it
   assert.deepEqual(drill.open[0]?.details, { hardware_id: 'lock-17', clock_off_s: -5 * 3600 })
   drill.sayTimes(-4 * HOUR_MS)
   drill.pass(100)
-  // a start knows nothing of it
+  // unknown after a start
   drill.restart()
   drill.deviceClock = new DeviceClock()
   drill.pass(1000, () => drill.say({ northM: 0 }))

@@ -10,25 +10,25 @@ import type { CartAlertState } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 import { SITE_RULES, type SiteFacts } from './site-rules.ts'
 
-/** Something that is to happen to an alert. */
+/** Change to an alert that is found, but not yet written. */
 export interface FoundChange {
   event: AlertEvent
   alert: StoredAlert
-  /** Null for what the gateway does by itself. */
+  /** Null for automatic changes. */
   byUserId: string | null
 }
 
-/** What a look found; nothing of it has happened yet. */
+/** Result of an evaluation, before anything is written. */
 export interface Findings {
   changes: FoundChange[]
-  /** Persons had closed them, and what they told of is over now. */
+  /** Alerts closed by users whose condition is now over. */
   ended: StoredAlert[]
 }
 
-/** Judges a cart by all rules. */
+/** Evaluates a cart with all rules. */
 export function evaluateCart(book: OpenAlerts, one: CartAlertState, ground: SiteContext, found: Findings): void {
   const { key } = one.cart
-  // of most carts no alert matters
+  // most carts have no alert that matters
   const hasAny = book.hasAny(key)
   const weighing = { book, one, ground, found, hasAny }
   for (const rule of CART_RULES) {
@@ -45,13 +45,13 @@ export function evaluateCart(book: OpenAlerts, one: CartAlertState, ground: Site
   if (hasAny) book.age(one, ground.nowMs)
 }
 
-/** What all rules of one cart are weighed with. */
+/** Input shared by all rules of one cart. */
 interface Weighing {
   book: OpenAlerts
   one: CartAlertState
   ground: SiteContext
   found: Findings
-  /** Whether any alert of the cart matters. */
+  /** True if any alert of the cart matters. */
   hasAny: boolean
 }
 
@@ -73,7 +73,7 @@ function weigh({ book, one, ground, found, hasAny }: Weighing, rule: CartRule, s
   found.changes.push(opening(rule.kind, cart.key, subject, told, ground.nowMs))
 }
 
-/** Judges what is about the site, and no person. */
+/** Evaluates the rules of the site; PIN locks of users are in `PinAlerts`. */
 export function evaluateSite(book: OpenAlerts, facts: SiteFacts, nowMs: number, found: Findings): void {
   for (const rule of SITE_RULES) {
     const last = book.lastOf(null, rule.kind, '')
@@ -89,7 +89,7 @@ export function evaluateSite(book: OpenAlerts, facts: SiteFacts, nowMs: number, 
   }
 }
 
-/** What becomes of the alerts of a cart that is gone. */
+/** Closes the alerts of a removed cart. */
 export function evaluateRemoved(book: OpenAlerts, cart: string, nowMs: number, found: Findings): void {
   for (const alert of book.ofCart(cart)) {
     if (alert.awaitsEnd) found.ended.push(alert)
@@ -99,7 +99,7 @@ export function evaluateRemoved(book: OpenAlerts, cart: string, nowMs: number, f
   }
 }
 
-/** A new alert. */
+/** Builds the opening of a new alert. */
 export function opening(
   kind: AlertKind,
   cart: string | null,
@@ -125,9 +125,9 @@ export function opening(
   return { event: 'opened', alert, byUserId: null }
 }
 
-/** The end of an alert. */
+/** Builds the closing of an alert. */
 export function closing(alert: StoredAlert, nowMs: number, endedAt: StoredAlert['endedAt']): FoundChange {
-  // a clock may have been set back since it was opened
+  // the clock may have been set back since the opening
   const closedAtMs = Math.max(nowMs, alert.openedAtMs)
   return { event: 'closed', alert: { ...alert, closedAtMs, awaitsEnd: false, endedAt }, byUserId: null }
 }

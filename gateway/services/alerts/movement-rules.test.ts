@@ -11,7 +11,7 @@ describe('moved_while_locked', () => {
   }
   const OPENED = ['opened moved_while_locked']
 
-  test('opens 30 m from where it was within two minutes', () => {
+  test('opens when the cart is 30 m from where it was within the last two minutes', () => {
     const drill = locked()
     drill.pass(29, (second) => drill.say({ northM: second, speedKmh: 4 }))
     assert.deepEqual(drill.heard, [])
@@ -19,7 +19,7 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.heard, OPENED)
   })
 
-  test('closes when it has stood for five minutes', () => {
+  test('closes when the cart has stood still for five minutes', () => {
     const drill = locked()
     drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
     drill.pass(299, () => drill.say({ northM: 40 }))
@@ -30,7 +30,7 @@ describe('moved_while_locked', () => {
     assert.equal(drill.heard.length, 2)
   })
 
-  test('a cart that creeps is not moved, nor one whose receiver is wrong once', () => {
+  test('ignores a cart that creeps and a single wrong fix', () => {
     const drill = locked()
     // 14 m in two minutes
     drill.pass(1200, (second) => drill.say({ northM: second * 0.12, speedKmh: 0 }))
@@ -39,13 +39,13 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.heard, [])
   })
 
-  test('ten minutes of a receiver that wanders are none', () => {
+  test('does not open for a receiver whose fixes wander for ten minutes', () => {
     const drill = locked()
     drill.pass(600, (second) => drill.say({ northM: 12 * Math.sin(second * 1.7) }))
     assert.deepEqual(drill.heard, [])
   })
 
-  test('what it drove before it was locked does not count', () => {
+  test('ignores the distance driven before the lock', () => {
     const drill = driving()
     drill.pass(60, (second) => drill.say({ northM: second * 5, speedKmh: 18 }))
     drill.lockIt()
@@ -53,7 +53,7 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.heard, [])
   })
 
-  test('opens by the first fix elsewhere after a start, however long it stood before', () => {
+  test('opens on the first fix elsewhere after a start, however long the cart had stood before', () => {
     const drill = parked()
     drill.lockIt()
     drill.pass(3)
@@ -62,7 +62,7 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.openKinds, ['moved_while_locked'])
   })
 
-  test('it was moved when two fixes with much time between them are far apart', () => {
+  test('opens when two fixes far apart in time are also far apart in distance', () => {
     const drill = locked()
     drill.pass(600)
     drill.say({ northM: 149, speedKmh: null })
@@ -74,7 +74,7 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.heard, OPENED)
   })
 
-  test('one that is gone while it was moved stays open', () => {
+  test('stays open when a moved cart loses its signal', () => {
     const drill = locked()
     drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
     drill.isOnline = false
@@ -82,7 +82,7 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.openKinds, ['moved_while_locked', 'silent_on_course'])
   })
 
-  test('one that a person closed is opened again by the next movement', () => {
+  test('reopens on the next movement after a user closed it', () => {
     const drill = locked()
     drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
     drill.close('moved_while_locked')
@@ -93,7 +93,7 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.heard, [...OPENED, ...OPENED])
   })
 
-  test('a restart between neither closes nor doubles it', () => {
+  test('survives a restart and is not duplicated by it', () => {
     const drill = locked()
     drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
     drill.restart()
@@ -107,12 +107,12 @@ describe('moved_after_hours', () => {
   const move = (drill: CartDrill) => drill.pass(60, (second) => drill.say({ northM: second, speedKmh: 4 }))
   const only = (drill: CartDrill) => drill.heard.filter((line) => line.includes('moved'))
 
-  test('opens at night, and not by day', () => {
+  test('opens at night and not by day', () => {
     assert.deepEqual(only(move(parked(NIGHT))), ['opened moved_after_hours'])
     assert.deepEqual(only(move(parked(NOON))), [])
   })
 
-  test('what began before closing time does not count', () => {
+  test('ignores a drive that began before closing time', () => {
     const drill = driving(Date.UTC(2026, 4, 1, 19, 59, 30))
     drill.pass(40, (second) => drill.say({ northM: second * 5, speedKmh: 18 }))
     assert.deepEqual(only(drill), ['opened moved_after_hours'])
@@ -122,18 +122,18 @@ describe('moved_after_hours', () => {
     assert.deepEqual(only(other), [])
   })
 
-  test('waits for a clock that is confirmed', () => {
+  test('waits for a confirmed clock', () => {
     const drill = parked(NIGHT)
     drill.isClockConfirmed = false
     move(drill)
     assert.deepEqual(only(drill), [])
   })
 
-  test('nothing is after hours where none are known', () => {
+  test('does not open if no opening hours are set', () => {
     assert.deepEqual(only(move(parked(NIGHT, { openingHours: null }))), [])
   })
 
-  test('a day that is closed is after hours, all of it', () => {
+  test('treats a whole closed day as after hours', () => {
     const drill = parked(NOON, { openingHours: { ...DAYTIME, fri: null } })
     assert.deepEqual(only(move(drill)), ['opened moved_after_hours'])
   })

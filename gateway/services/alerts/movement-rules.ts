@@ -4,13 +4,13 @@ import type { CartAlertState, CartRuleState } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 
 const STILL_MS = 5 * MINUTE_MS
-/** What was seen and could not be told for so long is not told any more. */
+/** Age from which a detected movement that could not be reported is dropped. */
 const SEEN_MS = 5 * MINUTE_MS
 
-/** It was moved although it is locked. */
+/** Opens when a locked cart is moved. */
 export const MOVED_WHILE_LOCKED: CartRule = movementRule('moved_while_locked', 'movedWhileLockedMs')
 
-/** It was moved after closing time and before opening. */
+/** Opens when a cart is moved between closing and opening time. */
 export const MOVED_AFTER_HOURS: CartRule = movementRule('moved_after_hours', 'movedAfterHoursMs')
 
 function movementRule(kind: CartRule['kind'], seen: 'movedWhileLockedMs' | 'movedAfterHoursMs'): CartRule {
@@ -31,10 +31,7 @@ function evaluateMovement(
   return isStill(one, ground) ? 'over' : 'unsure'
 }
 
-/**
- * Whether it has stood for five minutes, for all that is known. Of one that is gone nobody knows: it may be on a
- * trailer.
- */
+/** True if the cart is known to have stood for five minutes. A cart out of reach may be on a trailer. */
 function isStill({ cart: { verdict, said } }: CartAlertState, { nowMs, countFromMs }: SiteContext): boolean {
   const { stillSinceMs, heardAtMs, isAsleep } = verdict
   if (stillSinceMs === null) return false
@@ -43,7 +40,7 @@ function isStill({ cart: { verdict, said } }: CartAlertState, { nowMs, countFrom
   return nowMs >= untilMs && isThere
 }
 
-/** From when on a cart that has not moved since then has stood for long enough. */
+/** Returns the time from which a cart has stood for long enough, if it has not moved since `stillSinceMs`. */
 export function stillFromMs(stillSinceMs: number, countFromMs: number): number {
   return Math.max(stillSinceMs, countFromMs) + STILL_MS
 }

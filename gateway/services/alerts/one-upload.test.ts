@@ -26,7 +26,7 @@ interface Fix {
   long: number
 }
 
-/** A fix so many metres north of 0.1, 0.1, so many seconds ago. */
+/** A fix this many metres north of 0.1, 0.1, this many seconds ago. */
 function fix(northM: number, agoS: number): Fix {
   return { ts: clock.nowMs() - agoS * SECOND_MS, lat: round(0.1 + northM / DEGREE_M), long: 0.1 }
 }
@@ -35,7 +35,7 @@ function round(degrees: number): number {
   return Math.round(degrees * 1e7) / 1e7
 }
 
-/** A band across the way of the cart. */
+/** A band across the cart's track. */
 function zone(id: string, fromM: number, toM: number, type: string) {
   const [south, north] = [0.1 + fromM / DEGREE_M, 0.1 + toM / DEGREE_M]
   const ring = [
@@ -74,9 +74,9 @@ class LockedCart {
     await this.#client?.publishAsync(`dev/${this.hardwareId}/${level}`, JSON.stringify(body), { qos: 1 })
   }
 
-  /** Alerts by kind and subject, zone events, the round, and what it is in now. */
+  /** Alerts by kind and subject, zone events, the round, and the current zones. */
   async outcome() {
-    // what is found is found at one beat, and written by the next
+    // one tick finds a change, the next one writes it
     for (let i = 0; i < 3; i++) await watch.beat()
     const alerts = await gateway.request('GET', `/alerts?limit=1000&cart=${this.hardwareId}`)
     const events = await gateway.request('GET', `/geofence-events?limit=1000&hardware_id=${this.hardwareId}`)
@@ -158,7 +158,7 @@ test('however fixes are split into messages, alerts, zones and rounds come out t
       let held: Fix[] = []
       let room = 0
       for (const { northM, size } of way) {
-        // so few seconds that nothing is too long by what is still to be sent
+        // so few seconds that the fixes still to be sent make nothing too long
         clock.advance(3 * SECOND_MS)
         const one = fix(northM, 0)
         await singles.publish('tlm', one)
@@ -171,7 +171,7 @@ test('however fixes are split into messages, alerts, zones and rounds come out t
         await watch.beat()
       }
       if (held.length > 0) await batches.publish('tlm', held)
-      // one that was back before it could be told apart is opened once more for each time
+      // a dwell that ended before it was detected opens once more for each time
       const [one, other] = [await singles.outcome(), await batches.outcome()]
       assert.deepEqual({ ...other, alerts: [...new Set(other.alerts)] }, { ...one, alerts: [...new Set(one.alerts)] })
     }),

@@ -9,15 +9,15 @@ import { newMemory, used } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 import { isOpen, nextEvaluationAtMs } from './skip-unchanged.ts'
 
-/** For so long one that was over may be held back. */
+/** Time for which a closed alert may be kept from opening again. */
 export const BRAKE_MS = 10 * MINUTE_MS
-/** A receiver at an edge wanders less from where it was over. */
+/** Distance from the end of an alert that counts as leaving; a receiver at an edge wanders less. */
 const LEFT_M = 50
 
-/** The last alert of a kind, a cart and a subject, as long as it matters for the next. */
+/** Last alert of a kind, cart and subject, as long as it matters for the next one. */
 interface Slot {
   alert: StoredAlert
-  /** The cart has been elsewhere since it was over. */
+  /** True if the cart has been elsewhere since the alert was over. */
   hasLeft: boolean
 }
 
@@ -25,19 +25,19 @@ type Slots = Map<string, Slot>
 
 const NO_IDS: readonly string[] = []
 
-/** The alerts that matter for what comes, in memory, and what rules remember of each cart. */
+/** Alerts in memory that matter for later ones, and the rule state of each cart. */
 export class OpenAlerts {
   readonly #cases = new Map<string, CartAlertState>()
-  /** By cart, null for the site. */
+  /** Keyed by cart; null for the site. */
   readonly #slots = new Map<string | null, Slots>()
   readonly #openIds = new Map<string, readonly string[]>()
 
-  /** Oldest first. */
+  /** Loads alerts, which are ordered oldest first. */
   load(alerts: readonly StoredAlert[]): void {
     for (const alert of alerts) this.put(alert)
   }
 
-  /** The case of a cart; `cart` is the one that was looked at last. */
+  /** Returns the state of a cart; its `cart` is the one of the last evaluation. */
   caseOf(cart: Cart): CartAlertState {
     const known = this.#cases.get(cart.key)
     if (known !== undefined) return known
@@ -51,14 +51,14 @@ export class OpenAlerts {
     return one
   }
 
-  /** A look found nothing in the case, and need not be repeated for a while. */
+  /** Sets the next evaluation of a cart after one without findings. */
   rest(one: CartAlertState, ground: SiteContext): void {
     const alerts = this.ofCart(one.cart.key)
     one.nextEvaluationAtMs = nextEvaluationAtMs(one, alerts, ground)
     one.isMoveTold = isOpen(alerts, 'moved_while_locked')
   }
 
-  /** Something happened to a cart that does not make it another: it is looked at. */
+  /** Forces an evaluation after an event that does not change the cart itself. */
   wake(cart: string): void {
     const one = this.#cases.get(cart)
     if (one !== undefined) one.nextEvaluationAtMs = Number.NEGATIVE_INFINITY
@@ -68,13 +68,13 @@ export class OpenAlerts {
     return this.#cases.values()
   }
 
-  /** The alert of these that is not closed. */
+  /** Returns the alert unless it is closed. */
   openOf(cart: string | null, kind: AlertKind, subject: string): StoredAlert | undefined {
     const alert = this.#slots.get(cart)?.get(slotKey(kind, subject))?.alert
     return alert?.closedAtMs === null ? alert : undefined
   }
 
-  /** The last one that matters, closed or not. */
+  /** Returns the last alert that matters, closed or not. */
   lastOf(cart: string | null, kind: AlertKind, subject: string): StoredAlert | undefined {
     return this.#slots.get(cart)?.get(slotKey(kind, subject))?.alert
   }
@@ -83,35 +83,35 @@ export class OpenAlerts {
     return this.#slots.has(cart)
   }
 
-  /** What alerts of a kind that matter are about. */
+  /** Returns the subjects of the alerts of a kind that matter. */
   subjectsOf(cart: string | null, kind: AlertKind): string[] {
     return this.ofCart(cart).flatMap((alert) => (alert.kind === kind ? [alert.subject] : []))
   }
 
-  /** Of a cart, or of the site. */
+  /** Returns the alerts of a cart, or of the site for null. */
   ofCart(cart: string | null): StoredAlert[] {
     const slots = this.#slots.get(cart)
     return slots === undefined ? [] : Array.from(slots.values(), ({ alert }) => alert)
   }
 
-  /** Carts of which alerts matter. */
+  /** Returns the carts with alerts that matter; null for the site. */
   carts(): Iterable<string | null> {
     return this.#slots.keys()
   }
 
-  /** All that matter. */
+  /** Returns all alerts that matter. */
   all(): StoredAlert[] {
     return [...this.#slots.values()].flatMap((slots) => [...slots.values()].map(({ alert }) => alert))
   }
 
-  /** Those that are not closed, oldest first. */
+  /** Returns the alerts that are not closed, oldest first. */
   notClosed(): StoredAlert[] {
     return this.all()
       .filter(({ closedAtMs }) => closedAtMs === null)
       .sort((a, b) => a.openedAtMs - b.openedAtMs)
   }
 
-  /** Of those of a cart that are not closed, oldest first; the same array while nothing changes. */
+  /** Returns the ids of a cart's alerts that are not closed, oldest first; the same array while nothing changes. */
   openIdsOf(cart: string): readonly string[] {
     return this.#openIds.get(cart) ?? NO_IDS
   }
@@ -123,13 +123,13 @@ export class OpenAlerts {
     return count
   }
 
-  /** Takes an alert as it is stored now. */
+  /** Replaces an alert with its stored state. */
   put(alert: StoredAlert): void {
     const { cart, kind, subject } = alert
     const slots: Slots = this.#slots.get(cart) ?? new Map()
     const key = slotKey(kind, subject)
     const last = slots.get(key)?.alert
-    // somebody acknowledges an old one
+    // an older alert may be acknowledged, and must not replace the current one
     if (last !== undefined && last.alertId !== alert.alertId && alert.closedAtMs !== null && !alert.awaitsEnd)
       if (last.closedAtMs === null || last.awaitsEnd) return
     slots.set(key, { alert, hasLeft: false })
@@ -142,14 +142,14 @@ export class OpenAlerts {
     this.#noteOpen(cart)
   }
 
-  /** It is over what a person had closed. */
+  /** Removes an alert that a user had closed, once its condition is over. */
   ended(alert: StoredAlert): void {
     const slots = this.#slots.get(alert.cart)
     slots?.delete(slotKey(alert.kind, alert.subject))
     if (slots?.size === 0) this.#slots.delete(alert.cart)
   }
 
-  /** Forgets a cart that is gone, but what is still open. */
+  /** Removes a cart and its alerts, except those that are still open or await their end. */
   forgetCart(cart: string): void {
     this.#cases.delete(cart)
     const slots = this.#slots.get(cart)
@@ -158,7 +158,9 @@ export class OpenAlerts {
     if (slots.size === 0) this.#slots.delete(cart)
   }
 
-  /** Whether one that holds is kept from being opened: it is open, a person closed it, or it was over a moment ago. */
+  /**
+   * True if an alert whose condition holds must not open: it is open, was closed by a user, or was over a moment ago.
+   */
   isHeldBack(rule: Pick<CartRule, 'kind' | 'brake'>, subject: string, one: CartAlertState, nowMs: number): boolean {
     const slot = this.#slots.get(one.cart.key)?.get(slotKey(rule.kind, subject))
     if (slot === undefined) return false
@@ -167,7 +169,7 @@ export class OpenAlerts {
     return rule.brake !== null && isRecent(closedAtMs, nowMs) && !this.#hasLeft(rule, slot, one)
   }
 
-  /** Takes note of carts that leave where an alert was over, and forgets what matters no more. */
+  /** Records that a cart left the position where an alert was over, and removes alerts that no longer matter. */
   age(one: CartAlertState, nowMs: number): void {
     const { key } = one.cart
     const slots = this.#slots.get(key)
@@ -203,7 +205,7 @@ function slotKey(kind: AlertKind, subject: string): string {
   return subject === '' ? kind : `${kind} ${subject}`
 }
 
-/** A clock may have been set back since. */
+/** Compares in both directions, because the clock may have been set back since. */
 function isRecent(closedAtMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - closedAtMs) < BRAKE_MS
 }

@@ -7,7 +7,7 @@ interface PinAlertsDeps {
   book: OpenAlerts
 }
 
-/** Alerts of persons who are locked on all tablets: of each one, until the lock is over. */
+/** Alerts about users whose PIN is locked on all tablets: one for each user, until the lock is over. */
 export class PinAlerts {
   readonly #deps: PinAlertsDeps
   readonly #untilMs = new Map<string, number>()

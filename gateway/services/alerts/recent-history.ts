@@ -7,10 +7,10 @@ import type { CartAlertState } from './rule-state.ts'
 import { isChargeWatched, RESTS_MS, rememberFix, restedFromMs, withRest } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 
-/** Of one that has stood for longer the alert is over, whether it was told or not. */
+/** Age of a movement from which its alert is over, whether it was published or not. */
 const MOVED_LATELY_MS = 5 * MINUTE_MS
 const WAY_MS = 5 * MINUTE_MS
-/** For whom reader threads read. */
+/** Budget key of the reads in the reader threads. */
 const OWNER = 'alerts'
 
 interface RecentHistoryDeps {
@@ -19,9 +19,8 @@ interface RecentHistoryDeps {
 }
 
 /**
- * Reads from the history what rules would remember if the gateway had not been started a moment ago: the way of carts
- * that are locked or out after hours, and voltages at rest of the last hours. One cart after the other, behind what
- * people ask for.
+ * Reads from the history what the rules would remember without a restart: tracks of carts that are locked or out after
+ * hours, and resting voltages of the last hours. Reads one cart at a time, queued after requests of users.
  */
 export class RecentHistory {
   readonly #deps: RecentHistoryDeps
@@ -31,12 +30,14 @@ export class RecentHistory {
     this.#deps = deps
   }
 
-  /** Resolves when nothing is being read. */
+  /** Resolves when no read is in progress. */
   idle(): Promise<void> {
     return this.#turns.idle()
   }
 
-  /** Begins to read what is due for a cart. What is read goes into its memory, as seen at `ground`. */
+  /**
+   * Starts the reads that are due for a cart; their results go into its rule state, evaluated in the context `ground`.
+   */
   readDue(one: CartAlertState, ground: SiteContext): void {
     const { memory } = one
     if (memory.fixesRead === 'due') {
@@ -53,7 +54,7 @@ export class RecentHistory {
     void this.#turns.take(read).catch((error: unknown) => {
       this.#deps.log.warn(
         { reason: describeError(error) },
-        'could not read recent history for alerts; goes on with what comes',
+        'recent history read for alerts failed; continuing with new data',
       )
     })
   }

@@ -8,15 +8,15 @@ import { type Arrived, appendLimited } from './arrived.ts'
 import type { SiteContext } from './site-context.ts'
 import { noteCrossings, type ZonesSeen } from './zones-seen.ts'
 
-/** A cart that gets so far within `WITHIN_MS` was moved; a receiver at rest wanders less. */
+/** Distance within `WITHIN_MS` that proves movement; a receiver at rest wanders less. */
 const MOVED_M = 30
 const WITHIN_MS = 2 * MINUTE_MS
-/** Fixes that are closer tell nothing more. */
+/** Minimum interval of kept fixes; closer ones add no information. */
 const APART_MS = 3_000
 
 /**
- * Adds its newest fix to the way of a cart: those of the last two minutes and the one before them, oldest first. A fix
- * that is older than the last begins a new way: the last was the mistake of a clock.
+ * Appends the newest fix to a cart's track, which keeps the fixes of the last two minutes and the one before them,
+ * oldest first. A fix older than the last one starts a new track: the last one had a wrong timestamp.
  */
 function appendFix(way: CartFix[], fix: CartFix): void {
   const last = way.at(-1)
@@ -31,8 +31,8 @@ function appendFix(way: CartFix[], fix: CartFix): void {
 }
 
 /**
- * Whether the newest fix shows that the cart was moved since `fromMs`. One that says that it stands is believed when
- * the fix before was as far: a receiver in a barn is wrong now and then.
+ * True if the newest fix shows that the cart was moved since `fromMs`. A fix without speed counts only if the fix
+ * before was as far away: a receiver in a barn is wrong now and then.
  */
 function hasMoved(way: readonly CartFix[], fromMs: number, movingKmh: number): boolean {
   const fix = way.at(-1)
@@ -47,55 +47,60 @@ function hasMoved(way: readonly CartFix[], fromMs: number, movingKmh: number): b
   return false
 }
 
-/** Over a longer time it is as far from each two minutes to the next at least once. */
+/**
+ * True if two fixes are far enough apart; over a longer time the distance grows by `MOVED_M` for every two minutes,
+ * since a moved cart covers that at least once.
+ */
 function isFar(from: CartFix, to: CartFix): boolean {
   const leastM = MOVED_M * Math.max(1, Math.ceil((to.atMs - from.atMs) / WITHIN_MS))
   const mostM = (Math.abs(to.latE7 - from.latE7) + Math.abs(to.longE7 - from.longE7)) * BOUND_M_PER_E7
-  // nearly always, and next to nothing
+  // cheap bound that decides nearly all cases
   if (mostM < leastM) return false
   return haversineM(from.latE7, from.longE7, to.latE7, to.longE7) >= leastM
 }
 
-/** A voltage at rest. */
+/** Battery voltage at rest. */
 export interface RestingVoltage {
   atMs: number
   voltageV: number
 }
 
-/** What rules need to know of a cart beside how it is now. */
+/** State of a cart that rules need in addition to its current values. */
 export interface CartRuleState {
-  /** When it was looked at first since the start. */
+  /** Time of the first evaluation since the start. */
   lookedFromMs: number | null
-  /** Since when (event time) it is locked; null while it is not. */
+  /** Event time since which it is locked; null while it is not. */
   lockedSinceMs: number | null
-  /** Its way while it is locked, or after hours; see `trail.ts`. */
+  /** Track while it is locked or after hours; see `appendFix`. */
   fixes: CartFix[]
-  /** When it was seen that it was moved, and nothing was made of that yet. */
+  /** Time at which a movement was detected that no alert has reported yet. */
   movedWhileLockedMs: number | null
   movedAfterHoursMs: number | null
-  /** What became of it in zones between two looks, and was over at the second. */
+  /** Zone events that began and ended between two evaluations. */
   zones: ZonesSeen
-  /** While carts ought to charge: about one a minute, oldest first. */
+  /** Kept during charge time: about one a minute, oldest first. */
   rests: readonly RestingVoltage[]
-  /** Whether `fixes` and `rests` have what is in the history: `due` is to be read. */
+  /** State of reading `fixes` and `rests` from the history. */
   fixesRead: 'due' | 'reading' | 'read'
   restsRead: 'due' | 'reading' | 'read'
-  /** Samples that came while the history is read. */
+  /** Samples received while the history is being read. */
   waitingFixes: SampleColumns[]
   waitingRests: SampleColumns[]
 }
 
-/** A cart as it was judged last, and what rules remember of it. */
+/** Cart of the last evaluation and the state that rules keep for it. */
 export interface CartAlertState {
   cart: Cart
-  /** No rule finds anything before then, unless the cart is another in more than its place; see `quiet.ts`. */
+  /**
+   * Before this time no rule can find anything unless more than the cart's position changes; see `skip-unchanged.ts`.
+   */
   nextEvaluationAtMs: number
-  /** While it is quiet: that it moves while it is locked is told already. */
+  /** True if an open alert already reports movement while locked, as of the last evaluation without findings. */
   isMoveTold: boolean
   readonly memory: CartRuleState
 }
 
-/** Of a cart that was never looked at. */
+/** Returns the state of a cart before its first evaluation. */
 export function newMemory(): CartRuleState {
   return {
     lookedFromMs: null,
@@ -113,10 +118,10 @@ export function newMemory(): CartRuleState {
 }
 
 const REST_EVERY_MS = MINUTE_MS
-/** An hour and what is before it: what was so long ago has to be known. */
+/** Period of kept voltages: the hour that the rule compares, and enough before it. */
 export const RESTS_MS = 150 * MINUTE_MS
 
-/** Takes note of a look, once for each: of the cart as it is now, and of all that came since the look before. */
+/** Records an evaluation, once for each: the cart as it is now, and everything received since the evaluation before. */
 export function remember(one: CartAlertState, cart: Cart, ground: SiteContext, arrived: Arrived): void {
   const hardwareId = cart.verdict.position?.hardwareId
   noteCrossings(one.memory.zones, arrived.crossingsOf(hardwareId), one.cart.verdict, cart, ground)
@@ -146,7 +151,7 @@ function rememberTrack(one: CartAlertState, ground: SiteContext, arrived: Arrive
   if (!isTrackBehind(one, ground)) return
   const { fix } = position
   const last = memory.fixes.at(-1)
-  // a last fix that is later was the mistake of a clock
+  // a later last fix had a wrong timestamp
   const before = last !== undefined && last.atMs < fix.atMs ? last : null
   takeFixes([...memory.waitingFixes, ...samples], { last: before, untilMs: fix.atMs - 1 }, (passed) =>
     rememberFix(memory, passed, ground),
@@ -159,13 +164,13 @@ function isTrackWatched({ lockedSinceMs }: CartRuleState, { isNight }: SiteConte
   return lockedSinceMs !== null || isNight
 }
 
-/** Whether its way is still to be brought up to where it is, as right after the first look. */
+/** True if the track does not yet reach the cart's current position, as right after the first evaluation. */
 export function isTrackBehind({ cart, memory }: CartAlertState, ground: SiteContext): boolean {
   const fix = cart.verdict.position?.fix
   return fix !== undefined && isTrackWatched(memory, ground) && memory.fixes.at(-1)?.atMs !== fix.atMs
 }
 
-/** Adds a fix to the way, and notes what it tells. */
+/** Appends a fix to the track and records the movement that it shows. */
 export function rememberFix(memory: CartRuleState, fix: CartFix, ground: SiteContext): void {
   const { nowMs, movingKmh, isNight, closedSinceMs, countFromMs } = ground
   appendFix(memory.fixes, fix)
@@ -175,7 +180,7 @@ export function rememberFix(memory: CartRuleState, fix: CartFix, ground: SiteCon
   if (isNight && hasMoved(fixes, Math.max(closedSinceMs, countFromMs), movingKmh)) memory.movedAfterHoursMs = nowMs
 }
 
-/** Whether its voltages at rest are to be watched: it stands in the barn and carts ought to charge. */
+/** True if resting voltages must be recorded: the cart stands in the barn at charge time. */
 export function isChargeWatched({ cart: { verdict, notes } }: CartAlertState, ground: SiteContext): boolean {
   return (
     ground.isChargeTime &&
@@ -186,7 +191,7 @@ export function isChargeWatched({ cart: { verdict, notes } }: CartAlertState, gr
   )
 }
 
-/** From when on its voltages are those of a pack at rest. */
+/** Returns the time from which voltages are those of a battery at rest. */
 export function restedFromMs(
   stillSinceMs: number | null,
   { settings, countFromMs }: { settings: { restAfterS: number }; countFromMs: number },
@@ -214,7 +219,7 @@ function rememberRest(one: CartAlertState, ground: SiteContext, arrived: Arrived
   memory.rests = withRest(memory.rests, { atMs: battery.restAtMs, voltageV: battery.restV })
 }
 
-/** One a minute; the newest may be younger than that. */
+/** Adds a voltage. Keeps one a minute; the newest may be younger than that. */
 export function withRest(rests: readonly RestingVoltage[], rest: RestingVoltage): readonly RestingVoltage[] {
   const last = rests.at(-1)
   if (last !== undefined && rest.atMs <= last.atMs) return rests
@@ -230,7 +235,7 @@ function forgetRests(memory: CartRuleState): void {
   memory.restsRead = 'due'
 }
 
-/** What was seen of a kind has been told, or is over. */
+/** Clears what was recorded for a kind once it is reported or over. */
 export function used(memory: CartRuleState, kind: AlertKind, subject: string): void {
   if (kind === 'moved_while_locked') memory.movedWhileLockedMs = null
   if (kind === 'moved_after_hours') memory.movedAfterHoursMs = null
@@ -238,7 +243,7 @@ export function used(memory: CartRuleState, kind: AlertKind, subject: string): v
   if (kind === 'zone_stay') memory.zones.stays = memory.zones.stays.filter(({ zoneId }) => zoneId !== subject)
 }
 
-/** Begins anew: by a clock that was set nobody knows how long anything took. */
+/** Starts again after the clock was set, because durations are unknown then. */
 export function resetTimers(memory: CartRuleState): void {
   memory.fixes = []
   memory.waitingFixes = []

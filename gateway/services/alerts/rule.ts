@@ -3,31 +3,28 @@ import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { CartAlertState } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 
-/**
- * What a look says of a condition. `unsure` leaves all as it is: between two thresholds, and where nobody can say, as
- * after a start.
- */
+/** Result of a rule; `unsure`, between two thresholds or after a start, leaves the alert unchanged. */
 export type RuleResult = 'holds' | 'over' | 'unsure'
 
-/** What an alert says when it is opened. */
+/** Content of an alert when it opens. */
 export interface AlertDetails {
   hardwareId: string | null
-  /** By the names of the API. */
+  /** Keyed by the field names of the API. */
   details: Record<string, unknown>
 }
 
 /**
- * When carts raise an alert of a kind. Pure: a rule reads and changes nothing. `open` is the alert that is not closed;
- * `subject` what of the cart it is about, where there may be several.
+ * Condition under which a cart raises an alert of a kind. Pure: a rule changes nothing. `open` is the alert that is not
+ * closed; `subject` is the part of the cart that the alert is about, for kinds with several.
  */
 export interface CartRule {
   readonly kind: AlertKind
   /**
-   * What keeps one that is over from being opened again for ten minutes: `place` as long as the cart has not left where
-   * it was over, `time` alone, or nothing.
+   * Condition that keeps an alert from opening again within ten minutes of its end: `place` while the cart has not left
+   * the position where it was over, `time` always, null never.
    */
   readonly brake: 'place' | 'time' | null
-  /** What it may be about; only where there may be several. */
+  /** Returns the possible subjects; defined only for kinds with several. */
   subjectsOf?(one: CartAlertState): readonly string[]
   evaluate(one: CartAlertState, ground: SiteContext, open: StoredAlert | undefined, subject: string): RuleResult
   tell(one: CartAlertState, ground: SiteContext, subject: string): AlertDetails

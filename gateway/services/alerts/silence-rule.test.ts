@@ -4,7 +4,7 @@ import { toIso } from '#shared/time.ts'
 import { driving, NOON, parked } from '#testing/course/cart-drill.ts'
 
 describe('silent_on_course', () => {
-  test('opens when nobody hears of it any more, and closes when somebody does', () => {
+  test('opens when a cart sends no more messages and closes with its next message', () => {
     const drill = driving()
     drill.isOnline = false
     drill.pass(179)
@@ -13,14 +13,14 @@ describe('silent_on_course', () => {
     assert.deepEqual(drill.changed[0]?.details, { last_heard_at: toIso(NOON) })
     drill.isOnline = true
     drill.pass(1)
-    // connected alone says nothing
+    // a connection alone proves nothing
     assert.deepEqual(drill.heard, ['opened silent_on_course'])
     drill.say({})
     drill.pass(1)
     assert.deepEqual(drill.heard, ['opened silent_on_course', 'closed silent_on_course'])
   })
 
-  test('is not about the barn, nor about one that went to sleep where no barn is known', () => {
+  test('does not open in the barn, or for a cart that went to sleep where no barn is known', () => {
     const drill = parked()
     drill.isOnline = false
     drill.pass(600)
@@ -33,7 +33,7 @@ describe('silent_on_course', () => {
     assert.deepEqual(other.heard, [])
   })
 
-  test('a restart neither closes nor doubles it', () => {
+  test('survives a restart and is not duplicated by it', () => {
     const drill = driving()
     drill.isOnline = false
     drill.pass(200)
@@ -42,7 +42,7 @@ describe('silent_on_course', () => {
     assert.deepEqual(drill.heard, ['opened silent_on_course'])
   })
 
-  test('a connected cart has a quarter of an hour', () => {
+  test('opens for a connected cart only after a quarter of an hour without messages', () => {
     const drill = driving()
     drill.pass(899)
     assert.deepEqual(drill.heard, [])

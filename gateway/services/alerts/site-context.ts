@@ -4,23 +4,23 @@ import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import type { ClosedDay } from '#store/tables/alerts.ts'
 
-/** What holds for all carts at one look. */
+/** Site-wide context of one evaluation. */
 export interface SiteContext {
   readonly nowMs: number
   readonly settings: SiteSettings
-  /** From this speed on, in km/h, a cart moves. */
+  /** Speed in km/h from which a cart counts as moving. */
   readonly movingKmh: number
-  /** By a clock that was set then nothing can be said of before: times count from it at the earliest. */
+  /** Time at which the clock was last set; earlier times are unknown, so durations start here at the earliest. */
   readonly countFromMs: number
-  /** Closed now, by a clock that is confirmed. */
+  /** True if the site is closed now, by a confirmed clock. */
   readonly isNight: boolean
-  /** Open now, or without hours, by a clock that is confirmed: what is of the night is over. */
+  /** True if the site is open now or has no hours, by a confirmed clock; alerts of the night are over. */
   readonly isDay: boolean
-  /** The last closing time; before all times where there is none. */
+  /** Last closing time; minus infinity before the first. */
   readonly closedSinceMs: number
-  /** Closing has been told of, and the night after it goes on. */
+  /** True from the handling of a closing until the end of the night after it. */
   readonly hasClosed: boolean
-  /** So little before opening that carts ought to charge. */
+  /** True if opening is so close that carts ought to charge. */
   readonly isChargeTime: boolean
 }
 
@@ -33,12 +33,11 @@ interface Circumstances {
   closedDay: ClosedDay | null
 }
 
-/** After a stop, or by a clock that was confirmed late, closing is told of for so long. */
+/** Maximum delay of a closing that is still handled, after a stop or a late confirmation of the clock. */
 const LATE_MS = HOUR_MS
 
 /**
- * The day that closes at this look, else the one that closed before. It acts once a day, whatever its hours are set to
- * later.
+ * Returns the day that closes now, else the last closed one. A day closes only once, even if its hours change later.
  */
 export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Circumstances): ClosedDay | null {
   if (!isClockConfirmed || !calendar.isClosed(nowMs)) return closedDay
@@ -47,7 +46,7 @@ export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Ci
   return { date: closing.date, closesAtMs: closing.closesMs }
 }
 
-/** What the site and its clocks say of this moment; `closedDay` as `closedDayAt` says it. */
+/** Builds the context from the site and its clocks; `closedDay` is the result of `closedDayAt`. */
 export function siteContextOf(circumstances: Circumstances): SiteContext {
   const { nowMs, settings, calendar, isClockConfirmed, countFromMs, closedDay } = circumstances
   const isClosed = calendar.isClosed(nowMs)

@@ -5,19 +5,19 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
 import type { RuleResult } from './rule.ts'
 
-/** How the machine and its connection to the head office are doing. */
+/** State of the host and its connection to the hub. */
 export interface SiteFacts {
   disk: DiskUse
   clock: { state: ClockState; unconfirmedMs: number }
-  /** Null without a head office. */
+  /** Null without a hub. */
   sync: { state: SyncState; lastContactMs: number | null; unwellMs: number } | null
-  /** Whether there was no good backup for too long; never without a place for backups. */
+  /** `overdue` holds if there was no good backup for too long; never without a backup target. */
   backup: { overdue: RuleResult; lastGoodMs: number | null }
-  /** How long it lasts by the clock, and for how long another could not be made. Null without TLS. */
+  /** End and remaining validity by the clock, and the time for which renewal has failed. Null without TLS. */
   certificate: { expiresAtMs: number; leftMs: number; troubleMs: number } | null
 }
 
-/** When the site itself raises an alert of a kind. */
+/** Condition under which the site itself raises an alert of a kind. */
 export interface SiteRule {
   readonly kind: AlertKind
   evaluate(facts: SiteFacts): RuleResult
@@ -25,17 +25,17 @@ export interface SiteRule {
 }
 
 const UNCONFIRMED_MS = 10 * MINUTE_MS
-/** A line that fails comes back mostly; what somebody has to see to does not. */
+/** Time without contact; longer than `TROUBLE_MS`: connections usually recover, other sync trouble needs staff. */
 const NO_CONTACT_MS = HOUR_MS
 const TROUBLE_MS = 5 * MINUTE_MS
-/** A disk may be full for a moment, and a file be replaced. */
+/** Time of failed renewal; a disk may be full for a moment, or a file be replaced. */
 const NOT_RENEWED_MS = 10 * MINUTE_MS
-/** Nobody comes past the warning of a browser once it has ended. */
+/** Remaining validity that raises the alert; users cannot pass a browser's warning about an expired certificate. */
 const ENDS_SOON_MS = 14 * DAY_MS
 const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'quarantined', 'comparing', 'draining'])
 const WITHOUT_CONTACT: ReadonlySet<SyncState> = new Set<SyncState>(['connecting', 'waiting'])
 
-/** Whether the head office gets what it is owed. */
+/** True if the hub receives all pending data. */
 export function isWell(state: SyncState): boolean {
   return WELL.has(state)
 }
@@ -43,7 +43,7 @@ export function isWell(state: SyncState): boolean {
 const DISK: SiteRule = {
   kind: 'disk',
   evaluate({ disk }) {
-    // nobody has looked yet
+    // the disk has not been measured yet
     if (disk.budgetBytes === 0) return 'unsure'
     return disk.state === 'ok' ? 'over' : 'holds'
   },
@@ -97,5 +97,5 @@ const CERTIFICATE: SiteRule = {
   }),
 }
 
-/** All rules of the site; what persons do wrong with PINs comes as an event. */
+/** All rules of the site; PIN locks of users come as events. */
 export const SITE_RULES: readonly SiteRule[] = [DISK, CLOCK, SYNC, BACKUP, CERTIFICATE]

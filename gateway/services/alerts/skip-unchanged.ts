@@ -7,9 +7,7 @@ import { type CartAlertState, isTrackBehind, remember } from './rule-state.ts'
 import type { SiteContext } from './site-context.ts'
 import { hasSeenZones } from './zones-seen.ts'
 
-/**
- * Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is.
- */
+/** True if nothing but the time differs from the context before. False at night, when rules depend on the time. */
 export function isContextUnchanged(before: SiteContext | null, now: SiteContext): boolean {
   return (
     before !== null &&
@@ -23,8 +21,8 @@ export function isContextUnchanged(before: SiteContext | null, now: SiteContext)
 }
 
 /**
- * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody
- * needs to look; `isQuiet` is what `isContextUnchanged` says.
+ * Records the evaluation of a cart and the state that rules keep for it. Returns false if no rule can find anything, so
+ * that the rules are skipped; `isQuiet` is the result of `isContextUnchanged`.
  */
 export function recordEvaluation(
   one: CartAlertState,
@@ -42,7 +40,7 @@ export function recordEvaluation(
   return true
 }
 
-/** True if the rules find nothing new in a cart but what `remember` makes of it, and that it has stood for a while. */
+/** True if the rules find nothing new except from what `remember` records, and from the duration of standstill. */
 function isOnlyElsewhere(before: Cart, now: Cart): boolean {
   if (before === now) return true
   const [wasStillMs, isStillMs] = [before.verdict.stillSinceMs, now.verdict.stillSinceMs]
@@ -51,8 +49,8 @@ function isOnlyElsewhere(before: Cart, now: Cart): boolean {
 }
 
 /**
- * Until when no rule finds anything in a cart of which these alerts matter, as long as it is only elsewhere and the
- * ground quiet. All that time does to it besides is in its verdict, and makes it another.
+ * Returns the time before which no rule finds anything in a cart with these alerts, as long as only its position
+ * changes and the context is unchanged. All other effects of time are in its verdict, and change its revision.
  */
 export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredAlert[], ground: SiteContext): number {
   const isKnown = one.memory.fixesRead === 'read' && !isTrackBehind(one, ground)
@@ -63,12 +61,12 @@ export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredA
   return atMs
 }
 
-/** Whether there is one of a kind that is not closed. */
+/** True if an alert of a kind is not closed. */
 export function isOpen(alerts: readonly StoredAlert[], wanted: AlertKind): boolean {
   return alerts.some(({ kind, closedAtMs }) => kind === wanted && closedAtMs === null)
 }
 
-/** Whether it was seen that it was moved, and that is not told yet. */
+/** True if a movement was detected that no open alert reports. */
 function hasSeenMove({ memory }: CartAlertState, alerts: readonly StoredAlert[]): boolean {
   return (
     (memory.movedWhileLockedMs !== null && !isOpen(alerts, 'moved_while_locked')) ||
@@ -76,9 +74,9 @@ function hasSeenMove({ memory }: CartAlertState, alerts: readonly StoredAlert[])
   )
 }
 
-/** When an alert may be over by time alone, or by what is only elsewhere. */
+/** Returns the time from which an alert may be over by time alone, or by a change of position. */
 function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, ground: SiteContext): number {
-  // where it was over counts for a while; that it is heard again ends silence, and nothing but time ends a contest
+  // the position of the end counts for a while; new data ends a signal loss, and only time ends a contest of ids
   if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
     return Number.NEGATIVE_INFINITY
   if (kind !== 'moved_while_locked' && kind !== 'moved_after_hours') return Number.POSITIVE_INFINITY
@@ -86,7 +84,7 @@ function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: C
   return stillSinceMs === null ? Number.NEGATIVE_INFINITY : stillFromMs(stillSinceMs, ground.countFromMs)
 }
 
-/** When it will have been in a stop zone for too long; infinite where it is in none. */
+/** Returns the time from which the cart has been in a stop zone for too long; infinity outside stop zones. */
 function stopsTooLongAtMs({ verdict: { stays } }: Cart, { settings, countFromMs }: SiteContext): number {
   let atMs = Number.POSITIVE_INFINITY
   for (const { type, sinceMs } of stays)

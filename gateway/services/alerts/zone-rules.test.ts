@@ -4,7 +4,7 @@ import { HOUR_MS } from '#shared/time.ts'
 import { driving, exemptFrom, NOON } from '#testing/course/cart-drill.ts'
 
 describe('outside', () => {
-  test('opens outside of every boundary and closes within', () => {
+  test('opens outside all boundaries and closes inside one', () => {
     const drill = driving().pass(1)
     drill.say({ northM: 500 })
     drill.stays = []
@@ -19,7 +19,7 @@ describe('outside', () => {
     assert.deepEqual(drill.heard, ['opened outside', 'closed outside', 'opened outside'])
   })
 
-  test('ten minutes at the edge are one', () => {
+  test('opens one alert for a cart that wanders at the edge for ten minutes', () => {
     const drill = driving()
     drill.pass(600, (second) => {
       const northM = second % 20 < 10 ? 12 : -12
@@ -30,7 +30,7 @@ describe('outside', () => {
     assert.equal(drill.heard.filter((line) => line === 'opened outside').length, 1)
   })
 
-  test('is over where there is no boundary any more, and in the barn', () => {
+  test('closes when the last boundary is deleted and when the cart is in the barn', () => {
     const drill = driving()
     drill.stays = []
     drill.pass(2)
@@ -45,7 +45,7 @@ describe('outside', () => {
     assert.deepEqual(other.heard, ['opened outside', 'closed outside'])
   })
 
-  test('one that is gone is still outside', () => {
+  test('stays open when the cart loses its signal', () => {
     const drill = driving()
     drill.stays = []
     drill.pass(2)
@@ -54,7 +54,7 @@ describe('outside', () => {
     assert.deepEqual(drill.openKinds, ['outside', 'silent_on_course'])
   })
 
-  test('an exempt cart may be', () => {
+  test('does not open for an exempt cart', () => {
     const drill = driving()
     drill.notes = exemptFrom('stop')
     drill.stays = []
@@ -71,7 +71,7 @@ describe('outside', () => {
 })
 
 describe('zone_stay', () => {
-  test('opens after more than the seconds of the site, of each stop zone one, and closes when it is left', () => {
+  test('opens one alert per stop zone after the seconds set for the site and closes on leaving', () => {
     const drill = driving()
     drill.enter('boundary', 'stop')
     drill.pass(60)
@@ -90,7 +90,7 @@ describe('zone_stay', () => {
     assert.equal(drill.heard.length, 4)
   })
 
-  test('counts from when the clock was set', () => {
+  test('counts from the time the clock was set', () => {
     const drill = driving()
     drill.enter('boundary', 'stop')
     drill.nowMs += HOUR_MS
@@ -102,7 +102,7 @@ describe('zone_stay', () => {
     assert.deepEqual(drill.heard, ['opened zone_stay'])
   })
 
-  test('an exempt cart may stay', () => {
+  test('does not open for an exempt cart that stays in a stop zone', () => {
     const drill = driving()
     drill.notes = exemptFrom('slow')
     drill.enter('boundary', 'stop')
@@ -110,7 +110,7 @@ describe('zone_stay', () => {
     assert.deepEqual(drill.heard, [])
   })
 
-  test('is known over a restart, and not told twice', () => {
+  test('stays open over a restart and is not published twice', () => {
     const drill = driving()
     drill.enter('boundary', 'stop')
     drill.pass(61)
@@ -119,7 +119,7 @@ describe('zone_stay', () => {
     assert.deepEqual(drill.heard, ['opened zone_stay'])
   })
 
-  test('ten minutes at the edge of a zone are one', () => {
+  test('opens one alert for a cart that wanders at the edge of a zone for ten minutes', () => {
     const drill = driving(NOON, { zoneStayS: 1 })
     drill.pass(600, (second) => {
       drill.say({ northM: second % 20 < 10 ? 10 : -10 })

@@ -3,14 +3,14 @@ import type { CartRule } from './rule.ts'
 import type { CartAlertState, CartRuleState } from './rule-state.ts'
 import { isJustSeen } from './zones-seen.ts'
 
-/** It is outside of every boundary. */
+/** Opens when a cart is outside every boundary. */
 export const OUTSIDE: CartRule = {
   kind: 'outside',
   brake: 'place',
   evaluate({ cart: { verdict, ground, notes }, memory }, { nowMs }, open) {
     if (!ground.hasBoundary) return 'over'
     if (verdict.position === null) return 'unsure'
-    // the stays themselves have waited for a second fix
+    // no delay here: a dwell itself starts only after a second fix
     const isBack = verdict.isInParking || isInBoundary(verdict)
     if (isBack && (open !== undefined || !isJustSeen(memory.zones.outside, nowMs))) return 'over'
     const { exempt } = notes
@@ -35,7 +35,7 @@ function isInBoundary({ stays }: Cart['verdict']): boolean {
 
 const NONE: readonly string[] = []
 
-/** It has been in a stop zone for too long. */
+/** Opens when a cart has been in a stop zone for too long. */
 export const ZONE_STAY: CartRule = {
   kind: 'zone_stay',
   brake: 'place',

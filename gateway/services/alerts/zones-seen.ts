@@ -5,18 +5,18 @@ import type { Cart } from '../cart.ts'
 import type { ArrivedCrossing } from './arrived.ts'
 import type { SiteContext } from './site-context.ts'
 
-/** What happened between two looks and an alert is due for, although the second look shows nothing of it. */
+/** Zone events between two evaluations that need an alert, although the second evaluation no longer shows them. */
 export interface ZonesSeen {
-  /** It was outside of every boundary and of parking, and is back. */
+  /** Set if the cart was outside every boundary and parking zone, and is back. */
   outside: { seenMs: number; latE7: number; longE7: number } | null
-  /** Stays in stop zones that began, were too long and ended. */
+  /** Dwells in stop zones that began, were too long and ended. */
   stays: { seenMs: number; zoneId: string; name: string; sinceMs: number; untilMs: number }[]
 }
 
-/** What was seen and could not be reported for so long is not reported any more. */
+/** Age from which a zone event that could not be reported is dropped. */
 const SEEN_MS = 5 * MINUTE_MS
 
-/** Whether something was seen, so lately that an alert is still due. */
+/** True if the event is recent enough that its alert is still due. */
 export function isJustSeen(seen: { seenMs: number } | null | undefined, nowMs: number): boolean {
   return seen != null && Math.abs(nowMs - seen.seenMs) < SEEN_MS
 }
@@ -26,8 +26,8 @@ export function hasSeenZones({ outside, stays }: ZonesSeen): boolean {
 }
 
 /**
- * Notes what the crossings between two looks show, oldest first; `before` is the cart at the first, `cart` at the
- * second.
+ * Records the zone events that the crossings between two evaluations show, oldest first; `before` is the cart at the
+ * first evaluation, `cart` at the second.
  */
 export function noteCrossings(
   seen: ZonesSeen,
@@ -53,14 +53,14 @@ function noteOutside(
   { verdict, ground }: Cart,
   nowMs: number,
 ): void {
-  // whether it is outside now its stays say
+  // dwells show whether the cart is outside now
   if (!ground.hasBoundary || !isWithin(verdict.stays) || !isWithin(before.stays)) return
   const within = new Set(before.stays.filter(isBound).map(({ zoneId }) => zoneId))
   for (const [i, { event, zoneId, zoneType: type, atMs, lat, long }] of crossings.entries()) {
     if (!isBound({ type })) continue
     if (event === 'enter') within.add(zoneId)
     else within.delete(zoneId)
-    // it may leave one and enter the next by the same fix
+    // a cart may leave one zone and enter the next with the same fix
     if (within.size > 0 || crossings[i + 1]?.atMs === atMs) continue
     seen.outside = { seenMs: nowMs, latE7: toE7(lat), longE7: toE7(long) }
   }

@@ -9,71 +9,71 @@ import { MotionTrack } from './motion-track.ts'
 import { type LockReport, ReportedLockState } from './reported-lock.ts'
 import { type SampleColumns, takeFixes } from './sample-columns.ts'
 
-/** What is kept of a device over a restart, beside its history: JSON. */
+/** State of a device that outlives a restart in addition to its history; stored as JSON. */
 export interface SavedMotion {
   motion: CartMotion
   outSinceMs: number | null
-  /** Whether it was in a parking zone when it was looked at last; null while it was never seen. */
+  /** True if the last evaluation found it in a parking zone; null without a position. */
   wasIn: boolean | null
-  /** Stays that began anew because the clock was set: by zone, what they began at before and now. */
+  /** Dwells that restarted because the clock was set: their former and new start, keyed by zone. */
   anew: Record<string, [sinceMs: number, anewMs: number]>
-  /** How far its clock is ahead, while it is wrong. */
+  /** Time by which its clock is ahead, while it is wrong. */
   clockOffMs?: number
 }
 
-/** When and by which settings a device is looked at. */
+/** Times and settings of one evaluation. */
 export interface EvaluationContext {
   nowMs: number
-  /** What is known after it was the mistake of a clock. */
+  /** Latest credible time; a later timestamp was a clock error. */
   latestMs: number
   settings: CartSettings & MotionSettings
-  /** When the clock was last set by more than a minute; null for never. */
+  /** Time at which the clock was last set by more than a minute; null for never. */
   clockSetMs: number | null
-  /** Nobody listened before. */
+  /** Start of the gateway; messages sent earlier were not received. */
   startedAtMs: number
 }
 
 const NO_STAYS: readonly ZoneStay[] = []
 
-/** A device as a part of its cart: what follows from all that it said. */
+/** Device as a member of its cart: the state derived from everything that it reported. */
 export class CartMember {
   readonly device: Device
   readonly track = new MotionTrack()
   readonly #lock = new ReportedLockState()
   #outSinceMs: number | null = null
   #wasIn: boolean | null = null
-  /** Event time of the fix with which it left parking, since it was last seen there. */
+  /** Event time of the fix with which it last left parking; null while it is in a parking zone. */
   #leftMs: number | null = null
   #anew: SavedMotion['anew'] = {}
   #stays: readonly ZoneStay[] = NO_STAYS
-  /** The same without what the clock made of them. */
+  /** The same without the adjustments after the clock was set. */
   #known: readonly ZoneStay[] = NO_STAYS
-  /** Event time of the fix outside of parking that the next has to confirm. */
+  /** Event time of a fix outside parking that the next fix must confirm. */
   #turnedMs: number | null = null
-  /** Where it is among zones of groups that only other devices of the cart are in. */
+  /** State in the zones of groups that only other devices of the cart belong to. */
   #foreign: WatchState = NO_ZONE_STATE
-  /** What came since it was looked at there; null while there are no such zones. */
+  /** Samples received since the last evaluation of those zones; null without such zones. */
   #foreignSamples: SampleColumns[] | null = null
   #seen: { watch: WatchState; set: WatchedSet | null } | null = null
-  /** What it said last, and what that was made of. */
+  /** Last report, and the state it was built from. */
   #said: CartDevice | null = null
   #saidOf: ReportedState | null = null
-  /** It may say something else now, though nothing came that would show it. */
+  /** True if the report may differ now without a new message. */
   #isDoubtful = false
-  /** What was kept last. */
+  /** Last saved state. */
   #kept = ''
 
   constructor(device: Device) {
     this.device = device
   }
 
-  /** Takes samples that were stored; see `MotionTrack.take`. */
+  /** Takes stored samples; see `MotionTrack.take`. */
   take(numbers: SampleColumns, isInOrder: boolean, settings: MotionSettings, latestMs: number): void {
     this.track.take(numbers, isInOrder, settings, latestMs)
     this.#foreignSamples?.push(numbers)
   }
 
-  /** Goes on from what was kept before a restart; an earlier program may not have kept all of it. */
+  /** Restores the state saved before a restart; an earlier version may not have saved all fields. */
   recall({ motion, outSinceMs = null, wasIn = null, anew = {}, clockOffMs }: Partial<SavedMotion>): void {
     if (clockOffMs !== undefined) this.device.clock.offMs = clockOffMs
     this.track.motion = { ...NO_MOTION, ...motion }
@@ -82,7 +82,7 @@ export class CartMember {
     this.#anew = anew
   }
 
-  /** Takes the newest records of the device where nothing is known of how it got there. */
+  /** Takes the device's newest records if the history before them is unknown. */
   recallLatest({ settings, latestMs }: Pick<EvaluationContext, 'settings' | 'latestMs'>): void {
     const { gps, battery } = this.device.reported
     const { motion } = this.track
@@ -102,24 +102,24 @@ export class CartMember {
     }
   }
 
-  /** Whether nobody knows when it left parking: it has, or it was never seen there. */
+  /** True if the departure from parking was not observed: it was saved as inside, or has no departure time. */
   get isDepartureUnknown(): boolean {
     return this.track.motion.fix !== null && (this.#outSinceMs === null || this.#wasIn === true)
   }
 
-  /** Event time of the fix that left parking, as far as is known. */
+  /** Event time of the fix that left parking; null if unknown. */
   get outSinceMs(): number | null {
     return this.#outSinceMs
   }
 
-  /** It left a parking zone, by event time. */
+  /** Records that it left a parking zone at this event time. */
   left(atMs: number): void {
     this.#isDoubtful = true
     this.#leftMs = atMs
     if (this.#outSinceMs !== null) this.#outSinceMs = atMs
   }
 
-  /** Stillness and stays begin anew: the clock was set. */
+  /** Restarts standstill and dwells after the clock was set. */
   startAgain(nowMs: number): void {
     this.#isDoubtful = true
     this.track.motion = restless(this.track.motion, nowMs)
@@ -127,26 +127,26 @@ export class CartMember {
     this.#seen = null
   }
 
-  /** What its lock did last, by an event. */
+  /** Takes an event of its lock. */
   heardLock(event: LockReport): void {
     this.#isDoubtful = true
     this.#lock.heard(event)
   }
 
-  /** The newest event of its lock there is, null for none: whatever it was known by before counts no more. */
+  /** Replaces all that is known of its lock with its newest stored event; null for none. */
   rereadLock(event: LockReport | null): void {
     this.#isDoubtful = true
     this.#lock.forget()
     if (event !== null) this.#lock.heard(event)
   }
 
-  /** What the device says of its cart now: the same object as before while it says the same. */
+  /** Returns the device's current report about its cart; the same object while nothing changes. */
   said(zones: DeviceZones, look: EvaluationContext): CartDevice {
     const { row, isOnline, reported } = this.device
     const motion = this.#look(look)
     const stays = motion.fix === null ? NO_STAYS : this.#staysNow(zones, motion.fix, look.latestMs)
     this.#judgeDeparture(motion, stays)
-    // one by one: it is made for every device every second
+    // a plain literal, because it is built for every device every second
     const said: CartDevice = {
       hardwareId: row.hardwareId,
       deviceType: row.deviceType,
@@ -160,13 +160,13 @@ export class CartMember {
     }
     if (this.#said === null || !isReportedAlike(this.#said, said)) this.#said = said
     this.#saidOf = reported
-    // the clock has still to come to when it was heard
+    // the receive time is still ahead of the clock, so the report changes once the clock reaches it
     this.#isDoubtful = said.heardAtMs !== reported.lastRespondedAtMs
     return this.#said
   }
 
   /**
-   * Whether it would say this again: nothing came since. What is other by zones, settings and clocks it does not know.
+   * True if nothing was received that changes the report; ignores zones, settings and clocks, which it does not know.
    */
   isSaying(said: CartDevice | undefined): boolean {
     const { device } = this
@@ -180,7 +180,7 @@ export class CartMember {
     )
   }
 
-  /** What is to be kept, as JSON; null when that is what was kept last. */
+  /** Returns the state to save as JSON; null if it equals the last saved one. */
   news(): string | null {
     const { offMs } = this.device.clock
     const kept: SavedMotion = {
@@ -201,7 +201,7 @@ export class CartMember {
   #look({ settings, latestMs }: EvaluationContext): CartMotion {
     const { gps, battery } = this.device.reported
     const { fix, battery: voltage } = this.track.look(settings, latestMs)
-    // what came before its history was deleted counts no more
+    // data received before its history was deleted no longer counts
     const isGone = { gps: gps === null && fix !== null, battery: battery === null && voltage !== null }
     if (isGone.gps || isGone.battery) this.track.forget(isGone)
     return this.track.motion
@@ -216,7 +216,8 @@ export class CartMember {
       if (isSeen) return this.#stays
       this.#known = staysIn(state, own, fix)
     } else {
-      // nobody else watches it there: each fix in its order, as with its own zones
+      // ingestion does not watch these zones for the device, so each fix is evaluated here, in order, as in its own
+      // zones
       takeFixes(this.#foreignSamples ?? [], { last: null, untilMs: fix.atMs - 1 }, (passed) => {
         this.#foreign = watch(this.#foreign, foreign.watched, passed, latestMs).state
       })
@@ -242,7 +243,7 @@ export class CartMember {
       this.#outSinceMs = null
       this.#leftMs = null
     } else {
-      // nobody saw it leave: it was there by one fix only, or the zone is gone
+      // the departure was not observed: it was inside with one fix only, or the zone was deleted
       const firstMs = this.#wasIn === null ? (this.track.firstFixMs ?? fix.atMs) : fix.atMs
       this.#outSinceMs ??= this.#leftMs ?? this.#turnedMs ?? firstMs
       this.#turnedMs = null
@@ -251,12 +252,12 @@ export class CartMember {
   }
 }
 
-/** Receive time of its last message; one before the clock was set back counts from then. */
+/** Returns the receive time of its last message; one from before the clock was set back counts from that setting. */
 function heardAtMs(saidAtMs: number | null, { nowMs, clockSetMs }: EvaluationContext): number | null {
   return saidAtMs !== null && clockSetMs !== null && saidAtMs > nowMs ? clockSetMs : saidAtMs
 }
 
-/** Whether the stays are the same by another state of the same zones: nearly always only the last fix is another. */
+/** True if the dwells are the same in another state of the same zones: usually only the last fix differs. */
 function isSameWatch(before: WatchState, now: WatchState, own: WatchedSet | null): boolean {
   if (before === now || own === null) return true
   const { zones, last, fingerprints } = now
@@ -264,7 +265,7 @@ function isSameWatch(before: WatchState, now: WatchState, own: WatchedSet | null
   if (before.last === null || last === null || before.zones.length !== zones.length) return false
   if (fingerprints !== known || before.fingerprints !== known) return false
   for (const [i, zone] of zones.entries()) {
-    // one that says no time has stayed since the last fix
+    // a zone without an entry time has been occupied since the last fix
     if (zone !== before.zones[i] || (zone.isInside && zone.sinceMs === undefined)) return false
   }
   return true
@@ -292,7 +293,7 @@ function isParking({ type }: ZoneStay): boolean {
   return type === 'parking'
 }
 
-/** When the last fix was outside of a parking zone that it is still in for want of another. */
+/** Returns the time of the last fix outside a parking zone whose exit still awaits a second fix. */
 function turnedMsOf({ zones }: WatchState, stays: readonly ZoneStay[]): number | null {
   const parking = stays.filter(isParking).map(({ zoneId }) => zoneId)
   const turned = zones.find(({ id, turnedAt }) => turnedAt !== undefined && parking.includes(id))

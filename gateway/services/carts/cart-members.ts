@@ -17,16 +17,14 @@ export interface MembersDeps {
   log: Log
 }
 
-/**
- * Of a device of which nothing was kept, so much of its history is looked at: enough to know since when it has stood.
- */
+/** Period of history that is read for a device without saved state: enough to know since when it has stood. */
 const LOOK_BACK_MS = 2 * HOUR_MS
-/** Positions, and voltages, of a device that are read at most. */
+/** Maximum number of positions, and of voltages, read for a device. */
 const RECORDS_MAX = 1500
 const DEVICES_A_JOB = 32
 const JOBS_IN_FLIGHT = 4
 
-/** The devices of all carts, with what follows from what each of them said. */
+/** Devices of all carts, with the state derived from the reports of each. */
 export class CartMembers {
   readonly #deps: MembersDeps
   readonly #byDevice = new Map<Device, CartMember>()
@@ -47,14 +45,14 @@ export class CartMembers {
     return this.#byDevice.values()
   }
 
-  /** Forgets all devices but these. */
+  /** Removes all devices except these. */
   keep(devices: readonly Device[]): void {
     if (this.#byDevice.size === 0) return
     for (const device of this.#byDevice.keys()) if (!device.isRegistered) this.#byDevice.delete(device)
     for (const device of devices) this.of(device)
   }
 
-  /** Goes on from what was kept, and from what came since. */
+  /** Restores the saved state and adds what was stored since. */
   async load(look: EvaluationContext): Promise<void> {
     const { store, fleet } = this.#deps
     const kept = new Map(store.read.cartMotions().map(({ deviceId, motion }) => [deviceId, motion]))
@@ -62,7 +60,7 @@ export class CartMembers {
       const member = this.of(device)
       const text = kept.get(device.row.deviceId)
       if (text === undefined) continue
-      // written by this program only
+      // only this program writes it
       member.recall(JSON.parse(text) as Partial<SavedMotion>)
       member.isKept(text)
     }
@@ -76,7 +74,7 @@ export class CartMembers {
     this.rereadLocks(look)
   }
 
-  /** What is to be kept of each device of which something else was kept last. */
+  /** Returns the state to save of each device whose state differs from the saved one. */
   news(): { member: CartMember; text: string }[] {
     return [...this.#byDevice.values()].flatMap((member) => {
       const text = member.news()
@@ -88,7 +86,7 @@ export class CartMembers {
     if (event === 'exit' && zoneType === 'parking') this.#find(hardwareId)?.left(atMs)
   }
 
-  /** The clock of a device was judged: if it was ahead, what the device said is not of a time to come. */
+  /** Handles a decision about the clock of a device: if it was ahead, its data must not lie in the future. */
   clockJudged(hardwareId: string, nowMs: number): void {
     this.#find(hardwareId)?.track.endAt(nowMs)
   }
@@ -129,7 +127,7 @@ export class CartMembers {
   }
 
   /**
-   * What is in the history and is newer than what was kept; each device that cannot be read goes on from its newest.
+   * Reads history newer than the saved state; a device whose history is unreadable continues from its newest records.
    */
   async #replay(members: readonly CartMember[], look: EvaluationContext): Promise<void> {
     const { store, log } = this.#deps
@@ -144,12 +142,12 @@ export class CartMembers {
         for (const [i, member] of chunk.entries())
           member.track.take(samples[i] ?? new Float64Array(), false, look.settings, look.latestMs)
       } catch (error) {
-        log.warn({ reason: describeError(error) }, 'could not read how carts moved before the start')
+        log.warn({ reason: describeError(error) }, 'cart motion read failed; continuing from the newest records')
       }
     })
   }
 
-  /** Finds out when devices left parking that nobody saw leave it, or that may have left again since they were kept. */
+  /** Finds the departure times of devices that left parking unobserved, or may have left again after the last save. */
   #recallDepartures(behind: ReadonlySet<CartMember>): void {
     const unknown = [...this.#byDevice.values()].filter((member) => member.isDepartureUnknown || behind.has(member))
     if (unknown.length === 0) return
@@ -172,7 +170,7 @@ function isBehind({ device, track }: CartMember): boolean {
   return isGpsBehind || (battery !== null && (voltage === null || battery.atMs > voltage.atMs))
 }
 
-/** From where on the history of a device is to be read. */
+/** Returns the times from which the history of a device must be read. */
 function startOf({ device, track }: CartMember) {
   const { row, reported } = device
   const { fix, battery } = track.motion

@@ -18,14 +18,14 @@ interface NotebookDeps {
   log: Log
 }
 
-/** What somebody says of a cart; what is absent stays as it is, null is over. */
+/** Staff's changes to the notes on a cart; an absent field stays as it is, null ends it. */
 export interface CartNotesPatch {
   outOfService?: { why: string } | null
   exempt?: { zoneTypes: readonly ZoneType[]; untilMs?: number; why: string } | null
   note?: string | null
 }
 
-/** As they are stored: by the names of the API, for the head office reads them too. */
+/** Stored with the field names of the API, because the hub reads them too. */
 interface StoredPerson {
   user_id: string
   name: string
@@ -44,13 +44,13 @@ interface StoredExempt {
 
 const NOTHING: CartNotes = { outOfService: null, exempt: null, note: null }
 
-/** What people said of carts, in memory. */
+/** Staff notes on carts, in memory. */
 export class CartNotesStore {
   readonly #deps: NotebookDeps
   readonly #byCart = new Map<string, CartNotes>()
-  /** Two at once would each keep what the other changes. */
+  /** Serialises changes: of two concurrent ones, each would undo the other. */
   readonly #turns = new SerialQueue()
-  /** Carts whose exemption is over and not yet written down as such. */
+  /** Carts whose exemption is over, but not yet stored as over. */
   readonly #ending = new Set<string>()
 
   constructor(deps: NotebookDeps) {
@@ -62,7 +62,7 @@ export class CartNotesStore {
     for (const row of this.#deps.store.read.cartNotes()) this.#byCart.set(row.cart, readNotes(row))
   }
 
-  /** The same object while nothing in it changes. */
+  /** Returns the notes on a cart; the same object while nothing changes. */
   of(cart: string, nowMs: number): CartNotes {
     const notes = this.#byCart.get(cart)
     if (notes === undefined) return NOTHING
@@ -70,12 +70,12 @@ export class CartNotesStore {
     return this.#endExempt(cart, notes)
   }
 
-  /** Carts of which something was said. */
+  /** Returns the carts with notes. */
   carts(): string[] {
     return [...this.#byCart.keys()]
   }
 
-  /** Throws `invalid_field` for a time that is past. */
+  /** Changes notes. Throws `invalid_field` for a time in the past. */
   change(cart: string, patch: CartNotesPatch, by: CartPerson): Promise<void> {
     return this.#turns.take(async () => {
       const known = this.of(cart, this.#deps.clock.nowMs())
@@ -83,7 +83,7 @@ export class CartNotesStore {
     })
   }
 
-  /** The cart is gone, and with it what was said of it. Never rejects. */
+  /** Deletes the notes on a removed cart. Never rejects. */
   forget(cart: string): void {
     if (!this.#byCart.delete(cart)) return
     void this.#turns.take(() => this.#attempt(cart, NOTHING))
@@ -98,7 +98,7 @@ export class CartNotesStore {
         outOfService === undefined
           ? known.outOfService
           : outOfService && { sinceMs: known.outOfService?.sinceMs ?? nowMs, why: outOfService.why, by },
-      // nobody drives a cart that is out of service
+      // a cart that is out of service is not driven
       exempt: isOut
         ? null
         : exempt === undefined
@@ -112,7 +112,7 @@ export class CartNotesStore {
     const { calendar, timeZone } = this.#deps.site
     if (wantedMs === undefined) return closingMs(calendar, timeZone, nowMs)
     if (wantedMs > nowMs) return wantedMs
-    const detail = 'is past'
+    const detail = 'must be in the future'
     throw new InvalidRequestError('invalid_field', `exempt.until: ${detail}`, [
       { in: 'body', name: 'exempt.until', code: 'invalid_field', detail },
     ])
@@ -126,7 +126,7 @@ export class CartNotesStore {
     })
   }
 
-  /** It is over now, and is written down as over when the store takes it. */
+  /** Ends an exemption immediately; the store records it later. */
   #endExempt(cart: string, notes: CartNotes): CartNotes {
     const without = { ...notes, exempt: null }
     this.#byCart.set(cart, without)
@@ -140,18 +140,18 @@ export class CartNotesStore {
     return without
   }
 
-  /** What fails is tried again after the next start. */
+  /** Writes notes; a failed write is repeated only after the next start. */
   async #attempt(cart: string, notes: CartNotes): Promise<void> {
     try {
       await this.#write(cart, notes)
     } catch (error) {
-      this.#deps.log.warn({ reason: describeError(error) }, 'could not write down what is said of a cart')
+      this.#deps.log.warn({ reason: describeError(error) }, 'cart notes write failed; will retry at the next start')
     }
   }
 }
 
 function readNotes({ outOfService, exempt, note }: CartNoteRow): CartNotes {
-  // both were written by this program only
+  // only this program writes both
   const out = outOfService === null ? null : (JSON.parse(outOfService) as StoredOutOfService)
   const allowed = exempt === null ? null : (JSON.parse(exempt) as StoredExempt)
   return {
@@ -162,7 +162,7 @@ function readNotes({ outOfService, exempt, note }: CartNoteRow): CartNotes {
       why: allowed.why,
       by: readPerson(allowed.by),
     },
-    // one that was erased is empty
+    // an erased note is an empty string
     note: note || null,
   }
 }

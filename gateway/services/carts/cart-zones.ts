@@ -6,16 +6,16 @@ import type { Device } from '../fleet.ts'
 import type { Geofences } from '../zones/geofences.ts'
 import type { WatchedSet } from '../zones/sets.ts'
 
-/** The zones of a device of a cart: its own, which it is watched in, and those of the groups of the other devices. */
+/** Zones of a device in a cart: its own, in which ingestion watches it, and those of the other devices' groups. */
 export interface DeviceZones {
   own: WatchedSet | null
   foreign: WatchedSet | null
 }
 
-/** Which zones count for a cart: those of the groups of all its devices. */
+/** Zones that apply to carts: those of the groups of all their devices. */
 export class CartZones {
   readonly #geofences: Pick<Geofences, 'watchedOf'>
-  /** By group, as it was when it was asked for first. */
+  /** Zones at the last `takeChange` or the first request, keyed by group. */
   readonly #asked = new Map<number | null, WatchedSet | null>()
   readonly #foreign = new Map<string, { of: readonly (WatchedSet | null)[]; set: WatchedSet | null }>()
 
@@ -23,12 +23,12 @@ export class CartZones {
     this.#geofences = geofences
   }
 
-  /** Of one of the devices of a cart. */
+  /** Returns the zones of one of a cart's devices. */
   of({ row: { groupId } }: Device, devices: readonly Device[]): DeviceZones {
     return { own: this.#watchedOf(groupId), foreign: this.#foreignOf(groupId, devices) }
   }
 
-  /** What kinds of zones there are for a cart of these devices. */
+  /** Returns the kinds of zones that apply to a cart with these devices. */
   groundOf(devices: readonly Device[]): CartZoneContext {
     const ground = { hasParking: false, hasBoundary: false }
     for (const { row } of devices) {
@@ -39,14 +39,14 @@ export class CartZones {
     return ground
   }
 
-  /** Of stays of a device those in zones that count for these devices. */
+  /** Filters a device's dwells to zones that apply to these devices. */
   among(stays: readonly ZoneStay[], devices: readonly Device[]): readonly ZoneStay[] {
     const sets = devices.map(({ row }) => this.#watchedOf(row.groupId))
     const counts = ({ zoneId }: ZoneStay) => sets.some((set) => set?.zoneOf(zoneId) !== undefined)
     return stays.every(counts) ? stays : stays.filter(counts)
   }
 
-  /** Whether any zones of those asked for are others since this was asked last. */
+  /** True if any of the requested zones changed since the last call. */
   takeChange(): boolean {
     let hasChanged = false
     for (const [groupId, asked] of this.#asked) {
@@ -64,7 +64,7 @@ export class CartZones {
     return set
   }
 
-  /** Null where nothing counts beside its own, as for nearly all. */
+  /** Returns null if only its own zones apply, the usual case. */
   #foreignOf(groupId: number | null, devices: readonly Device[]): WatchedSet | null {
     if (devices.length === 1 || devices.every(({ row }) => row.groupId === groupId)) return null
     const groupIds = [...new Set(devices.map(({ row }) => row.groupId))].filter((id) => id !== groupId)
@@ -79,7 +79,7 @@ export class CartZones {
   }
 }
 
-/** The zones of other groups that are not among a device's own. */
+/** Returns the zones of other groups that are not among a device's own. */
 function beside(own: WatchedSet | null, others: readonly (WatchedSet | null)[]): WatchedSet | null {
   const zones = others.flatMap((set) => set?.watched.zones.flatMap(({ id }) => set.zoneOf(id) ?? []) ?? [])
   const byId = new Map(zones.filter(({ id }) => own?.zoneOf(id) === undefined).map((zone) => [zone.id, zone]))
@@ -94,7 +94,7 @@ function beside(own: WatchedSet | null, others: readonly (WatchedSet | null)[]):
   }
 }
 
-/** The zones of `set` that a device is in, by zone_id; `newest` is its newest position. */
+/** Returns the zones of `set` that a device is in, ordered by id; `newest` is its newest position. */
 export function staysIn(state: WatchState, set: WatchedSet | null, newest: Fix): ZoneStay[] {
   if (set === null) return []
   return staysOf(state, set.watched, newest).flatMap(({ zoneId, sinceMs }) => {

@@ -14,7 +14,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-twins-'))
 const [carts, lazy, eager] = ['carts', 'lazy', 'eager'].map((name) => {
   const options = { dataDir: join(dataDir, name), readerThreads: 1, writeQueueRows: 1000 }
   return new Store(options, createLog('silent'))
-}) as [Store, Store, Store] // as many as names
+}) as [Store, Store, Store] // one for each name
 /** Set CARTBARN_TEST_LONG=1 to compare alerts too: each is a transaction. */
 const hasAlerts = process.env.CARTBARN_TEST_LONG !== undefined
 const stores = [carts, ...(hasAlerts ? [lazy, eager] : [])]
@@ -26,7 +26,7 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** Two carts of which one has a screen too; of other names in each course, for they are on the disk. */
+/** Two carts, one of which has a screen too; names differ in each course, because they share a disk. */
 function open(): Promise<CartTwins> {
   const id = ++count
   return CartTwins.open(
@@ -35,7 +35,7 @@ function open(): Promise<CartTwins> {
   )
 }
 
-/** A strip of land that lies between two latitudes. */
+/** A strip of land between two latitudes. */
 function strip(type: ZoneType, south: number, north: number, groups: readonly number[] | null): SiteZone {
   const at = (lat: number, long: number) => ({ latE7: Math.round(lat * 1e7), longE7: long * 1e7 })
   const ring = [at(south, -1), at(south, 1), at(north, 1), at(north, -1)]
@@ -132,7 +132,7 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
       (twins) =>
         twins.ask(key),
   ),
-  // a little, by which nothing begins anew, and by more
+  // by a little, which restarts nothing, and by more
   fc.constantFrom(-30_000, -150, 150, 30_000, -2 * HOUR_MS, 2 * HOUR_MS).map(
     (ms): Deed =>
       (twins) =>
@@ -183,7 +183,7 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
   fc.constant<Deed>((twins) => twins.restart()),
 )
 
-test('carts that are judged when something happened are what they would be if judged every second', async () => {
+test('carts evaluated on events have the same state as carts evaluated every second', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(deeds, { minLength: 10, maxLength: 60 }), async (all) => {
       const twins = await open()
@@ -196,7 +196,7 @@ test('carts that are judged when something happened are what they would be if ju
   )
 })
 
-test('a cart of which nothing is heard is left alone until time makes it another', async () => {
+test('a cart without new messages is evaluated only when time changes its state', async () => {
   const twins = await open()
   const [lock] = twins.devices
   assert.ok(lock !== undefined)
@@ -204,7 +204,7 @@ test('a cart of which nothing is heard is left alone until time makes it another
   twins.say(lock, { lat: 0.01, speedKmh: 12 })
   await twins.beat()
   assert.equal(await hasJudged(twins, 59), false)
-  // it moves no more; three minutes after the start the others, and after fifteen it, are silent
+  // it has stopped; three minutes after the start the others become silent, and after fifteen this one
   assert.equal(await hasJudged(twins, 2), true)
   assert.equal(await hasJudged(twins, 110), false)
   assert.equal(await hasJudged(twins, 20), true)
@@ -213,7 +213,7 @@ test('a cart of which nothing is heard is left alone until time makes it another
   await twins.stop()
 })
 
-/** Whether the lazy one judged a cart in that time: otherwise it asks for the notes of each once a beat. */
+/** True if the lazy course evaluated a cart in that time: otherwise it reads the notes of each once a tick. */
 async function hasJudged(twins: CartTwins, seconds: number): Promise<boolean> {
   const before = twins.lazilyAsked
   await pass(twins, seconds)

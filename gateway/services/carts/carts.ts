@@ -25,27 +25,24 @@ interface CartsDeps extends MembersDeps {
   site: Pick<Site, 'settings' | 'tripDefaults'>
   events: Events
   clock: Clock & MonotonicClock & { latestEventMs(nowMs: number): number }
-  /** By the clock as it is now. */
+  /** Start time by the current clock. */
   startedAtMs: () => number
-  /** All carts are judged so often, sooner when something happened that people are to hear of; a second unless told. */
+  /** Interval of evaluations; shorter after events that users should see soon. A second by default. */
   tickMs?: number | undefined
 }
 
 const TICK_MS = 1000
-/** This part of it when it is sooner. */
+/** Fraction of the interval in that case. */
 const HURRIED = 1 / 4
-/** What happens together is judged together. */
+/** Delay that lets one evaluation cover events of the same moment. */
 const GATHER_MS = 20
 const SAVE_MS = 60_000
-/** Whoever sets a clock by more makes all that was counted by it doubtful. */
+/** Clock changes above this make all durations measured before doubtful. */
 const CLOCK_SET_MS = 60_000
-/** A clock that is set by less may say this much earlier or later when a cart is silent. */
+/** Error that a smaller clock change may cause in the time at which a cart becomes silent. */
 const SLEWED_MS = 100
 
-/**
- * A cart with what it is judged by again and again: its devices, and the zones of each as long as none of them is
- * another.
- */
+/** Cart with the inputs of its repeated evaluation: its devices, and their zones as long as none of them changes. */
 interface Seat extends SeatGround {
   cart: Cart
 }
@@ -56,9 +53,9 @@ interface SeatGround {
 }
 
 /**
- * All carts, judged about once a second by what their devices said, the zones, the settings and the time. Whatever acts
- * on carts goes by `cartsJudged`: it is the one heartbeat. A cart of which nothing was heard is judged again only when
- * its verdict says that time changes it, or when what all are judged by is another.
+ * All carts, evaluated about once a second from the reports of their devices, the zones, the settings and the time.
+ * Everything that acts on carts follows `cartsJudged`, the only tick. A cart without new reports is evaluated again
+ * only when its verdict expires or a common input changes.
  */
 export class Carts implements Component {
   readonly #deps: CartsDeps
@@ -66,25 +63,25 @@ export class Carts implements Component {
   readonly #members: CartMembers
   readonly #zones: CartZones
   #seats = new Map<string, Seat>()
-  /** In natural order; null while one of them is another than it was. */
+  /** In natural order; null after a cart has changed. */
   #all: readonly Cart[] | null = null
   #keys = new Map<string, string>()
-  /** The register of devices has changed since carts were put together. */
+  /** True if devices were registered, changed or removed since carts were grouped. */
   #isStale = true
-  /** Devices whose name, type, cart or group may be another since. */
+  /** Devices whose name, type, cart or group may have changed since. */
   readonly #changed = new Set<string>()
   #settingsNow: { of: SiteSettings; settings: CartSettings & MotionSettings } | undefined
-  /** By what all carts were judged last; null while they have not been. */
+  /** Context of the last evaluation of all carts; null if it must be repeated. */
   #judgedBy: EvaluationContext | null = null
   #lookedMs = Number.NEGATIVE_INFINITY
-  /** The clock went back by less than makes it doubtful: what time had changed may be as before. */
+  /** True if the clock went back by less than `CLOCK_SET_MS`; changes caused by time may have to be undone. */
   #isTurnedBack = false
   #beatMs = Number.NEGATIVE_INFINITY
   #savedMs = 0
   #timer: NodeJS.Timeout | undefined
   #timerDueMs = Number.POSITIVE_INFINITY
   #isRunning = false
-  /** Clock less monotonic clock: it changes only when the clock is set. */
+  /** Clock time minus monotonic time; changes only when the clock is set. */
   #offsetMs: number
   #clockSetMs: number | null = null
   #lastRevision = 0
@@ -105,7 +102,7 @@ export class Carts implements Component {
     this.#savedMs = clock.monotonicMs()
     this.#isRunning = true
     this.#judgeAll()
-    // whose last device was deleted right before a stop
+    // their last device was deleted right before a stop
     for (const key of this.#deps.notes.carts()) if (!this.#seats.has(key)) this.#deps.notes.forget(key)
     this.#schedule(GATHER_MS)
   }
@@ -114,19 +111,19 @@ export class Carts implements Component {
     if (!this.#isRunning) return
     this.#isRunning = false
     clearTimeout(this.#timer)
-    // with what came since
+    // includes everything received since the last tick
     this.#judgeAll()
     await this.#save()
   }
 
-  /** In natural order, as they were judged last. */
+  /** Carts in natural order, as of their last evaluation. */
   get all(): readonly Cart[] {
     if (this.#isStale) this.#judgeAll()
     this.#all ??= Array.from(this.#seats.values(), ({ cart }) => cart)
     return this.#all
   }
 
-  /** The same, judged now. */
+  /** Evaluates and returns all carts. */
   allNow(): readonly Cart[] {
     this.#judgeAll()
     return this.all
@@ -137,16 +134,14 @@ export class Carts implements Component {
     return this.#seats.get(key)?.cart
   }
 
-  /** The cart that a device is in, by its hardware id. */
+  /** Returns the cart of a device. */
   of(hardwareId: string): Cart | undefined {
     if (this.#isStale) this.#judgeAll()
     const key = this.#keys.get(hardwareId)
     return key === undefined ? undefined : this.#seats.get(key)?.cart
   }
 
-  /**
-   * What a device says of its cart, as the head office is told it; that of its lock says when it will be locked, too.
-   */
+  /** Returns a device's report about its cart for the hub; that of the lock includes the time of the automatic lock. */
   saidOf(hardwareId: string, autoLockAtMs: (cart: Cart) => number | null): object | undefined {
     const cart = this.of(hardwareId)
     const said = cart?.said.find((one) => one.hardwareId === hardwareId)
@@ -155,7 +150,7 @@ export class Carts implements Component {
     return toCartReportJson(said, cart.ground, isLock ? autoLockAtMs(cart) : null)
   }
 
-  /** The cart as it is this moment. */
+  /** Evaluates and returns a cart. */
   evaluateNow(cart: Cart): Cart {
     if (this.#isStale) this.#judgeAll()
     this.#noticeZones()
@@ -166,7 +161,7 @@ export class Carts implements Component {
     return seat.cart
   }
 
-  /** The cart as far as these devices of it say; null without any. */
+  /** Returns the cart evaluated from its visible devices only; null without any. */
   seenBy(cart: Cart, canSee: (hardwareId: string) => boolean): Cart | null {
     const isSeen = cart.devices.map(({ row }) => canSee(row.hardwareId))
     if (isSeen.every((seen) => seen)) return cart
@@ -185,7 +180,7 @@ export class Carts implements Component {
     }
   }
 
-  /** Judges all carts and says so; it does so by itself. */
+  /** Evaluates all carts and emits `cartsJudged`; runs on a timer. */
   tick(): void {
     const { clock, events, log } = this.#deps
     try {
@@ -194,14 +189,14 @@ export class Carts implements Component {
       events.emit('cartsJudged', { carts: this.all, nowMs })
       if (clock.monotonicMs() - this.#savedMs >= SAVE_MS) void this.#save()
     } catch (error) {
-      log.error({ reason: describeError(error) }, 'could not judge the carts')
+      log.error({ reason: describeError(error) }, 'cart evaluation failed')
     }
     this.#beatMs = performance.now()
     this.#timerDueMs = Number.POSITIVE_INFINITY
     this.#schedule(this.#tickMs)
   }
 
-  /** What people are told of a cart changed elsewhere: its notes or its alerts. */
+  /** Reports a change of a cart's notes or alerts, which clients see with the cart. */
   touch(key: string): void {
     if (this.#isStale) this.#judgeAll()
     this.#noticeZones()
@@ -233,7 +228,7 @@ export class Carts implements Component {
     for (const name of ['presenceChanged', 'siteChanged', 'zonesChanged'] as const) events.on(name, () => this.#hurry())
     events.on('deviceRemoved', () => {
       this.#isStale = true
-      // now: a moment later nobody watches the device any more who is to hear of it
+      // immediately, because clients lose their subscription to the removed device a moment later
       if (this.#isRunning) this.#judgeAll()
     })
     for (const name of ['deviceRegistered', 'deviceChanged', 'groupChanged'] as const)
@@ -248,7 +243,7 @@ export class Carts implements Component {
     this.#members.of(device).take(numbers, isInOrder, this.#settings(), latestMs)
   }
 
-  /** Something happened that people are to hear of soon. */
+  /** Brings the next tick forward after an event that users should see soon. */
   #hurry(): void {
     if (!this.#isRunning) return
     const sinceMs = performance.now() - this.#beatMs
@@ -263,13 +258,13 @@ export class Carts implements Component {
     this.#timer = setTimeout(() => this.tick(), inMs).unref()
   }
 
-  /** Stillness and stays begin anew when somebody set the clock. */
+  /** Restarts standstill and dwells after the clock was set. */
   #noticeClock(): void {
     const offsetMs = this.#clockOffsetMs()
     const isSet = Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS
     this.#offsetMs = offsetMs
     if (!isSet) return
-    // what was heard since the last beat is of before it was set
+    // messages received since the last tick are from before the change
     this.#judgeAll()
     const nowMs = this.#deps.clock.nowMs()
     this.#clockSetMs = nowMs
@@ -281,7 +276,7 @@ export class Carts implements Component {
     return clock.nowMs() - clock.monotonicMs()
   }
 
-  /** Returns by what time. */
+  /** Evaluates all carts and returns the time of the evaluation. */
   #judgeAll(): number {
     const look = this.#look()
     if (this.#isStale) this.#regroup(look)
@@ -301,7 +296,7 @@ export class Carts implements Component {
     return look.nowMs
   }
 
-  /** Puts carts together anew. */
+  /** Groups the devices into carts again. */
   #regroup(look: EvaluationContext): void {
     const { fleet } = this.#deps
     const before = this.#seats
@@ -325,7 +320,7 @@ export class Carts implements Component {
     this.#tellRemoved(before)
   }
 
-  /** Whether what all carts were judged by is still the same, but for the time that has gone by. */
+  /** True if the common inputs of all carts are unchanged, except for the elapsed time. */
   #isJudgedBy({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: EvaluationContext): boolean {
     const by = this.#judgedBy
     return (
@@ -334,12 +329,12 @@ export class Carts implements Component {
       settings === by.settings &&
       clockSetMs === by.clockSetMs &&
       Math.abs(startedAtMs - by.startedAtMs) < SLEWED_MS &&
-      // by a clock that is not to be trusted any time is believed
+      // while the clock is not trusted, any event time is accepted
       (latestMs === by.latestMs || latestMs - nowMs === by.latestMs - by.nowMs)
     )
   }
 
-  /** Whether a cart would be judged the same: nothing came, and time does not matter yet. */
+  /** True if an evaluation would give the same result: nothing was received, and its verdict has not expired. */
   #holds({ cart: { key, said, verdict, notes }, members }: Seat, { nowMs }: EvaluationContext): boolean {
     for (let i = 0; i < members.length; i++) if (members[i]?.member.isSaying(said[i]) !== true) return false
     return this.#deps.notes.of(key, nowMs) === notes && nowMs < verdict.holdsUntilMs
@@ -370,7 +365,7 @@ export class Carts implements Component {
     }
   }
 
-  /** Whether anything about it is other than it was; it keeps its object where nothing is. */
+  /** Evaluates a cart again. Returns true if anything changed; an unchanged cart keeps its object. */
   #judgeAgain(seat: Seat, look: EvaluationContext): boolean {
     const { key, devices } = seat.cart
     const judged = this.#judge(key, devices, seat, look, seat.cart)
@@ -393,7 +388,7 @@ export class Carts implements Component {
     return withRevision(known, { key, devices, said, ground, verdict, notes }, ++this.#lastRevision)
   }
 
-  /** Carts go by the zones that there are now. */
+  /** Applies changed zones to the carts. */
   #noticeZones(): void {
     if (!this.#zones.takeChange()) return
     this.#judgedBy = null
@@ -408,7 +403,7 @@ export class Carts implements Component {
     return { members, ground: this.#zones.groundOf(devices) }
   }
 
-  /** Thresholds as they are set now. */
+  /** Returns the current thresholds. */
   #settings(): CartSettings & MotionSettings {
     const { settings: of } = this.#deps.site
     if (this.#settingsNow?.of === of) return this.#settingsNow.settings
@@ -442,7 +437,7 @@ export class Carts implements Component {
       await store.write('saveCartMotions', { rows })
       for (const { member, text } of news) member.isKept(text)
     } catch (error) {
-      log.warn({ reason: describeError(error) }, 'could not save how carts moved; tries again in a minute')
+      log.warn({ reason: describeError(error) }, 'cart motion save failed; will retry in a minute')
     }
   }
 }
@@ -451,7 +446,7 @@ function isShownSame(known: Cart, cart: Cart): boolean {
   return known.revision.shown === cart.revision.shown
 }
 
-/** By which cart a device is in. */
+/** Adds the fields that decide the cart of a device. */
 function toCarted(device: Device) {
   const { hardwareId, name, cart } = device.row
   return { hardwareId, name, cart, device }
@@ -461,7 +456,7 @@ function keysOf(carts: readonly Cart[]): Map<string, string> {
   return new Map(carts.flatMap(({ key, devices }) => devices.map(({ row }) => [row.hardwareId, key] as const)))
 }
 
-/** Devices that were in the cart and are not any more. */
+/** Returns the devices that left the cart. */
 function leftOf(known: Cart | undefined, { devices }: Cart): string[] {
   if (known === undefined || known.devices === devices) return []
   return known.devices.filter((device) => !devices.includes(device)).map(({ row }) => row.hardwareId)

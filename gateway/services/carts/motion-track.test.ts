@@ -17,7 +17,7 @@ function isInOrder(rows: readonly (readonly [atMs: number, ...unknown[]])[]): bo
   return rows.every(([atMs], i) => atMs > (rows[i - 1]?.[0] ?? 0))
 }
 
-test('a sample is seen as soon as somebody looks', () => {
+test('a sample is visible at the next evaluation', () => {
   const track = new MotionTrack()
   track.take(columns([1000, 10, 5000, 50_000]), true, SETTINGS, NEVER)
   track.take(columns([1001, 20, 6000, NONE]), true, SETTINGS, NEVER)
@@ -27,7 +27,7 @@ test('a sample is seen as soon as somebody looks', () => {
   assert.equal(track.firstFixMs, 1000)
 })
 
-test('of dense samples it comes to what the last two say', () => {
+test('dense samples yield the fix and battery of the last two samples', () => {
   const track = new MotionTrack()
   const rows = Array.from({ length: 5000 }, (_, i): [number, number, number, number] => [
     i * 10,
@@ -47,7 +47,7 @@ test('of dense samples it comes to what the last two say', () => {
   assert.equal(motion.heading, 0)
 })
 
-test('however samples come together, the newest fix and voltage are those that are known', () => {
+test('the newest fix and voltage are known, however samples are batched', () => {
   const some = fc.option(fc.integer({ min: 0, max: 100_000 }), { nil: NONE })
   const row = fc.tuple(fc.integer({ min: 1, max: 5000 }), some, fc.constant(0), some)
   fc.assert(
@@ -57,7 +57,7 @@ test('however samples come together, the newest fix and voltage are those that a
       const { fix, battery } = track.look(SETTINGS, NEVER)
       const newest = (column: 1 | 3) => {
         const known = runs.flat().filter((one) => !Number.isNaN(one[column]))
-        // of equal times the first wins
+        // the first of equal times wins
         return known.reduce<(typeof known)[number] | null>(
           (best, one) => (best === null || one[0] > best[0] ? one : best),
           null,
@@ -73,7 +73,7 @@ test('however samples come together, the newest fix and voltage are those that a
   )
 })
 
-test('samples a second or more apart are each looked at', () => {
+test('samples a second or more apart are each evaluated', () => {
   const track = new MotionTrack()
   const rows = Array.from({ length: 400 }, (_, i): [number, number, number, number] => [i * 1000, 0, 0, 50_000 + i])
   track.take(columns(...rows), true, SETTINGS, NEVER)
@@ -82,7 +82,7 @@ test('samples a second or more apart are each looked at', () => {
   assert.equal(still?.sinceMs, 0)
 })
 
-test('a late sample moves nothing, and one of a wrong clock is forgotten', () => {
+test('a late sample moves nothing, and a sample with a wrong time is discarded', () => {
   const track = new MotionTrack()
   track.take(columns([10_000, 10, 0, NONE], [5000, 20, 0, NONE]), false, SETTINGS, NEVER)
   assert.equal(track.look(SETTINGS, NEVER).fix?.atMs, 10_000)
@@ -92,7 +92,7 @@ test('a late sample moves nothing, and one of a wrong clock is forgotten', () =>
   assert.equal(track.look(SETTINGS, 20_000).fix?.latE7, 40)
 })
 
-test('a wrong time that still waits gives way to a right one', () => {
+test('a pending sample with a wrong time gives way to a correct one', () => {
   const track = new MotionTrack()
   track.take(columns([1000, 10, 0, NONE]), true, SETTINGS, NEVER)
   track.take(columns([1500, 20, 0, NONE]), true, SETTINGS, NEVER)
@@ -100,7 +100,7 @@ test('a wrong time that still waits gives way to a right one', () => {
   assert.equal(track.look(SETTINGS, 1200).fix?.latE7, 30)
 })
 
-test('what was deleted is forgotten, also what waits', () => {
+test('deleted samples are forgotten, including pending ones', () => {
   const track = new MotionTrack()
   track.take(columns([1000, 10, 0, 50_000], [1001, 10, 0, 50_001]), true, SETTINGS, NEVER)
   track.forget({ gps: true, battery: false })

@@ -10,40 +10,37 @@ import { fromMilli } from '#shared/geo.ts'
 import { isNewer } from '#shared/time.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 
-/** Of dense samples one is looked at in so much event time: nobody sees more on a map, and a cart is no faster. */
+/** Event time for which one of dense samples is evaluated; a map does not show more, and no cart is faster. */
 const LOOK_MS = 1000
-/** Numbers of a fix that waits to be looked at: time, lat, long, speed; and of a voltage: time, millivolts. */
+/** Numbers of a pending fix: time, lat, long, speed; and of a pending voltage: time, millivolts. */
 const FIX = 4
 const VOLTAGE = 2
 
 /**
- * What the samples of one device say of how it moves, in their order. It costs next to nothing where they are dense:
- * they wait until a second of event time has gone by or somebody looks, and then only the last two fixes and voltages
- * count.
+ * Motion derived from the samples of one device, in their order. Dense samples cost almost nothing: they stay pending
+ * until a second of event time has passed or a caller needs the motion, and only the last two fixes and voltages are
+ * used.
  */
 export class MotionTrack {
   #motion: CartMotion
-  /** Event time of the newest sample that was looked at. */
+  /** Event time of the newest evaluated sample. */
   #lookedMs = Number.NEGATIVE_INFINITY
-  /** Event time of the newest sample that waits, if any does. */
+  /** Event time of the newest pending sample, if any. */
   #waitingMs = Number.NEGATIVE_INFINITY
-  /** The last two that wait, older first; NaN for none. */
+  /** Last two pending fixes, older first; NaN for none. */
   readonly #fixes = new Float64Array(2 * FIX).fill(Number.NaN)
   readonly #voltages = new Float64Array(2 * VOLTAGE).fill(Number.NaN)
   #hasWaiting = false
-  /**
-   * Dense samples of which the last two wait, as they came, and nothing else: most are followed by others before
-   * anybody looks.
-   */
+  /** Dense samples as received, if their last two are the only pending ones; not copied, because most are replaced. */
   #dense: Float64Array | null = null
-  /** Event time of the first fix there ever was, if this has seen it. */
+  /** Event time of the device's first fix; null if it was before this track. */
   firstFixMs: number | null = null
 
   constructor(motion = NO_MOTION) {
     this.#motion = motion
   }
 
-  /** What is known, without what waits. */
+  /** Motion without the pending samples. */
   get motion(): CartMotion {
     return this.#motion
   }
@@ -52,14 +49,14 @@ export class MotionTrack {
     this.#motion = motion
   }
 
-  /** Whether this is what is known, and nothing waits. */
+  /** True if this is the current motion and no sample is pending. */
   isAt(motion: CartMotion): boolean {
     return this.#motion === motion && this.#dense === null && !this.#hasWaiting
   }
 
   /**
-   * Takes samples in the columns of `AppendBatch.samples`, by time; `isInOrder` says that each is later than the one
-   * before. What is known after `latestMs` was a clock's mistake.
+   * Takes samples in the columns of `AppendBatch.samples`, by time; `isInOrder` is true if each is later than the one
+   * before. A known time after `latestMs` was a clock error.
    */
   take(numbers: Float64Array, isInOrder: boolean, settings: MotionSettings, latestMs: number): void {
     if (isInOrder && this.#lookedMs <= latestMs && this.#isDense(numbers)) {
@@ -75,7 +72,7 @@ export class MotionTrack {
     }
   }
 
-  /** What is known with all that has come. */
+  /** Evaluates the pending samples and returns the motion. */
   look(settings: MotionSettings, latestMs: number): CartMotion {
     if (this.#dense !== null) this.#keepDense(latestMs)
     if (!this.#hasWaiting) return this.#motion
@@ -98,7 +95,7 @@ export class MotionTrack {
     return this.#motion
   }
 
-  /** No time of what is known is later than this. */
+  /** Limits all known times to `atMs`. */
   endAt(atMs: number): void {
     if (this.#dense !== null) this.#keepDense(Number.POSITIVE_INFINITY)
     this.#motion = endedAt(this.#motion, atMs)
@@ -108,7 +105,7 @@ export class MotionTrack {
     this.#waitingMs = Math.min(this.#waitingMs, atMs)
   }
 
-  /** Its positions, or its voltages, were deleted. */
+  /** Drops its positions or voltages after their deletion. */
   forget({ gps, battery }: { gps: boolean; battery: boolean }): void {
     if (this.#dense !== null) this.#keepDense(Number.POSITIVE_INFINITY)
     if (gps) {
@@ -121,15 +118,12 @@ export class MotionTrack {
     this.#motion = { ...this.#motion, battery: null, rest: null, lowReadings: 0 }
   }
 
-  /** Whether what waits is to be looked at before anything joins it. */
+  /** True if the pending samples must be evaluated before others join them. */
   #isDue(latestMs: number): boolean {
     return this.#hasWaiting && (this.#waitingMs - this.#lookedMs >= LOOK_MS || this.#lookedMs > latestMs)
   }
 
-  /**
-   * Whether of these samples and all that wait only the last two can matter, both of a fix and a voltage, and nobody
-   * has to look yet.
-   */
+  /** True if no evaluation is due and only the last two samples can matter, which both have a fix and a voltage. */
   #isDense(numbers: Float64Array): boolean {
     const lastAt = numbers.length - SAMPLE_NUMBERS
     const at = lastAt - SAMPLE_NUMBERS
@@ -162,7 +156,7 @@ export class MotionTrack {
     const knownMs = Number.isNaN(waitingMs) ? (this.#motion.fix?.atMs ?? Number.NEGATIVE_INFINITY) : waitingMs
     if (!isNewer(atMs, knownMs, latestMs)) return
     if (knownMs === Number.NEGATIVE_INFINITY) this.firstFixMs = atMs
-    // element by element: for so few faster than any function of typed arrays
+    // element by element: faster for so few than any typed array function
     for (let i = 0; i < FIX; i++) fixes[i] = fixes[FIX + i] ?? Number.NaN
     if (waitingMs > latestMs) fixes[0] = Number.NaN
     fixes[FIX] = atMs
@@ -196,7 +190,7 @@ export class MotionTrack {
   }
 
   #forgetWaiting(): void {
-    // whether there is one its time says
+    // only the time marks an entry as present
     for (const at of [0, FIX]) this.#fixes[at] = Number.NaN
     for (const at of [0, VOLTAGE]) this.#voltages[at] = Number.NaN
     this.#hasWaiting = false
@@ -207,7 +201,7 @@ function isBoth(numbers: Float64Array, at: number): boolean {
   return !Number.isNaN(numbers[at + 2]) && !Number.isNaN(numbers[at + 5])
 }
 
-/** Where the first of the two that wait is; the end where none does. */
+/** Returns the offset of the first of two pending entries; the end of the array if both are missing. */
 function firstOf(waiting: Float64Array, size: number): number {
   if (!Number.isNaN(waiting[0])) return 0
   return Number.isNaN(waiting[size]) ? waiting.length : size

@@ -8,18 +8,18 @@ const state = (lock_status: number | boolean | string | undefined, atMs: number)
 })
 const unlock = { isLocked: false, atMs: 1000, source: 'rfid', by: '04A1' } as const
 
-test('nothing is known until something is said', () => {
+test('the lock state is unknown until it is reported', () => {
   assert.equal(new ReportedLockState().now(state(undefined, 0)), null)
   assert.equal(new ReportedLockState().now(state('open', 1)), null)
 })
 
-test('telemetry alone says since when, and not by whom', () => {
+test('telemetry alone gives the time of a lock state and not its cause', () => {
   const word = new ReportedLockState()
   assert.deepEqual(word.now(state(1, 500)), { isLocked: true, atMs: 500, source: null, by: null })
   assert.equal(word.now(state(true, 900))?.atMs, 500)
 })
 
-test('an event says by whom, and telemetry that repeats it changes nothing', () => {
+test('an event gives the cause, and telemetry that repeats the state changes nothing', () => {
   const word = new ReportedLockState()
   word.now(state(1, 500))
   word.heard(unlock)
@@ -27,7 +27,7 @@ test('an event says by whom, and telemetry that repeats it changes nothing', () 
   assert.equal(word.now(state(0, 5000)), word.now(state(0, 1000)))
 })
 
-test('an event that comes behind the telemetry it explains is its cause', () => {
+test('an event that arrives after the telemetry it explains becomes its cause', () => {
   const word = new ReportedLockState()
   word.now(state(1, 500))
   assert.equal(word.now(state(0, 1400))?.source, null)
@@ -35,7 +35,7 @@ test('an event that comes behind the telemetry it explains is its cause', () => 
   assert.deepEqual(word.now(state(0, 1400)), unlock)
 })
 
-test('an event from before the opposite was said explains nothing', () => {
+test('an event from before the opposite state was reported explains nothing', () => {
   const word = new ReportedLockState()
   word.heard(unlock)
   word.now(state(0, 1000))
@@ -43,7 +43,7 @@ test('an event from before the opposite was said explains nothing', () => {
   assert.deepEqual(word.now(state(0, 3000)), { isLocked: false, atMs: 3000, source: null, by: null })
 })
 
-test('an older event gives way to the newest, whichever comes first', () => {
+test('an older event gives way to the newest, in any order of arrival', () => {
   const word = new ReportedLockState()
   word.heard({ ...unlock, atMs: 2000, by: 'new' })
   word.heard(unlock)

@@ -2,35 +2,35 @@ import type { LatestState } from '#domain/latest-state.ts'
 import type { CartLock } from '#shared/carts/cart-state.ts'
 import type { LockSource } from '#shared/wire/lock-events.ts'
 
-/** A lock event, as far as a cart shows it. */
+/** Lock event, as far as a cart shows it. */
 export interface LockReport {
   isLocked: boolean
   atMs: number
   source: LockSource
-  /** Who asked for it, or the code; null with a key, or where it is not known. */
+  /** Requester or code; null for a key, or if unknown. */
   by: string | null
 }
 
-/** What was said last of a lock: by an event, or by telemetry alone. */
+/** Last reported state of a lock: from an event, or from telemetry alone. */
 export class ReportedLockState {
   #now: CartLock | null = null
-  /** When the opposite was said last. */
+  /** Last time at which the opposite state was reported. */
   #afterMs = Number.NEGATIVE_INFINITY
   #event: LockReport | null = null
 
-  /** The newest of its events. */
+  /** Takes an event; an older one than the newest known is ignored. */
   heard(event: LockReport): void {
     if (this.#event === null || event.atMs >= this.#event.atMs) this.#event = event
   }
 
-  /** What events said is to be read anew. */
+  /** Drops the known state, so that events can be read again. */
   forget(): void {
     this.#event = null
     this.#now = null
     this.#afterMs = Number.NEGATIVE_INFINITY
   }
 
-  /** What is known of it, by the event and what telemetry says of the lock. */
+  /** Returns the lock state from the newest event and the telemetry. */
   now({ values, atMs }: Pick<LatestState, 'values' | 'atMs'>): CartLock | null {
     const isLocked = toBoolean(Object.hasOwn(values, 'lock_status') ? values.lock_status : undefined)
     if (isLocked === null) {
@@ -46,14 +46,14 @@ export class ReportedLockState {
     return this.#now
   }
 
-  /** The event that made it so, unless the opposite was said since. */
+  /** Returns the event that caused the state, unless the opposite was reported since. */
   #causeOf(isLocked: boolean): CartLock | null {
     const event = this.#event
     return event !== null && event.isLocked === isLocked && event.atMs > this.#afterMs ? event : null
   }
 }
 
-/** Devices say 0 and 1, or false and true. */
+/** Accepts 0 and 1, or false and true, since devices send both. */
 function toBoolean(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value
   return value === 0 || value === 1 ? value === 1 : null

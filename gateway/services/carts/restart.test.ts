@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-/** What is stored of how carts moved, of a gateway that does not run; as `change` leaves it. */
+/** Returns the stored motion of carts of a stopped gateway, after `change`. */
 function stored(change: (database: Database.Database) => void = () => undefined): string {
   const database = new Database(join(g.config.dataDir, 'cartbarn.db'))
   change(database)
@@ -49,7 +49,7 @@ async function driven(): Promise<{ id: string; device: CourseDevice; leftMs: num
   return { id, device, leftMs }
 }
 
-test('a gateway that kept nothing of its carts works it out from their history', async () => {
+test('a gateway without saved cart states derives them from the history', async () => {
   const { id, leftMs } = await driven()
   const before = await course.cart(id)
   assert.deepEqual([before.state, before.out_since], ['out', toIso(leftMs)])
@@ -58,7 +58,7 @@ test('a gateway that kept nothing of its carts works it out from their history',
   assert.deepEqual(without(await course.cart(id)), without(before))
 })
 
-test('a gateway that was killed goes on from what it kept last, and reads what came since', async () => {
+test('a killed gateway continues from its last saved cart state and reads later samples', async () => {
   const { id, device } = await driven()
   let kept = ''
   await g.restart(() => {
@@ -84,7 +84,7 @@ test('a gateway that was killed goes on from what it kept last, and reads what c
   await device.leave()
 })
 
-test('in which zones a cart may be holds over a restart, and so does that it is over', async () => {
+test('the exemption of a cart, or its end, holds over a restart', async () => {
   const [one, two] = [`d${++count}`, `d${++count}`]
   for (const id of [one, two]) await course.device(id)
   const allow = (id: string, exempt: object | null) => g.request('PATCH', `/carts/${id}`, { body: { exempt } })
@@ -105,14 +105,14 @@ test('in which zones a cart may be holds over a restart, and so does that it is 
 })
 
 for (const motion of ['', '{', '[]', 'null', '{"motion":{}}'])
-  test(`what is kept of a cart is ${JSON.stringify(motion)}: it is worked out anew`, async () => {
+  test(`a cart state saved as ${JSON.stringify(motion)} is derived again from the history`, async () => {
     const { id } = await driven()
     const before = await course.cart(id)
     await g.restart(() => stored((database) => database.prepare('UPDATE cart_motion SET motion = ?').run(motion)))
     assert.deepEqual(without(await course.cart(id)), without(before))
   })
 
-test('what was said of a cart that is gone is gone after a restart', async () => {
+test('the note of a removed cart is deleted after a restart', async () => {
   const left = () =>
     stored((database) => {
       const row = database.prepare("SELECT cart FROM cart_note WHERE cart = 'gone'").get()
@@ -129,7 +129,7 @@ test('what was said of a cart that is gone is gone after a restart', async () =>
   assert.equal((await course.cart('gone')).note, null)
 })
 
-test('while nothing is heard nothing is written, and what changed is once a minute', async () => {
+test('the cart state is saved once a minute after a change, and not while no messages arrive', async () => {
   const { id, device } = await driven()
   const rowOf = () => {
     const database = new Database(join(g.config.dataDir, 'cartbarn.db'), { readonly: true })

@@ -2,7 +2,7 @@ import type { Cart } from '../cart.ts'
 
 type Judged = Omit<Cart, 'revision'>
 
-/** A judged cart with its revision: `next` for each part that differs from `known`. */
+/** Builds an evaluated cart with its revision: `next` for each part that differs from `known`. */
 export function withRevision(known: Cart | undefined, judged: Judged, next: number): Cart {
   const revision = {
     shown: known !== undefined && isShownSame(known, judged) ? known.revision.shown : next,
@@ -11,10 +11,7 @@ export function withRevision(known: Cart | undefined, judged: Judged, next: numb
   return { ...judged, revision }
 }
 
-/**
- * True if people see the same: the state, zones, lock, battery, devices and notes. A new position in the same zones
- * does not count.
- */
+/** True if clients show the same state, zones, lock, battery, devices and notes, whatever the position in the zones. */
 function isShownSame(known: Judged, cart: Judged): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (
@@ -31,7 +28,7 @@ function isShownSame(known: Judged, cart: Judged): boolean {
   )
 }
 
-/** Of several devices each may be all that somebody sees. */
+/** True if each device reports the same; a user may see only one of several. */
 function isReportedSame({ said }: Judged, { said: others }: Judged): boolean {
   if (said.length < 2) return true
   return said.every((one, i) => {
@@ -40,10 +37,7 @@ function isReportedSame({ said }: Judged, { said: others }: Judged): boolean {
   })
 }
 
-/**
- * True if the rules of alerts find the same, but for what depends on the position, the voltage and the time of both,
- * and on how long the cart has stood.
- */
+/** True if alert rules find the same, apart from the position, the voltage, their times, and the time of standstill. */
 function isSameToRules(known: Judged, cart: Judged): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (
@@ -63,7 +57,7 @@ function isSameToRules(known: Judged, cart: Judged): boolean {
   )
 }
 
-/** True if nothing at all differs, for devices that are the same and have the same names. */
+/** True if nothing at all differs. Requires the same devices with the same names. */
 export function isUnchanged(known: Cart, cart: Cart): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (

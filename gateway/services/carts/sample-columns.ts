@@ -6,9 +6,8 @@ import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 export type SampleColumns = Float64Array
 
 /**
- * Takes the fixes after `last`, each later than the one before it, none after `untilMs`; speeds are worked out where
- * the device sent none, as those of a cart are. No generator: it would take as long as what is done with each fix of a
- * fleet.
+ * Passes each fix after `last` to `take`, in increasing time, up to `untilMs`; computes speeds that the device did not
+ * send, as for carts. Not a generator: that would take as long as the processing of each fix of a fleet.
  */
 export function takeFixes(
   samples: readonly SampleColumns[],
@@ -23,7 +22,7 @@ export function takeFixes(
       if (Number.isNaN(latE7) || atMs > untilMs || (before !== null && atMs <= before.atMs)) continue
       const longE7 = numbers[at + 3] ?? 0
       const speed = numbers[at + 4] ?? Number.NaN
-      // a literal: to copy another object into it takes several times as long, of every fix of a fleet
+      // a literal, because copying another object for every fix of a fleet is several times slower
       const fix: CartFix = {
         atMs,
         latE7,
@@ -36,7 +35,7 @@ export function takeFixes(
   }
 }
 
-/** The voltages from `fromMs` until `untilMs`. */
+/** Yields the voltages from `fromMs` to `untilMs`. */
 export function* voltagesIn(
   samples: readonly SampleColumns[],
   fromMs: number,

@@ -4,15 +4,15 @@ import type { ShownCart } from '#shared/wire/cart-json.ts'
 import type { Cart } from '../cart.ts'
 import type { Carts } from './carts.ts'
 
-/** What other parts know of a cart and people are shown with it. */
+/** Data of other components that is shown with a cart. */
 export interface CartExtras {
-  /** When it will be locked by itself; null when it will not. */
+  /** Returns the time of the next automatic lock; null for none. */
   autoLockAtMs(cart: Cart): number | null
-  /** Its alerts that are not closed. */
+  /** Returns the ids of its alerts that are not closed. */
   openAlertIdsOf(key: string): readonly string[]
 }
 
-/** Carts as a caller may see them: of a cart that is partly in scope, what the devices in scope say. */
+/** Carts as a caller may see them: a cart partly in scope is evaluated from its devices in scope. */
 export class VisibleCarts {
   readonly #carts: Carts
   readonly #extras: CartExtras
@@ -22,7 +22,7 @@ export class VisibleCarts {
     this.#extras = extras
   }
 
-  /** In natural order, as they are now. */
+  /** Evaluates and returns the caller's carts in natural order. */
   all(caller: Caller): Cart[] {
     return this.#carts.allNow().flatMap((cart) => this.seenBy(cart, caller) ?? [])
   }
@@ -32,8 +32,8 @@ export class VisibleCarts {
   }
 
   /**
-   * Finds a cart by its key, or by the hardware id of a device in it, as it is now. Throws `cart_not_found`, or
-   * `cart_forbidden` when no device of it is in scope.
+   * Finds and evaluates a cart by its key, or by the hardware id of a device in it. Throws `cart_not_found`, or
+   * `cart_forbidden` if none of its devices is in scope.
    */
   require(caller: Caller, id: string): Cart {
     const cart = this.#carts.find(id) ?? this.#carts.of(id)
@@ -43,7 +43,6 @@ export class VisibleCarts {
     return seen
   }
 
-  /** What of it other parts know. */
   extrasOf(cart: Cart): Pick<ShownCart, 'autoLockAtMs' | 'openAlertIds'> {
     return {
       autoLockAtMs: this.#extras.autoLockAtMs(cart),
@@ -51,7 +50,7 @@ export class VisibleCarts {
     }
   }
 
-  /** The cart with all that is shown of it. */
+  /** Returns the cart with everything that is shown with it. */
   shown(cart: Cart): ShownCart {
     return {
       ...this.extrasOf(cart),

@@ -21,8 +21,8 @@ interface ZoneExemptsDeps {
 const NONE: readonly ZoneType[] = []
 
 /**
- * Tells the devices of carts that may be where others may not so, and when that is over: in their configuration, at
- * each heartbeat as far as they were told something else. A device that was told once is told for ever.
+ * Writes exemptions from zones into the configuration of the carts' devices, and removes them when they end: at each
+ * tick, for devices whose configuration differs. The key stays in the configuration permanently once it was sent.
  */
 export class ZoneExempts implements Component {
   readonly #deps: ZoneExemptsDeps
@@ -54,10 +54,7 @@ export class ZoneExempts implements Component {
       this.#hasFailed = false
     } catch (error) {
       if (!this.#hasFailed)
-        this.#deps.log.warn(
-          { reason: describeError(error) },
-          'could not tell devices in which zones their carts may be; tries again until it can',
-        )
+        this.#deps.log.warn({ reason: describeError(error) }, 'zone exemption publish failed; will retry')
       this.#hasFailed = true
     }
     this.#isTelling = false
@@ -67,7 +64,7 @@ export class ZoneExempts implements Component {
     const news: { devices: Device[]; zoneTypes: readonly ZoneType[] }[] = []
     for (const { devices, notes } of carts) {
       const zoneTypes = notes.exempt?.zoneTypes ?? NONE
-      // of nearly all
+      // true for nearly all carts
       if (devices.every(({ row }) => this.#isTold(row.hardwareId, zoneTypes))) continue
       const untold = devices.filter(({ row }) => !this.#isTold(row.hardwareId, zoneTypes))
       news.push({ devices: untold, zoneTypes })

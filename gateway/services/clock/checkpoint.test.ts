@@ -22,7 +22,7 @@ function newFolder(t: TestContext): string {
   return dataDir
 }
 
-/** A mark that is looked after by the test; `isMarked` looks until it is written. */
+/** A checkpoint driven by the test; `isMarked` checks until it is written. */
 async function open(t: TestContext, dataDir = newFolder(t), systemMs = NOW_MS) {
   const lines: Record<string, string>[] = []
   const log = createLog('info', { write: (line) => void lines.push(JSON.parse(line)) })
@@ -46,7 +46,7 @@ async function open(t: TestContext, dataDir = newFolder(t), systemMs = NOW_MS) {
   return { store, system, clock, brake, mark, lines, isMarked }
 }
 
-test('the mark moves once a minute', async (t) => {
+test('the checkpoint advances once a minute', async (t) => {
   const { store, system, mark, isMarked } = await open(t)
   await isMarked(NOW_MS)
   system.advance(MINUTE_MS - 1)
@@ -57,7 +57,7 @@ test('the mark moves once a minute', async (t) => {
   await isMarked(NOW_MS + MINUTE_MS)
 })
 
-test('the mark goes back with a clock that is set back, without a stop', async (t) => {
+test('the checkpoint follows a clock that is set back, without a stop', async (t) => {
   const { system, isMarked } = await open(t)
   await isMarked(NOW_MS)
   system.set(NOW_MS + 10 * YEAR_MS)
@@ -66,7 +66,7 @@ test('the mark goes back with a clock that is set back, without a stop', async (
   await isMarked(NOW_MS + 5000)
 })
 
-test('a clock before 2020 does not move the mark back', async (t) => {
+test('a clock before 2020 does not move the checkpoint back', async (t) => {
   const { system, clock, isMarked } = await open(t)
   await isMarked(NOW_MS)
   system.set(0)
@@ -75,7 +75,7 @@ test('a clock before 2020 does not move the mark back', async (t) => {
   assert.equal(clock.isTrusted, false)
 })
 
-test('a database from before there was a mark knows the time by what it received', async (t) => {
+test('a database without a checkpoint takes the time from its newest received message', async (t) => {
   const dataDir = newFolder(t)
   const db = new Database(join(dataDir, 'cartbarn.db'))
   db.exec(readFileSync(new URL('../../store/db/migrations/001-foundation.sql', import.meta.url), 'utf8'))
@@ -88,7 +88,7 @@ test('a database from before there was a mark knows the time by what it received
   assert.equal(clock.nowMs(), NOW_MS + YEAR_MS + 1)
 })
 
-/** Makes a database of the version before times were confirmed, with devices whose newest records are these. */
+/** Creates a database of the version before confirmed times existed, with devices whose newest records are these. */
 function addOldDatabase(dataDir: string, markMs: number, newestMs: readonly number[]): void {
   const db = new Database(join(dataDir, 'cartbarn.db'))
   const folder = new URL('../../store/db/migrations/', import.meta.url)
@@ -97,7 +97,8 @@ function addOldDatabase(dataDir: string, markMs: number, newestMs: readonly numb
   db.pragma(`user_version = ${files.length}`)
   db.exec(`UPDATE clock_mark SET at_ms = ${markMs}`)
   for (const [i, atMs] of newestMs.entries())
-    db.exec(`INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
+    db.exec(`INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms,
+      updated_at_ms)
         VALUES (${i + 1}, 'cart-${i}', 'abcdefg${i}', 'teebox', 'x', 1, 1);
       INSERT INTO device_state (device_id, latest, updated_at_ms, gps_last_ms) VALUES (${i + 1}, '{}', 1, ${atMs})`)
   db.close()
@@ -136,7 +137,7 @@ const OLD_DATABASES = [
 ]
 
 for (const { what, markMs, newestMs, ...expected } of OLD_DATABASES) {
-  test(`of a database without a confirmed time, and with ${what}, no more is taken for known than it shows`, async (t) => {
+  test(`a database without a confirmed time, and with ${what}, proves no later time than it shows`, async (t) => {
     const dataDir = newFolder(t)
     addOldDatabase(dataDir, markMs, newestMs)
     const { clock } = await open(t, dataDir)
@@ -144,7 +145,7 @@ for (const { what, markMs, newestMs, ...expected } of OLD_DATABASES) {
   })
 }
 
-test('the confirmed time and what devices said are known after the next start, and not what went by meanwhile', async (t) => {
+test('the next start knows the confirmed time and the reported device times, not the downtime', async (t) => {
   const dataDir = newFolder(t)
   const first = await open(t, dataDir)
   first.brake.reported(NOW_MS - MINUTE_MS, NOW_MS)
@@ -156,7 +157,7 @@ test('the confirmed time and what devices said are known after the next start, a
   assert.deepEqual(brake.said, { saidMs: NOW_MS - MINUTE_MS, saidAgoMs: 3 * MINUTE_MS })
 })
 
-test('the log says once when the clock becomes doubtful, why, and when that is over', async (t) => {
+test('the log reports a clock fault once with its cause, and its end', async (t) => {
   const { system, mark, lines } = await open(t)
   for (const atMs of [NOW_MS - YEAR_MS, NOW_MS, NOW_MS + YEAR_MS, NOW_MS, 0]) {
     system.set(atMs)
@@ -166,11 +167,11 @@ test('the log says once when the clock becomes doubtful, why, and when that is o
   assert.deepEqual(
     lines.map(({ level, msg, doubt }) => [level, msg, doubt]),
     [
-      ['warn', 'the clock is in doubt', 'set_back'],
-      ['info', 'the clock is right now', undefined],
-      ['warn', 'the clock is in doubt', 'ahead'],
-      ['info', 'the clock is right now', undefined],
-      ['warn', 'the clock is in doubt', 'set_back'],
+      ['warn', 'clock fault detected', 'set_back'],
+      ['info', 'clock fault resolved', undefined],
+      ['warn', 'clock fault detected', 'ahead'],
+      ['info', 'clock fault resolved', undefined],
+      ['warn', 'clock fault detected', 'set_back'],
     ],
   )
   assert.match(lines[2]?.detail ?? '', /shows 2027-05-01T12:00:00.000Z, 365 days later .* POST \/clock\/confirm/)

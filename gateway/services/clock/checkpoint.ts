@@ -18,8 +18,8 @@ interface ClockMarkDeps {
 const LOOK_MS = 10_000
 
 /**
- * Writes down what time it is, once a minute and whenever the clock was set, so that the next start knows what time it
- * must be at least, and up to when it was confirmed. A clock that was set back takes the mark with it.
+ * Stores the time once a minute and whenever the clock was set, so that the next start knows the earliest possible
+ * time, and the time up to which the clock was confirmed. The stored time follows a clock that was set back.
  */
 export class ClockCheckpoint implements Component {
   readonly #deps: ClockMarkDeps
@@ -50,7 +50,7 @@ export class ClockCheckpoint implements Component {
     await this.#write()
   }
 
-  /** Says so if the clock has become doubtful or right, and moves the mark if it is a minute off. */
+  /** Logs a change of the clock fault, and stores the time if the stored one is a minute off. */
   look(): void {
     const { clock } = this.#deps
     clock.check()
@@ -62,16 +62,14 @@ export class ClockCheckpoint implements Component {
     }
   }
 
-  /**
-   * Takes the clock for right, because an admin says that it is `givenMs` now. Throws `clock_differs` when it shows
-   * something else.
-   */
+  /** Confirms the clock after an admin entered `givenMs`. Throws `clock_differs` if the clock shows another time. */
   async confirm(givenMs: number): Promise<void> {
     const { clock, store } = this.#deps
     if (!clock.confirmAt(givenMs))
       throw new ConflictError(
         'clock_differs',
-        `It is ${toIso(clock.nowMs())} by the clock of the gateway, and you say that it is ${toIso(givenMs)}: set the clock of its machine first, then confirm it again.`,
+        `The clock of the gateway shows ${toIso(clock.nowMs())}, but you entered ${toIso(givenMs)}: ` +
+          'set the clock of its computer first, then confirm it again.',
       )
     this.#say(clock.doubt)
     await store.write('confirmClock', this.#row())
@@ -82,8 +80,8 @@ export class ClockCheckpoint implements Component {
     this.#saidDoubt = doubt
     const { clock, log } = this.#deps
     const now = toIso(clock.nowMs())
-    if (doubt === null) log.info({ now }, 'the clock is right now')
-    else log.warn({ now, doubt, detail: describeClockFault(doubt, clock) }, 'the clock is in doubt')
+    if (doubt === null) log.info({ now }, 'clock fault resolved')
+    else log.warn({ now, doubt, detail: describeClockFault(doubt, clock) }, 'clock fault detected')
   }
 
   async #write(): Promise<void> {
@@ -92,7 +90,7 @@ export class ClockCheckpoint implements Component {
       await this.#deps.store.write('recordClockMark', row)
       this.#markMs = row.atMs
     } catch (error) {
-      this.#deps.log.debug({ reason: String(error) }, 'could not store the clock mark')
+      this.#deps.log.debug({ reason: String(error) }, 'clock checkpoint write failed')
     }
   }
 

@@ -5,28 +5,30 @@ const ADVICE =
   'Nothing is deleted by age until the clock is confirmed or set. If it is right, confirm it with POST ' +
   '/clock/confirm; else set it.'
 
-/** Says to an admin what is wrong with the clock, what that means and what to do. */
+/** Describes a clock fault to an admin: the problem, its effect and the remedy. */
 export function describeClockFault(
   doubt: ClockFault,
   clock: Pick<GatewayClock, 'nowMs' | 'systemMs' | 'confirmedMs'>,
 ): string {
-  const shown = `The clock of this machine shows ${shownTime(clock.systemMs)}`
+  const shown = `The clock of the gateway computer shows ${shownTime(clock.systemMs)}`
   const nowMs = clock.nowMs()
   if (doubt === 'ahead') {
     const aheadMs = nowMs - clock.confirmedMs
-    return `${shown}, ${span(aheadMs)} later than what is known to have gone by since it was last confirmed. ${ADVICE}`
+    return `${shown}, ${span(aheadMs)} later than its last confirmation plus the time known to have elapsed. ${ADVICE}`
   }
-  const estimate = `the gateway goes on with ${toIso(nowMs)}, an estimate`
+  const estimate = `the gateway uses the estimate ${toIso(nowMs)}`
   if (doubt === 'set_back') return `${shown}: it was set back while the gateway ran, and ${estimate}. ${ADVICE}`
-  return `${shown}, which cannot be right: ${estimate}. ${ADVICE}`
+  return `${shown}, which is implausible: ${estimate}. ${ADVICE}`
 }
 
-/** Says to an admin who wants a purge that devices know another time. */
+/** Explains to an admin who requests a purge that the times sent by devices contradict the clock. */
 export function describeContradiction(saidMs: number, clock: Pick<GatewayClock, 'systemMs'>): string {
-  return `The clock of this machine shows ${shownTime(clock.systemMs)}, but the newest time that a device sent is ${toIso(saidMs)}. If the clock is right, confirm it with POST /clock/confirm; else set it.`
+  const shown = `The clock of the gateway computer shows ${shownTime(clock.systemMs)}`
+  const newest = `the newest time that a device sent is ${toIso(saidMs)}`
+  return `${shown}, but ${newest}. If the clock is right, confirm it with POST /clock/confirm; else set it.`
 }
 
-// a clock may show more than a date can say
+// a clock may show a time outside the range of a date
 function shownTime(atMs: number): string {
   const date = new Date(atMs)
   return Number.isNaN(date.getTime()) ? 'no date' : date.toISOString()

@@ -11,17 +11,17 @@ import { KernelSync } from './kernel-sync.ts'
 import { isTimeSynchronized } from './time-sync.ts'
 import { TimestampTrustLimiter } from './timestamp-trust-limiter.ts'
 
-/** Replacements for what the machine reports about the time. */
+/** Replacements for the time sources of the host. */
 export interface ClockOverrides {
-  /** Stands for the system's clocks. */
+  /** Replaces the system's clocks. */
   clock?: Clock & MonotonicClock
-  /** Stands for what the system says of its clock. */
+  /** Replaces the synchronization state of the operating system. */
   isTimeSynchronized?: (systemMs: number) => boolean
-  /** Stands for what the battery clocks of the machine show. */
+  /** Replaces the times of the host's battery clocks. */
   hardwareTimesMs?: () => readonly number[]
 }
 
-/** Builds the clock of the gateway from those of the machine. */
+/** Builds the clock of the gateway from those of the host. */
 export function createClock(overrides: ClockOverrides) {
   const system = overrides.clock ?? systemClock
   const kernelSync = new KernelSync(system)
@@ -34,7 +34,7 @@ export function createClock(overrides: ClockOverrides) {
     kernelSync,
     isSynchronized,
     hardwareTimesMs: overrides.hardwareTimesMs ?? hardwareTimesMs,
-    /** By the clock as it is now. */
+    /** Returns the start time by the current clock. */
     startedAtMs: () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs),
   }
 }
@@ -46,7 +46,7 @@ interface ClockTrustDeps extends Omit<ReturnType<typeof createClock>, 'kernelSyn
   log: Log
 }
 
-/** Builds what decides how far the clock is trusted: by deletion for age, over restarts, and by what acts by itself. */
+/** Builds the components that decide whether deletion by age, restarts and automatic actions may trust the clock. */
 export function createClockTrust(deps: ClockTrustDeps) {
   const brake = new TimestampTrustLimiter(deps.clock)
   const clockMark = new ClockCheckpoint({ ...deps, brake })

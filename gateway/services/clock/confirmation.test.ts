@@ -51,12 +51,12 @@ const confirm = (g: TestGateway, atMs: number) => g.request('POST', '/clock/conf
 const isSoon = ({ state }: Course, wanted: string) =>
   eventually(async () => (await state()) === wanted, `the clock is ${wanted}`)
 
-test('a start is trusted and not confirmed', async (t) => {
+test('after the start the clock is trusted and not confirmed', async (t) => {
   const { state } = await open(t)
   assert.equal(await state(), 'trusted')
 })
 
-test('the operating system confirms the clock, also later', async (t) => {
+test('the operating system confirms the clock, even long after the start', async (t) => {
   const course = await open(t)
   course.system.isSynchronized = true
   await isSoon(course, 'confirmed')
@@ -168,7 +168,7 @@ for (const { name, tell, isConfirmed } of DEVICES) {
   })
 }
 
-test('what asked for the time before a start does not count after it', async (t) => {
+test('a device that requested the time before a start still counts as a time source after it', async (t) => {
   const course = await open(t)
   await course.send('b', { up: 1 }, 'tq')
   await course.send('b', at(0))
@@ -193,7 +193,7 @@ for (const [confirmedBy, isConfirmed] of [
   ['system, hardware', false],
   ['admin', false],
 ] as const) {
-  test(`two devices while ${confirmedBy} may confirm: ${isConfirmed}; an admin always does`, async (t) => {
+  test(`two devices while ${confirmedBy} may confirm: ${isConfirmed}; an admin always confirms`, async (t) => {
     const { g, send, state } = await open(t, confirmedBy)
     for (const hardwareId of ['a', 'b']) await send(hardwareId, at(0))
     assert.equal(await state(), isConfirmed ? 'confirmed' : 'trusted')
@@ -202,7 +202,7 @@ for (const [confirmedBy, isConfirmed] of [
   })
 }
 
-test('neither system nor battery clock count when only devices do', async (t) => {
+test('the system and battery clocks do not confirm if only devices may', async (t) => {
   const { g, system, hardware, state } = await open(t, 'devices')
   system.isSynchronized = true
   hardware.atMs = NOW
@@ -210,7 +210,7 @@ test('neither system nor battery clock count when only devices do', async (t) =>
   assert.equal(await state(), 'trusted')
 })
 
-test('it holds until the next start', async (t) => {
+test('the confirmation holds until the next start', async (t) => {
   const { g, state } = await open(t)
   await confirm(g, NOW)
   await g.restart()
@@ -235,7 +235,7 @@ for (const [name, setMs, state] of [
   })
 }
 
-test('only an admin or the system confirms a clock that is not trusted, with what the gateway shows', async (t) => {
+test('only an admin or the system confirms an untrusted clock, by the time the gateway shows', async (t) => {
   const course = await open(t)
   const { g, clock, send, hardware, state } = course
   clock.set(NOW - HOUR_MS)

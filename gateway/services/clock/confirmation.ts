@@ -8,43 +8,43 @@ import type { GatewayClock } from './gateway-clock.ts'
 interface ClockConfirmationDeps {
   clock: GatewayClock
   clockMark: Pick<ClockCheckpoint, 'confirm'>
-  /** Who counts; an admin always does. */
+  /** Accepted time sources; an admin always counts. */
   confirmedBy: readonly TimeSource[]
-  /** Whether the operating system knows that its clock is right, which shows `systemMs`. */
+  /** True if the operating system knows that its clock is right, which shows `systemMs`. */
   isSynchronized: (systemMs: number) => boolean
-  /** What the battery clocks of the machine show. */
+  /** Returns the times of the host's battery clocks. */
   hardwareTimesMs: () => readonly number[]
   events: { emit(name: 'clockConfirmed', event: { by: TimeSource; atMs: number }): void }
   log: Log
 }
 
 const AGREES_MS = 2 * MINUTE_MS
-/** A clock that was set by more has to be confirmed anew. */
+/** Clock changes above this require a new confirmation. */
 const SET_MS = MINUTE_MS
 const LOOK_MS = 2_000
 const DEVICES = 2
 
 /**
- * Whether the gateway may act by its clock. There are two questions, and this is the second:
+ * Decides whether the gateway may act by its clock. This is the second of two questions:
  *
- * - Is the clock trusted (`GatewayClock`)? It cannot be shown to be wrong: it is not before 2020, not behind what the
- *   gateway knew last, not set back. That is enough to date what devices send. Deletion by age also
- *   needs it not to be ahead of the time that is known to have elapsed (`TimestampTrustLimiter`).
- * - Is it confirmed? A machine without a battery clock comes back from a power cut hours late, and that looks right to
- *   itself: carts would be locked, and people called, at the wrong time of day. So what acts by itself waits until,
- *   since the start, one of four says that the time is right: the operating system is synchronized, a battery clock
- *   shows the same, two devices with a time of their own send it, or an admin compares it with his.
+ * - Is the clock trusted (`GatewayClock`)? Nothing proves it wrong: it is not before 2020, not behind the last time
+ *   known to the gateway, not set back. That is enough to date messages from devices. Deletion by age also requires
+ *   that it is not ahead of the time known to have elapsed (`TimestampTrustLimiter`).
+ * - Is it confirmed? A host without a battery clock comes back from a power cut hours late, and the gateway alone
+ *   cannot detect that: carts would be locked, and staff called, at the wrong time of day. So automatic actions wait
+ *   until, since the start, one of four sources confirms the time: the operating system is synchronized, a battery
+ *   clock shows the same time, two devices with their own clocks send it, or an admin compares it with another clock.
  *
- * It holds until the next start, or until the clock is set by more than a minute. An admin's word also ends the doubts
- * of the first question, and so does the operating system's; battery clocks and devices do not.
+ * A confirmation holds until the next start, or until the clock is set by more than a minute. Confirmation by an admin
+ * or the operating system also resolves the faults of the first question; battery clocks and devices do not.
  */
 export class ClockConfirmation implements Component {
   readonly #deps: ClockConfirmationDeps
-  /** What the clock was ahead of the monotonic clock when it was confirmed; null while it is not. */
+  /** Clock time minus monotonic time at the confirmation; null while unconfirmed. */
   #offsetMs: number | null = null
   /** Devices whose newest time agreed with the clock. */
   readonly #agreeing = new Set<string>()
-  /** Devices that have asked for the time since the start: what they say of it is ours. */
+  /** Devices that have requested the time since the start: the time they send comes from the gateway. */
   readonly #asking = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
@@ -68,22 +68,19 @@ export class ClockConfirmation implements Component {
     if (!isSet && clock.isTrusted) return true
     this.#offsetMs = null
     this.#agreeing.clear()
-    this.#deps.log.warn(
-      { now: toIso(clock.nowMs()) },
-      'the clock was set: what acts by itself waits until the clock is confirmed',
-    )
+    this.#deps.log.warn({ now: toIso(clock.nowMs()) }, 'clock was set; automatic actions wait until it is confirmed')
     return false
   }
 
   get state(): ClockState {
     if (this.isConfirmed) return 'confirmed'
     const { clock } = this.#deps
-    // reading the time is what makes the clock judge itself
+    // reading the time makes the clock evaluate itself
     clock.nowMs()
     return clock.isTrusted ? 'trusted' : 'untrusted'
   }
 
-  /** Asks the witnesses that have to be asked, unless there is no need. */
+  /** Polls the time sources that do not report on their own, while the clock is unconfirmed. */
   look(): void {
     const { clock, isSynchronized, hardwareTimesMs } = this.#deps
     if (this.isConfirmed) return
@@ -93,27 +90,27 @@ export class ClockConfirmation implements Component {
     else if (this.#counts('hardware') && hardwareTimesMs().some((atMs) => agree(atMs, nowMs))) this.#confirm('hardware')
   }
 
-  /** An admin says that it is `givenMs`. Throws `clock_differs`. */
+  /** Confirms the clock after an admin entered `givenMs` as the current time. Throws `clock_differs`. */
   async confirm(givenMs: number): Promise<void> {
     await this.#deps.clockMark.confirm(givenMs)
     this.#confirm('admin')
   }
 
-  /** A device asks for the time. */
+  /** Excludes a device that requests the time. */
   asked(hardwareId: string): void {
     this.#asking.add(hardwareId)
     this.#agreeing.delete(hardwareId)
   }
 
-  /** The newest sample of a message has a time of the device's own, `ownMs`; 0 when ours dated it. */
+  /** Takes `ownMs`, the time of a message's newest sample by the device's own clock; 0 if the gateway dated it. */
   said(hardwareId: string, ownMs: number): void {
-    // for every message: costs nothing once the clock is confirmed
+    // runs for every message: must cost nothing once the clock is confirmed
     if (this.#offsetMs !== null || !this.#counts('devices') || this.#asking.has(hardwareId)) return
     const { clock } = this.#deps
     const nowMs = clock.nowMs()
     if (!clock.isTrusted) return
     if (agree(ownMs, nowMs)) this.#agreeing.add(hardwareId)
-    // what comes late says nothing; what is ahead, or undated, says that the device does not agree
+    // a late sample proves nothing; one that is ahead or undated shows that the device does not agree
     else if (ownMs === 0 || ownMs > nowMs) this.#agreeing.delete(hardwareId)
     if (this.#agreeing.size >= DEVICES) this.#confirm('devices')
   }
@@ -129,7 +126,7 @@ export class ClockConfirmation implements Component {
     this.#offsetMs = atMs - clock.monotonicMs()
     this.#agreeing.clear()
     if (!isNew) return
-    log.info({ by, now: toIso(atMs) }, 'the clock is confirmed')
+    log.info({ by, now: toIso(atMs) }, 'clock confirmed')
     events.emit('clockConfirmed', { by, atMs })
   }
 }

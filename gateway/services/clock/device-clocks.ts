@@ -9,7 +9,7 @@ interface DeviceClocksDeps {
   log: Log
 }
 
-/** Finds devices whose clock is wrong, by what they send, and those whose clock is right again. */
+/** Detects from their messages devices whose clock is wrong, and devices whose clock is right again. */
 export class DeviceClocks {
   readonly #deps: DeviceClocksDeps
 
@@ -18,20 +18,20 @@ export class DeviceClocks {
   }
 
   /**
-   * A device sent telemetry whose newest time of its own is `ownMs`; `isSingle` says that it is one reading that came
-   * by itself. While the gateway's own clock is in doubt, it is no judge of others.
+   * Takes telemetry of a device whose newest own timestamp is `ownMs`; `isSingle` is true for a reading sent alone.
+   * While the gateway's own clock is in doubt, device clocks are not evaluated.
    */
   heard(device: Device, ownMs: number, receivedAtMs: number, isSingle: boolean): void {
     const { clock, events, log } = this.#deps
     const aheadMs = ownMs - receivedAtMs
-    // nearly always
+    // true for nearly every message
     if (device.clock.isAsBefore(aheadMs) || clock.doubt !== null) return
     const wasWrong = device.clock.offMs !== null
     if (!device.clock.heard(aheadMs, isSingle, this.#monotonicMs)) return
     const { hardwareId } = device.row
     const { offS } = device.clock
-    if (offS !== null) log.warn({ hardwareId, offS }, 'the clock of a device is wrong')
-    else if (wasWrong) log.info({ hardwareId }, 'the clock of a device is right again')
+    if (offS !== null) log.warn({ hardwareId, offS }, 'device clock is wrong')
+    else if (wasWrong) log.info({ hardwareId }, 'device clock is right again')
     events.emit('deviceClockJudged', { hardwareId })
   }
 

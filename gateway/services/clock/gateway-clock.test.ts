@@ -20,7 +20,7 @@ class Bench {
     this.clock = new GatewayClock({ system: this.system, isSynchronized: () => this.isSynchronized })
   }
 
-  /** Both devices say a time now and again three minutes later. */
+  /** Both devices send a time now and again three minutes later. */
   twoDevicesSay(firstMs: number): void {
     for (const laterMs of [0, 3 * MINUTE_MS]) {
       this.system.advance(laterMs)
@@ -36,7 +36,7 @@ interface Case {
   isSynchronized?: true
   later?: (bench: Bench) => void
   isTrusted: boolean
-  /** Of a clock that is trusted; null unless told. */
+  /** Fault of a trusted clock; null by default. */
   doubt?: ClockFault
   nowMs: number
 }
@@ -191,7 +191,7 @@ const RUNNING: Case[] = [
       }
     },
     isTrusted: false,
-    // goes on from the first step that was too much
+    // continues from the first step that was too large
     nowMs: NOW - 4 * MINUTE_MS,
   },
   {
@@ -480,7 +480,7 @@ const HEALING: Case[] = [
 for (const [what, cases] of Object.entries({ starts: STARTS, running: RUNNING, healing: HEALING })) {
   describe(what, () => {
     for (const { name, systemMs, markMs, isSynchronized = false, later, ...expected } of cases) {
-      test(`${name}: ${expected.isTrusted ? 'believed' : 'not believed'}`, () => {
+      test(`${name}: ${expected.isTrusted ? 'trusted' : 'not trusted'}`, () => {
         const bench = new Bench(systemMs)
         bench.isSynchronized = isSynchronized
         bench.clock.start({ markMs, confirmedMs: markMs })
@@ -493,7 +493,7 @@ for (const [what, cases] of Object.entries({ starts: STARTS, running: RUNNING, h
   })
 }
 
-test('while the clock is not trusted, it is no judge of what devices say', () => {
+test('an untrusted clock does not filter the times that devices report', () => {
   const { clock, system } = new Bench(5000)
   clock.start({ markMs: NO_MARK, confirmedMs: 0 })
   assert.equal(clock.latestEventMs(clock.nowMs()), Date.UTC(2100, 0, 1))
@@ -501,7 +501,7 @@ test('while the clock is not trusted, it is no judge of what devices say', () =>
   assert.equal(clock.latestEventMs(clock.nowMs()), NOW + 5 * MINUTE_MS)
 })
 
-test('time never stands still or goes back while the system clock is not believed', () => {
+test('time never stops or goes back while the system clock is untrusted', () => {
   const { clock, system } = new Bench(5000)
   clock.start({ markMs: NOW, confirmedMs: NOW })
   let lastMs = clock.nowMs()
@@ -521,7 +521,7 @@ describe('the confirmed time', () => {
     return bench
   }
 
-  test('goes on by the monotonic clock, whatever the system clock is set to', () => {
+  test('advances with the monotonic clock, whatever the system clock is set to', () => {
     const { clock, system } = started(NOW, NOW)
     for (const atMs of [NOW + 10 * YEAR_MS, NOW + HOUR_MS, 0]) {
       system.set(atMs)
@@ -532,17 +532,17 @@ describe('the confirmed time', () => {
     assert.equal(clock.confirmedMs, NOW + HOUR_MS)
   })
 
-  test('is the first time of all, as there is nothing from before', () => {
+  test('is the first time seen if no earlier time is stored', () => {
     assert.equal(started(NOW, 0).clock.confirmedMs, NOW)
   })
 
-  test('is behind by the time in which no gateway ran; 31 days of that are no doubt', () => {
+  test('lags by the downtime of the gateway; a downtime of up to 31 days raises no clock fault', () => {
     assert.equal(started(NOW + 31 * DAY_MS, NOW).clock.confirmedMs, NOW)
     assert.equal(started(NOW + 31 * DAY_MS, NOW).clock.doubt, null)
     assert.equal(started(NOW + 31 * DAY_MS + 1, NOW).clock.doubt, 'ahead')
   })
 
-  test('is what the system clock shows once that is synchronized, ahead or back', () => {
+  test('follows the system clock once that is synchronized, forwards or backwards', () => {
     for (const systemMs of [NOW + YEAR_MS, NOW - YEAR_MS]) {
       const bench = started(systemMs, NOW)
       bench.isSynchronized = true
@@ -552,7 +552,7 @@ describe('the confirmed time', () => {
     }
   })
 
-  test('goes back with a clock that devices confirm, and never ahead with it', () => {
+  test('goes back with a clock that devices confirm, and never forwards', () => {
     const back = started(NOW, NOW)
     back.system.set(NOW - HOUR_MS)
     back.clock.nowMs()

@@ -4,58 +4,58 @@ import { TimeSources } from './time-sources.ts'
 
 interface GatewayClockDeps {
   system: Clock & MonotonicClock
-  /** Whether the operating system knows that its clock is right, which shows `systemMs`. */
+  /** True if the operating system knows that its clock is right, which shows `systemMs`. */
   isSynchronized: (systemMs: number) => boolean
 }
 
-/** What is known from before a start; 0 where it is not. */
+/** Times known from before the start; 0 if unknown. */
 export interface RestoredTimes {
-  /** The newest time. */
+  /** Newest stored time. */
   markMs: number
-  /** What time it was by the last confirmation and by what went by since while a gateway ran. */
+  /** Time of the last confirmation plus the time for which a gateway has run since. */
   confirmedMs: number
 }
 
 /**
- * Why the clock is in doubt. `not_set`: the system clock cannot be right since the start. `set_back`: it was set back
- * while the gateway ran. In both cases times are this clock's own estimates. `ahead`: the system clock is used, but it
- * is further on than what is known to have gone by.
+ * Reason why the clock is in doubt. `not_set`: the system clock has been implausible since the start. `set_back`: it
+ * was set back while the gateway ran. In both cases times are estimates of this clock. `ahead`: the system clock is
+ * used, but it is later than the time known to have elapsed.
  */
 export type ClockFault = 'not_set' | 'set_back' | 'ahead'
 
-/** How long a gateway may be switched off, all times together, until somebody has to confirm the time. */
+/** Total time for which a gateway may be switched off before staff must confirm the time. */
 const MAX_UNCONFIRMED_MS = 31 * DAY_MS
-/** What an admin reads off another clock agrees with this one within it. */
+/** Maximum difference between this clock and the time entered by an admin. */
 const AGREES_MS = 2 * MINUTE_MS
-/** A confirmed time further than this from the system clock is brought up to it when that is synchronized. */
+/** Difference from which the confirmed time is brought up to a synchronized system clock. */
 const CONFIRM_MS = MINUTE_MS
 
 /**
- * What time it is. It is the system clock's time, unless that cannot be right: a machine without a battery clock starts
- * in 1970, or where it was when the power went; and somebody may set a clock back by mistake. Then this clock runs on
- * from what the gateway knew last (before a start, the mark), so that order is kept, and says that it is not to be
- * trusted, until
+ * Clock of the gateway. It follows the system clock unless that is implausible: a host without a battery clock starts
+ * in 1970, or at the time of the power cut, and an operator may set a clock back by mistake. In that case this clock
+ * continues from the last time known to the gateway (at a start, the checkpoint), which keeps order, and reports that
+ * it is not trusted, until
  *
- * - the system clock is not behind this one any more, or shows again what it would without having been set; or
- * - the operating system says that its clock is synchronized, or an admin confirms it, or this one; or
- * - two devices that know the time confirm the system clock.
+ * - the system clock is no longer behind this one, or shows again the time it would show without having been set; or
+ * - the operating system reports that its clock is synchronized, or an admin confirms it, or this one; or
+ * - two devices with their own clocks confirm the system clock.
  *
- * A system clock before 2020 or after 2100 is never believed. One that was set ahead is believed, and nothing is
- * deleted by age until it is confirmed: see `doubt` and `confirmedMs`.
+ * A system clock before 2020 or after 2100 is never used. One that was set ahead is used, and nothing is deleted by age
+ * until it is confirmed: see `doubt` and `confirmedMs`.
  */
 export class GatewayClock implements Clock, MonotonicClock {
   readonly #deps: GatewayClockDeps
   readonly #witnesses = new TimeSources()
-  /** What the system clock showed when it was last believed for a reason; null before. */
+  /** Reference of the system clock when it was last accepted for a reason; null before. */
   #course: Course | null = null
-  /** What this clock runs on from while the system clock is not believed. */
+  /** Reference of this clock while the system clock is not used; else null. */
   #own: Course | null = null
-  /** An admin says that it is right, whatever the system clock shows. */
+  /** True if an admin confirmed this clock, whatever the system clock shows. */
   #isOwnConfirmed = false
-  /** From the last confirmation on; null until something is known. */
+  /** Reference of the last confirmation; null until anything is known. */
   #confirmed: Course | null = null
   #isConfirmed = false
-  /** System clock less monotonic clock when they were last read: it changes only when the clock is set. */
+  /** System clock minus monotonic clock at the last reading; changes only when the clock is set. */
   #offsetMs: number
 
   constructor(deps: GatewayClockDeps) {
@@ -63,7 +63,7 @@ export class GatewayClock implements Clock, MonotonicClock {
     this.#offsetMs = deps.system.nowMs() - deps.system.monotonicMs()
   }
 
-  /** Judges the system clock by what is known from before this start. */
+  /** Evaluates the system clock by the times known from before this start. */
   start({ markMs, confirmedMs }: RestoredTimes): void {
     const { system, isSynchronized } = this.#deps
     const knownMs = Math.max(EARLIEST_MS, markMs)
@@ -95,17 +95,17 @@ export class GatewayClock implements Clock, MonotonicClock {
     return this.#deps.system.monotonicMs()
   }
 
-  /** What the system clock shows, right or not. */
+  /** Time of the system clock, right or not. */
   get systemMs(): number {
     return this.#deps.system.nowMs()
   }
 
-  /** False when `nowMs` was only a guess, good for order and nothing else. */
+  /** False if `nowMs` is only an estimate, usable for order and nothing else. */
   get isTrusted(): boolean {
     return this.#own === null || this.#isOwnConfirmed
   }
 
-  /** Null when all is well; deletion by age waits while it is not. */
+  /** Current clock fault, during which deletion by age waits; null for none. */
   get doubt(): ClockFault | null {
     const nowMs = this.nowMs()
     if (!this.isTrusted) return this.#course === null ? 'not_set' : 'set_back'
@@ -114,27 +114,24 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /**
-   * What time it is by the last confirmation and by what is known to have gone by since: the time in which a gateway
-   * ran. 0 while nothing is known. It is behind by the time in which none ran; no wrong clock moves it ahead.
+   * Time of the last confirmation plus the time for which a gateway has run since; 0 if unknown. It lags by the time in
+   * which none ran; a wrong clock never moves it ahead.
    */
   get confirmedMs(): number {
     return this.#confirmed === null ? 0 : this.#on(this.#confirmed)
   }
 
-  /**
-   * Whether the system or an admin has confirmed the clock since the start. For deletion by age only: what acts by
-   * itself asks `ClockConfirmation`.
-   */
+  /** True if the system or an admin confirmed it since the start. For deletion by age; else see `ClockConfirmation`. */
   get isConfirmed(): boolean {
     return this.#isConfirmed
   }
 
-  /** Until when a device's time can be believed at `nowMs`. */
+  /** Returns the latest credible time of a device at `nowMs`. */
   latestEventMs(nowMs: number): number {
     return latestEventMs(nowMs, this.isTrusted)
   }
 
-  /** Asks the operating system, unless there is no need, whether its clock is right: not for every message. */
+  /** Checks if needed whether the operating system's clock is synchronized; too costly for every message. */
   check(): void {
     const { system, isSynchronized } = this.#deps
     const systemMs = system.nowMs()
@@ -142,7 +139,7 @@ export class GatewayClock implements Clock, MonotonicClock {
     if ((isOff || !this.#isConfirmed) && isPossible(systemMs) && isSynchronized(systemMs)) this.confirm()
   }
 
-  /** The system clock is right. */
+  /** Confirms the system clock. */
   confirm(): void {
     const { system } = this.#deps
     const systemMs = system.nowMs()
@@ -152,8 +149,8 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /**
-   * An admin says that it is `givenMs`: the system clock is right, or else this clock, which then runs on by itself.
-   * False, and nothing changes, when neither shows that within two minutes.
+   * Confirms the system clock if it is within two minutes of `givenMs`, the time entered by an admin; else this clock,
+   * which then runs independently. Returns false without a change if neither is.
    */
   confirmAt(givenMs: number): boolean {
     const agrees = (atMs: number) => Math.abs(atMs - givenMs) <= AGREES_MS
@@ -165,7 +162,7 @@ export class GatewayClock implements Clock, MonotonicClock {
     return true
   }
 
-  /** A device said, while this clock is not trusted, that it is `atMs`. */
+  /** Takes the time sent by a device while this clock is not trusted. */
   heard(hardwareId: string, atMs: number): void {
     const { system } = this.#deps
     const systemMs = system.nowMs()
@@ -183,7 +180,7 @@ export class GatewayClock implements Clock, MonotonicClock {
     this.#witnesses.forget()
   }
 
-  /** The time while the system clock is believed. */
+  /** Returns the time while the system clock is used. */
   #judge(systemMs: number, unsetMs: number, monotonicMs: number): number {
     const courseMs = this.#course === null ? unsetMs : timeOn(this.#course, monotonicMs)
     const isBehindCourse = systemMs < courseMs - MAX_AHEAD_MS
@@ -195,13 +192,13 @@ export class GatewayClock implements Clock, MonotonicClock {
         return systemMs
       }
     }
-    // if it was set ahead before, nothing says that this was right either
+    // if it was set ahead before, that setting is unproven too
     const ownMs = isBehindCourse ? Math.min(courseMs, unsetMs) : unsetMs
     this.#own = { atMs: Math.max(EARLIEST_MS, ownMs), monotonicMs }
     return timeOn(this.#own, monotonicMs)
   }
 
-  /** Whether the system clock shows what it would if nobody had set it since it was last believed. */
+  /** True if the system clock shows the time it would show without having been set since it was last accepted. */
   #isOnCourse(systemMs: number, monotonicMs: number): boolean {
     return this.#course !== null && Math.abs(systemMs - timeOn(this.#course, monotonicMs)) <= MAX_AHEAD_MS
   }
@@ -210,24 +207,24 @@ export class GatewayClock implements Clock, MonotonicClock {
     return timeOn(course, this.#deps.system.monotonicMs())
   }
 
-  /** Uses the system clock again, which shows nothing new. */
+  /** Uses the system clock again without a new reference. */
   #trust(): void {
     this.#own = null
     this.#isOwnConfirmed = false
     this.#witnesses.forget()
   }
 
-  /** Uses the system clock, and takes what it shows for the time from which it is judged from now on. */
+  /** Uses the system clock, with `systemMs` as the reference for later evaluations. */
   #believe(systemMs: number): void {
     this.#trust()
     const monotonicMs = this.#deps.system.monotonicMs()
     this.#course = { atMs: systemMs, monotonicMs }
-    // the first time of all is confirmed by nothing, but nothing is older; an earlier one deletes less
+    // the very first time is unconfirmed, but nothing is older; an earlier one deletes less
     if (this.#confirmed === null || systemMs < this.confirmedMs) this.#confirmed = { atMs: systemMs, monotonicMs }
   }
 }
 
-/** A time that goes on by the monotonic clock. */
+/** Reference time that advances with the monotonic clock. */
 interface Course {
   atMs: number
   monotonicMs: number

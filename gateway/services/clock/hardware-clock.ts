@@ -1,13 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// one folder a real-time clock: Documentation/ABI/testing/sysfs-class-rtc of the Linux kernel
+// one folder for each real-time clock: Documentation/ABI/testing/sysfs-class-rtc of the Linux kernel
 const FOLDER = '/sys/class/rtc'
 
-/**
- * What the battery clocks of the machine show, to the second, in UTC; none where there is none. A clock whose battery
- * is gone shows a time near 1970.
- */
+/** Returns the times of the host's battery clocks, if any, in UTC, to the second; near 1970 with a dead battery. */
 export function hardwareTimesMs(folder = FOLDER): number[] {
   return namesIn(folder).flatMap((name) => {
     const text = textOf(join(folder, name, 'since_epoch'))
@@ -23,7 +20,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-// a clock that does not answer is none
+// a clock that cannot be read counts as absent
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()

@@ -12,14 +12,14 @@ function open(answers: (string | null)[]) {
 }
 
 for (const answer of ['no\n', '', null, 'yes please']) {
-  test(`the kernel's clock is not synchronized when the answer is ${JSON.stringify(answer)}`, async () => {
+  test(`the kernel clock counts as unsynchronized when the response is ${JSON.stringify(answer)}`, async () => {
     const { sync } = open([answer])
     await sync.look()
     assert.equal(sync.isSynchronized, false)
   })
 }
 
-test('a yes holds for an hour, and nobody is asked for half of it', async () => {
+test('a positive response holds for an hour and suppresses queries for half an hour', async () => {
   const { sync, clock, asked } = open(['yes\n', 'no\n'])
   await sync.look()
   assert.equal(sync.isSynchronized, true)
@@ -31,14 +31,14 @@ test('a yes holds for an hour, and nobody is asked for half of it', async () => 
   assert.deepEqual([asked(), sync.isSynchronized], [2, false])
 })
 
-test('a yes without another one ends after an hour', async () => {
+test('a positive response expires after an hour without another one', async () => {
   const { sync, clock } = open(['yes\n'])
   await sync.look()
   clock.advance(HOUR_MS)
   assert.equal(sync.isSynchronized, false)
 })
 
-test('setting the clock ends it, and the next answer counts again', async () => {
+test('setting the clock cancels the response, and the next one counts again', async () => {
   const { sync, clock } = open(['yes\n', 'yes\n'])
   await sync.look()
   clock.set(clock.nowMs() + 2 * MINUTE_MS)
@@ -47,7 +47,7 @@ test('setting the clock ends it, and the next answer counts again', async () => 
   assert.equal(sync.isSynchronized, true)
 })
 
-test('without systemd nobody is asked', async () => {
+test('without systemd no query is sent', async () => {
   const clock = new FakeClock()
   let asked = 0
   const ask = async () => String(asked++)

@@ -3,31 +3,31 @@ import { existsSync } from 'node:fs'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 
-/** There while systemd runs the machine: sd_booted(3). */
+/** Exists while systemd runs the host: sd_booted(3). */
 const SYSTEMD_FOLDER = '/run/systemd/system'
-// with that variable it would tell the service manager of its own failure in the name of the gateway
+// with that variable, timedatectl would report its own failure to the service manager in the name of the gateway
 const ASK = ['-u', 'NOTIFY_SOCKET', 'timedatectl', 'show', '--property=NTPSynchronized', '--value']
 const ASK_MS = 30_000
-/** The kernel takes the clock for synchronized for some nine hours after the last word of the program that keeps it. */
+/** Maximum age of a result; the kernel counts as synchronized for nine hours after the last update of its clock. */
 const FRESH_MS = HOUR_MS
 const TIMEOUT_MS = 10_000
 
 interface KernelSyncOptions {
-  /** Runs the command; its output, or null when it cannot be run. */
+  /** Runs the command; resolves to its output, or null if it cannot be run. */
   ask?: () => Promise<string | null>
   isSystemd?: () => boolean
 }
 
 /**
- * Whether the kernel says that a program keeps its clock: also where that is chrony or ntpd and not systemd-timesyncd.
- * `timedatectl` reads it (adjtimex(2), maxerror), which needs no rights; setting the clock by hand or a start takes it
- * back. Where systemd does not run the machine, nobody is asked.
+ * Synchronization state of the kernel, which also covers chrony and ntpd, not only systemd-timesyncd. `timedatectl`
+ * reads it (adjtimex(2), maxerror) without privileges; a reboot or setting the clock by hand clears it. Not queried
+ * where systemd does not run the host.
  */
 export class KernelSync {
   readonly #clock: Clock & MonotonicClock
   readonly #ask: () => Promise<string | null>
   readonly #isSystemd: () => boolean
-  /** When it last said yes, and what the clock was ahead of the monotonic clock then. */
+  /** Time of the last positive result, and the clock time minus monotonic time at its query. */
   #yes: { atMs: number; offsetMs: number } | null = null
   #timer: NodeJS.Timeout | undefined
 
@@ -47,7 +47,7 @@ export class KernelSync {
     clearInterval(this.#timer)
   }
 
-  /** Asks, unless the last answer still holds. */
+  /** Queries the state, unless the last result is recent enough. */
   async look(): Promise<void> {
     if (this.isSynchronized && this.#agoMs < FRESH_MS / 2) return
     const offsetMs = this.#offsetMs

@@ -5,16 +5,16 @@ const STEADY_MS = 2 * MINUTE_MS
 const WITNESSES = 2
 
 /**
- * Devices that say the same time as the system clock. What a device sends late may say so by accident, once; a device
- * that still says so two minutes later, and nothing later than that meanwhile, has a clock, and two of them and the
- * system clock are not wrong in the same way.
+ * Devices that send the same time as the system clock. A late message may agree once by accident. A device that still
+ * agrees two minutes later, and sent no later time meanwhile, has a clock, and two of them are not wrong in the same
+ * way as the system clock.
  */
 export class TimeSources {
-  /** Since when each has agreed, by the monotonic clock. */
+  /** Start of each device's agreement, by the monotonic clock. */
   readonly #agreesSinceMs = new Map<string, number>()
   readonly #steady = new Set<string>()
 
-  /** Takes what a device said. Returns whether the system clock is confirmed. */
+  /** Takes a time sent by a device. Returns true if the system clock is confirmed. */
   heard(hardwareId: string, atMs: number, systemMs: number, monotonicMs: number): boolean {
     if (atMs > systemMs + AGREES_MS) {
       this.#agreesSinceMs.delete(hardwareId)

@@ -12,7 +12,7 @@ const CASES: [systemMs: number, isSynchronized: boolean][] = [
   [NOW_MS, true],
   [NOW_MS + 40 * MINUTE_MS, true],
   [NOW_MS + HOUR_MS, false],
-  // set to another time since, by hand
+  // later set to another time by hand
   [NOW_MS + 3 * 365 * DAY_MS, false],
   [NOW_MS - HOUR_MS, false],
 ]

@@ -4,39 +4,39 @@ import type { ClockMarkRow } from '#store/tables/clock-mark.ts'
 import { describeClockFault, describeContradiction } from './clock-fault.ts'
 import type { ClockFault, GatewayClock } from './gateway-clock.ts'
 
-/** Devices without clocks that report for so long make the gateway forget what the last device with one said. */
+/** Period of reports from devices without clocks only, after which the last time of a device with one is dropped. */
 const SILENT_CLOCKS_MS = 31 * DAY_MS
-/** Devices that all are so much behind a clock that nobody has confirmed may be right. */
+/** Lag of all devices from which they may be right and an unconfirmed clock wrong. */
 const BEHIND_MS = 31 * DAY_MS
 
 /**
- * What time it is for everything that is deleted because of its age: retention and purges ask here and nowhere else.
- * A wrong clock cannot make records old: nothing is deleted while the clock is in doubt, and retention goes by the
- * earliest of three times: now, the confirmed time, and the newest time that devices sent by clocks of their own.
+ * Current time for everything that is deleted because of its age: retention and purges use this clock only. A wrong
+ * clock cannot make records old: nothing is deleted while the clock is in doubt, and retention uses the earliest of
+ * three times: now, the confirmed time, and the newest time that devices sent by their own clocks.
  */
 export class TimestampTrustLimiter {
   readonly #clock: GatewayClock
-  /** As in `ClockMarkRow`. */
+  /** Newest time sent by a device's own clock; stored in `ClockMarkRow`. */
   #saidMs = 0
-  /** When a device last said a time of its own, by the monotonic clock. */
+  /** Monotonic time at which a device last sent a time of its own. */
   #saidAtMs = 0
 
   constructor(clock: GatewayClock) {
     this.#clock = clock
   }
 
-  /** Goes on from what is known from before this start. */
+  /** Restores the state from before this start. */
   start({ saidMs, saidAgoMs }: Pick<ClockMarkRow, 'saidMs' | 'saidAgoMs'>): void {
     this.#saidMs = saidMs
     this.#saidAtMs = this.#clock.monotonicMs() - saidAgoMs
   }
 
-  /** What is to be known after the next start. */
+  /** State to store for the next start. */
   get said(): Pick<ClockMarkRow, 'saidMs' | 'saidAgoMs'> {
     return { saidMs: this.#saidMs, saidAgoMs: Math.round(this.#clock.monotonicMs() - this.#saidAtMs) }
   }
 
-  /** A device sent readings; `ownMs` is the newest time of its own in them, 0 when our clock dated them all. */
+  /** Takes readings of a device; `ownMs` is their newest time by its own clock, 0 if the gateway dated them all. */
   reported(ownMs: number, latestMs: number): void {
     const monotonicMs = this.#clock.monotonicMs()
     if (ownMs > 0) {
@@ -45,19 +45,19 @@ export class TimestampTrustLimiter {
     } else if (monotonicMs - this.#saidAtMs > SILENT_CLOCKS_MS) this.#saidMs = 0
   }
 
-  /** Why nothing is deleted by age now; null when it is. */
+  /** Reason why nothing is deleted by age now; null if deletion may run. */
   get doubt(): ClockFault | null {
     this.#clock.check()
     return this.#clock.doubt
   }
 
-  /** What retention counts back from, right after `doubt` said null. */
+  /** Time from which retention counts back; valid right after `doubt` returned null. */
   get asOfMs(): number {
     const asOfMs = Math.min(this.#clock.nowMs(), this.#clock.confirmedMs)
     return this.#saidMs > 0 ? Math.min(asOfMs, this.#saidMs) : asOfMs
   }
 
-  /** Now, for a deletion that an admin wants. Throws `clock_not_set` or `clock_unconfirmed` while it has to wait. */
+  /** Returns the time for an admin's deletion. Throws `clock_not_set` or `clock_unconfirmed` while it has to wait. */
   requireNowMs(): number {
     const { doubt } = this
     const nowMs = this.#clock.nowMs()

@@ -1,12 +1,12 @@
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
-/** Where a device listens for its commands. */
+/** Returns the topic of a device's commands. */
 export function commandTopic({ hardwareId }: Pick<CommandRow, 'hardwareId'>): string {
   return deviceTopic(hardwareId, 'cmd')
 }
 
-/** What a device is sent: it is told how long it may still obey. */
+/** Builds the message for a device; its `ttl` is the time for which the device may still execute the command. */
 export function toCommandMessage(row: CommandRow, atMs: number, remainingMs: number): CommandMessage {
   return {
     id: row.commandId,
@@ -17,10 +17,7 @@ export function toCommandMessage(row: CommandRow, atMs: number, remainingMs: num
   }
 }
 
-/**
- * What is left of a command's time after a restart; nothing where its creation lies ahead, because the time passed is
- * then unknown.
- */
+/** Returns a command's remaining time after a restart; 0 if it was created in the future: its age is then unknown. */
 export function remainingOf({ createdAtMs, ttlS }: CommandRow, nowMs: number): number {
   return nowMs < createdAtMs ? 0 : Math.max(0, createdAtMs + ttlS * 1000 - nowMs)
 }

@@ -32,7 +32,7 @@ function connect() {
   return CommandedDevice.connect(g, hardwareId, password)
 }
 
-test('a command for a device that is there: sent at once, then what the device says of it', async () => {
+test('a command for a connected device is sent immediately and takes the states the device reports', async () => {
   const device = await connect()
   const startedAtMs = clock.nowMs()
   const created = await command('unlock', { metadata: { name: 'Jane' } })
@@ -71,7 +71,7 @@ test('a command for a device that is there: sent at once, then what the device s
   await device.leave()
 })
 
-test('a device that refuses says why; a long reason is cut, not lost', async () => {
+test('a device that rejects a command reports a reason; a long reason is truncated, not lost', async () => {
   const device = await connect()
   const { command_id: first } = await command('lock')
   await device.ack(first, 'failed', 'lock jammed')
@@ -82,7 +82,7 @@ test('a device that refuses says why; a long reason is cut, not lost', async () 
   await device.leave()
 })
 
-test('an acknowledged command whose end never comes times out', async () => {
+test('an acknowledged command times out if the device never reports its end', async () => {
   const device = await connect()
   const { command_id } = await command('reboot')
   await device.ack(command_id, 'acknowledged')
@@ -92,7 +92,7 @@ test('an acknowledged command whose end never comes times out', async () => {
   await device.leave()
 })
 
-test('an ack that comes again changes nothing and is counted', async () => {
+test('a repeated acknowledgement changes nothing and is counted', async () => {
   const device = await connect()
   const { command_id } = await command('lock')
   const before = await metric(g, 'cartbarn_dropped_total', 'duplicate')
@@ -106,7 +106,7 @@ test('an ack that comes again changes nothing and is counted', async () => {
   await device.leave()
 })
 
-test('a late ack is kept on the record and changes nothing else', async () => {
+test('a late acknowledgement is recorded and changes nothing else', async () => {
   const { command_id } = await command('lock')
   const device = await connect()
   await device.next()
@@ -118,7 +118,7 @@ test('a late ack is kept on the record and changes nothing else', async () => {
   await device.leave()
 })
 
-test("an ack of another device's command, or of none, changes nothing and is counted", async () => {
+test("an acknowledgement of another device's command, or an unknown one, is counted and has no effect", async () => {
   const { command_id } = await command('lock')
   const strangerId = `${hardwareId}-stranger`
   const stranger = await CommandedDevice.connect(g, strangerId, await g.register(strangerId))
@@ -131,7 +131,7 @@ test("an ack of another device's command, or of none, changes nothing and is cou
 })
 
 for (const payload of ['{"id":"x"}', '{"st":"completed"}', '{"id":"x","st":"done"}', '{"id":7,"st":"failed"}']) {
-  test(`an ack that says ${payload} is acknowledged and quarantined`, async () => {
+  test(`an acknowledgement with the payload ${payload} is acknowledged and quarantined`, async () => {
     const device = await connect()
     await device.client.publishAsync(`dev/${hardwareId}/ack`, payload, { qos: 1 })
     const { body } = await g.request('GET', '/mqtt/quarantine')
@@ -141,7 +141,7 @@ for (const payload of ['{"id":"x"}', '{"st":"completed"}', '{"id":"x","st":"done
   })
 }
 
-test('a newer lock or unlock fails those that were not sent, and only those', async () => {
+test('a newer lock or unlock fails the unsent locks and unlocks before it, and no other commands', async () => {
   const unsent = [await command('unlock'), await command('lock'), await command('locate')]
   const newest = await command('unlock')
   assert.deepEqual(await Promise.all(unsent.map(async ({ command_id }) => (await read(command_id)).status)), [
@@ -162,7 +162,7 @@ test('a newer lock or unlock fails those that were not sent, and only those', as
   await device.leave()
 })
 
-test('many wishes at once: one after the other, and of those nobody heard only the last counts', async () => {
+test('concurrent lock and unlock requests are queued in order, and only the last unsent one is sent', async () => {
   const wishes = await Promise.all(Array.from({ length: 100 }, (_, i) => command(i % 2 === 0 ? 'lock' : 'unlock')))
   const { body } = await g.request('GET', `/devices/${hardwareId}/commands?limit=1000`)
   assert.equal(body.commands.length, 100)
@@ -177,7 +177,7 @@ test('many wishes at once: one after the other, and of those nobody heard only t
   await device.leave()
 })
 
-test("a lock event names the command that caused it: the command's metadata goes onto it", async () => {
+test('the metadata of a command is copied to the lock event that names it', async () => {
   const device = await connect()
   const socket = await g.realtime()
   await socket.subscribe(hardwareId)
@@ -194,7 +194,7 @@ test("a lock event names the command that caused it: the command's metadata goes
   socket.terminate()
 })
 
-test("a lock event that names another device's command, or comes by a key, gets no metadata", async () => {
+test("a lock event by key, or naming another device's command, gets no metadata", async () => {
   const strangerId = `${hardwareId}-stranger`
   const stranger = await CommandedDevice.connect(g, strangerId, await g.register(strangerId))
   const { command_id } = await command('unlock', { metadata: { name: 'Jane' } })
@@ -208,7 +208,7 @@ test("a lock event that names another device's command, or comes by a key, gets 
   await stranger.leave()
 })
 
-test('commands of a device that is taken off the register end as device_removed', async () => {
+test('the commands of a removed device end as device_removed', async () => {
   const waiting = await command('locate')
   const { status } = await g.request('DELETE', `/devices/${hardwareId}`)
   assert.equal(status, 200)
@@ -222,7 +222,7 @@ test('commands of a device that is taken off the register end as device_removed'
   await device.leave()
 })
 
-test('a device may have a thousand commands waiting, and no more', async () => {
+test('a device can have at most a thousand pending commands', async () => {
   for (let i = 0; i < 1000; i += 100) {
     await Promise.all(Array.from({ length: 100 }, () => command('locate')))
   }

@@ -36,54 +36,54 @@ interface CommandsDeps extends NewCommandDeps {
   clock: GatewayClock
 }
 
-/** The caller of a request for commands, and what makes the request idempotent. */
+/** Caller of a request for commands, and the data that makes the request idempotent. */
 export interface CommandCaller {
   caller: Caller
-  /** What it may do when its turn comes: throws when it is not let in any more. */
+  /** Returns the caller's current rights when the request is processed; throws if the caller has lost access. */
   callerNow?: () => Caller
-  /** The same key means the same request. */
+  /** Identifies repetitions of a request. */
   idempotencyKey?: string | undefined
   /** Called as soon as the commands are stored, before they are sent or change in any way. */
   onWritten?: (commands: readonly CommandRow[]) => void
   intent?: CommandIntent
-  /** Written in the same transaction as these commands, or refuses them. */
+  /** Returns a write for the transaction of these commands; if it throws, they are refused. */
   also?: (commands: readonly CommandRow[]) => NamedWrite
 }
 
-/** The intent of the head office that a command comes from. */
+/** Intent of the hub that a command comes from. */
 export interface CommandIntent {
   commandId: string
-  /** The command expires then, even if its time to live is longer. */
+  /** Expiry of the command, even if its time to live is longer. */
   expiresAtMs: number
-  /** Written in the same transaction, or refuses it. */
+  /** Write in the same transaction; if it throws, the command is refused. */
   also: NamedWrite
 }
 
 export interface CommandBody<Outcome = null> {
   commands: readonly CommandRow[]
-  /** What the request is answered beside them. */
+  /** Result of the request in addition to the commands. */
   outcome: Outcome
-  /** They were there already, created by the same request. */
+  /** True if an earlier identical request created the commands. */
   isRepeated: boolean
 }
 
-/** A device that must not be locked now. */
+/** Device that must not be locked now. */
 export interface RejectedDevice {
   hardwareId: string
   code: string
 }
 
-/** A cart that was asked for: the device that is to lock it, or why none does. */
+/** Requested cart with the device that will lock it, or the reason why none does. */
 export type LockChoice = { cart: string; device: Device; judged: Cart } | { cart: string; code: string }
 
-/** What came of it. */
+/** Result for a requested cart. */
 export type LockResult = { cart: string; commandId: string } | { cart: string; code: string }
 
-/** As whom the gateway asks for the positions of carts, and how long one is worth waiting for. */
+/** Caller of the gateway's own position requests, and the time for which a response is useful. */
 const SAFE_LOCK: Caller = { userId: 'safe-lock', role: 'admin', allowedHardwareIds: null }
 const LOCATE_TTL_S = 15
 
-/** Tells devices what to do, and knows what became of it. */
+/** Creates, repeats and lists commands to devices. */
 export class Commands {
   readonly #deps: CommandsDeps
 
@@ -91,7 +91,7 @@ export class Commands {
     this.#deps = deps
   }
 
-  /** Throws what is wrong with the request; the command is written down when this resolves, not yet obeyed. */
+  /** Creates a command. Throws for an invalid request; resolves when the command is stored, not yet executed. */
   async create(device: Device, request: CommandRequest, asking: CommandCaller): Promise<CommandBody> {
     const { hardwareId } = device.row
     return this.#ask(asking, { device: hardwareId, ...request }, () => {
@@ -106,9 +106,9 @@ export class Commands {
   }
 
   /**
-   * Creates commands for all devices of a group, in one transaction; devices whose type does not know the command are
-   * left out, unless `deviceType` names that kind; those that must not be locked now are refused. Throws
-   * `device_forbidden` when the caller may not see one of the group.
+   * Creates commands for all devices of a group, in one transaction. Devices whose type does not support the command
+   * are skipped, unless `deviceType` names that type; devices that must not be locked now are refused. Throws
+   * `device_forbidden` if the caller may not see a device of the group.
    */
   async createForGroup(
     groupId: number,
@@ -133,13 +133,13 @@ export class Commands {
       }
       return { commands, outcome: refused }
     })
-    // null: it was made by a version that refused none
+    // null: stored by a version that refused no device
     return { ...asked, outcome: asked.outcome ?? [] }
   }
 
   /**
-   * Locks carts, in one transaction. `choose` tells which, when it is the caller's turn; what it throws refuses the
-   * request. Those that cannot be locked now are in the outcome, with a code.
+   * Locks carts, in one transaction. `choose` selects them when the request is processed; if it throws, the request is
+   * refused. Carts that cannot be locked now are in the outcome, with a code.
    */
   async lockCarts(
     request: Pick<CommandRequest, 'metadata'> & { carts: unknown },
@@ -161,7 +161,7 @@ export class Commands {
     })
   }
 
-  /** Asks devices where they are, or others of their carts: locks wait for it. */
+  /** Requests positions from these devices, or from others of their carts; locks wait for the response. */
   async locate(hardwareIds: readonly string[]): Promise<void> {
     const asking: CommandCaller = { caller: SAFE_LOCK }
     await this.#ask(asking, {}, () => {
@@ -171,8 +171,8 @@ export class Commands {
   }
 
   /**
-   * Tells devices what the gateway itself has to say, in one transaction. Those that are gone, whose type does not know
-   * the command or that have too many waiting are left out; parameters need not be of the type.
+   * Sends a command of the gateway itself to devices, in one transaction. Skips devices that were removed, whose type
+   * does not support the command, or with too many unfinished commands; does not validate parameters against the type.
    */
   async createForEach(
     hardwareIds: readonly string[],
@@ -193,8 +193,8 @@ export class Commands {
   }
 
   /**
-   * Asks for the same again; the time it has begins anew. Throws `command_not_finished` and `command_completed` unless
-   * the command failed or nobody answered in time.
+   * Creates a failed or timed-out command again, with its full time to live. Throws `command_not_finished` and
+   * `command_completed` for commands in other states.
    */
   async retry(command: CommandRow, asking: CommandCaller): Promise<CommandBody> {
     const device = this.#deps.fleet.require(command.hardwareId)
@@ -210,19 +210,19 @@ export class Commands {
       }
       requireParams(definition, request.params)
       const caller = asking.callerNow?.() ?? asking.caller
-      // judged like any other: what an earlier one was forced through is no reason to force this one
+      // evaluated like any other lock: that an earlier one was forced does not justify forcing this one
       const forced = this.#requireLockable(device.row.hardwareId, request, caller)
       const retryOf = command.commandId
       return oneOf(newCommand(this.#deps, device, request, definition, { ...asking, forced, retryOf }))
     })
   }
 
-  /** By the time they were made; null when there is no command `before`. */
+  /** Returns commands by creation time; null if the command `before` does not exist. */
   list(query: CommandQuery, asker: JobOptions): Promise<CommandRow[] | null> {
     return this.#deps.store.readers.run('commands', query, { ...asker, isShort: true })
   }
 
-  /** Throws `command_not_found`, or `device_forbidden` when its device is outside the scope. */
+  /** Throws `command_not_found`, or `device_forbidden` if its device is outside the scope. */
   requireVisible(caller: Caller, commandId: string): CommandRow {
     const row = this.#deps.store.read.command(commandId)
     if (row === undefined) throw new NotFoundError('command_not_found', `there is no command ${commandId}`)
@@ -231,8 +231,9 @@ export class Commands {
   }
 
   /**
-   * Does one request after the other: what `build` finds is what the write finds, and twins see each other. Users take
-   * turns. Throws `rate_limited` when too many of the caller's wait already.
+   * Processes requests one at a time, so that the write finds the state that `build` found, and identical requests find
+   * each other. Slots alternate between users. Throws `rate_limited` if too many requests of the caller are already
+   * waiting.
    */
   #ask<Outcome>(
     asking: CommandCaller,
@@ -264,7 +265,7 @@ export class Commands {
   async #write(commands: readonly CommandRow[], key: IdempotencyKey | undefined, asking: CommandCaller): Promise<void> {
     const { store, delivery, clock } = this.#deps
     const idempotencyKey = key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
-    // first in the queue, so that none that was sent counts as pending
+    // queued first, so that no sent command counts as pending
     delivery.mark()
     const askedAtMs = clock.monotonicMs()
     const isTried = store.health.isUsable
@@ -272,7 +273,7 @@ export class Commands {
     try {
       const also = asking.intent?.also ?? asking.also?.(commands)
       const take = (superseded: readonly CommandRow[]) => {
-        // a disk that answers after all: the caller was told that it did not
+        // a disk that responds late: the caller has already received the failure
         if (isGivenUp) return
         delivery.take(commands, superseded, askedAtMs)
         asking.onWritten?.(commands)
@@ -298,7 +299,7 @@ export class Commands {
     }
   }
 
-  /** What the same request created. Throws `idempotency_key_reused` when it was another one. */
+  /** Returns the result of an earlier identical request. Throws `idempotency_key_reused` if the request differs. */
   #repeated<Outcome>({ userId, key, fingerprint, createdAtMs }: IdempotencyKey): Built<Outcome> | undefined {
     const { read } = this.#deps.store
     const known = read.idempotencyKey(userId, key, createdAtMs)
@@ -309,7 +310,7 @@ export class Commands {
     }
     return {
       commands: known.commandIds.flatMap((commandId) => read.command(commandId) ?? []),
-      // the same request, by its fingerprint, was answered with it
+      // the fingerprint matches, so the outcome has this type
       outcome: JSON.parse(known.outcomeJson ?? 'null') as Outcome,
     }
   }
@@ -343,7 +344,7 @@ export class Commands {
     return admission.forced
   }
 
-  /** The lock of one cart among many: what is wrong with it is no reason to refuse the others. */
+  /** Builds the lock of one cart among many; a refusal does not affect the others. */
   #lockOf(
     { device, judged }: Extract<LockChoice, { device: Device }>,
     metadata: CommandRequest['metadata'],
@@ -365,7 +366,7 @@ export class Commands {
     for (const device of gate.locatorsOf(hardwareId)) {
       const definition = definitionOf(deviceTypes.find(device.row.deviceType), LOCATE_NAME)
       if (definition === undefined || isFull(this.#deps, device.row.hardwareId)) continue
-      // from before a restart, or for another lock
+      // already requested before a restart, or for another lock
       if (delivery.isAsked(device.row.hardwareId, LOCATE_NAME, SAFE_LOCK.userId)) return undefined
       const request = { command: LOCATE_NAME, params: {}, metadata: null, ttlS: LOCATE_TTL_S }
       return newCommand(this.#deps, device, request, definition, { ...asking, forced: null })
@@ -374,7 +375,7 @@ export class Commands {
   }
 }
 
-/** Commands that are to be written down, and what is answered beside them. */
+/** Commands to store, and the rest of the response. */
 interface Built<Outcome> {
   commands: readonly CommandRow[]
   outcome: Outcome
@@ -389,7 +390,7 @@ function requireVisible(caller: Caller, hardwareId: string): void {
     throw new ForbiddenError('device_forbidden', `device ${hardwareId} is outside your scope`)
 }
 
-/** The same text for the same value, whatever the order of its keys. */
+/** Returns the same text for equal values, whatever the order of their keys. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, nested: unknown) =>
     typeof nested === 'object' && nested !== null && !Array.isArray(nested)

@@ -25,7 +25,7 @@ interface Deps extends Pick<NewCommandDeps, 'geofenceTokens'> {
   log: Log
 }
 
-/** Builds what creates commands, decides which locks are sent, and sends them until devices acknowledge them. */
+/** Builds the components that create commands, decide on locks, and send commands until devices acknowledge them. */
 export function createCommands({ commandTurns: turns, ...deps }: Deps) {
   const gate = new LockGate(deps)
   const delivery = new CommandDelivery({ ...deps, turns, gate })

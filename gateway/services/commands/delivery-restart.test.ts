@@ -43,7 +43,7 @@ async function idsOf(device: CommandedDevice): Promise<string[]> {
   return (await device.flush()).map(({ id }) => id)
 }
 
-test('commands go on where they were: what was not answered is sent again, for what is left of its time', async (t) => {
+test('after a restart an unanswered command is sent again for the rest of its lifetime', async (t) => {
   const { g, clock, connect, command, read, becomes } = await start(t)
   const device = await connect()
   const ids = [await command('locate'), await command('locate'), await command('locate')]
@@ -71,12 +71,12 @@ test('commands go on where they were: what was not answered is sent again, for w
   await again.leave()
 })
 
-test('sent, and the gateway died before it noted that: sent again under the same id', async (t) => {
+test('a command sent just before a crash is sent again under the same id', async (t) => {
   const { g, connect, command, read, sql } = await start(t)
   const device = await connect()
   const id = await command('unlock')
   await device.next()
-  // what is on the disk if the process ends between the two
+  // the state on the disk if the process ends between the two
   await g.restart(() => sql("UPDATE command SET status = 'pending', published_at_ms = NULL"))
   const again = await connect()
   assert.deepEqual(await idsOf(again), [id])
@@ -85,7 +85,7 @@ test('sent, and the gateway died before it noted that: sent again under the same
   await again.leave()
 })
 
-test('a device that answers what the gateway does not know to have sent is believed', async (t) => {
+test('an acknowledgement is accepted for a command that the gateway does not know was sent', async (t) => {
   const { g, connect, command, read, sql } = await start(t)
   const id = await command('unlock')
   await g.restart(() => sql("UPDATE command SET status = 'pending', published_at_ms = NULL"))
@@ -96,7 +96,7 @@ test('a device that answers what the gateway does not know to have sent is belie
   await device.leave()
 })
 
-test('a command whose time went by while the gateway was down is never sent', async (t) => {
+test('a command that expired while the gateway was down is never sent', async (t) => {
   const { g, clock, connect, command, becomes } = await start(t)
   const id = await command('unlock')
   await g.restart(() => clock.advance(TTL_MS))
@@ -107,7 +107,7 @@ test('a command whose time went by while the gateway was down is never sent', as
   await device.leave()
 })
 
-test('a command of a time that has not come yet is never sent: nobody can tell how old it is', async (t) => {
+test('a command dated in the future is never sent because its age is unknown', async (t) => {
   const { g, clock, connect, command, becomes } = await start(t, true)
   const id = await command('unlock')
   await g.restart(() => clock.set(clock.nowMs() - HOUR_MS))
@@ -117,7 +117,7 @@ test('a command of a time that has not come yet is never sent: nobody can tell h
   await device.leave()
 })
 
-test('while the clock is not set a command of before the start is held back, then sent for what is left', async (t) => {
+test('a command from before the start waits for the clock and is sent for the rest of its lifetime', async (t) => {
   const { g, clock, connect, command } = await start(t)
   const id = await command('unlock')
   const createdAtMs = clock.nowMs()
@@ -138,7 +138,7 @@ test('while the clock is not set a command of before the start is held back, the
   await device.leave()
 })
 
-test('a clock that turns out to be past its time ends a command that was held back', async (t) => {
+test('a pending command ends if the clock, once set, is past its lifetime', async (t) => {
   const { g, clock, connect, command, becomes } = await start(t)
   const id = await command('unlock')
   const createdAtMs = clock.nowMs()
@@ -150,7 +150,7 @@ test('a clock that turns out to be past its time ends a command that was held ba
   await device.leave()
 })
 
-test('a clock that is never set: a command is held back for its time at most', async (t) => {
+test('if the clock is never set a command is held back for its lifetime at most', async (t) => {
   const { g, clock, connect, command, becomes } = await start(t)
   const id = await command('unlock')
   await g.restart(() => clock.set(clock.nowMs() - HOUR_MS))
@@ -161,7 +161,7 @@ test('a clock that is never set: a command is held back for its time at most', a
   await device.leave()
 })
 
-test('ten thousand unfinished commands: a start is quick, and each device gets its own', async (t) => {
+test('a start with ten thousand unfinished commands is quick, and each device receives its own', async (t) => {
   const { g, clock, connect, sql } = await start(t)
   const startedAtMs = { before: 0 }
   await g.restart(() => {

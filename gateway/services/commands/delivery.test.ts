@@ -37,7 +37,7 @@ function connect(options: Parameters<typeof CommandedDevice.connect>[3] = {}) {
 
 for (const isClean of [true, false]) {
   const session = isClean ? 'a clean session' : 'a kept session'
-  test(`${session}: offline it is pending, and sent on return with what is left of its time`, async () => {
+  test(`${session}: a command for an offline device stays pending and is sent on its return`, async () => {
     const before = await connect({ isClean })
     await before.lose(g)
     const older = await command('locate', { params: { beep: true } })
@@ -56,7 +56,7 @@ for (const isClean of [true, false]) {
     await device.leave()
   })
 
-  test(`${session}: past its time it is a timeout and never sent`, async () => {
+  test(`${session}: an expired command times out and is never sent`, async () => {
     const before = await connect({ isClean })
     await before.lose(g)
     const { command_id } = await command('unlock')
@@ -69,7 +69,7 @@ for (const isClean of [true, false]) {
   })
 }
 
-test('a wall clock that is set neither shortens nor prolongs the time of a command', async () => {
+test('setting the wall clock changes the lifetime of a command in neither direction', async () => {
   const { command_id } = await command('unlock')
   clock.set(clock.nowMs() + 3_600_000)
   clock.advance(TTL_MS - 1)
@@ -81,7 +81,7 @@ test('a wall clock that is set neither shortens nor prolongs the time of a comma
   await device.leave()
 })
 
-test('what was not answered is sent once on each connection, under the same id, until it is', async () => {
+test('an unanswered command is sent once on each connection, under the same id', async () => {
   const { command_id } = await command('unlock')
   for (let i = 0; i < 5; i++) {
     const device = await connect()
@@ -89,7 +89,7 @@ test('what was not answered is sent once on each connection, under the same id, 
       (await device.flush()).map(({ id }) => id),
       [command_id],
     )
-    // subscribing once more is no new connection
+    // a repeated subscription does not count as a new connection
     await device.client.subscribeAsync(`dev/${hardwareId}/cmd`, { qos: 1 })
     assert.deepEqual(await device.flush(), [])
     await device.lose(g)
@@ -103,7 +103,7 @@ test('what was not answered is sent once on each connection, under the same id, 
   await again.leave()
 })
 
-test('a device that is connected and does not listen gets it when it does', async () => {
+test('a connected device without a subscription receives the command when it subscribes', async () => {
   const device = await connect({ subscribes: false })
   const { command_id } = await command('reboot')
   assert.deepEqual(await device.flush(), [])
@@ -113,7 +113,7 @@ test('a device that is connected and does not listen gets it when it does', asyn
   await device.leave()
 })
 
-test('a fleet that comes back again and again is told once on each connection', async () => {
+test('a fleet that keeps reconnecting receives each command once per connection', async () => {
   const fleet = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {
       const id = `storm-${i}`
@@ -138,7 +138,7 @@ test('a fleet that comes back again and again is told once on each connection', 
   }
 })
 
-test('many wishes while the device comes and goes: none is heard that was superseded', async () => {
+test('a device that connects intermittently receives no superseded command', async () => {
   const heard = new Set<string>()
   const asking = (async () => {
     for (let i = 0; i < 60; i++) await command(i % 2 === 0 ? 'lock' : 'unlock')
@@ -157,7 +157,7 @@ test('many wishes while the device comes and goes: none is heard that was supers
   )
 })
 
-test('programs that listen hear a command when it is sent, and so do those whose session is kept', async () => {
+test('subscribed programs receive a command when it is sent, also those with a persistent session', async () => {
   const away = await g.program({ clientId: `away-${hardwareId}`, clean: false })
   await away.subscribeAsync('dev/+/cmd', { qos: 1 })
   await away.endAsync()
@@ -182,7 +182,7 @@ test('programs that listen hear a command when it is sent, and so do those whose
   await device.leave()
 })
 
-test('while nothing can be written a command is refused with 503, and nothing is sent, then or later', async () => {
+test('while the store cannot be written a command is rejected with 503 and never sent', async () => {
   const own = await startGateway({}, { clock })
   const database = join(own.config.dataDir, 'cartbarn.db')
   try {
@@ -204,7 +204,7 @@ test('while nothing can be written a command is refused with 503, and nothing is
     const again = await CommandedDevice.connect(own, 'cart-1', ownPassword)
     assert.equal((await again.next()).id, older.body.command_id)
     assert.deepEqual(await again.flush(), [])
-    // the file was there again in time for what had been refused to be in it
+    // the database file was back in time to contain the refused command
     const { status, headers: told, body } = await ask()
     assert.deepEqual([status, told.get('idempotency-replayed')], [202, null])
     assert.deepEqual(

@@ -23,7 +23,7 @@ interface CommandDeliveryDeps {
   downlink: Downlink
   events: Events
   clock: GatewayClock
-  /** What is asked and what is sent take turns: a newer lock must know which older ones have gone out. */
+  /** Queue that requests and sending share: a newer lock must know which older ones have been sent. */
   turns: FairTurns
   gate: LockGate
   log: Log
@@ -31,32 +31,30 @@ interface CommandDeliveryDeps {
 
 interface Sent {
   command: UnfinishedCommand
-  /** What programs that follow the device's commands get. */
+  /** Payload for clients that subscribe to the device's commands. */
   shown: string
   atMs: number
 }
 
-/** A command of a write that failed without an answer, and what becomes of it if the disk has it all the same. */
+/** Command of a write that failed without a result, and its treatment if the disk has it anyway. */
 interface Doubt {
   row: CommandRow
   then: 'withdraw' | 'keep'
 }
 
-/** How often it is looked whether the clock was set, and what the store refused is tried again. */
+/** Interval of checks for a changed clock and of repeated writes. */
 const LOOK_MS = 1000
 const EXPIRED_PER_WRITE = 500
-/**
- * Messages handed to the broker at once, and the pause after them: their devices answer, and others want to be heard.
- */
+/** Messages passed to the broker in one batch, and the pause after it for responses and other messages. */
 const SENT_AT_ONCE = 50
 const PAUSE_MS = 40
 
 /**
- * Sends commands to their devices until these have answered or it is too late. What is true of a command is decided
- * where it is written down (`store/tables/commands.ts`); here is only what is unfinished, and it follows each write.
+ * Sends commands to their devices until they respond or the time runs out. The store decides the state of a command
+ * (`store/tables/commands.ts`); this class has only unfinished commands, and follows each write.
  */
 export class CommandDelivery implements Component {
-  /** Commands by what became of them, `resent` and `late_ack` beside it. */
+  /** Commands by outcome, and in addition `resent` and `late_ack`. */
   readonly outcomes = new Counter([
     'created',
     'published',
@@ -71,9 +69,9 @@ export class CommandDelivery implements Component {
   readonly #deps: CommandDeliveryDeps
   readonly #unfinished = new UnfinishedCommands()
   readonly #heldLocks: PendingLocks
-  /** Connections each device has had: a command is sent once on each. */
+  /** Number of connections of each device: a command is sent once on each. */
   readonly #contacts = new Map<string, number>()
-  /** Sent, and not written down yet. */
+  /** Sent, but not yet stored as sent. */
   readonly #unmarked: Sent[] = []
   #marksUnderWay = 0
   readonly #writes = new Set<Promise<unknown>>()
@@ -94,13 +92,13 @@ export class CommandDelivery implements Component {
     return this.#unfinished.countOf(hardwareId)
   }
 
-  /** Whether a device still has to answer such a command of the gateway itself. */
+  /** True if a device has not yet responded to this command from this requester. */
   isAsked(hardwareId: string, command: string, by: string): boolean {
     const commands = this.#unfinished.ofDevice(hardwareId)
     return commands.some(({ row }) => row.command === command && row.requestedBy === by)
   }
 
-  /** Whether a device has been asked where it is and has not answered. */
+  /** True if a position request was sent to the device and has no response yet. */
   isLocating(hardwareId: string): boolean {
     if (this.#unfinished.countOf(hardwareId) === 0) return false
     const commands = this.#unfinished.ofDevice(hardwareId)
@@ -132,13 +130,13 @@ export class CommandDelivery implements Component {
   }
 
   /**
-   * Takes up commands that have just been written down, and lets go of those they superseded. Their time began when
-   * they were asked for: at `askedAtMs` of the monotonic clock.
+   * Adds commands that have just been stored, and drops those that they superseded. Their time began at the request: at
+   * `askedAtMs` of the monotonic clock.
    */
   take(rows: readonly CommandRow[], superseded: readonly CommandRow[], askedAtMs: number): void {
     for (const row of superseded) this.#follow(row)
     for (const row of rows) {
-      // also those that were sent once, and wait to be sent again
+      // includes locks that were sent once and wait to be sent again
       if (SUPERSEDABLE.includes(row.command)) this.#heldLocks.supersede(row.hardwareId)
       this.#unfinished.add(row, askedAtMs + row.ttlS * 1000)
     }
@@ -146,7 +144,7 @@ export class CommandDelivery implements Component {
     this.#schedule()
   }
 
-  /** Sends new commands to the devices that are there; in the turn in which they were written. */
+  /** Sends new commands to connected devices, in the same queue slot in which they were stored. */
   async sendNew(rows: readonly CommandRow[]): Promise<void> {
     for (const [i, { commandId }] of rows.entries()) {
       if (i > 0 && i % SENT_AT_ONCE === 0) await pause(PAUSE_MS)
@@ -157,23 +155,21 @@ export class CommandDelivery implements Component {
   }
 
   /**
-   * Commands of a write that failed without an answer. Should they be on the disk, those that were never announced must
-   * go; those that are known from elsewhere are taken up then.
+   * Records commands of a write that failed without a result. If the disk has them, those never announced are
+   * withdrawn, and those known from elsewhere are added.
    */
   doubt(rows: readonly CommandRow[], then: Doubt['then']): void {
     this.#doubtful = [...this.#doubtful, ...rows.map((row) => ({ row, then }))]
     this.#schedule()
   }
 
-  /**
-   * Takes back or takes up what is in doubt; until then nothing is sent to those devices. Throws what a write throws.
-   */
+  /** Withdraws or adds commands in doubt; until then nothing is sent to their devices. Throws errors of the write. */
   async settleDoubts(): Promise<void> {
     const doubtful = this.#doubtful
     if (doubtful.length === 0) return
     const { store } = this.#deps
     const commandIds = doubtful.flatMap(({ row, then }) => (then === 'withdraw' ? [row.commandId] : []))
-    // also with none: once it is written, what was in doubt is decided
+    // also without ids: once this write succeeds, the result of the earlier ones is known
     await store.write('withdrawCommands', { commandIds }, () => {
       this.#doubtful = this.#doubtful.filter((doubt) => !doubtful.includes(doubt))
       for (const { row, then } of doubtful) if (then === 'keep') this.#takeUp(row.commandId)
@@ -187,7 +183,7 @@ export class CommandDelivery implements Component {
     })
   }
 
-  /** Stores at once what has been sent; programs that subscribe to the devices' commands are notified with it. */
+  /** Stores sent commands as sent, and notifies clients that subscribe to the devices' commands. */
   mark(): void {
     const sent = this.#unmarked.splice(0).filter(({ command }) => this.#isCurrent(command))
     if (sent.length === 0) return
@@ -214,14 +210,14 @@ export class CommandDelivery implements Component {
     )
   }
 
-  /** Writes down what has been sent together with all that is sent meanwhile: a fleet may come back in a second. */
+  /** Stores sent commands, one write at a time to batch those sent meanwhile: a fleet may reconnect within a second. */
   #markSoon(): void {
     if (this.#marksUnderWay === 0) this.mark()
   }
 
   #restore(row: CommandRow): void {
     const { clock } = this.#deps
-    // reading the time is what makes the clock judge itself
+    // reading the time makes the clock evaluate itself
     const nowMs = clock.nowMs()
     const remainingMs = clock.isTrusted ? remainingOf(row, nowMs) : row.ttlS * 1000
     this.#unfinished.add(row, clock.monotonicMs() + remainingMs, !clock.isTrusted)
@@ -248,7 +244,7 @@ export class CommandDelivery implements Component {
       }
       this.#settle()
     })
-    // refused when the same waits a thousand times already
+    // refused if a thousand such jobs are already waiting
     turn.catch(() => undefined)
   }
 
@@ -264,10 +260,7 @@ export class CommandDelivery implements Component {
     try {
       if (!downlink.send(row.hardwareId, commandTopic(row), payload)) return
     } catch (error) {
-      log.error(
-        { commandId: row.commandId, reason: describeError(error) },
-        'could not send a command; tries again later',
-      )
+      log.error({ commandId: row.commandId, reason: describeError(error) }, 'command send failed; will retry')
       return
     }
     command.contact = this.#contactOf(row.hardwareId)
@@ -281,13 +274,13 @@ export class CommandDelivery implements Component {
     command.isSent = true
   }
 
-  /** Whether no other lock or unlock of its device came after it. */
+  /** True if no other lock or unlock of its device came after it. */
   #isLastWord(command: UnfinishedCommand): boolean {
     const commands = this.#unfinished.ofDevice(command.row.hardwareId)
     return commands.findLast(({ row }) => SUPERSEDABLE.includes(row.command)) === command
   }
 
-  /** After something was sent, or was not: writes it down, and asks carts for their positions. */
+  /** Stores the results of sending, and requests missing positions of carts. */
   #settle(): void {
     this.#markSoon()
     this.#failRefused()
@@ -305,7 +298,7 @@ export class CommandDelivery implements Component {
     this.#watch(write, () => this.#heldLocks.putBack(refused))
   }
 
-  /** Moves on what is in memory to what was written. */
+  /** Updates memory to the stored state. */
   #follow(row: CommandRow): void {
     const command = this.#unfinished.get(row.commandId)
     if (command === undefined || command.row.status === row.status) return
@@ -318,7 +311,7 @@ export class CommandDelivery implements Component {
   #removed(hardwareId: string): void {
     this.#contacts.delete(hardwareId)
     for (const { row } of this.#unfinished.ofDevice(hardwareId)) {
-      // as the write that took the device off the register did
+      // as the write that removed the device has stored it
       const progress = advance(row, { kind: 'failed', error: 'device_removed' })
       if (progress !== null) this.#follow({ ...row, ...progress })
     }
@@ -341,7 +334,7 @@ export class CommandDelivery implements Component {
     if (!clock.isTrusted) return
     const devices = new Set<string>()
     for (const command of this.#unfinished.held) {
-      // it was held for a while already, which the clock need not know of
+      // the monotonic deadline includes the time it was held, which the clock may not show
       const deadlineMs = Math.min(command.deadlineMs, clock.monotonicMs() + remainingOf(command.row, nowMs))
       this.#unfinished.release(command, deadlineMs)
       devices.add(command.row.hardwareId)
@@ -383,16 +376,13 @@ export class CommandDelivery implements Component {
     return this.#contacts.get(hardwareId) ?? 0
   }
 
-  /** Sees a write to its end; `onFailed` prepares for another attempt at the next look. */
+  /** Tracks a write until it ends; `onFailed` prepares the next attempt. */
   #watch(write: Promise<unknown>, onFailed: () => void): void {
     const watched = write
       .catch((error: unknown) => {
-        // the store has logged already that it is unusable
+        // the store has already logged that it is unusable
         if (!(error instanceof UnavailableError))
-          this.#deps.log.error(
-            { reason: describeError(error) },
-            'could not store the progress of commands; tries again later',
-          )
+          this.#deps.log.error({ reason: describeError(error) }, 'command progress write failed; will retry')
         onFailed()
       })
       .finally(() => {
@@ -402,7 +392,7 @@ export class CommandDelivery implements Component {
     this.#writes.add(watched)
   }
 
-  /** One timer, for whatever is due next. */
+  /** Sets the single timer to the next deadline or check. */
   #schedule(): void {
     clearTimeout(this.#timer)
     const isIdle = this.#unfinished.size + this.#unmarked.length + this.#doubtful.length === 0

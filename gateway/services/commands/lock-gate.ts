@@ -10,11 +10,11 @@ import type { Device, Fleet } from '../fleet.ts'
 import type { Site } from '../site.ts'
 import type { CommandRequest } from './request.ts'
 
-/** What the rule of safe locks needs to know of carts. */
+/** Carts, as far as the rule of safe locks needs them. */
 export interface CartLookup {
-  /** The cart a device is in. */
+  /** Returns the cart of a device. */
   of(hardwareId: string): Cart | undefined
-  /** The same cart, judged now. */
+  /** Evaluates and returns the same cart. */
   evaluateNow(cart: Cart): Cart
 }
 
@@ -25,15 +25,15 @@ interface LockGateDeps {
   clock: Clock
 }
 
-/** Why a lock is refused: at once, or when it comes to be sent. */
+/** Reason for refusing a lock, at the request or at the time of sending. */
 export type LockRefusal = 'cart_is_moving' | 'admin_required'
 
-/** A lock that may be written down, with what it overrides; or why it may not. */
+/** Permission to store a lock, with the checks it overrides; or the reason for its refusal. */
 export type LockAdmission = { forced: CommandRow['forced'] } | { refusal: LockRefusal }
 
-/** Judges locks by where their carts are and how fast, when they are asked for and again when they are sent. */
+/** Evaluates locks by the position and speed of their carts, at the request and again when they are sent. */
 export class LockGate {
-  /** Locks that were not sent, by why. */
+  /** Locks that were not sent, by reason. */
   readonly refused = new Counter(['cart_is_moving', 'admin_required', 'position_unknown', 'on_course'])
   readonly #deps: LockGateDeps
 
@@ -41,9 +41,9 @@ export class LockGate {
     this.#deps = deps
   }
 
-  /** `judged` is the cart of the device, if that was judged this moment already. */
+  /** Decides on a lock; `judged` is the device's cart if it has just been evaluated. */
   judge(hardwareId: string, judged = this.#judgedNow(hardwareId)): LockDecision {
-    // of a device that was registered this moment nobody knows where it is
+    // a device registered this moment has no known position
     if (judged === undefined) return 'send'
     const { site, clock } = this.#deps
     const { verdict, ground } = judged
@@ -55,7 +55,7 @@ export class LockGate {
     return this.#deps.fleet.byHardwareId(hardwareId)?.isOnline ?? false
   }
 
-  /** Devices that may know where the cart is: the device itself, then the others of its cart that are online. */
+  /** Returns devices that may know the cart's position: the device itself, then others of its cart that are online. */
   locatorsOf(hardwareId: string): readonly Device[] {
     const { carts, fleet } = this.#deps
     const own = fleet.byHardwareId(hardwareId)
@@ -64,8 +64,8 @@ export class LockGate {
   }
 
   /**
-   * Whether this lock may be made now. An admin's force overrides everything, also when it is sent later; that of staff
-   * only that the position is old.
+   * Decides whether a lock may be created now. Force by an admin overrides everything, also when the lock is sent
+   * later; force by staff overrides only an outdated position.
    */
   admit(hardwareId: string, { force }: Pick<CommandRequest, 'force'>, caller: Caller, judged?: Cart): LockAdmission {
     if (force === true && isAdmin(caller)) return { forced: 'all' }
@@ -84,13 +84,13 @@ export class LockGate {
   }
 }
 
-/** Throws `admin_required` for a user who forces: whatever it is, and before anything is looked up. */
+/** Throws `admin_required` if a caller without staff rights uses force, for any command and before any lookup. */
 export function requireMayForce(caller: Caller, force: unknown): void {
   if (force === true && !isStaff(caller))
     throw new ForbiddenError('admin_required', 'force needs the rights of an admin')
 }
 
-/** As an error, where one device was asked for. */
+/** Builds the error for a request of a single device. */
 export function lockRefused(refusal: LockRefusal, hardwareId: string): AppError {
   return refusal === 'cart_is_moving'
     ? new ConflictError('cart_is_moving', `the cart of ${hardwareId} is moving`)

@@ -13,29 +13,29 @@ import type { CommandRequest } from './request.ts'
 
 export interface NewCommandDeps {
   delivery: Pick<CommandDelivery, 'unfinishedOf'>
-  /** Where a device gets its zones from. Throws `no_group`. */
+  /** Issues the address and token for a device's download of its zones. Throws `no_group`. */
   geofenceTokens: { tokenFor(device: Device, caller: Caller): GeofenceFetchJson }
   clock: Clock
 }
 
-/** Who asks for a new command, and what decides how it goes on. */
+/** Requester of a new command, and the data that decides its further course. */
 export interface CommandOrigin {
   caller: Caller
-  /** The intent of the head office that it comes from; it expires with that. */
+  /** Intent of the hub that it comes from; it expires with the intent. */
   intent?: { commandId: string; expiresAtMs: number } | undefined
   forced: CommandRow['forced']
   retryOf?: string
 }
 
-/** Commands a device may have waiting: more is a mistake of the client. */
+/** Maximum number of unfinished commands of a device; more is a fault of the client. */
 const MAX_UNFINISHED = 1000
 
-/** Whether so many commands wait for a device that it gets no more. */
+/** True if a device has the maximum number of unfinished commands. */
 export function isFull({ delivery }: Pick<NewCommandDeps, 'delivery'>, hardwareId: string): boolean {
   return delivery.unfinishedOf(hardwareId) >= MAX_UNFINISHED
 }
 
-/** A command as it is written down first. Throws `too_many_commands`, `no_group` and `intent_expired`. */
+/** Builds the first stored state of a command. Throws `too_many_commands`, `no_group` and `intent_expired`. */
 export function newCommand(
   deps: NewCommandDeps,
   device: Device,
@@ -45,7 +45,7 @@ export function newCommand(
 ): CommandRow {
   const { hardwareId, shortId, deviceType } = device.row
   if (isFull(deps, hardwareId)) {
-    const message = `${MAX_UNFINISHED} commands are waiting for ${hardwareId} already`
+    const message = `${hardwareId} already has ${MAX_UNFINISHED} unfinished commands`
     throw new ConflictError('too_many_commands', message)
   }
   const createdAtMs = deps.clock.nowMs()
@@ -68,7 +68,7 @@ export function newCommand(
   }
 }
 
-/** Throws `intent_expired` when there is not a second left. */
+/** Throws `intent_expired` if less than a second is left. */
 function ttlWithin(ttlS: number, nowMs: number, expiresAtMs = Number.POSITIVE_INFINITY): number {
   const withinS = Math.min(ttlS, Math.floor((expiresAtMs - nowMs) / 1000))
   if (withinS < 1) throw new ConflictError('intent_expired', 'the intent arrived after it had expired')

@@ -8,25 +8,25 @@ interface PendingLocksDeps {
   clock: MonotonicClock
 }
 
-/** A lock that came to be sent, and is not. */
+/** Lock that was due and is not sent. */
 interface Refused {
   command: UnfinishedCommand
   error: CommandFailure
 }
 
-/** How long a lock waits for its cart to say where it is. */
+/** Time for which a lock waits for the position of its cart. */
 const LOCATING_MS = 15_000
 
 /**
- * Locks that came to be sent and were not: those that wait for a newer position of their cart, and those that are to
- * fail. Nothing of it is on the disk: after a start each lock that was not sent is judged anew.
+ * Locks that were due but not sent: those that wait for a newer position of their cart, and those that will fail. Kept
+ * in memory only: after a start each unsent lock is evaluated again.
  */
 export class PendingLocks {
   readonly #deps: PendingLocksDeps
-  /** Until when each waits, by the monotonic clock. */
+  /** End of each wait, by the monotonic clock. */
   readonly #waiting = new Map<UnfinishedCommand, number>()
   readonly #refused = new Map<UnfinishedCommand, CommandFailure>()
-  /** Not written down yet. */
+  /** Refused, but not yet stored as failed. */
   #unwritten: Refused[] = []
   #unlocated: string[] = []
 
@@ -35,8 +35,8 @@ export class PendingLocks {
   }
 
   /**
-   * Whether a command that comes to be sent may be. A lock whose cart is moving is to fail; one whose position is old
-   * waits for a newer, unless another lock or unlock came after it (`isLast` false): it would come too late.
+   * Returns true if a command that is due may be sent. A lock whose cart is moving fails. One with an outdated position
+   * waits for a newer one, unless another lock or unlock came after it (`isLast` false), because it would be too late.
    */
   passes(command: UnfinishedCommand, isLast: () => boolean): boolean {
     const { row } = command
@@ -53,50 +53,50 @@ export class PendingLocks {
       else this.#refuse(command, 'superseded')
       return false
     }
-    // out of reach nothing is located, and where it is nobody knows
+    // a device out of reach cannot be located
     if (this.#waiting.has(command) && !gate.isOnline(row.hardwareId)) return false
     this.#waiting.delete(command)
     return true
   }
 
-  /** Devices whose locks need wait no longer: something newer is known of their carts. */
+  /** Returns devices whose locks can be decided now, because newer data of their carts has been received. */
   decided(): string[] {
     const devices = [...this.#waiting.keys()].map(({ row }) => row.hardwareId)
     return devices.filter((hardwareId) => this.#isDecided(hardwareId))
   }
 
-  /** Gives up those that have waited for too long. */
+  /** Refuses locks that have waited for too long. */
   expire(): void {
     const nowMs = this.#deps.clock.monotonicMs()
     for (const [command, untilMs] of this.#waiting)
       if (nowMs >= untilMs && !this.#isDecided(command.row.hardwareId)) this.#refuse(command, 'position_unknown')
   }
 
-  /** A newer lock or unlock of the device is there. */
+  /** Refuses waiting locks after a newer lock or unlock of the device. */
   supersede(hardwareId: string): void {
     for (const command of this.#waiting.keys())
       if (command.row.hardwareId === hardwareId) this.#refuse(command, 'superseded')
   }
 
-  /** It is over. */
+  /** Removes a finished command. */
   forget(command: UnfinishedCommand): void {
     this.#waiting.delete(command)
     this.#refused.delete(command)
   }
 
-  /** What is to be written down as failed. */
+  /** Returns the locks to store as failed. */
   takeRefused(): Refused[] {
     const taken = this.#unwritten.filter(({ command }) => this.#refused.has(command))
     this.#unwritten = []
     return taken
   }
 
-  /** They could not be written down. */
+  /** Returns locks to the list after a failed write. */
   putBack(refused: readonly Refused[]): void {
     this.#unwritten.push(...refused)
   }
 
-  /** Devices whose position is wanted, each once. */
+  /** Returns the devices whose position is needed, each once. */
   takeUnlocated(): string[] {
     const taken = [...new Set(this.#unlocated)]
     this.#unlocated = []

@@ -3,18 +3,18 @@ import { ConflictError, type FieldError, InvalidRequestError } from '#shared/err
 import { type ValidationError, validate } from '#shared/wire/schema/object-schema.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
-/** What a caller asks devices to do. */
+/** Command as a caller requests it. */
 export interface CommandRequest {
   command: string
   params: Record<string, unknown>
   metadata: Record<string, unknown> | null
-  /** Undefined for the command's own. */
+  /** Time to live in seconds; undefined for the default of the command. */
   ttlS: number | undefined
-  /** Locks in spite of the rule of safe locks, as far as the caller may. */
+  /** Locks despite the rule of safe locks, as far as the caller may. */
   force?: true | undefined
 }
 
-/** The kinds of devices there are. */
+/** Lookup of the known device types. */
 export interface DeviceTypeLookup {
   find(name: string): DeviceType | undefined
   all(): readonly DeviceType[]
@@ -22,25 +22,25 @@ export interface DeviceTypeLookup {
   requireKnown(name: string, where: 'body' | 'path'): DeviceType
 }
 
-/** What a kind of device knows of a command. */
+/** Returns the definition of a command in a device type. */
 export function definitionOf(type: DeviceType | undefined, command: string): CommandDefinition | undefined {
   return type !== undefined && Object.hasOwn(type.commands, command) ? type.commands[command] : undefined
 }
 
-/** Throws `unknown_command`, or `unsupported_command` for one that only other kinds of devices know. */
+/** Throws `unknown_command`, or `unsupported_command` for a command that only other device types support. */
 export function requireDefinition(types: DeviceTypeLookup, typeName: string, command: string): CommandDefinition {
   const type = types.find(typeName)
   const definition = definitionOf(type, command)
   if (definition !== undefined) return definition
   const known = Object.keys(type?.commands ?? {}).join(', ')
-  throw refusal(types, command, `${typeName} obeys: ${known === '' ? 'nothing' : known}`)
+  throw refusal(types, command, `not supported by ${typeName}, which supports: ${known === '' ? 'none' : known}`)
 }
 
-/** Throws `unknown_command` when no kind of device knows the command. */
+/** Throws `unknown_command` if no device type supports the command. */
 export function requireKnown(types: DeviceTypeLookup, command: string): void {
   if (types.all().some((type) => definitionOf(type, command) !== undefined)) return
   const known = new Set(types.all().flatMap((type) => Object.keys(type.commands)))
-  throw refusal(types, command, `known are: ${[...known].join(', ')}`)
+  throw refusal(types, command, `unknown command; use one of: ${[...known].join(', ')}`)
 }
 
 function refusal(types: DeviceTypeLookup, command: string, known: string): InvalidRequestError {
@@ -55,14 +55,14 @@ const CODE_OF: Record<ValidationError['kind'], string> = {
   wrong: 'invalid_field',
 }
 
-/** Throws with the code of the first parameter that does not fit. */
+/** Throws with the code of the first invalid parameter. */
 export function requireParams(definition: CommandDefinition, params: Record<string, unknown>): void {
   const errors = validate(definition.params, params).map(
     ({ name, kind, detail }): FieldError => ({
       in: 'body',
       name: `params.${name}`,
       code: CODE_OF[kind],
-      detail: kind === 'unknown' ? 'is no parameter of this command' : detail,
+      detail: kind === 'unknown' ? 'is not a parameter of this command' : detail,
     }),
   )
   const [first] = errors
@@ -70,10 +70,10 @@ export function requireParams(definition: CommandDefinition, params: Record<stri
   throw new InvalidRequestError(first.code, errors.map(({ name, detail }) => `${name}: ${detail}`).join('; '), errors)
 }
 
-/** Throws unless a command may be tried again: what is done or may still be done is not. */
+/** Throws unless a command may be repeated: one that is completed or may still be executed must not. */
 export function requireFailed({ commandId, status }: CommandRow): void {
   if (status === 'failed' || status === 'timeout') return
   if (status === 'completed')
     throw new ConflictError('command_completed', `command ${commandId} is completed: send a new one`)
-  throw new ConflictError('command_not_finished', `command ${commandId} is ${status}: it may still be done`)
+  throw new ConflictError('command_not_finished', `command ${commandId} is ${status}: it may still be executed`)
 }

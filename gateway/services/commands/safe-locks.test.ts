@@ -34,14 +34,14 @@ function ask(fields: object = {}, key = ADMIN_KEY, command = 'lock') {
   return g.request('POST', `/devices/${cart.hardwareId}/commands`, { body, key })
 }
 
-/** Asks for a lock that is taken; returns its id. */
+/** Requests a lock that is accepted; returns its id. */
 async function lock(fields: object = {}, key = ADMIN_KEY): Promise<string> {
   const { status, body } = await ask(fields, key)
   assert.equal(status, 202, JSON.stringify(body))
   return body.command_id
 }
 
-/** The cart is on the course, and has not said for a while where. */
+/** The cart is on the course, and has not reported its position for a while. */
 async function goesSilent(of = cart, ms = 61_000): Promise<void> {
   await of.settles('course', pass)
   clock.advance(ms)
@@ -56,7 +56,7 @@ async function commandsOf(hardwareId: string) {
   return (await g.request('GET', `/devices/${hardwareId}/commands`)).body.commands
 }
 
-// by its newest position: how old it is, how fast, and where
+// by its newest position: its age, speed and zone
 const rule: [string, number, number | null, 'barn' | 'course', number, string | null][] = [
   ['drives', 0, 6.1, 'course', 409, 'cart_is_moving'],
   ['drives in the barn', 0, 20, 'barn', 409, 'cart_is_moving'],
@@ -64,8 +64,8 @@ const rule: [string, number, number | null, 'barn' | 'course', number, string | 
   ['drove longer ago', 31_000, 20, 'course', 202, 'lock'],
   ['walks', 0, 6, 'course', 202, 'lock'],
   ['stands on the course', 0, 0, 'course', 202, 'lock'],
-  ['has not said for a minute where on the course it is', 60_000, 0, 'course', 202, 'lock'],
-  ['has not said for longer', 60_001, 0, 'course', 202, 'locate'],
+  ['last reported its position on the course a minute ago', 60_000, 0, 'course', 202, 'lock'],
+  ['last reported its position longer ago', 60_001, 0, 'course', 202, 'locate'],
   ['has been in the barn for a day', 86_400_000, 0, 'barn', 202, 'lock'],
 ]
 for (const [what, ageMs, speed, place, status, outcome] of rule)
@@ -81,7 +81,7 @@ for (const [what, ageMs, speed, place, status, outcome] of rule)
     } else await cart.hears(outcome ?? '')
   })
 
-test('a fix without a speed: it is that between two fixes of the last minute', async () => {
+test('if a fix has no speed, the speed between two fixes of the last minute is used', async () => {
   await cart.settles('course', pass)
   clock.advance(10_000)
   await cart.at('barn', null)
@@ -92,7 +92,7 @@ test('a fix without a speed: it is that between two fixes of the last minute', a
   await cart.hears('lock')
 })
 
-test('a cart that was never seen, and one without any parking zone, are locked at once', async () => {
+test('a cart that was never seen, and any cart without a parking zone, is locked immediately', async () => {
   await lock()
   await cart.hears('lock')
   cart = await barn.cart(`cart-${++carts}`, { isGrouped: false })
@@ -101,7 +101,7 @@ test('a cart that was never seen, and one without any parking zone, are locked a
   await cart.hears('lock')
 })
 
-test('unlock and other commands are not judged', async () => {
+test('unlock and other commands are not evaluated', async () => {
   await cart.at('course', 30)
   for (const command of ['unlock', 'locate', 'reboot']) {
     const { status, body } = await ask({ force: true }, ADMIN_KEY, command)
@@ -110,14 +110,14 @@ test('unlock and other commands are not judged', async () => {
   assert.deepEqual(await cart.heard(), ['unlock', 'locate', 'reboot'])
 })
 
-test('a lock waits until the cart has said where it is, and is sent then', async () => {
+test('a lock waits until the cart has reported its position and is then sent', async () => {
   await goesSilent()
   const id = await lock()
   await cart.hears('locate')
   assert.equal((await readCommand(g, id)).status, 'pending')
   const [made] = (await commandsOf(cart.hardwareId)).filter(({ command }: { command: string }) => command === 'locate')
   assert.deepEqual([made.requested_by, made.forced], ['safe-lock', false])
-  // an old position that was gathered on the way says nothing
+  // an old position collected on the way proves nothing
   await cart.at('course', 0, { ts: clock.nowMs() - 60_500 })
   pass()
   assert.deepEqual(await cart.heard(), [])
@@ -126,7 +126,7 @@ test('a lock waits until the cart has said where it is, and is sent then', async
   await commandBecomes(g, id, 'published')
 })
 
-test('a cart that turns out to drive is not locked', async () => {
+test('a cart that turns out to be driving is not locked', async () => {
   await goesSilent()
   const id = await lock()
   await cart.hears('locate')
@@ -135,7 +135,7 @@ test('a cart that turns out to drive is not locked', async () => {
   assert.deepEqual(await cart.heard(), [])
 })
 
-test('a cart that does not say where it is: the lock fails after 15 seconds', async () => {
+test('a lock fails after 15 seconds if the cart reports no position', async () => {
   await goesSilent()
   const before = await metric(g, 'cartbarn_locks_refused_total', 'position_unknown')
   const id = await lock()
@@ -149,7 +149,7 @@ test('a cart that does not say where it is: the lock fails after 15 seconds', as
   assert.deepEqual(await cart.heard(), [])
 })
 
-test('another device of the cart says where it is', async (t) => {
+test('another device of the cart can report its position', async (t) => {
   const screen = await barn.cart(`screen-${carts}`, { type: 'cartcaddie' })
   for (const { hardwareId } of [cart, screen]) {
     const { status } = await g.request('PATCH', `/devices/${hardwareId}`, { body: { cart: `c${carts}` } })
@@ -161,7 +161,7 @@ test('another device of the cart says where it is', async (t) => {
   await ends(id, 'failed', 'cart_is_moving')
 })
 
-test('a lock that waits for its device is judged when that is back', async () => {
+test('a lock that waits for its device is evaluated when the device is back', async () => {
   await cart.settles('course', pass)
   await cart.lose(g)
   const id = await lock()
@@ -173,7 +173,7 @@ test('a lock that waits for its device is judged when that is back', async () =>
   assert.deepEqual(await cart.heard(), [])
 })
 
-test('a lock that was sent and not answered is judged again before it is sent again', async () => {
+test('a lock that was sent and not answered is evaluated again before it is resent', async () => {
   await cart.settles('course', pass)
   const id = await lock()
   await cart.hears('lock')
@@ -185,7 +185,7 @@ test('a lock that was sent and not answered is judged again before it is sent ag
   assert.deepEqual(await cart.heard(), [])
 })
 
-test('after a restart a lock that waited is judged anew: located again, never sent unjudged', async () => {
+test('after a restart a pending lock is located and evaluated again before it is sent', async () => {
   await goesSilent()
   const id = await lock()
   await cart.hears('locate')
@@ -198,7 +198,7 @@ test('after a restart a lock that waited is judged anew: located again, never se
   assert.equal(await cart.hears('lock'), id)
 })
 
-test('after a restart a lock of a cart that has driven off fails', async () => {
+test('after a restart the lock of a cart that has driven off fails', async () => {
   await cart.settles('course', pass)
   await cart.lose(g)
   const id = await lock()
@@ -209,7 +209,7 @@ test('after a restart a lock of a cart that has driven off fails', async () => {
   await ends(id, 'failed', 'cart_is_moving')
 })
 
-test('an unlock takes the place of a lock that waits, also of one that was sent before', async () => {
+test('an unlock replaces a pending lock, even one that was sent before', async () => {
   await goesSilent()
   const waiting = await lock()
   await cart.hears('locate')
@@ -230,7 +230,7 @@ test('an unlock takes the place of a lock that waits, also of one that was sent 
   assert.ok(!(await cart.heard()).includes('lock'))
 })
 
-// who forces what: the answer, and whether the record says that it was forced
+// who forces a lock and when; the status, and whether the record is marked as forced
 const force: [string, 'user' | 'staff' | 'admin', 'moving' | 'silent' | 'standing', number, string | boolean][] = [
   ['a user forces nothing', 'user', 'standing', 403, 'admin_required'],
   ['nor a cart that is silent', 'user', 'silent', 403, 'admin_required'],
@@ -263,7 +263,7 @@ for (const [what, who, how, status, outcome] of force)
     assert.deepEqual([entry.target, entry.after.forced ?? false], [answer.body.command_id, outcome])
   })
 
-test('force of staff when it comes to be sent: not through a cart that moves', async () => {
+test('a forced lock by staff is not sent to a cart that turns out to be moving', async () => {
   await cart.device.client.unsubscribeAsync(`dev/${cart.hardwareId}/cmd`)
   await cart.lose(g)
   cart = await barn.connect(cart.hardwareId, { subscribes: false })
@@ -275,14 +275,14 @@ test('force of staff when it comes to be sent: not through a cart that moves', a
   await ends(id, 'failed', 'admin_required')
 })
 
-test('a user who forces is refused before anything is looked up, and force must be a boolean', async () => {
+test('a forced lock by a plain user is rejected before any lookup, and force must be a boolean', async () => {
   const body = { command: 'lock', force: true }
   const { status } = await g.request('POST', '/devices/nowhere/commands', { body, key: user.key })
   assert.equal(status, 403)
   for (const force of ['yes', 1, null]) assert.equal((await ask({ force })).status, 400)
 })
 
-test('34 carts locked at once, of which one drives off: each is told for itself', async () => {
+test('of 34 carts locked together, the one that drives off gets its own result', async () => {
   const { body: group } = await g.request('POST', '/groups', { body: { name: 'Tournament' } })
   const field: BarnCart[] = []
   for (let i = 1; i <= 34; i++) {
@@ -305,7 +305,7 @@ test('34 carts locked at once, of which one drives off: each is told for itself'
   assert.deepEqual(body.refused, [{ hardware_id: driver?.hardwareId, code: 'cart_is_moving' }])
   await Promise.all(field.slice(1).map((one) => one.hears('lock')))
   assert.deepEqual(await driver?.heard(), [])
-  // the same request again: the same answer, and nothing more is done
+  // a repeated request gets the same response, and does nothing more
   const again = await asked('once')
   assert.equal(again.headers.get('idempotency-replayed'), 'true')
   assert.deepEqual(again.body.refused, body.refused)
@@ -318,7 +318,7 @@ test('34 carts locked at once, of which one drives off: each is told for itself'
   assert.deepEqual(forced.body.refused, [{ hardware_id: driver?.hardwareId, code: 'admin_required' }])
 })
 
-test('on realtime: an error with the code, and force as by HTTP', async () => {
+test('realtime returns an error with the code, and accepts force as over HTTP', async () => {
   await cart.at('course', 20)
   const { hardwareId } = cart
   const codeFor = async (key: string, force: boolean) => {
@@ -339,7 +339,7 @@ test('on realtime: an error with the code, and force as by HTTP', async () => {
   socket.terminate()
 })
 
-test('intents of the head office: refused with the code, or forced', async () => {
+test('an intent of the head office is rejected with the code, or forced', async () => {
   await cart.at('course', 20)
   const receive = (body: Record<string, unknown>) =>
     g.intents.receive({
@@ -360,7 +360,7 @@ test('intents of the head office: refused with the code, or forced', async () =>
   await cart.hears('lock')
 })
 
-test('a lock that was refused is judged like any other when it is tried again', async () => {
+test('a rejected lock is evaluated like any other when it is retried', async () => {
   await goesSilent()
   const id = await lock()
   await cart.hears('locate')
@@ -375,7 +375,7 @@ test('a lock that was refused is judged like any other when it is tried again', 
   assert.equal(await cart.hears('lock'), body.command_id)
 })
 
-test('what was forced once is not forced again by a retry', async () => {
+test('a retry of a forced lock is not forced', async () => {
   await cart.at('course', 20)
   const id = await lock({ force: true })
   await cart.hears('lock')

@@ -3,8 +3,8 @@ import { type Caller, isAdmin } from '#domain/access.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
 /**
- * The parameters of a command as they are shown. The address a device gets its zones from has a token in it, which
- * would open to others what only admins may read. `caller` is null where nobody knows who will read it.
+ * Returns the parameters of a command for display. The address from which a device downloads its zones contains a token
+ * that would give others access to data of admins. `caller` is null if the reader is unknown.
  */
 export function shownParams(
   { command, paramsJson }: Pick<CommandRow, 'command' | 'paramsJson'>,

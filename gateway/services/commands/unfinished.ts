@@ -1,20 +1,20 @@
 import { Deadlines } from '#domain/deadlines.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
-/** A command something may still happen to. */
+/** Command whose state may still change. */
 export interface UnfinishedCommand {
   row: CommandRow
-  /** When it is too late, by the monotonic clock. */
+  /** Expiry by the monotonic clock. */
   deadlineMs: number
-  /** From before a restart, of unknown age: not sent until the clock is set. */
+  /** True if it is from before a restart and its age is unknown: not sent until the clock is set. */
   isHeld: boolean
-  /** It went out, though that may not be written down yet. */
+  /** True if it was sent, though that may not be stored yet. */
   isSent: boolean
-  /** The connection of its device that it was sent on last; see `CommandDelivery`. */
+  /** Connection of its device on which it was last sent; see `CommandDelivery`. */
   contact: number
 }
 
-/** The unfinished commands, by id, by device and by deadline. */
+/** Unfinished commands, indexed by id, device and deadline. */
 export class UnfinishedCommands {
   readonly #byId = new Map<string, UnfinishedCommand>()
   readonly #byDevice = new Map<string, Set<UnfinishedCommand>>()
@@ -29,7 +29,7 @@ export class UnfinishedCommands {
     return this.#byId.get(commandId)
   }
 
-  /** Oldest first. */
+  /** Returns a device's commands, oldest first. */
   ofDevice(hardwareId: string): readonly UnfinishedCommand[] {
     return [...(this.#byDevice.get(hardwareId) ?? [])]
   }
@@ -55,7 +55,7 @@ export class UnfinishedCommands {
     this.deadlines.set(command, deadlineMs)
   }
 
-  /** It may be sent from now on, until `deadlineMs`. */
+  /** Allows sending from now until `deadlineMs`. */
   release(command: UnfinishedCommand, deadlineMs: number): void {
     this.#held.delete(command)
     command.isHeld = false

@@ -30,7 +30,7 @@ interface ConfigurationDeps {
   builtInTypes: readonly DeviceType[]
 }
 
-/** Builds the parts that decide and publish what devices must know: groups, their zones, configuration in layers. */
+/** Builds the components that decide and publish device configuration: groups, their zones, configuration layers. */
 export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps) {
   const zoneParts = { sets: new ZoneSets(), messages: new ZoneMessages(), turns: new SerialQueue() }
   const geofences = new Geofences({ ...deps, ...zoneParts, isGroup: (groupId) => groups.has(groupId) })

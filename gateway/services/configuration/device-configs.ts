@@ -25,21 +25,18 @@ interface DeviceConfigsDeps {
   publisher: ConfigPublisher
 }
 
-/** What became of a layer that was set. */
+/** Result of setting a layer. */
 export interface LayerOutcome {
   layer: ConfigLayer
-  /** Devices that have the layer. */
+  /** Number of devices that have the layer. */
   devices: number
-  /** Devices that were told other settings because of it. */
+  /** Number of devices to which changed settings were published. */
   published: number
-  /** Keys the schema of the type does not know; they are sent all the same. */
+  /** Keys missing from the schema of the type; they are sent anyway. */
   unknownKeys: string[]
 }
 
-/**
- * The layers an operator sets: of a group and a type, and of a device. `also` is written in the same transaction, or
- * refuses it.
- */
+/** Layers set by an operator: of a group and type, and of a device. `also` is written with a layer, or refuses it. */
 export class DeviceConfigs {
   readonly #deps: DeviceConfigsDeps
 
@@ -60,13 +57,13 @@ export class DeviceConfigs {
     return this.#deps.layers.ofGroup(groupId, deviceType)
   }
 
-  /** Keys of a layer the schema of its type does not know. */
+  /** Returns the keys of a layer that are missing from the schema of its type. */
   unknownKeys(deviceType: string, layer: ConfigLayer): string[] {
     const type = this.#deps.deviceTypes.find(deviceType)
     return type === undefined ? Object.keys(layer) : checkLayer(type.configSchema, layer).unknown
   }
 
-  /** Replaces the layer of a group and a type; an empty one is none. Throws what `requireFitting` throws. */
+  /** Replaces the layer of a group and a type; an empty layer removes it. Throws as `requireFitting` does. */
   setGroupLayer(groupId: number, deviceType: string, given: ConfigLayer, also?: NamedWrite): Promise<LayerOutcome> {
     const { store, groups, deviceTypes, publisher } = this.#deps
     return publisher.inTurn(async (publish) => {
@@ -82,7 +79,7 @@ export class DeviceConfigs {
     })
   }
 
-  /** Replaces a device's own layer; an empty one is none. Throws what `requireFitting` throws. */
+  /** Replaces a device's own layer; an empty layer removes it. Throws as `requireFitting` does. */
   setDeviceLayer(device: Device, given: ConfigLayer, also?: NamedWrite): Promise<LayerOutcome> {
     const { store, deviceTypes, publisher } = this.#deps
     return publisher.inTurn(async (publish) => {
@@ -100,10 +97,10 @@ export class DeviceConfigs {
   }
 }
 
-/** Returns the keys the schema does not know. Throws `too_large`, or names each key whose value does not fit. */
+/** Returns the keys missing from the schema. Throws `too_large`, or `invalid_field` with each invalid value. */
 function requireFitting({ configSchema }: DeviceType, layer: ConfigLayer): string[] {
   if (isLayerTooLarge(layer))
-    throw new InvalidRequestError('too_large', `a configuration has at most ${LAYER_BYTES_MAX} bytes`)
+    throw new InvalidRequestError('too_large', `a configuration must not exceed ${LAYER_BYTES_MAX} bytes`)
   const { wrong, unknown } = checkLayer(configSchema, layer)
   if (wrong.length === 0) return unknown
   const message = wrong.map(({ name, detail }) => `${name}: ${detail}`).join('; ')

@@ -10,7 +10,7 @@ import type { ConfigLayers } from './layers.ts'
 import type { ConfigPublisher } from './publisher.ts'
 
 interface DeviceTypesDeps {
-  /** What the program brings; one that was put by the API replaces the one of its name. */
+  /** Types built into the program; a type set through the API replaces the one with its name. */
   builtIn: readonly DeviceType[]
   store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
@@ -18,7 +18,7 @@ interface DeviceTypesDeps {
   publisher: ConfigPublisher
 }
 
-/** The kinds of devices there are. There is none less once there is one: devices have it. */
+/** Known device types. None is ever removed, because devices use it. */
 export class DeviceTypes {
   readonly #deps: DeviceTypesDeps
   readonly #byName = new Map<string, DeviceType>()
@@ -43,7 +43,7 @@ export class DeviceTypes {
     return type
   }
 
-  /** For a type that is named in a request for something else. Throws `unknown_device_type`. */
+  /** Returns a type named in a request for something else. Throws `unknown_device_type`. */
   requireKnown(name: string, where: 'body' | 'path'): DeviceType {
     const type = this.#byName.get(name)
     if (type !== undefined) return type
@@ -54,14 +54,15 @@ export class DeviceTypes {
     ])
   }
 
-  /** By name. */
+  /** Returns all types by name. */
   all(): DeviceType[] {
     return [...this.#byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /**
-   * Makes or replaces a type; returns how many of its devices were told other settings. Layers that were set before
-   * stay as they are. Throws `too_large`, or names each default that does not fit the schema.
+   * Creates or replaces a type; returns the number of its devices to which changed settings were published. Layers that
+   * were set before do not change. Throws `too_large`, or `invalid_field` with each default that does not match the
+   * schema.
    */
   put(type: DeviceTypeRow): Promise<number> {
     const { store, fleet, publisher } = this.#deps
@@ -85,14 +86,14 @@ export class DeviceTypes {
   }
 }
 
-/** A type that the API puts downloads its zones if it obeys the command for that. */
+/** Builds a type set through the API; its devices download zones if it supports the command for that. */
 function fromRow(row: DeviceTypeRow): DeviceType {
   return { ...row, downloadsZones: Object.hasOwn(row.commands, FETCH_GEOFENCES_NAME) }
 }
 
 function requireFitting({ defaults, configSchema }: DeviceTypeRow): void {
   if (isLayerTooLarge(defaults))
-    throw new InvalidRequestError('too_large', `the defaults have more than ${LAYER_BYTES_MAX} bytes`)
+    throw new InvalidRequestError('too_large', `the defaults must not exceed ${LAYER_BYTES_MAX} bytes`)
   const errors = validate(configSchema, defaults).map(({ name, detail }) => ({
     in: 'body' as const,
     name: `defaults.${name}`,

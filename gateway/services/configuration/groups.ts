@@ -11,7 +11,7 @@ import type { ConfigPublisher } from './publisher.ts'
 interface GroupsDeps {
   store: Pick<Store, 'read' | 'write'>
   fleet: Fleet
-  /** Which have their ids in common with groups. */
+  /** Geofence sets, which share their ids with groups. */
   geofences: Pick<Geofences, 'versionOf' | 'highestId' | 'publishMissing' | 'emptyWith'>
   layers: ConfigLayers
   publisher: ConfigPublisher
@@ -19,7 +19,7 @@ interface GroupsDeps {
   log: Log
 }
 
-/** The groups devices are in, in memory. Which one a device is in is the device's: `device.row.groupId`. */
+/** Groups of devices, in memory. `device.row.groupId` assigns a device to its group. */
 export class Groups {
   readonly #deps: GroupsDeps
   readonly #byId = new Map<number, GroupRow>()
@@ -47,17 +47,17 @@ export class Groups {
     return group
   }
 
-  /** By group id. */
+  /** Returns all groups by id. */
   all(): GroupRow[] {
     return [...this.#byId.values()].sort((a, b) => a.groupId - b.groupId)
   }
 
-  /** By hardware id. */
+  /** Returns the devices of a group by hardware id. */
   devicesOf(groupId: number): Device[] {
     return this.#deps.fleet.all().filter(({ row }) => row.groupId === groupId)
   }
 
-  /** How many devices are in each group that has any. */
+  /** Returns the number of devices in each group that has any. */
   deviceCounts(): Map<number, number> {
     const counts = new Map<number, number>()
     for (const { row } of this.#deps.fleet.all())
@@ -69,7 +69,7 @@ export class Groups {
     return this.#deps.geofences.versionOf(groupId)
   }
 
-  /** Geofences that are stored under the id already become those of the group. */
+  /** Creates a group. Geofences already stored under the id become those of the group. */
   async create(name: string, groupId: number | null): Promise<GroupRow> {
     const { store, geofences, clock } = this.#deps
     const input = { name, groupId, highestOtherId: geofences.highestId(), nowMs: clock.nowMs() }
@@ -84,7 +84,7 @@ export class Groups {
     return store.write('updateGroup', input, (row) => this.#byId.set(row.groupId, row))
   }
 
-  /** Throws `group_not_empty` while a device is in it. Its configurations and its geofences go with it. */
+  /** Deletes a group with its configurations and geofences. Throws `group_not_empty` while it has devices. */
   async delete(groupId: number): Promise<void> {
     const { store, geofences, layers, publisher } = this.#deps
     await publisher.inTurn(() =>
@@ -98,13 +98,13 @@ export class Groups {
     )
   }
 
-  /** Publishes a set without zones for each group that has none; one that fails now is made up for at the next call. */
+  /** Publishes a set without zones for each group that has none; the next call repeats a failed one. */
   async publishMissing(): Promise<void> {
     const { geofences, log } = this.#deps
     try {
       await geofences.publishMissing(this.#byId.keys())
     } catch (error) {
-      log.warn({ reason: describeError(error) }, 'could not publish the geofences of a new group; tries again later')
+      log.warn({ reason: describeError(error) }, 'geofence publish for a new group failed; will retry later')
     }
   }
 }

@@ -1,13 +1,13 @@
 import type { ConfigLayer, DeviceLayers } from '#domain/config-layers.ts'
 
-/** Whose configuration it is: what decides which layers are its own. */
+/** Device whose configuration is built, with the fields that select its layers. */
 export interface ConfigSubject {
   hardwareId: string
   deviceType: string
   groupId: number | null
 }
 
-/** A layer that takes the place of another. */
+/** Layer that replaces another. */
 export type LayerChange =
   | { kind: 'type'; deviceType: string; layer: ConfigLayer }
   | { kind: 'group'; groupId: number; deviceType: string; layer: ConfigLayer }
@@ -16,10 +16,10 @@ export type LayerChange =
 
 const EMPTY: ConfigLayer = {}
 
-/** All layers of configuration, in memory. */
+/** All configuration layers, in memory. */
 export class ConfigLayers {
   readonly #ofTypes = new Map<string, ConfigLayer>()
-  /** By `groupKey`. */
+  /** Keyed by `groupKey`. */
   readonly #ofGroups = new Map<string, ConfigLayer>()
   readonly #ofDevices = new Map<string, ConfigLayer>()
   readonly #ofCarts = new Map<string, ConfigLayer>()
@@ -32,7 +32,7 @@ export class ConfigLayers {
     else for (const hardwareId of change.hardwareIds) put(this.#ofCarts, hardwareId, layer)
   }
 
-  /** What the device has of its cart. */
+  /** Returns the layer that the device has from its cart. */
   ofCart(hardwareId: string): ConfigLayer {
     return this.#ofCarts.get(hardwareId) ?? EMPTY
   }
@@ -41,7 +41,7 @@ export class ConfigLayers {
     return this.#ofGroups.get(groupKey(groupId, deviceType)) ?? EMPTY
   }
 
-  /** The layers of a device, as they are or as they would be after a change. */
+  /** Returns the layers of a device, as they are or as they would be after a change. */
   of({ hardwareId, deviceType, groupId }: ConfigSubject, change?: LayerChange): DeviceLayers {
     const layers: DeviceLayers = {
       type: this.#ofTypes.get(deviceType) ?? EMPTY,
@@ -54,19 +54,19 @@ export class ConfigLayers {
     return layers
   }
 
-  /** The group is gone. */
+  /** Drops the layers of a deleted group. */
   forgetGroup(groupId: number): void {
     for (const key of this.#ofGroups.keys()) if (key.startsWith(groupKey(groupId, ''))) this.#ofGroups.delete(key)
   }
 
-  /** The device is gone. */
+  /** Drops the layers of a deleted device. */
   forgetDevice(hardwareId: string): void {
     this.#ofDevices.delete(hardwareId)
     this.#ofCarts.delete(hardwareId)
   }
 }
 
-/** Whether the change is of one of the layers of the device. */
+/** True if the change affects one of the layers of the device. */
 function concerns(change: LayerChange, subject: ConfigSubject): boolean {
   if (change.kind === 'device') return change.hardwareId === subject.hardwareId
   if (change.kind === 'cart') return change.hardwareIds.includes(subject.hardwareId)

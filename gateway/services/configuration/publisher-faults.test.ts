@@ -20,7 +20,7 @@ const clock = new FakeClock()
 const fleet = new Fleet()
 const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 10_000 }, log)
 let side: OpenBroker
-/** How many writes may still succeed. */
+/** Number of writes that may still succeed. */
 let writesLeft = Number.POSITIVE_INFINITY
 
 before(async () => {
@@ -64,7 +64,7 @@ function createPublisher(): { publisher: ConfigPublisher; layers: ConfigLayers }
   return { publisher, layers }
 }
 
-/** How many devices were told each configuration. */
+/** Number of devices to which each configuration was published. */
 function publishedBy(publisher: ConfigPublisher): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { row } of fleet.all()) {
@@ -74,7 +74,7 @@ function publishedBy(publisher: ConfigPublisher): Record<string, number> {
   return counts
 }
 
-test('a fleet is told in several transactions; whom a fault left out is told afterwards, once', async () => {
+test('configurations are published in several transactions, and those left out by a fault follow once', async () => {
   const { publisher, layers } = createPublisher()
   assert.deepEqual(publishedBy(publisher), { nothing: DEVICES })
   await publisher.start()
@@ -87,7 +87,7 @@ test('a fleet is told in several transactions; whom a fault left out is told aft
     publish(subjects, change, (publication, commit) => store.write('publishConfigs', publication, commit)),
   )
   assert.deepEqual(layers.of({ hardwareId: 'cart-1', deviceType: 'teebox', groupId: null }).type, { step: 1 })
-  // the first with the change itself, one more before the fault
+  // the first chunk with the change itself, one more before the fault
   assert.ok(published > 100 && published < DEVICES, `${published} published`)
   assert.deepEqual(publishedBy(publisher), { '{"step":0}': DEVICES - published, '{"step":1}': published })
 
@@ -100,7 +100,7 @@ test('a fleet is told in several transactions; whom a fault left out is told aft
     fleet.all().map(({ row }) => publisher.publishedTo(row.hardwareId)),
     before,
   )
-  // what is retained is what was told
+  // the retained messages are the published ones
   const next = createPublisher().publisher
   assert.deepEqual(
     fleet.all().map(({ row }) => next.publishedTo(row.hardwareId)),
@@ -108,7 +108,7 @@ test('a fleet is told in several transactions; whom a fault left out is told aft
   )
 })
 
-test('a start goes on when nobody can be told', async () => {
+test('a start continues when no configuration can be published', async () => {
   const { publisher } = createPublisher()
   writesLeft = 0
   await publisher.start()
@@ -117,7 +117,7 @@ test('a start goes on when nobody can be told', async () => {
   assert.deepEqual(publishedBy(publisher), { '{"step":0}': DEVICES })
 })
 
-test('a change that fails leaves the next one its turn', async () => {
+test('a change that fails lets the next one run', async () => {
   const { publisher } = createPublisher()
   const order: string[] = []
   const failing = publisher.inTurn(async () => {

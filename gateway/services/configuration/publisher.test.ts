@@ -22,7 +22,7 @@ interface ConfigMessage {
   config: Record<string, unknown>
 }
 
-/** Everything that comes to a client on `cfg` topics, by device, in its order. */
+/** Everything that a client receives on `cfg` topics, by device, in order. */
 class Received {
   readonly #byDevice = new Map<string, ConfigMessage[]>()
   readonly retained: boolean[] = []
@@ -44,7 +44,7 @@ class Received {
     return [...this.#byDevice.values()].reduce((total, messages) => total + messages.length, 0)
   }
 
-  /** The message a device has to have in the end. */
+  /** Last message that a device must have. */
   async ends(hardwareId: string): Promise<ConfigMessage> {
     const { version } = await configOf(hardwareId)
     await eventually(() => this.of(hardwareId).at(-1)?.v === version, `version ${version} of ${hardwareId}`)
@@ -60,13 +60,13 @@ async function configOf(hardwareId: string) {
   return body
 }
 
-/** What the API says a device was told. */
+/** Returns the device's last message according to the API. */
 async function expectedMessage(hardwareId: string): Promise<ConfigMessage> {
   const { version, published_at, group_id, resolved } = await configOf(hardwareId)
   return { v: version, ts: Date.parse(published_at), group_id, config: resolved }
 }
 
-/** Connects a device anew and returns the configuration it finds. */
+/** Connects a device again and returns the retained configuration. */
 async function found(hardwareId: string, password: string): Promise<ConfigMessage> {
   const client = await g.connect(hardwareId, password)
   const received = new Received(client)
@@ -76,7 +76,7 @@ async function found(hardwareId: string, password: string): Promise<ConfigMessag
   return message
 }
 
-/** A program that reads every configuration there is, and there will be. */
+/** Client that reads all current and later configurations. */
 async function readAll(hardwareIds: readonly string[]): Promise<Received> {
   const client = await g.program()
   const received = new Received(client)
@@ -107,7 +107,7 @@ test('a device finds its first configuration as soon as it is registered', async
   assert.deepEqual([message.group_id, message.config], [null, TYPE_LAYER])
 })
 
-test('a device that is connected is told each change at once, and what it is told is what the API shows', async () => {
+test('a connected device receives each change immediately, with the content the API shows', async () => {
   const groupId = await newGroup()
   const client = await g.device('live')
   const received = new Received(client)
@@ -143,11 +143,11 @@ test('a device that is connected is told each change at once, and what it is tol
       TYPE_LAYER,
     ],
   )
-  // the first was there before it subscribed, the others came as they were made
+  // the first was retained before it subscribed, the others followed live
   assert.deepEqual(received.retained, [true, ...Array.from({ length: 6 }, () => false)])
 })
 
-test('a device may read the zones of its new group as soon as it is told of it', async () => {
+test("a device may read the zones of its new group as soon as it receives the group's configuration", async () => {
   const groupId = await newGroup()
   const client = await g.device('reader')
   await client.subscribeAsync('dev/reader/cfg', { qos: 1 })
@@ -163,7 +163,7 @@ test('a device may read the zones of its new group as soon as it is told of it',
 })
 
 for (const restart of ['', ' and a restart of the gateway']) {
-  test(`after a change${restart} a device that was away finds it, whether its session is kept or not`, async () => {
+  test(`after a change${restart} an offline device finds it, with a kept or a clean session`, async () => {
     const id = restart === '' ? 'away' : 'restarted'
     const groupId = await newGroup()
     const [cleanPassword, keptPassword] = [await g.register(`${id}-clean`), await g.register(`${id}-kept`)]
@@ -180,7 +180,7 @@ for (const restart of ['', ' and a restart of the gateway']) {
     assert.deepEqual(message, await expectedMessage(`${id}-clean`))
     assert.equal(message.config.key_keyless_state, 'keyless')
 
-    // not a word of subscribing: what waited for it comes by itself
+    // without subscribing again: queued messages arrive on their own
     const back = await RawMqtt.open(g.mqtt)
     await back.login({ clientId: `${id}-kept`, username: `${id}-kept`, password: keptPassword, clean: false })
     const waiting = readPublish(await back.next(PACKET.publish))
@@ -189,7 +189,7 @@ for (const restart of ['', ' and a restart of the gateway']) {
   })
 }
 
-test('nobody is told what did not change, and only those whose configuration did', async () => {
+test('a change is published only to the devices whose configuration it changes', async () => {
   const groupId = await newGroup()
   const ids = ['n-1', 'n-2', 'n-3', 'n-4']
   for (const id of ids) await g.register(id, id === 'n-4' ? 'cartcaddie' : 'teebox')
@@ -219,7 +219,7 @@ test('nobody is told what did not change, and only those whose configuration did
   assert.equal(received.total, known + 1)
 })
 
-test('a default that changes is told to every device of the type, and to no other', async () => {
+test('a changed default is published to every device of the type, and to no other', async () => {
   const { body: ranger } = await g.request('GET', '/device-types/cartcaddie')
   const { name: _, ...type } = ranger
   await put('/device-types/ranger', type)
@@ -233,7 +233,7 @@ test('a default that changes is told to every device of the type, and to no othe
   assert.equal(received.total, total + 2)
 })
 
-test('versions go on above those of the device that had the hardware id before, also after a restart', async () => {
+test('versions continue above those of the previous device with the same id, also after a restart', async () => {
   await g.register('reborn')
   await put('/devices/reborn/config', { beep: 1 })
   let { version } = await configOf('reborn')
@@ -247,7 +247,7 @@ test('versions go on above those of the device that had the hardware id before, 
   }
 })
 
-test('of a deleted device nothing is retained, whatever is changed at the same time', async () => {
+test('a deleted device leaves no retained message, whatever is changed at the same time', async () => {
   const groupId = await newGroup()
   const password = await g.register('leaving')
   await assign(groupId, 'leaving')
@@ -264,7 +264,7 @@ test('of a deleted device nothing is retained, whatever is changed at the same t
   assert.deepEqual(rows, [])
 })
 
-test('many changes at once end in what the API shows, and no device is ever told an older version', async () => {
+test('concurrent changes end in the state the API shows, and no device receives an older version', async () => {
   const groups = [await newGroup(), await newGroup()]
   const ids = Array.from({ length: 8 }, (_, i) => `c-${i}`)
   for (const [i, id] of ids.entries()) await g.register(id, i % 3 === 0 ? 'cartcaddie' : 'teebox')
@@ -297,7 +297,7 @@ test('many changes at once end in what the API shows, and no device is ever told
 })
 
 describe('while the store cannot be written', () => {
-  test('a change is 503, and memory and messages stay as they were', async () => {
+  test('a change is rejected with 503, and memory and messages stay unchanged', async () => {
     const groupId = await newGroup()
     const client = await g.device('steady')
     const received = new Received(client)
@@ -336,7 +336,7 @@ describe('while the store cannot be written', () => {
     const isUsable = async () =>
       (await g.request('PUT', '/devices/steady/config', { body: { beep: 4 } })).status === 200
     await eventually(isUsable, 'usable again')
-    // in all that time it was told one thing more
+    // it received only one more message in all that time
     assert.deepEqual((await received.ends('steady')).config, { ...TYPE_LAYER, beep: 4 })
     assert.deepEqual(received.of('steady').at(-2), known)
     assert.equal((await found('first', await passwordOf('first'))).config.beep, undefined)
@@ -349,7 +349,7 @@ async function passwordOf(hardwareId: string): Promise<string> {
 }
 
 describe('at the start', () => {
-  test('devices from before there were configurations are told theirs', async () => {
+  test('devices from before configurations existed receive theirs', async () => {
     const own = g
     g = await startGateway({}, {})
     try {
@@ -358,7 +358,7 @@ describe('at the start', () => {
       await g.restart(() => {
         const database = new Database(join(g.config.dataDir, 'cartbarn.db'))
         database.exec("DELETE FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg'")
-        // as the upgrade leaves a database that knew none
+        // as an upgrade leaves a database without versions
         database.exec('UPDATE config_version SET version = 0')
         database.close()
       })
@@ -376,7 +376,7 @@ describe('at the start', () => {
     }
   })
 
-  test('devices whose settings come out otherwise than they were told are told; the others are not', async () => {
+  test('only devices whose configuration resolves to something new receive it', async () => {
     const [password, otherPassword] = [await g.register('updated'), await g.register('same', 'cartcaddie')]
     await put('/devices/updated/config', { beep: 1 })
     const [known, other] = [await configOf('updated'), await configOf('same')]
@@ -395,7 +395,7 @@ describe('at the start', () => {
   })
 })
 
-describe('what a device says it has applied', () => {
+describe('the configuration version that a device reports as applied', () => {
   test('is shown as soon as it is acknowledged, and after a restart', async () => {
     const password = await g.register('applying')
     const client = await g.connect('applying', password)
@@ -416,7 +416,7 @@ describe('what a device says it has applied', () => {
     assert.deepEqual((await g.request('GET', '/devices/applying/details')).body.geofences, details.geofences)
   })
 
-  test('is not believed when it is no version, and is forgotten with the device', async () => {
+  test('is rejected if it is not a version, and is deleted with the device', async () => {
     const client = await g.device('confused')
     await client.publishAsync('dev/confused/ack', '{"cfg":3}', { qos: 1 })
     for (const payload of ['{"cfg":"4"}', '{"cfg":4.5}', '{"cfg":null}', '[{"cfg":4}]', '{"cfg":1e400}'])

@@ -12,7 +12,7 @@ import { publishWith } from '../downlink.ts'
 import type { Fleet } from '../fleet.ts'
 import type { ConfigLayers, ConfigSubject, LayerChange } from './layers.ts'
 
-/** The configuration last published to a device: its retained `cfg` message. */
+/** Configuration last published to a device: its retained `cfg` message. */
 export interface PublishedConfig {
   version: number
   atMs: number
@@ -22,9 +22,9 @@ export interface PublishedConfig {
 }
 
 /**
- * Performs a write after which `subjects` are as given and `change` is made, together with the configurations to
- * publish to them.
- * `write` puts the publication into its transaction, and in its `onWritten` changes memory, then calls `commit`.
+ * Performs a write together with the configurations that it changes for `subjects`, which are as given after it, with
+ * `change` made. `write` puts the publication into its transaction; its `onWritten` changes memory, then calls
+ * `commit`.
  */
 type Publish = <Result>(
   subjects: readonly ConfigSubject[],
@@ -47,17 +47,17 @@ interface News {
   config: string
 }
 
-/** Devices a transaction publishes to: one transaction then takes only a moment. */
+/** Maximum number of devices in one transaction, which keeps it short. */
 const CHUNK = 100
 
-/** The key that tells a device in which zones its cart may be. */
+/** Key that lists the zone types that the device's cart may enter as an exemption. */
 export const ZONE_EXEMPT = 'zone_exempt'
 
 const NO_PUBLICATION: Publication = { version: null, sessionChanges: [] }
 
 /**
- * Publishes the configuration of each device as a retained message, whenever it has changed. Layers, types and groups
- * change in turns, so a configuration is current when it is stored.
+ * Publishes the configuration of each device as a retained message, whenever it changes. Changes to layers, types and
+ * groups are serialised, so a configuration is current when it is stored.
  */
 export class ConfigPublisher implements Component {
   readonly #deps: ConfigPublisherDeps
@@ -70,7 +70,7 @@ export class ConfigPublisher implements Component {
     this.#deps = deps
   }
 
-  /** Reads layers and published configurations; comes before `start`, which needs a broker. */
+  /** Reads layers and published configurations; runs before `start`, which needs a broker. */
   load(): void {
     const { store, layers } = this.#deps
     const { groupLayers, deviceLayers, published, version } = store.read.configs()
@@ -84,7 +84,7 @@ export class ConfigPublisher implements Component {
     this.#version = version
   }
 
-  /** Tells devices what another version of the program, or another default, made of their settings. */
+  /** Publishes settings that another version of the program, or another default, has changed. */
   async start(): Promise<void> {
     this.#isStarted = true
     await this.publishDifferences()
@@ -94,18 +94,18 @@ export class ConfigPublisher implements Component {
     this.#isStarted = false
   }
 
-  /** The configuration last published to the device. */
+  /** Returns the configuration last published to the device. */
   publishedTo(hardwareId: string): PublishedConfig | undefined {
     return this.#published.get(hardwareId)
   }
 
-  /** Forgets a deleted device. */
+  /** Drops a deleted device. */
   forget(hardwareId: string): void {
     this.#published.delete(hardwareId)
     this.#deps.layers.forgetDevice(hardwareId)
   }
 
-  /** Performs a change of layers, types, groups or their devices while no other such change runs. */
+  /** Performs a change of layers, types, groups or their devices while no other such change is in progress. */
   inTurn<Result>(work: (publish: Publish) => Promise<Result>): Promise<Result> {
     return this.#turns.take(() => work(this.#publish))
   }
@@ -117,7 +117,7 @@ export class ConfigPublisher implements Component {
     await this.inTurn(async () => {
       const news = this.#newsFor(fleet.all().map(({ row }) => row))
       const published = await this.#publishMore(news)
-      if (published > 0) log.info({ devices: published }, 'published configurations to devices')
+      if (published > 0) log.info({ devices: published }, 'device configurations published')
     })
   }
 
@@ -136,8 +136,7 @@ export class ConfigPublisher implements Component {
   }
 
   /**
-   * Publishes configurations that have changed already. Returns to how many devices; the others follow when the store
-   * can be written again.
+   * Publishes changes already made. Returns the number of devices reached; others follow once the store is writable.
    */
   async #publishMore(news: readonly News[]): Promise<number> {
     const { store, log } = this.#deps
@@ -151,7 +150,7 @@ export class ConfigPublisher implements Component {
     } catch (error) {
       log.warn(
         { reason: describeError(error), devices: news.length - published },
-        'could not publish configurations to devices; tries again later',
+        'device configuration publish failed; will retry later',
       )
     }
     return published
@@ -182,7 +181,7 @@ export class ConfigPublisher implements Component {
     )
   }
 
-  /** The devices whose configuration or group differs from the one last published. */
+  /** Returns the devices whose configuration or group differs from the last published one. */
   #newsFor(subjects: readonly ConfigSubject[], change?: LayerChange): News[] {
     const news: News[] = []
     const texts = new Map<string, string>()
@@ -195,7 +194,7 @@ export class ConfigPublisher implements Component {
     return news
   }
 
-  /** The merged layers as JSON; devices without a layer of their own share it in `texts`. */
+  /** Returns the merged layers as JSON; devices without a layer of their own share it in `texts`. */
   #textFor(subject: ConfigSubject, change: LayerChange | undefined, texts: Map<string, string>): string {
     const layers = this.#deps.layers.of(subject, change)
     const isItsOwn = [layers.device, layers.cart ?? {}].some((layer) => Object.keys(layer).length > 0)
@@ -211,7 +210,7 @@ export class ConfigPublisher implements Component {
   #recall(topic: string, payload: Uint8Array | string): void {
     const hardwareId = topic.split('/')[1]
     const message = configMessageSchema.safeParse(parseOrUndefined(Buffer.from(payload).toString()))
-    // published anew
+    // an unreadable message is published again
     if (hardwareId === undefined || !message.success) return
     const { v: version, ts: atMs, group_id: groupId, config } = message.data
     this.#published.set(hardwareId, { version, atMs, groupId, config: JSON.stringify(config) })

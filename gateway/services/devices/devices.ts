@@ -20,7 +20,7 @@ interface DevicesDeps {
   deviceTypes: DeviceTypes
   publisher: ConfigPublisher
   damage: Pick<BlockDamage, 'summary' | 'load'>
-  /** Shared by all that changes blocks of telemetry. */
+  /** Lock shared by all work that changes telemetry blocks. */
   maintenance: SerialQueue
   events: Events
   clock: Clock
@@ -35,13 +35,13 @@ interface NewDeviceFields {
   groupId: number | null
 }
 
-/** A new device and the password it logs in with, which is known only now. */
+/** New device and its MQTT password, which is known only now. */
 interface RegisteredDevice {
   device: Device
   password: string
 }
 
-/** What is changed of a device; what is absent stays. */
+/** Changes to a device; absent fields stay as they are. */
 interface DeviceFields {
   name?: string | null | undefined
   cart?: string | null | undefined
@@ -49,10 +49,10 @@ interface DeviceFields {
   groupId?: number | null | undefined
 }
 
-/** Steps of a deletion in one maintenance turn. */
+/** Maximum number of deletion steps while the maintenance lock is held. */
 const TURN_STEPS = 50
 
-/** The register of devices: their ids, names, types and passwords. */
+/** Registry of devices: their ids, names, types and passwords. */
 export class Devices {
   readonly #deps: DevicesDeps
   #deleting: Promise<void> = Promise.resolve()
@@ -69,12 +69,12 @@ export class Devices {
     return device
   }
 
-  /** Registers a device. Returns the password it logs in with: kept as a hash, shown once. */
+  /** Registers a device. Returns its MQTT password, which is stored as a hash and shown only once. */
   register(fields: NewDeviceFields): Promise<RegisteredDevice> {
     return this.#register(fields, false, () => null)
   }
 
-  /** Registers a device that came with the shared key, unless there is a reason against it when its turn has come. */
+  /** Registers a device that used the shared key, unless `refusal` returns a reason when the request is processed. */
   enrol(
     fields: Pick<NewDeviceFields, 'hardwareId' | 'deviceType' | 'cart'>,
     refusal: () => string | null,
@@ -82,7 +82,7 @@ export class Devices {
     return this.#register({ ...fields, name: null, groupId: null }, true, refusal)
   }
 
-  /** Issues a device that is still on the shared key another password; null when it needs none any more. */
+  /** Issues another password to a device that still uses the shared key; null if it no longer needs one. */
   async issuePassword(device: Device): Promise<string | null> {
     const password = newMqttPassword()
     const input = { hardwareId: device.row.hardwareId, mqttPasswordHash: hashSecret(password) }
@@ -92,7 +92,7 @@ export class Devices {
     return issued === null ? null : password
   }
 
-  /** The device has shown that it has this password: the shared key is void for it. Never rejects. */
+  /** Records that the device has proved this password, and revokes the shared key for it. Never rejects. */
   async confirmPassword(device: Device, mqttPasswordHash: string): Promise<void> {
     const { store, clock, log } = this.#deps
     const { hardwareId } = device.row
@@ -100,11 +100,14 @@ export class Devices {
       await store.write('confirmPassword', { hardwareId, mqttPasswordHash, nowMs: clock.nowMs() }, (row) => {
         if (row === null) return
         device.row = row
-        log.info({ hardwareId }, 'a device has its own password; the shared key is void for it')
+        log.info({ hardwareId }, 'device password confirmed; shared key revoked for this device')
       })
     } catch (error) {
-      // with its next login it shows it again
-      log.warn({ hardwareId, reason: describeError(error) }, 'could not note that a device has its own password')
+      // the device proves it again at its next login
+      log.warn(
+        { hardwareId, reason: describeError(error) },
+        'password confirmation write failed; will retry at next login',
+      )
     }
   }
 
@@ -117,12 +120,12 @@ export class Devices {
     return device
   }
 
-  /** Puts a device into a group, or into none. Returns the one it was in. Throws `unknown_group`. */
+  /** Assigns a device to a group, or to none. Returns its former group. Throws `unknown_group`. */
   assign(device: Device, groupId: number | null): Promise<number | null> {
     return this.#place(device, { groupId })
   }
 
-  /** Returns the group the device was in. */
+  /** Returns the former group of the device. */
   #place(device: Device, fields: DeviceFields): Promise<number | null> {
     const { store, deviceTypes, publisher, clock, events } = this.#deps
     return publisher.inTurn(async (publish) => {
@@ -135,7 +138,7 @@ export class Devices {
       const isPlaceSame = deviceType === known.deviceType && groupId === previousGroupId
       if (isPlaceSame && areNamesSame(known, fields)) return previousGroupId
       const subject = { hardwareId, deviceType, groupId }
-      // only what was asked for: name and cart may be about to change outside these turns
+      // writes only requested fields: name and cart may change concurrently, outside this queue
       const otherGroupAckMs = device.reported.state.applied.sz?.atMs ?? null
       const left = groupId === previousGroupId ? {} : { otherGroupAckMs }
       const change = { ...subject, ...left, ...namesIn(fields), nowMs: clock.nowMs() }
@@ -151,7 +154,7 @@ export class Devices {
     })
   }
 
-  /** The old password opens nothing any more when this returns, and what was open with it is closed. */
+  /** Issues a new password. When it resolves, the old one is invalid and its connections are closed. */
   async rotatePassword(device: Device): Promise<string> {
     const { store, events, clock } = this.#deps
     const password = newMqttPassword()
@@ -164,7 +167,7 @@ export class Devices {
     return password
   }
 
-  /** Off the register at once; the telemetry follows in steps behind the scenes. */
+  /** Removes a device from the registry immediately; its telemetry is deleted in steps in the background. */
   async delete(device: Device): Promise<void> {
     const { store, fleet, publisher, events, clock } = this.#deps
     const { hardwareId } = device.row
@@ -173,14 +176,14 @@ export class Devices {
       await store.write('deleteDevice', { hardwareId, nowMs: clock.nowMs() }, () => {
         fleet.remove(hardwareId)
         publisher.forget(hardwareId)
-        // now, before a device registered again under this id receives anything
+        // immediately, before a device registered again under this id receives anything
         events.emit('deviceRemoved', { hardwareId })
       })
     })
     this.startDeletions()
   }
 
-  /** Goes on deleting the telemetry of deleted devices, also after a restart or a fault of the store. */
+  /** Continues to delete the telemetry of deleted devices, also after a restart or a fault of the store. */
   startDeletions(): void {
     this.#deleting = this.#deleting.then(() => this.#deleteTelemetry())
   }
@@ -189,17 +192,17 @@ export class Devices {
     const { maintenance, damage, log } = this.#deps
     try {
       while (await maintenance.take(() => this.#deleteSome())) {
-        // between two takes, other maintenance has its turn
+        // releases the lock between two rounds for other maintenance
       }
-      // what was put aside of it is gone, too
+      // the deletion includes its quarantined blocks
       if (damage.summary.blocks > 0) damage.load()
     } catch (error) {
-      log.warn({ reason: String(error) }, 'could not delete the telemetry of a deleted device; tries again later')
+      log.warn({ reason: String(error) }, 'telemetry deletion of a deleted device failed; will retry later')
     }
   }
 
   /**
-   * Each step is a short transaction in the common queue: devices' messages go in between. Returns if there is more.
+   * Deletes in short transactions, so that messages of devices are stored in between. Returns true if there is more.
    */
   async #deleteSome(): Promise<boolean> {
     for (let steps = 0; steps < TURN_STEPS; steps++) {
@@ -211,7 +214,7 @@ export class Devices {
   async #write(device: Device, change: Omit<DeviceChange, 'hardwareId' | 'nowMs'>): Promise<void> {
     const { store, clock, events } = this.#deps
     const { hardwareId } = device.row
-    // in the order of the writes, as all that replace the row
+    // the callback runs in the order of the writes, like all others that replace the row
     await store.write('updateDevice', { ...change, hardwareId, nowMs: clock.nowMs() }, (row) => {
       device.row = row
       events.emit('deviceChanged', { hardwareId })
@@ -231,7 +234,7 @@ export class Devices {
       await publish([fields], undefined, (publication, commit) =>
         store.write('createDevice', { ...fields, ...secret, nowMs: clock.nowMs(), publication }, (row) => {
           fleet.add(row)
-          // who waits to enrol as this device is not the one that was registered, and is sent nothing of it
+          // a client that waits to enrol under this id is not the registered device, and must not receive its data
           if (!isOnSharedKey) events.emit('devicePasswordIssued', { hardwareId })
           commit()
           events.emit('deviceRegistered', { hardwareId })
@@ -249,7 +252,7 @@ export class Devices {
   }
 }
 
-/** What people call the device and its cart, as far as it is asked for. */
+/** Returns the names of the device and its cart, as far as they are given. */
 function namesIn({ name, cart }: DeviceFields): { name?: string | null; cart?: string | null } {
   return { ...(name === undefined ? {} : { name }), ...(cart === undefined ? {} : { cart }) }
 }

@@ -31,7 +31,7 @@ async function isRegistered(hardwareId: string): Promise<boolean> {
   return (await gateway.request('GET', `/devices/${hardwareId}`)).status === 200
 }
 
-test('without an enrolment key nobody enrols', async (t) => {
+test('without an enrolment key no device can enrol', async (t) => {
   const closed = await startGateway()
   t.after(() => closed.stop())
   for (const password of [KEY, '', 'undefined']) {
@@ -55,7 +55,7 @@ test('the first status message that names a type registers the device', async ()
   client.destroy()
 })
 
-test('a device that waits for its configuration is told it as it enrols', async () => {
+test('a device that waits for its configuration receives it as it enrols', async () => {
   const hardwareId = newId()
   const { client } = await login(hardwareId)
   client.send(subscribePacket({ [`dev/${hardwareId}/cfg`]: 1 }))
@@ -69,7 +69,7 @@ test('a device that waits for its configuration is told it as it enrols', async 
   client.destroy()
 })
 
-test('what follows the status in the same packets is stored too, and in order', async () => {
+test('messages that follow the status in the same packets are stored in order', async () => {
   const hardwareId = newId()
   const client = await RawMqtt.open(gateway.mqtt)
   client.send(
@@ -87,7 +87,7 @@ test('what follows the status in the same packets is stored too, and in order', 
   client.destroy()
 })
 
-test('a subscriber to everything is told of the new device', async () => {
+test('a subscriber to all devices is notified of the new device', async () => {
   const watcher = await gateway.realtime()
   await watcher.subscribe('*')
   const hardwareId = newId()
@@ -99,7 +99,7 @@ test('a subscriber to everything is told of the new device', async () => {
   watcher.terminate()
 })
 
-test('a type nobody knows registers nothing and is not acknowledged; a known one does, later', async () => {
+test('a status with an unknown type is not acknowledged; a known type later registers the device', async () => {
   const hardwareId = newId()
   const { client } = await login(hardwareId)
   client.send(publishPacket(`dev/${hardwareId}/st`, HELLO.replace('teebox', 'spaceship')))
@@ -120,12 +120,12 @@ test('a type nobody knows registers nothing and is not acknowledged; a known one
 for (const [what, level, payload] of [
   ['telemetry', 'tlm', '{"speed":1}'],
   ['a status without a type', 'st', '{"online":true}'],
-  ['a status nobody can read', 'st', '{"online":'],
+  ['an unreadable status', 'st', '{"online":'],
   ['a lock event', 'evt', '{"event":"lock","source":"key"}'],
   ['an acknowledgement', 'ack', '{"cfg":1}'],
 ] as const) {
   for (const qos of [0, 1, 2]) {
-    test(`${what} before the enrolment (QoS ${qos}) is acknowledged, dropped and counted; the connection stays`, async () => {
+    test(`${what} before the enrolment (QoS ${qos}) is acknowledged and dropped; the connection stays`, async () => {
       const hardwareId = newId()
       const topic = `dev/${hardwareId}/${level}`
       const watcher = await gateway.program()
@@ -138,7 +138,7 @@ for (const [what, level, payload] of [
       assert.deepEqual(await client.flush(), [])
       assert.equal(await isRegistered(hardwareId), false)
       assert.equal(await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled'), dropped + 1)
-      // neither was it kept for those who come later
+      // it was not retained for later subscribers either
       await watcher.subscribeAsync(topic, { qos: 1 })
       assert.deepEqual(heard, [])
       client.send(publishPacket(`dev/${hardwareId}/st`, HELLO, { id: 9 }))
@@ -161,25 +161,25 @@ test('the last will of a device that never enrolled is dropped', async () => {
   assert.equal(await isRegistered(hardwareId), false)
 })
 
-test('a wrong key is refused', async () => {
+test('a wrong key is rejected', async () => {
   for (const password of ['', KEY.slice(1), `${KEY}x`, KEY.toUpperCase()])
     assert.equal((await login(newId(), password)).code, 4)
 })
 
-test('a name that cannot be a hardware id is refused, and so is the short id of another device', async () => {
+test("a name that is not a valid hardware id, or is another device's short id, is rejected", async () => {
   await gateway.register(newId())
   const { body } = await gateway.request('GET', `/devices/new-${count}`)
   for (const name of ['active', 'a b', 'a/b', 'a+', '#', 'ü', 'x'.repeat(65), body.short_id])
     assert.equal((await login(name)).code, 4, name)
 })
 
-test('a device that was registered with a password of its own is not let in with the enrolment key', async () => {
+test('a device registered with its own password cannot log in with the enrolment key', async () => {
   const hardwareId = newId()
   await gateway.register(hardwareId)
   assert.equal((await login(hardwareId)).code, 4)
 })
 
-test('an enrolled device publishes nowhere but on its own topics', async () => {
+test('an enrolled device can publish only on its own topics', async () => {
   const { client } = await login(newId())
   client.send(publishPacket('dev/another/st', HELLO))
   assert.equal(await client.nextOrClosed(), null)
@@ -215,7 +215,7 @@ test('a device that reconnects while it is being registered is not left waiting'
     publishPacket(`dev/${hardwareId}/st`, HELLO),
     publishPacket(`dev/${hardwareId}/tq`, '{"up":1}', { qos: 0 }),
   )
-  // its status has been read and waits for the disk
+  // its status has been parsed and waits for the disk
   await first.client.next(PACKET.publish)
   const second = await login(hardwareId)
   assert.equal(second.code, 0)
@@ -228,7 +228,7 @@ test('a device that reconnects while it is being registered is not left waiting'
   second.client.destroy()
 })
 
-test('an enrolled device comes back with the key, also after a restart, until its password is rotated', async () => {
+test('an enrolled device logs in with the key, also after a restart, until its password is rotated', async () => {
   const hardwareId = newId()
   const { client } = await login(hardwareId)
   client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
@@ -244,7 +244,7 @@ test('an enrolled device comes back with the key, also after a restart, until it
   assert.equal((await login(hardwareId, body.mqtt.password)).code, 0)
 })
 
-test('a device that never enrolled leaves no session, one that did keeps it', async () => {
+test('a device that never enrolled leaves no session, and an enrolled device keeps its session', async () => {
   const hardwareId = newId()
   const clients = async (query: string) =>
     (await gateway.request('GET', `/mqtt/clients?search=${hardwareId}${query}`)).body.clients.length

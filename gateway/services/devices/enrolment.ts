@@ -10,36 +10,36 @@ interface EnrolmentDeps {
   fleet: Pick<Fleet, 'sharedKeyCount'>
   clock: Clock & MonotonicClock
   log: Log
-  /** Undefined: nobody enrols. */
+  /** Undefined if enrolment is disabled. */
   key: string | undefined
-  /** Open at any time, not only for a while. */
+  /** True if enrolment is always open. */
   isAlways: boolean
 }
 
-/** Why a device with the right key may not enrol now. */
+/** Reason why a device with the right key may not enrol now. */
 export type EnrolmentRefusal = 'device_removed' | 'enrolment_closed' | 'enrolment_full'
 
-/** Who may enrol now; times are milliseconds since 1970. */
+/** State of enrolment; times are in ms since 1970. */
 export interface EnrolmentState {
   isKeyConfigured: boolean
   isOpen: boolean
-  /** Null while it is closed, and when it never closes. */
+  /** Null while it is closed, and if it never closes. */
   openUntilMs: number | null
-  /** Devices that have no password of their own yet. */
+  /** Number of devices without a password of their own. */
   waiting: number
   waitingLimit: number
 }
 
-/** Devices without a password of their own: more would be no fleet but an attack. */
+/** Maximum number of devices without a password of their own; more indicate an attack. */
 const WAITING_LIMIT = 1_000
 const MINUTES_AFTER_START = 24 * 60
 
-/** The shared key with which devices register themselves, and when it opens. */
+/** Shared key with which devices register themselves, and the period in which it is accepted. */
 export class Enrolment {
   readonly #deps: EnrolmentDeps
   readonly #keyHash: string | null
   readonly #removed = new Set<string>()
-  /** By the monotonic clock: setting the time neither opens nor closes it. */
+  /** Monotonic time, so that setting the clock neither opens nor closes it. */
   #closesAtMs = 0
 
   constructor(deps: EnrolmentDeps) {
@@ -47,35 +47,36 @@ export class Enrolment {
     this.#keyHash = deps.key === undefined ? null : hashSecret(deps.key)
   }
 
-  /** Comes before the fleet is loaded: it changes devices whose password is the shared key, from an older version. */
+  /** Runs before the fleet is loaded: it changes devices of an older version whose password is the shared key. */
   async start(): Promise<void> {
     const { store, log } = this.#deps
     for (const hardwareId of store.read.removedDevices()) this.#removed.add(hardwareId)
     if (this.#keyHash === null) return
     const devices = await store.write('revokeSharedPasswords', { keyHash: this.#keyHash })
     if (devices > 0)
-      log.warn({ devices }, 'devices have the shared key as password: each is issued its own when it connects')
+      log.warn({ devices }, 'devices use the shared key as password; each receives its own when it connects')
     this.#open(MINUTES_AFTER_START)
   }
 
-  /** Whether this is the key as it is configured now. */
+  /** True if the password is the currently configured key. */
   isKey(password: Buffer): boolean {
     return this.#keyHash !== null && hashesEqual(hashSecret(password), this.#keyHash)
   }
 
-  /** Why a device that is not registered may not enrol now; null when it may. */
+  /** Returns the reason why an unregistered device may not enrol now; null if it may. */
   refusalOf(hardwareId: string): EnrolmentRefusal | null {
     if (this.#removed.has(hardwareId)) return 'device_removed'
     if (!this.#isOpen()) return 'enrolment_closed'
     return this.#deps.fleet.sharedKeyCount >= WAITING_LIMIT ? 'enrolment_full' : null
   }
 
-  /** Opens it from now on for so many minutes, also where that is sooner than it would have closed. */
+  /** Opens enrolment for this many minutes from now, even if it would have closed later. Throws `no_enrolment_key`. */
   async open(minutes: number): Promise<EnrolmentState> {
-    if (this.#keyHash === null) throw new ConflictError('no_enrolment_key', 'the gateway has no CARTBARN_ENROLMENT_KEY')
+    if (this.#keyHash === null)
+      throw new ConflictError('no_enrolment_key', 'the gateway has no enrolment key: set CARTBARN_ENROLMENT_KEY')
     await this.#deps.store.write('noteEnrolment', { minutes })
     this.#open(minutes)
-    this.#deps.log.info({ minutes }, 'opened the enrolment of devices')
+    this.#deps.log.info({ minutes }, 'device enrolment opened')
     return this.state()
   }
 
@@ -92,7 +93,7 @@ export class Enrolment {
     }
   }
 
-  /** An admin took the device off the register: only an admin brings it back. */
+  /** Blocks a device that an admin has removed; only an admin can register it again. */
   bar(hardwareId: string): void {
     this.#removed.add(hardwareId)
   }

@@ -4,33 +4,33 @@ import { CsvError, type CsvRow, CsvRows, columnKey } from '#shared/history/csv-r
 import { utf16In } from '#shared/history/text-encoding.ts'
 import { IMPORT_COLUMNS, IMPORT_LINES_MAX, type ImportColumn, importLineSchema } from '#shared/wire/device-import.ts'
 
-/** What a line of the file says of a device; what is empty there is undefined. */
+/** Device as described by a line of the file; empty fields are undefined. */
 export interface DeviceLine {
   line: number
   hardwareId: string
   deviceType: string | undefined
   name: string | undefined
   cart: string | undefined
-  /** A group's id or name. */
+  /** Group id or name. */
   group: string | undefined
 }
 
-/** What was read, and what is wrong with single lines: of those nothing is in `lines`. */
+/** Valid lines, and the errors of all others. */
 interface DeviceFile {
   lines: DeviceLine[]
   errors: LineError[]
 }
 
 /**
- * Reads a list of devices as CSV, step by step; fields that are empty or missing say nothing. Throws `missing_column`,
- * `unknown_column`, `invalid_import` and, over 5,000 devices, `payload_too_large`.
+ * Reads a list of devices as CSV, step by step; empty or missing fields leave a device unchanged. Throws
+ * `missing_column`, `unknown_column`, `invalid_import` and, over 5,000 devices, `payload_too_large`.
  */
 export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> {
   const [header, ...rows] = yield* rowsOf(textOf(bytes))
   const columns = columnsOf(header?.fields ?? [])
   const file: DeviceFile = { lines: [], errors: [] }
   if (rows.length > IMPORT_LINES_MAX)
-    throw new AppError('payload_too_large', 'payload_too_large', `at most ${IMPORT_LINES_MAX} devices`)
+    throw new AppError('payload_too_large', 'payload_too_large', `use at most ${IMPORT_LINES_MAX} devices a file`)
   const known = new Map<string, number>()
   for (const row of rows) {
     yield
@@ -44,23 +44,23 @@ export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> 
       known.set(found.hardwareId, found.line)
       file.lines.push(found)
     } else {
-      const message = `hardware_id ${found.hardwareId} is in line ${earlier}, too`
+      const message = `hardware_id ${found.hardwareId} is already in line ${earlier}`
       file.errors.push({ line: found.line, code: 'duplicate', message })
     }
   }
   return file
 }
 
-/** Spreadsheets write UTF-16, UTF-8 or what Windows had before; hardly any text of the one reads as the other. */
+/** Decodes UTF-16, UTF-8 or Windows-1252, as spreadsheets write; text in one of them is rarely valid in another. */
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder(utf16In(bytes) ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes)
 }
 
-/** Characters that are split into rows in one step, and those of the longest row: fifty times one of a device. */
+/** Number of characters split into rows in one step, and of the longest row: fifty times a typical one. */
 const STEP = 16_384
 const ROW_MAX = 65_536
 
-/** Rows in which anything stands; not many more than there may be. */
+/** Yields between steps and returns the rows that are not empty; stops soon after the maximum number of lines. */
 function* rowsOf(text: string): Generator<void, CsvRow[]> {
   if (text.startsWith(ZIP))
     throw new InvalidRequestError(
@@ -84,7 +84,7 @@ function* rowsOf(text: string): Generator<void, CsvRow[]> {
   return rows
 }
 
-/** What people and spreadsheets call a column, as `columnKey` has it. */
+/** Column names used by people and spreadsheets, in the form of `columnKey`. */
 const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   hardwareid: 'hardware_id',
   hardwarekennung: 'hardware_id',
@@ -103,7 +103,7 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   gruppe: 'group',
 }
 
-/** An Excel workbook is a ZIP archive. */
+/** Signature of an Excel workbook, which is a ZIP archive. */
 const ZIP = 'PK\u0003\u0004'
 
 function columnOf(name: string): ImportColumn | undefined {
@@ -119,17 +119,17 @@ function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
     throw new InvalidRequestError('missing_column', 'the first line must name the column hardware_id')
   if (unknown.length > 0) {
     const found = unknown.join(', ').slice(0, 200)
-    throw new InvalidRequestError('unknown_column', `columns are ${IMPORT_COLUMNS.join(', ')}; not known: ${found}`)
+    throw new InvalidRequestError('unknown_column', `columns are ${IMPORT_COLUMNS.join(', ')}; unknown: ${found}`)
   }
   const twice = columns.find((column, i) => column !== undefined && columns.indexOf(column) !== i)
   if (twice === undefined) return columns
-  const message = `the column ${twice} is there twice`
+  const message = `the column ${twice} occurs twice`
   throw new InvalidRequestError('invalid_import', message, [{ line: 1, code: 'duplicate', message }])
 }
 
 function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | undefined)[]): DeviceLine | LineError {
   const wrong = (code: string, message: string): LineError => ({ line, code, message })
-  if (fields === null) return wrong('invalid', 'the quotation marks are wrong')
+  if (fields === null) return wrong('invalid', 'the quotation marks are not balanced')
   const values: Partial<Record<ImportColumn, string>> = {}
   for (const [i, field] of fields.entries()) {
     const value = field.trim()

@@ -3,16 +3,16 @@ import { isCartName } from '#shared/ids.ts'
 import { statusMessageSchema } from '#shared/wire/mqtt.ts'
 import type { Uplinked } from '../ingest/message.ts'
 
-/** What a device says of itself when it enrols. */
+/** Data that a device reports about itself when it enrols. */
 export interface FirstStatus {
   deviceType: string
-  /** Null where it names none, or one that no cart can have. */
+  /** Null if it names none, or an invalid one. */
   cart: string | null
-  /** Why something of it is not taken. */
+  /** Reasons why parts of the status were dropped. */
   drops: readonly string[]
 }
 
-/** Reads the status with which a device enrols: one that names its type. Undefined for every other message. */
+/** Reads the status with which a device enrols, which names its type. Returns undefined for any other message. */
 export function readFirstStatus({ level, payload, isWill }: Uplinked): FirstStatus | undefined {
   if (level !== 'st' || isWill) return undefined
   const status = statusMessageSchema.safeParse(parseOrUndefined(payload))
@@ -26,7 +26,7 @@ function cartNamed(named: unknown): Pick<FirstStatus, 'cart' | 'drops'> {
   return isCartName(cart) ? { cart, drops: [] } : { cart: null, drops: ['invalid_cart'] }
 }
 
-/** The JSON of a payload, whatever it is. */
+/** Parses a payload as JSON; undefined if it is invalid. */
 export function parseOrUndefined(payload: Buffer): unknown {
   try {
     return withoutInfinite(parseDeviceJson(payload), () => undefined)

@@ -21,29 +21,29 @@ interface DeviceImportDeps {
   clock: Clock
 }
 
-/** What an admin decides of a device. */
+/** Fields of a device that an admin sets. */
 type Place = Pick<DeviceRow, 'hardwareId' | 'deviceType' | 'name' | 'cart' | 'groupId'>
 
 interface Plan {
   created: Place[]
-  /** Devices of which something is to be other than it is. */
+  /** Devices with at least one changed field. */
   updated: { device: Device; place: Place }[]
   unchanged: number
 }
 
-/** What came of a file, or would come of it. */
+/** Result of an import, or of its dry run. */
 interface ImportOutcome {
   created: number
   updated: number
   unchanged: number
-  /** Of the devices created; known only now. */
+  /** Passwords of created devices; known only now. */
   credentials: { hardwareId: string; password: string }[]
 }
 
-/** An answer that tells more of what is wrong helps nobody. */
+/** Maximum number of errors in a response; more would not help anyone. */
 const ERRORS_SHOWN = 1000
 
-/** Passwords made in one turn of the loop: a few milliseconds. */
+/** Number of passwords created before other work may run: a few milliseconds. */
 const PASSWORDS_A_TURN = 250
 
 /** Registers and changes the devices of a file: all of them or none. */
@@ -54,7 +54,7 @@ export class DeviceImport {
     this.#deps = deps
   }
 
-  /** Throws `invalid_import` when a line is wrong, among them those of `errors`. */
+  /** Imports the lines. Throws `invalid_import` if a line is invalid, including those of `errors`. */
   run(lines: readonly DeviceLine[], errors: readonly LineError[], isDryRun: boolean): Promise<ImportOutcome> {
     return this.#deps.publisher.inTurn(async (publish) => {
       const plan = this.#plan(lines, errors)
@@ -66,7 +66,7 @@ export class DeviceImport {
       const nowMs = clock.nowMs()
       const subjects = [
         ...created,
-        // as what is called in turns only when it is to be in another place
+        // only changes of type or group affect the published configuration
         ...updated.flatMap(({ device: { row }, place }) => (isMoved(row, place) ? [place] : [])),
       ]
       const input = {
@@ -96,7 +96,7 @@ export class DeviceImport {
     return plan
   }
 
-  /** Adds what a line asks for to the plan; returns what is wrong with it. */
+  /** Adds a line to the plan, or returns its error. */
   #planLine(line: DeviceLine, plan: Plan, groupIdOf: GroupFinder): Omit<LineError, 'line'> | undefined {
     const { fleet, deviceTypes } = this.#deps
     const { hardwareId } = line
@@ -106,7 +106,7 @@ export class DeviceImport {
     const names = deviceTypes.all().map(({ name }) => name)
     const deviceType = line.deviceType === undefined ? device?.row.deviceType : nameIn(names, line.deviceType)
     if (line.deviceType === undefined && deviceType === undefined) {
-      const message = `${hardwareId} is new and has no device_type: one of ${names.join(', ')}`
+      const message = `${hardwareId} is new and needs a device_type, one of: ${names.join(', ')}`
       return { code: 'missing', message }
     }
     if (deviceType === undefined)
@@ -114,7 +114,7 @@ export class DeviceImport {
     const given = line.group === undefined ? (device?.row.groupId ?? null) : groupIdOf(line.group)
     if (given === 'none') return { code: 'unknown_group', message: `there is no group ${line.group}` }
     if (given === 'several')
-      return { code: 'invalid', message: `several groups are called ${line.group}: name one by its id` }
+      return { code: 'invalid', message: `several groups are named ${line.group}: use the id of one` }
     const place = {
       hardwareId,
       deviceType,
@@ -132,7 +132,7 @@ export class DeviceImport {
     const { fleet, events } = this.#deps
     for (const row of rows.slice(0, created.length)) {
       fleet.add(row)
-      // who waits to enrol as this device is not the one that was registered, and is sent nothing of it
+      // a client that waits to enrol under this id is not the registered device, and must not receive its data
       events.emit('devicePasswordIssued', { hardwareId: row.hardwareId })
     }
     const moved = updated.flatMap(({ device }, i) => {
@@ -148,7 +148,7 @@ export class DeviceImport {
   }
 }
 
-/** The name itself, else the only one that differs in case alone. */
+/** Returns the exact name, else the only one that differs in case alone. */
 function nameIn(names: readonly string[], text: string): string | undefined {
   if (names.includes(text)) return text
   const [only, another] = names.filter((name) => name.toLowerCase() === text.toLowerCase())
@@ -174,7 +174,7 @@ function isRenamed(row: DeviceRow, place: Place): boolean {
   return row.name !== place.name || row.cart !== place.cart
 }
 
-/** A password for each, without holding up what devices send meanwhile. */
+/** Creates a password for each device, without delaying messages of devices meanwhile. */
 async function newSecrets(places: readonly Place[]): Promise<{ password: string; hash: string }[]> {
   const secrets: { password: string; hash: string }[] = []
   while (secrets.length < places.length) {
@@ -188,6 +188,6 @@ async function newSecrets(places: readonly Place[]): Promise<{ password: string;
 function invalidImport(errors: LineError[]): InvalidRequestError {
   errors.sort((a, b) => a.line - b.line)
   const [first] = errors
-  const message = `${errors.length} wrong, nothing was imported; line ${first?.line}: ${first?.message}`
+  const message = `nothing was imported, ${errors.length} errors; line ${first?.line}: ${first?.message}`
   return new InvalidRequestError('invalid_import', message, errors.slice(0, ERRORS_SHOWN))
 }

@@ -63,7 +63,7 @@ async function acknowledged(client: RawMqtt, topic: string, payload: string): Pr
   }
 }
 
-/** Enrols as far as the password that is issued. */
+/** Enrols up to the issued password. */
 async function enrol(hardwareId: string, at = gateway): Promise<{ client: RawMqtt; password: string }> {
   const client = await listening(hardwareId, KEY, at)
   client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
@@ -74,7 +74,7 @@ async function isOnSharedKey(hardwareId: string, at = gateway): Promise<boolean>
   return (await at.request('GET', `/devices/${hardwareId}`)).body.enrolled_with_shared_key
 }
 
-test('an enrolling device is sent a password of its own, and with its acknowledgement the shared key is void for it', async () => {
+test('an enrolling device is sent its own password and, by acknowledging it, revokes the shared key', async () => {
   const hardwareId = newId()
   const client = await listening(hardwareId)
   client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
@@ -87,14 +87,14 @@ test('an enrolling device is sent a password of its own, and with its acknowledg
   await acknowledged(client, `dev/${hardwareId}/ack`, '{"key":1}')
   assert.equal(await isOnSharedKey(hardwareId), false)
   assert.equal(await codeOf(hardwareId, KEY), REFUSED)
-  // the connection goes on
+  // the connection stays open
   await acknowledged(client, `dev/${hardwareId}/tlm`, '{"speed":1}')
   assert.equal(await codeOf(hardwareId, password), 0)
   await gateway.restart()
   assert.deepEqual([await codeOf(hardwareId, KEY), await codeOf(hardwareId, password)], [REFUSED, 0])
 })
 
-test('the first login with the password makes the shared key void, also after a restart', async () => {
+test('the first login with the password revokes the shared key for the device, also after a restart', async () => {
   const hardwareId = newId()
   const { client, password } = await enrol(hardwareId)
   client.destroy()
@@ -106,7 +106,7 @@ test('the first login with the password makes the shared key void, also after a 
   assert.deepEqual([await codeOf(hardwareId, KEY), await codeOf(hardwareId, password)], [REFUSED, 0])
 })
 
-test('who waits is in the list, in the metrics and in GET /enrolment', async () => {
+test('waiting devices are in the list, in the metrics and in GET /enrolment', async () => {
   const [waiting, done] = [newId(), newId()]
   await enrol(waiting)
   const { client } = await enrol(done)
@@ -123,10 +123,10 @@ test('who waits is in the list, in the metrics and in GET /enrolment', async () 
   assert.equal((await gateway.request('GET', '/enrolment')).body.waiting, length)
 })
 
-test('a device that lost the message gets another password when it comes back with the shared key', async () => {
+test('a device that lost the message gets another password when it returns with the shared key', async () => {
   const hardwareId = newId()
   const first = await enrol(hardwareId)
-  // the same again on the same connection: it may have been kept
+  // the same password again on the same connection: the device may have saved it
   first.client.send(publishPacket(`dev/${hardwareId}/st`, HELLO))
   assert.equal(await nextPassword(first.client), first.password)
   first.client.destroy()
@@ -146,7 +146,7 @@ test('a device that subscribes after its status gets its password then', async (
   assert.equal(await codeOf(hardwareId, await nextPassword(client)), 0)
 })
 
-test('a kept session brings the password at the next login without another SUBSCRIBE, and only the newest', async () => {
+test('a kept session delivers only the newest password at the next login, without another SUBSCRIBE', async () => {
   const hardwareId = newId()
   const fields = { clientId: hardwareId, username: hardwareId, password: KEY, clean: false }
   const first = await RawMqtt.open(gateway.mqtt)
@@ -164,7 +164,7 @@ test('a kept session brings the password at the next login without another SUBSC
   assert.equal(await codeOf(hardwareId, password), 0)
 })
 
-test('nobody else is sent it, not even an admin, then or later', async () => {
+test('only the device itself is sent its password, not even an admin', async () => {
   const hardwareId = newId()
   const program = await gateway.program()
   const topics: string[] = []
@@ -180,7 +180,7 @@ test('nobody else is sent it, not even an admin, then or later', async () => {
   )
 })
 
-test('a device registered by an admin is sent none, and can neither use the shared key nor read the topic of another', async () => {
+test('a device registered by an admin is sent no password and cannot use the shared key', async () => {
   const hardwareId = newId()
   const password = await gateway.register(hardwareId)
   assert.equal(await codeOf(hardwareId, KEY), REFUSED)
@@ -206,7 +206,7 @@ test('an acknowledgement of a password that was never sent changes nothing', asy
   assert.equal(await codeOf(hardwareId, KEY), 0)
 })
 
-test('another key, or none, shuts out who still waits, and nobody else', async (t) => {
+test('changing or removing the key rejects only devices that still wait with it', async (t) => {
   const own = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY })
   t.after(() => own.stop())
   const done = await enrol('done', own)
@@ -219,12 +219,12 @@ test('another key, or none, shuts out who still waits, and nobody else', async (
   assert.equal(await codeOf('done', done.password, own), 0)
   await own.restart(() => Object.assign(own.config.enrolment, { key: undefined }))
   for (const key of [KEY, other, '', 'undefined']) assert.equal(await codeOf('waiting', key, own), REFUSED)
-  // what it was sent is its own, whatever the key
+  // the password it was sent works, whatever the key
   assert.equal(await codeOf('waiting', waiting.password, own), 0)
   assert.equal(await isOnSharedKey('waiting', own), false)
 })
 
-/** What a gateway that was killed now would find. */
+/** State that a gateway killed now would find at its next start. */
 async function killed(t: TestContext, at: TestGateway): Promise<TestGateway> {
   const folder = join(mkdtempSync(join(tmpdir(), 'cartbarn-killed-')), 'data')
   cpSync(at.config.dataDir, folder, { recursive: true })
@@ -235,7 +235,7 @@ async function killed(t: TestContext, at: TestGateway): Promise<TestGateway> {
   return copy
 }
 
-test('a kill between any two steps leaves the device one way in', async (t) => {
+test('a kill between any two steps leaves the device one way to log in', async (t) => {
   const alive = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY })
   t.after(() => alive.stop())
   const client = await RawMqtt.open(alive.mqtt)
@@ -262,14 +262,14 @@ test('a kill between any two steps leaves the device one way in', async (t) => {
   assert.deepEqual([await codeOf('cart', password, afterAck), await codeOf('cart', KEY, afterAck)], [0, REFUSED])
 })
 
-test('a kill after the password was sent and kept leaves that password good', async (t) => {
+test('a password that was sent and stored stays valid after a kill', async (t) => {
   const { password } = await enrol('kept', gateway)
   const after = await killed(t, gateway)
   assert.equal(await codeOf('kept', password, after), 0)
   assert.equal(await codeOf('kept', KEY, after), REFUSED)
 })
 
-test('devices whose password is the shared key, from an older version, are issued their own', async (t) => {
+test('devices from an older version, whose password is the shared key, are issued their own', async (t) => {
   const old = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY })
   t.after(() => old.stop())
   const registered = await old.register('registered')
@@ -287,7 +287,7 @@ test('devices whose password is the shared key, from an older version, are issue
   assert.equal(await codeOf('registered', registered, old), 0)
 })
 
-test('two connections with the shared key: the one that came first is closed and is sent nothing of the second', async () => {
+test('the first of two connections with the shared key is closed and gets no message for the second', async () => {
   const hardwareId = newId()
   const first = await enrol(hardwareId)
   const login = connectPacket({ clientId: hardwareId, username: hardwareId, password: KEY })
@@ -299,7 +299,7 @@ test('two connections with the shared key: the one that came first is closed and
   const passwords = answers
     .filter(({ type }) => type === PACKET.publish)
     .map((packet) => JSON.parse(readPublish(packet).payload).password)
-  // whichever was quicker, somebody has a way in
+  // whichever was quicker, at least one credential works
   const codes = await Promise.all([first.password, ...passwords, KEY].map((each) => codeOf(hardwareId, each)))
   assert.ok(codes.includes(0), JSON.stringify(codes))
   assert.ok(!passwords.includes(first.password))
@@ -307,7 +307,7 @@ test('two connections with the shared key: the one that came first is closed and
 })
 
 for (const clean of [true, false]) {
-  test(`a stranger with the shared key is sent away when an admin registers the device it waits as (clean session ${Number(clean)})`, async () => {
+  test(`an admin's registration disconnects a stranger waiting as it (clean session ${Number(clean)})`, async () => {
     const hardwareId = newId()
     const stranger = await RawMqtt.open(gateway.mqtt)
     const fields = { clientId: hardwareId, username: hardwareId, password: KEY, clean }

@@ -7,17 +7,17 @@ import type { Devices } from './devices.ts'
 interface KeyHandshakeDeps {
   devices: Pick<Devices, 'issuePassword' | 'confirmPassword'>
   log: Log
-  /** Sends `dev/{id}/key` to the connection this belongs to; false when that is gone or has not subscribed. */
+  /** Sends `dev/{id}/key` to this connection; false if it is closed or has not subscribed. */
   send: (payload: string) => boolean
 }
 
 /**
- * Gets a device that came with the shared key a password of its own; lasts as long as the connection. Until the device
- * says that it has it, the shared key opens too: whatever is lost on the way, one of the two does.
+ * Gives a device that used the shared key a password of its own; one instance for each connection. Until the device
+ * confirms its password, the shared key is accepted too, so that one of the two works whatever message is lost.
  */
 export class KeyHandshake {
   readonly #deps: KeyHandshakeDeps
-  /** Issued on this connection. Sent again it is the same, so what the device may have kept already stays right. */
+  /** Password issued on this connection; repeated unchanged, since the device may already have saved it. */
   #password: string | null = null
   #isSent = false
   #isListening = false
@@ -27,26 +27,26 @@ export class KeyHandshake {
     this.#deps = deps
   }
 
-  /** The device was registered with this password. */
+  /** Offers the password with which the device was registered. */
   registered(device: Device, password: string): void {
     this.#password = password
     this.offer(device)
   }
 
-  /** The device has subscribed to its `key` topic; null while it is not registered. */
+  /** Records the subscription of the `key` topic; `device` is null while it is not registered. */
   listen(device: Device | null): void {
     this.#isListening = true
     if (device !== null) this.offer(device)
   }
 
-  /** Sends the device its password, unless it has shown one or does not listen. */
+  /** Sends the device its password, unless it has proved one or has not subscribed. */
   offer(device: Device): void {
     if (!device.row.isOnSharedKey || !this.#isListening || this.#isIssuing) return
     if (this.#password === null) void this.#issue(device)
     else this.#send(this.#password)
   }
 
-  /** The device says that it has its password. */
+  /** Handles the device's confirmation of its password. */
   confirm(device: Device): void {
     if (this.#password === null || !this.#isSent) return
     void this.#deps.devices.confirmPassword(device, hashSecret(this.#password))
@@ -59,7 +59,10 @@ export class KeyHandshake {
       if (this.#password !== null) this.#send(this.#password)
     } catch (error) {
       const { hardwareId } = device.row
-      this.#deps.log.warn({ hardwareId, reason: describeError(error) }, 'could not issue a device its password')
+      this.#deps.log.warn(
+        { hardwareId, reason: describeError(error) },
+        'password issue failed; will retry at next connection',
+      )
     }
     this.#isIssuing = false
   }

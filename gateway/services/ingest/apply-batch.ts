@@ -11,8 +11,8 @@ import type { MessageBatch } from './message-batch.ts'
 import { detectCrossing } from './zone-crossings.ts'
 
 /**
- * Moves a draft on by the readings of a run, one message after the other, and notes in the run what there will be to
- * announce. Nearly always each is news as a whole and nothing has to be read again.
+ * Applies the readings of a message batch to a next state, one after the other, and records in the batch what will be
+ * published. Usually every reading is new as a whole and none has to be parsed again.
  */
 export function applyBatch(draft: ReportedState, run: MessageBatch, watched: WatchedSet | null): void {
   const { device, receivedAtMs, latestMs } = run
@@ -32,10 +32,7 @@ export function applyBatch(draft: ReportedState, run: MessageBatch, watched: Wat
   draft.lastRespondedAtMs = receivedAtMs
 }
 
-/**
- * Whether every reading moves all of its values, all of which are known: what the state is after the last is then
- * clear.
- */
+/** True if every reading updates all of its values, all known before, so that the last one determines the state. */
 function isAllNews({ state }: ReportedState, run: MessageBatch, numbers: Float64Array): boolean {
   if ((numbers[1] ?? 0) <= newestEventMs(state)) return false
   let keys = 0
@@ -58,7 +55,7 @@ function moveOnOneByOne(draft: ReportedState, run: MessageBatch): void {
   run.late = late
 }
 
-/** The newest records, of readings that ascend. */
+/** Applies the newest records; readings are in increasing time. */
 function moveRecordsOn(draft: ReportedState, { latestMs }: MessageBatch, numbers: Float64Array): void {
   let [hasGps, hasBattery] = [false, false]
   for (let at = numbers.length - SAMPLE_NUMBERS; at >= 0 && !(hasGps && hasBattery); at -= SAMPLE_NUMBERS) {

@@ -8,9 +8,9 @@ import { LIVE_MS } from './zone-crossings.ts'
 const NO_NEWS = { moves: [], late: [] } as const
 
 /**
- * Moves a draft on by the samples of one message, oldest first: late data never moves a value back. Returns what moved
- * it and is news, and the places in `samples` of what only goes to history. Values are known and told of at times that
- * are `shiftMs` later, records at those that are stored.
+ * Applies the samples of one message to a next state, oldest first; late data never replaces a newer value. Returns the
+ * new values to publish, and the indexes in `samples` of those that only go to history. Values use times shifted by
+ * `shiftMs`, records the stored times.
  */
 export function applySamples(
   draft: ReportedState,
@@ -28,13 +28,13 @@ export function applySamples(
     if (sample === undefined) throw new Error('no such sample')
     mergeRecords(draft, sample, latestMs)
     const atMs = sample.atMs + shiftMs
-    // what is known after the receipt was the mistake of the clock
+    // a known time after the receipt was a clock error
     const liveLatestMs = shiftMs === 0 ? latestMs : receivedAtMs
     return { i, atMs, values: mergeValues(draft.state, atMs, sample.values, liveLatestMs) }
   })
   for (const { i, atMs, values } of moved) {
     const isRecent = receivedAtMs - atMs <= LIVE_MS
-    // of an upload of old readings only what the state ends on is news; the rest is history
+    // of an upload of old readings only the final values are published; the rest is history
     const isNews = isRecent || (!isFirst && holdsNewest(draft, atMs, values))
     if (values !== null && isNews) moves.push({ atMs, values })
     else late.push(i)
@@ -44,7 +44,7 @@ export function applySamples(
 
 const ONE_SAMPLE: readonly number[] = [0]
 
-/** Places in `samples` by time. */
+/** Returns indexes of `samples` by time. */
 function inTimeOrder(samples: readonly Sample[]): readonly number[] {
   if (samples.length === 1) return ONE_SAMPLE
   return samples.map((_, i) => i).sort((a, b) => (samples[a]?.atMs ?? 0) - (samples[b]?.atMs ?? 0))
@@ -55,7 +55,7 @@ function isEmpty(record: Record<string, unknown>): boolean {
   return true
 }
 
-/** A copy that can be moved on, and thrown away if its transaction fails. */
+/** Returns a copy that can be changed, and is dropped if its transaction fails. */
 export function copyReported(reported: ReportedState): ReportedState {
   return { ...reported, state: copyState(reported.state) }
 }

@@ -36,7 +36,7 @@ interface BatteryRecord {
   battery_voltage: number
 }
 
-/** A connected device of its own for each test, and what HTTP says of it. */
+/** A connected device of its own for each test, with its data read over HTTP. */
 class Cart {
   readonly hardwareId: string
   readonly client: MqttClient
@@ -51,7 +51,7 @@ class Cart {
     return new Cart(hardwareId, await gateway.device(hardwareId))
   }
 
-  /** Resolves when the message is acknowledged, that is stored and shown. */
+  /** Resolves when the message is acknowledged, that is stored and published. */
   async send(level: string, payload: unknown): Promise<void> {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload)
     await this.client.publishAsync(`dev/${this.hardwareId}/${level}`, bytes, { qos: 1 })
@@ -409,7 +409,7 @@ for (const [what, cases] of Object.entries({ 'payload forms': FORMS, times: TIME
   })
 }
 
-test('what a device sends within the precision comes back the same', async () => {
+test('stored values equal the sent values within the precision', async () => {
   const sample = fc.record({
     lat: fc.integer({ min: -900_000_000, max: 900_000_000 }).map((n) => n / 1e7),
     long: fc.integer({ min: 1, max: 1_800_000_000 }).map((n) => n / 1e7),
@@ -441,7 +441,7 @@ test('what a device sends within the precision comes back the same', async () =>
   )
 })
 
-test('of 501 samples the first 500 are taken and one is counted', async () => {
+test('of 501 samples the first 500 are stored and one is counted', async () => {
   const cart = await Cart.connect()
   const samples = Array.from({ length: 501 }, (_, i) => ({
     ts: NOW - (600 - i) * MINUTE,
@@ -488,7 +488,7 @@ describe('repeats', () => {
     assert.equal(body.length, 1)
   })
 
-  test('a QoS 2 message that is sent again before its release is stored once, even without a time', async () => {
+  test('a QoS 2 message sent again before its release is stored once, even without a time', async () => {
     const hardwareId = `cart-${++count}`
     const password = await gateway.register(hardwareId)
     const client = await RawMqtt.open(gateway.mqtt)
@@ -508,7 +508,7 @@ describe('repeats', () => {
     assert.equal(body.length, 1)
   })
 
-  test('of two different samples of one time the first stays', async () => {
+  test('the first of two different samples with the same time is kept', async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', { ts: NOW, battery_voltage: 40 })
     await cart.send('tlm', { ts: NOW, battery_voltage: 41 })
@@ -549,20 +549,20 @@ describe('payloads as firmware writes them', () => {
     })
 
   for (const [i, payload] of framed('{"online":true,"fw":"1.2"}').entries())
-    test(`a status in frame ${i} is taken`, async () => {
+    test(`a status in frame ${i} is accepted`, async () => {
       const cart = await Cart.connect()
       await cart.send('st', payload)
       assert.equal((await cart.get('/details')).status?.fw, '1.2')
     })
 
   for (const [i, payload] of framed('{"cfg":0}').entries())
-    test(`an acknowledgement in frame ${i} is taken`, async () => {
+    test(`an acknowledgement in frame ${i} is accepted`, async () => {
       const cart = await Cart.connect()
       await cart.send('ack', payload)
       assert.deepEqual((await cart.get('/details')).dropped, {})
     })
 
-  test('a value that is no number costs itself alone', async () => {
+  test('a value that is not a number is dropped without the other values of its sample', async () => {
     const cart = await Cart.connect()
     const { lat, long } = HERE
     await cart.send('tlm', `{"ts":${NOW},"lat":${lat},"long":${long},"speed":nan,"fuel":-NaN,"temp":5}`)
@@ -583,7 +583,7 @@ describe('payloads as firmware writes them', () => {
   })
 })
 
-describe('payloads nobody can read are acknowledged and kept in the quarantine', () => {
+describe('unreadable payloads are acknowledged and quarantined', () => {
   const unreadable: [level: string, payload: string | Buffer, reason: string][] = [
     ['tlm', '', 'invalid_json'],
     ['tlm', '{"lat":', 'invalid_json'],
@@ -628,7 +628,7 @@ describe('payloads nobody can read are acknowledged and kept in the quarantine',
     })
   }
 
-  test('of a long one the first 4096 bytes are kept', async () => {
+  test('the first 4096 bytes of a long payload are kept', async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', `[${'x'.repeat(9_999)}`)
     const { body } = await gateway.request('GET', '/mqtt/quarantine')
@@ -636,7 +636,7 @@ describe('payloads nobody can read are acknowledged and kept in the quarantine',
     assert.equal(Buffer.from(body[0].payload, 'base64').toString(), `[${'x'.repeat(4_095)}`)
   })
 
-  test('the newest thousand are kept', async () => {
+  test('the newest thousand payloads are kept', async () => {
     const cart = await Cart.connect()
     await Promise.all(Array.from({ length: 1_010 }, (_, i) => cart.send('tlm', `bad ${i}`)))
     const { body } = await gateway.request('GET', '/mqtt/quarantine')
@@ -648,7 +648,7 @@ describe('payloads nobody can read are acknowledged and kept in the quarantine',
     )
   })
 
-  test('nobody but an admin reads it', async () => {
+  test('only an admin may read the quarantine', async () => {
     const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
     assert.equal((await gateway.request('GET', '/mqtt/quarantine', { key })).status, 403)
   })
@@ -657,7 +657,7 @@ describe('payloads nobody can read are acknowledged and kept in the quarantine',
 describe('lock events', () => {
   for (const source of ['rfid', 'keypad', 'key', 'remote']) {
     for (const event of ['lock', 'unlock']) {
-      test(`${event} by ${source}; a code only with rfid and keypad`, async () => {
+      test(`${event} by ${source} is stored, with a code only for rfid and keypad`, async () => {
         const cart = await Cart.connect()
         await cart.send('evt', { eid: 'e1', event, source, code: '04A1', ts: NOW - MINUTE })
         const hasCode = source === 'rfid' || source === 'keypad'
@@ -678,7 +678,7 @@ describe('lock events', () => {
     }
   }
 
-  test('an array is several; bad ones are counted, the payload quarantined, the rest stored', async () => {
+  test('an array is stored event by event; invalid events are counted and the payload is quarantined', async () => {
     const cart = await Cart.connect()
     await cart.send('evt', [
       { event: 'unlock', source: 'key', ts: NOW - 2 * MINUTE },
@@ -695,7 +695,7 @@ describe('lock events', () => {
     assert.equal(body[0].hardware_id, cart.hardwareId)
   })
 
-  test('eid, kind and time make it the same, whatever else it says; of another device it is another', async () => {
+  test('events of one device with the same eid, kind and time are duplicates, despite other fields', async () => {
     const [cart, other] = [await Cart.connect(), await Cart.connect()]
     const before = await metric(gateway, 'cartbarn_dropped_total', 'duplicate')
     const event = { eid: '17-42', event: 'unlock', source: 'rfid', code: '1', ts: NOW - MINUTE }
@@ -709,7 +709,7 @@ describe('lock events', () => {
     assert.deepEqual((await other.get('/details')).dropped, {})
   })
 
-  test('a lock whose counter starts again loses nothing: an eid with another kind or time is another event', async () => {
+  test('a lock that restarts its counter loses no event: kind or time distinguishes equal eids', async () => {
     const cart = await Cart.connect()
     const event = { eid: '1', event: 'unlock', source: 'key', ts: NOW - HOUR }
     await cart.send('evt', event)
@@ -718,7 +718,7 @@ describe('lock events', () => {
       { ...event, ts: NOW - MINUTE },
     ])
     assert.equal((await cart.lockEvents()).length, 3)
-    // without a time it is told by its eid and kind
+    // without a time its eid and kind identify it
     await cart.send('evt', { eid: '1', event: 'unlock', source: 'key' })
     await cart.send('evt', [
       { eid: '1', event: 'unlock', source: 'key' },
@@ -729,7 +729,7 @@ describe('lock events', () => {
     assert.deepEqual((await cart.get('/details')).dropped, { duplicate: 2 })
   })
 
-  test('without eid, time, event, source and code make it the same', async () => {
+  test('without an eid, events with the same time, event, source and code are duplicates', async () => {
     const cart = await Cart.connect()
     const event = { event: 'unlock', source: 'rfid', code: '1', ts: NOW - MINUTE }
     await cart.send('evt', event)
@@ -741,7 +741,7 @@ describe('lock events', () => {
     assert.equal((await cart.lockEvents()).length, 5)
   })
 
-  test('a time that cannot be believed becomes the receive time', async () => {
+  test('an implausible time is replaced by the receive time', async () => {
     const cart = await Cart.connect()
     await cart.send('evt', [
       { eid: 'a', event: 'lock', source: 'key', ts: 1 },
@@ -751,7 +751,7 @@ describe('lock events', () => {
     assert.deepEqual((await cart.get('/details')).dropped, { implausible_time: 1 })
   })
 
-  test('the lock status is the last word in event time, of telemetry and events alike', async () => {
+  test('the lock status is the newest in event time, of telemetry and events alike', async () => {
     const cart = await Cart.connect()
     const status = async () => (await cart.get()).attributes.lock_status
     await cart.send('tlm', { ts: NOW - 10 * MINUTE, lock_status: 1 })
@@ -768,7 +768,7 @@ describe('lock events', () => {
     assert.equal(await status(), false)
   })
 
-  test('an event that comes again later, without a time, does not turn the lock status back', async () => {
+  test('a repeated event without a time does not turn the lock status back', async () => {
     const cart = await Cart.connect()
     const unlock = { eid: '1', event: 'unlock', source: 'key' }
     await cart.send('evt', unlock)
@@ -781,7 +781,7 @@ describe('lock events', () => {
   })
 })
 
-test('the message of a device that is gone before it was stored is stored all the same', async () => {
+test('a message is stored even if its device disconnects first', async () => {
   const hardwareId = `cart-${++count}`
   const password = await gateway.register(hardwareId)
   for (const qos of [0, 1, 2]) {
@@ -804,7 +804,7 @@ test('a status message is kept without its online flag', async () => {
   assert.equal((await cart.get()).is_online, true)
 })
 
-test('an acknowledgement of a command, a configuration or zones is taken', async () => {
+test('acknowledgements of commands, configurations and zones are accepted', async () => {
   const cart = await Cart.connect()
   await cart.send('ack', { id: 'c1', st: 'completed' })
   await cart.send('ack', { id: 'c1', st: 'failed', err: 'no battery' })
@@ -840,7 +840,7 @@ const messageArb = fc.oneof(
     samples: fc.array(sampleArb, { minLength: 1, maxLength: 1 }),
   }),
   fc.record({
-    // the times of an envelope hang on when it came, which two of them never share
+    // the times of an envelope depend on its receipt, which two of them never share
     form: fc.constant('array' as const),
     samples: fc.array(sampleArb, { maxLength: 8 }),
   }),
@@ -861,13 +861,13 @@ function encode(form: string, samples: readonly SampleSpec[]): string {
   return JSON.stringify(stamped)
 }
 
-test('whatever is sent in whatever order, history is the set of samples and attributes are the newest', async () => {
+test('in any order of messages, history is the set of samples and attributes are the newest values', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ cart: fc.integer({ min: 0, max: 1 }), message: messageArb }), { maxLength: 25 }),
       async (mix) => {
         const carts = [await Cart.connect(), await Cart.connect()]
-        // each cart's messages go out at once, as fast as the socket takes them
+        // each cart's messages are sent together, as fast as the socket takes them
         await Promise.all(
           mix.map(({ cart, message }) => carts[cart]?.send('tlm', encode(message.form, message.samples))),
         )
@@ -906,7 +906,7 @@ test('whatever is sent in whatever order, history is the set of samples and attr
   )
 })
 
-test('the counts of /stats, of the details and of /telemetry/stats are those of the history', async () => {
+test('the counts of /stats, of the details and of /telemetry/stats match the history', async () => {
   let gps = 0
   let battery = 0
   for (let i = 1; i <= count; i++) {
@@ -930,8 +930,8 @@ test('the counts of /stats, of the details and of /telemetry/stats are those of 
   assert.equal(body.devices, count)
 })
 
-describe('while the disk is not written to', () => {
-  /** Holds the database's write lock, as a stuck disk would hold up the writer. */
+describe('while the disk cannot be written', () => {
+  /** Holds the database's write lock, as a stuck disk would delay the writer. */
   function lockDatabase(): () => void {
     const database = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
     database.exec('BEGIN EXCLUSIVE')
@@ -941,7 +941,7 @@ describe('while the disk is not written to', () => {
     }
   }
 
-  test('nothing is acknowledged or shown, while reads, logins and channels go on; then all of it', async () => {
+  test('reads, logins and channels work; messages are acknowledged and shown after it recovers', async () => {
     const cart = await Cart.connect()
     const watcher = await gateway.realtime()
     await watcher.subscribe(cart.hardwareId)
@@ -966,7 +966,7 @@ describe('while the disk is not written to', () => {
     assert.equal((await watcher.next('device_data')).payload.battery_voltage, 40)
   })
 
-  test('for longer than the writer waits: 503 and no acknowledgement, and afterwards nothing is lost', async () => {
+  test("an outage beyond the writer's timeout yields 503 and no acknowledgement, and loses nothing", async () => {
     const cart = await Cart.connect()
     await cart.send('tlm', { ts: NOW - MINUTE, battery_voltage: 39 })
     const unlock = lockDatabase()
@@ -999,9 +999,9 @@ describe('while the disk is not written to', () => {
   })
 })
 
-test('[MQTT-4.8.0-2] what the store refuses is not acknowledged: the connection ends, and the neighbours are stored', async () => {
+test("[MQTT-4.8.0-2] a message the store rejects closes its connection; other clients' are stored", async () => {
   const db = new Database(join(gateway.config.dataDir, 'cartbarn.db'))
-  // 66,600 in the column of speeds
+  // 66,600 in the speed column
   db.exec(`CREATE TRIGGER refuse_speed BEFORE INSERT ON telemetry_log WHEN instr(new.samples, x'28040100') > 0
     BEGIN SELECT RAISE(ABORT, 'refused'); END`)
   try {

@@ -34,21 +34,21 @@ interface IngestDeps {
   clock: GatewayClock
   brake: Pick<TimestampTrustLimiter, 'reported'>
   clockConfirmation: Pick<ClockConfirmation, 'said'>
-  /** Whether a device has been asked where it is and has not answered. */
+  /** True if a position request was sent to the device and has no response yet. */
   isLocating: (hardwareId: string) => boolean
   log: Log
 }
 
 /**
- * The way of a device's message, in three moments: `accept` parses and queues it; `draft` makes it into the rows of a
- * transaction, with all that arrived meanwhile; once that is committed it shows in the latest state and is
- * acknowledged, and `announce` tells of it. Plain readings come in runs, read in place: see `Run`.
+ * Path of a device's message, in three stages: `accept` parses and queues it; `encode` makes rows of a transaction from
+ * it and all messages received meanwhile; once that is committed, the latest state is updated, the message is
+ * acknowledged, and `announce` publishes it. Plain readings are batched and parsed in place: see `MessageBatch`.
  */
 export class Ingest implements Appender<QueuedMessage> {
-  /** Messages by outcome, and what was dropped of them by reason. */
+  /** Messages by outcome, and dropped parts by reason. */
   readonly messages = new Counter()
   readonly dropped = new Counter()
-  /** Times that were stored although nobody could judge them. */
+  /** Number of timestamps that were stored although they could not be verified. */
   unverifiedTimes = 0
   readonly #queue: CommitQueue<QueuedMessage>
   readonly #clock: GatewayClock
@@ -76,17 +76,17 @@ export class Ingest implements Appender<QueuedMessage> {
     this.#announce = new publishStored({ events, presence, dropped: this.dropped })
   }
 
-  /** Makes the rows of what is queued from now on; there is nothing to stop: the queue stores what it has. */
+  /** Attaches to the queue. A stop is not needed: the queue stores what it has. */
   async start(): Promise<void> {
     this.#queue.attach(this)
   }
 
   /**
    * Takes a message; `onStored` is called when it is on the disk. A QoS 0 message that finds the queue full is dropped,
-   * and `onStored` is called all the same: the client has had its acknowledgement. `onRefused` is called instead when
-   * the
-   * store will not take the message: what is not on the disk is not acknowledged. `sessionChanges` are written with it.
-   * Returns how many samples and events the message holds, at least 1, and how many of them are lock events.
+   * and `onStored` is called anyway: the client expects no acknowledgement. `onRefused` is called instead if the store
+   * refuses the message, because only stored messages are acknowledged. `sessionChanges` are written in the same
+   * transaction. Returns the number of samples and events in the message, at least 1, and the number of lock events
+   * among them.
    */
   accept(
     device: Device,
@@ -108,14 +108,15 @@ export class Ingest implements Appender<QueuedMessage> {
     const { content, drops, unverified } = message
     this.unverifiedTimes += unverified?.count ?? 0
     const lockEvents = content.lockEvents.length
-    // what is not stored had to be read as well
+    // dropped items took time to parse too
     const dropped = drops.reduce((count, drop) => count + drop.count, 0)
     return { items: Math.max(1, content.samples.length + lockEvents + dropped), lockEvents }
   }
 
   /**
-   * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be
-   * looked at more closely, because the clock is in doubt, that of the device is wrong, or the device is gone.
+   * Begins a batch of messages of the device, which are parsed in place and queued together. Undefined while each
+   * message needs the full parser, because the gateway's clock is in doubt, that of the device is wrong, or the device
+   * was removed.
    */
   beginRun(source: BatchSource): MessageBatch | undefined {
     const receivedAtMs = this.#clock.nowMs()
@@ -132,7 +133,7 @@ export class Ingest implements Appender<QueuedMessage> {
     })
   }
 
-  /** The same as `accept` for each of its messages. */
+  /** Does the same as `accept` for each message of the batch. */
   readonly #acceptRun = (run: MessageBatch): void => {
     const { device, newestMs, latestMs, rows } = run
     this.messages.add('received', rows)
@@ -164,7 +165,7 @@ export class Ingest implements Appender<QueuedMessage> {
     }
   }
 
-  /** Keeps a message that was not made into anything for who looks at the device's messages. */
+  /** Records a message without effect in the list of the device's recent messages. */
   note(device: Device, { level, payload }: Pick<Uplinked, 'level' | 'payload'>, result: string): void {
     const topic = deviceTopic(device.row.hardwareId, level)
     device.recent.take({ atMs: this.#clock.nowMs(), topic, result }, payload)
@@ -180,13 +181,13 @@ export class Ingest implements Appender<QueuedMessage> {
 
   refused(message: QueuedMessage, reason: string): void {
     const sender = isUplink(message) ? { hardwareId: message.device.row.hardwareId } : {}
-    this.#log.error({ ...sender, reason }, 'the store refused a message')
+    this.#log.error({ ...sender, reason }, 'message refused by the store')
     this.dropped.add('store_refused')
     if (isUplink(message) && message.noted !== undefined) message.noted.result = 'not_stored'
     message.onRefused('not_stored')
   }
 
-  /** Into the quarantine: its sender would come back with it for ever. */
+  /** Quarantines a message, since its sender would otherwise repeat it permanently. */
   rescue(message: QueuedMessage): WriterRequest | null {
     if (!isUplink(message)) return null
     this.dropped.add('store_damaged')
@@ -200,7 +201,7 @@ function countOf(messages: readonly QueuedMessage[]): number {
   return messages.reduce((count, message) => count + (isRun(message) ? message.rows : 1), 0)
 }
 
-/** A message that could not be stored because of damage, for the quarantine: all that was read from it, as JSON. */
+/** Builds the quarantine entry of a message that damage kept from being stored: all its parsed content, as JSON. */
 function refusedEntry({ quarantine, content, device, level, receivedAtMs }: UplinkMessage): NewQuarantineEntry {
   if (quarantine !== null) return quarantine
   const { hardwareId } = device.row

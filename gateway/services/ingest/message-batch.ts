@@ -14,17 +14,17 @@ import type { UplinkMessage } from './message.ts'
 import type { RunColumns } from './run-columns.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 
-/** Whose bytes a run reads, and whom it tells what became of its messages, by their places in it. */
+/** Source of a batch's bytes, and receiver of the results for its messages, by their index. */
 export interface BatchSource {
   readonly device: Device
   readonly connection: DeviceConnection
-  /** What came of its connection in one read. */
+  /** Data received from its connection in one read. */
   readonly bytes: Buffer
   onStored: (from: number, count: number) => void
   onRefused: (reason: string, count: number) => void
 }
 
-/** What a run reads with and puts its numbers into, when it began, until when times are believed, and who takes it. */
+/** Target columns and parser of a batch, its time of receipt, the latest credible time, and the receiver at its end. */
 interface RunStart {
   columns: RunColumns
   reader: FastParser
@@ -36,9 +36,9 @@ interface RunStart {
 const NOTHING: readonly never[] = []
 
 /**
- * Messages of one device, one plain reading each, on the fast lane: read in place, in order, from bytes that came
- * together. Their numbers go into columns at once; whatever else they say stays in the bytes and is read again by the
- * few who ask, so that a message leaves nothing behind that has to be kept, copied and collected.
+ * Messages of one device, each with one plain reading, on the fast path: parsed in place, in order, from bytes received
+ * together. Numbers go straight into columns; other values stay in the bytes and are parsed again by the few callers
+ * that need them, so that a message leaves nothing to keep, copy and collect.
  */
 export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly device: Device
@@ -46,24 +46,24 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly receivedAtMs: number
   readonly latestMs: number
   readonly sessionChanges = NOTHING
-  /** How many messages there are. */
+  /** Number of messages. */
   rows = 0
   newestMs = 0
-  /** What the last of them says, if all have the same keys. */
+  /** Values of the last message, if all have the same keys. */
   readonly values: Record<string, Scalar> = {}
-  /** Places of those that only go to history; filled in by `draft`, like the zones entered and left. */
+  /** Indexes of messages that only go to history; set by `encode`, like the zone crossings. */
   late: readonly number[] = NOTHING
   crossings: readonly GeofenceEventRow[] = NOTHING
-  /** What of each was new, by `AppendResult.sampleFlags`; null until it is committed. */
+  /** New parts of each message, as in `AppendResult.sampleFlags`; null until the commit. */
   stored: Uint8Array | null = null
-  /** What is told of the last of its messages to who looks at them. */
+  /** Entries of the last messages in the list of recent messages. */
   #noted: readonly RecentMessage[] = NOTHING
   readonly #source: BatchSource
   readonly #columns: RunColumns
   readonly #firstRow: number
   readonly #onEnd: (run: MessageBatch) => void
   readonly #reader: FastParser
-  /** Each is later than the one before it and has as many values. */
+  /** True if each message is later than the one before it and has the same number of values. */
   #isUniform = true
   #valueCount = 0
   #moves: readonly Move[] | null = null
@@ -81,8 +81,8 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   }
 
   /**
-   * Takes the message whose payload lies in the bytes there. False, and nothing is taken, unless it is one object with
-   * a recent time of its own, all of which can be used.
+   * Adds the message whose payload is at this offset. Returns false without adding it, unless it is one object with a
+   * recent own timestamp and only usable values.
    */
   add(from: number, to: number): boolean {
     const { device, receivedAtMs, latestMs } = this
@@ -102,13 +102,13 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     return true
   }
 
-  /** Sends its messages, at least one, on their way to the disk; the next run begins behind them. */
+  /** Queues the batch, which must not be empty; the next batch uses the columns after it. */
   end(): void {
     this.#columns.used = this.#firstRow + this.rows
     this.#onEnd(this)
   }
 
-  /** Has the last of its messages be seen by who looks at the device's, as far as there is room. */
+  /** Adds the last messages to the device's list of recent messages, as far as there is room. */
   note(topic: string): void {
     const { device, receivedAtMs: atMs } = this
     const count = Math.min(this.rows, device.recent.roomAt(atMs))
@@ -120,12 +120,12 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     })
   }
 
-  /** All of it is on the disk. */
+  /** Marks the recent messages as stored. */
   noteStored(): void {
     for (const noted of this.#noted) noted.result = 'stored'
   }
 
-  /** Where the payload of a message begins and ends in the bytes. */
+  /** Returns the offset of a message's payload in the bytes. */
   startOf(place: number): number {
     return this.#columns.from(this.#firstRow + place)
   }
@@ -134,18 +134,18 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     return this.#columns.to(this.#firstRow + place)
   }
 
-  /** All that a message says. */
+  /** Parses a message again, with all its values. */
   sampleAt(place: number): Sample {
     const { sample } = this.#reader
     sample.values = {}
     const from = this.startOf(place)
     const { bytes } = this.#source
     const count = this.#reader.read(bytes, from, this.endOf(place), this.receivedAtMs, this.latestMs)
-    if (count === 0) throw new Error('a reading that was taken cannot be read again')
+    if (count === 0) throw new Error('an accepted reading cannot be parsed again')
     return { ...sample }
   }
 
-  /** The numbers of all, as in `AppendBatch.samples`. */
+  /** Numbers of all messages, as in `AppendBatch.samples`. */
   get numbers(): Float64Array {
     const { numbers } = this.#columns
     return numbers.subarray(this.#firstRow * SAMPLE_NUMBERS, (this.#firstRow + this.rows) * SAMPLE_NUMBERS)
@@ -163,17 +163,17 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     return this.receivedAtMs
   }
 
-  /** Whether each is later than the one before it; false where nobody has looked. */
+  /** True if each message is known to be later than the one before it. */
   get isInOrder(): boolean {
     return this.#isUniform
   }
 
-  /** Whether each is later than the one before it and has the same keys, of which there are so many. */
+  /** True if each message is later than the one before it and all have the same keys, `keys` in number. */
   isUniform(keys: number): boolean {
     return this.#isUniform && keys === this.#valueCount
   }
 
-  /** Unless `draft` knows better, all that each of them says. */
+  /** Changes of the state; all values of each message, unless `encode` set others. */
   get moves(): readonly Move[] {
     this.#moves ??= Array.from({ length: this.rows }, (_, place) => this.sampleAt(place))
     return this.#moves
@@ -183,7 +183,7 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     this.#moves = moves
   }
 
-  /** Whether there is anything in `moves`, without working it out. */
+  /** True if `moves` is not empty; does not compute it. */
   get hasMoved(): boolean {
     return this.#moves === null || this.#moves.length > 0
   }
@@ -197,7 +197,7 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     this.#source.onRefused(reason, count)
   }
 
-  /** Each of its messages as it would have come the slow way. */
+  /** Returns its messages as the full parser would have built them. */
   split(): UplinkMessage[] {
     const { device, connection, receivedAtMs, latestMs } = this
     return Array.from({ length: this.rows }, (_, place) => ({

@@ -19,7 +19,7 @@ interface AcceptDeps {
   brake: Pick<TimestampTrustLimiter, 'reported'>
   clockConfirmation: Pick<ClockConfirmation, 'said'>
   deviceClocks: Pick<DeviceClocks, 'heard'>
-  /** Whether a device has been asked where it is and has not answered. */
+  /** True if a position request was sent to the device and has no response yet. */
   isLocating: (hardwareId: string) => boolean
   dropped: Counter
 }
@@ -28,24 +28,22 @@ const QUARANTINE_BYTES = 4096
 
 const NOTHING: readonly never[] = []
 
-/** The first moment of a message: its payload is parsed and its time is decided. Nothing is stored or shown yet. */
+/** First stage of a message: parses its payload and decides its timestamps. Nothing is stored or published yet. */
 export class MessageParser {
   readonly #deps: AcceptDeps
   #drops: DroppedReadings[] = []
-  /** The newest time of the device's own in the message that is read. */
+  /** Newest timestamp by the device's own clock in the current message; 0 for none. */
   #saidMs = 0
-  /** The time of its one reading, if that was not believed. */
+  /** Timestamp of its only reading, if it was rejected. */
   #doubtedMs: number | null = null
-  /** Readings of it that are not taken because of their times. */
+  /** Readings of the message that are refused because of their timestamps. */
   #refused: unknown[] = []
 
   constructor(deps: AcceptDeps) {
     this.#deps = deps
   }
 
-  /**
-   * Makes a device's message into what waits for the disk. Never throws: what cannot be read goes to the quarantine.
-   */
+  /** Parses a device's message for the write queue. Never throws: unreadable content is quarantined. */
   accept(
     device: Device,
     connection: DeviceConnection | null,
@@ -123,16 +121,16 @@ export class MessageParser {
     this.#saidMs = 0
     this.#doubtedMs = null
     if (!clock.isTrusted) {
-      // what the device said last is later than anything we could guess
+      // the last time sent by the device is later than any estimate of the gateway
       device.newestReceiveMs = Math.max(device.newestReceiveMs, newestEventMs(device.reported.state))
     }
     const atMs = receiveTimeMs(receivedAtMs, device.newestReceiveMs, latestMs)
     const content = parseUplink(uplinked.level, uplinked.payload, atMs, latestMs, this.#onDrop, this.#notes)
     const saidMs = this.#saidMs
-    // a device that asks us for the time tells us our own
+    // a device that requests the time sends back the gateway's own
     if (saidMs > 0 || content.samples.length > 0) brake.reported(device.asksForTime ? 0 : saidMs, latestMs)
     if (content.samples.length > 0 || saidMs > 0 || this.#refused.length > 0) {
-      // a sample without a time of its own has ours, which is newer
+      // a sample without a timestamp has that of the gateway, which is newer
       const isOwn = saidMs >= newestMs({ samples: content.samples, lockEvents: NOTHING })
       const isRefused = this.#refused.length > 0
       clockConfirmation.said(device.row.hardwareId, isOwn && !isRefused ? saidMs : 0)
@@ -146,8 +144,8 @@ export class MessageParser {
   }
 
   /**
-   * What becomes of the clock of the device by what it says, and what is added to the times of the message where they
-   * tell of now: then the newest of them is that of the receipt.
+   * Evaluates the clock of the device by its message. Returns the shift for the times of the message if it reports the
+   * present: the newest of them then equals the time of receipt.
    */
   #shiftMs(device: Device, { level }: Uplinked, content: UplinkContent, receivedAtMs: number): number {
     const { deviceClocks, isLocating } = this.#deps
@@ -157,7 +155,7 @@ export class MessageParser {
     const sentMs = this.#doubtedMs ?? saidMs
     if (level === 'tlm' && sentMs !== 0) deviceClocks.heard(device, sentMs, receivedAtMs, isSingle)
     const aheadMs = saidMs - receivedAtMs
-    // what the gateway dated is right
+    // timestamps set by the gateway are right
     if (saidMs === 0 || saidMs < newestMs(content)) return 0
     const hasPosition = isSingle && !Number.isNaN(samples[0]?.lat)
     const isAnswer = hasPosition && isLocating(device.row.hardwareId)
@@ -165,12 +163,12 @@ export class MessageParser {
   }
 }
 
-/** Whether nothing of a message is of use. */
+/** True if a message has no usable content. */
 function isEmpty({ samples, lockEvents, status, commandAck, applied }: UplinkContent): boolean {
   return samples.length + lockEvents.length === 0 && status === null && commandAck === null && applied === null
 }
 
-/** The newest time of what a message says; 0 when it says nothing that has a time. */
+/** Returns the newest time in a message; 0 if it has none. */
 function newestMs({ samples, lockEvents }: Pick<UplinkContent, 'samples' | 'lockEvents'>): number {
   let newestMs = 0
   for (const { atMs } of samples) newestMs = Math.max(newestMs, atMs)
@@ -178,7 +176,7 @@ function newestMs({ samples, lockEvents }: Pick<UplinkContent, 'samples' | 'lock
   return newestMs
 }
 
-/** Times that the gateway would not believe if its clock were right, if there are any: those after `latestMs`. */
+/** Returns the times that the gateway would reject if its clock were right, those after `latestMs`; null for none. */
 function unverifiedTimes({ samples, lockEvents }: UplinkContent, latestMs: number): UnverifiedTimes | null {
   const times = { count: 0, fromMs: Number.POSITIVE_INFINITY, toMs: 0 }
   for (const { atMs } of [...samples, ...lockEvents]) {
@@ -190,7 +188,9 @@ function unverifiedTimes({ samples, lockEvents }: UplinkContent, latestMs: numbe
   return times.count === 0 ? null : times
 }
 
-/** What cannot be read, or what was refused of it for its time; null if there is nothing of both. */
+/**
+ * Builds the quarantine entry for unreadable content or readings with refused timestamps; null if there are neither.
+ */
 function quarantineEntry(
   device: Device,
   uplinked: Uplinked,
@@ -200,7 +200,7 @@ function quarantineEntry(
 ): NewQuarantineEntry | null {
   if (unreadable === null && refused.length === 0) return null
   const { hardwareId } = device.row
-  // a copy of its own: the payload is a view of the socket's whole chunk
+  // copied, because the payload is a view of the whole chunk of the socket
   const start = () => new Uint8Array(uplinked.payload.subarray(0, QUARANTINE_BYTES))
   return {
     receivedAtMs,
@@ -208,7 +208,7 @@ function quarantineEntry(
     topic: deviceTopic(hardwareId, uplinked.level),
     reason: unreadable ?? 'implausible_time',
     sizeBytes: uplinked.payload.length,
-    // nothing is wrong with the readings themselves: all of them are kept
+    // the readings themselves are valid, so all of them are kept
     payload: unreadable === null ? Buffer.from(JSON.stringify(refused)) : start(),
   }
 }

@@ -19,7 +19,7 @@ interface StateUpdatesDeps {
   isLockEventStored: (event: LockEventIdentity) => boolean
 }
 
-/** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */
+/** Encoded, uncommitted transaction: its messages of registered devices, and the next states of those devices. */
 interface EncodedBatch {
   live: (UplinkMessage | MessageBatch)[]
   drafts: Map<Device, ReportedState>
@@ -27,19 +27,20 @@ interface EncodedBatch {
 }
 
 /**
- * The second moment: messages become the rows of a transaction, and the state of their devices is moved on in a draft.
- * A draft shows only once its transaction is committed; each builds on those before it that are not yet committed.
+ * Second stage of messages: encodes them as rows of a transaction, and applies them to the next states of their
+ * devices. A next state becomes visible only when its transaction is committed; each builds on the uncommitted ones
+ * before it.
  */
 export class StateUpdates {
   readonly #deps: StateUpdatesDeps
-  /** Batches that are encoded and not yet committed, oldest first. */
+  /** Encoded transactions that are not yet committed, oldest first. */
   readonly #pending: EncodedBatch[] = []
 
   constructor(deps: StateUpdatesDeps) {
     this.#deps = deps
   }
 
-  /** Makes the rows of a transaction out of messages. */
+  /** Encodes messages as the rows of a transaction. */
   encode(messages: readonly QueuedMessage[]): AppendBatch {
     const live = messages.filter(isOfDevice).filter(({ device }) => device.isRegistered)
     const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }
@@ -83,7 +84,7 @@ export class StateUpdates {
     return batch
   }
 
-  /** The oldest batch is on the disk: its drafts become the state, its messages know what was new. Returns those. */
+  /** Makes the oldest transaction's next states current, and marks the new parts of its messages, which it returns. */
   committed(result: AppendResult): readonly (UplinkMessage | MessageBatch)[] {
     const encoded = this.#pending.shift()
     if (encoded === undefined) throw new Error('committed without encode')
@@ -110,12 +111,12 @@ export class StateUpdates {
     return encoded.live
   }
 
-  /** Nothing of what was encoded and not committed will be. */
+  /** Drops everything that is encoded and not committed. */
   discard(): void {
     this.#pending.length = 0
   }
 
-  /** Moves the draft of the message's device on, and notes in the message what there will be to announce. */
+  /** Applies a message to the next state of its device, and records in the message what will be published. */
   #draft(message: UplinkMessage, { drafts }: EncodedBatch): void {
     const { device, receivedAtMs, latestMs, content, isResponse, shiftMs } = message
     const draft = this.#draftOf(device, drafts)
@@ -132,7 +133,7 @@ export class StateUpdates {
     draft.watch = seen.state
     const reported = new Set<string>()
     for (const event of content.lockEvents) {
-      // an event that comes again without a time would otherwise set the lock to what it was then
+      // otherwise a repeated event without a timestamp would set the lock to its former state
       if (reported.has(event.identity) || this.#isKnown(device, event)) {
         countDrop(draft.state, 'duplicate', 1)
         continue
@@ -169,7 +170,7 @@ export class StateUpdates {
     return draft
   }
 
-  /** The device as it will be when all batches before the one of `drafts` are committed. */
+  /** Returns the state of the device after the commit of all transactions before that of `drafts`. */
   #newest(device: Device, drafts: Map<Device, ReportedState>): ReportedState {
     let newest = device.reported
     for (const pending of this.#pending) {
@@ -178,7 +179,7 @@ export class StateUpdates {
     return newest
   }
 
-  /** Whether the event is stored, or about to be: reported by an earlier message of a batch not yet committed. */
+  /** True if the event is stored, or contained in an earlier message that is not yet committed. */
   #isKnown(device: Device, event: LockEvent): boolean {
     for (const { lockEvents } of this.#pending) {
       for (const earlier of lockEvents) {
@@ -189,7 +190,7 @@ export class StateUpdates {
   }
 }
 
-/** Everything of a message but its samples. */
+/** Adds everything but the samples of a message to the transaction. */
 function encodeRest(
   { device, receivedAtMs, content, crossings, quarantine, shiftMs }: UplinkMessage,
   encoded: EncodedBatch,
@@ -200,7 +201,7 @@ function encodeRest(
     batch.lockEvents.push({ ...event, hardwareId, shortId })
     encoded.lockEvents.push({ device, event })
   }
-  // history keeps the times of the device
+  // history keeps the times sent by the device
   const stored = shiftMs === 0 ? crossings : crossings.map((row) => ({ ...row, atMs: row.atMs - shiftMs }))
   encodeCrossings(stored, batch)
   if (content.commandAck !== null) {

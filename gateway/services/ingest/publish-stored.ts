@@ -15,7 +15,7 @@ interface AnnounceDeps {
   dropped: Counter
 }
 
-/** The third moment, right behind the acknowledgement: what a committed message changed becomes events. */
+/** Third stage, right after the acknowledgement: emits the changes of a committed message as events. */
 export class publishStored {
   readonly #deps: AnnounceDeps
 
@@ -23,7 +23,7 @@ export class publishStored {
     this.#deps = deps
   }
 
-  /** Emits the events of a message; `stored` is what of it was new. */
+  /** Emits the events of a message; `stored` marks its new parts. */
   announce(message: UplinkMessage, stored: StoredContent): void {
     const { events, presence, dropped } = this.#deps
     const { device, connection, content } = message
@@ -43,7 +43,7 @@ export class publishStored {
     if (content.status !== null) presence.said(device, connection, content.status.isOnline)
   }
 
-  /** Emits the events of a run. */
+  /** Emits the events of a message batch. */
   announceRun(run: MessageBatch, stored: Uint8Array): void {
     const { events, dropped } = this.#deps
     const { hardwareId, numbers } = run
@@ -68,7 +68,7 @@ export class publishStored {
     const { device, receivedAtMs, content, moves, late, shiftMs } = message
     if (content.samples.length === 0) return
     const { events, dropped } = this.#deps
-    // of several some may be of the same time
+    // several samples may share a time
     const isInOrder = content.samples.length === 1
     const recorded = packedByTime(content.samples)
     const numbers = shiftMs === 0 ? recorded : packedByTime(liveSamples(message))
@@ -103,7 +103,7 @@ function packedByTime(samples: readonly Sample[]): Float64Array {
   return numbers
 }
 
-/** Whether a reading that makes a record made none: it was there before. */
+/** True if a reading repeated a stored record and so created none. */
 function isRepeated(lat: number, voltage: number, stored: number): boolean {
   const isGpsRepeated = !Number.isNaN(lat) && (stored & GPS_STORED) === 0
   const isBatteryRepeated = !Number.isNaN(voltage) && (stored & BATTERY_STORED) === 0

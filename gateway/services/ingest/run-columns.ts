@@ -1,17 +1,17 @@
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 
 const ROWS = 4096
-/** Messages in one read of a socket, at most; more go the slow way. */
+/** Maximum number of messages of one socket read in a batch; the full parser takes the rest. */
 const LONGEST_RUN = 512
 const PLACES = 2
 
-/** The numbers of the readings of many runs, one run behind the other, and where each reading lies in its bytes. */
+/** Numbers of the readings of many batches, one after the other, and the offsets of each reading in its bytes. */
 export class RunColumns {
   readonly numbers = new Float64Array(ROWS * SAMPLE_NUMBERS)
   readonly #places = new Uint32Array(ROWS * PLACES)
   used = 0
 
-  /** Whether there is room for another run; a run that finds its row missing all the same goes the slow way. */
+  /** True if there is room for another batch; one that still finds no free row uses the full parser. */
   get hasRoomForRun(): boolean {
     return this.used + LONGEST_RUN <= ROWS
   }

@@ -23,27 +23,27 @@ import {
   type Uplink,
 } from '#shared/wire/mqtt.ts'
 
-/** A lock event with the id it will be known by, if it is new. */
+/** Lock event with the id under which it is stored, if it is new. */
 export interface IdentifiedLockEvent extends LockEvent {
   eventId: string
 }
 
-/** What a device says about a command. */
+/** Device's acknowledgement of a command. */
 export interface CommandAck {
   commandId: string
   status: AckStatus
   error: string | null
 }
 
-/** What a message says, by its kind; all empty when it says nothing usable. */
+/** Content of a message, by kind; all empty if nothing is usable. */
 export interface UplinkContent {
   samples: readonly Sample[]
   lockEvents: readonly IdentifiedLockEvent[]
   status: { isOnline: boolean; fields: Record<string, Scalar> } | null
   commandAck: CommandAck | null
-  /** Versions the device says it has applied. */
+  /** Versions that the device reports as applied. */
   applied: { [What in VersionedTopic]?: number } | null
-  /** Why the raw payload belongs in the quarantine, although the rest of it may be used. */
+  /** Reason to quarantine the raw payload, although other parts may be used. */
   unreadable: string | null
 }
 
@@ -52,8 +52,8 @@ const MAX_LOCK_EVENTS = 500
 const NOTHING: readonly never[] = []
 
 /**
- * Reads a device's payload; times in it after `latestMs` are not believed. Never throws: what cannot be read is named
- * in `unreadable`, what is noticed about its times goes to `notes`.
+ * Parses a device's payload; times after `latestMs` are rejected. Never throws: `unreadable` holds the reason for
+ * unreadable content, and `notes` receives findings about timestamps.
  */
 export function parseUplink(
   level: Uplink,
@@ -73,7 +73,7 @@ export function parseUplink(
   }
   try {
     const sent = parseJson(payload)
-    // of telemetry each value is checked and counted by itself
+    // telemetry values are checked and counted one by one
     const json = level === 'tlm' ? sent : withoutInfinite(sent, () => onDrop('not_a_number'))
     if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop, latestMs, notes)
     else if (level === 'evt') {
@@ -95,7 +95,7 @@ export function parseUplink(
 }
 
 function parseJson(payload: Buffer): unknown {
-  // toString would put U+FFFD in the place of bad bytes and say nothing
+  // toString would silently replace bad bytes with U+FFFD
   if (!isUtf8(payload)) throw new UnreadablePayloadError('invalid_utf8')
   try {
     return parseDeviceJson(payload)
@@ -140,7 +140,7 @@ function appliedIn({ cfg, sz }: AckMessage): UplinkContent['applied'] {
 
 const MAX_ERROR_LENGTH = 256
 
-/** Null for an acknowledgement of something else than a command. */
+/** Returns null for an acknowledgement of anything but a command. */
 function commandAckIn({ id, st, err }: AckMessage): CommandAck | null {
   if (id === undefined && st === undefined) return null
   if (id === undefined || st === undefined) throw new UnreadablePayloadError('invalid_ack')

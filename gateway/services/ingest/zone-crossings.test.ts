@@ -8,17 +8,17 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
-/** Metres of a degree of latitude; the course is at the equator, where one of longitude is about as long. */
+/** Metres of a degree of latitude; the course is at the equator, where a degree of longitude is about as long. */
 const DEGREE_M = 110_574
 const LONG_DEGREE_M = 111_320
 
-/** A place so many metres east and north of 0.1, 0.1. */
+/** A position so many metres east and north of 0.1, 0.1. */
 function place(eastM: number, northM = 0): { lat: number; long: number } {
   const round = (degrees: number) => Math.round(degrees * 1e7) / 1e7
   return { lat: round(0.1 + northM / DEGREE_M), long: round(0.1 + eastM / LONG_DEGREE_M) }
 }
 
-/** A zone from one place in the east to another, 100 m high on both sides of the track. */
+/** A zone between two positions in the east, 100 m high on both sides of the track. */
 function zone(id: string, fromM: number, toM: number, type = 'stop') {
   const corners = [place(fromM, -50), place(toM, -50), place(toM, 50), place(fromM, 50)]
   return {
@@ -85,13 +85,13 @@ class Course {
     assert.equal(status, 200)
   }
 
-  /** Resolves when the message is stored and shown. */
+  /** Resolves when the message is stored and published. */
   async send(payload: unknown): Promise<void> {
     this.#client ??= await gateway.connect(this.hardwareId, this.#password)
     await this.#client.publishAsync(`dev/${this.hardwareId}/tlm`, JSON.stringify(payload), { qos: 1 })
   }
 
-  /** Tells, five seconds apart, that the cart is at these places. */
+  /** Sends these positions of the cart, five seconds apart. */
   async drive(...eastM: number[]): Promise<void> {
     for (const east of eastM) {
       clock.advance(5 * SECOND_MS)
@@ -134,7 +134,7 @@ async function pushed(client: RealtimeClient): Promise<unknown[]> {
 
 const THROUGH = [0, 40, 80, 120, 160, 190, 230, 270]
 
-test('a cart that drives through a zone enters and leaves it once: kept, listed and pushed', async () => {
+test('a cart that drives through a zone yields one entry and one exit: stored, listed and pushed', async () => {
   const course = await Course.open(GREEN)
   const watcher = await course.watch()
   await course.drive(...THROUGH)
@@ -167,7 +167,7 @@ test('a cart that drives through a zone enters and leaves it once: kept, listed 
   )
 })
 
-test('a batch of live positions is followed like single ones, whatever their order', async () => {
+test('a batch of live positions is evaluated like single ones, in any order', async () => {
   const course = await Course.open(GREEN)
   clock.advance(MINUTE_MS)
   const batch = THROUGH.map((east, i) => ({ ts: course.startMs + (i + 1) * 5 * SECOND_MS, ...place(east) }))
@@ -175,7 +175,7 @@ test('a batch of live positions is followed like single ones, whatever their ord
   assert.deepEqual(await course.story(), ['enter green @20', 'exit green @35'])
 })
 
-test('nobody hears of a device out of scope', async () => {
+test('a user receives no crossings of a device out of scope', async () => {
   const course = await Course.open(GREEN)
   const { key } = await gateway.createUser({ allowed_hardware_ids: ['other'] })
   const watcher = await gateway.realtime(key)
@@ -187,7 +187,7 @@ test('nobody hears of a device out of scope', async () => {
 })
 
 for (const stop of [3, 4, 5, 7]) {
-  test(`a restart after ${stop} positions changes nothing of it`, async () => {
+  test(`a restart after ${stop} positions yields the same crossings`, async () => {
     const course = await Course.open(GREEN)
     await course.drive(...THROUGH.slice(0, stop))
     await course.restart()
@@ -196,13 +196,13 @@ for (const stop of [3, 4, 5, 7]) {
   })
 }
 
-test('a cart that wanders about the edge raises nothing', async () => {
+test('a cart that wanders about the edge yields no crossing', async () => {
   const course = await Course.open(GREEN)
   await course.drive(50, 98, 101, 99, 103, 97, 102, 95, 101, 96, 104, 94, 50)
   assert.deepEqual(await course.story(), [])
 })
 
-test('a single bad position raises nothing, inside or outside', async () => {
+test('a single wrong position yields no crossing, inside or outside', async () => {
   const course = await Course.open(GREEN)
   await course.drive(0, 20, 150, 20, 30)
   assert.deepEqual(await course.story(), [])
@@ -210,7 +210,7 @@ test('a single bad position raises nothing, inside or outside', async () => {
   assert.deepEqual(await course.story(), ['enter green @30'])
 })
 
-test('an upload of late positions raises nothing and moves nothing', async () => {
+test('an upload of late positions yields no crossing and moves nothing', async () => {
   const course = await Course.open(GREEN)
   clock.advance(60 * MINUTE_MS)
   await course.drive(0, 20)
@@ -222,7 +222,7 @@ test('an upload of late positions raises nothing and moves nothing', async () =>
   assert.equal((await course.story()).length, 1)
 })
 
-test('positions of more than five minutes ago are late, those of five are not', async () => {
+test('positions of more than five minutes ago are late, and positions of five minutes ago are not', async () => {
   const course = await Course.open(GREEN)
   clock.advance(60 * MINUTE_MS)
   const upload = (oldestMs: number) =>
@@ -243,7 +243,7 @@ test('a position older than the last one moves nothing', async () => {
   assert.deepEqual(await course.story(), [])
 })
 
-test('new, moved and deleted zones raise nothing for a cart that stands in them', async () => {
+test('new, moved and deleted zones yield no crossing for a cart that stands in them', async () => {
   const course = await Course.open()
   await course.drive(150, 151)
   await course.put(GREEN)
@@ -261,7 +261,7 @@ test('new, moved and deleted zones raise nothing for a cart that stands in them'
   assert.deepEqual(await course.story(), ['exit green @90'])
 })
 
-test('a cart that comes back to zones it had left for none begins anew', async () => {
+test('a cart that returns after all zones were deleted starts without a known zone', async () => {
   const course = await Course.open(GREEN)
   await course.drive(0, 20)
   await course.put()
@@ -272,7 +272,7 @@ test('a cart that comes back to zones it had left for none begins anew', async (
   assert.deepEqual(await course.story(), [])
 })
 
-test('the zones are those of the group the cart is in now', async () => {
+test("crossings are detected for the zones of the cart's current group", async () => {
   const course = await Course.open(GREEN)
   await course.drive(0, 20)
   const other = await createGroup()
@@ -286,7 +286,7 @@ test('the zones are those of the group the cart is in now', async () => {
   assert.equal((await course.story()).length, 2)
 })
 
-test('a message that was not acknowledged and comes again raises nothing twice', async () => {
+test('a redelivered message that was not acknowledged yields no second crossing', async () => {
   const course = await Course.open(GREEN)
   const watcher = await course.watch()
   for (const [i, east] of THROUGH.entries()) {
@@ -299,13 +299,13 @@ test('a message that was not acknowledged and comes again raises nothing twice',
   assert.equal((await pushed(watcher)).length, 2)
 })
 
-test('zones that overlap tell of each', async () => {
+test('overlapping zones yield separate crossings', async () => {
   const course = await Course.open(GREEN, zone('fairway', 50, 260, 'slow'))
   await course.drive(0, 40, 80, 120, 160, 190, 230, 280, 300)
   assert.deepEqual(await course.story(), ['enter fairway @15', 'enter green @20', 'exit green @35', 'exit fairway @40'])
 })
 
-test('events outlive their device and their zones', async () => {
+test('crossings outlive their device and their zones', async () => {
   const course = await Course.open(GREEN)
   await course.drive(...THROUGH)
   await course.put()
@@ -317,11 +317,11 @@ test('events outlive their device and their zones', async () => {
   assert.deepEqual(await course.events(), known)
 })
 
-test('without a clock live positions are followed, and an upload is not', async () => {
+test('without a clock live positions are evaluated and an upload is not', async () => {
   const course = await Course.open(GREEN)
   await course.drive(0)
   await course.restart(() => clock.set(0))
-  // the cart knows the time from its satellites; the gateway is an hour behind
+  // the cart knows the time from GPS; the gateway is an hour behind
   const nowMs = course.startMs + 60 * MINUTE_MS
   await course.send(THROUGH.map((east, i) => ({ ts: nowMs + i * MINUTE_MS, ...place(east) })))
   assert.deepEqual(await course.story(), [])

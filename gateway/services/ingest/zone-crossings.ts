@@ -8,14 +8,14 @@ import type { GeofenceEventRow } from '#store/tables/geofence-events.ts'
 import type { Device } from '../fleet.ts'
 import type { WatchedSet } from '../zones/sets.ts'
 
-/** A position that is older when it arrives is history: it moves nothing and raises nothing. */
+/** Age from which a received position is history: it changes no state and raises no alert. */
 export const LIVE_MS = 5 * MINUTE_MS
 
 const NOTHING: readonly never[] = []
 
 /**
- * From when on the readings of a message are live. A gateway that does not know the time cannot tell how old they are:
- * then those of a message that spans no more than `LIVE_MS` count as live, and of a longer one, an upload, none.
+ * Returns the time from which the readings of a message are live. Without a trusted clock their age is unknown: then
+ * all readings of a message that spans at most `LIVE_MS` are live, and none of a longer one, an upload.
  */
 export function liveFromMs(samples: readonly Sample[], receivedAtMs: number, isClockTrusted: boolean): number {
   if (isClockTrusted) return receivedAtMs - LIVE_MS
@@ -28,7 +28,7 @@ export function liveFromMs(samples: readonly Sample[], receivedAtMs: number, isC
   return newestMs - oldestMs <= LIVE_MS ? oldestMs : Number.POSITIVE_INFINITY
 }
 
-/** What of a message is watched. */
+/** Parts of a message that zone detection needs. */
 export interface ZoneInput {
   device: Device
   liveFromMs: number
@@ -36,15 +36,13 @@ export interface ZoneInput {
   samples: readonly Sample[]
 }
 
-/**
- * Looks at the live positions of a message, oldest first; `set` is what counts for the device now, null for nothing.
- */
+/** Detects crossings in a message's live positions, oldest first; `set` has the device's zones, null for none. */
 export function crossings(
   state: WatchState,
   set: WatchedSet | null,
   { device, liveFromMs: fromMs, latestMs, samples }: ZoneInput,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
-  // nearly always: no reason to look for the live ones
+  // the usual case, which needs no filter
   if (set === null) return detectCrossing(state, set, device, NOTHING, latestMs)
   const live = samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
   if (live.length > 1) live.sort((a, b) => a.atMs - b.atMs)
@@ -57,7 +55,7 @@ export function crossings(
   )
 }
 
-/** The same for live positions that came one after the other: each is looked at in its turn. */
+/** Detects zone crossings in live positions that are in order. */
 export function detectCrossing(
   state: WatchState,
   set: WatchedSet | null,
@@ -65,7 +63,7 @@ export function detectCrossing(
   fixes: Iterable<Fix>,
   latestMs: number,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
-  // the state of other zones is forgotten: a device that returns to one is seen there for the first time
+  // the state of other zones is dropped: a device that returns to one counts as seen there for the first time
   if (set === null) return { state: state.last === null ? state : NO_ZONE_STATE, events: NOTHING }
   let known = state
   let events: GeofenceEventRow[] | undefined
@@ -91,7 +89,7 @@ export function detectCrossing(
   return { state: known, events: events ?? NOTHING }
 }
 
-/** A crossing as it is announced. */
+/** Converts a crossing to its event. */
 export function crossingOf({ latE7, longE7, shortId: _, ...row }: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
   return { ...row, lat: fromE7(latE7), long: fromE7(longE7) }
 }

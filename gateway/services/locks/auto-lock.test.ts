@@ -17,7 +17,7 @@ interface Course {
   pass(): void
 }
 
-/** A cart that was unlocked and stands in the barn since then. */
+/** Sets up a cart that has been unlocked and at rest in the barn since the same time. */
 async function start(t: TestContext, isConfirmed = true): Promise<Course> {
   const clock = new FakeClock()
   const g = await startGateway({}, { clock, isTimeSynchronized: () => isConfirmed })
@@ -48,13 +48,13 @@ async function staysUnlocked({ g, watch }: Course): Promise<void> {
   assert.deepEqual(await locksOf(g), [])
 }
 
-/** The cart goes on standing there. */
+/** Lets time pass while the cart stays where it is. */
 async function stands({ clock, cart }: Course, ms: number): Promise<void> {
   clock.advance(ms)
   await cart.at('barn')
 }
 
-test('a cart that stands still in the barn is locked when people were told it would be', async (t) => {
+test('a cart that stands still in the barn is locked at the announced time', async (t) => {
   const course = await start(t)
   const { g, clock, cart } = course
   const told = Date.parse((await toldOf(g)) ?? '')
@@ -71,7 +71,7 @@ test('a cart that stands still in the barn is locked when people were told it wo
   assert.equal(await metric(g, 'cartbarn_own_locks_total', 'auto-lock'), 1)
 })
 
-test('once a stay: a lock that did not turn is left to people, until it is unlocked or comes again', async (t) => {
+test('a failed automatic lock is not repeated until the cart is unlocked by hand or comes back', async (t) => {
   const course = await start(t)
   const { g, clock, cart, watch, pass } = course
   await stands(course, AFTER_MS)
@@ -79,7 +79,7 @@ test('once a stay: a lock that did not turn is left to people, until it is unloc
   await stands(course, HOUR_MS)
   await watch.beat()
   assert.deepEqual([await toldOf(g), (await locksOf(g)).length], [null, 1])
-  // it is locked by hand, and unlocked: the time runs anew
+  // locked and unlocked by hand: the time starts again
   await cart.tag('lock', '2')
   pass()
   await cartBecomes(g, '17', ({ lock }) => lock.is_locked, 'is locked')
@@ -89,7 +89,7 @@ test('once a stay: a lock that did not turn is left to people, until it is unloc
   assert.equal(await toldOf(g), toIso(unlockedMs + AFTER_MS))
   await stands(course, AFTER_MS)
   await cart.hears('lock')
-  // it leaves unlocked, and comes back
+  // it leaves unlocked and comes back
   await cart.settles('course', pass)
   assert.equal(await toldOf(g), null)
   await cart.settles('barn', pass)
@@ -99,7 +99,7 @@ test('once a stay: a lock that did not turn is left to people, until it is unloc
   assert.equal((await locksOf(g)).length, 3)
 })
 
-test('a cart that is moved about in the barn begins anew; one that wanders at its edge does not', async (t) => {
+test('moving a cart within the barn restarts its time; wandering at the edge does not', async (t) => {
   const course = await start(t)
   const { g, clock, cart, pass } = course
   const first = await toldOf(g)
@@ -114,24 +114,24 @@ test('a cart that is moved about in the barn begins anew; one that wanders at it
     await cart.at('barn', 0, { lat: 28.4 + metres / 111_195 })
   }
   assert.equal(await toldOf(g), moved)
-  // known before its time has come: a heartbeat may be at any moment
+  // reported before the time is up: a tick may come at any moment
   clock.advance(Date.parse(moved) - clock.nowMs() - 1)
   await cart.at('barn', 12, { lat: 28.4 + 48 / 111_195, ts: clock.nowMs() })
   clock.advance(1)
   await staysUnlocked(course)
 })
 
-// what is so when the time comes
+// conditions that hold when the time is up
 const never: [string, (course: Course) => Promise<unknown>][] = [
   ['it is locked by a tag', ({ cart }) => cart.tag('lock', '2')],
   ['it is out of service', ({ g }) => g.request('PATCH', '/carts/17', { body: { out_of_service: { why: 'Tyre' } } })],
   ['it is out of reach', ({ g, cart }) => cart.lose(g)],
   ['it is on the course', ({ cart, pass }) => cart.settles('course', pass)],
-  ['the barn is no parking zone any more', ({ barn }) => barn.redraw('stop')],
+  ['the barn is no longer a parking zone', ({ barn }) => barn.redraw('stop')],
   ['nothing is to be locked', ({ g }) => g.request('PATCH', '/site', { body: { auto_lock_after_min: 0 } })],
 ]
 for (const [what, happen] of never)
-  test(`never while ${what}`, async (t) => {
+  test(`no cart is locked while ${what}`, async (t) => {
     const course = await start(t)
     assert.ok((await toldOf(course.g)) !== null)
     await happen(course)
@@ -140,7 +140,7 @@ for (const [what, happen] of never)
     assert.equal(await toldOf(course.g), null)
   })
 
-test('a cart of which nobody knows whether it is locked is left alone', async (t) => {
+test('a cart with an unknown lock state is left unlocked', async (t) => {
   const course = await start(t)
   const other = await course.barn.cart('18')
   await other.settles('barn', course.pass)
@@ -149,7 +149,7 @@ test('a cart of which nobody knows whether it is locked is left alone', async (t
   assert.deepEqual(await other.heard(), [])
 })
 
-test('while the clock is not confirmed nothing is locked; then at once, for it has stood long enough', async (t) => {
+test('nothing is locked before the clock is confirmed, and a cart due by then is locked immediately', async (t) => {
   const course = await start(t, false)
   const { g, clock, cart } = course
   await stands(course, 2 * AFTER_MS)
@@ -159,7 +159,7 @@ test('while the clock is not confirmed nothing is locked; then at once, for it h
   await cart.hears('lock')
 })
 
-test('a start after which nobody has confirmed the clock locks nothing, however right it looks', async (t) => {
+test('a start with an unconfirmed clock locks nothing, even if its time is right', async (t) => {
   const course = await start(t, false)
   const { g, clock, barn } = course
   await g.restart(() => clock.advance(AFTER_MS))
@@ -169,7 +169,7 @@ test('a start after which nobody has confirmed the clock locks nothing, however 
   await staysUnlocked(course)
 })
 
-test('a clock that is set by more than a minute: stillness begins anew', async (t) => {
+test('setting the clock by more than a minute restarts the time that a cart has stood still', async (t) => {
   const course = await start(t)
   const { g, clock, cart } = course
   clock.set(clock.nowMs() + HOUR_MS)
@@ -184,7 +184,7 @@ test('a clock that is set by more than a minute: stillness begins anew', async (
   await cart.hears('lock')
 })
 
-test('a restart changes nothing: it is locked once it has said that it is still there', async (t) => {
+test('after a restart a due cart is locked once it has reported that it is still in the barn', async (t) => {
   const course = await start(t)
   const { g, clock, barn } = course
   const told = await toldOf(g)
@@ -192,7 +192,7 @@ test('a restart changes nothing: it is locked once it has said that it is still 
   await course.watch.restarted()
   await staysUnlocked(course)
   const cart = await barn.connect('17')
-  // where it is nobody knows: from now on its time runs anew
+  // its position is unknown: the time starts again from now
   await cartBecomes(g, '17', ({ auto_lock_at }) => auto_lock_at === toIso(clock.nowMs() + AFTER_MS), 'waits')
   await staysUnlocked(course)
   await cart.at('barn')
@@ -215,7 +215,7 @@ test('a cart that drove off while the gateway was down is not locked on the cour
   assert.deepEqual(await cart.heard(), [])
 })
 
-test('a cart that says nothing of its place is locked when its time has gone by since it came back', async (t) => {
+test('a reconnected cart that reports no position is locked after the full auto-lock time', async (t) => {
   const course = await start(t)
   const { g, clock, barn } = course
   await g.restart()
@@ -224,7 +224,7 @@ test('a cart that says nothing of its place is locked when its time has gone by 
   await cart.hears('lock')
 })
 
-test('what was locked before a restart is not locked again after it', async (t) => {
+test('a cart that was locked before a restart is not locked again after it', async (t) => {
   const course = await start(t)
   const { g, clock, barn } = course
   await stands(course, AFTER_MS)
@@ -237,7 +237,7 @@ test('what was locked before a restart is not locked again after it', async (t) 
   assert.deepEqual([(await locksOf(g)).length, await toldOf(g)], [1, null])
 })
 
-test('carts whose time comes at once are locked together', async (t) => {
+test('carts due at the same time are locked together', async (t) => {
   const { g, clock, barn, cart, pass } = await start(t)
   const others = await Promise.all(['21', '22', '23', '24'].map((name) => barn.cart(name)))
   for (const other of others) {

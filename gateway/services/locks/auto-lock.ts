@@ -13,23 +13,23 @@ interface AutoLockDeps {
   locks: AutomaticLocks
   site: Pick<Site, 'settings'>
   clockConfirmation: { readonly isConfirmed: boolean }
-  /** Which device locks a cart. */
+  /** Returns the device that locks a cart. */
   lockDeviceOf: (cart: Cart) => Device | undefined
-  /** Since when a device is connected; null while it is not. */
+  /** Returns the time at which a device connected; null while it is offline. */
   onlineSinceMs: (device: Device) => number | null
   events: Events
 }
 
-/** When an unlock was heard of whose time is still to come: that of its device is wrong. */
+/** Arrival of an unlock report whose own time lies in the future, because the clock of its device is wrong. */
 interface EarlyUnlock {
   atMs: number
   heardAtMs: number
 }
 
-/** Locks carts that stand still in their parking zone for as long as the site says. */
+/** Locks carts that have stood still in their parking zone for the time set for the site. */
 export class AutoLock {
   readonly #deps: AutoLockDeps
-  /** When each device was locked by this rule last, for what it still matters. */
+  /** Time of the last lock by this rule, by hardware id; kept only while it can still prevent another one. */
   readonly #lockedAtMs = new Map<string, number>()
   readonly #earlyUnlocks = new Map<string, EarlyUnlock>()
 
@@ -37,18 +37,18 @@ export class AutoLock {
     this.#deps = deps
   }
 
-  /** What was locked before a restart is not locked again. */
+  /** Restores earlier locks, so that a cart locked before a restart is not locked again. */
   load(): void {
     for (const { hardwareId, atMs } of nullIfDamaged(() => this.#deps.store.read.autoLockTimes()) ?? [])
       this.#lockedAtMs.set(hardwareId, atMs)
     this.#deps.events.on('cartsJudged', (event) => this.#judged(event))
   }
 
-  /** When a cart will be locked; null when it will not be. */
+  /** Returns the time at which a cart will be locked; null if it will not be. */
   atMs(cart: Cart): number | null {
     const { site, clockConfirmation } = this.#deps
     const { autoLockAfterMin: afterMin } = site.settings
-    // of most carts nothing more has to be known
+    // decides most carts without the lookups below
     if (afterMin === 0 || !cart.verdict.isInParking || cart.verdict.lock?.isLocked !== false) return null
     const device = this.#deps.lockDeviceOf(cart)
     if (device === undefined) return null
@@ -70,7 +70,7 @@ export class AutoLock {
     this.#deps.locks.lock({
       by: AUTO_LOCK,
       carts: due.map(({ key }) => key),
-      // it may have driven off, or be locked, while others had their turn
+      // the cart may have driven off or been locked while the request waited
       isStillDue: (cart, atMs) => this.#isDue(cart, atMs),
       onWritten: (commands) => {
         for (const { hardwareId, createdAtMs } of commands) this.#lockedAtMs.set(hardwareId, createdAtMs)
@@ -83,7 +83,9 @@ export class AutoLock {
     return atMs !== null && atMs <= nowMs
   }
 
-  /** A cart that is locked, or has left, is another matter when it is unlocked or comes back. */
+  /**
+   * Discards the record of carts that are locked or have left: the rule applies again once they are unlocked or return.
+   */
   #forgetLocked(carts: readonly Cart[], nowMs: number): void {
     for (const { key, devices, verdict } of carts) {
       const { lock, isInParking } = verdict
@@ -98,7 +100,10 @@ export class AutoLock {
     if (this.#earlyUnlocks.get(key)?.atMs !== atMs) this.#earlyUnlocks.set(key, { atMs, heardAtMs })
   }
 
-  /** Its own time, but none after it was heard of: nobody waits for ever because a clock was set back. */
+  /**
+   * Returns the reported time, but no later than its arrival: a clock that was set back must not delay the lock
+   * indefinitely.
+   */
   #unlockedSinceMs(key: string, atMs: number): number {
     const early = this.#earlyUnlocks.get(key)
     return early?.atMs === atMs ? Math.min(atMs, early.heardAtMs) : atMs

@@ -22,25 +22,25 @@ interface AutomaticLocksDeps {
   log: Log
 }
 
-/** Carts that the gateway locks by itself. */
+/** Carts that the gateway locks automatically. */
 export interface AutomaticLock {
-  /** Whom the commands name as who asked for them. */
+  /** Requester that the commands name. */
   by: string
   carts: readonly string[]
-  /** Whether a cart, as it is when its turn comes, is still to be locked. */
+  /** True if the cart must still be locked when its command is made. */
   isStillDue: (cart: Cart, nowMs: number) => boolean
-  /** Called once the commands are written down. */
+  /** Called once the commands are stored. */
   onWritten: (commands: readonly CommandRow[]) => void
-  /** Written with the commands, or alone where no cart is left. */
+  /** Written with the commands, or alone if no cart is left. */
   also?: NamedWrite
 }
 
-/** What could not be written is tried again after so long. */
+/** Delay before a failed write is tried again. */
 const RETRY_MS = 30_000
 
-/** Sends the locks that the gateway decides on itself, all of a kind in one transaction, one at a time. */
+/** Sends the locks that the gateway decides on; all of one kind in one transaction, one transaction at a time. */
 export class AutomaticLocks {
-  /** Locks that were sent, by who asked for them. */
+  /** Locks sent, by requester. */
   readonly sent = new Counter(['auto-lock', 'closing'])
   readonly #deps: AutomaticLocksDeps
   readonly #underWay = new Set<string>()
@@ -50,7 +50,7 @@ export class AutomaticLocks {
     this.#deps = deps
   }
 
-  /** Whether locks of this kind may be asked for: none are under way, and the last ones did not just fail. */
+  /** True if locks of this kind may be requested: none are in progress, and the last ones did not fail recently. */
   isReady(by: string): boolean {
     return (
       !this.#underWay.has(by) &&
@@ -58,18 +58,18 @@ export class AutomaticLocks {
     )
   }
 
-  /** Does nothing while it is not ready: whoever asks does so again at the next beat. */
+  /** Does nothing while `isReady` is false; the caller asks again at the next tick. */
   lock(wanted: AutomaticLock): void {
     const { by } = wanted
     if (!this.isReady(by)) return
     const { origins, clock, log } = this.#deps
     this.#underWay.add(by)
-    // the beat may have come in the wake of somebody's request
+    // the tick may run within the context of a user's request
     void origins
       .run(GATEWAY, () => this.#send(wanted))
       .catch((error: unknown) => {
         this.#notBeforeMs.set(by, clock.monotonicMs() + RETRY_MS)
-        log.error({ by, carts: wanted.carts.length, reason: describeError(error) }, 'could not lock carts')
+        log.error({ by, carts: wanted.carts.length, reason: describeError(error) }, 'automatic lock failed; will retry')
       })
       .finally(() => this.#underWay.delete(by))
   }
@@ -79,7 +79,7 @@ export class AutomaticLocks {
     const onWritten = (commands: readonly CommandRow[]) => {
       onDone(commands)
       this.sent.add(by, commands.length)
-      if (commands.length > 0) this.#deps.log.info({ by, carts: commands.length }, 'locks carts')
+      if (commands.length > 0) this.#deps.log.info({ by, carts: commands.length }, 'locked carts automatically')
     }
     const choose = async () => (await mapInSlices(carts, (key) => this.#choiceOf(key, isStillDue))).flat()
     const asking = { caller, onWritten, ...(also === undefined ? {} : { also: () => also }) }

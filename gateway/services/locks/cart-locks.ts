@@ -7,9 +7,9 @@ import type { DeviceTypeLookup } from '../commands/request.ts'
 import { lockDeviceOf } from './lock-device.ts'
 import { mapInSlices } from './map-in-slices.ts'
 
-/** The carts there are. */
+/** Carts of the site. */
 export interface CartsToLock extends CartLookup {
-  /** In natural order. */
+  /** Sorted in natural order. */
   readonly all: readonly Cart[]
   find(key: string): Cart | undefined
 }
@@ -21,13 +21,13 @@ interface CartLocksDeps {
   deviceTypes: DeviceTypeLookup
 }
 
-/** Which carts are to be locked: by name, or all that stand in a parking zone. */
+/** Carts to lock: by name, or all that stand in a parking zone. */
 export interface CartLockRequest {
   carts: readonly string[] | 'in'
   metadata: Record<string, unknown> | null
 }
 
-/** Locks carts in the barn, many at once. A cart on the course is locked by a command to its device. */
+/** Locks many carts in the barn with one request. A cart on the course is locked by a command to its device. */
 export class CartLocks {
   readonly #deps: CartLocksDeps
 
@@ -35,13 +35,13 @@ export class CartLocks {
     this.#deps = deps
   }
 
-  /** Throws `no_parking_zone` when no cart that the caller sees has one. */
+  /** Throws `no_parking_zone` if no cart visible to the caller has one. */
   lock({ carts, metadata }: CartLockRequest, asking: CommandCaller): Promise<CommandBody<readonly LockResult[]>> {
     const choose = async (caller: Caller) => {
       const seen = this.#deps.carts.all.filter((cart) => seesCart(caller, cart))
-      // one may have been drawn, or be gone, since they were judged last
+      // a parking zone may have been drawn or deleted since the last evaluation
       if (!seen.some((cart) => this.#deps.carts.evaluateNow(cart).ground.hasParking)) {
-        const message = 'no cart in your scope has a parking zone: draw one around the barn'
+        const message = 'no cart in your scope has a parking zone; draw one around the barn'
         throw new ConflictError('no_parking_zone', message)
       }
       return carts === 'in' ? this.#inBarn(seen, caller) : this.#named(carts, caller)
@@ -49,7 +49,7 @@ export class CartLocks {
     return this.#deps.commands.lockCarts({ carts, metadata }, choose, asking)
   }
 
-  /** Carts that are locked already, or out of service, are left as they are. */
+  /** Skips carts that are already locked or out of service. */
   async #inBarn(seen: readonly Cart[], caller: Caller): Promise<LockChoice[]> {
     const judged = await mapInSlices(seen, (cart) => this.#deps.carts.evaluateNow(cart))
     return judged

@@ -6,7 +6,7 @@ import { Barn, type BarnCart, cartBecomes, confirmClock } from '#testing/course/
 import { BeatWatch } from '#testing/course/beat-watch.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-/** Of Friday, 1 May 2026, in Berlin. */
+/** Closing time on Friday, 1 May 2026, in Berlin. */
 const CLOSING_MS = Date.UTC(2026, 4, 1, 18)
 const DAY = ['07:00', '20:00']
 const HOURS = { mon: DAY, tue: DAY, wed: DAY, thu: DAY, fri: DAY, sat: DAY, sun: DAY }
@@ -24,11 +24,11 @@ interface Evening {
 interface Options {
   site?: object
   isConfirmed?: boolean
-  /** When the course closes next. */
+  /** Next closing time. */
   closingMs?: number
 }
 
-/** Half an hour before closing time, an unlocked cart in the barn. */
+/** Starts half an hour before closing time with an unlocked cart in the barn. */
 async function start(
   t: TestContext,
   { site = SITE, isConfirmed = true, closingMs = CLOSING_MS }: Options = {},
@@ -72,14 +72,14 @@ test('at closing time the carts in the barn are locked, and no others', async (t
   await staysUnlocked(evening)
   clock.advance(1)
   await cart.hears('lock')
-  // of which nobody knows whether it is locked
+  // its lock state is unknown
   await known('unsaid').hears('lock')
   for (const name of ['locked', 'broken', 'out']) assert.deepEqual(await known(name).heard(), [])
   const [made] = await locksOf(g)
   assert.deepEqual([made.requested_by, made.created_at], ['closing', toIso(CLOSING_MS)])
 })
 
-test('once a day: what is opened afterwards stays open, until the next evening', async (t) => {
+test('locks act once a day: a cart unlocked afterwards stays unlocked until the next evening', async (t) => {
   const evening = await start(t)
   const { g, clock, cart } = evening
   clock.advance(CLOSING_MS - clock.nowMs())
@@ -89,7 +89,7 @@ test('once a day: what is opened afterwards stays open, until the next evening',
   await staysUnlocked(evening, 1)
   clock.advance(40 * MINUTE_MS)
   await staysUnlocked(evening, 1)
-  // not again either when closing time is put off, or the clock back
+  // nor is it locked again if closing time is postponed or the clock is set back
   const later = { ...HOURS, fri: ['07:00', '20:39'] }
   await g.request('PATCH', '/site', { body: { opening_hours: later } })
   await staysUnlocked(evening, 1)
@@ -99,7 +99,7 @@ test('once a day: what is opened afterwards stays open, until the next evening',
   await cart.hears('lock')
 })
 
-test('a clock that is set back goes through the evening twice, and closing acts once', async (t) => {
+test('a clock that is set back passes the evening twice, and closing acts once', async (t) => {
   const evening = await start(t)
   const { g, clock, cart } = evening
   clock.advance(CLOSING_MS - clock.nowMs())
@@ -116,7 +116,7 @@ for (const [minutes, isLocked] of [
   [60, true],
   [61, false],
 ] as const)
-  test(`confirmed ${minutes} min after closing time: ${isLocked ? 'acts then' : 'too late'}`, async (t) => {
+  test(`a clock confirmed ${minutes} min after closing time locks ${isLocked ? 'the carts' : 'nothing'}`, async (t) => {
     const evening = await start(t, { isConfirmed: false })
     const { g, clock, cart } = evening
     clock.advance(CLOSING_MS - clock.nowMs())
@@ -132,7 +132,7 @@ for (const [minutes, isLocked] of [
   [50, true],
   [61, false],
 ] as const)
-  test(`a start ${minutes} min after closing time: ${isLocked ? 'carts are locked as they come back' : 'too late'}`, async (t) => {
+  test(`a start ${minutes} min after closing time locks ${isLocked ? 'returning carts' : 'nothing'}`, async (t) => {
     const evening = await start(t)
     const { g, clock, barn, pass } = evening
     const leaver = await barn.cart('18')
@@ -141,7 +141,7 @@ for (const [minutes, isLocked] of [
     await evening.watch.restarted()
     await staysUnlocked(evening)
     const cart = await barn.connect('17')
-    // it may be on its way to the course: where it is must be said first
+    // it may be on its way to the course: it must report its position first
     await staysUnlocked(evening)
     await cart.at('barn')
     if (isLocked) await cart.hears('lock')
@@ -150,7 +150,7 @@ for (const [minutes, isLocked] of [
     await gone.arrives('course', clock)
     await evening.watch.beat()
     assert.deepEqual(await gone.heard(), [])
-    // the day is closed, also for the next start
+    // the day is closed, and stays closed after a restart
     await cart.tag('lock', '2')
     await cart.tag('unlock', '3', clock.nowMs() + 1)
     await g.restart()
@@ -173,7 +173,7 @@ test('a cart out of reach at closing time is locked when it is back, also after 
   const cart = await barn.connect('17')
   await cart.at('barn')
   await cart.hears('lock')
-  // somebody has this one in hand
+  // a user has unlocked this one since
   const back = await barn.connect('18')
   await back.tag('unlock', '5')
   await back.at('barn')
@@ -197,7 +197,7 @@ test('a cart that comes back on the course is not locked by its first fix', asyn
   }
 })
 
-test('a cart that says nothing of its place is locked a minute after it came back', async (t) => {
+test('a cart that reports no position is locked a minute after it reconnects', async (t) => {
   const evening = await start(t)
   const { g, clock, barn } = evening
   await evening.cart.lose(g)
@@ -215,7 +215,7 @@ for (const [day, closingMs] of [
   ['of 23 hours', Date.UTC(2026, 2, 29, 18)],
   ['of 25 hours', Date.UTC(2026, 9, 25, 19)],
 ] as const)
-  test(`a day ${day} closes when the clock on the wall says so, once`, async (t) => {
+  test(`a day ${day} closes once, at the local closing time`, async (t) => {
     const evening = await start(t, { closingMs })
     const { clock, cart } = evening
     clock.advance(closingMs - 1 - clock.nowMs())
@@ -238,7 +238,7 @@ for (const [what, site] of never)
     await staysUnlocked(evening)
   })
 
-test('without a parking zone nothing is closed: it is when one is drawn within the hour', async (t) => {
+test('without a parking zone nothing is locked until one is drawn within the hour', async (t) => {
   const evening = await start(t)
   const { clock, barn, cart } = evening
   await barn.redraw('stop')

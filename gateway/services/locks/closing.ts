@@ -14,23 +14,23 @@ interface ClosingDeps {
   site: Pick<Site, 'settings' | 'calendar'>
   clockConfirmation: { readonly isConfirmed: boolean }
   lockDeviceOf: (cart: Cart) => Device | undefined
-  /** Since when a device is connected; null while it is not. */
+  /** Returns the time at which a device connected; null while it is offline. */
   onlineSinceMs: (device: Device) => number | null
   events: Events
 }
 
-/** Whom the commands name as who asked for them. */
+/** Requester that the commands name. */
 const CLOSING = 'closing'
-/** After a stop closing is done up to so late. */
+/** Latest closing after a stop of the gateway, counted from closing time. */
 const LATE_MS = HOUR_MS
-/** A cart that came back elsewhere stands there when it has not moved for so long. */
+/** Time without movement after which a cart that reconnected at another position counts as standing there. */
 const STOOD_MS = 10_000
-/** A cart that came back says within this time where it is, unless it cannot. */
+/** Time within which a reconnected cart reports its position, unless it cannot. */
 const SILENT_MS = MINUTE_MS
 
 /**
- * Locks the carts that are in at closing time, once a local day. Those that are out of reach then, as all are after a
- * start, are locked when they come back and are still in, up to an hour after closing time.
+ * Locks the carts that are in at closing time, once per local day. Carts out of reach at that time, as all are after a
+ * start, are locked when they reconnect and are still in, up to an hour after closing time.
  */
 export class Closing {
   readonly #deps: ClosingDeps
@@ -62,7 +62,7 @@ export class Closing {
     this.#lock(inReach, { date, closedAtMs: nowMs, waiting })
   }
 
-  /** A cart that was unlocked since, or has left, is in somebody's hands. */
+  /** Skips carts that have been unlocked or have left since: a driver or staff is using them. */
   #lockWaiting(day: ClosedDay, carts: readonly Cart[], nowMs: number): void {
     if (day.waiting.length === 0) return
     const isWaiting = new Set(day.waiting)
@@ -72,7 +72,7 @@ export class Closing {
     if (waiting.length < day.waiting.length) this.#lock(inReach, { ...day, waiting })
   }
 
-  /** The day is written down with the locks: it is closed with all of them, or not at all. */
+  /** Stores the day with the locks: it is closed with all of them, or not at all. */
   #lock(carts: readonly Cart[], day: ClosedDay): void {
     this.#deps.locks.lock({
       by: CLOSING,
@@ -84,8 +84,9 @@ export class Closing {
   }
 
   /**
-   * Whether it is connected, and has said since that it still stands where it stood, or nothing newer is to come. A
-   * first fix elsewhere may be that of a cart on the course: that it has left its zone is known by the second.
+   * True if the device is connected and has since reported that the cart still stands at the same position, or if no
+   * newer report is expected. A first fix at another position may come from a cart on the course: only the second shows
+   * that it has left its zone.
    */
   #isInReach(cart: Cart, nowMs: number): boolean {
     const device = this.#deps.lockDeviceOf(cart)
@@ -98,7 +99,7 @@ export class Closing {
   }
 }
 
-/** In its parking zone, in service, and not known to be locked. */
+/** True if the cart is in its parking zone, in service, and not known to be locked. */
 function isOpenInBarn({ verdict, notes }: Cart): boolean {
   return verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null
 }

@@ -6,8 +6,8 @@ import type { Device } from '../fleet.ts'
 const LOCK_TYPE = 'teebox'
 
 /**
- * The device that locks a cart: its teebox, else one whose type knows the command; of several one that is connected.
- * Undefined for a cart without any.
+ * Returns the device that locks a cart: its teebox, else a device whose type supports the command; among several, a
+ * connected one. Undefined if the cart has none.
  */
 export function lockDeviceOf(
   { devices }: Pick<Cart, 'devices'>,

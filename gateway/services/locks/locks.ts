@@ -24,7 +24,7 @@ interface LocksDeps {
   deviceTypes: DeviceTypeLookup
   presence: Presence
   site: Site
-  /** Whether the gateway may act by its clock. */
+  /** True once the gateway may act by its clock. */
   clockConfirmation: { readonly isConfirmed: boolean }
   origins: AuditContext
   events: Events
@@ -33,9 +33,9 @@ interface LocksDeps {
 }
 
 /**
- * Locks that are about carts rather than devices: many at once in the barn, those that stand still, and all at closing
- * time. Each is a command like any other (`commands`), where `LockGate` judges it when it is made and when it is sent;
- * here is only which carts are meant. What the gateway does itself goes by `cartsJudged`.
+ * Builds the locks that address carts rather than devices: many carts in the barn with one request, carts at rest, and
+ * all at closing time. Each lock is an ordinary command (`commands`), which `LockGate` checks when it is made and when
+ * it is sent; this module only chooses the carts. Automatic locks follow `cartsJudged`.
  */
 export function createLocks(deps: LocksDeps) {
   const { store, presence, deviceTypes, clock } = deps
@@ -43,7 +43,7 @@ export function createLocks(deps: LocksDeps) {
   const onlineSinceMs = (device: Device) => {
     const sinceMs = device.isOnline ? presence.connectionOf(device)?.sinceMs : undefined
     if (sinceMs === undefined) return null
-    // after the clock was set back: stillness begins anew with it
+    // after the clock was set back, the time at rest starts again
     return sinceMs > clock.nowMs() ? 0 : sinceMs
   }
   const ownLocks = new AutomaticLocks({ ...deps, lockDeviceOf: lockDevice })

@@ -1,7 +1,7 @@
-/** Items that are worked out in a turn of the event loop: a millisecond of it. */
+/** Items processed in one tick of the event loop: about a millisecond. */
 const SLICE = 50
 
-/** Maps many items, a few a turn of the event loop: devices wait for their acknowledgements meanwhile. */
+/** Maps many items, a few per tick of the event loop, so that devices get their acknowledgements in between. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item) => Result,

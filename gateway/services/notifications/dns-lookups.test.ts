@@ -5,11 +5,11 @@ import { DnsLookups } from './dns-lookups.ts'
 
 type Answer = (error: Error | null, addresses: LookupAddress[]) => void
 
-/** Lookups of which the test answers. */
+/** Lookups that the test answers. */
 function slowLookups() {
   const asked: { host: string; answer: Answer }[] = []
   const lookUp = (host: string, _options: unknown, answer: Answer) => void asked.push({ host, answer })
-  // the only form that is used
+  // the only overload in use
   const lookups = new DnsLookups(lookUp as never)
   const find = (host: string, all = false) =>
     new Promise<unknown>((resolve) =>
@@ -22,7 +22,7 @@ function slowLookups() {
 
 const ADDRESS = { address: '192.0.2.7', family: 4 }
 
-test('asks for two hosts at a time, and for each once', async () => {
+test('two hosts are looked up at a time, and each host once', async () => {
   const { asked, find } = slowLookups()
   const found = ['a', 'b', 'c', 'a', 'c'].map((host) => find(host))
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('asks for two hosts at a time, and for each once', async () => {
   assert.equal(asked.length, 3)
 })
 
-test('gives all addresses to whoever can use them, and says when there is none', async () => {
+test('all addresses are returned to a caller that can use them, and a missing address is reported', async () => {
   const { asked, find } = slowLookups()
   const [all, none] = [find('a', true), find('b', true)]
   asked[0]?.answer(null, [ADDRESS, ADDRESS])
@@ -47,7 +47,7 @@ test('gives all addresses to whoever can use them, and says when there is none',
   assert.equal(await none, 'b has no address')
 })
 
-test('finds localhost', async () => {
+test('localhost is resolved', async () => {
   const { lookup } = new DnsLookups()
   const address = await new Promise((resolve) => lookup('localhost', {}, (_error, found) => resolve(found)))
   assert.match(String(address), /^(127\.|::1)/)

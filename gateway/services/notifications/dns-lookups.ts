@@ -3,12 +3,12 @@ import type { LookupFunction } from 'node:net'
 
 type Found = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void
 
-/** Of the four threads that Node has for it and for much else, such as the check of a PIN. */
+/** Limit, because Node has four threads for lookups and for other work such as PIN checks. */
 const AT_ONCE = 2
 
 /**
- * Finds the addresses of hosts as the system does, which takes many seconds where no name server answers: two at a
- * time, and each host once for all who wait for it.
+ * Resolves host names with the resolver of the system, which takes many seconds if no name server responds: two at a
+ * time, and one lookup per host for all callers.
  */
 export class DnsLookups {
   readonly #waiting = new Map<string, Found[]>()
@@ -16,7 +16,7 @@ export class DnsLookups {
   readonly #lookUp: typeof lookUp
   #underWay = 0
 
-  /** Tests give it a name server of their own. */
+  /** Tests pass their own resolver. */
   constructor(use: typeof lookUp = lookUp) {
     this.#lookUp = use
   }

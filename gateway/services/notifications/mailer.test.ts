@@ -8,7 +8,10 @@ import { MINUTE_MS } from '#shared/time.ts'
 import { MAIL_MS, Mailer } from './mailer.ts'
 import { UnknownOutcome } from './retries.ts'
 
-/** A mail server that answers as a test says; each answer is begun by what it got: `null` is its greeting. */
+/**
+ * Mail server that sends the responses of the test; each responds to the command it received, or with `null` as the
+ * command, sends the greeting.
+ */
 async function mailServer(t: TestContext, answer: (command: string | null) => Promise<string | null>) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -40,7 +43,7 @@ async function mailServer(t: TestContext, answer: (command: string | null) => Pr
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  // it listens
+  // a listening TCP server has an address and a port
   const { port } = server.address() as AddressInfo
   const mailer = new Mailer({ url: `smtp://127.0.0.1:${port}?ignoreTLS=true`, from: 'barn@example.org' })
   const mail = { to: 'shop@example.org', subject: 'Hi', text: 'Grün', id: 'a' }
@@ -50,7 +53,7 @@ async function mailServer(t: TestContext, answer: (command: string | null) => Pr
 const RIGHT = (command: string | null) =>
   command === null ? '220 ready' : command === 'DATA' ? '354 go ahead' : '250 ok'
 
-test('a server may take as long as RFC 5321 allows for each of its answers', async (t) => {
+test('a server may take as long as RFC 5321 allows for each of its responses', async (t) => {
   const slow: [command: string | null, minutes: number][] = [
     [null, 4],
     ['MAIL', 4],
@@ -84,7 +87,7 @@ test('a server may take as long as RFC 5321 allows for each of its answers', asy
   }
 })
 
-test('a message that the server has and does not acknowledge may have been delivered; a refused one was not', async (t) => {
+test('a message without an acknowledgement may have been delivered; a rejected one was not', async (t) => {
   const giveUp = new AbortController()
   const silent = await mailServer(t, async (command) => {
     if (command !== '.') return RIGHT(command)
@@ -99,6 +102,6 @@ test('a message that the server has and does not acknowledge may have been deliv
   }
 })
 
-test('a whole attempt may take longer than any answer', () => {
+test('a whole attempt may take longer than any response', () => {
   assert.ok(MAIL_MS > 15 * MINUTE_MS)
 })

@@ -4,9 +4,9 @@ import { describeError } from '#shared/errors.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { UnknownOutcome } from './retries.ts'
 
-/** The mail server that takes e-mail for people; undefined settings mean that there is none. */
+/** Mail server for notifications; undefined settings disable e-mail. */
 export interface MailSettings {
-  /** smtp:// or smtps://, with user and password where it needs them. */
+  /** Begins with smtp:// or smtps://, and contains user and password if the server requires them. */
   url: string
   from: string
 }
@@ -15,17 +15,17 @@ export interface Mail {
   to: string
   subject: string
   text: string
-  /** The same at a retry, so that mail programs show it once. */
+  /** Unchanged at a retry, so that mail programs show the message once. */
   id: string
   signal: AbortSignal
 }
 
 const LOOKUP_MS = 30_000
-/** RFC 5321 4.5.3.2: servers check senders and recipients meanwhile. */
+/** Limit for the greeting (RFC 5321 4.5.3.2): servers check senders and recipients meanwhile. */
 const GREETING_MS = 5 * MINUTE_MS
-/** The longest wait that RFC 5321 4.5.3.2 names, for the answer to the end of a message: servers scan it meanwhile. */
+/** Longest timeout that RFC 5321 4.5.3.2 names, for the response to the end of a message: servers scan it meanwhile. */
 const STEP_MS = 10 * MINUTE_MS
-/** How long a whole attempt may take. */
+/** Limit for a whole attempt. */
 export const MAIL_MS = 20 * MINUTE_MS
 
 /** Sends e-mail by SMTP. */
@@ -42,15 +42,15 @@ export class Mailer {
   }
 
   /**
-   * Resolves when the server has taken it; rejects with what went wrong in words, with an `UnknownOutcome` when the
-   * server has all of the message and did not answer.
+   * Resolves when the server has accepted the message. Rejects with a readable reason, and with an `UnknownOutcome` if
+   * the server received all of the message and did not respond.
    */
   async send({ to, subject, text, id, signal }: Mail): Promise<void> {
     const settings = this.#settings
-    if (settings === undefined) throw new Error('no mail server is set: CARTBARN_SMTP_URL')
+    if (settings === undefined) throw new Error('no mail server is configured; set CARTBARN_SMTP_URL')
     this.#transport ??= openTransport(settings)
     const transport = await this.#transport
-    // the message is read once the server has asked for it, after DATA
+    // the message is read once the server has requested it, after DATA
     const message = new PassThrough()
     let isSent = false
     message.on('end', () => {
@@ -66,7 +66,7 @@ export class Mailer {
         signal,
         messageId: `<${id}@cartbarn>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
-        // what it sends is text; nothing is read for it
+        // messages are plain text; no file or URL is read for them
         disableFileAccess: true,
         disableUrlAccess: true,
       })
@@ -77,14 +77,14 @@ export class Mailer {
   }
 }
 
-/** Loaded when it is used first: most gateways send no e-mail. */
+/** Loaded on first use: most gateways send no e-mail. */
 async function openTransport({ url }: MailSettings): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   return createTransport({
     url,
     pool: false,
     logger: false,
-    // the wait for the greeting counts as a part of connecting
+    // the wait for the greeting counts as part of the connection timeout
     dnsTimeout: LOOKUP_MS,
     connectionTimeout: GREETING_MS,
     greetingTimeout: GREETING_MS,

@@ -31,7 +31,7 @@ function alert(kind: AlertKind, cart: string | null, details: Record<string, unk
   }
 }
 
-test('names cart, what, where, since when and the link to the cart', () => {
+test('a notification names cart, alert, place, start time and the link to the cart', () => {
   const notice = noticeOf([alert('low_battery', '17', { voltage: 46.94, threshold: 47.5 })], CONTEXT)
   assert.deepEqual(notice, {
     title: 'Pebble Creek: Cart 17: battery low, 46.94 V at rest (low below 47.5 V)',
@@ -45,7 +45,7 @@ test('names cart, what, where, since when and the link to the cart', () => {
   })
 })
 
-test('says the same in German, late', () => {
+test('a late notification in German has the same content', () => {
   const notice = noticeOf([alert('low_battery', 'Ä/1', { voltage: 46.94, threshold: 47.5 })], {
     ...GERMAN,
     isLate: true,
@@ -65,33 +65,33 @@ test('says the same in German, late', () => {
   })
 })
 
-test('begins with Late when it is', () => {
+test('a late notification begins with Late', () => {
   const { text } = noticeOf([alert('outside', '17')], { ...CONTEXT, isLate: true })
   assert.match(text, /^Late: /)
   assert.match(testNotice({ ...CONTEXT, isLate: true }).text, /^Late: /)
 })
 
-test('an alert of the gateway has no place', () => {
+test('an alert of the gateway has no position', () => {
   const details = { user_id: 'u', name: 'Ann', until: '2026-05-01T18:10:00.000Z' }
   const { text } = noticeOf([alert('pin_locked', null, details)], CONTEXT)
   const what = 'Gateway: too many wrong PINs: Ann, locked until 1 May 2026, 14:10'
   assert.equal(text, `${what}\nSince: 1 May 2026, 14:05\nhttps://barn.example/app/#alerts`)
 })
 
-test('a cart whose place is not known now is where it was', () => {
+test('a cart whose position is unknown now is shown where it was last', () => {
   const context = { ...CONTEXT, placeOf: () => ({ zones: [], position: null }) }
   const { text } = noticeOf([alert('outside', '17', { lat: 1.5, long: 2 })], context)
   assert.match(text, /^Where: 1\.50000, 2\.00000$/m)
 })
 
-test('several are one message under one title', () => {
+test('several alerts are one message with one title', () => {
   const notice = noticeOf([alert('outside', '3'), alert('moved_after_hours', '10')], CONTEXT)
   assert.equal(notice.title, 'Pebble Creek: 2 alerts')
   assert.deepEqual(notice.text.match(/^Cart .*$/gm), ['Cart 3: outside the course', 'Cart 10: moved after hours'])
   assert.equal(notice.link, 'https://barn.example/app/#cart=3')
 })
 
-test('of very many as many are named as fit', () => {
+test('a message about very many alerts names as many as fit', () => {
   const [first, ...others] = Array.from({ length: 500 }, (_, i) => alert('outside', `${i}`))
   assert.ok(first !== undefined)
   const { text, title } = noticeOf([first, ...others], GERMAN)
@@ -102,10 +102,10 @@ test('of very many as many are named as fit', () => {
   assert.ok(Buffer.byteLength(text) <= 3800)
 })
 
-describe('every kind', () => {
+describe('every alert kind', () => {
   const details = { voltage: 48, threshold: 47, name: 'Bunker', seconds: 90, since: '2026-05-01T18:00:00Z' }
   for (const kind of ALERT_KINDS)
-    test(`${kind} has words in both languages, whatever its details`, () => {
+    test(`${kind} has texts in both languages, whatever its details`, () => {
       for (const context of [CONTEXT, GERMAN])
         for (const given of [{}, details, { voltage: 'x', threshold: null, name: 7, since: 'never' }]) {
           const { text } = noticeOf([alert(kind, '17', given)], context)

@@ -2,39 +2,39 @@ import type { SiteSettings } from '#shared/site/settings.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { type Details, type NotificationTexts, WORDS } from './texts.ts'
 
-/** Where a cart is now. */
+/** Current position of a cart. */
 export interface CartPosition {
-  /** Names of the zones that it is in. */
+  /** Names of the zones that contain the cart. */
   zones: readonly string[]
-  /** Degrees; null before its first position. */
+  /** In degrees; null before the first position. */
   position: { lat: number; long: number } | null
 }
 
-/** What a message is made with. */
+/** Context from which a message is built. */
 export interface NoticeContext {
   site: Pick<SiteSettings, 'name' | 'language' | 'timeZone'>
-  /** Of links. */
+  /** Base of links. */
   baseUrl: string
-  /** Undefined for a cart that there is no more. */
+  /** Undefined for a cart that no longer exists. */
   placeOf: (cart: string) => CartPosition | undefined
   isLate: boolean
-  /** Of the text, in UTF-8. */
+  /** Limit of the text, in bytes of UTF-8. */
   maxBytes: number
 }
 
-/** A message for people. */
+/** Message for a recipient. */
 export interface Notification {
   title: string
   text: string
-  /** To the first cart it names. */
+  /** Link to the first cart of the message. */
   link: string
 }
 
 const PROGRAM = 'cartbarn'
-/** A title is one line, and what names something does not begin another. */
+/** Control characters: a title is one line, and a name must not start another line. */
 const CONTROL = /\p{C}+/gu
 
-/** Tells of alerts, oldest first: as many as fit, and how many there are besides. */
+/** Builds a message about alerts, oldest first: as many as fit, and the number of those left out. */
 export function noticeOf(alerts: readonly [AlertJson, ...AlertJson[]], context: NoticeContext): Notification {
   const { site, isLate, maxBytes } = context
   const words = WORDS[site.language]
@@ -47,7 +47,7 @@ export function noticeOf(alerts: readonly [AlertJson, ...AlertJson[]], context: 
   return { title: isLate ? `${words.late}: ${title}` : title, text, link: linkTo(first, context) }
 }
 
-/** Tells nothing but that it arrives. */
+/** Builds a test message. */
 export function testNotice({ site, baseUrl, isLate }: NoticeContext): Notification {
   const words = WORDS[site.language]
   const { title, text } = words.test
@@ -71,11 +71,11 @@ function blockOf(alert: AlertJson, context: NoticeContext): string {
     `${words.since}: ${timeText(Date.parse(alert.opened_at), site, words)}`,
     linkTo(alert, context),
   ]
-  // names of earlier versions, and what devices call themselves, may have line breaks
+  // names from earlier versions, and names that devices report, may contain line breaks
   return lines.map((line) => line.replaceAll(CONTROL, ' ')).join('\n')
 }
 
-/** Where the cart is now, else where it was when the alert was opened. */
+/** Describes the current position of the cart; if unknown, its position when the alert was opened. */
 function placeText({ details }: AlertJson, cart: string, { site, placeOf }: NoticeContext): string {
   const place = placeOf(cart)
   const known = place?.position ?? null
@@ -124,7 +124,7 @@ function timeText(atMs: number, { timeZone }: NoticeContext['site'], { locale }:
 
 function fitting(head: string[], blocks: readonly string[], words: NotificationTexts, maxBytes: number): string[] {
   const texts = [...head]
-  // for the line that says how many there are besides
+  // reserve for the line with the number of alerts left out
   let bytes = Buffer.byteLength(head.join('\n\n')) + 100
   for (const [i, block] of blocks.entries()) {
     bytes += Buffer.byteLength(block) + 2

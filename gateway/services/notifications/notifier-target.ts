@@ -9,20 +9,20 @@ import { type CartPosition, type Notification, noticeOf, testNotice } from './no
 import { post } from './post.ts'
 import type { Outgoing, Sending, Target } from './target.ts'
 
-/** What messages to people are made of and sent with. */
+/** Dependencies that build and send messages to recipients. */
 export interface NotifierTools {
   mailer: Mailer
   lookups: DnsLookups
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   telegramUrl: string
   site: { readonly settings: SiteSettings }
-  /** What links begin with. */
+  /** Returns the base of links. */
   baseUrl: () => Promise<string>
-  /** Undefined for a cart that there is no more. */
+  /** Undefined for a cart that no longer exists. */
   placeOf: (cart: string) => CartPosition | undefined
 }
 
-/** How a channel sends a message to whom a notifier names. */
+/** Sends a message over one channel to the recipient of a notifier. */
 type Send = (
   notifier: NotifierRow,
   notice: Notification,
@@ -31,7 +31,7 @@ type Send = (
 ) => Promise<void>
 
 const ATTEMPT_MS: Record<NotifierChannel, number> = { email: MAIL_MS, ntfy: 10_000, telegram: 10_000 }
-/** ntfy and Telegram take some 4,000 characters. */
+/** Limits of the text: ntfy and Telegram accept about 4,000 characters. */
 const TEXT_BYTES: Record<NotifierChannel, number> = { email: 100_000, ntfy: 3_800, telegram: 3_800 }
 const PRIORITY = 'high'
 
@@ -62,7 +62,7 @@ const SENDERS: Record<NotifierChannel, Send> = {
     }),
 }
 
-/** Somebody who is told of alerts; `current` is as an admin has said it last. */
+/** Recipient of alerts; `current` returns the latest settings. */
 export function notifierTarget(current: () => NotifierRow, tools: NotifierTools): Target {
   const { notifierId, channel } = current()
   return {
@@ -91,12 +91,12 @@ async function makeNotice(
   return noticeOf([alertIn(first), ...others.map(alertIn)], context)
 }
 
-/** It was written by the store. */
+/** Parsed without validation: the store wrote it. */
 function alertIn({ body }: Outgoing): AlertJson {
   return JSON.parse(body)
 }
 
-/** A text as a header may carry it: others than ASCII by RFC 2047. */
+/** Encodes a text for a header: as it is if ASCII, else by RFC 2047. */
 function headerText(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : `=?UTF-8?B?${Buffer.from(text).toString('base64')}?=`
 }

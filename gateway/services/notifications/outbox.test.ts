@@ -31,7 +31,7 @@ function notifier(desk: AlertDesk, receiver: Receiver, fields: Partial<NotifierF
   })
 }
 
-/** Goes on by some time, and waits until nothing is due. */
+/** Advances time, then waits until nothing is due. */
 async function pass(desk: AlertDesk, ms: number): Promise<void> {
   desk.clock.advance(ms)
   desk.outbox.look()
@@ -43,7 +43,7 @@ function rowsOf(desk: AlertDesk) {
 
 const texts = (receiver: Receiver) => receiver.received.map(({ text }) => text)
 
-test('a webhook is told of what is opened, acknowledged and closed, in order', async (t) => {
+test('a webhook receives the opening, acknowledgement and closing of an alert in order', async (t) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
   await desk.describe({ name: 'Pebble Creek' })
   await webhook(desk, receiver)
@@ -71,7 +71,7 @@ test('a webhook is told of what is opened, acknowledged and closed, in order', a
   await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
 })
 
-test('only of the kinds it wants, and of nothing from before it was made', async (t) => {
+test('a webhook receives only its kinds, and nothing from before it was created', async (t) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
   await desk.open('outside', '1')
   await webhook(desk, receiver, ['outside'])
@@ -85,7 +85,7 @@ test('only of the kinds it wants, and of nothing from before it was made', async
   assert.deepEqual(rowsOf(desk).length <= 1, true)
 })
 
-test('what one of the first alerts waits for delays no other', async (t) => {
+test('a retry for one of the first alerts delays no other alert', async (t) => {
   const desk = await AlertDesk.open(t)
   const receiver = await Receiver.open(t, (response) => {
     const isFirst = receiver.bodies.at(-1)?.alert.cart === '1'
@@ -108,7 +108,7 @@ test('what one of the first alerts waits for delays no other', async (t) => {
   )
 })
 
-test('a receiver that is gone for a day is told of nothing older when it comes back', async (t) => {
+test('a receiver that is gone for a day receives no older alerts when it returns', async (t) => {
   const desk = await AlertDesk.open(t)
   const receiver = await Receiver.open(t, ANSWERS.broken)
   const { webhookId } = await webhook(desk, receiver)
@@ -129,7 +129,7 @@ test('a receiver that is gone for a day is told of nothing older when it comes b
   assert.deepEqual([known?.lastError, known?.lastSuccessAtMs], [null, desk.clock.nowMs()])
 })
 
-test('what waits, and how it went, outlives a restart', async (t) => {
+test('pending messages and their results survive a restart', async (t) => {
   const desk = await AlertDesk.open(t)
   const receiver = await Receiver.open(t, ANSWERS.broken)
   await webhook(desk, receiver)
@@ -150,7 +150,7 @@ test('what waits, and how it went, outlives a restart', async (t) => {
   assert.deepEqual([known?.lastError, known?.lastSuccessAtMs], [null, desk.clock.nowMs()])
 })
 
-test('what the version before had queued is told after the upgrade, in order and with its id', async (t) => {
+test('messages queued by the previous version are sent after the upgrade, in order and with their ids', async (t) => {
   const [desk, receiver, other] = [await AlertDesk.open(t), await Receiver.open(t), await Receiver.open(t)]
   await desk.stop()
   for (const name of readdirSync(desk.dataDir)) rmSync(join(desk.dataDir, name), { recursive: true })
@@ -185,7 +185,7 @@ test('what the version before had queued is told after the upgrade, in order and
   await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
 })
 
-test('what is told of an alert is one row, until the last of its targets was told', async (t) => {
+test('the message about an alert is one row until its last target has received it', async (t) => {
   const desk = await AlertDesk.open(t)
   const [well, broken] = [await Receiver.open(t), await Receiver.open(t, ANSWERS.broken)]
   const ids = [(await webhook(desk, well)).webhookId, (await webhook(desk, broken)).webhookId]
@@ -204,7 +204,7 @@ test('what is told of an alert is one row, until the last of its targets was tol
   assert.notEqual(own, other)
 })
 
-test('twenty webhooks of which half hang: the others are told of 500 alerts at once', async (t) => {
+test('twenty webhooks of which half hang: the others receive 500 alerts immediately', async (t) => {
   const desk = await AlertDesk.open(t)
   const hanging = await Receiver.open(t, ANSWERS.hang)
   const well = await Receiver.open(t)
@@ -216,7 +216,7 @@ test('twenty webhooks of which half hang: the others are told of 500 alerts at o
   const startedAtMs = performance.now()
   await desk.save('opened', ...alerts)
   const savedMs = performance.now() - startedAtMs
-  // nothing holds the event loop for long
+  // no step blocks the event loop for long
   let [longestMs, lastMs] = [0, performance.now()]
   const watch = setInterval(() => {
     longestMs = Math.max(longestMs, performance.now() - lastMs)
@@ -232,14 +232,14 @@ test('twenty webhooks of which half hang: the others are told of 500 alerts at o
   await eventually(() => left().length === 5000, 'those of ten are left')
 })
 
-test('a notifier tells 30 seconds after the first of them', async (t) => {
+test('a notifier sends 30 seconds after the first alert', async (t) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
   desk.places.set('1', { zones: ['Hole 3'], position: { lat: 1, long: 2 } })
   await notifier(desk, receiver)
   const alert = await desk.open('outside', '1')
   await pass(desk, 20_000)
   await desk.open('low_battery', '2')
-  // it does not matter that it is over by now
+  // it does not matter that the alert is closed by now
   await desk.close(alert)
   await pass(desk, 10_000)
   await receiver.has(1)
@@ -251,7 +251,7 @@ test('a notifier tells 30 seconds after the first of them', async (t) => {
   await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
 })
 
-test('only between its hours, by the clocks of the site', async (t) => {
+test('a notifier sends only within its hours, in the time zone of the site', async (t) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
   // 12:00 UTC is 08:00 there
   await desk.describe({ timeZone: 'America/New_York' })
@@ -264,7 +264,7 @@ test('only between its hours, by the clocks of the site', async (t) => {
   assert.deepEqual(texts(receiver)[0]?.match(/^Cart.*$/gm), ['Cart at night: outside the course'])
 })
 
-test('only what nobody has acknowledged in time', async (t: TestContext) => {
+test('a notifier sends only alerts that were not acknowledged in time', async (t: TestContext) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
   const { notifierId } = await notifier(desk, receiver, { afterUnacknowledgedMin: 1.5 })
   const [a, b, c] = [await desk.open('outside', 'a'), await desk.open('outside', 'b'), await desk.open('outside', 'c')]
@@ -279,7 +279,7 @@ test('only what nobody has acknowledged in time', async (t: TestContext) => {
   assert.equal(receiver.received.length, 1)
 })
 
-test('what was due before somebody acknowledged it is told, late', async (t) => {
+test('a notification due before the acknowledgement is sent, marked as late', async (t) => {
   const desk = await AlertDesk.open(t)
   const receiver = await Receiver.open(t, ANSWERS.broken)
   await notifier(desk, receiver, { afterUnacknowledgedMin: 1 })
@@ -294,7 +294,7 @@ test('what was due before somebody acknowledged it is told, late', async (t) => 
   assert.match(texts(receiver)[1] ?? '', /^Late: /)
 })
 
-test('e-mail waits for its server, also over a restart, and says that it is late', async (t) => {
+test('an e-mail waits for its server, also over a restart, and is marked as late', async (t) => {
   const first = await Mailbox.open(t)
   const { port } = first
   await first.close()
@@ -324,12 +324,12 @@ test('e-mail waits for its server, also over a restart, and says that it is late
   assert.match(text, /^Seit: 01\.05\.2026, 14:00\r?$/m)
 })
 
-test('a mail server that says nothing delays nobody, and does not keep the gateway from stopping', async (t) => {
+test('a silent mail server delays no other message and does not keep the gateway from stopping', async (t) => {
   const silent = createServer()
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
   t.after(() => silent.close())
-  // it listens
+  // a listening TCP server has an address and a port
   const { port } = silent.address() as AddressInfo
   const desk = await AlertDesk.open(t, { url: `smtp://127.0.0.1:${port}`, from: 'carts@club.example' })
   const receiver = await Receiver.open(t)
@@ -343,13 +343,13 @@ test('a mail server that says nothing delays nobody, and does not keep the gatew
   await receiver.has(1)
   const startedAtMs = performance.now()
   await desk.stop()
-  // it would be given ten seconds
+  // the timeout of an attempt is ten seconds
   assert.ok(performance.now() - startedAtMs < 9_500)
   assert.equal(desk.outbox.waitingByChannel().find(([channel]) => channel === 'email')?.[1], waiting.length)
   await desk.start()
 })
 
-test('a changed notifier is told where it is now, a deleted one nothing', async (t) => {
+test('a pending message goes to the new address of a changed notifier, and not to a deleted one', async (t) => {
   const desk = await AlertDesk.open(t)
   const [before, now] = [await Receiver.open(t), await Receiver.open(t)]
   const { notifierId } = await notifier(desk, before)

@@ -13,25 +13,25 @@ interface OutboxDeps {
   events: Events
   clock: QueueOwner['clock']
   log: Log
-  /** From 0 to 1. */
+  /** Between 0 and 1. */
   random: () => number
 }
 
-/** Read in one turn of the loop; each may be for twenty targets. */
+/** Rows read in one tick of the event loop; each may be for twenty targets. */
 const PAGE_ROWS = 25
-/** What was told is gathered for so long before it is written down: each write is a transaction. */
+/** Time for which outcomes are collected before they are stored: each write is a transaction. */
 const SETTLE_MS = 100
 const RETRY_MS = 1_000
 const NEVER: TargetStatus = { lastSuccessAtMs: null, lastError: null }
 
 /**
- * Tells webhooks and notifiers what the store has queued for them (`store/tables/deliveries.ts`), in three steps: it
- * reads what was queued, at the start and after each alert; the queue of each target sends it (`target-queue.ts`); and
- * what was told, or given up, is deleted. After a power cut between the last two it is told again, as the same
- * delivery.
+ * Sends webhooks and notifiers the deliveries that the store has queued for them (`store/tables/deliveries.ts`), in
+ * three steps: it reads the queued rows, at the start and after each alert; the queue of each target sends them
+ * (`target-queue.ts`); and rows that were delivered or dropped are deleted. After a power cut between the last two
+ * steps a message is sent again, with the same delivery id.
  */
 export class Outbox implements Component {
-  /** Messages that arrived, attempts that failed, and what was given up; by channel. */
+  /** Messages delivered, attempts failed, and messages dropped; by channel. */
   readonly delivered = new Counter(CHANNELS)
   readonly failed = new Counter(CHANNELS)
   readonly dropped = new Counter(CHANNELS)
@@ -39,7 +39,7 @@ export class Outbox implements Component {
   readonly #queues = new Map<string, TargetQueue>()
   readonly #settled: { seq: number; targetId: string }[] = []
   readonly #outcomes = new Map<string, TargetOutcome>()
-  /** Queues that have something to begin, in the order in which they asked. */
+  /** Queues that wait to begin an attempt, in the order of their requests. */
   readonly #asking = new Set<TargetQueue>()
   #hasBegun = false
   #lastSeq = 0
@@ -53,7 +53,7 @@ export class Outbox implements Component {
     this.#deps = deps
   }
 
-  /** What is for targets that are not added yet is left alone. */
+  /** Leaves deliveries to targets that are not added yet untouched. */
   async start(): Promise<void> {
     const { events } = this.#deps
     this.#isRunning = true
@@ -65,7 +65,7 @@ export class Outbox implements Component {
     this.look()
   }
 
-  /** Ends what is under way. */
+  /** Aborts attempts in progress. */
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
@@ -76,7 +76,7 @@ export class Outbox implements Component {
     clearTimeout(this.#timer)
   }
 
-  /** Takes up a target: before anything is queued for it, or before the start. */
+  /** Adds a target; must be called before anything is queued for it, or before the start. */
   add(target: Target, { lastSuccessAtMs, lastError }: TargetStatus): void {
     const { clock, random, store } = this.#deps
     const queue = new TargetQueue(
@@ -94,11 +94,11 @@ export class Outbox implements Component {
     this.#queues.set(target.targetId, queue)
     if (!this.#isRunning) return
     queue.start()
-    // what the writer thread has queued already may have been read before it was known here
+    // rows that the writer thread queued may have been read before the target was known here
     for (const row of store.read.deliveriesOfTarget(target.targetId, this.#lastSeq)) queue.add(row)
   }
 
-  /** What is under way for the target ends at once. */
+  /** Removes a target and aborts its attempts immediately. */
   async remove(targetId: string): Promise<void> {
     const queue = this.#queues.get(targetId)
     this.#queues.delete(targetId)
@@ -106,7 +106,7 @@ export class Outbox implements Component {
     await queue?.stop()
   }
 
-  /** How it goes with a target. */
+  /** Returns the delivery status of a target. */
   statusOf(targetId: string): TargetStatus & { waiting: number } {
     const queue = this.#queues.get(targetId)
     return { ...(queue?.status ?? NEVER), waiting: queue?.waiting ?? 0 }
@@ -120,7 +120,7 @@ export class Outbox implements Component {
     return CHANNELS.map((channel) => [channel, sum(channel)])
   }
 
-  /** Reads what was queued since it looked last. */
+  /** Reads the rows queued since the last call. */
   look(): void {
     if (!this.#isRunning) return
     try {
@@ -136,11 +136,11 @@ export class Outbox implements Component {
       for (const targetId of row.targetIds) this.#queues.get(targetId)?.add(row)
       this.#lastSeq = row.seq
     }
-    // a long outage may have left many
+    // a long outage may have left many rows
     if (rows.length === PAGE_ROWS) this.#lookSoon()
   }
 
-  /** Once for all alerts of a transaction, and not before others had their turn. */
+  /** Schedules one read for all alerts of a transaction, in a later tick so that other work runs first. */
   #lookSoon(): void {
     if (this.#isLookDue) return
     this.#isLookDue = true
@@ -150,7 +150,7 @@ export class Outbox implements Component {
     })
   }
 
-  /** Somebody took note of the alert, or it is over: those who waited for that need not be told. */
+  /** Cancels waiting messages about an alert that was acknowledged or closed. */
   #forget(alertId: string): void {
     const waiting = [...this.#queues].filter(([, queue]) => queue.waitsWith(alertId))
     if (waiting.length === 0) return
@@ -161,11 +161,11 @@ export class Outbox implements Component {
         queue.keepOnly(alertId, new Set(kept.map(({ seq }) => seq)))
       }
     } catch {
-      // each queue finds out when it reads what it is to tell
+      // each queue detects this when it reads the texts to send
     }
   }
 
-  /** One attempt a turn, of each target in its turn: what others want goes in between. */
+  /** Allows one attempt per tick of the event loop, each target in order, so that other work runs in between. */
   #mayBegin(queue: TargetQueue): boolean {
     if (this.#hasBegun) {
       this.#asking.add(queue)
@@ -190,17 +190,13 @@ export class Outbox implements Component {
     for (const seq of seqs) this.#settled.push({ seq, targetId })
     if (how === 'delivered') this.#keepOutcome(targetId)
     else
-      this.#deps.log.warn(
-        { channel, targetId, count: seqs.length },
-        'gave up messages: they are too old, or too many wait',
-      )
+      this.#deps.log.warn({ channel, targetId, count: seqs.length }, 'dropped messages: too old, or too many waiting')
     this.#settleSoon()
   }
 
   #note({ targetId, channel }: Target, reason: string, how: { isFirst: boolean; isNew: boolean }): void {
     this.failed.add(channel)
-    if (how.isFirst)
-      this.#deps.log.warn({ channel, targetId, reason }, 'could not deliver a message; tries again later')
+    if (how.isFirst) this.#deps.log.warn({ channel, targetId, reason }, 'notification delivery failed; will retry')
     if (!how.isNew) return
     this.#keepOutcome(targetId)
     this.#settleSoon()
@@ -211,7 +207,7 @@ export class Outbox implements Component {
     if (queue !== undefined) this.#outcomes.set(targetId, { targetId, ...queue.status })
   }
 
-  /** With all that is told meanwhile. */
+  /** Schedules one write for all outcomes until then. */
   #settleSoon(): void {
     if (this.#settling !== undefined || this.#settleTimer !== undefined || !this.#isRunning) return
     this.#settleTimer = setTimeout(() => {
@@ -242,7 +238,7 @@ export class Outbox implements Component {
   #later(error: unknown): void {
     // the store has logged already that it is unusable
     if (!(error instanceof UnavailableError))
-      this.#deps.log.error({ reason: describeError(error) }, 'could not use the outbox; tries again later')
+      this.#deps.log.error({ reason: describeError(error) }, 'outbox access failed; will retry')
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.look()

@@ -3,12 +3,12 @@ import type { CartPosition } from './notification.ts'
 
 const DEGREE = 1e-7
 
-/** Where a cart is now, for people; undefined for none. */
+/** Returns the current position of a cart for messages; undefined without a cart. */
 export function placeOfCart(cart: Cart | undefined): CartPosition | undefined {
   if (cart === undefined) return undefined
   const { stays, position } = cart.verdict
   return {
-    // all of the course is in its boundary
+    // the whole course lies within its boundary
     zones: stays.filter(({ type }) => type !== 'boundary').map(({ name }) => name),
     position: position === null ? null : { lat: position.fix.latE7 * DEGREE, long: position.fix.longE7 * DEGREE },
   }

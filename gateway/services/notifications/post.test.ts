@@ -11,14 +11,14 @@ function send(url: string, ms = 60_000): Promise<void> {
   return post({ url, headers: { title: 'Hi' }, body: 'Grün', signal: AbortSignal.timeout(ms), lookup })
 }
 
-test('sends a text with its headers', async (t) => {
+test('a text is sent with its headers', async (t) => {
   const receiver = await Receiver.open(t)
   await send(`${receiver.url}/a/b?c=d`)
   const [{ path, headers, text } = assert.fail()] = receiver.received
   assert.deepEqual([path, text, headers.title, headers['content-length']], ['/a/b?c=d', 'Grün', 'Hi', '5'])
 })
 
-describe('an answer', () => {
+describe('a response', () => {
   for (const status of [200, 201, 202, 204, 299])
     test(`${status} is a success`, async (t) => {
       const receiver = await Receiver.open(t, (response) => void response.writeHead(status).end())
@@ -26,7 +26,7 @@ describe('an answer', () => {
     })
 
   for (const status of [304, 400, 401, 404, 410, 429, 500, 503])
-    test(`${status} is none`, async (t) => {
+    test(`${status} is a failure`, async (t) => {
       const receiver = await Receiver.open(t, (response) => void response.writeHead(status).end('no'))
       await assert.rejects(send(receiver.url), new RegExp(`answered ${status}`))
     })
@@ -54,21 +54,21 @@ describe('an answer', () => {
       more()
     })
     await send(receiver.url)
-    // what the buffers of both ends hold
+    // bytes that the buffers of both ends hold
     assert.ok(written < 9_000_000, `${written}`)
   })
 
-  test('that never ends is one all the same', async (t) => {
+  test('that never ends is a success', async (t) => {
     const receiver = await Receiver.open(t, (response) => void response.writeHead(200).write('so'))
     await send(receiver.url)
   })
 
-  test('that never comes is waited for until the signal', async (t) => {
+  test('that never comes is awaited until the signal', async (t) => {
     const receiver = await Receiver.open(t, ANSWERS.hang)
     await assert.rejects(send(receiver.url, 200), /abort|timeout/i)
   })
 
-  test('101 is none, as is one that Node ends the connection for', async (t) => {
+  test('101 is a failure, as is one for which Node ends the connection', async (t) => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
     const receiver = await Receiver.open(t, (response) => void response.socket?.write(upgrade))
     await assert.rejects(send(receiver.url), /answered 101/)
@@ -76,7 +76,7 @@ describe('an answer', () => {
     await assert.rejects(send(hints.url, 200), /may have been delivered/)
   })
 
-  test('that never comes may have been delivered; one that refuses was not', async (t) => {
+  test('that never comes may mean a delivery, and a refused connection means none', async (t) => {
     const silent = await Receiver.open(t, ANSWERS.hang)
     await assert.rejects(send(silent.url, 200), UnknownOutcome)
     const closing = await Receiver.open(t, ANSWERS.cut)
@@ -86,17 +86,17 @@ describe('an answer', () => {
     await assert.rejects(send('http://127.0.0.1:1/'), (error) => !(error instanceof UnknownOutcome))
   })
 
-  test('that is cut off is none', async (t) => {
+  test('that is cut off is a failure', async (t) => {
     const receiver = await Receiver.open(t, ANSWERS.cut)
     await assert.rejects(send(receiver.url), /hang up|ECONNRESET/)
   })
 
-  test('that is no HTTP is none', async (t) => {
+  test('that is not HTTP is a failure', async (t) => {
     const receiver = await Receiver.open(t, (response) => void response.socket?.end('SSH-2.0-x\r\n'))
     await assert.rejects(send(receiver.url), /Parse Error/)
   })
 })
 
-test('nobody listens', async () => {
+test('a closed port is a failure', async () => {
   await assert.rejects(send('http://127.0.0.1:1/'), /ECONNREFUSED/)
 })

@@ -8,18 +8,18 @@ export interface PostRequest {
   url: string
   headers: Readonly<Record<string, string>>
   body: string
-  /** Ends it, whatever it waits for. */
+  /** Aborts the request in any state. */
   signal: AbortSignal
   lookup: LookupFunction
 }
 
-/** What is read of an answer, so that the other side sees it end well; what is in it does not matter. */
+/** Bytes read of a response, so that the server sees it end properly; its content is ignored. */
 const READ_BYTES = 16_384
 const READ_MS = 1_000
 
 /**
- * Sends a text; resolves when the answer is a success. Rejects with what went wrong in words, with an `UnknownOutcome`
- * when no answer came after all was sent. It follows no redirect: what is sent is for this address only.
+ * Posts a text; resolves on a successful response. Rejects with a readable reason, and with an `UnknownOutcome` if no
+ * response came after everything was sent. Follows no redirect: the content is for this address only.
  */
 export function post({ url, headers, body, signal, lookup }: PostRequest): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -38,9 +38,9 @@ export function post({ url, headers, body, signal, lookup }: PostRequest): Promi
   request.on('finish', () => {
     isSent = true
   })
-  // also after an answer, when the promise is settled
+  // also after a response, when the promise is settled
   request.on('error', fail)
-  // Node closes the connection without an error where it cannot use the answer
+  // Node closes the connection without an error if it cannot parse the response
   request.on('close', () => isAnswered || fail(new Error('the connection was closed without an answer')))
   request.on('upgrade', ({ statusCode = 101 }, socket) => {
     socket.destroy()
@@ -64,7 +64,7 @@ function faultOf(status: number): string | null {
   return status >= 300 && status < 400 ? `answered ${status}; redirects are not followed` : `answered ${status}`
 }
 
-/** Resolves at the end of an answer, or when enough of it was read. */
+/** Resolves at the end of a response, or when enough was read. */
 function ended(response: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, READ_MS)

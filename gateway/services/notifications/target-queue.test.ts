@@ -8,7 +8,7 @@ import type { Outgoing, Sending } from './target.ts'
 import { TargetQueue } from './target-queue.ts'
 
 interface Attempt {
-  /** Delivery ids. */
+  /** Delivery ids of the attempt. */
   ids: string[]
   isLate: boolean
   succeed(): Promise<void>
@@ -22,7 +22,7 @@ afterEach(async () => {
   queues.clear()
 })
 
-/** A target whose attempts a test ends, and a store in memory. */
+/** Target whose attempts the test ends, with a store in memory. */
 class Bench {
   readonly clock = Object.assign(new FakeClock(), { doubt: null as string | null })
   readonly attempts: Attempt[] = []
@@ -58,7 +58,7 @@ class Bench {
     this.queue.start()
   }
 
-  /** Ids of what is sent and not answered, oldest first. */
+  /** Ids of messages that were sent and have no response, oldest first. */
   get open(): string[][] {
     return this.attempts.map(({ ids }) => ids)
   }
@@ -72,7 +72,7 @@ class Bench {
     return seq
   }
 
-  /** Time goes by. */
+  /** Advances time. */
   pass(ms: number): void {
     this.clock.advance(ms)
     this.queue.run()
@@ -112,7 +112,7 @@ async function fail(bench: Bench, reason?: string): Promise<void> {
 }
 
 describe('a webhook', () => {
-  test('is told at once', async () => {
+  test('is sent an alert immediately', async () => {
     const bench = new Bench()
     bench.add('a')
     assert.deepEqual([bench.open, bench.queue.waiting], [[['a']], 1])
@@ -121,7 +121,7 @@ describe('a webhook', () => {
     assert.deepEqual(bench.queue.status, { lastSuccessAtMs: bench.clock.nowMs(), lastError: null })
   })
 
-  test('is told of one alert in order, and of others meanwhile', async () => {
+  test('is sent the messages of one alert in order, and other alerts meanwhile', async () => {
     const bench = new Bench()
     for (const event of ['opened', 'acknowledged', 'closed']) bench.add(`1 ${event}`, '1')
     bench.add('2 opened', '2')
@@ -139,12 +139,12 @@ describe('a webhook', () => {
       bench.settled.flatMap(([, ids]) => ids),
       ['2 opened', '1 opened', '1 acknowledged', '1 closed'],
     )
-    // its alert is known no more, and may come again
+    // its alert is forgotten, and may come again
     bench.add('1 again', '1')
     assert.deepEqual(bench.open, [['1 again']])
   })
 
-  test('gets four at a time, and tests besides', async () => {
+  test('is sent four alerts at a time, and tests in addition', async () => {
     const bench = new Bench()
     for (let i = 1; i <= 9; i++) bench.add(`${i}`)
     assert.equal(bench.open.length, 4)
@@ -154,7 +154,7 @@ describe('a webhook', () => {
     assert.equal(bench.settled.length, 10)
   })
 
-  test('that cannot be reached is tried for four alerts each half second, until it can', async () => {
+  test('that cannot be reached is tried for four alerts each half second until it can', async () => {
     const bench = new Bench()
     for (let i = 1; i <= 500; i++) bench.add(`${i}`)
     let attempts = 0
@@ -170,7 +170,7 @@ describe('a webhook', () => {
     bench.pass(100)
     assert.equal(bench.open.length, 4)
     while (bench.open.length > 0) await succeed(bench)
-    // but for those that wait for their own next attempt
+    // except those that wait for their own next attempt
     assert.ok(bench.settled.length > 500 - 4 * 20)
     bench.pass(MINUTE_MS)
     while (bench.open.length > 0) await succeed(bench)
@@ -194,7 +194,7 @@ describe('a webhook', () => {
     assert.ok(failures > 140 && failures < 160, `${failures}`)
   })
 
-  test('what is given up is not in the way of what came later', async () => {
+  test('is sent later messages after an earlier one is given up', async () => {
     const bench = new Bench()
     bench.add('a opened', 'a')
     await fail(bench)
@@ -205,14 +205,14 @@ describe('a webhook', () => {
     assert.deepEqual([bench.settled, bench.open], [[['dropped', ['a opened']]], [['a closed']]])
   })
 
-  test('after a start the day began when it was queued', () => {
+  test('counts the day of retries from queueing, also after a start', () => {
     const bench = new Bench()
     bench.add('old', 'old', DAY_MS)
     bench.add('new', 'new', DAY_MS - 1000)
     assert.deepEqual([bench.settled, bench.open], [[['dropped', ['old']]], [['new']]])
   })
 
-  test('by a clock in doubt nothing is too old, and a jump ahead gives nothing up', async () => {
+  test('drops nothing as too old by a doubtful clock or after a jump ahead', async () => {
     const bench = new Bench()
     bench.add('a')
     await fail(bench)
@@ -224,7 +224,7 @@ describe('a webhook', () => {
     assert.deepEqual(bench.open, [['a'], ['b']])
   })
 
-  test('says why it failed, and when that changed', async () => {
+  test('reports why it failed and when that changed', async () => {
     const bench = new Bench()
     bench.add('a')
     for (const reason of ['x', 'x', 'y']) {
@@ -248,7 +248,7 @@ describe('a webhook', () => {
     assert.equal(bench.failures.at(-1)?.reason.length, 200)
   })
 
-  test('waits for a store that cannot be read, and does not blame the target', async () => {
+  test('waits for an unreadable store and does not count that as a failure of the target', async () => {
     const bench = new Bench()
     bench.isStoreGone = true
     bench.add('a')
@@ -266,7 +266,7 @@ describe('a webhook', () => {
     assert.equal(bench.settled.length, 10)
   })
 
-  test('goes on by itself', async () => {
+  test('retries automatically', async () => {
     const bench = new Bench()
     bench.add('a')
     await fail(bench)
@@ -274,7 +274,7 @@ describe('a webhook', () => {
     await eventually(() => bench.open.length === 1, 'the second attempt')
   })
 
-  test('ends what is under way when it stops', async () => {
+  test('ends requests under way when it stops', async () => {
     const bench = new Bench()
     bench.add('a')
     await bench.queue.stop()
@@ -284,7 +284,7 @@ describe('a webhook', () => {
 })
 
 describe('a notifier', () => {
-  test('tells in one message of what was opened within 30 seconds', async () => {
+  test('sends one message for all alerts opened within 30 seconds', async () => {
     const bench = new Bench(30_000)
     bench.add('a')
     bench.pass(29_999)
@@ -302,14 +302,14 @@ describe('a notifier', () => {
     assert.deepEqual([bench.settled.length, bench.queue.waiting], [2, 0])
   })
 
-  test('waits whether somebody acknowledges it', async () => {
+  test('waits for an acknowledgement until its delay has passed', async () => {
     const bench = new Bench(10 * MINUTE_MS)
     const a = bench.add('a')
     bench.pass(20_000)
     bench.add('b')
     bench.pass(20_000)
     bench.add('c')
-    // without the first of them they are others: b and c are one
+    // without their first message they are grouped differently: b and c share one
     bench.forget(a, 'a')
     assert.equal(bench.queue.waiting, 2)
     bench.pass(10 * MINUTE_MS - 20_001)
@@ -318,7 +318,7 @@ describe('a notifier', () => {
     assert.deepEqual(bench.open, [['b', 'c']])
   })
 
-  test('finds out by itself what there is not to be told any more', async () => {
+  test('leaves out alerts that no longer need a message', async () => {
     const bench = new Bench(30_000)
     for (const id of ['a', 'b']) bench.ids.delete(bench.add(id))
     bench.add('c')
@@ -326,7 +326,7 @@ describe('a notifier', () => {
     assert.deepEqual([bench.open, bench.queue.waiting], [[['c']], 1])
   })
 
-  test('a message that fails is tried as a whole, and no other waits for it', async () => {
+  test('retries a failed message as a whole, and other messages do not wait for it', async () => {
     const bench = new Bench(30_000)
     bench.add('a')
     bench.add('b')
@@ -359,7 +359,7 @@ describe('a notifier', () => {
     assert.equal(bench.attempts[0]?.isLate, true)
   })
 
-  test('is late after a long stop, and waits no longer because a clock was set back', () => {
+  test('is late after a long stop, and does not wait longer because a clock was set back', () => {
     const bench = new Bench(30_000)
     bench.add('a', 'a', 30_000 + 5 * MINUTE_MS + 1)
     assert.deepEqual([bench.attempts[0]?.ids, bench.attempts[0]?.isLate], [['a'], true])
@@ -368,7 +368,7 @@ describe('a notifier', () => {
     assert.deepEqual(bench.open, [['a'], ['b']])
   })
 
-  test('a test goes at once and by itself', () => {
+  test('sends a test immediately and as a message of its own', () => {
     const bench = new Bench(HOUR_MS)
     bench.add('a')
     bench.add('test', null)
@@ -377,7 +377,7 @@ describe('a notifier', () => {
   })
 })
 
-test('an attempt ends by its own clock, and a stop does not wait for it, whatever it does', async () => {
+test('an attempt ends by its own timer, and a stop does not wait for it', async () => {
   for (const attemptMs of [20, 60_000]) {
     let begun = 0
     const failures: string[] = []
@@ -415,7 +415,7 @@ test('an attempt ends by its own clock, and a stop does not wait for it, whateve
   }
 })
 
-test('what may have been delivered is sent again after a minute, what was refused after a second', async () => {
+test('a message that may have been delivered is retried after a minute, a refused one after a second', async () => {
   const bench = new Bench()
   bench.add('a')
   await (bench.attempts[0] ?? assert.fail()).failWith(new UnknownOutcome('no answer'))

@@ -6,72 +6,72 @@ import type { DeliveryRow, DeliveryText } from '#store/tables/outbox.ts'
 import { retryMs, UnknownOutcome } from './retries.ts'
 import type { Outgoing, Target, TargetStatus } from './target.ts'
 
-/** What the queue of a target tells its owner. */
+/** Callbacks and dependencies that the outbox gives to the queue of a target. */
 export interface QueueOwner {
   clock: Clock & MonotonicClock & { readonly doubt: string | null }
-  /** From 0 to 1. */
+  /** Between 0 and 1. */
   random: () => number
-  /** Of what this target is still to be told, by seq. Throws while the store cannot be read. */
+  /** Returns the texts still to be sent to this target, by seq. Throws while the store cannot be read. */
   texts(seqs: readonly number[]): Map<number, DeliveryText>
-  /** These need not be told any more; they are so until this is written down. */
+  /** Reports deliveries that need no further attempt; they stay queued in the store until this is written. */
   settled(target: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void
-  /** Whether an attempt may begin in this turn of the loop; if not, `run` is called in one of the next. */
+  /** True if an attempt may begin in this tick of the event loop; otherwise `run` is called in a later one. */
   mayBegin(queue: TargetQueue): boolean
-  /** An attempt failed. */
+  /** Reports a failed attempt. */
   failed(target: Target, reason: string, how: { isFirst: boolean; isNew: boolean }): void
 }
 
 interface Delivery extends DeliveryRow {
-  /** When it is given up, by the monotonic clock. */
+  /** Time at which the delivery is dropped, by the monotonic clock. */
   lapsesMs: number
 }
 
-/** Deliveries of which one attempt takes the first, or all of a notifier. */
+/** Deliveries that share attempts: a webhook sends the first of them at a time, a notifier all. */
 interface Job {
   readonly lane: Lane
   deliveries: Delivery[]
-  /** When it was to be told first, by the monotonic clock. */
+  /** Planned time of the first attempt, by the monotonic clock. */
   timeMs: number
-  /** When it is tried next. */
+  /** Time of the next attempt. */
   dueMs: number
   failures: number
   isUnderWay: boolean
 }
 
-/** What has its own attempts under way, so that it waits for nothing else. */
+/** Group of jobs with its own limit of attempts, independent of other lanes. */
 interface Lane {
   readonly due: Deadlines<Job>
   readonly most: number
   underWay: number
-  /** Nothing begins before, by the monotonic clock: the target cannot be reached. */
+  /** Earliest next attempt after the target could not be reached, by the monotonic clock. */
   restsUntilMs: number
 }
 
-/** How often it is looked at the latest: clocks of tests stand still. */
+/** Longest interval of the timer, because clocks of tests stand still. */
 const LOOK_MS = 1_000
-/** It is late when it comes so long after its time. */
+/** Delay from which a message counts as late. */
 const LATE_MS = 5 * MINUTE_MS
-/** How long something is tried. */
+/** Time for which a delivery is retried. */
 const TRIED_MS = DAY_MS
-/** What may wait for one target; then the oldest makes room. */
+/** Limit of waiting deliveries per target; beyond it the oldest is dropped. */
 const WAITING_MAX = 10_000
 const ATTEMPTS_AT_ONCE = 4
 /**
- * So long nothing is tried after an attempt that found nobody there: hundreds of alerts would find the same. Under the
+ * Pause after an attempt that could not reach the host, since hundreds of alerts would fail likewise. Shorter than the
  * first retry.
  */
 const REST_MS = 500
-/** Of system calls that fail when nobody is there. */
+/** System calls that fail if the host cannot be reached. */
 const REACHING_CALLS: readonly unknown[] = ['connect', 'getaddrinfo']
-/** How long an attempt may take to settle once it was told to end. */
+/** Time in which an aborted attempt must settle. */
 const SETTLE_MS = 500
 const REASON_MAX = 200
-/** A reason is one line, whatever a receiver says. */
+/** Control characters: a reason is one line, whatever the receiver sends. */
 const CONTROL = /\p{C}+/gu
 
 /**
- * What one target is still to be told. It has attempts and retries of its own, so a target that hangs delays no other;
- * and so has each alert, so one that is refused delays no other either. What concerns one alert stays in order.
+ * Messages still to be sent to one target. Each target has its own attempts and retries, so a target that hangs delays
+ * no other; and so has each alert, so a rejected one delays no other either. Messages about one alert stay in order.
  */
 export class TargetQueue {
   readonly status: TargetStatus
@@ -86,7 +86,7 @@ export class TargetQueue {
   #gathering: Job | undefined
   #waiting = 0
   #timer: NodeJS.Timeout | undefined
-  /** When the timer runs it, by the clock of timers. */
+  /** Time at which the timer fires, by `performance.now()`. */
   #runsAtMs = Number.POSITIVE_INFINITY
   #isRunning = false
 
@@ -109,7 +109,7 @@ export class TargetQueue {
     this.run()
   }
 
-  /** Ends what is under way, which counts for nothing then. */
+  /** Aborts attempts in progress, which then have no outcome. */
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
@@ -120,7 +120,7 @@ export class TargetQueue {
   add(row: DeliveryRow): void {
     const { clock } = this.#owner
     const agoMs = clock.nowMs() - row.queuedAtMs
-    // by a clock in doubt nothing is too old
+    // while the clock is in doubt, no delivery is too old
     const leftMs = clock.doubt === null ? Math.min(TRIED_MS, Math.max(0, TRIED_MS - agoMs)) : TRIED_MS
     this.#waiting++
     this.#place({ ...row, lapsesMs: clock.monotonicMs() + leftMs })
@@ -128,12 +128,12 @@ export class TargetQueue {
     this.#schedule()
   }
 
-  /** Whether it waits whether somebody acknowledges this alert. */
+  /** True if a message about this alert waits in case staff acknowledge the alert. */
   waitsWith(alertId: string): boolean {
     return this.#target.waitMs !== null && this.#byAlert.has(alertId)
   }
 
-  /** Forgets what there is not to be told any more of an alert; `kept` is what there is. */
+  /** Removes deliveries about an alert except those in `kept`. */
   keepOnly(alertId: string, kept: ReadonlySet<number>): void {
     const job = this.#byAlert.get(alertId)
     if (job === undefined || job.isUnderWay) return
@@ -158,7 +158,7 @@ export class TargetQueue {
     return job
   }
 
-  /** What it joins. */
+  /** Returns the job that a delivery joins. */
   #jobFor({ alertId, queuedAtMs }: Delivery): Job | undefined {
     if (alertId === null) return undefined
     if (this.#target.waitMs === null) return this.#byAlert.get(alertId)
@@ -168,7 +168,7 @@ export class TargetQueue {
     return isWithin ? this.#gathering : undefined
   }
 
-  /** When it is told, by the monotonic clock: a clock that was set back makes nobody wait longer. */
+  /** Returns the time to send, by the monotonic clock: a clock that was set back makes no recipient wait longer. */
   #timeOf({ alertId, queuedAtMs }: Delivery): number {
     const { clock } = this.#owner
     const waitMs = alertId === null ? 0 : (this.#target.waitMs ?? 0)
@@ -176,7 +176,7 @@ export class TargetQueue {
     return clock.monotonicMs() + Math.min(waitMs, Math.max(-TRIED_MS, leftMs))
   }
 
-  /** Begins what is due, as far as it may. */
+  /** Begins due attempts, up to the limits. */
   run(): void {
     if (!this.#isRunning) return
     for (const lane of [this.#tests, this.#alerts])
@@ -198,7 +198,7 @@ export class TargetQueue {
     if (!this.#isRunning || !Number.isFinite(nextMs)) return
     const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#owner.clock.monotonicMs()))
     const runsAtMs = performance.now() + waitMs
-    // an alert that opens with hundreds of others need not set it again
+    // avoids resetting the timer for each of hundreds of alerts that open together
     if (this.#runsAtMs <= runsAtMs) return
     clearTimeout(this.#timer)
     this.#runsAtMs = runsAtMs
@@ -219,7 +219,7 @@ export class TargetQueue {
     const chosen = this.#target.waitMs === null ? job.deliveries.slice(0, 1) : [...job.deliveries]
     const texts = this.#textsOf(chosen)
     if (texts === null) {
-      // the store has logged already that it is unusable
+      // the store has already logged the fault
       this.#setDue(job, nowMs + LOOK_MS)
       return
     }
@@ -282,7 +282,7 @@ export class TargetQueue {
     this.#setDue(job, clock.monotonicMs() + retryMs(job.failures, random(), error instanceof UnknownOutcome))
   }
 
-  /** Takes deliveries out of a job that is not under way. */
+  /** Removes deliveries from a job that has no attempt in progress. */
   #remove(job: Job, isGone: (delivery: Delivery) => boolean): void {
     const [first] = job.deliveries
     const left: Delivery[] = []
@@ -294,18 +294,21 @@ export class TargetQueue {
     const [next] = left
     if (next === undefined) this.#delete(job)
     else if (this.#target.waitMs === null) this.#follow(job, next)
-    // tried again by #begin, which took it out of its lane
+    // a retried job, or one that keeps its first delivery, needs a due time again: #begin took it out of its lane
     else if (job.failures > 0 || next === first) this.#setDue(job, job.dueMs)
     else this.#gatherAnew(job)
   }
 
-  /** Goes on with what comes next of an alert. */
+  /** Continues with the next delivery about an alert. */
   #follow(job: Job, { alertId }: Delivery): void {
     if (alertId !== null) this.#byAlert.set(alertId, job)
     this.#setDue(job, job.failures > 0 ? job.dueMs : this.#owner.clock.monotonicMs())
   }
 
-  /** The first of a message says when it goes and what else it names: without it they may be other messages. */
+  /**
+   * Regroups deliveries: the first one of a message determines its time and the others that it includes, so without it
+   * the grouping may differ.
+   */
   #gatherAnew(begun: Job): void {
     const jobs = [...this.#jobs].filter(
       (job) => job === begun || (job.lane === this.#alerts && !job.isUnderWay && job.failures === 0),
@@ -352,7 +355,7 @@ function newLane(): Lane {
   return { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0, restsUntilMs }
 }
 
-/** When its next attempt is due. */
+/** Returns the time of the next attempt of a lane. */
 function nextMsOf({ due, restsUntilMs }: Lane): number {
   return Math.max(due.nextMs ?? Number.POSITIVE_INFINITY, restsUntilMs)
 }
@@ -367,11 +370,11 @@ function lateOf(failure: unknown, attemptMs: number): Error {
   return failure instanceof UnknownOutcome ? new UnknownOutcome(reason) : new Error(reason)
 }
 
-/** Rejects soon after a signal, so that an attempt is settled whatever the receiver and the libraries do. */
+/** Rejects soon after an abort, so that an attempt settles whatever the receiver and the libraries do. */
 function endOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    // what was sent settles itself first, and knows more
-    const end = () => setTimeout(() => reject(new UnknownOutcome('no end of the attempt')), SETTLE_MS)
+    // the sending promise settles first if it can, with a better reason
+    const end = () => setTimeout(() => reject(new UnknownOutcome('the attempt did not end in time')), SETTLE_MS)
     signal.addEventListener('abort', end, { once: true })
   })
 }
@@ -380,7 +383,7 @@ function seqsOf(deliveries: readonly Delivery[]): number[] {
   return deliveries.map(({ seq }) => seq)
 }
 
-/** An error for several addresses of a host has an empty message. */
+/** Describes an error in one line; the `AggregateError` for several addresses of a host has an empty message. */
 function wordsOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'no connection'
   return (describeError(error) || code).replaceAll(CONTROL, ' ').slice(0, REASON_MAX)

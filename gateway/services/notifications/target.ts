@@ -3,40 +3,40 @@ import type { NotifierChannel } from '#shared/wire/notifiers.ts'
 export type Channel = 'webhook' | NotifierChannel
 export const CHANNELS: readonly Channel[] = ['webhook', 'email', 'ntfy', 'telegram']
 
-/** Something to be told, with its body. */
+/** Message to send, with its body. */
 export interface Outgoing {
-  /** The same at a retry. */
+  /** Unchanged at a retry. */
   readonly deliveryId: string
   /** Null for a test. */
   readonly alertId: string | null
-  /** JSON, as it was queued. */
+  /** JSON, as queued. */
   readonly body: string
 }
 
 export interface Sending {
-  /** It comes long after its time. */
+  /** True if the message is sent long after its time. */
   readonly isLate: boolean
   readonly signal: AbortSignal
 }
 
-/** Whoever is told of alerts. */
+/** Recipient of alerts. */
 export interface Target {
   readonly targetId: string
   readonly channel: Channel
   /**
-   * How long after an alert was opened it is told, with those that were opened soon after it; null for a target that is
-   * told of everything at once and by itself, what concerns one alert in order.
+   * Delay after an alert was opened, which gathers others that open soon after it into one message; null for a target
+   * that gets every change immediately and separately, in order for each alert.
    */
   readonly waitMs: number | null
-  /** How long an attempt may take. */
+  /** Timeout of an attempt. */
   readonly attemptMs: number
-  /** Rejects with what went wrong in words. */
+  /** Rejects with a readable reason. */
   send(outgoing: readonly [Outgoing, ...Outgoing[]], sending: Sending): Promise<void>
 }
 
-/** How it goes with a target. */
+/** Delivery status of a target. */
 export interface TargetStatus {
   lastSuccessAtMs: number | null
-  /** In words; null after a success. */
+  /** Readable reason of the last failure; null after a success. */
   lastError: string | null
 }

@@ -1,25 +1,25 @@
 import type { SiteSettings } from '#shared/site/settings.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
-/** Details of an alert as people read them; null where the alert does not say it. */
+/** Details of an alert as text; null if the alert does not contain them. */
 export interface Details {
-  /** In volts. */
+  /** Returns a detail in volts. */
   volts(name: string): string | null
   text(name: string): string | null
-  /** By the clocks of the site. */
+  /** Returns a time of day in the time zone of the site. */
   time(name: string): string | null
-  /** Of seconds. */
+  /** Returns a number of seconds as minutes. */
   minutes(name: string): string | null
 }
 
-/** What is said to people in one language. */
+/** Texts of notifications in one language. */
 export interface NotificationTexts {
   locale: string
-  /** The text of a message that comes long after its time begins with it. */
+  /** First line of a message that is sent long after its time. */
   late: string
   lateWhy: string
   cart: (name: string) => string
-  /** What alerts without a cart are about. */
+  /** Subject of alerts without a cart. */
   gateway: string
   where: string
   unknownPlace: string
@@ -30,7 +30,7 @@ export interface NotificationTexts {
   what: Record<AlertKind, (details: Details) => string>
 }
 
-/** Words around a detail, where it is known. */
+/** Puts words around a detail; returns an empty text if the detail is unknown. */
 function around(before: string, detail: string | null, after = ''): string {
   return detail === null ? '' : `${before}${detail}${after}`
 }
@@ -84,7 +84,8 @@ const GERMAN: NotificationTexts = {
   test: { title: 'Test', text: 'Dies ist ein Test: Meldungen dieses Platzes kommen hier an.' },
   what: {
     low_battery: (d) =>
-      `Batterie schwach${around(', ', d.volts('voltage'), ' in Ruhe')}${around(' (schwach unter ', d.volts('threshold'), ')')}`,
+      'Batterie ' +
+      `schwach${around(', ', d.volts('voltage'), ' in Ruhe')}${around(' (schwach unter ', d.volts('threshold'), ')')}`,
     outside: () => 'außerhalb des Platzes',
     zone_stay: (d) =>
       `steht in einer Sperrzone${around(': ', d.text('name'))}${around(' (', d.minutes('seconds'), ')')}`,

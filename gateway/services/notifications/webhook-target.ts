@@ -12,7 +12,7 @@ interface WebhookTools {
 
 const ATTEMPT_MS = 10_000
 
-/** A program that is told of alerts over HTTP. */
+/** Program that receives alerts over HTTP. */
 export function webhookTarget({ webhookId, url, secret }: WebhookRow, { clock, lookups }: WebhookTools): Target {
   return {
     targetId: webhookId,
@@ -32,7 +32,7 @@ export function webhookTarget({ webhookId, url, secret }: WebhookRow, { clock, l
   }
 }
 
-/** What proves to the receiver that the body is from here and from then. */
+/** Returns the signature with which the receiver verifies the origin and the time of the body. */
 function signatureOf(secret: string, timestamp: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`
 }

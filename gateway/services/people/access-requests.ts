@@ -16,7 +16,7 @@ interface AccessRequestsDeps {
   clock: BothClocks
 }
 
-/** A tablet that asks an admin to let it in. */
+/** Request of a tablet for access, which an admin must allow. */
 export interface AccessRequest {
   readonly requestId: string
   readonly name: string
@@ -25,7 +25,7 @@ export interface AccessRequest {
   readonly address: string
   readonly createdAtMs: number
   readonly expires: Moment
-  /** As whom it may sign in; null until an admin says so. */
+  /** User as whom it may sign in; null until an admin has allowed it. */
   allowedUserId: string | null
 }
 
@@ -33,7 +33,7 @@ const VALID_MS = 10 * MINUTE_MS
 const OPEN_PER_ADDRESS = 3
 const OPEN_MAX = 20
 
-/** Who waits at the door without a code; in memory only. */
+/** Open requests of tablets without a code; in memory only. */
 export class AccessRequests {
   readonly #deps: AccessRequestsDeps
   readonly #byId = new Map<string, AccessRequest & { secretHash: string }>()
@@ -52,7 +52,7 @@ export class AccessRequests {
     return this.#byId.size
   }
 
-  /** By the time they came. */
+  /** Returns the requests in the order of their creation. */
   all(): readonly AccessRequest[] {
     this.#forgetPast()
     return [...this.#byId.values()]
@@ -77,7 +77,7 @@ export class AccessRequests {
       expires: momentIn(clock, VALID_MS),
       secretHash: hashSecret(secret),
     }
-    // its place is taken before anything is awaited
+    // reserves its slot before anything is awaited
     this.#byId.set(request.requestId, request)
     try {
       const target = request.requestId
@@ -110,10 +110,7 @@ export class AccessRequests {
     })
   }
 
-  /**
-   * What the request opens, which it does only now. Throws `invalid_code`, and `not_allowed_yet` while no admin has
-   * said so.
-   */
+  /** Redeems the request, once. Throws `invalid_code`, and `not_allowed_yet` until an admin has allowed it. */
   take(requestId: string, secret: string): Pairing {
     this.#forgetPast()
     const request = this.#byId.get(requestId)

@@ -12,20 +12,20 @@ import type { Sessions } from './sessions.ts'
 interface KeyGuardDeps {
   users: Users
   sessions: Pick<Sessions, 'find' | 'callerOf' | 'used'>
-  /** By address. */
+  /** Failed API keys, by address. */
   failedKeys: Rates
-  /** By address. */
+  /** Wrong codes, by address. */
   failedCodesOfAddress: Rates
-  /** Of all addresses together. */
+  /** Wrong codes from all addresses together. */
   failedCodes: Rates
-  /** By user, by session, or by device for its token. */
+  /** Requests, by user, by session, or by device for its token. */
   requests: Rates
 }
 
 /**
- * The door of HTTP and of `/realtime`: checks keys and sessions, slows guessing, and holds each to its request rate. A
- * right key is never refused for what else comes from its address: many people are behind one router. Keys are random,
- * or checked for being hard to guess when they are chosen.
+ * Access control of HTTP and of `/realtime`: checks keys and sessions, slows guessing, and enforces the request rate of
+ * each client. A valid key is never rejected because of other traffic from its address: many people share one router.
+ * Keys are random, or checked to be hard to guess when a user chooses them.
  */
 export class KeyGuard {
   readonly refused = new Counter()
@@ -46,8 +46,8 @@ export class KeyGuard {
   }
 
   /**
-   * Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for,
-   * and `metrics_only` unless the request is for metrics.
+   * Returns the login of a key and counts one request. Throws `missing_api_key`, the error of a wrong key or of too
+   * many requests, and `metrics_only` unless the request is for metrics.
    */
   admit(apiKey: string | undefined, address: string, isForMetrics = false): Login {
     if (apiKey === undefined || apiKey === '') {
@@ -59,7 +59,7 @@ export class KeyGuard {
     return new KeyLogin(this.#users, user)
   }
 
-  /** The same without a limit on right keys: for logins that are not requests. */
+  /** Checks a key like `admit`, but without a request limit for valid keys: for logins that are not requests. */
   verify(apiKey: string, address: string, isForMetrics = false): User {
     const user = this.#orFailed(address, () => this.#users.authenticate(apiKey, isForMetrics))
     this.#users.countKeyUse(user)
@@ -67,15 +67,15 @@ export class KeyGuard {
   }
 
   /**
-   * Whose session this cookie is of, counted as one request of the session. Throws `invalid_session`, which is no
-   * failed key: a tablet whose session is over goes on asking, and nobody guesses 256 bits.
+   * Returns the login of a session cookie and counts one request of the session. Throws `invalid_session`, which does
+   * not count as a failed key: a tablet with an ended session keeps sending requests, and 256 bits cannot be guessed.
    */
   admitSession(token: string): Login {
     const session = this.#sessions.find(token)
     const login = session && this.#sessionLogin(session)
     if (login === undefined) {
       this.refused.add('invalid_session')
-      throw new UnauthenticatedError('invalid_session', 'this session is over: sign in again')
+      throw new UnauthenticatedError('invalid_session', 'this session has ended; sign in again')
     }
     this.count(login.owner)
     const user = this.#users.find(login.row.userId)
@@ -84,7 +84,7 @@ export class KeyGuard {
     return login
   }
 
-  /** Reads a code, which a client may guess: of wrong ones there are so many for an address, and for all addresses. */
+  /** Reads a code, which a client may guess; wrong codes are limited per address and in total. */
   redeem<Said>(address: string, read: () => Said): Said {
     return this.#orRefused(read, () => {
       this.#failedCodes.require('all', 'wrong codes')
@@ -99,8 +99,8 @@ export class KeyGuard {
   }
 
   /**
-   * The user of a key, for what is answered without a key too, which is a use of the key. Undefined for a wrong key,
-   * which is a failed key.
+   * Returns the user of a key, for requests that are also answered without one; counts a use of the key. Undefined for
+   * a wrong key, which counts as failed.
    */
   recognize(apiKey: string | undefined, address: string): User | undefined {
     if (apiKey === undefined) return undefined
@@ -111,13 +111,13 @@ export class KeyGuard {
     }
   }
 
-  /** What may be done with a session, for what is answered without one too; undefined when it is over. */
+  /** Returns the access of a session, for requests that are also answered without one; undefined once it has ended. */
   recognizeSession(token: string): Caller | undefined {
     const session = this.#sessions.find(token)
     return session && this.#sessions.callerOf(session)
   }
 
-  /** The same as `admit` for the token of a device. */
+  /** Admits the token of a device, as `admit` does a key. */
   admitToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
     const said = this.#orFailed(address, () => tokens.read(token))
     this.count(`device:${said.deviceId}`)
@@ -134,19 +134,19 @@ export class KeyGuard {
     }
   }
 
-  /** Reads a key; a wrong one is a failed key of the address, and one too many throws `rate_limited`. */
+  /** Reads a key; a wrong one counts as failed for the address, and throws `rate_limited` beyond the limit. */
   #orFailed<Said>(address: string, read: () => Said): Said {
     return this.#orRefused(read, () =>
       this.#failedKeys.require(addressOwner(address), 'failed API keys from one address'),
     )
   }
 
-  /** Reads what opens the door; `count` counts what does not, and throws when there was too much of it. */
+  /** Reads a credential; `count` counts a wrong one, and throws beyond the limit. */
   #orRefused<Said>(read: () => Said, count: () => void): Said {
     try {
       return read()
     } catch (error) {
-      // what was right, and waits or is to be tried again, is no guess
+      // a valid credential that must wait or be retried is not a guess
       if (!(error instanceof UnauthenticatedError)) throw error
       try {
         count()

@@ -6,25 +6,25 @@ import type { User, Users } from '../users.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Who was let in, with a key or with the cookie of a session. */
+/** Authenticated client, by a key or a session cookie. */
 export interface Login {
-  /** The user of the key or of the session, whoever acts on it. */
+  /** User of the key or of the session, regardless of a PIN user. */
   readonly row: UserRow
-  /** What it might do when it came. */
+  /** Access at the time of the request. */
   readonly caller: Caller
-  /** Whose limits count: a user, or `session:ID`. */
+  /** Budget key of the limits: a user, or `session:ID`. */
   readonly owner: string
   readonly session: Session | null
-  /** What it may do now; undefined once the key or the session is void. */
+  /** Returns the current access; undefined once the key or the session has become invalid. */
   callerNow(): Caller | undefined
 }
 
-/** Whom the limits of a session count for. */
+/** Returns the budget key of a session. */
 export function sessionOwner(sessionId: string): string {
   return `session:${sessionId}`
 }
 
-/** Somebody with an API key. */
+/** Client with an API key. */
 export class KeyLogin implements Login {
   readonly session = null
   readonly row: UserRow
@@ -46,7 +46,7 @@ export class KeyLogin implements Login {
   }
 }
 
-/** A browser that is signed in, perhaps with a person who acts on it. */
+/** Signed-in browser, possibly with a PIN user. */
 export class SessionLogin implements Login {
   readonly row: UserRow
   readonly caller: Caller
@@ -68,27 +68,27 @@ export class SessionLogin implements Login {
 }
 
 /**
- * What a login may do now. Throws `invalid_api_key` or `invalid_session` when it is not let in any more,
- * `person_changed` when another acts than `before`.
+ * Returns the current access of a login. Throws `invalid_api_key` or `invalid_session` if it has lost access,
+ * `person_changed` if its user differs from that of `before`.
  */
 export function requireStillIn(login: Login, before = login.caller): Caller {
   const caller = login.callerNow()
   if (caller === undefined)
     throw login.session === null
-      ? new UnauthenticatedError('invalid_api_key', 'the key was revoked while the request was under way')
-      : new UnauthenticatedError('invalid_session', 'the session ended while the request was under way')
+      ? new UnauthenticatedError('invalid_api_key', 'the key was revoked during the request')
+      : new UnauthenticatedError('invalid_session', 'the session ended during the request; sign in again')
   if (caller.userId === before.userId) return caller
-  throw new ConflictError('person_changed', 'another person acts on this tablet since the request was made')
+  throw new ConflictError('person_changed', 'another PIN user has signed in on this tablet since the request was sent')
 }
 
-/** Whom the audit log names for what a login does; `nameOf` finds the name of a user. */
+/** Returns the origin that the audit log records for the actions of a login; `nameOf` finds the name of a user. */
 export function originOf(
   { row, session, caller }: Pick<Login, 'row' | 'session' | 'caller'>,
   address: string,
   nameOf: (userId: string) => string,
 ): Origin {
   const { userId } = caller
-  // who was idle for too long may still be there for a moment
+  // a PIN user whose idle time is over may remain set until the next check
   const isPerson = session?.acting?.userId === userId
   return {
     userId: row.userId,

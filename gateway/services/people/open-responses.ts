@@ -2,9 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Events } from '#gateway/events.ts'
 import type { Login } from './login.ts'
 
-/**
- * Answers that are still being sent: cut off at once when whoever asked is not let in any more, or another acts now.
- */
+/** Open responses; aborted when the caller loses access, or when another user is signed in. */
 export class OpenResponses {
   readonly #open = new Map<ServerResponse, Login>()
 
@@ -12,11 +10,11 @@ export class OpenResponses {
     for (const name of ['keyRevoked', 'sessionEnded', 'sessionChanged'] as const) events.on(name, () => this.#cutOff())
   }
 
-  /** Remembers an answer until it is over. */
+  /** Watches a response until it ends. */
   watch(login: Login, outgoing: ServerResponse): void {
     this.#open.set(outgoing, login)
     outgoing.once('close', () => this.#open.delete(outgoing))
-    // what let it in may have become void while the answer was made
+    // the caller may have lost access while the response was made
     if (!isStill(login)) outgoing.destroy()
   }
 

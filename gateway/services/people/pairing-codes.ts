@@ -13,19 +13,22 @@ interface PairingCodesDeps {
   clock: BothClocks
 }
 
-/** What a code opens. */
+/** Result of a redeemed code. */
 export interface Pairing {
   userId: string
   name: string
-  /** The session sets the gateway up. */
+  /** True if the session will set up the gateway. */
   isSetUp?: boolean
 }
 
 const VALID_MS = 5 * MINUTE_MS
-/** At once; the oldest gives way. */
+/** Limit of valid codes; beyond it the oldest is dropped. */
 const CODES_MAX = 1_000
 
-/** Codes that sign a tablet in, once: kept as hashes, in memory only, for a start outlives no five minutes. */
+/**
+ * Single-use codes that sign a tablet in. Stored as hashes and in memory only: they last five minutes, so a restart
+ * loses little.
+ */
 export class PairingCodes {
   readonly #deps: PairingCodesDeps
   readonly #byHash = new Map<string, Pairing & { expires: Moment }>()
@@ -33,7 +36,7 @@ export class PairingCodes {
   constructor(deps: PairingCodesDeps) {
     this.#deps = deps
     deps.events.on('keyRevoked', ({ userId }) => {
-      // one whose key was rotated may still be signed in
+      // a user whose key was rotated may still sign in
       if (deps.users.callerOf(userId) === undefined) this.#voidCodesOf(userId)
     })
   }
@@ -50,7 +53,7 @@ export class PairingCodes {
     return { code, expiresAtMs: expires.atMs }
   }
 
-  /** What the code opens, which it does only now; undefined when it opens nothing. */
+  /** Redeems a code, once; undefined if it is not valid. */
   take(text: string): Pairing | undefined {
     const code = readCode(text)
     if (code === undefined) return undefined

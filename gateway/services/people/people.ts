@@ -29,9 +29,10 @@ interface PeopleDeps {
 }
 
 /**
- * Builds what lets people in: a browser signs in (`SignIn`) with a code (`PairingCodes`), a key, or a request that an
- * admin has allowed (`AccessRequests`); `Sessions` knows what may be done with its cookie; `Persons` says who acts on
- * it; and `KeyGuard` is the door for all of them. What is open when any of it ends follows events.
+ * Builds sign-in and access control: a browser signs in (`SignIn`) with a code (`PairingCodes`), a key, or a request
+ * that an admin has allowed (`AccessRequests`); `Sessions` derives its access from the cookie; `Persons` keeps the PIN
+ * user of a shared tablet; and `KeyGuard` checks all of them. Open responses and connections follow events when access
+ * ends.
  */
 export function createPeople(deps: PeopleDeps) {
   const sessions = new Sessions(deps)
@@ -47,7 +48,7 @@ export function createPeople(deps: PeopleDeps) {
     accessRequests,
     persons: new Persons({ ...deps, sessions }),
     signIn: new SignIn({ ...deps, sessions, setUp, keyGuard, pairingCodes, accessRequests }),
-    // behind the sessions: it asks them what is still so
+    // after the sessions, because it asks them which logins are still valid
     openAnswers: new OpenResponses(deps.events),
   }
 }

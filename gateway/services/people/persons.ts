@@ -21,19 +21,21 @@ interface PersonsDeps {
   log: Log
 }
 
-/** How long a person may do nothing. */
+/** Idle time after which a PIN user is signed out. */
 const IDLE_MS = 10 * MINUTE_MS
-/** PINs of a tablet for one person that wait to be compared. */
+/** Limit of PINs from one tablet for one user that wait to be compared. */
 const WAITING_MAX = 5
 
-/** People on shared tablets: who proves by a PIN that it is they, for how long, and how often a PIN may be wrong. */
+/** PIN users on shared tablets: checks their PINs, limits wrong ones, and ends their sign-in when they are idle. */
 export class Persons {
-  /** PINs that were given, by what came of it. */
+  /** PINs checked, by result. */
   readonly tries = new Counter(['right', 'wrong', 'locked'])
   readonly #deps: PersonsDeps
   readonly #hasher = new PinHasher()
   readonly #locks: PinLocks
-  /** By person: one PIN is compared after the other, so that each wrong one counts before the next is looked at. */
+  /**
+   * Queues by user: PINs are compared one after the other, so that each wrong one counts before the next is checked.
+   */
   readonly #turns = new Map<string, FairTurns>()
 
   constructor(deps: PersonsDeps) {
@@ -48,29 +50,29 @@ export class Persons {
     })
   }
 
-  /** Takes up how often PINs were wrong before the start: a power cut forgives nothing. */
+  /** Restores the counts of wrong PINs, so that a power cut does not reset them. */
   load(): void {
     const { store, users } = this.#deps
     for (const { userId, ...tries } of store.read.pinTries())
       if (users.find(userId) !== undefined) this.#locks.restore(userId, tries)
   }
 
-  /** Null removes it; who acts by the old one does so no more. Throws `user_not_found`. */
+  /** Sets a PIN; null removes it. A user signed in with the old PIN is signed out. Throws `user_not_found`. */
   async setPin(userId: string, pin: string | null): Promise<void> {
     await this.#deps.users.setPin(userId, pin === null ? null : await this.#hasher.hash(userId, pin))
   }
 
-  /** Throws `wrong_pin`, `pin_locked` and `rate_limited` unless it is the PIN of the user; a wrong one counts. */
+  /** Throws `wrong_pin`, `pin_locked` and `rate_limited` unless it is the PIN of the user; counts a wrong one. */
   async requirePin(session: Session, userId: string, pin: string): Promise<void> {
     const pinHash = this.#deps.users.find(userId)?.row.pinHash
     if (pinHash == null || !(await this.#isPin(session, userId, pin, pinHash))) throw this.#wrong()
   }
 
-  /** Has a person act on a session. Throws `wrong_pin`, `pin_locked` and `rate_limited`. */
+  /** Signs a user in on a session with a PIN. Throws `wrong_pin`, `pin_locked` and `rate_limited`. */
   async begin(session: Session, userId: string, pin: string): Promise<void> {
     const { users, sessions, store, clock } = this.#deps
     const before = users.find(userId)?.row
-    // /people tells who has a PIN: there is nothing to hide by taking as long
+    // a quick rejection reveals nothing: /people shows who has a PIN
     if (before?.pinHash == null || !before.isActive) throw this.#wrong()
     const { pinHash } = before
     const isRight = await this.#isPin(session, userId, pin, pinHash)
@@ -80,14 +82,14 @@ export class Persons {
     const adminUntilMs = clock.monotonicMs() + ADMIN_RIGHTS_MS
     const acting = { userId, until: momentIn(clock, IDLE_MS), adminUntilMs }
     await store.write('recordAuditOnly', { action: 'person.created', target: userId, after: { name: now.name } })
-    // what happened while it was written down counts
+    // checks again, because the user may have changed during the write
     const later = users.find(userId)?.row
     if (later?.pinHash !== pinHash || !later.isActive) throw this.#wrong()
     session.acting = acting
     sessions.changed(session)
   }
 
-  /** Nobody but the session's user acts on it any more. */
+  /** Signs the PIN user of a session out. */
   async end(session: Session): Promise<void> {
     const { acting } = session
     if (acting === null) return
@@ -96,7 +98,7 @@ export class Persons {
     await this.#deps.store.write('recordAuditOnly', { action: 'person.deleted', target: acting.userId, after: null })
   }
 
-  /** Something was done: the time without anything begins anew, unless it is over. */
+  /** Restarts the idle time of the PIN user, unless it is over. */
   acted({ acting }: Session): void {
     const { clock } = this.#deps
     if (acting !== null && !isPast(clock, acting.until)) acting.until = momentIn(clock, IDLE_MS)
@@ -116,7 +118,7 @@ export class Persons {
     }
     this.tries.add('wrong')
     const lockedMs = this.#locks.wrong(userId, sessionId)
-    // on the disk before anybody knows that it was wrong
+    // stored before the client learns that the PIN was wrong
     await this.#keepTries(userId)
     if (lockedMs > 0) await this.#tellOfLock(userId, lockedMs)
     return false
@@ -131,13 +133,13 @@ export class Persons {
     if (waitMs === 0) return
     this.tries.add('locked')
     const retryAfterS = Math.ceil(waitMs / 1000)
-    throw new RateLimitedError('too many wrong PINs: wait, and then try again', retryAfterS, 'pin_locked')
+    throw new RateLimitedError('too many wrong PINs; wait, then try again', retryAfterS, 'pin_locked')
   }
 
   async #tellOfLock(userId: string, lockedMs: number): Promise<void> {
     const { events, clock, log, store } = this.#deps
     const untilMs = clock.nowMs() + lockedMs
-    log.warn({ userId, untilMs }, 'locked a person on all tablets: too many wrong PINs')
+    log.warn({ userId, untilMs }, 'locked a PIN user on all tablets: too many wrong PINs')
     events.emit('pinLocked', { userId, untilMs })
     const after = { until_ms: untilMs }
     await store.write('recordAuditOnly', { action: 'pin.locked', target: userId, after }).catch(() => undefined)
@@ -150,6 +152,6 @@ export class Persons {
   }
 
   #wrong(): ForbiddenError {
-    return new ForbiddenError('wrong_pin', 'the PIN is wrong, or this person has none')
+    return new ForbiddenError('wrong_pin', 'the PIN is wrong, or this user has none')
   }
 }

@@ -1,19 +1,19 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
 
-/** RFC 7914: 16 MB and some 50 ms of a core of a Raspberry Pi. */
+/** Cost parameters of RFC 7914: 16 MB, and about 50 ms of a core of a Raspberry Pi. */
 const COST = { N: 16_384, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** Of the four threads that Node has for this and for files. */
+/** Limit, because Node has four threads for hashing and for files. */
 const AT_ONCE = 2
 
-/** Hashes PINs and compares them, off the main thread and two at a time; owners take turns. */
+/** Hashes and compares PINs off the main thread, two at a time, in fair order between users. */
 export class PinHasher {
   readonly #waiting = new FairQueue<() => void>()
   #running = 0
 
-  /** `scrypt`, its costs, the salt and the hash, apart by `$`. */
+  /** Returns `scrypt`, its costs, the salt and the hash, separated by `$`. */
   async hash(owner: string, pin: string): Promise<string> {
     const salt = randomBytes(SALT_BYTES)
     const key = await this.#derive(owner, pin, salt, HASH_BYTES, COST)

@@ -7,29 +7,29 @@ const WINDOW_MS = HOUR_MS
 const LOCK_MS = HOUR_MS
 
 interface Tries {
-  /** On this tablet since the last right one. */
+  /** Wrong PINs on this tablet since the last right one. */
   wrong: number
   lockedUntilMs: number
 }
 
-/** What counts for all tablets, in time that is to go by: it survives a restart, in which none does. */
+/** Counts for all tablets together, in relative times so that they survive a restart; the downtime does not count. */
 export interface PinTries {
-  /** How long ago each wrong one was that still counts. */
+  /** Ages of the wrong PINs that still count, in ms. */
   wrongAgoMs: readonly number[]
-  /** How long the person is still locked. */
+  /** Remaining time of the lock, in ms. */
   lockedMs: number
 }
 
 /**
- * How often a PIN may be wrong: five times for a person on a tablet, then not for five minutes; twenty times in an hour
- * on all tablets together, then not for an hour. Counted in time that goes by, whatever the clock is set to. Of a
- * tablet that is gone only what counts for all is remembered.
+ * Limits of wrong PINs: after five for a user on one tablet, a lock of five minutes there; after twenty within an hour
+ * on all tablets together, a lock of an hour. Uses the monotonic clock, whatever the clock is set to. Only the count
+ * for all tablets outlives a session.
  */
 export class PinLocks {
   readonly #clock: MonotonicClock
-  /** By person, then by session. */
+  /** Keyed by user, then by session. */
   readonly #onTablets = new Map<string, Map<string, Tries>>()
-  /** When somebody was wrong within the last hour, by person; as many as lock at most. */
+  /** Times of wrong PINs within the last hour, by user; at most as many as cause a lock. */
   readonly #wrongAtMs = new Map<string, number[]>()
   readonly #lockedUntilMs = new Map<string, number>()
 
@@ -37,14 +37,14 @@ export class PinLocks {
     this.#clock = clock
   }
 
-  /** How long the person cannot act on this tablet; 0 when it can. */
+  /** Returns the time for which the user is locked on this tablet, in ms; 0 if not locked. */
   waitMs(userId: string, sessionId: string): number {
     const onTablet = this.#onTablets.get(userId)?.get(sessionId)?.lockedUntilMs ?? 0
     const untilMs = Math.max(onTablet, this.#lockedUntilMs.get(userId) ?? 0)
     return Math.max(0, untilMs - this.#clock.monotonicMs())
   }
 
-  /** Counts a wrong PIN. Returns for how long the person is locked on all tablets from now on; 0 when it is not. */
+  /** Counts a wrong PIN. Returns the duration of a new lock on all tablets, in ms; 0 if none. */
   wrong(userId: string, sessionId: string): number {
     const nowMs = this.#clock.monotonicMs()
     const tablets = this.#onTablets.get(userId) ?? new Map<string, Tries>()
@@ -64,7 +64,7 @@ export class PinLocks {
     return LOCK_MS
   }
 
-  /** What is to be known of the person after a restart. */
+  /** Returns the counts of a user to store for a restart. */
   triesOf(userId: string): PinTries {
     const nowMs = this.#clock.monotonicMs()
     const ago = (this.#wrongAtMs.get(userId) ?? []).map((atMs) => Math.round(nowMs - atMs))
@@ -72,7 +72,7 @@ export class PinLocks {
     return { wrongAgoMs: ago.filter((ms) => ms < WINDOW_MS), lockedMs }
   }
 
-  /** Goes on from before the restart. */
+  /** Restores the counts stored before the restart. */
   restore(userId: string, { wrongAgoMs, lockedMs }: PinTries): void {
     const nowMs = this.#clock.monotonicMs()
     if (wrongAgoMs.length > 0)
@@ -83,7 +83,7 @@ export class PinLocks {
     if (lockedMs > 0) this.#lockedUntilMs.set(userId, nowMs + lockedMs)
   }
 
-  /** A right PIN: what was wrong on this tablet is forgiven, but not what counts for all. */
+  /** Resets the count on this tablet after a right PIN, but not the count for all tablets. */
   right(userId: string, sessionId: string): void {
     this.#onTablets.get(userId)?.delete(sessionId)
   }

@@ -2,32 +2,32 @@ import type { Caller } from '#domain/access.ts'
 import type { SessionRow } from '#store/tables/sessions.ts'
 import type { Moment } from './deadline.ts'
 
-/** A person who acts on a shared tablet. */
+/** User signed in with a PIN on a shared tablet. */
 export interface Acting {
   readonly userId: string
-  /** Idle until then, it is over; moved by what is done. */
+  /** End of the idle time; each action extends it. */
   until: Moment
-  /** Until then, by the monotonic clock, the PIN stands for the rights of an admin. */
+  /** End of the admin rights that the PIN grants, by the monotonic clock. */
   readonly adminUntilMs: number
 }
 
-/** A browser that is signed in, in memory. */
+/** Signed-in browser, in memory. */
 export interface Session {
   row: SessionRow
   acting: Acting | null
   /**
-   * Until then, by the monotonic clock, a session of an admin has the rights of one because it is new: a clock that is
-   * put right while somebody sets the gateway up takes nothing away. Null for one that is not.
+   * End of the admin rights that a session of an admin has because it is new; by the monotonic clock, so that a
+   * corrected clock does not end them during the set-up. Null if the session is not new.
    */
   adminUntilMs: number | null
-  /** By the monotonic clock; null until it is used in this run. */
+  /** Time of the last use, by the monotonic clock; null until it is used after a start. */
   usedAtMonotonicMs: number | null
-  /** When its browser was last sent the cookie, which it forgets after 400 days, too. */
+  /** Time of the last cookie, by the monotonic clock; browsers also drop cookies after 400 days. */
   cookieSentAtMs: number | null
-  /** Whether that cookie goes over TLS only. */
+  /** True if that cookie is sent over TLS only. */
   isCookieSecure: boolean
-  /** What all that is open for it was told that it may do. */
+  /** Access last announced to open responses and connections of the session. */
   told: Caller | undefined
-  /** What it may do, and what that follows from. */
+  /** Cached access, and the values from which it was derived. */
   known: { tablet: Caller; person: Caller | null; hasAdminRights: boolean; caller: Caller } | null
 }

@@ -23,18 +23,18 @@ interface SessionsDeps {
   log: Log
 }
 
-/** How long a session lives without being used. */
+/** Lifetime of an unused session. */
 export const SESSION_MS = 400 * DAY_MS
-/** How long after it was made, or after a PIN, a session has the rights of an admin. */
+/** Duration of admin rights after a session was created, or after a PIN. */
 export const ADMIN_RIGHTS_MS = 10 * MINUTE_MS
 const OF_USER_MAX = 100
 const LOOK_MS = 1_000
 const FLUSH_MS = MINUTE_MS
 
 /**
- * The browsers that are signed in: makes sessions, knows whose a cookie is and what may be done with it, and ends them.
- * All are in memory, so that a request costs no disk access; when they were used is written down every minute. Whatever
- * is open for a session follows the events `sessionEnded` and `sessionChanged`.
+ * Sessions of signed-in browsers: creates them, resolves cookies, derives access, and ends them. All are in memory, so
+ * that a request needs no disk access; times of use are stored every minute. Everything open for a session follows the
+ * events `sessionEnded` and `sessionChanged`.
  */
 export class Sessions implements Component {
   /** Sessions that ended, by reason. */
@@ -43,7 +43,7 @@ export class Sessions implements Component {
   readonly #byId = new Map<string, Session>()
   readonly #byHash = new Map<string, Session>()
   readonly #used = new Set<Session>()
-  /** One is made after the other: how many its user has then is known. */
+  /** Creates sessions one after the other, so that the number of sessions of a user is known. */
   readonly #making = new SerialQueue()
   #lookTimer: NodeJS.Timeout | undefined
   #flushTimer: NodeJS.Timeout | undefined
@@ -59,7 +59,7 @@ export class Sessions implements Component {
     const { store, clock } = this.#deps
     for (const row of store.read.sessions()) {
       const sinceMs = clock.nowMs() - row.createdAtMs
-      // a clock that was behind has made it later than now: nothing is known then
+      // a creation time in the future comes from a wrong clock: the age is unknown
       const isNew = sinceMs >= 0 && sinceMs < ADMIN_RIGHTS_MS
       this.#keep(row, isNew ? ADMIN_RIGHTS_MS - sinceMs : null)
     }
@@ -81,7 +81,7 @@ export class Sessions implements Component {
     return [...this.#byId.values()].filter(({ acting }) => acting !== null).length
   }
 
-  /** By the time they were made. */
+  /** Returns the sessions in the order of their creation. */
   all(): Session[] {
     return [...this.#byId.values()].sort(byCreation)
   }
@@ -93,7 +93,10 @@ export class Sessions implements Component {
     throw new NotFoundError('session_not_found', `there is no session ${sessionId}`)
   }
 
-  /** A new session of a user and the content of its cookie. Throws `user_not_found` and `user_inactive`. */
+  /**
+   * Creates a session of a user, and returns it with the content of its cookie. Throws `user_not_found` and
+   * `user_inactive`.
+   */
   create(userId: string, name: string): Promise<{ session: Session; token: string }> {
     return this.#making.take(async () => {
       const { store, clock } = this.#deps
@@ -109,13 +112,13 @@ export class Sessions implements Component {
       await store.write('createSession', { row, endedIds })
       for (const sessionId of endedIds) this.#drop(sessionId, 'too_many')
       const session = this.#keep(row, ADMIN_RIGHTS_MS)
-      // its user was disabled while this was written, and its row is gone
+      // the user was disabled during the write, which deleted the row
       if (this.callerOf(session) === undefined) this.#drop(row.sessionId, 'revoked')
       return { session, token }
     })
   }
 
-  /** Whose cookie this is; undefined when it is none, or that of a session that is over. */
+  /** Returns the session of a cookie; undefined if the cookie is unknown or the session has ended. */
   find(token: string): Session | undefined {
     const session = this.#byHash.get(hashSecret(token))
     if (session === undefined) return undefined
@@ -126,7 +129,7 @@ export class Sessions implements Component {
     return this.callerOf(session) === undefined ? undefined : session
   }
 
-  /** Counts a use, from which its 400 days begin anew. */
+  /** Records a use, which restarts the 400 days. */
   used(session: Session): void {
     const { clock } = this.#deps
     session.row.lastUsedAtMs = clock.nowMs()
@@ -135,8 +138,9 @@ export class Sessions implements Component {
   }
 
   /**
-   * Whether its browser has to be sent its cookie again, or would forget it: once a day and a start. One that it got
-   * over HTTP is sent again as soon as it comes over TLS, and never goes in the clear from then on.
+   * True if the response must set the cookie again: once a day and after each start, since the browser would drop it
+   * otherwise. A cookie that was sent over HTTP is sent again on the first request over TLS, and is restricted to TLS
+   * from then on.
    */
   isCookieDue(session: Session, isSecure: boolean): boolean {
     const nowMs = this.#deps.clock.monotonicMs()
@@ -147,7 +151,7 @@ export class Sessions implements Component {
     return true
   }
 
-  /** What may be done with the session now, by whoever acts on it; undefined once it is over. */
+  /** Returns the current access of a session, including its PIN user; undefined once it has ended. */
   callerOf(session: Session): Caller | undefined {
     const { users, clock } = this.#deps
     const { row, acting, known } = session
@@ -167,20 +171,20 @@ export class Sessions implements Component {
     return caller
   }
 
-  /** Ends it, with all that is open for it. Throws `session_not_found`. */
+  /** Ends a session and everything open for it. Throws `session_not_found`. */
   async end(sessionId: string): Promise<void> {
     this.require(sessionId)
     await this.#deps.store.write('endSessions', { sessionIds: [sessionId] })
     this.#drop(sessionId, 'ended')
   }
 
-  /** Tells all that is open for a session that it may do other things now. */
+  /** Announces changed access to everything open for a session. */
   changed(session: Session): void {
     session.told = this.callerOf(session)
     this.#deps.events.emit('sessionChanged', { sessionId: session.row.sessionId })
   }
 
-  /** Ends what is over by now: persons who were idle, rights of admins, sessions. */
+  /** Ends expired sessions, admin rights, and sign-ins of idle PIN users. */
   look(): void {
     for (const session of this.#byId.values()) {
       const { acting } = session
@@ -221,8 +225,8 @@ export class Sessions implements Component {
   }
 
   /**
-   * Whether nobody has used it for too long. One that was used in this run goes by the time that went by: a clock that
-   * was years behind when a tablet signed in, and is put right, ends no session; nor does one that may be wrong.
+   * True if the session was unused for too long. A session used since the start is measured by the monotonic clock: if
+   * a clock that was years behind at sign-in is corrected, or is in doubt, no session ends.
    */
   #isExpired({ row, usedAtMonotonicMs }: Session): boolean {
     const { clock } = this.#deps
@@ -235,7 +239,7 @@ export class Sessions implements Component {
     this.#deps.store.write('endSessions', { sessionIds: [sessionId] }).catch(() => undefined)
   }
 
-  /** The rows of its sessions went with the change that has made its key void. */
+  /** Drops the sessions of a user; their rows were deleted in the transaction that revoked the key. */
   #userRevoked(userId: string, keptSessionId?: string): void {
     for (const { row } of this.all())
       if (row.userId === userId && row.sessionId !== keptSessionId) this.#drop(row.sessionId, 'revoked')
@@ -255,7 +259,7 @@ export class Sessions implements Component {
       if (session.row.userId === userId || session.acting?.userId === userId) this.changed(session)
   }
 
-  /** A failure is tried again with the next one. */
+  /** Stores times of use; a failed write is repeated with the next one. */
   async #flush(): Promise<void> {
     if (this.#used.size === 0) return
     const used = [...this.#used]
@@ -266,7 +270,7 @@ export class Sessions implements Component {
     } catch (error) {
       for (const session of used) if (this.#byId.get(session.row.sessionId) === session) this.#used.add(session)
       if (!(error instanceof UnavailableError))
-        this.#deps.log.warn({ reason: describeError(error) }, 'could not store the use of sessions; tries again later')
+        this.#deps.log.warn({ reason: describeError(error) }, 'storing the use of sessions failed; will retry')
     }
   }
 }

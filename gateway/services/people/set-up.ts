@@ -13,9 +13,9 @@ interface SetUpDeps {
 }
 
 /**
- * The set-up of a new gateway: the browser that came in with the setup code makes the admin's own key. Keys are stored
- * as hashes, so a key that was shown and lost cannot be shown again; until somebody signs in with it, that browser, and
- * no other, may make another one.
+ * Set-up of a new gateway: the browser that signed in with the setup code creates the admin's own key. Keys are stored
+ * as hashes, so a lost key cannot be shown again; until it is used to sign in, that browser, and no other, may create
+ * another one.
  */
 export class SetUp {
   readonly #deps: SetUpDeps
@@ -28,7 +28,7 @@ export class SetUp {
 
   /** True for the session that sets the gateway up. */
   isOf({ row }: Session): boolean {
-    // once: only `begin` changes it
+    // read once, because only `begin` changes it
     this.#sessionId ??= this.#deps.store.read.setupSessionId()
     return row.sessionId === this.#sessionId
   }
@@ -38,14 +38,14 @@ export class SetUp {
     this.#sessionId = sessionId
   }
 
-  /** The owner has the key: ends the session that made it. */
+  /** Ends the session that created the key, once the user has the key. */
   async endOf(userId: string): Promise<void> {
     const { sessions } = this.#deps
     const session = sessions.all().find((one) => one.row.userId === userId && this.isOf(one))
     if (session !== undefined) await sessions.end(session.row.sessionId)
   }
 
-  /** A new key of the session's user; the one before is void. Throws `admin_required`. */
+  /** Creates a new key of the session's user and revokes the one before. Throws `admin_required`. */
   makeKey(session: Session): Promise<string> {
     return this.#making.take(() => {
       const { users, sessions } = this.#deps
@@ -54,7 +54,7 @@ export class SetUp {
       const isKnownKey = users.isKeyUsed(users.require(userId).keyHash)
       const hasRights = caller !== undefined && (isAdmin(caller) || !isKnownKey)
       if (!this.isOf(session) || !hasRights)
-        throw new ForbiddenError('admin_required', 'only the browser that sets the gateway up can make its key')
+        throw new ForbiddenError('admin_required', 'only the browser that sets up the gateway can create its key')
       return users.rotateKey(userId, { keptSessionId: sessionId })
     })
   }

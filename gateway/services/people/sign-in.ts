@@ -19,26 +19,26 @@ interface SignInDeps {
   origins: Pick<AuditContext, 'run'>
 }
 
-/** The code of a first start: whom it signs in, which it does once. */
+/** Single-use code of a first start, and the user it signs in. */
 export interface SetupCode {
   takeSetupCode(code: string): Pairing | undefined
   continuesSetUp(apiKey: string, name: string): boolean
 }
 
-/** What a browser signs in with. */
+/** Credential with which a browser signs in. */
 export type SignInCredential =
   | { code: string }
   | { apiKey: string; name: string }
   | { requestId: string; secret: string }
 
-/** A session that was made, and the content of its cookie. */
+/** New session, and the content of its cookie. */
 export interface SignedIn {
   session: Session
   token: string
   login: Login
 }
 
-/** Makes sessions of codes, keys, and requests that an admin has allowed. */
+/** Creates sessions from codes, keys, and requests that an admin has allowed. */
 export class SignIn {
   readonly #deps: SignInDeps
 
@@ -73,13 +73,13 @@ export class SignIn {
     const { pairingCodes, firstAdminKey } = this.#deps
     const pairing = pairingCodes.take(code) ?? firstAdminKey.takeSetupCode(code)
     if (pairing !== undefined) return pairing
-    throw new UnauthenticatedError('invalid_code', 'this code is wrong, expired, or was used already')
+    throw new UnauthenticatedError('invalid_code', 'this code is wrong, expired or already used')
   }
 }
 
-/** The user was disabled or deleted while its session was written down: what it came with is void then. */
+/** Rejects a credential whose user was disabled or deleted while its session was stored. */
 function refuseGone(error: unknown): never {
   const isGone = error instanceof AppError && ['user_not_found', 'user_inactive'].includes(error.code)
-  if (isGone) throw new UnauthenticatedError('invalid_code', 'its user is disabled or deleted')
+  if (isGone) throw new UnauthenticatedError('invalid_code', 'the user of this code is disabled or deleted')
   throw error
 }

@@ -22,14 +22,14 @@ interface SentMessage {
   status: CommandStatus | null
 }
 
-/** What the screens of a recall were told, and which of them have confirmed it. */
+/** Messages sent to the screens of a recall, and the screens that have confirmed it. */
 class RecallScreens {
   readonly #byCommand = new Map<string, SentMessage>()
-  /** The newest message to each. */
+  /** Newest message to each screen. */
   readonly #newest = new Map<string, SentMessage>()
   readonly #confirmed = new Set<string>()
 
-  /** A message to a screen was written down. */
+  /** Records a stored message to a screen. */
   told(commandId: string, hardwareId: string, status: CommandStatus | null): void {
     const told = { hardwareId, status }
     this.#byCommand.set(commandId, told)
@@ -37,7 +37,7 @@ class RecallScreens {
     if (status === 'completed') this.#confirmed.add(hardwareId)
   }
 
-  /** A command got into another state. Returns the screen that has confirmed the recall by it, once; else null. */
+  /** Records a new state of a command. Returns the screen that confirmed the recall by it, once; otherwise null. */
   moved(commandId: string, status: CommandStatus): string | null {
     const told = this.#byCommand.get(commandId)
     if (told === undefined) return null
@@ -53,7 +53,7 @@ class RecallScreens {
     this.#confirmed.delete(hardwareId)
   }
 
-  /** Those that were told anything. */
+  /** Screens to which a message was sent. */
   get hardwareIds(): readonly string[] {
     return [...this.#newest.keys()]
   }
@@ -66,7 +66,7 @@ class RecallScreens {
     return this.#confirmed.has(hardwareId)
   }
 
-  /** Whether a message is on its way, which goes again with the next connection of the screen. */
+  /** True if a message is pending; it is sent again when the screen reconnects. */
   isAwaiting(hardwareId: string): boolean {
     const status = this.#newest.get(hardwareId)?.status
     return status === 'pending' || status === 'published'
@@ -74,12 +74,12 @@ class RecallScreens {
 }
 
 interface RecallTexts {
-  /** All carts in. */
+  /** Text of the call to return all carts. */
   start: string
   end: string
 }
 
-/** What screens show when nobody says anything else, by the language of the site. */
+/** Default texts on screens, by the language of the site. */
 const RECALL_TEXTS: Record<SiteSettings['language'], RecallTexts> = {
   en: { start: 'All carts in: please return to the clubhouse now.', end: 'It is over.' },
   de: { start: 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.', end: 'Es ist vorbei.' },
@@ -97,28 +97,28 @@ interface RecallDeps {
   log: Log
 }
 
-/** What there is to tell a screen. */
+/** Kind of message due to a screen. */
 type Due = 'start' | 'end'
 
 const MESSAGE = 'message'
-/** A screen that is away gets it when it comes back, within a day. */
+/** An offline screen gets the message when it reconnects within a day. */
 const TTL_S = DAY_MS / 1000
-/** Messages of one transaction: others have their turn in between. */
+/** Messages per transaction, so that other writes run in between. */
 const BATCH = 25
 const RETRY_MS = 1_000
 
 /**
- * All carts in: every screen in scope is told by a command `message`, and again whenever it comes back, until the
- * recall ends; then it is told that. What was told is written down with the commands, so that a start goes on where the
- * last one ended, however that was.
+ * Recall of all carts: sends every screen in scope a command `message`, again whenever the screen reconnects, until the
+ * recall ends; then sends its end. The messages are stored with their commands, so that a restart, even after a power
+ * cut, continues where the last run stopped.
  */
 export class Recall implements Component {
   readonly #deps: RecallDeps
   readonly #turns = new SerialQueue()
-  /** The newest, in force or over. */
+  /** Newest recall, active or ended. */
   #recall: RecallRow | null = null
   #screens = new RecallScreens()
-  /** What is still to be told, by screen. */
+  /** Messages still to be sent, by screen. */
   readonly #due = new Map<string, Due>()
   #isRunning = false
   #telling: Promise<void> | undefined
@@ -147,7 +147,7 @@ export class Recall implements Component {
     for (const { commandId, hardwareId, isEnd } of known.messages) {
       const status = this.#statusOf(commandId)
       if (isEnd && status !== null) ended.add(hardwareId)
-      // one that may not have been sent is sent anew
+      // a message that may not have been sent is sent again
       else if (!isEnd && (status !== null || this.active === null)) this.#screens.told(commandId, hardwareId, status)
     }
     const missing = this.active === null ? this.#screens.hardwareIds : this.#screensInScope()
@@ -165,17 +165,19 @@ export class Recall implements Component {
     await this.#telling
   }
 
-  /** The recall in force; null when there is none. */
+  /** Active recall; null if none. */
   get active(): RecallRow | null {
     return this.#recall?.ended === null ? this.#recall : null
   }
 
-  /** Calls in the devices of `scope`, or all; without a text with the one of the site. Throws `recall_active`. */
+  /**
+   * Calls in the devices of `scope`, or all; without a text it uses that of the site's language. Throws
+   * `recall_active`.
+   */
   begin(text: string | undefined, by: RecallRow['by'], scope: readonly string[] | null): Promise<RecallRow> {
     const { store, clock, site } = this.#deps
     return this.#turns.take(async () => {
-      if (this.active !== null)
-        throw new ConflictError('recall_active', 'the carts are called in already: end that first')
+      if (this.active !== null) throw new ConflictError('recall_active', 'a recall is already active; end it first')
       const recall: RecallRow = {
         recallId: newUuid(),
         text: text || RECALL_TEXTS[site.settings.language].start,
@@ -196,14 +198,14 @@ export class Recall implements Component {
     })
   }
 
-  /** Ends the recall in force. Throws `no_recall`. */
+  /** Ends the active recall. Throws `no_recall`. */
   end(text: string | undefined): Promise<RecallRow> {
     const { store, clock, delivery, site } = this.#deps
     return this.#turns.take(async () => {
       const recall = this.active
-      if (recall === null) throw new NotFoundError('no_recall', 'the carts are not called in')
+      if (recall === null) throw new NotFoundError('no_recall', 'no recall is active')
       const ended = { atMs: clock.nowMs(), text: text || RECALL_TEXTS[site.settings.language].end }
-      // first in the queue: a message that its screen has received is not superseded
+      // queued first, so that a message that its screen has received is not superseded
       delivery.mark()
       await store.write('endRecall', { recallId: recall.recallId, ...ended }, (superseded) => {
         this.#recall = { ...recall, ended }
@@ -217,12 +219,12 @@ export class Recall implements Component {
     })
   }
 
-  /** Whether the recall in force is for the device. */
+  /** True if the active recall includes the device. */
   isFor(hardwareId: string): boolean {
     return this.active !== null && this.#isInScope(hardwareId)
   }
 
-  /** How far the recall has come with a cart, by those of its devices that it is for. */
+  /** Returns the progress of the recall on a cart, from those of its devices in scope. */
   screenOf(devices: readonly Device[]): 'confirmed' | 'sent' | 'offline' | 'none' {
     const screens = devices.filter((device) => this.#isScreen(device) && this.#isInScope(device.row.hardwareId))
     if (screens.length === 0) return 'none'
@@ -230,7 +232,7 @@ export class Recall implements Component {
     return screens.some(({ isOnline }) => isOnline) ? 'sent' : 'offline'
   }
 
-  /** Null for a command that was taken back, or cannot be read. */
+  /** Returns null for a command that was withdrawn, or whose row is damaged. */
   #statusOf(commandId: string): CommandStatus | null {
     try {
       return this.#deps.store.read.command(commandId)?.status ?? null
@@ -244,7 +246,7 @@ export class Recall implements Component {
     if (this.active === null || !this.#isRunning) return
     const device = this.#deps.fleet.byHardwareId(hardwareId)
     if (device === undefined || !this.#isScreen(device) || !this.#isInScope(hardwareId)) return
-    // what is on its way goes again by itself
+    // a pending message is sent again automatically
     if (this.#screens.isAwaiting(hardwareId)) return
     this.#due.set(hardwareId, 'start')
     this.#tellSoon()
@@ -282,9 +284,9 @@ export class Recall implements Component {
       try {
         await this.#tell(kind, hardwareIds)
       } catch (error) {
-        // it ended, or a screen was removed, meanwhile: what is due is something else now
+        // the recall ended or a screen was removed meanwhile: other messages are due now
         if (error instanceof NotFoundError) continue
-        this.#deps.log.warn({ reason: describeError(error) }, 'could not tell the screens of a recall; tries again')
+        this.#deps.log.warn({ reason: describeError(error) }, 'sending a recall to screens failed; will retry')
         this.#timer = setTimeout(() => this.#tellSoon(), RETRY_MS)
         return
       }
@@ -317,7 +319,7 @@ export class Recall implements Component {
         for (const { commandId, hardwareId, status } of rows) this.#screens.told(commandId, hardwareId, status)
       },
     })
-    // those that are gone, or have too much to do already
+    // some were removed, or have too many open commands
     if (commands.length < hardwareIds.length) done()
   }
 
@@ -326,7 +328,10 @@ export class Recall implements Component {
   }
 }
 
-/** Whoever called the carts in; what they may do now does not matter to the recall. */
+/**
+ * Returns a caller with the id of the user who started the recall and access to all devices: a later loss of access
+ * does not affect the recall.
+ */
 function callerOf({ by }: RecallRow): Caller {
   return { userId: by.userId, role: 'staff', allowedHardwareIds: new Set(['*']) }
 }

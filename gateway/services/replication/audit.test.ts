@@ -17,7 +17,7 @@ const DAY = Date.UTC(2026, 4, 1)
 const ROOM = { bytes: 262_144, rows: 2000 }
 const { signal } = new AbortController()
 
-/** A sample every so many seconds from 20 minutes before midnight on, of each device. */
+/** Samples of each device, one every `stepS` seconds from 20 minutes before midnight. */
 function aroundMidnight(count: number, stepS: number, devices = 1): TestSample[] {
   return Array.from({ length: count * devices }, (_, i) => ({
     deviceId: 1 + (i % devices),
@@ -65,7 +65,7 @@ async function resent(
   return parts
 }
 
-/** The sum as the other side makes it of what it is sent. */
+/** Sum as the hub computes it from the rows it receives. */
 function sumOfBlocks(kind: 'gps' | 'battery', parts: readonly StreamPart[]): RowHashSum {
   const sum = new RowHashSum()
   for (const { data, count } of parts) {
@@ -90,7 +90,7 @@ function rowsOf(parts: readonly StreamPart[]): Record<string, unknown>[] {
   })
 }
 
-test('sums of telemetry are the same before, while and after it is sealed, each day by itself', async (t) => {
+test('the sum of each day of telemetry is the same before, during and after sealing', async (t) => {
   const { source, beside, seal } = await openSyncSource(t)
   for (const deviceId of [1, 2, 3]) registerDevice(beside, deviceId)
   appendToLog(beside, aroundMidnight(3000, 1, 2))
@@ -125,7 +125,7 @@ test('sums of telemetry are the same before, while and after it is sealed, each 
   assert.deepEqual({ gps: await allDays(source, 'gps'), battery: await allDays(source, 'battery') }, inLog)
 })
 
-test('what is sent again of a day has its sum, in the log and in blocks', async (t) => {
+test('the resent samples of a day have its sum, in the log and in blocks', async (t) => {
   const { source, beside, seal } = await openSyncSource(t)
   registerDevice(beside, 1)
   appendToLog(beside, aroundMidnight(5000, 1))
@@ -150,7 +150,7 @@ test('what is sent again of a day has its sum, in the log and in blocks', async 
   assert.deepEqual(await resent(source, 'gps', DAY + 50 * DAY_MS, 'cart-1'), [])
 })
 
-test('what is being erased is not sent once more', async (t) => {
+test('samples that are being erased are not sent again', async (t) => {
   const { source, beside, seal, maintenance } = await openSyncSource(t)
   registerDevice(beside, 1)
   appendToLog(beside, aroundMidnight(10, 1))
@@ -158,14 +158,14 @@ test('what is being erased is not sent once more', async (t) => {
   const erasing = Promise.withResolvers<void>()
   void maintenance.take(() => erasing.promise)
   const parts = resent(source, 'gps', DAY, 'cart-1')
-  // other jobs are done meanwhile
+  // other jobs run meanwhile
   assert.equal((await source.auditGroups('gps', DAY, signal)).length, 1)
   beside.run('DELETE FROM telemetry_block')
   erasing.resolve()
   assert.deepEqual(await parts, [])
 })
 
-test('days between two records of a block are not named, however far they are from each other', async (t) => {
+test('days without records are left out, however far apart the records of a block are', async (t) => {
   const { source, beside, seal } = await openSyncSource(t)
   registerDevice(beside, 1)
   const sample = (atMs: number): TestSample => ({ deviceId: 1, atMs, streams: 'gps', value: 5 })
@@ -182,7 +182,7 @@ test('events are summed by device and day as they are sent, and all of them are 
   beside.db.transaction(() => {
     addLockEvents(beside, 'cart-1', DAY + DAY_MS - 100, 5000)
     addLockEvents(beside, 'cart-2', DAY + DAY_MS, 300)
-    // before 1970: a clock that was never set
+    // before 1970: from a clock that was never set
     addLockEvents(beside, 'cart-2', -5000, 1)
   })()
   const days = await allDays(source, 'lock_events')
@@ -215,7 +215,7 @@ test('events are summed by device and day as they are sent, and all of them are 
   }
 })
 
-test('notes are one group, entities one a table, and what is gone is told again too', async (t) => {
+test('notes form one group, entities one per table, and deleted entities are sent again too', async (t) => {
   const { source, beside, store } = await openSyncSource(t)
   for (let i = 1; i <= 3; i++)
     beside.run(`INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, 'gap', ?, '{}')`, `n${i}`, DAY + i)

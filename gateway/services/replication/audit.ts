@@ -11,10 +11,10 @@ import type { EventPlace } from '#store/replication/events.ts'
 import type { ResentPart } from '#store/replication/resend.ts'
 import type { Store } from '#store/store.ts'
 
-/** Owner of these reader jobs: another than that of new rows, which would wait for its turns. */
+/** Value of `owner` for these reader jobs; separate from that of new rows, which would otherwise queue after them. */
 const OWNER = 'audit'
 
-/** Reads what is stored, day by day, to be compared with what a head office has. */
+/** Reads stored rows, day by day, for comparison with those of a hub. */
 export class SyncAudit {
   readonly #readers: Store['readers']
   readonly #maintenance: SerialQueue
@@ -24,13 +24,13 @@ export class SyncAudit {
     this.#maintenance = maintenance
   }
 
-  /** Days that may have rows of a kind, oldest first; [null] for entities. */
+  /** Returns the days that may have rows of a kind, oldest first; [null] for entities. */
   async days(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]> {
     if (kind === 'entities') return [null]
     const options = optionsOf(signal)
     const days = new Set<number>()
     if (kind === 'gps' || kind === 'battery') {
-      // the log first: what is sealed meanwhile is found in a block
+      // the log first: rows sealed meanwhile are found in a block
       await collectDays(days, 0, () => this.#readers.run('loggedDays', { stream: kind }, options))
       await collectDays(days, 0, (after) => this.#readers.run('blockDays', { stream: kind, after }, options))
     } else {
@@ -41,7 +41,7 @@ export class SyncAudit {
     return [...days].sort((a, b) => a - b)
   }
 
-  /** Count, sum and time of the newest row of each group of a day that has rows; entities have no time. */
+  /** Returns count, sum and time of the newest row of each group that has rows on a day; entities have no time. */
   async groups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]> {
     const options = optionsOf(signal)
     const groups = new Map<string, Collected>()
@@ -66,7 +66,7 @@ export class SyncAudit {
     }))
   }
 
-  /** All rows of a group of a day. */
+  /** Returns all rows of a group on a day. */
   resend(
     kind: AuditKind,
     dayMs: number | null,
@@ -82,7 +82,7 @@ export class SyncAudit {
     }
     if (kind === 'gps' || kind === 'battery') {
       const of = { kind, hardwareId: group, toMs, limits }
-      // in a turn: what is being erased must not be sent once more in the middle of it
+      // under the maintenance lock: rows must not be sent again in the middle of their erasure
       return partsOf(fromMs, (next) =>
         this.#maintenance.take(() => this.#readers.run('resendTelemetry', { ...of, fromMs: next }, options)),
       )
@@ -92,7 +92,7 @@ export class SyncAudit {
   }
 }
 
-/** A group whose rows came in several portions, oldest first. */
+/** Group whose rows came in several portions, oldest first. */
 interface Collected {
   readonly sum: RowHashSum
   readonly through: Pick<AuditGroup, 'through_ms'>

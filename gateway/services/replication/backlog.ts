@@ -8,13 +8,13 @@ interface KnownChunk extends StreamBacklog {
   readonly entries: number
 }
 
-/** Owner of these reader jobs: another than that of new rows, which would wait for its turns. */
+/** Value of `owner` for these reader jobs; separate from that of new rows, which would otherwise queue after them. */
 const OWNER = 'backlog'
-/** Counted again whatever there is. */
+/** Matches no number of entries, so that the chunk is counted again. */
 const NEVER = -1
 const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
 
-/** Counts what is behind the cursors, in portions. What it found out of the blocks of a long backlog it remembers. */
+/** Counts the rows after the cursors, in portions. Caches the counts of the chunks of a long backlog of blocks. */
 export class SyncBacklog {
   readonly #readers: Store['readers']
   #chunks = new Map<number, KnownChunk>()
@@ -44,7 +44,7 @@ export class SyncBacklog {
     let sum = NOTHING
     for (const chunk of chunks) {
       const found = await this.#chunk(chunk, after, signal)
-      // the last may get new entries for those it loses
+      // the last chunk may get new entries in place of those it loses
       if (chunk !== chunks.at(-1)) known.set(chunk.chunk, found)
       sum = added(sum, found)
     }
@@ -60,7 +60,7 @@ export class SyncBacklog {
       return { ...found, entries }
     } catch (error) {
       if (signal.aborted) throw error
-      // a damaged page: the lane that sends the blocks reports it, and each has a record at least
+      // a damaged page: the lane that sends the blocks reports it; each entry has at least one record
       return { rows: entries, oldestMs: null, entries: NEVER }
     }
   }

@@ -8,7 +8,7 @@ const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const ROOM = { bytes: 262_144, rows: 20_000 }
 const { signal } = new AbortController()
 
-test('blocks on a page that is damaged are counted as waiting all the same, and other streams are read', async (t) => {
+test('blocks on a damaged page are counted as waiting, and other streams are read', async (t) => {
   const { source, beside, seal } = await openSyncSource(t)
   for (let deviceId = 1; deviceId <= 40; deviceId++) {
     registerDevice(beside, deviceId)

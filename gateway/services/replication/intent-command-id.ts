@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
- * The id of the command that an intent becomes: its own where that is a UUID, else one made of it. So whoever made the
- * intent knows which command to look for. Source: RFC 9562, 5.8.
+ * Returns the id of the command that an intent becomes: the intent's own id if it is a UUID, else one derived from it
+ * (RFC 9562, 5.8). So the sender of the intent knows which command to find.
  */
 export function intentCommandId(intentId: string): string {
   if (UUID.test(intentId)) return intentId.toLowerCase()

@@ -23,10 +23,10 @@ import type { Users } from '../users.ts'
 import type { Geofences } from '../zones/geofences.ts'
 import { intentCommandId } from './intent-command-id.ts'
 
-/** What is to be compared with the head office again; null for all of it. */
+/** Data to compare with the hub again; null means all data. */
 export interface ResendRequest {
   kind: AuditKind | null
-  /** Midnight, UTC. */
+  /** Midnight in UTC, in ms. */
   dayMs: number | null
 }
 
@@ -38,25 +38,25 @@ export interface IntentEffectsDeps {
   commands: Pick<Commands, 'create'>
   users: Pick<Users, 'change'>
   clock: Pick<GatewayClock, 'isTrusted'>
-  /** Is to compare something with the head office again, soon. */
+  /** Requests an early comparison with the hub. */
   onResend: (wanted: ResendRequest) => void
 }
 
-/** What an intent is about, as the head office names it. */
+/** Subject of an intent, as the hub names it. */
 export interface IntentSubject {
   table: EntityTable
   key: string
 }
 
-/** Makes the write that records an intent as applied. */
+/** Builds the write that records an intent as applied. */
 type Record = (subject: IntentSubject | null) => NamedWrite
 
-/** As whom the head office acts. */
+/** Caller on whose behalf the intents of the hub are performed. */
 const HEAD_OFFICE: Caller = { userId: 'head office', role: 'admin', allowedHardwareIds: null }
 
 /**
- * Performs an intent, as the API would for an admin; `record` goes into the same transaction. Returns false for
- * one that writes nothing itself. Throws the rule's `AppError` when it must not be done.
+ * Performs an intent as the API would for an admin; `record` goes into the same transaction. Returns false if the
+ * intent writes nothing itself. Throws the `AppError` of the rule that forbids it.
  */
 export async function performIntent(deps: IntentEffectsDeps, intent: Intent, record: Record): Promise<boolean> {
   const kind = intentKindSchema.safeParse(intent.kind)
@@ -112,7 +112,7 @@ async function sendCommand(
   record: Record,
 ): Promise<boolean> {
   const { hardware_id, command, params, metadata, ttl_s: ttlS, force } = parse(commandSendSchema, body)
-  // without a clock the gateway cannot tell whether the intent has expired
+  // without a trusted clock the gateway cannot check if the intent has expired
   if (!clock.isTrusted) throw new ConflictError('clock_not_set', 'the clock of the gateway is not set')
   const device = fleet.require(hardware_id)
   const isForced = force === true ? { force } : {}
@@ -130,7 +130,7 @@ async function disableUser({ users }: IntentEffectsDeps, { body }: Intent, recor
 
 async function wantResend({ onResend }: IntentEffectsDeps, { body }: Intent): Promise<boolean> {
   const { kind = null, day } = parse(resendSchema, body)
-  // if the gateway ends before this is recorded, the intent comes again: comparing twice does no harm
+  // if the gateway stops before this is recorded, the intent comes again: a second comparison does no harm
   onResend({ kind, dayMs: day === undefined ? null : Date.parse(day) })
   return false
 }

@@ -26,7 +26,7 @@ import { Users } from '../users.ts'
 import { intentCommandId } from './intent-command-id.ts'
 import { IntentInbox } from './intent-inbox.ts'
 
-/** A write that fails: before it reaches the disk, or after, when nobody is told of it. */
+/** Fault of a write: before it reaches the disk, or after, so that its result is lost. */
 type Fault = 'before' | 'after' | null
 
 const log = createLog('silent')
@@ -123,7 +123,7 @@ async function open(t: TestContext) {
 const LOCK = { hardware_id: 'cart-1', command: 'lock' }
 
 for (const fault of ['before', 'after'] as const) {
-  test(`a user is disabled once, and told of once, though the store failed ${fault} it wrote that`, async (t) => {
+  test(`a user is disabled and reported once, even if the store failed ${fault} it wrote that`, async (t) => {
     const { receive, intentOf, users, faults, count } = await open(t)
     const { row } = await users.create({ name: 'U', email: null, role: 'user', allowedHardwareIds: null })
     const intent = intentOf('user.disable', { user_id: row.userId })
@@ -133,7 +133,7 @@ for (const fault of ['before', 'after'] as const) {
     assert.deepEqual([count('note'), count('intent_inbox'), count('user WHERE is_active = 0')], [1, 1, 1])
   })
 
-  test(`a command is there and sent once, though the store failed ${fault} it wrote that`, async (t) => {
+  test(`a command exists and is sent once, even if the store failed ${fault} it wrote that`, async (t) => {
     const { receive, intentOf, faults, sent, count } = await open(t)
     const intent = intentOf('command.send', LOCK)
     const commandId = intentCommandId(intent.intent_id)
@@ -145,7 +145,7 @@ for (const fault of ['before', 'after'] as const) {
     assert.deepEqual([count('note'), count('intent_inbox'), count('command')], [1, 1, 1])
   })
 
-  test(`what is behind an intent waits until that is decided: the store failed ${fault} it wrote that`, async (t) => {
+  test(`later intents wait until an intent is decided: the store failed ${fault} it wrote that`, async (t) => {
     const { inbox, receive, intentOf, faults, count } = await open(t)
     const [first, second] = [intentOf('command.send', LOCK), intentOf('resend', {})]
     faults.push(fault)
@@ -161,22 +161,22 @@ for (const fault of ['before', 'after'] as const) {
   })
 }
 
-test('what fails for no reason anybody knows is rejected and is not in the way', async (t) => {
+test('an intent that fails for an unknown reason is rejected and does not block later ones', async (t) => {
   const { receive, intentOf, count } = await open(t)
   const intent = intentOf('config.set', { hardware_id: 'cart-1', config: {} })
   const { status, reason } = await receive(intent)
-  assert.deepEqual([status, reason], ['rejected', 'something went wrong at the gateway'])
+  assert.deepEqual([status, reason], ['rejected', 'internal error of the gateway; see its log'])
   assert.equal(count('note'), 1)
 })
 
-test('old records of intents go, a few for each new one, but never the last', async (t) => {
+test('each new intent deletes a few old records, but never the last', async (t) => {
   const { inbox, receive, intentOf, table, count } = await open(t)
   const insert = table.connection.db.prepare(
     `INSERT INTO intent_inbox (intent_id, seq, kind, status, received_at_ms) VALUES (?, ?, 'resend', 'applied', 0)`,
   )
   for (let i = 1; i <= 10; i++) insert.run(`old${i}`, i)
   assert.equal(inbox.lastSeq(), 10)
-  // one from long ago, which was forgotten
+  // an intent from long ago, whose record was deleted
   await receive({ ...intentOf('resend', {}), seq: 1 })
   assert.equal(inbox.lastSeq(), 10)
   for (let i = 11; i <= 13; i++) await receive({ ...intentOf('resend', {}), seq: i })

@@ -48,7 +48,10 @@ function read<Row>(sql: string, ...values: string[]): Row[] {
   return rows
 }
 
-/** What the head office will be told of an intent: there must be one note, and it says what was answered. */
+/**
+ * Checks the result of an intent that the hub will receive: there must be exactly one note, with the result that was
+ * returned.
+ */
 function assertToldOnce({ intent_id, status, reason }: IntentResult): void {
   const notes = read<{ body: string }>(
     `SELECT body FROM note WHERE kind = 'intent_result' AND json_extract(body, '$.intent_id') = ?`,
@@ -60,10 +63,10 @@ function assertToldOnce({ intent_id, status, reason }: IntentResult): void {
   )
 }
 
-/** The revision the head office would know. */
+/** Revision that the hub would know. */
 function revOf(table: Parameters<typeof entityBody>[1], key: string): string {
   const connection = openReader(join(g.config.dataDir, 'cartbarn.db'))
-  // as it comes out of the text it crosses as
+  // as it is parsed after the transfer
   const body = JSON.parse(JSON.stringify(entityBody(connection, table, key)))
   connection.close()
   return entityRev(body)
@@ -89,7 +92,7 @@ const zones = (name: string) => ({
   ],
 })
 
-test('a configuration is set and published, once however often it comes, also after a restart', async () => {
+test('a configuration is set and published once, however often it arrives, also after a restart', async () => {
   const device = await g.device('set-1')
   const heard: string[] = []
   device.on('message', (_topic, payload) => heard.push(payload.toString()))
@@ -127,7 +130,7 @@ test('a layer of a group is set for its devices', async () => {
   assert.equal((await get('/devices/grouped-1/config')).resolved.key_keyless_state, 'keyless')
 })
 
-test('zones are put', async () => {
+test('zones are stored', async () => {
   const groupId = await newGroup()
   const { status } = await receive('geofence.put', { group_id: groupId, geofences: zones('Barn') })
   assert.equal(status, 'applied')
@@ -135,7 +138,7 @@ test('zones are put', async () => {
   assert.equal(features[0].properties.name, 'Barn')
 })
 
-test('a command is sent, under an id the head office knows, for no longer than it is wanted', async () => {
+test('a command is sent under an id the head office knows, and only within its lifetime', async () => {
   const device = await CommandedDevice.connect(g, 'told-1', await g.register('told-1', 'cartcaddie'))
   const body = { hardware_id: 'told-1', command: 'unlock', metadata: { name: 'Jane' }, ttl_s: 50 }
   const expiresAtMs = clock.nowMs() + 20_500
@@ -150,7 +153,7 @@ test('a command is sent, under an id the head office knows, for no longer than i
   await device.leave()
 })
 
-test('a lock for a device that is away never runs late, not even after a restart', async () => {
+test('a lock for a device that is away never runs late, even after a restart', async () => {
   const password = await g.register('away-1', 'cartcaddie')
   const { intent_id } = await receive(
     'command.send',
@@ -164,7 +167,7 @@ test('a lock for a device that is away never runs late, not even after a restart
   await device.leave()
 })
 
-test('what comes too late is not done', async () => {
+test('an intent that arrives too late is not carried out', async () => {
   await g.register('late-1')
   for (const [kind, body] of [
     ['config.set', { hardware_id: 'late-1', config: { beep: 9 } }],
@@ -182,7 +185,7 @@ test('what comes too late is not done', async () => {
   assert.deepEqual((await get('/devices/late-1/commands')).commands, [])
 })
 
-test('a user is disabled at once, but not the last active admin', async () => {
+test('a user is disabled immediately, except for the last active admin', async () => {
   const { userId, key } = await g.createUser({ role: 'user' })
   assert.equal((await receive('user.disable', { user_id: userId })).status, 'applied')
   assert.equal((await g.request('GET', '/devices', { key })).status, 401)
@@ -192,7 +195,7 @@ test('a user is disabled at once, but not the last active admin', async () => {
   assert.equal((await g.request('GET', '/users')).status, 200)
 })
 
-test('what was changed here in the meantime stays', async () => {
+test('a newer local change is kept', async () => {
   const groupId = await newGroup()
   await g.register('rev-1')
   await g.request('PUT', `/groups/${groupId}/geofences`, { body: zones('One') })
@@ -218,7 +221,7 @@ test('what was changed here in the meantime stays', async () => {
   assert.equal(revOf('device_config', 'rev-1'), none, 'what is not there has a revision too')
 })
 
-test('what cannot be done is rejected, in words', async () => {
+test('an impossible intent is rejected with a readable reason', async () => {
   await g.register('bad-1', 'cartcaddie')
   const cases: [string, Record<string, unknown>, RegExp][] = [
     ['reboot.all', {}, /does not know the kind reboot\.all/],
@@ -236,7 +239,7 @@ test('what cannot be done is rejected, in words', async () => {
     ['command.send', { hardware_id: 'bad-1', command: 'fly' }, /fly: /],
     ['command.send', { hardware_id: 'bad-1', command: 'unlock', params: { x: 1 } }, /params\.x/],
     ['command.send', { hardware_id: 'bad-1', command: 'unlock', ttl_s: 0 }, /ttl_s/],
-    ['command.send', { hardware_id: 'bad-1', command: 'unlock', by: 'me' }, /by: is no field/],
+    ['command.send', { hardware_id: 'bad-1', command: 'unlock', by: 'me' }, /by: is not a field/],
     ['user.disable', { user_id: 'nobody' }, /there is no user nobody/],
     ['resend', { kind: 'everything' }, /kind/],
     ['resend', { day: '2026-13-01' }, /day/],
@@ -250,7 +253,7 @@ test('what cannot be done is rejected, in words', async () => {
   assert.deepEqual((await get('/devices/bad-1/commands')).commands, [])
 })
 
-test('a gateway applies the intents that its setting allows: no commands unless it says so', async () => {
+test('a gateway applies only the intents that its setting allows, and commands only if it names them', async () => {
   const setting = (allowed: string | undefined) => readConfig({ CARTBARN_UPSTREAM_INTENTS: allowed })
   const { upstreamIntents } = g.config
   await g.register('careful-1', 'cartcaddie')
@@ -275,8 +278,8 @@ test('a gateway applies the intents that its setting allows: no commands unless 
   } finally {
     await g.restart(() => Object.assign(g.config, { upstreamIntents }))
   }
-  const none = 'this gateway accepts no intents from the head office (CARTBARN_UPSTREAM_INTENTS=none)'
-  const noCommands = 'this gateway accepts no commands from the head office (CARTBARN_UPSTREAM_INTENTS=config)'
+  const none = 'this gateway accepts no intents from the hub (CARTBARN_UPSTREAM_INTENTS=none)'
+  const noCommands = 'this gateway accepts no commands from the hub (CARTBARN_UPSTREAM_INTENTS=config)'
   assert.deepEqual(outcomes, {
     default: [noCommands, 'applied', 'applied', 'applied'],
     none: [none, none, none, none],
@@ -284,7 +287,7 @@ test('a gateway applies the intents that its setting allows: no commands unless 
   })
 })
 
-test('an intent with the id of a command that is there is rejected', async () => {
+test('an intent with the id of an existing command is rejected', async () => {
   await g.register('twice-1', 'cartcaddie')
   const body = { hardware_id: 'twice-1', command: 'unlock' }
   const { body: local } = await g.request('POST', '/devices/twice-1/commands', { body: { command: 'lock' } })
@@ -293,7 +296,7 @@ test('an intent with the id of a command that is there is rejected', async () =>
   assertToldOnce(result)
 })
 
-test('while nobody knows what time it is, commands are rejected and configurations are set', async () => {
+test('while the time is unknown, commands are rejected and configurations are set', async () => {
   await g.register('timeless-1', 'cartcaddie')
   const nowMs = clock.nowMs()
   await g.restart(() => clock.set(0))

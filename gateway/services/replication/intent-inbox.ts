@@ -15,45 +15,45 @@ interface IntentInboxDeps extends IntentEffectsDeps {
   store: Pick<Store, 'read' | 'write'>
   origins: Pick<AuditContext, 'run'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
-  /** `config` is all but commands. */
+  /** Intents that the gateway accepts; `config` means all except commands. */
   allowed: 'none' | 'config' | 'all'
   log: Log
 }
 
 const LOCK_REFUSALS: readonly string[] = ['cart_is_moving', 'admin_required']
-/** For people who read why an intent was rejected. */
+/** Limit of the reason of a rejection, in characters. */
 const REASON_LENGTH = 1000
 
 /**
- * Performs the intents of the head office, each once: its outcome is recorded in the transaction that does it, together
- * with the note that tells so. One that comes again finds its record.
+ * Performs each intent of the hub once: its result is recorded in the transaction that performs it, together with the
+ * note that reports it. A repeated intent finds this record.
  */
 export class IntentInbox implements IntentInboxPort {
   readonly #deps: IntentInboxDeps
   readonly #turns = new SerialQueue()
-  /** Intents that may have been applied or not, by `seq`: the store did not answer. */
+  /** Intents with an unknown result, by `seq`, because the store did not respond. */
   readonly #undecided = new Map<number, Intent>()
 
   constructor(deps: IntentInboxDeps) {
     this.#deps = deps
   }
 
-  /** The `seq` after which the agent asks for the next intents. Throws `store_unavailable`. */
+  /** Returns the `seq` after which the agent requests the next intents. Throws `store_unavailable`. */
   lastSeq(): number {
     const lastSeq = this.#deps.store.read.lastIntentSeq()
     return Math.min(lastSeq, ...[...this.#undecided.keys()].map((seq) => seq - 1))
   }
 
   /**
-   * Applies an intent, however often it comes, and tells what became of it. Throws `store_unavailable` only: then it is
-   * to be given again, before those after it.
+   * Applies an intent once, however often it comes, and returns its result. Throws only `store_unavailable`: the caller
+   * must then pass it again, before later ones.
    */
   receive(intent: Intent): Promise<IntentResult> {
     return this.#turns.take(() => this.#deps.origins.run(HEAD_OFFICE, () => this.#decideInOrder(intent)))
   }
 
   async #decideInOrder(intent: Intent): Promise<IntentResult> {
-    // a record of this one would say that those before it are done
+    // a record of this intent would mark the earlier ones as done
     const earlier = [...this.#undecided.values()].filter(({ seq }) => seq < intent.seq)
     for (const undecided of earlier.sort((a, b) => a.seq - b.seq)) await this.#decide(undecided)
     return this.#decide(intent)
@@ -66,7 +66,7 @@ export class IntentInbox implements IntentInboxPort {
     this.#undecided.delete(intent.seq)
     const { intent_id, kind } = intent
     if (known === undefined)
-      this.#deps.log.info({ intentId: intent_id, kind, status, reason }, 'decided an intent of the head office')
+      this.#deps.log.info({ intentId: intent_id, kind, status, reason }, 'processed an intent of the hub')
     return { intent_id, status, reason }
   }
 
@@ -87,13 +87,13 @@ export class IntentInbox implements IntentInboxPort {
       if (!(error instanceof AppError))
         this.#deps.log.error(
           { intentId: intent.intent_id, reason: describeError(error) },
-          'could not perform an intent of the head office',
+          'performing an intent of the hub failed',
         )
       return this.#record(intent, refusalOf(error))
     }
   }
 
-  /** Records one that was not applied; what is recorded already stands. */
+  /** Records an intent that was not applied; an existing record takes precedence. */
   async #record(intent: Intent, outcome: StoredIntent): Promise<StoredIntent> {
     const { store } = this.#deps
     const { name, input } = this.#recordOf(intent, outcome, null)
@@ -121,20 +121,23 @@ export class IntentInbox implements IntentInboxPort {
   }
 }
 
-/** In words for the people of the head office; null for an intent that may be applied. */
+/** Returns a readable reason for the staff of the hub; null if the intent may be applied. */
 function refusalBySetting(kind: string, allowed: IntentInboxDeps['allowed']): string | null {
   if (allowed === 'all' || (allowed === 'config' && kind !== 'command.send')) return null
   const what = allowed === 'none' ? 'no intents' : 'no commands'
-  return `this gateway accepts ${what} from the head office (CARTBARN_UPSTREAM_INTENTS=${allowed})`
+  return `this gateway accepts ${what} from the hub (CARTBARN_UPSTREAM_INTENTS=${allowed})`
 }
 
-/** A program of the head office may go by the code of a lock that was refused, as at the gateway. */
+/**
+ * Describes an error; with its code for a rejected lock, which programs at the hub may evaluate as they do at the
+ * gateway.
+ */
 function inWords({ code, message }: AppError): string {
   return LOCK_REFUSALS.includes(code) ? `${code}: ${message}` : message
 }
 
 function refusalOf(error: unknown): StoredIntent {
-  if (!(error instanceof AppError)) return { status: 'rejected', reason: 'something went wrong at the gateway' }
+  if (!(error instanceof AppError)) return { status: 'rejected', reason: 'internal error of the gateway; see its log' }
   const reason = inWords(error).slice(0, REASON_LENGTH)
   if (error.code === 'intent_superseded') return { status: 'superseded', reason }
   if (error.code === 'intent_expired') return { status: 'expired', reason }

@@ -13,7 +13,7 @@ function createStates() {
   return { events, states: new LatestStates({ fleet, events, toDeviceJson, cartReportOf: () => undefined }) }
 }
 
-test('what happened to a device is told once', () => {
+test('a changed device is sent once', () => {
   const { events, states } = createStates()
   events.emit('presenceChanged', { hardwareId: 'cart-1', isOnline: true, atMs: 1 })
   events.emit('presenceChanged', { hardwareId: 'cart-1', isOnline: false, atMs: 2 })
@@ -22,7 +22,7 @@ test('what happened to a device is told once', () => {
   assert.deepEqual(states.takeChanged(), new Set())
 })
 
-test('a message that moved no reading is told all the same', () => {
+test('a device whose message changed no reading is sent', () => {
   const { events, states } = createStates()
   events.emit('heard', { hardwareId: 'cart-1' })
   assert.deepEqual(states.takeChanged(), new Set(['cart-1']))
@@ -32,13 +32,13 @@ for (const [name, event] of [
   ['siteChanged', { settings: DEFAULT_SITE_SETTINGS }],
   ['clockConfirmed', { by: 'admin', atMs: 1 }],
 ] as const)
-  test(`${name}: all are told, for each cart may be locked at another time`, () => {
+  test(`${name}: all devices are sent, because the auto-lock time of each cart may change`, () => {
     const { events, states } = createStates()
     events.emit(name, event)
     assert.equal(states.takeChanged(), null)
   })
 
-test('when a device is gone, all that are left are told', () => {
+test('the removal of a device sends all remaining devices', () => {
   const { events, states } = createStates()
   events.emit('deviceRegistered', { hardwareId: 'cart-1' })
   events.emit('deviceRemoved', { hardwareId: 'cart-1' })

@@ -6,15 +6,18 @@ interface LatestStatesDeps {
   fleet: Pick<Fleet, 'byHardwareId' | 'all'>
   events: Events
   toDeviceJson: (device: Device) => Record<string, unknown>
-  /** What the device says of its cart, by which the head office judges it. */
+  /** Returns the report of a device about its cart, from which the hub evaluates the cart. */
   cartReportOf: (hardwareId: string) => object | undefined
 }
 
-/** The devices that changed since the last call, as the API shows them. */
+/** Devices that changed since the last call, as the API shows them. */
 export class LatestStates implements LatestStatesPort {
   readonly #deps: LatestStatesDeps
   #changed = new Set<string>()
-  /** Any may be other than it was: one was taken off the register, which only all of those that are left tell. */
+  /**
+   * True if all devices must be sent, for example after a device was removed: the hub learns that only from the
+   * complete list.
+   */
   #isAny = false
 
   constructor(deps: LatestStatesDeps) {
@@ -25,18 +28,18 @@ export class LatestStates implements LatestStatesPort {
     events.on('presenceChanged', change)
     events.on('deviceRegistered', change)
     events.on('deviceChanged', change)
-    // also where it is zones that are others now
+    // also covers changed zones
     events.on('cartChanged', ({ cart }) => {
       for (const { row } of cart.devices) change(row)
     })
-    // settings and the clock say when carts are locked by themselves
+    // settings and the clock determine when carts are locked automatically
     for (const name of ['deviceRemoved', 'siteChanged', 'clockConfirmed'] as const)
       events.on(name, () => {
         this.#isAny = true
       })
   }
 
-  /** Hardware ids of devices whose state changed since the last call; null when all are to be sent. */
+  /** Returns the hardware ids of devices whose state changed since the last call; null if all must be sent. */
   takeChanged(): ReadonlySet<string> | null {
     const changed = this.#isAny ? null : this.#changed
     this.#changed = new Set()
@@ -44,7 +47,7 @@ export class LatestStates implements LatestStatesPort {
     return changed
   }
 
-  /** As `GET /devices/:id`, with what it says of its cart; undefined for one that is gone. */
+  /** Returns a device as `GET /devices/:id` does, with its report about its cart; undefined if it was removed. */
   deviceJson(hardwareId: string): Record<string, unknown> | undefined {
     const device = this.#deps.fleet.byHardwareId(hardwareId)
     if (device === undefined) return undefined

@@ -21,7 +21,7 @@ const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const ROOM = { bytes: 262_144, rows: 2000 }
 const { signal } = new AbortController()
 
-/** What is said to the agent is what it expects. */
+/** Source with the type that the agent expects. */
 const asAgentKnowsIt = (source: SyncSource): SourceOfAgent => source
 
 function rowsOf(part: StreamPart | null): Record<string, unknown>[] {
@@ -32,7 +32,7 @@ function rowsOf(part: StreamPart | null): Record<string, unknown>[] {
   return rows
 }
 
-/** `hardware id stream seconds after noon` of all records. */
+/** Returns `hardware id stream seconds after noon` of all records. */
 function recordsOf(part: StreamPart | null): string[] {
   assert.ok(part !== null)
   assert.equal(part.encoding, 'runs-1')
@@ -43,7 +43,7 @@ function recordsOf(part: StreamPart | null): string[] {
   return keys
 }
 
-/** A sample a second of each device, which are numbered from 1 on. */
+/** Returns a sample per second of each device; devices are numbered from 1. */
 function samples(fromS: number, seconds: number, devices = 1, streams: TestSample['streams'] = 'gps') {
   return Array.from({ length: seconds * devices }, (_, i) => ({
     deviceId: 1 + (i % devices),
@@ -55,7 +55,8 @@ function samples(fromS: number, seconds: number, devices = 1, streams: TestSampl
 
 function addLockEvent(connection: Connection, id: string, metadata: string | null = null): void {
   connection.run(
-    `INSERT INTO lock_event (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id, metadata)
+    `INSERT INTO lock_event (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id,
+      metadata)
      VALUES (?, 'cart-1', 'aaaaaaaa', ?, 'unlock', 'keypad', ?, '1234', NULL, ?)`,
     id,
     id,
@@ -82,7 +83,7 @@ function addMark(connection: Connection, noteSeq: number, telemetrySeq: number, 
   )
 }
 
-/** All parts of a stream behind a position. */
+/** Reads all batches of a stream after a position. */
 async function drain(source: SyncSource, stream: SyncStream, limits = ROOM, after = 0): Promise<StreamPart[]> {
   const parts: StreamPart[] = []
   for (let next = after; ; ) {
@@ -94,7 +95,7 @@ async function drain(source: SyncSource, stream: SyncStream, limits = ROOM, afte
   }
 }
 
-test('events are rows in the order of their schemas, and ends tell where each stream is', async (t) => {
+test('events are rows in the order of their schemas, and the stream ends are reported', async (t) => {
   const { source, beside } = await openSyncSource(t)
   addLockEvent(beside, 'lck-1', '{"a":[1]}')
   addNote(beside, 'note-1')
@@ -120,7 +121,7 @@ test('events are rows in the order of their schemas, and ends tell where each st
   assert.deepEqual([ends.notes, ends.lock_events, ends.geofence_events, ends.telemetry], [1, 1, 1, 0])
 })
 
-test('rows end at the limits of a part, and one always fits', async (t) => {
+test('a batch ends at its limits, and one row always fits', async (t) => {
   const { source, beside } = await openSyncSource(t)
   for (let i = 1; i <= 600; i++) addLockEvent(beside, `lck-${i}`)
   const parts = await drain(source, 'lock_events', { bytes: 262_144, rows: 250 })
@@ -141,7 +142,7 @@ test('rows end at the limits of a part, and one always fits', async (t) => {
   )
 })
 
-test('an entity is what its row is when it is sent, null when it is gone, and never a secret', async (t) => {
+test('an entity is its row at the time of sending, null if deleted, and never a secret', async (t) => {
   const { source, beside, store } = await openSyncSource(t)
   registerDevice(beside, 1)
   registerDevice(beside, 2)
@@ -160,7 +161,8 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
     allowedHardwareIds: ['cart-1'],
   })
   beside.run(
-    `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by, created_at_ms)
+    `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status,
+      requested_by, created_at_ms)
      VALUES ('cmd-1', 'cart-1', 's', 'teebox', 'lock', '{"x":1}', 60, 'pending', 'usr_1', 11)`,
   )
   beside.run(
@@ -255,7 +257,7 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
   )
 })
 
-test('samples are sent in whole rows of the log, in runs by device', async (t) => {
+test('samples are sent in whole rows of the log, in batches by device', async (t) => {
   const { source, beside } = await openSyncSource(t)
   registerDevice(beside, 1)
   registerDevice(beside, 2)
@@ -288,7 +290,7 @@ test('samples are sent in whole rows of the log, in runs by device', async (t) =
   assert.deepEqual(single.flatMap(recordsOf).sort(), recordsOf(first ?? null).sort())
 })
 
-test('a row too large for a part is divided, and bytes are kept to', async (t) => {
+test('a row too large for a batch is divided, and the byte limit is kept', async (t) => {
   const { source, beside } = await openSyncSource(t)
   registerDevice(beside, 1)
   appendToLog(beside, samples(0, 5000))
@@ -308,7 +310,7 @@ test('a row too large for a part is divided, and bytes are kept to', async (t) =
   assert.equal(new Set(byBytes.flatMap(recordsOf)).size, 5010)
 })
 
-test('behind a cursor in the middle of a row only the rest of it is sent', async (t) => {
+test('a batch from a cursor in the middle of a row has only the rest of that row', async (t) => {
   const { source, beside } = await openSyncSource(t)
   registerDevice(beside, 1)
   appendToLog(beside, samples(0, 10))
@@ -317,7 +319,7 @@ test('behind a cursor in the middle of a row only the rest of it is sent', async
   assert.deepEqual([part?.to, recordsOf(part)], [12, [7, 8, 9, 10, 11].map((s) => `cart-1 gps ${s}`)])
 })
 
-test('samples of a device that is gone are left out, and the cursor passes them', async (t) => {
+test('samples of a removed device are left out, and the cursor passes them', async (t) => {
   const { source, beside } = await openSyncSource(t)
   registerDevice(beside, 1)
   appendToLog(beside, samples(0, 3, 2))
@@ -328,7 +330,7 @@ test('samples of a device that is gone are left out, and the cursor passes them'
   assert.deepEqual(recordsOf(part), [])
 })
 
-test('a log that was sealed past the cursor goes on where it is, and its blocks are history', async (t) => {
+test('a log sealed past the cursor continues at its position, and its blocks are history', async (t) => {
   const { source, beside, seal, acknowledge } = await openSyncSource(t)
   registerDevice(beside, 1)
   appendToLog(beside, samples(0, 100))
@@ -347,11 +349,11 @@ test('a log that was sealed past the cursor goes on where it is, and its blocks 
   await acknowledge('telemetry', 105)
   await acknowledge('history', 1)
   seal()
-  // the block that took the place of the first holds nothing that is new
+  // the block that replaced the first contains nothing new
   assert.deepEqual(await drain(source, 'history', ROOM, 1), [])
 })
 
-test('history ends at the limits of a part, leaves out devices that are gone, and one block always fits', async (t) => {
+test('history ends at the batch limits, leaves out removed devices, and one block always fits', async (t) => {
   const { source, beside, seal } = await openSyncSource(t)
   for (const deviceId of [1, 2, 3]) registerDevice(beside, deviceId)
   appendToLog(beside, samples(0, 4096, 3))
@@ -379,7 +381,7 @@ test('history ends at the limits of a part, leaves out devices that are gone, an
   assert.deepEqual([nothing?.to, nothing?.count, decodeBlocks(nothing?.data ?? new Uint8Array())], [6, 0, []])
 })
 
-test('no part crosses a mark, and none begins behind it before the note is acknowledged', async (t) => {
+test('a batch ends at an erasure mark, and the next one waits until the erase note is acknowledged', async (t) => {
   const { source, beside, seal, acknowledge } = await openSyncSource(t)
   for (const deviceId of [1, 2]) registerDevice(beside, deviceId)
   appendToLog(beside, samples(0, 10))
@@ -408,13 +410,14 @@ test('no part crosses a mark, and none begins behind it before the note is ackno
   assert.deepEqual([await to('telemetry', 14), await to('history', 1)], [21, 2])
 })
 
-test('a damaged block is recorded as lost before a cursor passes it; what is before it goes first', async (t) => {
+test('a damaged block is recorded as lost before a cursor passes it; earlier data is sent first', async (t) => {
   const { source, beside, seal } = await openSyncSource(t)
   for (const deviceId of [1, 2, 3]) registerDevice(beside, deviceId)
   appendToLog(beside, samples(0, 50, 3))
   seal()
   beside.run(
-    `UPDATE telemetry_block SET records = CAST(substr(records, 1, 40) || x'ff' || substr(records, 42) AS BLOB) WHERE block_id = 2`,
+    "UPDATE telemetry_block SET records = CAST(substr(records, 1, 40) || x'ff' || substr(records, 42) AS BLOB) " +
+      'WHERE block_id = 2',
   )
   const first = await source.nextPart('history', 0, ROOM, signal)
   assert.deepEqual([first?.to, first?.count], [1, 50])
@@ -426,7 +429,7 @@ test('a damaged block is recorded as lost before a cursor passes it; what is bef
   assert.equal(gap?.kind, 'gap')
 })
 
-test('a damaged row of the log is recorded as lost before a cursor passes it; what is before it goes first', async (t) => {
+test('a damaged log row is recorded as lost before a cursor passes it; earlier data is sent first', async (t) => {
   const { source, beside } = await openSyncSource(t)
   registerDevice(beside, 1)
   for (const fromS of [0, 10, 20]) appendToLog(beside, samples(fromS, 10))
@@ -439,7 +442,7 @@ test('a damaged row of the log is recorded as lost before a cursor passes it; wh
   assert.equal(gap?.kind, 'gap')
 })
 
-test('rows of a newer program are left where they are, and do not hold up what comes behind them', async (t) => {
+test('rows of a newer program are left in place and do not hold up the rows after them', async (t) => {
   const { source, beside } = await openSyncSource(t)
   registerDevice(beside, 1)
   for (const fromS of [0, 10, 20]) appendToLog(beside, samples(fromS, 10))
@@ -449,7 +452,7 @@ test('rows of a newer program are left where they are, and do not hold up what c
   assert.equal(beside.all('SELECT first_seq FROM telemetry_log').length, 3)
 })
 
-test('the backlog is what is behind the cursors', async (t) => {
+test('the backlog is the data after the cursors', async (t) => {
   const { source, beside, seal, acknowledge, clock } = await openSyncSource(t)
   for (const deviceId of [1, 2]) registerDevice(beside, deviceId)
   appendToLog(beside, samples(0, 3000, 2, 'both'))
@@ -471,7 +474,7 @@ test('the backlog is what is behind the cursors', async (t) => {
   assert.equal(second.history.rows, blocksIn(beside).at(-1)?.count)
 })
 
-test('a database is of one site, and a fork begins at nothing', async (t) => {
+test('a database belongs to one site, and a fork resets its cursors to zero', async (t) => {
   const { source, acknowledge } = await openSyncSource(t)
   const { epoch, ...rest } = source.identity()
   assert.deepEqual(rest, { site: null, forkedFrom: null })
@@ -487,14 +490,14 @@ test('a database is of one site, and a fork begins at nothing', async (t) => {
   assert.equal(source.cursors().notes.seq, 0)
 })
 
-test('who gives up waiting gets nothing, and nothing goes on for it', async (t) => {
+test('an aborted request fails and leaves no work running', async (t) => {
   const { source } = await openSyncSource(t)
   const aborted = AbortSignal.abort()
   await assert.rejects(source.nextPart('telemetry', 0, ROOM, aborted), { code: 'store_unavailable' })
   await assert.rejects(source.backlog(aborted), { code: 'store_unavailable' })
 })
 
-/** A whole row that says it is of version 2. */
+/** Returns a complete row with version 2 in its header. */
 function newerRow(of: TestSample[]): Uint8Array {
   const bytes = encodeBatch(batchOf(of))
   bytes[3] = 2

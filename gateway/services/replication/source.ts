@@ -13,21 +13,24 @@ import { SyncBacklog } from './backlog.ts'
 interface SyncSourceDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'>
   damage: Pick<BlockDamage, 'judge' | 'report' | 'load'>
-  /** Whatever changes blocks takes turns. */
+  /** Serialises everything that changes blocks. */
   maintenance: SerialQueue
   clock: Clock
   monotonic: MonotonicClock
   log: Log
 }
 
-/** Owner of reader jobs that read new rows; old rows have an owner of their own, so new ones never wait for them. */
+/**
+ * Value of `owner` for jobs that read new rows; old rows have a value of their own, so that new ones never wait for
+ * them.
+ */
 const OWNER = 'sync'
 const HISTORY_OWNER = 'history'
 const BACKLOG_KEPT_MS = 15_000
-/** What is damaged is put aside, and then the rest is read. */
+/** Attempts to read a batch: damaged data is quarantined, then the rest is read. */
 const MAX_ATTEMPTS = 3
 
-/** What a head office is to get of the store, and what it has got. */
+/** Reads the data that a hub lacks, and keeps the cursors of the data it has. */
 export class SyncSource implements SyncSourcePort {
   readonly #deps: SyncSourceDeps
   readonly #audit: SyncAudit
@@ -44,45 +47,45 @@ export class SyncSource implements SyncSourcePort {
     return this.#deps.store.read.syncIdentity()
   }
 
-  /** The last position ever given in each stream. */
+  /** Returns the last position assigned in each stream. */
   ends(): Record<SyncStream, number> {
     return this.#deps.store.read.syncEnds()
   }
 
-  /** What the head office was known to have when this was last written. */
+  /** Returns the stored cursors: the hub had at least this much at the last acknowledgement. */
   cursors(): SyncCursors {
     return this.#deps.store.read.syncCursors()
   }
 
-  /** The head office has everything up to these cursors. */
+  /** Records that the hub has everything up to these cursors. */
   async acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void> {
     await this.#deps.store.write('acknowledge', { cursors })
   }
 
-  /** The head office has less than was acknowledged: logs go on where it is. */
+  /** Continues from the cursors of a hub that has less than it acknowledged. */
   async adopt(cursors: SyncCursors): Promise<void> {
     await this.#deps.store.write('adoptCursors', { cursors })
   }
 
-  /** Becomes a new epoch: cursors begin at nothing. */
+  /** Starts a new epoch, with cursors at the beginning. */
   fork(reason: string): Promise<SyncIdentity> {
     return this.#deps.store.write('forkEpoch', { reason })
   }
 
-  /** Says as which site this database is replicated; for the first time only. */
+  /** Sets the site as which this database is replicated; has an effect once. */
   async claim(site: string): Promise<void> {
     await this.#deps.store.write('claimSite', { site })
   }
 
-  /** What waits to be told piece by piece becomes part of the streams at once. */
+  /** Adds everything that waits to be queued in chunks to the streams immediately. */
   async queueAll(): Promise<void> {
     await this.#deps.store.write('queueAllChunks', {})
   }
 
   /**
-   * The next part of a stream behind a position; null when there is nothing, or nothing that may be sent before the
-   * note of an erasure is acknowledged. Damaged blocks and rows are moved into quarantine first, so that it is recorded
-   * before a cursor passes it.
+   * Returns the next batch of a stream after a position; null if none exists, or none may be sent before the note of an
+   * erasure is acknowledged. Quarantines damaged blocks and rows first, so that this is recorded before a cursor passes
+   * it.
    */
   async nextPart(
     stream: SyncStream,
@@ -90,7 +93,7 @@ export class SyncSource implements SyncSourcePort {
     limits: PartLimits,
     signal: AbortSignal,
   ): Promise<StreamPart | null> {
-    // what is old can wait, also for devices; what is new is read in a moment
+    // old rows can wait, also for devices; new ones are read quickly
     if (stream === 'history')
       return await this.#nextHistoryPart(after, limits, {
         owner: HISTORY_OWNER,
@@ -102,7 +105,7 @@ export class SyncSource implements SyncSourcePort {
     return await this.#deps.store.readers.run('nextRows', { stream, after, limits }, options)
   }
 
-  /** What is behind the cursors; it may be some seconds old unless it is to be `isFresh`. */
+  /** Returns the backlog after the cursors; up to some seconds old unless `isFresh`. */
   async backlog(signal: AbortSignal, isFresh = false): Promise<Record<SyncStream, StreamBacklog>> {
     const nowMs = this.#deps.monotonic.monotonicMs()
     if (!isFresh && this.#counted !== undefined && nowMs - this.#counted.atMs < BACKLOG_KEPT_MS)
@@ -112,17 +115,17 @@ export class SyncSource implements SyncSourcePort {
     return backlog
   }
 
-  /** Days that may have rows of a kind, oldest first; [null] for entities. */
+  /** Returns the days that may have rows of a kind, oldest first; [null] for entities. */
   auditDays(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]> {
     return this.#audit.days(kind, signal)
   }
 
-  /** Count and sum of each group of a day that has rows. */
+  /** Returns count and sum of each group that has rows on a day. */
   auditGroups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]> {
     return this.#audit.groups(kind, dayMs, signal)
   }
 
-  /** All rows of a group of a day; their `to` is 0. */
+  /** Returns all rows of a group on a day; their `to` is 0. */
   resendParts(
     kind: AuditKind,
     dayMs: number | null,
@@ -140,7 +143,7 @@ export class SyncSource implements SyncSourcePort {
       if (damagedSeq === null) return part
       await this.#setAsideRow(damagedSeq)
     }
-    throw new UnavailableError('a damaged row of the telemetry log could not be moved into quarantine')
+    throw new UnavailableError('quarantining a damaged row of the telemetry log failed')
   }
 
   async #nextHistoryPart(after: number, limits: PartLimits, options: JobOptions): Promise<StreamPart | null> {
@@ -151,14 +154,14 @@ export class SyncSource implements SyncSourcePort {
       if (part !== null || damaged === null) return part
       await maintenance.take(() => damage.judge([damaged]))
     }
-    throw new UnavailableError('a damaged telemetry block could not be moved into quarantine')
+    throw new UnavailableError('quarantining a damaged telemetry block failed')
   }
 
   async #setAsideRow(firstSeq: number): Promise<void> {
     const { store, damage, maintenance, clock, log } = this.#deps
     await maintenance.take(async () => {
       if (!(await store.write('quarantineLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
-      log.error({ firstSeq }, 'put a damaged row of the telemetry log into quarantine; record counts may be too high')
+      log.error({ firstSeq }, 'quarantined a damaged row of the telemetry log; record counts may be too high')
       damage.load()
     })
   }

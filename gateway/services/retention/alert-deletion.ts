@@ -2,11 +2,11 @@ import type { Store } from '#store/store.ts'
 
 interface AlertDeletionDeps {
   store: Pick<Store, 'write'>
-  /** There is a head office: what it is still to get does not go for its age. */
+  /** True with a hub: rows that it still lacks are not deleted for their age. */
   hasUpstream: boolean
 }
 
-/** Deletes alerts that were closed long ago, in short transactions between those of the devices' messages. */
+/** Deletes old closed alerts, in short transactions between those of the devices' messages. */
 export class AlertDeletion {
   readonly #deps: AlertDeletionDeps
 
@@ -14,10 +14,7 @@ export class AlertDeletion {
     this.#deps = deps
   }
 
-  /**
-   * Deletes all alerts that were closed before `cutoffMs`, except those the hub still lacks; `rest` is called after
-   * each step.
-   */
+  /** Deletes all alerts closed before `cutoffMs`, except those the hub still lacks; calls `rest` after each step. */
   async deleteExpired(cutoffMs: number, rest: () => Promise<void>): Promise<{ alerts: number }> {
     const { store, hasUpstream } = this.#deps
     let alerts = 0

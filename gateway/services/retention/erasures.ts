@@ -14,13 +14,13 @@ interface ErasuresDeps {
   log: Log
 }
 
-/** How often the log of the database is tried to be emptied: readers of a long history hold it. */
+/** Attempts to truncate the log of the database: readers of a long history hold it. */
 const TRUNCATIONS = 50
 const TRUNCATION_PAUSE_MS = 100
 
 /**
- * Blanks what is kept of a person or a code, in short transactions between those of the devices' messages. One that a
- * stop or a fault of the store ended is finished by asking again.
+ * Erases the stored data of a user or a code, in short transactions between those of the devices' messages. An erasure
+ * interrupted by a stop or a store fault is completed by the next request.
  */
 export class Erasures {
   readonly #deps: ErasuresDeps
@@ -30,7 +30,7 @@ export class Erasures {
     this.#deps = deps
   }
 
-  /** Resolves when nothing of it is left. Throws `store_unavailable`. */
+  /** Resolves when all data of the subject is erased. Throws `store_unavailable`. */
   erase(subject: ErasedSubject): Promise<ErasureResult> {
     const { store, events, clock, log } = this.#deps
     return this.#turns.take(async () => {
@@ -49,7 +49,7 @@ export class Erasures {
         after = step.after
       } while (after !== null)
       await this.#emptyLog()
-      log.info({ ...erased }, 'erased a person or a code')
+      log.info({ ...erased }, 'erased the data of a user or a code')
       return erased
     })
   }
@@ -60,6 +60,6 @@ export class Erasures {
       if (await store.truncateLog()) return
       await wait(TRUNCATION_PAUSE_MS)
     }
-    log.warn({}, 'the write-ahead log may still hold what was erased: send POST /erasures again to empty it')
+    log.warn({}, 'the write-ahead log may still hold erased data; send POST /erasures again to truncate it')
   }
 }

@@ -91,7 +91,7 @@ function addCommand(connection: Connection, n: number, createdAtMs: number, isOv
   addToCommandCount(connection, 1)
 }
 
-test('events, finished commands and entries of the audit log older than so many days go, to the millisecond', async (t) => {
+test('events, finished commands and audit entries past the retention are deleted, to the millisecond', async (t) => {
   const { retention, events, left, store } = await open(t, (connection) => {
     for (const [n, atMs] of [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS].entries()) {
       addLockEvent(connection, n, atMs)
@@ -129,7 +129,7 @@ test('events, finished commands and entries of the audit log older than so many 
   )
 })
 
-test('thousands go in small steps, whatever order they were stored in, with a rest after each', async (t) => {
+test('thousands of events are deleted in small steps in any stored order, with a pause after each', async (t) => {
   const { retention, left, rests } = await open(t, (connection) => {
     for (let n = 0; n < 2_400; n++) addLockEvent(connection, n, CUTOFF_MS - 1 - ((n * 7919) % 1201) + (n % 2) * DAY_MS)
   })
@@ -143,7 +143,7 @@ test('thousands go in small steps, whatever order they were stored in, with a re
   assert.ok(rests() >= 3, `${rests()} rests`)
 })
 
-test('what a head office is still to get stays, and goes once that has it', async (t) => {
+test('events not yet sent to a head office stay and are deleted once they have been sent', async (t) => {
   const { retention, left, store, table } = await open(
     t,
     (connection) => {

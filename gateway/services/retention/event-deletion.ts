@@ -10,13 +10,13 @@ import type { WriteInput } from '#store/writer/writes.ts'
 
 interface EventDeletionDeps {
   store: Pick<Store, 'write'>
-  /** There is a head office: what it is still to get does not go for its age. */
+  /** True with a hub: rows that it still lacks are not deleted for their age. */
   hasUpstream: boolean
 }
 
-/** Deletes events that are too old, in short transactions between those of the devices' messages. */
+/** Deletes old events, in short transactions between those of the devices' messages. */
 export class EventDeletion {
-  /** Rows deleted for their age, by what they were. */
+  /** Rows deleted for their age, by kind. */
   readonly deleted = new Counter(EVENT_KINDS)
   readonly #deps: EventDeletionDeps
 
@@ -24,7 +24,7 @@ export class EventDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all events of before `cutoffMs`, except those the hub still lacks; `rest` is called after each step. */
+  /** Deletes all events before `cutoffMs`, except those the hub still lacks; calls `rest` after each step. */
   async deleteExpired(cutoffMs: number, rest: () => Promise<void>): Promise<Record<EventKind, number>> {
     const { store, hasUpstream } = this.#deps
     const deleted = { lock_event: 0, geofence_event: 0, command: 0, audit_entry: 0 }

@@ -8,12 +8,12 @@ interface EventGrowthDeps {
   log: Log
 }
 
-/** Lock events of one device in an hour that are normal, whatever the others store. */
+/** Normal number of lock events of one device in an hour, whatever the others store. */
 const FEW = 1_000
 
 /**
- * Warns once an hour of a device that stored most of the lock events: within its budget, a faulty or stolen device can
- * fill the disk with rows that stay until retention deletes them.
+ * Warns once an hour of a device that stored most of the lock events: even within its budget, a faulty or stolen device
+ * can fill the disk with rows that stay until retention deletes them.
  */
 export class EventGrowth implements Component {
   readonly #log: Log
@@ -34,14 +34,14 @@ export class EventGrowth implements Component {
     clearInterval(this.#timer)
   }
 
-  /** Looks at what was stored since the last look, and begins anew. */
+  /** Checks the events stored since the last call, and resets the counts. */
   look(): void {
     const total = this.#total
     for (const [hardwareId, lockEvents] of this.#byDevice) {
       if (lockEvents <= FEW || 2 * lockEvents <= total) continue
       this.#log.warn(
         { hardwareId, lockEvents, lockEventsOfAll: total },
-        'one device stored more than half of the lock events of the last hour: repair it, or issue it another password',
+        'one device stored over half of the lock events of the last hour; repair it, or issue a new password',
       )
     }
     this.#byDevice.clear()

@@ -13,13 +13,12 @@ interface Arrived {
   longE7: number
 }
 
-/** While the history of a cart is read, so many fixes may come; with more it is read again. */
+/** Limit of fixes that arrive while the history of a cart is read; beyond it the history is read again. */
 const WAITING_MAX = 2000
 
 /**
- * The running round of one cart, kept forward by what its devices send. `isDue` says that it is to be found anew from
- * what is stored: at first, if anything is, and when something came that should have come before; meanwhile the last
- * answer holds.
+ * Round in progress of one cart, updated with each fix of its devices. `isDue` requests that it be found again in the
+ * stored history: at first, if there is any, and after data arrived out of order; until then the last result remains.
  */
 export class ActiveRound {
   readonly devices: readonly StoredRoundDevice[]
@@ -27,7 +26,7 @@ export class ActiveRound {
   isDue: boolean
   #finder: RoundFinder
   #newestMs = new Map<string, number>()
-  /** What has come since the history is being read; null while it is not. */
+  /** Fixes that arrived while the history is read; null otherwise. */
   #waiting: Arrived[] | null = null
 
   constructor(devices: readonly Device[], counted: CountedZones) {
@@ -37,7 +36,7 @@ export class ActiveRound {
     this.#finder = new RoundFinder(counted.ground)
   }
 
-  /** Whether it is that of a cart of these devices and zones. */
+  /** True if it was made for these devices and zones. */
   isOf(devices: readonly Device[], counted: CountedZones): boolean {
     return (
       counted === this.counted &&
@@ -49,13 +48,13 @@ export class ActiveRound {
     )
   }
 
-  /** The round that goes on, as it is at `nowMs`; null without one. */
+  /** Returns the round in progress at `nowMs`; null if none. */
   runningAt(nowMs: number): Round | null {
     const round = this.#finder.roundAt(nowMs)
     return round === null || round.endedMs !== null ? null : round
   }
 
-  /** Takes samples of a device, by time and in the columns of `AppendBatch.samples`. */
+  /** Adds samples of a device, sorted by time and in the columns of `AppendBatch.samples`. */
   take(deviceId: number, numbers: Float64Array, latestMs: number): void {
     const device = this.devices.find((one) => one.deviceId === deviceId)
     if (device === undefined) return
@@ -70,13 +69,13 @@ export class ActiveRound {
     }
   }
 
-  /** Its history is about to be read. */
+  /** Called before its history is read. */
   beginReading(): void {
     this.isDue = false
     this.#waiting = []
   }
 
-  /** Goes on from what its history says, and from what has come meanwhile. */
+  /** Continues from the history and the fixes that arrived meanwhile. */
   goOn({ state, newestMs }: KnownRounds): void {
     const waiting = this.#waiting ?? []
     this.#waiting = null
@@ -85,14 +84,14 @@ export class ActiveRound {
     for (const arrived of waiting) this.#feed(arrived)
   }
 
-  /** Its history could not be read. */
+  /** Called if its history could not be read. */
   giveUp(): void {
     this.isDue = true
     this.#waiting = null
   }
 
   #takeFix(arrived: Arrived, latestMs: number): void {
-    // a clock had been wrong when the newest came
+    // the clock was wrong when the newest fix arrived
     if ((this.#newestMs.get(arrived.device.hardwareId) ?? 0) > latestMs) this.isDue = true
     if (this.#waiting === null) this.#feed(arrived)
     else if (this.#waiting.length < WAITING_MAX) this.#waiting.push(arrived)
@@ -100,16 +99,16 @@ export class ActiveRound {
   }
 
   #feed({ device, atMs, latE7, longE7 }: Arrived): void {
-    // one that is older was there before, or is told of as backfilled
+    // an older fix is already included, or is reported as backfilled
     if (atMs <= (this.#newestMs.get(device.hardwareId) ?? 0)) return
     this.#newestMs.set(device.hardwareId, atMs)
     if (this.#finder.take(device, { atMs, latE7, longE7 }) === 'late') this.isDue = true
-    // whoever asks for rounds that are over reads them from the history
+    // discarded: past rounds are read from the history
     this.#finder.takeEnded()
   }
 }
 
-/** A device as rounds know it. */
+/** Converts a device to the form that rounds use. */
 export function toRoundDevice({ row }: Device): StoredRoundDevice {
   return { deviceId: row.deviceId, hardwareId: row.hardwareId, isLock: row.deviceType === LOCK_TYPE }
 }

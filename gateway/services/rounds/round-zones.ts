@@ -4,7 +4,7 @@ import type { Device } from '../fleet.ts'
 import type { Geofences } from '../zones/geofences.ts'
 import type { WatchedSet } from '../zones/sets.ts'
 
-/** The zones that rounds of a cart go by: the same object until one of them is another. */
+/** Zones that count for rounds of a cart; the same object until one of them changes. */
 export interface CountedZones {
   readonly zones: readonly Zone[]
   readonly ground: RoundZones
@@ -15,7 +15,7 @@ interface Known {
   counted: CountedZones
 }
 
-/** What rounds of carts go by, made once for all carts of the same groups. */
+/** Zones for rounds, built once for all carts of the same groups. */
 export class RoundZonesByGroup {
   readonly #geofences: Pick<Geofences, 'watchedOf'>
   readonly #known = new Map<string, Known>()
@@ -24,12 +24,12 @@ export class RoundZonesByGroup {
     this.#geofences = geofences
   }
 
-  /** Of a cart of these devices: zones of the site and of the groups of all of them. */
+  /** Returns the zones for a cart with these devices: those of the site and of the groups of all its devices. */
   of(devices: readonly Device[]): CountedZones {
     return this.#knownOfOneGroup(devices) ?? this.#ofGroups([...new Set(devices.map(groupOf))])
   }
 
-  /** What is known of devices that are all in one group, as those of nearly all carts are: asked for every second. */
+  /** Fast path, called every second, for devices that share one group, as those of nearly all carts do. */
   #knownOfOneGroup(devices: readonly Device[]): CountedZones | undefined {
     const groupId = devices[0]?.row.groupId ?? null
     for (const device of devices) if (device.row.groupId !== groupId) return undefined
@@ -43,7 +43,7 @@ export class RoundZonesByGroup {
     const known = this.#known.get(key)
     if (known !== undefined && isSame(sets, known.sets)) return known.counted
     const zones = zonesOf(sets)
-    // a zone that is switched and counts for no round changes no round
+    // an override of a zone that does not count leaves rounds unchanged
     const counted =
       known !== undefined && isSame(zones, known.counted.zones) ? known.counted : { zones, ground: roundZonesOf(zones) }
     this.#known.set(key, { sets, counted })

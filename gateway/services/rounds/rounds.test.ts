@@ -37,7 +37,7 @@ async function drawZones(features: object[]): Promise<void> {
 }
 
 /**
- * One of a cart's two devices stays at a place for a while, and what it sends then may come late, or after a restart.
+ * Keeps one of the cart's two devices at a position for a while; its samples then may come late, or after a restart.
  */
 const legs = fc.array(
   fc.record({
@@ -55,7 +55,7 @@ async function register(hardwareId: string, deviceType: string, cart: string): P
   return (await g.request('POST', '/devices', { body })).body.mqtt.password
 }
 
-test('rounds that are kept are those that the history says, whatever comes late and however often it stops', async () => {
+test('stored rounds match the history, despite late data and any number of restarts', async () => {
   await fc.assert(
     fc.asyncProperty(legs, async (made) => {
       clock.advance(HOUR_MS)
@@ -91,7 +91,7 @@ test('rounds that are kept are those that the history says, whatever comes late 
       const asStored = (body.rounds as RoundJson[]).filter(({ ended_at }) => ended_at === null)
       let kept: RoundJson[] = []
       const isEqual = async () => {
-        // a cart whose rounds are found anew waits for its turn
+        // a cart whose rounds must be found again waits for the next read
         clock.advance(6000)
         kept = (await g.request('GET', '/rounds/active')).body.rounds.filter((one: RoundJson) => one.cart === cart)
         return JSON.stringify(kept.map(lasting)) === JSON.stringify(asStored.map(lasting))
@@ -104,7 +104,7 @@ test('rounds that are kept are those that the history says, whatever comes late 
   )
 })
 
-test('once the barn is drawn, the round that goes on is known with all that came before', async () => {
+test('once the barn is drawn, the active round is known with all that came before', async () => {
   await drawZones(HOLES)
   const password = await register('early', 'teebox', 'Early')
   const client = await g.connect('early', password)
@@ -131,7 +131,7 @@ test('once the barn is drawn, the round that goes on is known with all that came
   }, 'its two holes are told')
 })
 
-/** What of a round is the same whenever it is asked for. */
+/** Fields of a round that do not depend on the time of the request. */
 function lasting({ minutes_behind: _behind, duration: _duration, ...others }: RoundJson) {
   return others
 }

@@ -23,34 +23,34 @@ interface RoundsDeps {
   log: Log
 }
 
-/** What is asked of past rounds. */
+/** Query for past rounds. */
 interface RoundSearch extends TimeRange {
-  /** Rounds that are skipped and that are answered, of all carts together. */
+  /** Order of the rounds; offset and limit count those of all carts together. */
   order: ListOrder
   offset: number
   limit: number
   asker: JobOptions
 }
 
-/** Jobs that are in the queue or under way at a time: of one request, and of carts whose rounds are found anew. */
+/** Reader jobs queued or running at a time: of one request, and of carts whose rounds are found again. */
 const JOBS_IN_FLIGHT = 4
 const READS_IN_FLIGHT = 2
-/** A cart that sends late batches is read again no more often. */
+/** Shortest interval between reads of the history of a cart that sends late batches. */
 const READ_AGAIN_MS = 5000
 const OWNER = 'rounds'
 
 /**
- * Rounds of carts. Those that go on are kept forward by what was stored (`sampled`); after a start, and where something
- * came late, they are found anew by reader threads, behind whatever else reads. Past ones are found when they are asked
- * for: nothing about rounds is stored. All go by the devices and zones that a cart has now: where there is no parking
- * there is no round, and nothing is read or kept.
+ * Rounds of carts. Rounds in progress are updated with stored samples (`sampled`); after a start, and where data came
+ * late, reader threads find them again, queued after all other reads. Past rounds are found on request: no round is
+ * stored. All use the current devices and zones of a cart; a cart without a parking zone has no rounds, and nothing is
+ * read or kept for it.
  */
 export class Rounds implements Component {
   readonly #deps: RoundsDeps
   readonly #grounds: RoundZonesByGroup
   #kept = new Map<string, ActiveRound>()
   #byDevice = new Map<number, ActiveRound>()
-  /** When the history of a cart was read last. */
+  /** Time of the last read of a cart's history. */
   readonly #readMs = new WeakMap<ActiveRound, number>()
   readonly #reads = new Set<Promise<void>>()
   #isRunning = false
@@ -64,7 +64,7 @@ export class Rounds implements Component {
     const { events } = this.#deps
     this.#isRunning = true
     events.on('cartsJudged', ({ carts }) => this.#follow(carts))
-    // by the times that are stored: a round that is read again is the same
+    // uses the stored times, so that a round read again is the same
     events.on('sampled', ({ device, recorded }) =>
       this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, recorded, this.#latestMs()),
     )
@@ -77,14 +77,14 @@ export class Rounds implements Component {
     await Promise.all(this.#reads)
   }
 
-  /** Resolves when no history is being read. */
+  /** Resolves once no history is being read. */
   async idle(): Promise<void> {
     while (this.#reads.size > 0) await Promise.all(this.#reads)
   }
 
   /**
-   * The rounds that go on now, of carts as a caller sees them: `whole` by their keys, and of `parts`, of which it sees
-   * only some devices, what these say.
+   * Returns the rounds in progress of carts visible to a caller: of `whole`, by their keys, and of `parts`, carts with
+   * only some devices visible, from those devices alone.
    */
   async running(whole: readonly string[], parts: readonly Cart[], asker: JobOptions): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()
@@ -103,7 +103,7 @@ export class Rounds implements Component {
     return [...found, ...ofParts.flat()].sort(byStart)
   }
 
-  /** Rounds of these carts that began in a range, by time. */
+  /** Returns the rounds of these carts that began in a range, sorted by time. */
   async find(carts: readonly Cart[], { fromMs, toMs, order, offset, limit, asker }: RoundSearch): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()
     const range = {
@@ -133,7 +133,7 @@ export class Rounds implements Component {
     return clock.latestEventMs(clock.nowMs())
   }
 
-  /** Goes by the carts as they are now. */
+  /** Adapts to the current carts. */
   #follow(carts: readonly Cart[]): void {
     let isOther = false
     const kept = new Map<string, ActiveRound>()
@@ -154,13 +154,13 @@ export class Rounds implements Component {
     this.#readDue()
   }
 
-  /** Something came late, or is there no more. */
+  /** Requests a new search after data came late or was deleted. */
   #findAnew(hardwareId: string): void {
     for (const one of this.#kept.values())
       if (one.devices.some((device) => device.hardwareId === hardwareId)) one.isDue = true
   }
 
-  /** Begins to read the histories of carts whose rounds are to be found anew. */
+  /** Starts to read the histories of carts whose rounds must be found again. */
   #readDue(): void {
     const nowMs = this.#deps.clock.monotonicMs()
     for (const one of this.#kept.values()) {
@@ -185,7 +185,7 @@ export class Rounds implements Component {
     } catch (error) {
       one.giveUp()
       if (this.#isRunning)
-        log.warn({ reason: describeError(error) }, 'could not read the history of a cart for its rounds; tries again')
+        log.warn({ reason: describeError(error) }, 'reading the history of a cart for its rounds failed; will retry')
     }
   }
 }

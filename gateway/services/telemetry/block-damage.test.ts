@@ -6,7 +6,7 @@ import { BlockDamage } from './block-damage.ts'
 
 const wrongChecksum = (blockId: number): UnreadableBlock => ({ blockId, reason: 'wrong_checksum' })
 
-test('a damaged block that many readers report is put aside once, told of once and counted once', async (t) => {
+test('a damaged block reported by many readers is quarantined, logged and counted once', async (t) => {
   let [deviceId, blockId] = [0, 0]
   const { table, damage, maintenance, lines } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
@@ -19,13 +19,13 @@ test('a damaged block that many readers report is put aside once, told of once a
   damage.report([wrongChecksum(blockId)])
   await maintenance.idle()
   assert.deepEqual([damage.summary.blocks, damage.summary.records], [1, 2])
-  // what it is found to be, not what was said of it
+  // the reason found by the check, not the reported one
   assert.deepEqual([damage.unreadable.get('not_a_block'), damage.unreadable.get('wrong_checksum')], [1, 0])
   assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
   table.assertCounted(deviceId)
 })
 
-test('a whole block stays, whoever could not read it', async (t) => {
+test('an intact block is kept, even if a reader reports it', async (t) => {
   let [deviceId, blockId] = [0, 0]
   const { table, damage, maintenance } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
@@ -37,7 +37,7 @@ test('a whole block stays, whoever could not read it', async (t) => {
   assert.deepEqual(table.times(deviceId, 'gps'), [1, 2])
 })
 
-test('blocks of a newer version are counted, told of in one line and never touched', async (t) => {
+test('blocks of a newer version are counted, logged in one line and never changed', async (t) => {
   const { damage, maintenance, lines } = await openTelemetryParts(t, () => {})
   for (let i = 0; i < 3; i++) {
     damage.report([1, 2, 3].map((blockId) => ({ blockId, reason: 'newer_version' })))
@@ -47,7 +47,7 @@ test('blocks of a newer version are counted, told of in one line and never touch
   assert.equal(lines.filter(({ level }) => level === 'error').length, 1)
 })
 
-test('hundreds of damaged blocks are put aside in several writes; the next start knows of them', async (t) => {
+test('hundreds of damaged blocks are quarantined in several writes; the next start knows them', async (t) => {
   const ids: number[] = []
   const { damage, store, maintenance, clock, log, telemetry, of } = await openTelemetryParts(t, (prepared) => {
     const deviceId = prepared.newDevice()
@@ -62,25 +62,23 @@ test('hundreds of damaged blocks are put aside in several writes; the next start
   const next = new BlockDamage({ store, maintenance, clock, log })
   next.load()
   assert.deepEqual(next.summary, damage.summary)
-  // an erasure takes them along
+  // an erasure deletes them too
   await telemetry.deleteOf(of(1), ['gps'])
   assert.equal(damage.summary.blocks, 0)
 })
 
-test('what cannot be put aside now is tried again when it is reported again', async (t) => {
+test('a block that cannot be quarantined now is tried again when it is reported again', async (t) => {
   let blockId = 0
   const { table, damage, maintenance, lines } = await openTelemetryParts(t, (prepared) => {
     const deviceId = prepared.newDevice()
     const row = { deviceId, stream: 'gps' as const, firstMs: 1, lastMs: 1, count: 1 }
     blockId = prepared.addBytes(row, new Uint8Array([1]))
   })
-  // another program has the database
+  // another program holds the database
   table.connection.db.exec('BEGIN IMMEDIATE')
   damage.report([wrongChecksum(blockId)])
   await maintenance.idle()
-  assert.ok(
-    lines.some(({ msg }) => msg === 'could not move damaged blocks into quarantine; tries again when they are read'),
-  )
+  assert.ok(lines.some(({ msg }) => msg === 'quarantining damaged blocks failed; will retry when they are read'))
   assert.equal(damage.summary.blocks, 0)
   table.connection.db.exec('ROLLBACK')
   while (damage.summary.blocks === 0) {

@@ -10,19 +10,22 @@ import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 
 interface BlockDamageDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'>
-  /** Blocks do not change while one has a maintenance turn. */
+  /** Serialises changes of blocks. */
   maintenance: SerialQueue
   clock: Clock
   log: Log
 }
 
-/** Blocks looked at in one write. */
+/** Blocks checked in one write. */
 const STEP_BLOCKS = 64
-/** For whom reader threads look for blocks that cannot be reached. */
+/** Value of `owner` for the reader jobs that search for unreachable blocks. */
 const OWNER = 'damage'
-/** A search reads a page of every block: damage that is none of the blocks must not begin one after the other. */
+/**
+ * Pause between searches, each of which reads a page of every block: damage outside the blocks must not start one after
+ * the other.
+ */
 const SEARCH_PAUSE_MS = 600_000
-/** Reports beyond this number are forgotten: each later read reports the block again. */
+/** Limit of remembered reports; further ones are dropped, since each later read reports the block again. */
 const MAX_REMEMBERED = 10_000
 
 const REASONS = [
@@ -31,14 +34,14 @@ const REASONS = [
   'wrong_checksum',
   'impossible_content',
   'unreadable_page',
-  // as it was written after all: the disk or the memory read wrongly once
+  // intact after all: the disk or the memory returned wrong data once
   'misread',
   'newer_version',
 ]
 
 /**
- * Takes up what readers say of blocks they could not read. Damaged ones are put aside, so that they are not counted and
- * not read again, and what they held can be sent and stored once more.
+ * Handles reports of readers about unreadable blocks. Quarantines damaged ones, so that they are neither counted nor
+ * read again, and their records can be sent and stored once more.
  */
 export class BlockDamage {
   /** Blocks found unreadable, by reason. */
@@ -55,21 +58,21 @@ export class BlockDamage {
     this.#deps = deps
   }
 
-  /** The quarantine as it is now. */
+  /** Current content of the quarantine. */
   get summary(): DamagedBlocks {
     return this.#summary
   }
 
-  /** Reads the quarantine again: at the start, and after blocks in it were deleted. */
+  /** Reads the quarantine again; called at the start, and after blocks in it were deleted. */
   load(): void {
     try {
       this.#summary = this.#deps.store.read.damagedBlocks()
     } catch (error) {
-      this.#deps.log.warn({ reason: String(error) }, 'could not count the damaged blocks in quarantine')
+      this.#deps.log.warn({ reason: String(error) }, 'counting the damaged blocks in quarantine failed')
     }
   }
 
-  /** Has blocks judged that a reader could not read. The same block may be reported any number of times. */
+  /** Schedules a check of blocks that a reader could not read. The same block may be reported any number of times. */
   report(blocks: readonly UnreadableBlock[]): void {
     this.#note(blocks)
     if (this.#waiting.size === 0 || this.#isLooking) return
@@ -81,15 +84,15 @@ export class BlockDamage {
       })
   }
 
-  /** The same at once, for a caller that has the maintenance turn. Never rejects. */
+  /** Checks blocks immediately, for a caller that holds the maintenance lock. Never rejects. */
   async judge(blocks: readonly UnreadableBlock[]): Promise<void> {
     this.#note(blocks)
     if (this.#waiting.size > 0) await this.#look()
   }
 
   /**
-   * Looks for blocks whose rows lie on pages that cannot be read, after a read or a write has met damage: until they
-   * are hidden, whatever comes upon such a page fails. May be called any number of times.
+   * Searches for blocks whose rows lie on unreadable pages, after a read or a write met damage: every access to such a
+   * page fails until they are hidden. May be called any number of times.
    */
   search(): void {
     const { maintenance } = this.#deps
@@ -115,11 +118,11 @@ export class BlockDamage {
         at = part.next
         if (part.found.length === 0) continue
         await this.#hide(part)
-        // a table that is set aside is the next one from then on
+        // a table that was detached has become the next one
         if (!part.isAside && at !== null) at = { ...at, table: at.table + 1 }
       }
     } catch (error) {
-      log.warn({ reason: describeError(error) }, 'could not look for telemetry blocks that cannot be reached')
+      log.warn({ reason: describeError(error) }, 'searching for unreachable telemetry blocks failed')
     }
     this.load()
   }
@@ -139,7 +142,7 @@ export class BlockDamage {
     const [first] = blocks
     this.#deps.log.error(
       { blocks: blocks.length, firstBlockId: first?.blockId },
-      'hid telemetry blocks whose pages cannot be read; all other telemetry is served',
+      'hid telemetry blocks on unreadable pages; all other telemetry is served',
     )
   }
 
@@ -162,10 +165,7 @@ export class BlockDamage {
       }
     } catch (error) {
       this.#waiting.clear()
-      log.warn(
-        { reason: String(error) },
-        'could not move damaged blocks into quarantine; tries again when they are read',
-      )
+      log.warn({ reason: String(error) }, 'quarantining damaged blocks failed; will retry when they are read')
     }
     this.load()
   }
@@ -175,11 +175,11 @@ export class BlockDamage {
     for (const { blockId, hardwareId, stream, firstMs, lastMs, count, reason } of moved) {
       this.unreadable.add(reason)
       const range = { from: toIso(firstMs), to: toIso(lastMs), records: count }
-      log.error({ blockId, hardwareId, stream, ...range, reason }, 'moved a damaged telemetry block into quarantine')
+      log.error({ blockId, hardwareId, stream, ...range, reason }, 'quarantined a damaged telemetry block')
     }
     for (const blockId of intact) {
       this.unreadable.add('misread')
-      log.warn({ blockId }, 'a read of a telemetry block failed, but the block is intact')
+      log.warn({ blockId }, 'reading a telemetry block failed once, but the block is intact')
     }
     for (const blockId of newer) this.#noteNewer(blockId)
     if (dropped > 0) log.warn({ blocks: dropped }, 'deleted the oldest damaged blocks: the quarantine is full')
@@ -187,9 +187,8 @@ export class BlockDamage {
 
   #noteNewer(blockId: number): void {
     if (this.#newer.has(blockId) || this.#newer.size === MAX_REMEMBERED) return
-    // after a step back to an older program there are many: one line says it
-    if (this.#newer.size === 0)
-      this.#deps.log.error({ blockId }, 'cannot read telemetry that a newer version of this program wrote')
+    // logged once, because there are many after a return to an older version
+    if (this.#newer.size === 0) this.#deps.log.error({ blockId }, 'cannot read telemetry written by a newer version')
     this.#newer.add(blockId)
     this.unreadable.add('newer_version')
   }

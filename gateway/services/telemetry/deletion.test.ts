@@ -10,12 +10,12 @@ import { blocksIn } from '#testing/telemetry-tables.ts'
 const NOW_MS = new FakeClock().nowMs()
 const OLD_MS = NOW_MS - 40 * DAY_MS
 
-/** Many short blocks, which are many steps. */
+/** Adds many short blocks, which take many steps to delete. */
 function addBlocks(table: BlockTable, deviceId: number, count: number): void {
   for (let i = 0; i < count; i++) table.addBlock(deviceId, 'gps', [OLD_MS + i])
 }
 
-test('a purge deletes what is in the log as well, and what is sealed later does not bring it back', async (t) => {
+test('a purge deletes records in the log as well, and later sealing does not bring them back', async (t) => {
   let deviceId = 0
   const { table, telemetry, maintenance } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
@@ -36,7 +36,7 @@ test('a purge deletes what is in the log as well, and what is sealed later does 
   ])
 })
 
-test('an erasure takes the log along, and nothing of the other stream or of others', async (t) => {
+test('an erasure includes the log and leaves the other stream and other devices alone', async (t) => {
   const ids: number[] = []
   const { table, telemetry, of } = await openTelemetryParts(t, (prepared) => {
     for (let i = 0; i < 2; i++) {
@@ -55,7 +55,7 @@ test('an erasure takes the log along, and nothing of the other stream or of othe
   for (const id of ids) table.assertCounted(id)
 })
 
-test('a head office is told of an erasure with where it ends: behind it is what came later, and stays', async (t) => {
+test('the head office receives an erasure with its end; data that came later stays', async (t) => {
   let deviceId = 0
   const { table, telemetry, sealing, store, of } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
@@ -65,7 +65,7 @@ test('a head office is told of an erasure with where it ends: behind it is what 
   sealing.sealNow = async () => {
     table.seal()
     for (const { blockId } of blocksIn(table.connection)) logBlock(table.connection, blockId)
-    // while it was sealed
+    // added while the log was sealed
     table.log(deviceId, 'gps', [300, 301])
     table.log(deviceId, 'battery', [300])
   }
@@ -100,7 +100,7 @@ test('a head office is told of an erasure with where it ends: behind it is what 
   ])
 })
 
-test('nothing is deleted while somebody else has the turn', async (t) => {
+test('a deletion waits while another job holds the maintenance lock', async (t) => {
   let deviceId = 0
   const { table, telemetry, maintenance, of } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
@@ -117,7 +117,7 @@ test('nothing is deleted while somebody else has the turn', async (t) => {
   assert.deepEqual(table.times(deviceId, 'gps'), [])
 })
 
-test('a long purge lets others have turns, and purges at the same time count all between them', async (t) => {
+test('a long purge lets other jobs run between its steps, and concurrent purges share the count', async (t) => {
   let deviceId = 0
   const { table, telemetry, maintenance } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
@@ -133,7 +133,7 @@ test('a long purge lets others have turns, and purges at the same time count all
   table.assertCounted(deviceId)
 })
 
-test('a damaged block with the cutoff inside is put aside, and the purge goes on', async (t) => {
+test('a damaged block that contains the cutoff is quarantined, and the purge continues', async (t) => {
   const ids: number[] = []
   const { table, telemetry, damage, lines } = await openTelemetryParts(t, (prepared) => {
     for (let i = 0; i < 3; i++) ids.push(prepared.newDevice())

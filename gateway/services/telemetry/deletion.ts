@@ -18,28 +18,28 @@ interface TelemetryDeps {
   fleet: Fleet
   sealing: Pick<Sealing, 'sealNow'>
   damage: Pick<BlockDamage, 'judge' | 'load'>
-  /** Shared by all that changes blocks. */
+  /** Serialises everything that changes blocks. */
   maintenance: SerialQueue
   clock: Pick<GatewayClock, 'nowMs' | 'latestEventMs'>
   brake: Pick<TimestampTrustLimiter, 'requireNowMs'>
   log: Log
-  /** There is a head office: what it is still to get does not go for its age. */
+  /** True with a hub: records that it still lacks are not deleted for their age. */
   hasUpstream: boolean
 }
 
-/** Steps of a deletion in one maintenance turn: about a second. */
+/** Steps of a deletion per maintenance lock: about a second. */
 const TURN_STEPS = 50
 
-/** Rests between two steps of a deletion that no client waits for. */
+/** Pauses between two steps of a deletion that no client waits for. */
 export type DeletionPause = () => Promise<void>
 
 /**
- * Deletes records, in short transactions between those of the devices' messages. What lies in the log is sealed first,
- * so that all of it is in blocks. A deletion goes on when its client has left; one that a stop or a fault of the
- * store ended is finished by asking again.
+ * Deletes records, in short transactions between those of the devices' messages. Seals the log first, so that all
+ * records are in blocks. A deletion continues after its client has disconnected; one interrupted by a stop or a store
+ * fault is completed by the next request.
  */
 export class TelemetryDeletion {
-  /** Records deleted, by what deleted them. */
+  /** Records deleted, by cause. */
   readonly deleted = new Counter(['purge', 'erasure', 'retention'])
   readonly #deps: TelemetryDeps
 
@@ -47,24 +47,24 @@ export class TelemetryDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all records measured more than `olderThanDays` ago. Throws if `brake` has a doubt. */
+  /** Deletes all records measured more than `olderThanDays` ago. Throws while `brake` is in doubt. */
   async purge(olderThanDays: number): Promise<{ cutoffMs: number; purged: DeletedRecords }> {
     const { brake, log } = this.#deps
     const cutoffMs = brake.requireNowMs() - olderThanDays * DAY_MS
     const purged = await this.#deleteBefore(cutoffMs, 'purge', TURN_STEPS)
-    log.info({ cutoff: toIso(cutoffMs), ...purged }, 'an admin purged old telemetry')
+    log.info({ cutoff: toIso(cutoffMs), ...purged }, 'purged old telemetry on request of an admin')
     return { cutoffMs, purged }
   }
 
   /**
-   * Deletes all records of before `cutoffMs`, except those the hub still lacks, one step a maintenance turn,
-   * with a rest after each, so that other maintenance goes first.
+   * Deletes all records before `cutoffMs`, except those the hub still lacks; takes the maintenance lock for each step
+   * and pauses after it, so that other maintenance runs first.
    */
   deleteExpired(cutoffMs: number, rest: DeletionPause): Promise<DeletedRecords> {
     return this.#deleteBefore(cutoffMs, 'retention', 1, rest)
   }
 
-  /** Deletes all records of a device; what arrives meanwhile may stay. The latest state does not change. */
+  /** Deletes all records of a device; those that arrive meanwhile may remain. The latest state does not change. */
   async deleteOf(device: Device, streams: readonly TelemetryStream[]): Promise<DeletedRecords> {
     const { store, sealing, maintenance, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row
@@ -131,8 +131,7 @@ export class TelemetryDeletion {
     }
   }
 
-  // Only in the `onWritten` of a write: then nothing is on its way to the disk that memory knows nothing of, or the
-  // other way round.
+  // Call only in the `onWritten` of a write: memory and the stored data agree only then.
   #rereadLatest(device: Device, streams: readonly TelemetryStream[]): void {
     const { store, events, clock } = this.#deps
     if (streams.includes('gps')) events.emit('historyChanged', { hardwareId: device.row.hardwareId })

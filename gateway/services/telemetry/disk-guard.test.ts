@@ -10,7 +10,7 @@ import { openTelemetryParts } from '#testing/telemetry-parts.ts'
 import { type DiskBudget, DiskGuard } from './disk-guard.ts'
 
 const DAY_ONE_MS = Date.UTC(2026, 0, 1)
-/** Of a block; it then has a page of its own. */
+/** Records of a block that fills a page of its own. */
 const RECORDS = 256
 const VOLUME = { volumeBytes: 1e12, volumeFreeBytes: 9e11 }
 
@@ -21,10 +21,10 @@ interface Options {
   volume?: (usedBytes: number) => { volumeBytes: number; volumeFreeBytes: number }
 }
 
-/** A guard over a real database; `budget` is told what of it is in use at the beginning. */
+/** Creates a guard over a real database; `budget` receives the bytes in use at the beginning. */
 async function open(t: TestContext, options: Options, prepare: (table: BlockTable) => void) {
   const parts = await openTelemetryParts(t, (table) => {
-    // it was replicated before: each gap is a note of its own
+    // replicated before, so that each gap has its own note
     table.connection.run("UPDATE sync_identity SET site = 'north'")
     prepare(table)
   })
@@ -57,7 +57,7 @@ const bytes =
     bytes: Math.floor(usedBytes / share),
   })
 
-/** A block that begins so many hours after the first day does. */
+/** Adds a block that begins `hour` hours after the start of the first day. */
 function addBlock(table: BlockTable, deviceId: number, hour: number, isUnsent: boolean): number {
   const firstMs = DAY_ONE_MS + hour * 3_600_000
   const times = Array.from({ length: RECORDS }, (_, i) => firstMs + 1000 * i)
@@ -66,7 +66,7 @@ function addBlock(table: BlockTable, deviceId: number, hour: number, isUnsent: b
   return blockId
 }
 
-/** Devices with blocks every two hours for so many days, those from day `unsentFrom` on unsent. */
+/** Adds devices with a block every two hours for `days` days, unsent from day `unsentFrom`. */
 function addDays(table: BlockTable, devices: number, days: number, unsentFrom: number): number[] {
   return Array.from({ length: devices }, () => {
     const deviceId = table.newDevice()
@@ -78,7 +78,7 @@ function addDays(table: BlockTable, devices: number, days: number, unsentFrom: n
 const firstDays = (table: BlockTable, deviceIds: readonly number[]) =>
   deviceIds.map((deviceId) => (startOfDayMs(table.times(deviceId, 'gps')[0] ?? 0) - DAY_ONE_MS) / DAY_MS)
 
-test('with room nothing is said; from 80 % on it is, and until it is less than 78 %', async (t) => {
+test('a warning is reported from 80 % of the budget on, until use falls below 78 %', async (t) => {
   let level = 0.79
   const { guard, lines } = await open(
     t,
@@ -101,7 +101,7 @@ test('with room nothing is said; from 80 % on it is, and until it is less than 7
   )
 })
 
-test('what the head office has goes first, oldest first, over all devices, down to 85 %', async (t) => {
+test('data the head office has goes first, oldest first, over all devices, down to 85 %', async (t) => {
   const { guard, table, gaps, usedBytes } = await open(t, { budget: bytes(1.2) }, (prepared) =>
     addDays(prepared, 12, 10, 9),
   )
@@ -120,7 +120,7 @@ test('what the head office has goes first, oldest first, over all devices, down 
   assert.equal(guard.counts.droppedUnsent, 0)
 })
 
-test('what the head office does not have stays at 97 %, though nothing else is left', async (t) => {
+test('data the head office does not have stays at 97 %, even if nothing else is left', async (t) => {
   const { guard, table, gaps } = await open(t, { budget: bytes(0.97) }, (prepared) => addDays(prepared, 2, 5, 0))
   const before = [1, 2].map((deviceId) => table.times(deviceId, 'gps').length)
   const { state } = await guard.runOnce()
@@ -164,7 +164,7 @@ test('at 98 % the oldest days the head office does not have go, and each is note
   for (const deviceId of deviceIds) table.assertCounted(deviceId)
 })
 
-test('without a head office nothing is ever deleted, and it is said why', async (t) => {
+test('without a head office nothing is deleted, and the reason is reported', async (t) => {
   const { guard, table, lines } = await open(t, { budget: bytes(2), hasUpstream: false }, (prepared) =>
     addDays(prepared, 1, 3, 0),
   )
@@ -173,7 +173,7 @@ test('without a head office nothing is ever deleted, and it is said why', async 
   assert.equal(table.times(1, 'gps').length, before)
   assert.match(
     guard.detail ?? '',
-    /200 % of the disk budget is used; the gateway deletes nothing, because no head office/,
+    /200 % of the disk budget is used; the gateway deletes nothing, because no hub has the data/,
   )
   assert.deepEqual(
     lines.filter(({ msg }) => msg === 'disk use is close to the budget').map(({ level }) => level),
@@ -181,10 +181,10 @@ test('without a head office nothing is ever deleted, and it is said why', async 
   )
 })
 
-test('the newest hours of each device stay, however full it is, whatever year it says it is', async (t) => {
+test('the newest hours of each device stay, however full the disk is, whatever year a device reports', async (t) => {
   const { guard, table } = await open(t, { budget: bytes(20) }, (prepared) => {
     addDays(prepared, 2, 3, 1)
-    // a clock that is years ahead, and one that is years behind
+    // devices with a clock years ahead, and years behind
     const ahead = prepared.newDevice()
     for (let hour = 0; hour < 48; hour += 2) addBlock(prepared, ahead, 1e5 + hour, true)
     const behind = prepared.newDevice()
@@ -198,12 +198,12 @@ test('the newest hours of each device stay, however full it is, whatever year it
   }
 })
 
-test('what others leave of the volume counts as well', async (t) => {
+test('other use of the volume counts as well', async (t) => {
   const { guard, table } = await open(
     t,
     {
       budget: () => ({ kind: 'share', percent: 80 }),
-      // 5 % of what is used is free, beside the reserve
+      // 5 % of the used bytes are free, in addition to the reserve
       volume: (usedBytes) => ({ volumeBytes: 100 * usedBytes, volumeFreeBytes: 2.05 * usedBytes }),
     },
     (prepared) => addDays(prepared, 4, 10, 10),
@@ -213,7 +213,7 @@ test('what others leave of the volume counts as well', async (t) => {
   assert.ok((firstDays(table, [1])[0] ?? 0) > 0)
 })
 
-test('the file shrinks', async (t) => {
+test('the file shrinks after a deletion', async (t) => {
   const { guard, table, usedBytes } = await open(t, { budget: bytes(3) }, (prepared) => addDays(prepared, 12, 12, 12))
   const path = table.connection.db.name
   const sizeBefore = statSync(path).size + statSync(`${path}-wal`).size
@@ -222,7 +222,7 @@ test('the file shrinks', async (t) => {
   await eventually(() => statSync(path).size < sizeBefore / 2, 'the file is half of what it was')
 })
 
-test('a stop ends a run behind its step; the next goes on with it', async (t) => {
+test('a stop ends a run after its step, and the next run continues from there', async (t) => {
   const { guard, table, store, usedBytes } = await open(t, { budget: bytes(1.5) }, (prepared) =>
     addDays(prepared, 8, 10, 10),
   )
@@ -242,7 +242,7 @@ interface Recorded {
   isUnsent: boolean
 }
 
-test('whatever was there, each record that goes was acknowledged or lies in a gap', async (t) => {
+test('each deleted record was acknowledged or lies in a gap, whatever blocks were stored', async (t) => {
   const blocks = fc.array(
     fc.record({
       hour: fc.integer({ min: 0, max: 200 }),
@@ -295,7 +295,7 @@ test('whatever was there, each record that goes was acknowledged or lies in a ga
   )
 })
 
-test('what the head office may have lost is not deleted at 90 %, but at 98 % it is', async (t) => {
+test('data the head office may have lost is not deleted at 90 %, and is deleted at 98 %', async (t) => {
   for (const [share, mayLack, isDeleted] of [
     [0.92, true, false],
     [0.92, false, true],

@@ -9,11 +9,11 @@ import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type FolderSpace, folderSpace } from './disk-space.ts'
 import { MaintenanceThrottle } from './maintenance-throttle.ts'
 
-/** What the data folder may use. */
+/** Limit of the data folder. */
 export type DiskBudget = { kind: 'bytes'; bytes: number } | { kind: 'share'; percent: number }
 
 /**
- * How full the budget is. `low`: a warning. `critical`: telemetry that exists nowhere else is in danger, or is being
+ * Use of the budget. `low` is a warning; at `critical`, telemetry that exists nowhere else is in danger, or is being
  * deleted.
  */
 export interface DiskUse {
@@ -24,46 +24,46 @@ export interface DiskUse {
 
 interface DiskGuardDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
-  /** Whatever changes blocks takes turns. */
+  /** Serialises everything that changes blocks. */
   maintenance: SerialQueue
   clock: Pick<GatewayClock, 'nowMs'>
   log: Log
   dataDir: string
   budget: DiskBudget
-  /** There is a head office that has, or will have, the data. */
+  /** True with a hub that has, or will have, the data. */
   hasUpstream: boolean
   /**
-   * It is not known whether the head office still has what it had: it has lost data, and not all was compared since.
+   * Returns true if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete.
    */
   mayLack?: () => boolean
-  /** Stands for what the file system says. */
+  /** Replaces the reading of the file system in tests. */
   look?: (dataDir: string) => Promise<FolderSpace>
 }
 
-// Shares of the budget. Each has another below it at which it is over, so that nothing begins and ends all the time.
+// Shares of the budget. Each threshold has a lower one at which its state ends, so that the state does not alternate.
 const LOW = { from: 0.8, below: 0.78 }
 const DELETE_SENT = { from: 0.9, below: 0.85 }
 const DROP_UNSENT = { from: 0.98, below: 0.95 }
 
 const EVERY_MS = MINUTE_MS
-/** After a look through all blocks that did not help. */
+/** Interval after a pass over all blocks that did not free enough. */
 const FRUITLESS_MS = 10 * MINUTE_MS
-/** Of a volume others use as well so much stays free: 2 %, and no more than 256 MB. */
+/** Share of the volume kept free for other programs: 2 %, but at most 256 MB. */
 const RESERVED_SHARE = 0.02
 const MAX_RESERVED_BYTES = 256 << 20
-/** Blocks a transaction: deleted, and given up. */
+/** Blocks per transaction: deleted, and dropped unsent. */
 const DELETED_A_STEP = 64
 const GIVEN_UP_A_STEP = 1024
-/** For whom reader threads look for blocks. */
+/** Value of `owner` for the reader jobs that find blocks. */
 const OWNER = 'disk guard'
 
 /**
- * Keeps the data folder within its budget. What the head office has goes first, oldest first by the records' own times;
- * only then, day by day, telemetry it does not have, and that is noted as a gap. Events are never dropped, nor the
- * newest hours of any device. Without a head office the gateway has the only copy: then it only warns.
+ * Keeps the data folder within its budget. Deletes telemetry that the hub has first, oldest first by the times of the
+ * records; only then, day by day, telemetry that the hub lacks, and records that as a gap. Events are never dropped,
+ * nor the newest hours of any device. Without a hub the gateway has the only copy, and the guard only warns.
  */
 export class DiskGuard implements Component {
-  /** Records that went before the head office had them, and records it had. */
+  /** Records deleted before the hub had them, and records that it had. */
   readonly counts = { droppedUnsent: 0, deletedSent: 0 }
   readonly #deps: DiskGuardDeps
   readonly #pace: MaintenanceThrottle
@@ -87,7 +87,7 @@ export class DiskGuard implements Component {
     this.#runIn(0)
   }
 
-  /** Ends a run behind the transaction that is under way. */
+  /** Stops a pass after the transaction in progress. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -96,38 +96,41 @@ export class DiskGuard implements Component {
     await this.#running
   }
 
-  /** How it was when it was last looked at. */
+  /** Result of the last check. */
   get use(): DiskUse {
     return this.#use
   }
 
-  /** What to say to people; null when all is well. */
+  /** Message for staff; null while the use is within limits. */
   get detail(): string | null {
     const { state, usedBytes, budgetBytes } = this.#use
     if (state === 'ok') return null
     const percent = Math.min(999, Math.floor((100 * usedBytes) / budgetBytes))
     const full = `${percent} % of the disk budget is used`
     if (!this.#deps.hasUpstream)
-      return `${full}; the gateway deletes nothing, because no head office has the data: free disk space, shorten the retention, or raise the budget`
+      return (
+        `${full}; the gateway deletes nothing, because no hub has the data: free disk space, shorten the retention, ` +
+        'or raise the budget'
+      )
     if (state === 'low')
       return `${full}; from ${DELETE_SENT.from * 100} % on, the gateway deletes history that the hub has, oldest first`
     return `${full}; the gateway deletes telemetry that the hub does not have, oldest first`
   }
 
-  /** Looks, and makes room if it has to. Never throws. */
+  /** Checks the use, and frees space if necessary. Never throws. */
   async runOnce(): Promise<DiskUse> {
     const { log, dataDir, hasUpstream, mayLack } = this.#deps
     this.#isFruitless = false
     try {
       this.#folder = await this.#look(dataDir)
-      // the gateway may have the only copy: it keeps it as long as there is room
+      // the gateway may have the only copy, and keeps it while there is room
       const deletesFrom = mayLack?.() === true ? DROP_UNSENT.from : DELETE_SENT.from
       if (hasUpstream && this.#level() >= deletesFrom) await this.#deleteSent(DELETE_SENT.below)
       if (hasUpstream && this.#level() >= DROP_UNSENT.from) await this.#dropUnsent()
       this.#isFruitless = this.#level() >= DELETE_SENT.from && hasUpstream
     } catch (error) {
       if (!this.#stopping.signal.aborted)
-        log.warn({ reason: describeError(error) }, 'could not check the disk budget; tries again at the next check')
+        log.warn({ reason: describeError(error) }, 'checking the disk budget failed; will retry at the next check')
     }
     return this.#use
   }
@@ -140,7 +143,7 @@ export class DiskGuard implements Component {
     }, ms)
   }
 
-  /** Which share of the budget is used now. What is free within the database counts as free. */
+  /** Returns the share of the budget in use; free pages of the database count as free. */
   #level(): number {
     const { store, budget } = this.#deps
     if (this.#folder === undefined) return 0
@@ -148,7 +151,7 @@ export class DiskGuard implements Component {
     const database = store.read.space()
     const usedBytes = database.usedBytes + otherBytes
     const reservedBytes = Math.min(MAX_RESERVED_BYTES, volumeBytes * RESERVED_SHARE)
-    // other programs use the volume as well
+    // other programs also use the volume
     const leftBytes = usedBytes + database.freeBytes + volumeFreeBytes - reservedBytes
     const budgetBytes =
       budget.kind === 'bytes' ? budget.bytes : Math.min((volumeBytes * budget.percent) / 100, leftBytes)
@@ -179,10 +182,10 @@ export class DiskGuard implements Component {
     }
     this.counts.deletedSent += deleted.gps + deleted.battery
     if (deleted.gps + deleted.battery > 0)
-      this.#deps.log.info(deleted, 'deleted telemetry that the hub already has, to make room on the disk')
+      this.#deps.log.info(deleted, 'deleted telemetry that the hub already has: the disk budget was nearly used')
   }
 
-  /** Deletes blocks the hub does not have, day by day. */
+  /** Deletes blocks the hub does not have, day by day, and records them as a gap. */
   async #dropUnsent(): Promise<void> {
     const { store, clock, maintenance, log } = this.#deps
     const dropped = { gps: 0, battery: 0 }
@@ -199,7 +202,7 @@ export class DiskGuard implements Component {
     }
     this.counts.droppedUnsent += dropped.gps + dropped.battery
     if (dropped.gps + dropped.battery > 0)
-      log.error(dropped, 'deleted telemetry that the hub does not have, to make room on the disk')
+      log.error(dropped, 'deleted telemetry that the hub does not have: the disk budget was used')
   }
 
   async #delete(blockIds: readonly number[], below: number, deleted: DeletedRecords): Promise<void> {
@@ -210,7 +213,7 @@ export class DiskGuard implements Component {
     }
   }
 
-  /** Blocks that may go, in the order of the days on which they begin. */
+  /** Yields blocks that may be deleted, in the order of the days on which they begin. */
   async *#blocks(isUnsent: boolean): AsyncGenerator<{ blockIds: number[] }> {
     const { readers } = this.#deps.store
     const options = { owner: OWNER, signal: this.#stopping.signal, isPartOfLongRead: true }
@@ -227,7 +230,7 @@ export class DiskGuard implements Component {
         )
         if (part.blockIds.length > 0) {
           yield part
-          // what was given back meanwhile is free on the volume now
+          // released bytes are free on the volume by now
           this.#folder = await this.#look(this.#deps.dataDir)
         }
         after = part.after

@@ -2,18 +2,20 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DATABASE, DATABASE_LOG } from '#store/db/files.ts'
 
-/** What the database may grow to and stays at: its log is counted as if it were this long. See `WriterConnection`. */
+/**
+ * Size at which the log of the database stays; the log is counted with it even while shorter. See `WriterConnection`.
+ */
 const LOG_BYTES = 16 << 20
 
-/** Bytes of a data folder and of the volume it is on. */
+/** Bytes of a data folder and of its volume. */
 export interface FolderSpace {
-  /** Of all but the database itself. */
+  /** Bytes of all files except the database itself. */
   otherBytes: number
   volumeBytes: number
   volumeFreeBytes: number
 }
 
-/** Looks at a data folder as the file system has it. */
+/** Reads the sizes of a data folder from the file system. */
 export async function folderSpace(dataDir: string): Promise<FolderSpace> {
   const { bsize, blocks, bavail } = await statfs(dataDir)
   let otherBytes = LOG_BYTES
@@ -29,7 +31,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size
   } catch {
-    // gone since the folder was read
+    // deleted since the folder was read
     return 0
   }
 }

@@ -18,19 +18,19 @@ interface TelemetryImportDeps {
   log: Log
 }
 
-/** How many records, by stream. */
+/** Number of records, by stream. */
 type RecordCounts = Record<TelemetryStream, number>
 
 export interface ImportOutcome {
   stored: RecordCounts
-  /** Usable, and there already. */
+  /** Valid records that are already stored. */
   duplicates: RecordCounts
   dropped: [reason: string, count: number][]
 }
 
 /**
- * Takes records from elsewhere into the history of a device: from a file, from another gateway. They say nothing of
- * the device as it is, so nothing is announced and no attribute moves; only the newest record may be another.
+ * Imports records from a file or from another gateway into the history of a device. They do not describe the current
+ * state of the device, so nothing is published and no attribute changes; only the newest record may change.
  */
 export class TelemetryImport {
   readonly #deps: TelemetryImportDeps
@@ -39,7 +39,10 @@ export class TelemetryImport {
     this.#deps = deps
   }
 
-  /** Stores what is usable and not there yet, in one transaction. Throws `device_not_found` and `store_unavailable`. */
+  /**
+   * Stores the valid records that are not yet there, in one transaction. Throws `device_not_found` and
+   * `store_unavailable`.
+   */
   async add(device: Device, gps: readonly ImportedGps[], battery: readonly ImportedBattery[]): Promise<ImportOutcome> {
     const { store, events, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row

@@ -1,11 +1,12 @@
-/** While this many rows wait for the disk, maintenance pauses in favour of devices. */
+/** Number of rows waiting for the disk from which maintenance pauses in favour of devices. */
 const BUSY_ROWS = 200
-/** A step waits so long at most, so that the work goes on under a load that never ends. */
+/** Longest wait of a step, so that maintenance continues under permanent load. */
 const MAX_WAIT_MS = 200
 const LOOK_MS = 10
 
 /**
- * Takes steps of work in the background: each is followed by a rest as long as it took, and waits while many rows do.
+ * Runs maintenance steps in the background: each waits while many rows do, and is followed by a pause of its own
+ * duration.
  */
 export class MaintenanceThrottle {
   readonly #waitingRows: () => number
@@ -20,7 +21,7 @@ export class MaintenanceThrottle {
     this.#isRunning = true
   }
 
-  /** Nothing is waited for any more. */
+  /** Ends all waiting. */
   stop(): void {
     this.#isRunning = false
     this.#wake?.()

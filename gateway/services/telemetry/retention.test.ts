@@ -14,14 +14,14 @@ const CUTOFF_MS = NOW_MS - DAYS * DAY_MS
 
 interface Options {
   days?: number
-  /** Rows waiting for the disk, whenever it is asked. */
+  /** Returns the number of rows waiting for the disk. */
   waitingRows?: () => number
   onSleep?: (ms: number, signal: AbortSignal) => void | Promise<void>
   hasUpstream?: boolean
   mayLack?: () => boolean
 }
 
-/** One device that reported just now; time goes by only while retention rests. */
+/** Creates one device that reported just now; time passes only while retention pauses. */
 async function open(t: TestContext, options: Options, prepare: (table: BlockTable, deviceId: number) => void) {
   let deviceId = 0
   const { hasUpstream = false } = options
@@ -60,12 +60,12 @@ async function open(t: TestContext, options: Options, prepare: (table: BlockTabl
   return { ...parts, retention, deviceId, slept }
 }
 
-/** Many short blocks, which are many steps. */
+/** Adds many short blocks, which take many steps to delete. */
 function addOldBlocks(table: BlockTable, deviceId: number, count: number): void {
   for (let i = 0; i < count; i++) table.addBlock(deviceId, 'gps', [CUTOFF_MS - count + i])
 }
 
-test('what is older than so many days goes, to the millisecond, in blocks and in the log', async (t) => {
+test('records past the retention are deleted to the millisecond, in blocks and in the log', async (t) => {
   const { retention, table, deviceId, telemetry } = await open(t, {}, (prepared, id) => {
     prepared.addBlock(id, 'gps', [CUTOFF_MS - 2, CUTOFF_MS - 1, CUTOFF_MS, CUTOFF_MS + 1])
     prepared.log(id, 'battery', [CUTOFF_MS - 1, CUTOFF_MS])
@@ -78,7 +78,7 @@ test('what is older than so many days goes, to the millisecond, in blocks and in
   assert.deepEqual(await retention.runOnce(), { gps: 0, battery: 0 })
 })
 
-test('what a head office is still to get is not deleted for its age, and goes once that has it', async (t) => {
+test('data a head office has not received is not deleted for its age, and goes once that has it', async (t) => {
   const { retention, table, deviceId, store } = await open(t, { hasUpstream: true }, (prepared, id) => {
     addOldBlocks(prepared, id, 300)
     const unsent = [100, 101, 250]
@@ -94,7 +94,7 @@ test('what a head office is still to get is not deleted for its age, and goes on
   assert.deepEqual(await retention.runOnce(), { gps: 3, battery: 0 })
 })
 
-test('without one, what goes is told of in one note, however often', async (t) => {
+test('without a head office all deletions are recorded in one note', async (t) => {
   const { retention, table, deviceId } = await open(t, {}, (prepared, id) => {
     addOldBlocks(prepared, id, 200)
     for (const { blockId } of blocksIn(prepared.connection)) logBlock(prepared.connection, blockId)
@@ -117,7 +117,7 @@ test('without one, what goes is told of in one note, however often', async (t) =
   })
 })
 
-test('nothing is deleted, and that is said once, while the clock is in doubt; then it is', async (t) => {
+test('while the clock is in doubt nothing is deleted and one line is logged; then deletion continues', async (t) => {
   const { retention, system, table, deviceId, lines } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS]),
   )
@@ -129,22 +129,22 @@ test('nothing is deleted, and that is said once, while the clock is in doubt; th
   assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
 })
 
-test('a clock that is set years ahead deletes nothing until somebody confirms it', async (t) => {
+test('a clock that is set years ahead deletes nothing until it is confirmed', async (t) => {
   const { retention, system, table, deviceId, clock, note } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
   )
   system.set(NOW_MS + 3 * 365 * DAY_MS)
-  // a device that asked this clock for the time
+  // a device that got the time from this clock
   note(deviceId, NOW_MS + 3 * 365 * DAY_MS)
   assert.ok(clock.nowMs() > NOW_MS && clock.isTrusted)
   assert.equal(await retention.runOnce(), null)
   assert.equal(table.times(deviceId, 'gps').length, 3)
-  // it was right: the season begins again after years
+  // the clock was right: the season begins again after years
   clock.confirm()
   assert.deepEqual(await retention.runOnce(), { gps: 3, battery: 0 })
 })
 
-test('it counts back from the newest time that devices sent, if that is earlier', async (t) => {
+test('the retention counts back from the newest time that devices sent, if that is earlier', async (t) => {
   const { retention, system, table, deviceId, clock } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS - 1, CUTOFF_MS, NOW_MS]),
   )
@@ -154,7 +154,7 @@ test('it counts back from the newest time that devices sent, if that is earlier'
   assert.deepEqual(table.times(deviceId, 'gps'), [CUTOFF_MS, NOW_MS])
 })
 
-test('readings that our own clock dated do not make others old', async (t) => {
+test('readings dated by the gateway clock do not make other records old', async (t) => {
   const { retention, system, table, deviceId, clock, brake } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
   )
@@ -165,7 +165,7 @@ test('readings that our own clock dated do not make others old', async (t) => {
   assert.equal(table.times(deviceId, 'gps').length, 2)
 })
 
-test('devices without clocks get old records deleted a month after the last device with one', async (t) => {
+test('old records are deleted if a month has passed since the last device with a clock', async (t) => {
   const { retention, system, clock, brake } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
   )
@@ -178,7 +178,7 @@ test('devices without clocks get old records deleted a month after the last devi
   assert.deepEqual(await retention.runOnce(), { gps: 1, battery: 0 })
 })
 
-test('a device that is years ahead does not make the records of others old', async (t) => {
+test('a device that is years ahead does not make the records of other devices old', async (t) => {
   const { retention, table, deviceId, note } = await open(t, {}, (prepared, id) =>
     prepared.addBlock(id, 'gps', [CUTOFF_MS, NOW_MS]),
   )
@@ -187,7 +187,7 @@ test('a device that is years ahead does not make the records of others old', asy
   assert.equal(table.times(deviceId, 'gps').length, 2)
 })
 
-test('after each step it rests four times as long as that took', async (t) => {
+test('after each step retention pauses four times as long as the step took', async (t) => {
   const { retention, slept, system, sealing } = await open(t, {}, (prepared, id) => addOldBlocks(prepared, id, 200))
   const { sealNow } = sealing
   sealing.sealNow = async () => {
@@ -198,14 +198,14 @@ test('after each step it rests four times as long as that took', async (t) => {
   assert.deepEqual(slept, [8_000, 50, 50])
 })
 
-test('it waits until the devices are served, before the first step and between any two', async (t) => {
+test('retention waits until the devices are served, before the first step and between any two', async (t) => {
   let rows = 300
   const { retention, slept } = await open(
     t,
     {
       waitingRows: () => rows,
       onSleep: (ms) => {
-        // a rush of 300 ms behind each step
+        // a rush of 300 ms after each step
         rows = ms === 50 ? 300 : rows - 100
       },
     },
@@ -215,7 +215,7 @@ test('it waits until the devices are served, before the first step and between a
   assert.deepEqual(slept, [100, 100, 100, 50, 100, 100, 100])
 })
 
-test('a gateway that is never quiet still gets rid of what is old, a step every ten seconds', async (t) => {
+test('a gateway that is never idle still deletes old records, one step every ten seconds', async (t) => {
   const { retention, system } = await open(t, { waitingRows: () => 4000 }, (prepared, id) =>
     addOldBlocks(prepared, id, 200),
   )
@@ -225,7 +225,7 @@ test('a gateway that is never quiet still gets rid of what is old, a step every 
   assert.ok(tookMs >= 40_000 && tookMs < 90_000, `${tookMs} ms`)
 })
 
-test("an admin's purge goes in between", async (t) => {
+test("an admin's purge runs between the steps", async (t) => {
   const purged: number[] = []
   const { retention, telemetry } = await open(
     t,
@@ -255,13 +255,13 @@ test('a stop does not wait for a long run; the next run does the rest', async (t
   )
 })
 
-test('it runs by itself some minutes after the start, and every few hours', async (t) => {
+test('retention runs automatically some minutes after the start, and every few hours', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { retention, table, deviceId, maintenance } = await open(t, {}, (prepared, id) =>
     addOldBlocks(prepared, id, 10),
   )
   const left = async () => {
-    // whatever was begun is in its turn by now
+    // lets everything that has begun reach its maintenance lock
     for (let i = 0; i < 5; i++) await new Promise(setImmediate)
     await maintenance.idle()
     await new Promise(setImmediate)
@@ -291,7 +291,7 @@ test('0 days keeps everything', async (t) => {
   assert.equal(table.times(deviceId, 'gps').length, 10)
 })
 
-test('nothing goes for its age while the head office may have lost what it had', async (t) => {
+test('nothing is deleted for its age while the head office may have lost data', async (t) => {
   let mayLack = true
   const options = { hasUpstream: true, mayLack: () => mayLack }
   const { retention } = await open(t, options, (prepared, id) => addOldBlocks(prepared, id, 3))

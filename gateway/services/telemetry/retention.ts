@@ -8,43 +8,45 @@ import type { TimestampTrustLimiter } from '../clock/timestamp-trust-limiter.ts'
 import type { DeletionPause } from './deletion.ts'
 
 interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
-  /** What is deleted, for the log. */
+  /** Name of the deleted data, for the log. */
   what: string
-  /** Deletes what is of before `cutoffMs`, step by step, with a rest after each; tells how much that was. */
+  /** Deletes the data before `cutoffMs` in steps, with a pause after each; returns the numbers deleted. */
   deleteExpired: (cutoffMs: number, rest: DeletionPause) => Promise<Deleted>
   queue: Pick<Store['queue'], 'waitingRows'>
   clock: MonotonicClock
   brake: Pick<TimestampTrustLimiter, 'doubt' | 'asOfMs'>
   log: Log
-  /** How long it is kept; 0 keeps it for ever. */
+  /** Retention in days; 0 keeps the data permanently. */
   days: number
   /**
-   * It is not known whether the head office still has what it had: it has lost data, and not all was compared since.
+   * Returns true if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete.
    */
   mayLack?: () => boolean
-  /** Stands for the time that goes by between steps. */
+  /** Replaces the pause between steps in tests. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-/** After a start, devices come back and send what they kept: they go first. */
+/** Delay after a start, when devices reconnect and send buffered data, which has priority. */
 const FIRST_RUN_MS = 5 * MINUTE_MS
 const EVERY_MS = 6 * 60 * MINUTE_MS
-/** When the clock was in doubt, or the store could not be written. */
+/** Delay of the next run if the clock was in doubt, or the store could not be written. */
 const RETRY_MS = 60 * MINUTE_MS
 
-/** After each step it rests four times as long as that took, so that it takes at most a fifth of the writer's time. */
+/** Pause after each step, as a multiple of its duration: retention takes at most a fifth of the writer's time. */
 const REST_PER_WORK = 4
 const MIN_REST_MS = 50
 const MAX_REST_MS = 10_000
-/** Few rows waiting are what a commit takes along; more is a rush. */
+/** Number of waiting rows up to which the gateway counts as idle: one commit takes them; more is a rush. */
 const QUIET_ROWS = 50
 const LOOK_MS = 100
-/** A gateway that is never quiet would run out of disk: one step is made all the same. */
+/**
+ * Longest wait for an idle moment; a step runs anyway after it, since a permanently busy gateway would run out of disk.
+ */
 const MAX_RUSH_MS = 10_000
 
 /**
- * Deletes telemetry or events older than the retention, in small steps at quiet moments. What time it counts back from
- * is decided by the brake: a clock that is a year ahead would delete a year otherwise.
+ * Deletes telemetry or events older than the retention, in small steps at idle moments. `TimestampTrustLimiter` decides
+ * the reference time: with a clock a year ahead, a year of data would be deleted otherwise.
  */
 export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> implements Component {
   readonly #deps: RetentionDeps<Deleted>
@@ -71,7 +73,7 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
     await this.#running
   }
 
-  /** Deletes what is too old now. Returns how much that was; null when it could not be done and is to be tried soon. */
+  /** Deletes expired data. Returns the numbers deleted; null if it failed and must be retried soon. */
   async runOnce(): Promise<Deleted | null> {
     const { what, deleteExpired, log, mayLack, days } = this.#deps
     if (days === 0) return null
@@ -93,12 +95,12 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
       else log.debug(fields, `retention found no old ${what} to delete`)
       return deleted
     } catch (error) {
-      if (!signal.aborted) log.warn({ reason: describeError(error) }, 'retention failed; tries again at the next run')
+      if (!signal.aborted) log.warn({ reason: describeError(error) }, 'retention failed; will retry at the next run')
       return null
     }
   }
 
-  /** Null while the clock is in doubt. */
+  /** Returns null while the clock is in doubt. */
   #cutoffMs(): number | null {
     const { brake, days, log, what } = this.#deps
     const { doubt } = brake

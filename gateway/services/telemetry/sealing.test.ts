@@ -21,7 +21,7 @@ const DEVICES = 10
 
 let dataDir: string
 let store: Store
-/** Writes beside the gateway, as its own writer would. */
+/** Connection that writes alongside the gateway, as its own writer would. */
 let beside: Connection
 let sealing: Sealing
 let fleetSize = DEVICES
@@ -55,7 +55,7 @@ beforeEach(async () => {
   onUnreadable = () => undefined
   rides = 0
   sealing = newSealing()
-  // tests ask for passes: one that begins by itself comes in between on a busy machine
+  // tests start each pass themselves: on a busy machine a timed one would run in between
   const timers = mock.method(globalThis, 'setTimeout', () => undefined)
   await sealing.start()
   timers.mock.restore()
@@ -88,7 +88,7 @@ function newSealing(queue = store.queue as { waitingRows: number }): Sealing {
 
 let rides = 0
 
-/** Every device drives on for so many seconds, in rows of 1,000 samples. */
+/** Lets every device drive for `seconds` seconds, in rows of 1,000 samples. */
 function ride(seconds: number): number {
   const samples: TestSample[] = []
   for (let s = 0; s < seconds; s++) {
@@ -112,14 +112,14 @@ function ride(seconds: number): number {
   return samples.length
 }
 
-/** A head office has the log up to here. */
+/** Marks the log as acknowledged by a hub up to `seq`. */
 function acknowledgeThrough(seq: number): void {
   acknowledged = seq
   beside.run("INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES ('telemetry', ?, '')", seq)
 }
 
 const lastSeq = () => store.read.syncEnds().telemetry
-/** How many records are in blocks, in those with an entry in the log of blocks and in the others. */
+/** Counts the records in blocks: in those with an entry in the log of blocks, and in the others. */
 function sealedRecords(): { unsent: number; sent: number } {
   const logged = new Set(beside.all<{ id: number }>('SELECT block_id AS id FROM block_log').map(({ id }) => id))
   const records = { unsent: 0, sent: 0 }
@@ -129,7 +129,7 @@ function sealedRecords(): { unsent: number; sent: number } {
 
 const rowsInLog = () => beside.all('SELECT first_seq FROM telemetry_log').length
 
-test('a log that is large enough is sealed without anybody asking', async () => {
+test('a log that is large enough is sealed automatically', async () => {
   await sealing.stop()
   sealing = newSealing()
   await sealing.start()
@@ -156,7 +156,7 @@ test('a small log is left alone, the smaller the larger the fleet is', async () 
   assert.equal(rowsInLog(), 0)
 })
 
-test('when asked, all that is in the log is sealed, in passes that take no turn', async () => {
+test('sealing on request seals the whole log, even for a caller that holds the maintenance lock', async () => {
   const samples = ride(1) + ride(26_000)
   await maintenance.take(() => sealing.sealNow())
   assert.equal(rowsInLog(), 0)
@@ -167,7 +167,7 @@ test('when asked, all that is in the log is sealed, in passes that take no turn'
   assert.equal(sealing.counts.passes, 2)
 })
 
-test('what arrives meanwhile stays in the log, and nothing is lost', async () => {
+test('samples that arrive during a pass stay in the log, and none is lost', async () => {
   let samples = ride(4000)
   const sealed = sealing.runOnce()
   for (let i = 0; i < 30; i++) {
@@ -182,13 +182,13 @@ test('what arrives meanwhile stays in the log, and nothing is lost', async () =>
   assert.equal(recordsIn(beside).size, samples * 2)
 })
 
-test('without a head office, every block is kept in mind for one', async () => {
+test('without a head office, every block is recorded as unsent', async () => {
   const samples = ride(4000)
   await sealing.runOnce()
   assert.deepEqual(sealedRecords(), { unsent: samples * 2, sent: 0 })
 })
 
-test('with one, the log waits for it, and what it has is not sent again', async () => {
+test('with a head office, the log waits for it, and data it has is not sent again', async () => {
   acknowledged = 0
   const samples = ride(4000)
   const through = lastSeq()
@@ -201,7 +201,7 @@ test('with one, the log waits for it, and what it has is not sent again', async 
   assert.equal(rowsInLog(), samples / 1000)
 })
 
-test('one that is not reached is not waited for for ever', async () => {
+test('the log does not wait indefinitely for an unreachable head office', async () => {
   acknowledged = 0
   let samples = ride(13_000)
   await sealing.runOnce()
@@ -212,7 +212,7 @@ test('one that is not reached is not waited for for ever', async () => {
   assert.deepEqual(sealedRecords(), { unsent: samples * 2, sent: 0 })
 })
 
-test('when asked, what was acknowledged is sealed apart from what was not', async () => {
+test('sealing on request separates acknowledged records from the others', async () => {
   const samples = ride(3000)
   acknowledgeThrough(lastSeq())
   const later = ride(2000)
@@ -224,7 +224,7 @@ test('when asked, what was acknowledged is sealed apart from what was not', asyn
   assert.ok(sent > 0 && unsent >= later * 2, `${sent} ${unsent}`)
 })
 
-test('a row that was acknowledged in part counts as one that was not', async () => {
+test('a partly acknowledged row counts as not acknowledged', async () => {
   const samples = ride(4000)
   acknowledgeThrough(lastSeq() - 10)
   await sealing.runOnce()
@@ -237,7 +237,7 @@ test('a row that was acknowledged in part counts as one that was not', async () 
   assert.ok(unsent >= 2000)
 })
 
-test('whatever else changes blocks waits for its turn', async () => {
+test('other jobs that change blocks wait until a pass is done', async () => {
   ride(4000)
   let inTurn = 0
   const sealed = sealing.runOnce()
@@ -264,7 +264,7 @@ function damage(): number {
   return block.blockId
 }
 
-test('a damaged block is told of and, once it is out of the way, its stream is sealed', async () => {
+test('a damaged block is reported and its stream is sealed once the block has been removed', async () => {
   ride(10)
   await sealing.sealNow()
   const blockId = damage()
@@ -278,7 +278,7 @@ test('a damaged block is told of and, once it is out of the way, its stream is s
   assert.equal(recordsIn(beside).size, samples * 2 + 19 * 10)
 })
 
-test('with a damaged block that stays in the way nothing is dropped, and it is said once', async () => {
+test('a damaged block that cannot be moved stops sealing without loss and is logged once', async () => {
   ride(10)
   await sealing.sealNow()
   damage()
@@ -290,19 +290,20 @@ test('with a damaged block that stays in the way nothing is dropped, and it is s
   assert.equal(sealing.counts.failures, 2)
   assert.deepEqual(
     lines.map(({ msg }) => msg),
-    ['could not seal telemetry; it stays in the log until the next attempt'],
+    ['sealing of telemetry failed; it stays in the log until a retry'],
   )
-  await assert.rejects(sealing.sealNow(), /damaged telemetry could not be moved/)
+  await assert.rejects(sealing.sealNow(), /quarantining damaged telemetry failed/)
   beside.run('DELETE FROM telemetry_block WHERE length(records) = 100')
   await sealing.runOnce()
   assert.equal(rowsInLog(), 0)
-  assert.equal(lines.at(-1)?.msg, 'sealing of telemetry works again')
+  assert.equal(lines.at(-1)?.msg, 'sealing of telemetry recovered')
 })
 
-test('a damaged row of the log is set aside, and the others are sealed', async () => {
+test('a damaged row of the log is quarantined, and the others are sealed', async () => {
   const samples = ride(4000)
   beside.run(
-    'UPDATE telemetry_log SET samples = zeroblob(50) WHERE first_seq = (SELECT min(first_seq) + 1000 FROM telemetry_log)',
+    'UPDATE telemetry_log SET samples = zeroblob(50) WHERE first_seq = (SELECT min(first_seq) + 1000 FROM ' +
+      'telemetry_log)',
   )
   const [damaged] = beside.all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log WHERE length(samples) = 50')
   await sealing.sealNow()
@@ -310,7 +311,7 @@ test('a damaged row of the log is set aside, and the others are sealed', async (
   assert.equal(recordsIn(beside).size, (samples - (damaged === undefined ? 0 : 1000)) * 2)
 })
 
-test('a writer that dies in the middle costs nothing but the time', async () => {
+test('a writer that dies during a pass costs nothing but the time', async () => {
   const samples = ride(4000)
   const post = Worker.prototype.postMessage
   let writes = 0
@@ -328,8 +329,8 @@ test('a writer that dies in the middle costs nothing but the time', async () => 
   assert.equal(recordsIn(beside).size, samples * 2)
 })
 
-test('a stop ends a pass behind its transaction, and the next start goes on', async () => {
-  // so many that the pass has far to go when its first transaction is noticed
+test('a stop ends a pass after its transaction, and the next start continues', async () => {
+  // enough that the pass still has much to do when its first transaction is detected
   const samples = ride(16_000)
   const sealed = sealing.runOnce()
   await eventually(() => blocksIn(beside).length > 0, 'the first transaction')

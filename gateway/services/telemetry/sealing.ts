@@ -14,36 +14,34 @@ import { MaintenanceThrottle } from './maintenance-throttle.ts'
 interface SealingDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
   fleet: Pick<Fleet, 'size'>
-  /** Whatever changes blocks takes turns. */
+  /** Serialises everything that changes blocks. */
   maintenance: SerialQueue
-  /**
-   * Takes blocks that could not be read out of the way, if they are damaged. It is called within a turn of
-   * `maintenance`, so it must not wait for one of its own.
-   */
+  /** Quarantines unreadable blocks that are damaged. Called while `maintenance` is held, so it must not wait for it. */
   onUnreadable: (blocks: readonly UnreadableBlock[]) => Promise<void>
-  /** A damaged row of the log was put aside, among the damaged blocks. */
+  /** Called after a damaged row of the log was quarantined among the damaged blocks. */
   onQuarantined: () => void
   clock: Clock
   log: Log
-  /** The number of samples in the log from which it is sealed. */
+  /** Number of samples in the log from which it is sealed. */
   minSamples: number
   /**
-   * Up to which sequence number a head office has the samples of the log; null without one. What it has not yet is left
-   * in the log for a while, since it would be sent again as a part of a block.
+   * Returns the sequence number up to which a hub has the samples of the log; null without a hub. Later samples stay in
+   * the log for a while, since they would be sent again as part of a block.
    */
   acknowledgedThrough: () => number | null
 }
 
-/** For whom reader threads make its plans. */
+/** Value of `owner` for the reader jobs that make its plans. */
 const OWNER = 'sealing'
 /**
- * The log is sealed from this many samples a device on, if that is more: smaller portions would be written too often.
+ * Samples per device from which the log is sealed, if that is more than `minSamples`: smaller portions would be written
+ * too often.
  */
 const SAMPLES_A_DEVICE = 128
 const PASS_SAMPLES = 250_000
-/** At this multiple the log is sealed even if the hub lacks it: the link may stay down for long. */
+/** Multiple of the threshold at which the log is sealed even if the hub lacks it: the link may stay down for long. */
 const UNREACHABLE_TIMES = 4
-/** What one transaction adds at most, and drops. */
+/** Most blocks that one transaction adds and drops. */
 const STEP_BLOCKS = 64
 const STEP_BYTES = 256 << 10
 const STEP_ROWS = 2000
@@ -51,13 +49,12 @@ const LOOK_MS = 2000
 const MAX_BACK_OFF_MS = 60_000
 
 /**
- * Moves telemetry from the log into blocks whenever the log has grown, in small transactions between those of the
- * devices' messages. A pass that ends anywhere is done again, and what it did is found done.
+ * Moves telemetry from a grown log into blocks, in small transactions between those of the devices' messages. An
+ * interrupted pass is repeated, and skips work already done.
  */
 export class Sealing implements Component {
   /**
-   * Since the start; samples of devices that are gone are counted too. Seconds are of planning and writing, not of
-   * rests.
+   * Totals since the start, including samples of removed devices. Seconds cover planning and writing, without pauses.
    */
   readonly counts = { samples: 0, passes: 0, failures: 0, seconds: 0 }
   readonly #deps: SealingDeps
@@ -67,7 +64,7 @@ export class Sealing implements Component {
   #stopping = new AbortController()
   #sealing: Promise<boolean> | undefined
   #failuresInARow = 0
-  /** What was planned up to here and is still in the log has to stay there. */
+  /** Rows up to this sequence number have been planned; those still in the log must stay there. */
   #doneThroughSeq = 0
 
   constructor(deps: SealingDeps) {
@@ -82,17 +79,17 @@ export class Sealing implements Component {
     this.#lookIn(LOOK_MS)
   }
 
-  /** Ends a pass behind the transaction that is under way. */
+  /** Stops a pass after the transaction in progress. */
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
     this.#stopping.abort()
     this.#pace.stop()
-    // not for its turn, which may be long in coming
+    // does not wait for the maintenance lock, which may take long
     await this.#sealing
   }
 
-  /** Seals as long as the log is large enough; never throws. */
+  /** Seals until the log is below the threshold; never throws. */
   async runOnce(): Promise<void> {
     try {
       let isSealing = this.#isRunning
@@ -101,7 +98,7 @@ export class Sealing implements Component {
         if (throughSeq === null) break
         isSealing = await this.#deps.maintenance.take(() => this.#seal(this.#doneThroughSeq + 1, throughSeq, 1))
       }
-      if (this.#failuresInARow > 0) this.#deps.log.info({}, 'sealing of telemetry works again')
+      if (this.#failuresInARow > 0) this.#deps.log.info({}, 'sealing of telemetry recovered')
       this.#failuresInARow = 0
     } catch (error) {
       if (this.#isRunning) this.#fail(error)
@@ -109,9 +106,8 @@ export class Sealing implements Component {
   }
 
   /**
-   * Seals all that is in the log when it is called. It takes no maintenance turn: the caller has one. Throws when the
-   * store
-   * cannot be used, and `store_unavailable` when the gateway stops.
+   * Seals everything in the log at the time of the call. The caller must hold the maintenance lock. Throws when the
+   * store cannot be used, and `store_unavailable` when the gateway stops.
    */
   async sealNow(): Promise<void> {
     await this.#seal(0, this.#lastSeq(), Number.POSITIVE_INFINITY)
@@ -125,7 +121,7 @@ export class Sealing implements Component {
     }, ms)
   }
 
-  /** Up to which row of the log it is to be sealed; null while it is not. */
+  /** Returns the last row of the log to seal; null if none is due. */
   #dueThrough(): number | null {
     const { store, minSamples, fleet, acknowledgedThrough } = this.#deps
     const ends = store.read.logEnds()
@@ -147,10 +143,10 @@ export class Sealing implements Component {
     this.#failuresInARow++
     const { log } = this.#deps
     const level = this.#failuresInARow === 1 ? 'error' : 'debug'
-    log[level]({ reason: describeError(error) }, 'could not seal telemetry; it stays in the log until the next attempt')
+    log[level]({ reason: describeError(error) }, 'sealing of telemetry failed; it stays in the log until a retry')
   }
 
-  /** Makes passes from one row of the log to another, `passes` at most. False when there was nothing. */
+  /** Makes at most `passes` passes over a range of the log. Returns false if there was nothing to seal. */
   async #seal(fromSeq: number, toSeq: number, passes: number): Promise<boolean> {
     const sealing = this.#makePasses(fromSeq, toSeq, passes)
     this.#sealing = sealing.catch(() => false)
@@ -162,8 +158,8 @@ export class Sealing implements Component {
     let passed = 0
     let isAcknowledged = true
     while (passed < passes && next <= toSeq) {
-      // what a pass holds is to be sent if any of it was not acknowledged: what was is in passes of its own, as long as
-      // there are rows of it
+      // a pass with any unacknowledged row is sent as a whole, so acknowledged rows get passes of their own while there
+      // are any
       const acknowledged = this.#deps.acknowledgedThrough() ?? 0
       isAcknowledged &&= acknowledged >= next
       const throughSeq = await this.#pass(next, toSeq, isAcknowledged ? acknowledged : undefined)
@@ -179,7 +175,7 @@ export class Sealing implements Component {
     return passed > 0
   }
 
-  /** Returns the last sequence number it sealed; null when there was nothing. */
+  /** Returns the last sequence number sealed; null if there was nothing. */
   async #pass(fromSeq: number, toSeq: number, endSeq = Number.POSITIVE_INFINITY): Promise<number | null> {
     const keptSeqs = new Set<number>()
     let part = await this.#plan({ fromSeq, throughSeq: toSeq, endSeq }, null)
@@ -194,7 +190,7 @@ export class Sealing implements Component {
     if (keptSeqs.size > 0) {
       this.#deps.log.warn(
         { rows: keptSeqs.size },
-        'left rows in the telemetry log: the block they belong to was written by a newer version',
+        'left rows in the telemetry log: their block was written by a newer version',
       )
     }
     await this.#drop({ fromSeq, throughSeq, keptSeqs: [...keptSeqs], limit: STEP_ROWS })
@@ -203,7 +199,7 @@ export class Sealing implements Component {
     return throughSeq
   }
 
-  /** Plans, and plans again after it has moved damaged blocks or rows into quarantine. */
+  /** Makes a plan, again after each quarantine of damaged blocks or rows. */
   async #plan(range: Omit<LogRange, 'maxSamples'>, afterDeviceId: number | null): Promise<SealPlan> {
     const { store, onUnreadable } = this.#deps
     const request = { ...range, maxSamples: PASS_SAMPLES, afterDeviceId }
@@ -217,9 +213,9 @@ export class Sealing implements Component {
       if (unreadable.length > 0) await onUnreadable(unreadable)
       const damaged = unreadable.filter(({ reason }) => reason !== 'newer_version')
       if (damaged.length === 0 && damagedSeq === null) return plan
-      // blocks and rows as they are numbered among the damaged blocks
+      // numbered as in the quarantine: rows of the log are negative
       for (const number of [...damaged.map(({ blockId }) => blockId), ...(damagedSeq === null ? [] : [-damagedSeq])]) {
-        if (obstacles.has(number)) throw new Error('cannot seal: damaged telemetry could not be moved into quarantine')
+        if (obstacles.has(number)) throw new Error('cannot seal: quarantining damaged telemetry failed')
         obstacles.add(number)
       }
       if (damagedSeq !== null) await this.#setAside(damagedSeq)
@@ -230,7 +226,7 @@ export class Sealing implements Component {
     const { store, onQuarantined, clock, log } = this.#deps
     this.#requireRunning()
     if (!(await store.write('quarantineLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
-    log.error({ firstSeq }, 'put a damaged row of the telemetry log into quarantine; record counts may be too high')
+    log.error({ firstSeq }, 'quarantined a damaged row of the telemetry log; record counts may be too high')
     onQuarantined()
   }
 
@@ -262,7 +258,7 @@ export class Sealing implements Component {
   }
 }
 
-/** In portions of one transaction each; a replacement is never divided. */
+/** Divides replacements into portions of one transaction each; never splits one replacement. */
 function* stepsOf(replacements: readonly BlockReplacement[]): Generator<BlockReplacement[]> {
   let step: BlockReplacement[] = []
   let blocks = 0

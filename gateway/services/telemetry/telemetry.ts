@@ -18,34 +18,34 @@ interface TelemetryDeps {
   store: Store
   fleet: Fleet
   damage: BlockDamage
-  /** Whatever changes blocks takes turns. */
+  /** Serialises everything that changes blocks. */
   maintenance: SerialQueue
   events: Events
   clock: GatewayClock
-  /** Whatever goes for its age asks it. */
+  /** Decides the reference time of every deletion by age. */
   brake: TimestampTrustLimiter
   log: Log
   options: TelemetryOptions
 }
 
 export interface TelemetryOptions {
-  /** Samples of a device in the log before they are sealed into a block. */
+  /** Samples of a device in the log from which they are sealed into a block. */
   sealSamples: number
-  /** 0 keeps all. */
+  /** Retention of telemetry in days; 0 keeps all. */
   retentionDays: number
-  /** 0 keeps all. */
+  /** Retention of events in days; 0 keeps all. */
   eventRetentionDays: number
   dataDir: string
   diskBudget: DiskBudget
 }
 
-/** How long alerts are kept after they were closed. */
+/** Retention of closed alerts, in days. */
 const ALERT_DAYS = 400
 
 /**
- * Builds the life of stored telemetry and events: the log is sealed into blocks, retention and the disk guard delete
- * what is old or has no room, people delete and import. `sync` is undefined where there is no head office that has to
- * get it first.
+ * Builds the life cycle of stored telemetry and events: the log is sealed into blocks, retention and the disk guard
+ * delete old or excess data, users delete and import. `sync` is undefined without a hub, which would have to receive
+ * data before its deletion.
  */
 export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
   const { store, events, fleet, damage, maintenance, clock, brake, log, options } = deps

@@ -7,10 +7,10 @@ interface ZonesAppliedDeps {
   groups: { has(groupId: number): boolean }
 }
 
-/** What acknowledges zones: others download them. */
+/** Device type that acknowledges zones; others download them. */
 const ACKNOWLEDGING_TYPE = 'teebox'
 
-/** Which carts have the zones of the site, as far as their teeboxes acknowledged them. */
+/** Carts that have the zones of the site, according to the acknowledgements of their teeboxes. */
 export class ZonesApplied {
   readonly #deps: ZonesAppliedDeps
 
@@ -18,7 +18,7 @@ export class ZonesApplied {
     this.#deps = deps
   }
 
-  /** Carts without a teebox in a group are in neither list. */
+  /** Returns the carts by state; those without a teebox in a group are in neither list. */
   of(carts: readonly Cart[]): { version: number; applied: string[]; waiting: string[] } {
     const lists = { version: this.#deps.sets.site.version, applied: [] as string[], waiting: [] as string[] }
     for (const { key, devices } of carts) {
@@ -38,10 +38,10 @@ export class ZonesApplied {
     const { sets } = this.#deps
     const known = groupId === null ? undefined : sets.ownOf(groupId)
     const acknowledged = reported.state.applied.sz
-    // what it said before it came into the group is of the zones of another
+    // an acknowledgement from before the device joined the group concerns zones of another group
     if (known === undefined || acknowledged === undefined || acknowledged.atMs === otherGroupAckMs) return false
     const { version, siteVersion, siteSince } = known
-    // more than there ever was: from before a backup was put back
+    // a version above the current one dates from before a restore
     const isKnown = acknowledged.version >= siteSince && acknowledged.version <= version
     return siteVersion === sets.site.version && isKnown
   }

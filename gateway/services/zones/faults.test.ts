@@ -25,7 +25,7 @@ const GROUPS: GroupRow[] = [1, 2].map((groupId) => ({ groupId, name: '', created
 const BY = { userId: 'u', name: 'Jo' }
 let side: OpenBroker
 
-/** What becomes of the next write: nothing, or it is written and the program ends before it knows. */
+/** Fault of the next write: none, rejected, or written while the program stops before it knows the result. */
 let fault: 'none' | 'refused' | 'killed' = 'none'
 
 const write: typeof store.write = async (name, input, onWritten) => {
@@ -36,7 +36,7 @@ const write: typeof store.write = async (name, input, onWritten) => {
   throw new UnavailableError('the store cannot be written')
 }
 
-/** The parts as after a start. */
+/** Builds the services as after a start. */
 function start() {
   const events = new Events(log)
   const told: number[] = []
@@ -65,7 +65,7 @@ function zone(id: string): SiteZone {
   }
 }
 
-/** What is kept for teeboxes, by group: the version and the zones. */
+/** Retained messages for teeboxes, by group: the version and the zones. */
 function retained(): string[] {
   return store.read.zoneMessages().map(({ payload }) => {
     const { v, z }: { v: number; z: { i: string }[] } = JSON.parse(Buffer.from(payload).toString())
@@ -88,7 +88,7 @@ beforeEach(async () => {
   await geofences.publishMissing([1, 2])
 })
 
-test('a change that cannot be written changes nothing, and the next one is taken', async () => {
+test('a change that cannot be written changes nothing, and the next one is accepted', async () => {
   const { zones, told } = start()
   const [before, was] = [zones.current, retained()]
   fault = 'refused'
@@ -99,7 +99,7 @@ test('a change that cannot be written changes nothing, and the next one is taken
   assert.ok(retained().every((message) => message.endsWith(' b')))
 })
 
-test('killed after the change was written: the next start has it, and what is published is the same', async () => {
+test('a change written before a kill is present after the start, with the same published message', async () => {
   const { zones } = start()
   await zones.replace([zone('a')], { by: BY })
   fault = 'killed'
@@ -116,7 +116,7 @@ test('killed after the change was written: the next start has it, and what is pu
   assert.equal(next.zones.versions()[0]?.version, next.zones.current.version)
 })
 
-test('a retained message that is another one is published anew, as a later version', async () => {
+test('a retained message that does not match the zones is published again as a later version', async () => {
   const { zones } = start()
   await zones.replace([zone('a')], { by: BY })
   const older = side.broker.prepare({

@@ -49,13 +49,13 @@ function codeOf(work: () => unknown): string | undefined {
   }
 }
 
-test('a device is told where its zones are, their version, and until when', async (t) => {
+test('a device receives the address, version and expiry of its zones', async (t) => {
   const { tokens, device } = await open(t, 42)
   const { url, version, expires_at } = tokens.tokenFor(device, ADMIN)
   assert.deepEqual([version, expires_at], [7, toIso(system.nowMs() + DAY_MS)])
   const [path, token = ''] = url.split('?token=')
   assert.equal(path, '/geofences/42/download')
-  // nothing in it that a URL would have to escape
+  // contains nothing that a URL would have to escape
   assert.match(token, /^[\w.-]+$/)
   assert.equal(tokens.require(tokens.read(token), 42), device)
   assert.equal(
@@ -69,7 +69,7 @@ test('a device is told where its zones are, their version, and until when', asyn
   )
 })
 
-test('a device without a group is told why there is nothing to fetch', async (t) => {
+test('a device without a group receives the reason why it has no zones to fetch', async (t) => {
   const { tokens, device } = await open(t, null)
   assert.equal(
     codeOf(() => tokens.tokenFor(device, ADMIN)),

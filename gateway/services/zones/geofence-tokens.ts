@@ -21,25 +21,25 @@ interface GeofenceTokensDeps {
 const VALID_MS = DAY_MS
 const SECRET_NAME = 'geofence_token'
 const SECRET_BYTES = 32
-/** Group, device number, expiry in ms since 1970, user, HMAC-SHA-256 of the four. */
+/** Format: group, device number, expiry in ms since 1970, user, and the HMAC-SHA-256 of these four. */
 const TOKEN = /^((\d{1,16})\.(\d{1,15})\.(\d{1,15})\.(hub|[0-9a-f-]{36}))\.([A-Za-z0-9_-]{43})$/
 const USER_ID = /^[0-9a-f-]{36}$/
-/** Stands for the user when the head office asked. */
+/** Stands for the user if the hub made the request. */
 const HEAD_OFFICE = 'hub'
 
-/** What a token says, once it is known to be ours. */
+/** Content of a token with a valid signature. */
 export interface GeofenceToken {
   groupId: number
   deviceId: number
   expiresAtMs: number
-  /** Who asked the device to download, or `hub`. */
+  /** User who requested the download, or `hub`. */
   userId: string
 }
 
 /**
- * Tokens a device downloads the zones of its group with: good for a day, as often as it likes, and dead once the device
- * has left the group or the register, or the user who had it sent may not see the device any more. They are signed, not
- * stored; a client with a token can read zones and do nothing else.
+ * Tokens with which a device downloads the zones of its group: valid for a day, any number of times, and invalid once
+ * the device has left the group or was removed, or the user who requested the download may no longer see it. They are
+ * signed, not stored; a client with a token can read zones and do nothing else.
  */
 export class GeofenceTokens {
   readonly #deps: GeofenceTokensDeps
@@ -49,18 +49,18 @@ export class GeofenceTokens {
     this.#deps = deps
   }
 
-  /** Reads the secret, or makes it at the first start. */
+  /** Reads the secret; creates it at the first start. */
   async load(): Promise<void> {
     const made = { name: SECRET_NAME, value: new Uint8Array(randomBytes(SECRET_BYTES)) }
     this.#secret = await this.#deps.store.write('keepSecret', made)
   }
 
-  /** A new token for a device and the group it is in, on behalf of a caller. Throws `no_group` when it is in none. */
+  /** Creates a token for a device and its group, on behalf of a caller. Throws `no_group` if the device is in none. */
   tokenFor({ row }: Device, { userId }: Caller): GeofenceFetchJson {
     const { clock, geofences } = this.#deps
     const { groupId, deviceId, hardwareId } = row
     if (groupId === null)
-      throw new InvalidRequestError('no_group', `device ${hardwareId} is in no group: it has no geofences`)
+      throw new InvalidRequestError('no_group', `device ${hardwareId} has no zones; assign it to a group first`)
     const expiresAtMs = clock.nowMs() + VALID_MS
     const content = `${groupId}.${deviceId}.${expiresAtMs}.${USER_ID.test(userId) ? userId : HEAD_OFFICE}`
     return {
@@ -70,7 +70,7 @@ export class GeofenceTokens {
     }
   }
 
-  /** Reads a token. Throws `invalid_token` when it was not signed here: the client guesses. */
+  /** Reads a token. Throws `invalid_token` if the signature is wrong, which counts as guessing. */
   read(token: string): GeofenceToken {
     const [, content = '', groupId, deviceId, expiresAtMs, userId = '', signature = ''] = TOKEN.exec(token) ?? []
     if (!hashesEqual(this.#sign(content), signature)) throw invalidToken('this token is not valid')
@@ -83,23 +83,23 @@ export class GeofenceTokens {
   }
 
   /**
-   * The device whose token this is, if it still opens the zones of `groupId`. Throws `invalid_token` when it has
-   * expired, its device has left the group or its user may not see the device, `group_forbidden` when it is for another
-   * group. A clock that is not trusted lets nothing expire: it may be off by years, and what counts most, the group, it
-   * cannot touch.
+   * Returns the device of a token that is valid for the zones of `askedGroupId`. Throws `invalid_token` if it has
+   * expired, its device has left the group or its user may not see the device, `group_forbidden` if it is for another
+   * group. While the clock is not trusted no token expires: the clock may be off by years, and the check of the group,
+   * which matters most, does not depend on it.
    */
   require({ groupId, deviceId, expiresAtMs, userId }: GeofenceToken, askedGroupId: number): Device {
     const { fleet, clock, users } = this.#deps
-    // asked in this order: reading the clock may be what makes it trusted
+    // in this order, because reading the clock may make it trusted
     const nowMs = clock.nowMs()
     if (clock.isTrusted && nowMs >= expiresAtMs) throw invalidToken('this token has expired')
     const device = fleet.all().find(({ row }) => row.deviceId === deviceId)
     if (device === undefined || device.row.groupId !== groupId)
-      throw invalidToken('the device of this token is not in the group any more')
+      throw invalidToken('the device of this token has left the group')
     const caller = users.callerOf(userId)
     const isSeen = caller !== undefined && canSee(caller, device.row.hardwareId)
     if (userId !== HEAD_OFFICE && !isSeen)
-      throw invalidToken('the user who had this token sent may not see the device any more')
+      throw invalidToken('the user who requested this token may no longer see the device')
     if (groupId !== askedGroupId)
       throw new ForbiddenError('group_forbidden', `this token is not for group ${askedGroupId}`)
     return device

@@ -8,7 +8,7 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEPT: IClientOptions = { clean: false }
 
-/** A gateway, and what its clients were sent on `sit/…`. */
+/** Gateway, and the messages sent to its clients on `sit/…`. */
 class Course {
   readonly gateway: TestGateway
   readonly #passwords = new Map<string, string>()
@@ -32,7 +32,7 @@ class Course {
     return this.call('POST', '/groups', { name: 'Group', group_id: groupId })
   }
 
-  /** Puts parking zones of these names. */
+  /** Stores parking zones with these names. */
   put(path: string, ...names: string[]): Promise<void> {
     const features = names.map((name) => ({
       type: 'Feature',
@@ -43,7 +43,7 @@ class Course {
     return this.call('PUT', path, { type: 'FeatureCollection', features })
   }
 
-  /** Connects a teebox, registered in a group if it is new. */
+  /** Connects a teebox; registers it in a group if it is new. */
   async teebox(hardwareId: string, groupId: number, options: IClientOptions = {}): Promise<Listener> {
     if (!this.#passwords.has(hardwareId)) {
       this.#passwords.set(hardwareId, await this.gateway.register(hardwareId))
@@ -58,7 +58,7 @@ class Course {
   }
 }
 
-/** What a client reads of zones: `version name name …`, with ! for what was retained. */
+/** Zones that a client receives: `version name name …`, with ! if retained. */
 class Listener {
   readonly client: MqttClient
   readonly heard: string[] = []
@@ -82,7 +82,7 @@ class Listener {
   }
 }
 
-test('a teebox that joins a group finds its zones, also when there never were any', async (t) => {
+test('a teebox that joins a group receives its zones, even if none was ever drawn', async (t) => {
   const course = await Course.open(t)
   await course.group(1)
   await course.group(2)
@@ -91,7 +91,7 @@ test('a teebox that joins a group finds its zones, also when there never were an
   await (await (await course.teebox('b', 2)).subscribe(2)).hears('!0')
 })
 
-test('every change reaches those who are there, and those who come back', async (t) => {
+test('every change reaches connected teeboxes and those that come back', async (t) => {
   const course = await Course.open(t)
   await course.group(1)
   const here = await (await course.teebox('here', 1)).subscribe(1)
@@ -105,7 +105,7 @@ test('every change reaches those who are there, and those who come back', async 
   await (await course.teebox('away', 1, KEPT)).hears('1 green', '2 barn', '3')
 })
 
-test('a restart changes nothing of it', async (t) => {
+test('versions and zones stay the same over a restart', async (t) => {
   const course = await Course.open(t)
   await course.group(1)
   await course.group(2)
@@ -124,7 +124,7 @@ test('a restart changes nothing of it', async (t) => {
   await back.hears('2 barn', '!2 barn', '3 green')
 })
 
-test('a group that is deleted leaves no zones for those who remember it', async (t) => {
+test('deleting a group empties the zones of its subscribers', async (t) => {
   const course = await Course.open(t)
   await course.group(1)
   await course.put('/groups/1/geofences', 'green')
@@ -152,7 +152,7 @@ test('a teebox reads the zones of its own group only, and no longer once it has 
   await b.hears('!0', '!1 barn')
 })
 
-test('what is published last is what is stored, however many change it at once', async (t) => {
+test('the last published zones are the stored ones, despite concurrent changes', async (t) => {
   const course = await Course.open(t)
   await course.group(1)
   const admin = await (await course.program()).subscribe(1)
@@ -166,7 +166,7 @@ test('what is published last is what is stored, however many change it at once',
   assert.equal(admin.heard.at(-1), `10 ${body.features[0].id}`)
 })
 
-test('zones a teebox does not act on are not sent to it', async (t) => {
+test('zones that a teebox does not act on are not sent to it', async (t) => {
   const course = await Course.open(t)
   await course.group(1)
   const feature = (id: string, properties: object) => ({

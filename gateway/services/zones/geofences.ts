@@ -18,27 +18,30 @@ interface GeofencesDeps {
   clock: Clock
   sets: ZoneSets
   messages: ZoneMessages
-  /** Two changes at once, of the site's zones or of those of a group, would give two sets the same version. */
+  /**
+   * Queue of changes: two concurrent ones, of the site's zones or of a group's, would give two sets the same version.
+   */
   turns: SerialQueue
-  /** Zones may be stored under an id that is no group: those of the site do not count there. */
+  /**
+   * Returns false for an id without a group: zones may be stored under it, but those of the site do not count there.
+   */
   isGroup: (groupId: number) => boolean
 }
 
 /**
- * The own zones of groups. Changes are made one after the other, each in one transaction with the retained message that
- * brings the group's zones, and those of the site beside them, to the teeboxes: what they read is always what is
- * stored.
+ * Own zones of groups. Changes are made one after the other, each in one transaction with the retained message that
+ * sends the zones of the group and of the site to its teeboxes, so that they always read the stored zones.
  */
 export class Geofences {
   readonly #deps: GeofencesDeps
-  /** Groups whose retained message is not made of the zones that are stored. */
+  /** Groups whose retained message does not match the stored zones. */
   readonly #untold = new Set<number>()
 
   constructor(deps: GeofencesDeps) {
     this.#deps = deps
   }
 
-  /** Groups come before: what is published depends on which there are. */
+  /** Must be called after groups are loaded: the published zones depend on them. */
   load(): void {
     const { store, sets } = this.#deps
     const { read } = store
@@ -46,7 +49,7 @@ export class Geofences {
     if (site !== null) sets.setSite(readZoneSet(site))
     const published = new Map(read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]))
     for (const { zonesJson, ...row } of read.geofenceSets()) {
-      // written by this program only
+      // written only by this program
       const set: GroupZoneSet = { ...row, zones: JSON.parse(zonesJson) }
       sets.setOwn(set)
       const { topic, payload } = this.#messageOf(set)
@@ -54,7 +57,7 @@ export class Geofences {
     }
   }
 
-  /** Empty at version 0 for an id that was never used. */
+  /** Returns an empty set at version 0 for an id that was never used. */
   of(groupId: number): GeofenceSet {
     return this.#deps.sets.ownOf(groupId) ?? { groupId, version: 0, zones: [] }
   }
@@ -63,28 +66,28 @@ export class Geofences {
     return this.of(groupId).version
   }
 
-  /** Whether there are zones under this id. */
+  /** True if there are zones under this id. */
   has(groupId: number): boolean {
     return this.of(groupId).zones.length > 0
   }
 
-  /** Ids that the zones of the site have. */
+  /** Returns the ids of the site's zones. */
   idsOfSite(): ReadonlySet<string> {
     return new Set(this.#deps.sets.site.zones.map(({ id }) => id))
   }
 
-  /** All that counts for a group: zones of the site, then its own. Of an id that is no group, its own. */
+  /** Returns all zones that count for a group: those of the site, then its own. For an id without a group, its own. */
   allOf(groupId: number): GeofenceSet {
     const { sets, isGroup } = this.#deps
     return isGroup(groupId) ? sets.allOf(groupId) : this.of(groupId)
   }
 
-  /** How far edges are from where they were drawn, in what teeboxes of the group get, in metres. */
+  /** Returns the largest distance, in metres, between the edges as drawn and as sent to teeboxes of the group. */
   lossMOf(groupId: number): number {
     return this.#deps.messages.fit(this.allOf(groupId).zones).lossM
   }
 
-  /** The highest id that ever had zones; 0 when none had. */
+  /** Returns the highest id that ever had zones; 0 if none had. */
   highestId(): number {
     let highest = 0
     for (const { groupId } of this.#deps.sets.own()) highest = Math.max(highest, groupId)
@@ -92,7 +95,7 @@ export class Geofences {
   }
 
   /**
-   * The zones that count for a device of this group, or of none, those of the site included; null when none of them is
+   * Returns the zones that count for a device of this group, or of none, including those of the site; null if none is
    * enabled. The same object until they change.
    */
   watchedOf(groupId: number | null): WatchedSet | null {
@@ -100,9 +103,9 @@ export class Geofences {
   }
 
   /**
-   * Resolves when the zones are stored and published. `check` may throw when it is their turn: nothing is changed then.
-   * `also` is written in the same transaction, or refuses it. Throws `duplicate_id` for one that a zone of the site
-   * has, `too_many_zones` and `too_large` where the site's leave no room for them.
+   * Resolves when the zones are stored and published. `check` runs just before the change, and cancels it by throwing.
+   * `also` is written in the same transaction, or rejects it. Throws `duplicate_id` for an id of a zone of the site,
+   * `too_many_zones` and `too_large` if the zones of the site leave too little room.
    */
   replace(
     groupId: number,
@@ -115,16 +118,16 @@ export class Geofences {
       check()
       requireFreeIds(zones, sets.site.zones, 'the site')
       const union = sets.unionOf(zonesWithPendingOverrides(sets.site), groupId, zones)
-      // what is too much for a group without zones of the site was refused when it was read
+      // without zones of the site, the room was checked when the request was parsed
       if (union !== zones) await requireRoom(union, `group ${groupId}`, messages)
       return this.#save(this.#next(groupId, zones), also)
     })
   }
 
   /**
-   * Publishes the zones of each of these groups that have never been published with those of the site as they are, also
-   * an empty set: a teebox that comes from another group must lose the zones of that. And publishes anew, as the next
-   * version, what the start did not find as it is stored.
+   * Publishes the zones of these groups that were never published with the current zones of the site, even an empty
+   * set: a teebox that comes from another group must lose the zones of that group. Also publishes again, as the next
+   * version, what `load` found to differ from the stored zones.
    */
   async publishMissing(groupIds: Iterable<number>): Promise<void> {
     const { turns, sets } = this.#deps
@@ -140,7 +143,7 @@ export class Geofences {
     }
   }
 
-  /** Empties the set of a group in the transaction of `write`; `onWritten` is to be called in that of the write. */
+  /** Empties the set of a group in the transaction of `write`, which must call `onWritten` in its own `onWritten`. */
   emptyWith<Result>(
     groupId: number,
     write: (change: GeofenceSetChange | null, onWritten: () => void) => Promise<Result>,
@@ -148,7 +151,7 @@ export class Geofences {
     const { turns, sets } = this.#deps
     return turns.take(() => {
       if (sets.zonesOf(groupId).length === 0) return write(null, () => undefined)
-      // nor those of the site: nobody is there for whom they would count
+      // without the zones of the site, too: the group has no devices for which they would count
       const set = { ...this.#next(groupId, []), siteVersion: 0 }
       return this.#saveWith(set, write)
     })
@@ -162,11 +165,11 @@ export class Geofences {
   async #publishAnew(groupId: number): Promise<void> {
     const known = this.#deps.sets.ownOf(groupId)
     if (!this.#untold.has(groupId) || known === undefined) return
-    // the teeboxes may have what is wrong under the version it has
+    // a new version, because teeboxes may have wrong zones under the current one
     await this.#save({ ...this.#next(groupId, known.zones), ...(known.version === 0 && { version: 0 }) })
   }
 
-  /** The next version of a set. */
+  /** Returns the next version of a set. */
   #next(groupId: number, zones: readonly Zone[]): GroupZoneSet {
     const { sets, isGroup } = this.#deps
     const siteVersion = isGroup(groupId) ? sets.site.version : 0
@@ -203,7 +206,7 @@ export class Geofences {
     return this.#deps.messages.messageOf(set.groupId, set.version, this.#publishedOf(set))
   }
 
-  /** The zones of which teeboxes get some: with those of the site as they are now, if the set is that of a group. */
+  /** Returns the zones to publish: for a group, with the current zones of the site. */
   #publishedOf({ groupId, zones, siteVersion }: GroupZoneSet): readonly Zone[] {
     const { sets } = this.#deps
     return siteVersion === 0 ? zones : sets.unionOf(sets.site.zones, groupId, zones)

@@ -6,17 +6,17 @@ import type { Point } from '#shared/zones/geometry.ts'
 import { weightsOf } from '#shared/zones/simplify.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 
-/** What teeboxes get of zones. Of the same array, as most groups have it, it is made once. */
+/** Zones as sent to teeboxes; computed once per array, which most groups share. */
 export class ZoneMessages {
   readonly #fitted = new WeakMap<readonly Zone[], DeviceZones>()
   readonly #weights = new WeakMap<readonly Point[], Float64Array>()
 
-  /** The zones with as few corners as the message has room for. What is large should be fitted in turns before. */
+  /** Fits zones into the message by removing as few corners as necessary. Use `fitInTurns` first for large sets. */
   fit(zones: readonly Zone[]): DeviceZones {
     return this.#fitted.get(zones) ?? this.#remember(zones, atOnce(this.#fitting(zones)))
   }
 
-  /** The same a few milliseconds at a time: many corners take a second. */
+  /** Fits zones in slices of a few milliseconds: many corners take a second. */
   async fitInTurns(zones: readonly Zone[]): Promise<DeviceZones> {
     return this.#fitted.get(zones) ?? this.#remember(zones, await inTurns(this.#fitting(zones)))
   }
@@ -39,7 +39,7 @@ export class ZoneMessages {
     return weights
   }
 
-  /** The retained message of a group. */
+  /** Builds the retained message of a group. */
   messageOf(groupId: number, version: number, zones: readonly Zone[]) {
     const payload = JSON.stringify(compactZones(version, this.fit(zones).zones))
     return { topic: zonesTopic(groupId), payload, isRetained: true }

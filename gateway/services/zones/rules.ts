@@ -4,7 +4,7 @@ import { countForDevices, DEVICE_ZONES_MAX } from '#shared/zones/device-zones.ts
 import type { Zone } from '#shared/zones/zone.ts'
 import type { ZoneMessages } from './messages.ts'
 
-/** Throws `duplicate_id` when a zone has the id of one of these others; `whose` names them. */
+/** Throws `duplicate_id` if a zone has the id of one of these others; `whose` names them. */
 export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], whose: string): void {
   const taken = new Set(others.map(({ id }) => id))
   const errors = zones.flatMap(({ id }, i) =>
@@ -14,7 +14,7 @@ export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], 
             in: 'body' as const,
             name: `features[${i}].id`,
             code: 'duplicate_id',
-            detail: `is the id of a zone of ${whose} as well`,
+            detail: `is also the id of a zone of ${whose}`,
           },
         ]
       : [],
@@ -23,7 +23,7 @@ export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], 
   if (first !== undefined) throw new InvalidRequestError('duplicate_id', `${first.name}: ${first.detail}`, errors)
 }
 
-/** Throws `too_many_zones` or `too_large` when devices cannot be given so many zones; `whose` names the devices. */
+/** Throws `too_many_zones` or `too_large` if devices cannot hold so many zones; `whose` names the devices. */
 export async function requireRoom(
   zones: readonly Zone[],
   whose: string,
@@ -31,12 +31,13 @@ export async function requireRoom(
 ): Promise<void> {
   const deviceZones = countForDevices(zones)
   if (deviceZones > DEVICE_ZONES_MAX) {
-    const detail = `devices of ${whose} would have ${deviceZones} zones, and have at most ${DEVICE_ZONES_MAX}`
+    const detail = `devices of ${whose} would get ${deviceZones} zones; the limit is ${DEVICE_ZONES_MAX}`
     throw refusal('too_many_zones', detail)
   }
   const { bytes } = await messages.fitInTurns(zones)
   if (bytes > COMPACT_BYTES_MAX) {
-    const detail = `what teeboxes of ${whose} would get is ${bytes} bytes with the fewest points, and at most ${COMPACT_BYTES_MAX}`
+    const size = `teeboxes of ${whose} would get ${bytes} bytes even with the fewest points`
+    const detail = `${size}; the limit is ${COMPACT_BYTES_MAX}`
     throw refusal('too_large', detail)
   }
 }

@@ -4,9 +4,9 @@ import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import type { ZoneSetRow } from '#store/tables/zones.ts'
 import type { SiteZoneSet } from './sets.ts'
 
-/** The zones of the site as they were stored. */
+/** Reads the stored zones of the site. */
 export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): SiteZoneSet {
-  // both were written by this program only
+  // both were written only by this program
   const switches: ZoneSwitchesBody = JSON.parse(switchesJson)
   return {
     version,
@@ -25,7 +25,7 @@ export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): S
   }
 }
 
-/** Switches by the names of the API: the head office reads them, too. */
+/** Converts overrides to the names of the API, which the hub also reads. */
 export function toSwitchesBody(switches: ReadonlyMap<string, ZoneSwitch>): ZoneSwitchesBody {
   return Object.fromEntries(
     [...switches].map(([zoneId, { wasEnabled, sinceMs, untilMs, by }]) => [

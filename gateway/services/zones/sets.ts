@@ -4,47 +4,47 @@ import { type SiteZone, type Zone, type ZoneType, zonesForGroup } from '#shared/
 
 const NO_ZONES: readonly Zone[] = []
 
-/** The zones of one id. */
+/** Zones of one id. */
 export interface GeofenceSet {
   groupId: number
-  /** Of what is published for the id: grows with every change; 0 while there never were any zones. */
+  /** Version of the published zones; grows with every change; 0 while there never were any zones. */
   version: number
-  /** Its own ones. */
+  /** Own zones of the id. */
   zones: readonly Zone[]
 }
 
-/** A group's own zones, and with which zones of the site they were published. */
+/** Own zones of a group, and the zones of the site with which they were published. */
 export interface GroupZoneSet extends GeofenceSet {
-  /** 0 for none: while the id is no group, or the site never had any. */
+  /** Version of the site's zones; 0 while the id is not a group, or the site never had zones. */
   siteVersion: number
-  /** The version under which these zones of the site were published first. */
+  /** Version of this set under which these zones of the site were first published. */
   siteSince: number
 }
 
-/** The zones of the site. */
+/** Zones of the site. */
 export interface SiteZoneSet extends SwitchableZones {
   /** Grows with every change; 0 while there never were any. */
   version: number
 }
 
-/** The enabled zones that count for a group, ready to raise events, and each by its id. */
+/** Enabled zones that count for a group, prepared for crossings, and all its zones by id. */
 export interface WatchedSet {
   watched: WatchedZones
-  /** Kinds of zones among them. */
+  /** Types of the enabled zones. */
   types: ReadonlySet<ZoneType>
   zoneOf(zoneId: string): Zone | undefined
-  /** The group whose own zone this is; null for one of the site. */
+  /** Returns the group that owns a zone; null for a zone of the site. */
   groupOf(zoneId: string): number | null
 }
 
 /**
- * All zones in memory: the site's set, the own sets of groups, and what counts for a group, which is both. What follows
- * from them is made when it is first asked for and kept until they change.
+ * All zones in memory: the site's set, the own sets of groups, and the zones that count for a group, which are both.
+ * Derived values are computed on demand and kept until the zones change.
  */
 export class ZoneSets {
   #site: SiteZoneSet = { version: 0, zones: [], switches: NO_SWITCHES }
   readonly #ownOf = new Map<number, GroupZoneSet>()
-  /** By the site's zones and the own ones. */
+  /** Keyed by the site's zones, then by the own ones. */
   readonly #unions = new WeakMap<readonly Zone[], WeakMap<readonly Zone[], Map<number | null, readonly Zone[]>>>()
   readonly #allOf = new Map<number, GeofenceSet>()
   readonly #watchedOf = new Map<number | null, WatchedSet | null>()
@@ -53,7 +53,7 @@ export class ZoneSets {
     return this.#site
   }
 
-  /** Of all ids that ever had zones, or were told that they have none. */
+  /** Returns the sets of all ids that ever had zones, or for which an empty set was published. */
   own(): IterableIterator<GroupZoneSet> {
     return this.#ownOf.values()
   }
@@ -74,12 +74,18 @@ export class ZoneSets {
     this.#watchedOf.delete(set.groupId)
   }
 
-  /** What counts for a device of this group, or of none: zones of the site, then the group's own; enabled or not. */
+  /**
+   * Returns the zones that count for a device of this group, or of none: those of the site, then the group's own;
+   * enabled or not.
+   */
   zonesOf(groupId: number | null): readonly Zone[] {
     return this.unionOf(this.#site.zones, groupId, this.#ownZones(groupId))
   }
 
-  /** What would count for a group with these zones of the site and these own ones; the same object for the same. */
+  /**
+   * Returns the zones that would count for a group with these zones of the site and these own ones; the same object for
+   * the same arguments.
+   */
   unionOf(site: readonly SiteZone[], groupId: number | null, own = this.#ownZones(groupId)): readonly Zone[] {
     const byOwn = valueIn(this.#unions, site, () => new WeakMap())
     const byGroup = valueIn(byOwn, own, () => new Map())
@@ -89,7 +95,7 @@ export class ZoneSets {
     })
   }
 
-  /** The same under the version that it is published as; the same object until zones change. */
+  /** Returns the zones of `zonesOf` with their published version; the same object until zones change. */
   allOf(groupId: number): GeofenceSet {
     let all = this.#allOf.get(groupId)
     if (all === undefined) {
@@ -99,7 +105,7 @@ export class ZoneSets {
     return all
   }
 
-  /** Null when nothing of it is enabled. The same object until zones change. */
+  /** Returns null if no zone is enabled. The same object until zones change. */
   watchedOf(groupId: number | null): WatchedSet | null {
     let watched = this.#watchedOf.get(groupId)
     if (watched === undefined) {
@@ -114,7 +120,7 @@ export class ZoneSets {
   }
 }
 
-/** The value of a key, made where there is none. */
+/** Returns the value of a key; creates it if missing. */
 function valueIn<Key, Value>(
   map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
   key: Key,

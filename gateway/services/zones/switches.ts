@@ -18,9 +18,7 @@ interface ZoneSwitchesDeps {
   log: Log
 }
 
-/**
- * Zones that staff switch on or off for a while: at the start and at each heartbeat it undoes those whose time is over.
- */
+/** Temporary overrides, with which staff turn zones on or off: removes expired ones at the start and at each tick. */
 export class ZoneSwitches implements Component {
   readonly #deps: ZoneSwitchesDeps
   #isRunning = false
@@ -49,8 +47,8 @@ export class ZoneSwitches implements Component {
   }
 
   /**
-   * Without a time until closing, or else to the end of the day; null is until somebody switches again. Throws
-   * `invalid_field` for a time that is past, `zone_not_found`, and what `Zones.switch` throws.
+   * Sets overrides. Without an end they last until closing, or else to the end of the day; null means until the next
+   * change. Throws `invalid_field` for an end in the past, `zone_not_found`, and the errors of `Zones.switch`.
    */
   async switch(
     selection: ZoneSelection,
@@ -65,7 +63,7 @@ export class ZoneSwitches implements Component {
     const nowMs = clock.nowMs()
     if (wantedMs === undefined) return closingMs(site.calendar, site.timeZone, nowMs)
     if (wantedMs > nowMs) return wantedMs
-    const detail = 'is past'
+    const detail = 'must be in the future'
     throw new InvalidRequestError('invalid_field', `until: ${detail}`, [
       { in: 'body', name: 'until', code: 'invalid_field', detail },
     ])
@@ -79,7 +77,7 @@ export class ZoneSwitches implements Component {
       this.#hasFailed = false
     } catch (error) {
       if (!this.#hasFailed)
-        log.warn({ reason: describeError(error) }, 'could not undo switches of zones; tries again until it can')
+        log.warn({ reason: describeError(error) }, 'removing expired zone overrides failed; will retry')
       this.#hasFailed = true
     }
     this.#undoing = undefined

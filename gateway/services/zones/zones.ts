@@ -34,21 +34,21 @@ interface ZonesDeps {
   groups: { has(groupId: number): boolean; all(): Iterable<{ groupId: number }> }
 }
 
-/** Who changes the zones of the site. */
+/** Author and precondition of a change of the site's zones. */
 export interface ZonesChange {
   by: { userId: string; name: string }
-  /** May throw when it is the change's turn: nothing is changed then. */
+  /** Runs just before the change, and cancels it by throwing. */
   check?: ((current: SiteZoneSet) => void) | undefined
 }
 
-/** Which zones are switched: exactly one of these. Holes are zones of any other type that belong to them. */
+/** Zones to override: exactly one of these fields. Holes select zones of any other type that belong to them. */
 export interface ZoneSelection {
   zoneIds?: readonly string[] | undefined
   types?: readonly ZoneType[] | undefined
   holes?: readonly number[] | undefined
 }
 
-/** What teeboxes of a group got. */
+/** Zones published to the teeboxes of a group. */
 export interface PublishedZones {
   groupId: number
   topic: string
@@ -61,17 +61,17 @@ export interface ChangedZones {
   published: readonly PublishedZones[]
 }
 
-/** A group with the zones of the site that are to be. */
+/** Planned message of a group for the new zones of the site. */
 interface Plan {
   groupId: number
   version: number
-  /** What its teeboxes get where that is other than before. */
+  /** Message for its teeboxes if it differs from the current one. */
   message: ReturnType<ZoneMessages['messageOf']> | null
 }
 
 /**
- * The zones of the site: one set for all groups. A change is one transaction with the retained messages of all groups
- * whose zones it changes, in its turn among the changes of groups' own zones.
+ * Zones of the site: one set for all groups. A change is one transaction with the retained messages of all groups whose
+ * zones it changes, queued among the changes of groups' own zones.
  */
 export class Zones {
   readonly #deps: ZonesDeps
@@ -80,24 +80,24 @@ export class Zones {
     this.#deps = deps
   }
 
-  /** Empty at version 0 before the first change. The same object until the next. */
+  /** Current set; empty at version 0 before the first change. The same object until the next. */
   get current(): SiteZoneSet {
     return this.#deps.sets.site
   }
 
-  /** Ids that the zones of groups have. */
+  /** Returns the ids of the zones of groups. */
   idsOfGroups(): ReadonlySet<string> {
     return new Set([...this.#deps.sets.own()].flatMap(({ zones }) => zones.map(({ id }) => id)))
   }
 
-  /** The last sets people made, newest first: that one is in force. */
+  /** Returns the last sets that users stored, newest first; the first is in force. */
   versions(): ZoneVersionRow[] {
     return this.#deps.store.read.zoneVersions()
   }
 
   /**
-   * Resolves when the zones are stored and published. Throws `duplicate_id` for an id that a zone of a group has,
-   * `unknown_group`, `too_many_zones` and `too_large` for what devices of a group cannot be given.
+   * Resolves when the zones are stored and published. Throws `duplicate_id` for an id of a zone of a group,
+   * `unknown_group`, `too_many_zones` and `too_large` if the zones do not fit into the devices of a group.
    */
   replace(zones: readonly SiteZone[], change: ZonesChange): Promise<ChangedZones> {
     return this.#inTurn(change, () => {
@@ -106,23 +106,20 @@ export class Zones {
     })
   }
 
-  /**
-   * Puts a set that is kept in force again, as a new version; groups that it names may be gone. Throws
-   * `version_not_found`.
-   */
+  /** Restores a stored set as a new version; groups that it names may have been deleted. Throws `version_not_found`. */
   restore(version: number, change: ZonesChange): Promise<ChangedZones> {
     return this.#inTurn(change, () => {
       const zonesJson = this.#deps.store.read.zonesOfVersion(version)
       if (zonesJson === null)
-        throw new NotFoundError('version_not_found', `no set of zones with version ${version} is kept`)
-      // written by this program only
+        throw new NotFoundError('version_not_found', `there is no stored set of zones with version ${version}`)
+      // written only by this program
       return fromSiteFeaturesJson(JSON.parse(zonesJson))
     })
   }
 
   /**
-   * Switches zones on or off, until then. Resolves with the ids of those that the selection names when devices are
-   * told. Throws `zone_not_found`, and as `replace` where devices have no room for what is switched on.
+   * Turns zones on or off until a time. Resolves with the ids of the selected zones once the messages to devices are
+   * queued. Throws `zone_not_found`, and like `replace` if the zones turned on do not fit into the devices.
    */
   switch(
     selection: ZoneSelection,
@@ -143,7 +140,7 @@ export class Zones {
     })
   }
 
-  /** Undoes the switches whose time is over. */
+  /** Removes expired overrides. */
   async expireOverrides(nowMs: number): Promise<void> {
     const { turns, sets } = this.#deps
     if (expireOverrides(sets.site, nowMs) === null) return
@@ -156,7 +153,7 @@ export class Zones {
     })
   }
 
-  /** An erasure blanked names of those who switched zones. */
+  /** Reads the overrides again after an erasure blanked the names of their authors. */
   reread(): void {
     const { store, sets } = this.#deps
     const row = store.read.zoneSet()
@@ -193,14 +190,14 @@ export class Zones {
     await this.#save(set, (change, onWritten) => store.write('saveZoneSwitches', { ...change, switched }, onWritten))
   }
 
-  /** Throws where devices cannot be given what they would have; those of a group that is made later are among them. */
+  /** Throws if the zones would not fit into the devices; includes those of groups created later. */
   async #requireRoom(set: SiteZoneSet): Promise<void> {
     const { sets, messages, groups } = this.#deps
     const zones = zonesWithPendingOverrides(set)
     await requireRoom(sets.unionOf(zones, null), 'a new group', messages)
     for (const groupId of new Set([...groups.all(), ...sets.own()].map(({ groupId }) => groupId))) {
       await requireRoom(sets.unionOf(zones, groupId), `group ${groupId}`, messages)
-      // devices are not to wait for all groups
+      // devices must not wait until all groups are checked
       await nextTurn()
     }
   }
@@ -254,7 +251,7 @@ export class Zones {
     const published: PublishedZones[] = []
     for (const { groupId } of groups.all()) {
       const own = sets.ownOf(groupId)
-      // one that was made meanwhile gets them by itself
+      // a group created meanwhile is published with the new zones automatically
       if (own?.siteVersion !== set.version) continue
       const zones = sets.zonesOf(groupId)
       const { payload } = messages.messageOf(groupId, own.version, zones)
@@ -265,7 +262,7 @@ export class Zones {
     return published
   }
 
-  /** Throws `unknown_group` for a group that is named and never was, or is gone and was not named before. */
+  /** Throws `unknown_group` for a named group that never existed, or that was deleted and not named before. */
   #requireGroups(zones: readonly SiteZone[]): void {
     const { sets, groups } = this.#deps
     const named = new Set(sets.site.zones.flatMap((zone) => zone.groups ?? []))
@@ -285,7 +282,7 @@ export class Zones {
   }
 }
 
-/** In the order of the zones. Throws `zone_not_found` for an id that none has. */
+/** Returns the ids in the order of the zones. Throws `zone_not_found` for an unknown id. */
 function selectedIds(zones: readonly SiteZone[], { zoneIds, types, holes }: ZoneSelection): string[] {
   const known = new Set(zones.map(({ id }) => id))
   const unknown = zoneIds?.find((zoneId) => !known.has(zoneId))
@@ -304,7 +301,7 @@ function enabledById(zones: readonly SiteZone[]): Map<string, boolean> {
   return new Map(zones.map(({ id, isEnabled }) => [id, isEnabled]))
 }
 
-/** The zones with those that are as they were being the same objects: what was made of them need not be made again. */
+/** Returns the zones with unchanged ones as the same objects, so that derived values stay valid. */
 function sharedWith(before: readonly SiteZone[], zones: readonly SiteZone[]): readonly SiteZone[] {
   const known = new Map(before.map((zone) => [zone.id, zone]))
   return zones.map((zone) => {

@@ -1,4 +1,4 @@
-/** What a restored gateway needs besides its database, for people. */
+/** Things that a restored gateway needs in addition to its database, as text for people. */
 export const NOT_IN_A_BACKUP = [
   'settings: the environment, the configuration file, and secrets that they name',
   'certificate and private key of CARTBARN_TLS_CERT and CARTBARN_TLS_KEY',
@@ -7,7 +7,7 @@ export const NOT_IN_A_BACKUP = [
   'logs of the system',
 ] as const
 
-/** In addition, where it is there and the backup is not encrypted. */
+/** Addition for a gateway with an authority whose backup is not encrypted. */
 export const NO_AUTHORITY =
   'tls/authority.pem, which only encrypted backups contain: without it each tablet and device must trust another ' +
   'authority'

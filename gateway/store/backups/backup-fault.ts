@@ -1,10 +1,10 @@
-/** Why a backup cannot be made, read or put back, in words for the person who runs the gateway. */
+/** Reason why a backup cannot be made, read or restored, as text for the operator of the gateway. */
 export class BackupFault extends Error {}
 
-/** The place does not answer, or refuses: that tells nothing of what is in it. */
+/** Fault of a target that does not respond or refuses; its content is unknown. */
 export class UnreachableFault extends BackupFault {}
 
-/** The disk or the place of a backup said no: what that means for a person. */
+/** Explains an error of the disk or the backup target to the operator; returns other errors unchanged. */
 export function inWords(error: unknown, place: string): unknown {
   if (error instanceof BackupFault || !(error instanceof Error) || !('code' in error)) return error
   const problem = PROBLEMS.find(([codes]) => codes.test(String(error.code)))
@@ -13,7 +13,7 @@ export function inWords(error: unknown, place: string): unknown {
 
 const PROBLEMS: readonly (readonly [codes: RegExp, text: string])[] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, 'the disk is full; free some space'],
-  [/^(EROFS|EACCES|EPERM|SQLITE_READONLY|SQLITE_CANTOPEN)/, 'it cannot be written by this user'],
-  [/^(EIO|ENODEV|ENXIO|ESTALE|ENOTCONN)/, 'the disk does not answer; was it pulled out?'],
-  [/^(ENOENT|ENOTDIR)/, 'it is not there'],
+  [/^(EROFS|EACCES|EPERM|SQLITE_READONLY|SQLITE_CANTOPEN)/, 'this user cannot write to it'],
+  [/^(EIO|ENODEV|ENXIO|ESTALE|ENOTCONN)/, 'the disk does not respond; check that it is connected'],
+  [/^(ENOENT|ENOTDIR)/, 'it does not exist'],
 ]

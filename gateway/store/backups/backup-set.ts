@@ -16,22 +16,21 @@ const SNAPSHOTS = 'snapshots'
 const BLOBS = 'blobs'
 const SNAPSHOT_NAME = /^snapshots\/(\d{6,15})-\d{8}T\d{6}Z$/
 
-/** One backup of a set, as it is named. */
 export interface Snapshot {
   readonly name: string
   readonly number: number
 }
 
-/** The beginnings of sets that a gateway knows of its place, as JSON; any other was not written by it. */
+/** Headers of the sets that a gateway knows at its target, as JSON; it wrote no others. */
 export interface SetMemory {
-  /** Empty: it knows none yet, and takes what is there. */
+  /** Empty if the gateway knows no set yet; it then accepts the existing one. */
   readonly known: readonly string[]
   readonly remember: (header: string) => void
 }
 
 /**
- * All backups of one place: a header, `snapshots/` with a manifest each, and `blobs/` with the parts that manifests
- * name by their content, so that a part is there once however many backups need it.
+ * All backups of one target: a header, `snapshots/` with a manifest each, and `blobs/` with the chunks. Manifests name
+ * chunks by their content, so that each chunk is stored once, however many backups need it.
  */
 export class BackupSet {
   readonly place: BackupPlace
@@ -45,8 +44,8 @@ export class BackupSet {
   }
 
   /**
-   * Opens the set of a place, which is open, and begins one where there is none. With a passphrase it is encrypted or
-   * refused, whatever is there. Throws `BackupFault`.
+   * Opens the set of an open target, or begins one. With a passphrase, the set is encrypted; an existing unencrypted
+   * one is refused. Throws `BackupFault`.
    */
   static async openOrBegin(
     place: BackupPlace,
@@ -57,19 +56,21 @@ export class BackupSet {
     if (header === null) return BackupSet.#begin(place, passphrase, remember)
     if (passphrase !== undefined && header.encryption === null)
       throw new BackupFault(
-        `${place.shown} has backups that are not encrypted, and a passphrase was given: nothing was written; name another folder, or move away what is there`,
+        `${place.shown} has unencrypted backups, but a passphrase was given: nothing was written; choose ` +
+          'another folder, or move the backups away',
       )
     const isKnown = known.length === 0 || known.includes(JSON.stringify(header))
     try {
       const set = await BackupSet.open(place, passphrase)
-      // of two sticks in turn each has a beginning of its own, and backups that belong to it
+      // if two sticks are used alternately, each has a header of its own, and backups that belong to it
       if (!isKnown) await set.#requireBackup()
       remember(JSON.stringify(header))
       return set
     } catch (error) {
       if (isKnown || error instanceof UnreachableFault) throw error
       throw new BackupFault(
-        `${place.shown}: ${HEADER} is not the one that this gateway wrote: nothing was written; put that file back, or name another folder`,
+        `${place.shown}: ${HEADER} is not the one that this gateway wrote: nothing was written; put that file ` +
+          'back, or choose another folder',
         { cause: error },
       )
     }
@@ -84,25 +85,28 @@ export class BackupSet {
     const set = new BackupSet(place, header, cipher)
     if ((await set.snapshots()).length > 0)
       throw new BackupFault(
-        `${place.shown}: ${HEADER} is missing, without which no backup there can be read: put it back, or name another folder`,
+        `${place.shown}: ${HEADER} is missing, and no backup there can be read without it: put it back, or ` +
+          'choose another folder',
       )
-    // first, so that one that was cut off is known as well
+    // first, so that the set is also known if writing its header was interrupted
     remember(JSON.stringify(header))
     await place.write(HEADER, Buffer.from(`${JSON.stringify(header, null, 2)}\n`))
     return set
   }
 
-  /** Throws `BackupFault` when there is no set, when a newer program made it, or for a wrong passphrase. */
+  /** Throws `BackupFault` if there is no set, a newer program made it, or the passphrase is wrong. */
   static async open(place: BackupPlace, passphrase: string | undefined): Promise<BackupSet> {
     const header = await readHeader(place)
     if (header === null) throw new BackupFault(`${place.shown} has no backup of cartbarn`)
     if (header.version > BACKUP_VERSION)
       throw new BackupFault(
-        `${place.shown} was made by a newer cartbarn (format ${header.version}, this one knows ${BACKUP_VERSION}): use that one`,
+        `${place.shown} was made by a newer cartbarn (format ${header.version}, this one knows ` +
+          `${BACKUP_VERSION}): use that one`,
       )
     if (passphrase !== undefined && header.encryption === null)
       throw new BackupFault(
-        `${place.shown} is not encrypted, though a passphrase was given: if it should be, it was replaced; if it was made without one, leave --passphrase-file out`,
+        `${place.shown} is not encrypted, though a passphrase was given: if it should be, it was replaced; if ` +
+          'it was made without one, leave --passphrase-file out',
       )
     return new BackupSet(place, header, BlobCipher.open(header, passphrase))
   }
@@ -110,17 +114,17 @@ export class BackupSet {
   /** Throws `BackupFault` unless its newest backup can be read. */
   async #requireBackup(): Promise<void> {
     const newest = (await this.snapshots()).at(-1)
-    if (newest === undefined) throw new BackupFault('there is none')
+    if (newest === undefined) throw new BackupFault('it has no backup')
     await this.readManifest(newest)
   }
 
-  /** Whether the place still begins as it did: of two that begin one at once, one overwrites the other. */
+  /** True if the target still has this header: if two gateways begin a set together, one overwrites the other's. */
   async isStillThere(): Promise<boolean> {
     const header = await readHeader(this.place)
     return JSON.stringify(header) === JSON.stringify(this.#header)
   }
 
-  /** All backups, the oldest first. */
+  /** Returns all backups, oldest first. */
   async snapshots(): Promise<Snapshot[]> {
     const files = await this.place.list(SNAPSHOTS)
     return files
@@ -133,12 +137,12 @@ export class BackupSet {
 
   async readManifest({ name }: Snapshot): Promise<BackupManifest> {
     const sealed = await this.place.read(name, MOST_MANIFEST_BYTES)
-    if (sealed === null) throw new BackupFault(`${this.place.shown}: ${name} is gone`)
+    if (sealed === null) throw new BackupFault(`${this.place.shown}: ${name} is missing`)
     const plain = this.cipher.open(name, sealed, MOST_MANIFEST_BYTES)
     try {
       return backupManifestSchema.parse(JSON.parse(plain.toString()))
     } catch (error) {
-      throw new BackupFault(`${this.place.shown}: ${name} is not as this program writes it`, { cause: error })
+      throw new BackupFault(`${this.place.shown}: ${name} is not in the format of this program`, { cause: error })
     }
   }
 
@@ -148,24 +152,24 @@ export class BackupSet {
     const name = `${SNAPSHOTS}/${String(number).padStart(6, '0')}-${at}`
     const plain = Buffer.from(JSON.stringify(manifest))
     if (plain.length > MOST_MANIFEST_BYTES)
-      throw new BackupFault(`${this.place.shown}: the database has too many parts for a backup`)
+      throw new BackupFault(`${this.place.shown}: the database has too many chunks for a backup`)
     await this.place.write(name, this.cipher.seal(name, plain))
     return { name, number }
   }
 
-  /** The parts that are there, with what they take. */
+  /** Returns the existing chunks and their sizes in bytes. */
   async blobs(): Promise<Map<string, number>> {
     const files = await this.place.list(BLOBS)
     return new Map(
       files.flatMap(({ name, bytes }) => {
         const id = name.slice(name.lastIndexOf('/') + 1)
-        // no other name is ever used: a store may list any
+        // all other names are ignored: a store may list anything
         return PART_ID.test(id) && name === blobName(id) ? [[id, bytes] as const] : []
       }),
     )
   }
 
-  /** Returns how many bytes it takes. */
+  /** Returns the number of bytes stored. */
   async writeBlob(id: string, plain: Buffer): Promise<number> {
     if (plain.length > MOST_PART_BYTES)
       throw new BackupFault(`a row of the database has ${plain.length} bytes, which is too much for a backup`)
@@ -175,12 +179,12 @@ export class BackupSet {
   }
 
   /**
-   * What was written under this name. Throws `BackupFault` when it is gone, damaged, altered or larger than
+   * Returns the content written under this name. Throws `BackupFault` if it is missing, damaged, altered or larger than
    * `mostBytes`.
    */
   async readBlob(id: string, mostBytes: number): Promise<Buffer> {
     const sealed = await this.place.read(blobName(id), MOST_SEALED_BYTES)
-    if (sealed === null) throw new BackupFault(`${this.place.shown}: a part is missing (${id.slice(0, 12)})`)
+    if (sealed === null) throw new BackupFault(`${this.place.shown}: a chunk is missing (${id.slice(0, 12)})`)
     return this.cipher.openNamed(id, sealed, mostBytes)
   }
 
@@ -199,7 +203,7 @@ async function readHeader(place: BackupPlace): Promise<BackupHeader | null> {
   try {
     return backupHeaderSchema.parse(JSON.parse(bytes.toString()))
   } catch (error) {
-    throw new BackupFault(`${place.shown} is no backup of cartbarn, or its beginning was altered`, {
+    throw new BackupFault(`${place.shown} is not a backup of cartbarn, or its header was altered`, {
       cause: describeError(error),
     })
   }

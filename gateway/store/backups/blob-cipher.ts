@@ -11,18 +11,18 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { BackupHeader } from '#shared/wire/backups.ts'
 import { BackupFault } from './backup-fault.ts'
 
-/** What `version` of a header this program writes and reads. */
+/** Value of `version` in a header that this program writes and reads. */
 export const BACKUP_VERSION = 1
 
 const COST = 1 << 15
 const BLOCK_SIZE = 8
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Bytes of a part before it is packed: some megabytes of rows, or one row. No program has written a larger one. */
+/** Maximum bytes of an uncompressed chunk: some megabytes of rows, or one row. No program has written more. */
 export const MOST_PART_BYTES = 64 << 20
-/** Bytes of the manifest of some hundred thousand parts, which are some hundred gigabytes. */
+/** Maximum bytes of a manifest: enough for some hundred thousand chunks, which are some hundred gigabytes. */
 export const MOST_MANIFEST_BYTES = 32 << 20
-/** Bytes of what is packed, whatever it is: what cannot be packed grows a little. */
+/** Maximum bytes of any compressed content; incompressible content grows a little. */
 export const MOST_SEALED_BYTES = MOST_PART_BYTES + (1 << 20)
 
 interface Keys {
@@ -31,8 +31,8 @@ interface Keys {
 }
 
 /**
- * Packs the parts of a backup, names each by what is in it, and encrypts it when there is a passphrase: AES-256-GCM
- * with a key by scrypt. Names are keyed too then, so that they tell nothing of the content.
+ * Compresses the chunks of a backup, names each by its content, and encrypts it if there is a passphrase: AES-256-GCM
+ * with a key derived by scrypt. Names are then keyed too, so that they reveal nothing about the content.
  */
 export class BlobCipher {
   readonly #keys: Keys | null
@@ -41,7 +41,7 @@ export class BlobCipher {
     this.#keys = keys
   }
 
-  /** Begins a place of backups: returns its header, and the cipher of it. */
+  /** Begins a set of backups: returns its header and its cipher. */
   static begin(passphrase: string | undefined): { header: BackupHeader; cipher: BlobCipher } {
     const shared = { format: 'cartbarn-backup', version: BACKUP_VERSION } as const
     if (passphrase === undefined) return { header: { ...shared, encryption: null }, cipher: new BlobCipher(null) }
@@ -53,7 +53,7 @@ export class BlobCipher {
     }
   }
 
-  /** The cipher of a place that is there. Throws `BackupFault` for a wrong passphrase, or none where one is needed. */
+  /** Returns the cipher of an existing set. Throws `BackupFault` for a wrong passphrase, or a missing one. */
   static open({ encryption }: BackupHeader, passphrase: string | undefined): BlobCipher {
     if (encryption === null) return new BlobCipher(null)
     if (passphrase === undefined) throw new BackupFault('the backup is encrypted: give the passphrase it was made with')
@@ -67,7 +67,7 @@ export class BlobCipher {
     return this.#keys !== null
   }
 
-  /** The name of a part with this content. */
+  /** Returns the name of a chunk with this content. */
   idOf(plain: Buffer): string {
     const hash = this.#keys === null ? createHash('sha256') : createHmac('sha256', this.#keys.name)
     return hash.update(plain).digest('hex')
@@ -83,27 +83,27 @@ export class BlobCipher {
   }
 
   /**
-   * What was sealed under this name. Throws `BackupFault` when it is not that, to the bit, or has more than
-   * `mostBytes`: a few bytes may unpack to any size.
+   * Returns the content sealed under this name. Throws `BackupFault` if it differs in any bit, or has more than
+   * `mostBytes`: a few bytes may decompress to any size.
    */
   open(id: string, sealed: Buffer, mostBytes: number): Buffer {
     let plain: Buffer
     try {
-      // zlib takes no limit of 0
+      // zlib does not accept a limit of 0
       plain = zstdDecompressSync(this.#decrypted(id, sealed), { maxOutputLength: Math.max(1, mostBytes) })
     } catch (error) {
-      throw new BackupFault(`a part of the backup is damaged or was altered (${id.slice(0, 12)})`, {
+      throw new BackupFault(`a chunk of the backup is damaged or was altered (${id.slice(0, 12)})`, {
         cause: error,
       })
     }
     return plain
   }
 
-  /** The same for a part that is named by its content. */
+  /** Opens a chunk, which is named by its content, like `open`. */
   openNamed(id: string, sealed: Buffer, mostBytes: number): Buffer {
     const plain = this.open(id, sealed, Math.min(mostBytes, MOST_PART_BYTES))
     if (!timingSafeEqual(Buffer.from(this.idOf(plain)), Buffer.from(id)))
-      throw new BackupFault(`a part of the backup is not what it is said to be (${id.slice(0, 12)})`)
+      throw new BackupFault(`a chunk of the backup does not match its name (${id.slice(0, 12)})`)
     return plain
   }
 

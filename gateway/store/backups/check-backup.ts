@@ -4,14 +4,14 @@ import type { BackupSet, Snapshot } from './backup-set.ts'
 import { decodeRows } from './row-codec.ts'
 
 interface Check {
-  /** Whether a part is to be read; of the others only that they are there is looked at. */
+  /** True if a chunk must be read; for the others, only their existence is checked. */
   readonly isDue: (id: string) => boolean
   readonly rest: (tookMs: number) => Promise<void>
 }
 
 /**
- * Reads a backup as a restore does, and counts its rows. A part that is not what was written is removed, so that the
- * next backup writes it again. Throws `BackupFault`.
+ * Reads a backup as a restore does, and counts its rows. Removes a chunk that differs from what was written, so that
+ * the next backup writes it again. Throws `BackupFault`.
  */
 export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Check): Promise<BackupManifest> {
   const manifest = await set.readManifest(snapshot)
@@ -30,7 +30,7 @@ export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Che
   }
   if (damaged.size > 0)
     throw new BackupFault(
-      `${set.place.shown}: ${damaged.size} parts are missing or not as they were written; the next backup writes them again`,
+      `${set.place.shown}: ${damaged.size} chunks are missing or damaged; the next backup writes them again`,
     )
   return manifest
 }

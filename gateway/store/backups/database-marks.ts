@@ -1,15 +1,15 @@
 import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
 
-/** What tells one database from another, and which of two has more. */
+/** Values that identify a database, and show which of two has more data. */
 export interface DatabaseMarks {
   readonly schema: number
   readonly epoch: string
-  /** How far numbers were given, by their place. They only grow, whatever a clock shows. */
+  /** Last assigned numbers, keyed by sequence. They only grow, whatever the clock shows. */
   readonly ends: Record<string, number>
 }
 
-/** Throws what SQLite throws when they cannot be read, or when this is the database of another program. */
+/** Throws the errors of SQLite if the marks cannot be read, or if the database belongs to another program. */
 export function databaseMarks(connection: Connection): DatabaseMarks {
   const numbers = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence ORDER BY name')
   const log = connection.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end')
@@ -26,14 +26,14 @@ export function databaseMarks(connection: Connection): DatabaseMarks {
 
 const USERS_REVEALED = 100
 
-/** Ids of its first users. They are random: two databases that know the same one are of one gateway. */
+/** Returns the ids of the first users. They are random: two databases with a common one belong to one gateway. */
 export function firstUsers(connection: Connection): string[] {
   return connection
     .all<{ id: string }>(`SELECT user_id AS id FROM user ORDER BY created_at_ms, user_id LIMIT ${USERS_REVEALED}`)
     .map(({ id }) => id)
 }
 
-/** Everything of a database but its rows, in an order in which it can be made. */
+/** Returns the statements of a schema in an order in which they can be executed. */
 export function schemaStatements(connection: Connection): { type: string; name: string; sql: string }[] {
   return connection.all<{ type: string; name: string; sql: string }>(
     `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'

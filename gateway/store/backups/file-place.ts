@@ -18,12 +18,12 @@ import type { BackupPlace, PlacedFile } from './place.ts'
 import { syncNames } from './synced-files.ts'
 
 const MAGIC = Buffer.from('cartbarn backup 1\n')
-/** Length of the name and of the content, before both; zeros stand before the sum of all at the end. */
+/** Lengths of the name and of the content, before both; zeros precede the checksum at the end of the file. */
 const ENTRY_BYTES = 8
 const SUM_BYTES = 32
 const SLICE_BYTES = 1 << 20
 const MOST_NAME_BYTES = 200
-/** More than a manifest can name. */
+/** Maximum of entries, more than a manifest can name. */
 const MOST_ENTRIES = 400_000
 
 interface Entry {
@@ -31,7 +31,7 @@ interface Entry {
   readonly bytes: number
 }
 
-/** One file with all of one backup: entries one after the other, and a checksum of all at the end. */
+/** Single file with one whole backup: a sequence of entries, and a checksum of everything at the end. */
 export class FilePlace implements BackupPlace {
   readonly shown: string
   readonly isRemote = false
@@ -49,12 +49,12 @@ export class FilePlace implements BackupPlace {
     this.#isNew = isNew
   }
 
-  /** A file that is to be made, in the place of one that may be there. */
+  /** Returns the target for a new file, which replaces an existing one. */
   static toWrite(path: string): FilePlace {
     return new FilePlace(path, true)
   }
 
-  /** A file that is there; `open` reads all of it and throws `BackupFault` when it is not what was written. */
+  /** Returns the target for an existing file; `open` reads the whole file and throws `BackupFault` if it is damaged. */
   static toRead(path: string): FilePlace {
     return new FilePlace(path, false)
   }
@@ -85,11 +85,11 @@ export class FilePlace implements BackupPlace {
     this.#append(Buffer.concat([head, Buffer.from(name)]))
     this.#entries.set(name, { at: this.#bytes, bytes: content.length })
     this.#append(content)
-    // little is left for the sync at the end, which would keep everybody else who syncs waiting
+    // leaves little for the sync at the end, which would block all other processes that sync
     fsyncSync(this.#handle)
   }
 
-  /** Its bytes stay: a file is written once. */
+  /** Removes the name only; the bytes stay, because a file is written once. */
   async remove(name: string): Promise<void> {
     this.#entries.delete(name)
   }
@@ -119,12 +119,12 @@ export class FilePlace implements BackupPlace {
   #begin(): void {
     const folder = dirname(this.#path)
     if (!existsSync(folder)) throw new BackupFault(`there is no folder ${folder}`)
-    // of one that was killed
+    // left over from a process that was killed
     const prefix = `${basename(this.#path)}.unfinished-`
     for (const entry of readdirSync(folder, { withFileTypes: true }))
       if (entry.name.startsWith(prefix) && !entry.isDirectory()) rmSync(join(folder, entry.name), { force: true })
     this.#unfinished = join(folder, prefix + randomUUID())
-    // read again once it is written
+    // also readable, because the backup is read again after writing
     this.#file = openSync(this.#unfinished, 'wx+', 0o600)
     this.#append(MAGIC)
   }
@@ -137,16 +137,16 @@ export class FilePlace implements BackupPlace {
 
   #scan(): void {
     try {
-      // a pipe of that name would be waited for
+      // opening a named pipe would block
       this.#file = openSync(this.#path, constants.O_RDONLY | constants.O_NONBLOCK)
     } catch (error) {
       throw inWords(error, this.#path)
     }
     const found = fstatSync(this.#handle)
-    if (!found.isFile()) throw new BackupFault(`${this.#path} is no plain file`)
+    if (!found.isFile()) throw new BackupFault(`${this.#path} is not a plain file`)
     const end = found.size
     if (!this.#readAt(0, Math.min(MAGIC.length, end)).equals(MAGIC))
-      throw new BackupFault(`${this.#path} is no backup of cartbarn`)
+      throw new BackupFault(`${this.#path} is not a backup of cartbarn`)
     this.#bytes = MAGIC.length
     for (;;) {
       const head = this.#readAt(this.#bytes, ENTRY_BYTES)
@@ -160,7 +160,7 @@ export class FilePlace implements BackupPlace {
     }
     if (this.#bytes + SUM_BYTES !== end) throw this.#truncated()
     if (!this.#sumUpTo(this.#bytes).equals(this.#readAt(this.#bytes, SUM_BYTES)))
-      throw new BackupFault(`${this.#path} is damaged or was altered: its checksum is another`)
+      throw new BackupFault(`${this.#path} is damaged or was altered: its checksum differs`)
   }
 
   #sumUpTo(end: number): Buffer {

@@ -9,7 +9,7 @@ import { PlainFolder } from './plain-folder.ts'
 
 const UNFINISHED = 'unfinished'
 
-/** A folder of backups, on this machine or on a stick. */
+/** Folder of backups, on this machine or on a stick. */
 export class FolderPlace implements BackupPlace {
   readonly shown: string
   readonly isRemote = false
@@ -31,8 +31,8 @@ export class FolderPlace implements BackupPlace {
     this.#inWords(() => {
       const found = lstatSync(this.#path, { throwIfNoEntry: false })
       if (found?.isSymbolicLink() && isForDisks(resolve(this.#path, '..')))
-        throw new BackupFault(`${this.#path} is a link on that disk: name the folder that it leads to`)
-      // the last folder only: where its parent is missing, so is the stick
+        throw new BackupFault(`${this.#path} is a link on that disk: use the folder that it leads to`)
+      // creates the last folder only: a missing parent means that the stick is missing
       if (found === undefined) mkdirSync(this.#path, { mode: 0o700 })
       this.#identity = identityOf(this.#path)
       this.#files.empty(UNFINISHED)
@@ -76,14 +76,15 @@ export class FolderPlace implements BackupPlace {
       if (error instanceof BackupFault) throw new BackupFault(`${this.#path}: ${error.message}`, { cause: error })
       if (isReadOnlyFault(error) && isShownReadOnly(this.#path))
         throw new BackupFault(
-          `${this.#path} is read-only for the service: sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${this.#path}, then sudo systemctl restart cartbarn`,
+          `${this.#path} is read-only for the service: sudo systemctl edit cartbarn, add the lines [Service] ` +
+            `and ReadWritePaths=-${this.#path}, then sudo systemctl restart cartbarn`,
           { cause: error },
         )
       throw inWords(error, this.#path)
     }
   }
 
-  /** Under the stick that was pulled out lies an empty folder of the card. */
+  /** Detects a stick that was removed: an empty folder of the system's card then has its path. */
   #requireSame(): void {
     let found: string | undefined
     try {
@@ -92,7 +93,7 @@ export class FolderPlace implements BackupPlace {
       found = undefined
     }
     if (this.#identity === undefined || found !== this.#identity)
-      throw new UnreachableFault(`${this.#path} is no longer there: was the disk pulled out?`)
+      throw new UnreachableFault(`${this.#path} no longer exists: check that the disk is connected`)
   }
 }
 

@@ -9,12 +9,12 @@ const isAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0
 const skip = isAllowed ? false : 'mounts need root'
 const place = new URL('./folder-place.ts', import.meta.url).href
 
-/** A namespace of mounts, as systemd makes one: all of it read-only, except the data and where disks are mounted. */
+/** Creates a mount namespace like systemd: read-only, except the data and the folders where disks are mounted. */
 const SANDBOX = `
   mount --bind / /; mount -o remount,bind,ro /
   for path in "$DATA" /media /mnt; do mount --bind $path $path; mount -o remount,bind,rw $path; done`
 
-/** Tries to open a folder for backups; prints `ok`, or the reason why not. */
+/** Script that opens a folder for backups; prints `ok`, or the reason of the failure. */
 const OPEN = `
   import { FolderPlace } from '${place}'
   const [path, mustBeMounted, dataDir] = process.argv.slice(1)
@@ -59,7 +59,8 @@ const trials: Record<string, Trial> = {
   },
   'a stick below another folder that was mounted over it': {
     mounts:
-      'mkdir -p /media/stick/in; mount -t tmpfs x /media/stick/in; mount --bind "$DATA" /media/stick; mkdir /media/stick/in',
+      'mkdir -p /media/stick/in; mount -t tmpfs x /media/stick/in; mount --bind "$DATA" /media/stick; mkdir ' +
+      '/media/stick/in',
     path: '/media/stick/in',
     says: NONE,
   },
@@ -104,7 +105,7 @@ const trials: Record<string, Trial> = {
   'a stick that is read-only itself': {
     mounts: 'mkdir /media/stick; mount -t tmpfs -o ro x /media/stick',
     path: '/media/stick/cartbarn',
-    says: /^\/media\/stick\/cartbarn: it cannot be written by this user$/,
+    says: /^\/media\/stick\/cartbarn: this user cannot write to it$/,
   },
   'a link on a stick': {
     mounts: 'mkdir /media/stick; mount -t tmpfs x /media/stick; ln -s "$DATA" /media/stick/cartbarn',
@@ -123,7 +124,7 @@ for (const [name, { mounts, path, must = false, says }] of Object.entries(trials
   test(`where backups may go: ${name}`, { skip }, (t) => {
     const root = mkdtempSync(join(tmpdir(), 'cartbarn-mount-'))
     t.after(() => rmSync(root, { recursive: true, force: true }))
-    // folders for disks of its own, so that the test leaves nothing behind
+    // separate folders for disks, so that the test leaves nothing behind
     const script = `set -e; mkdir "$DATA" "$DISK" "$ROOT/media" "$ROOT/mnt"
       mount --bind "$ROOT/media" /media; mount --bind "$ROOT/mnt" /mnt
       ${name.includes('without a sandbox') ? '' : SANDBOX}

@@ -1,30 +1,30 @@
 import { closeSync, constants, existsSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Where sticks and other disks go: an empty folder there lies on the card of the system. */
+/** Folders where sticks and other disks are mounted: an unmounted folder there is on the card of the system. */
 const FOR_DISKS = /^\/(media|mnt)(\/|$)/
-/** Opens a folder that may not be read, too. Source: open(2); Node has no name for it. */
+/** Flag that also opens a folder without read permission. Source: open(2); Node has no name for it. */
 const O_PATH = 0o10000000
 
-/** A mount, as /proc/self/mountinfo lists it. Source: proc_pid_mountinfo(5). */
+/** Mount in /proc/self/mountinfo. Source: proc_pid_mountinfo(5). */
 interface Mount {
-  /** Major and minor number of the file system: a bind mount has those of what it shows. */
+  /** Major and minor number of the file system: a bind mount has those of its source. */
   readonly device: string
-  /** Read-only here, though its file system is not: so does the sandbox of a service. */
+  /** True if the mount is read-only and its file system is not, as in the sandbox of a service. */
   readonly isShownReadOnly: boolean
 }
 
-/** What decides whether a disk has to be mounted at a folder. */
+/** Conditions under which a disk must be mounted at a folder. */
 export interface MountRule {
-  /** Also elsewhere than under /media and /mnt, and another disk than that of `dataDir`. */
+  /** Requires a disk outside of /media and /mnt too, different from the disk of `dataDir`. */
   readonly mustBeMounted: boolean
   readonly dataDir?: string | undefined
 }
 
 /**
- * Why a folder is not to be written because no disk is mounted there, in words; null when that is in order. File
- * systems are compared, not mount points: the sandbox of a service makes mount points of /media, /mnt and whatever it
- * may write.
+ * Returns the reason why a folder must not be written because no disk is mounted there, as a text; null if it may be
+ * written. Compares file systems, not mount points: the sandbox of a service creates mount points for /media, /mnt and
+ * all writable folders.
  */
 export function mountFault(path: string, { mustBeMounted, dataDir }: MountRule): string | null {
   if (!isForDisks(path) && !mustBeMounted) return null
@@ -34,17 +34,17 @@ export function mountFault(path: string, { mustBeMounted, dataDir }: MountRule):
   return isMounted ? null : `no disk is mounted at ${path}: put it in, or mount it`
 }
 
-/** True if disks are mounted there, whose content others may have written. */
+/** True if disks are mounted there, whose content other programs may have written. */
 export function isForDisks(path: string): boolean {
   return FOR_DISKS.test(resolve(path)) || FOR_DISKS.test(realpathSync(nearestThere(path)))
 }
 
-/** True if a sandbox makes it read-only for this process, and the file system itself is not. */
+/** True if a sandbox makes it read-only for this process, and the file system itself is writable. */
 export function isShownReadOnly(path: string): boolean {
   return mountOf(path)?.isShownReadOnly ?? false
 }
 
-/** The mount that a path is on; undefined where the system does not say. */
+/** Returns the mount of a path; undefined if the system does not report it. */
 function mountOf(path: string): Mount | undefined {
   try {
     const file = openAny(nearestThere(path))
@@ -62,7 +62,7 @@ function mountOf(path: string): Mount | undefined {
   }
 }
 
-/** Reading a folder also mounts what is mounted when it is used. */
+/** Opens a path; reading a folder also triggers an automount. */
 function openAny(path: string): number {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -79,7 +79,7 @@ function readMount(line: string): Mount {
   return { device, isShownReadOnly: isReadOnly(options) && !isReadOnly(superOptions) }
 }
 
-/** The path, or the nearest folder above it that is there. */
+/** Returns the path, or its nearest existing parent folder. */
 function nearestThere(path: string): string {
   const full = resolve(path)
   return existsSync(full) || full === dirname(full) ? full : nearestThere(dirname(full))

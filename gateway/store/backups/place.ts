@@ -1,27 +1,26 @@
-/** A file in a place of backups. */
 export interface PlacedFile {
   readonly name: string
   readonly bytes: number
 }
 
 /**
- * Where backups are: a folder, one file, a store on the network. Names are paths with `/`. A file is whole under its
- * name or not there: what is written is on the disk before it has the name.
+ * Target of backups: a folder, one file, or a store on the network. Names are paths with `/`. A file under its name is
+ * always complete: its content is on the disk before it gets the name.
  */
 export interface BackupPlace {
-  /** For people. */
+  /** Text for people. */
   readonly shown: string
-  /** What is written there takes its time. */
+  /** True if writing is slow. */
   readonly isRemote: boolean
-  /** Throws `BackupFault` when the place is not there. */
+  /** Throws `BackupFault` if the target does not exist. */
   open(): Promise<void>
   list(folder: string): Promise<PlacedFile[]>
-  /** Null when there is none of that name. Throws `BackupFault` for one of more than `mostBytes`. */
+  /** Reads a file; null if it does not exist. Throws `BackupFault` if it has more than `mostBytes`. */
   read(name: string, mostBytes: number): Promise<Buffer | null>
   write(name: string, content: Buffer): Promise<void>
   remove(name: string): Promise<void>
-  /** All that was written is to stay: what is one file gets its name now. */
+  /** Makes everything written permanent; a target that is one file gets its name now. */
   finish(): Promise<void>
-  /** Closes what is open, and leaves nothing behind of what was not finished. */
+  /** Closes open files, and removes everything that was not finished. */
   close(): Promise<void>
 }

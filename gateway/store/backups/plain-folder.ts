@@ -21,12 +21,12 @@ import { syncFolder } from './synced-files.ts'
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
-/** Folders of a set are not nested deeper. */
+/** Maximum depth of folders in a set. */
 const MOST_LEVELS = 2
 
 /**
- * Files below a folder that others may write. Names are paths with `/`. No link is followed, also not one that is made
- * meanwhile, and nothing but plain files is opened: a `BackupFault` names what is in the way.
+ * Files below a folder that other users may write. Names are paths with `/`. Links are never followed, not even one
+ * created in the meantime, and only plain files are opened: a `BackupFault` names the obstacle.
  */
 export class PlainFolder {
   readonly #path: string
@@ -35,12 +35,12 @@ export class PlainFolder {
     this.#path = path
   }
 
-  /** Null when there is no such file. Throws `BackupFault` for one of more than `mostBytes`. */
+  /** Reads a file; null if it does not exist. Throws `BackupFault` if it has more than `mostBytes`. */
   read(name: string, mostBytes: number): Buffer | null {
     return this.#in(dirname(name), (here) => readPlainFile(`${here}/${basename(name)}`, name, mostBytes), null)
   }
 
-  /** Makes folders that are missing. `temporary` has the content until it is on the disk. */
+  /** Writes a file, and creates missing folders. `temporary` is its name until the content is on the disk. */
   write(name: string, temporary: string, content: Buffer): void {
     for (const folder of [dirname(name), dirname(temporary)]) this.#make(folder)
     this.#in(dirname(temporary), (from) =>
@@ -49,14 +49,14 @@ export class PlainFolder {
         const found = lstatSync(newPath, { throwIfNoEntry: false })
         if (found?.isDirectory()) throw notPlain(name, found)
         writeNewFile(path, content)
-        // it takes the place of a link, and is not written where that leads
+        // replaces a link instead of writing to its target
         renameSync(path, newPath)
         syncFolder(folder)
       }),
     )
   }
 
-  /** Removes a file, or a link in its place. */
+  /** Removes a file, or a link of that name. */
   remove(name: string): void {
     this.#in(
       dirname(name),
@@ -69,12 +69,12 @@ export class PlainFolder {
     )
   }
 
-  /** Removes what is in a folder but other folders. */
+  /** Removes everything in a folder except folders. */
   empty(folder: string): void {
     for (const name of this.#in(folder, (here) => readdirSync(here), [])) this.remove(`${folder}/${name}`)
   }
 
-  /** All files below a folder, with their sizes. */
+  /** Returns all files below a folder, with their sizes. */
   list(folder: string, levels = MOST_LEVELS): { name: string; bytes: number }[] {
     const entries = this.#in(
       folder,
@@ -92,7 +92,7 @@ export class PlainFolder {
     })
   }
 
-  /** `use` gets a path that stays that of the folder, whatever is put in the place of its name. */
+  /** Calls `use` with a path that stays valid even if another file or folder takes the name of the folder. */
   #in<Result>(folder: string, use: (here: string, opened: number) => Result, ...whenMissing: [Result] | []): Result {
     const names = folder === '.' ? [] : folder.split('/')
     const opened = [openSync(this.#path, O_RDONLY | O_DIRECTORY)]
@@ -124,8 +124,8 @@ export class PlainFolder {
 }
 
 /**
- * The content of a plain file, null when it is not there. Throws `BackupFault` for anything else of that name, and for
- * more than `mostBytes`.
+ * Returns the content of a plain file; null if it does not exist. Throws `BackupFault` for anything else of that name,
+ * and for more than `mostBytes`.
  */
 function readPlainFile(path: string, name: string, mostBytes: number): Buffer | null {
   const found = lstatSync(path, { throwIfNoEntry: false })
@@ -160,7 +160,7 @@ function writeNewFile(path: string, content: Buffer): void {
 }
 
 function notPlain(name: string, found: Stats): BackupFault {
-  const what = found.isSymbolicLink() ? 'is a link' : found.isDirectory() ? 'is a folder' : 'is no plain file'
+  const what = found.isSymbolicLink() ? 'is a link' : found.isDirectory() ? 'is a folder' : 'is not a plain file'
   return new BackupFault(`${name} ${what}, which no backup has: remove it`)
 }
 

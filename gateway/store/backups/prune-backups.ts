@@ -2,7 +2,6 @@ import type { BackupTable } from '#shared/wire/backups.ts'
 import { BackupFault, UnreachableFault } from './backup-fault.ts'
 import type { BackupSet } from './backup-set.ts'
 
-/** A backup that is there. */
 export interface KeptBackup {
   readonly number: number
   readonly atMs: number
@@ -11,8 +10,8 @@ export interface KeptBackup {
 }
 
 /**
- * Deletes all but the newest `keep` backups, and the parts that none of the others needs. Only behind a backup that is
- * whole, and while no other is being written. Returns those that stay, the oldest first, and how many were deleted.
+ * Deletes all except the newest `keep` backups, and unused chunks. Must only be called after a complete backup, and
+ * while no other is being written. Returns the remaining backups, oldest first, and the number of deleted ones.
  */
 export async function pruneBackups(
   set: BackupSet,
@@ -22,7 +21,7 @@ export async function pruneBackups(
   const all = await set.snapshots()
   const kept = all.slice(-keep)
   const gone = all.slice(0, -keep)
-  // all of them are read before anything goes: a part of one that cannot be read would be taken for one of none
+  // reads all manifests before deleting anything: chunks of an unreadable one would seem unused
   const needed = new Set<string>()
   const stay: KeptBackup[] = []
   for (const snapshot of kept) {
@@ -40,7 +39,7 @@ export async function pruneBackups(
     for (const { chunks } of tables) for (const { id } of chunks) needed.add(id)
   }
   if (gone.length === 0) return { stay, removed: 0 }
-  // killed between the two, parts are left over that the next time takes
+  // after a kill between the two, unused chunks remain, which the next call deletes
   for (const { name } of gone) await set.place.remove(name)
   for (const id of (await set.blobs()).keys()) if (!needed.has(id)) await set.removeBlob(id)
   return { stay, removed: gone.length }

@@ -8,24 +8,23 @@ import { BackupFault } from './backup-fault.ts'
 import { schemaStatements } from './database-marks.ts'
 import { tableShapes } from './table-chunks.ts'
 
-/** The schema for the rows of a backup. */
 export interface RestoredSchema {
-  /** SQL that makes the tables. */
+  /** SQL statements that create the tables. */
   readonly tables: readonly string[]
-  /** SQL that makes indexes, views and triggers, in their order. */
+  /** SQL statements that create indexes, views and triggers, in order. */
   readonly rest: readonly string[]
-  /** Tables of the backup that no program of this schema makes: their rows are not restored. */
+  /** Tables of the backup that no program of this schema version creates: their rows are not restored. */
   readonly leftOut: readonly string[]
 }
 
 /**
- * Makes the schema of a backup from the migrations of this program, up to the version that the manifest names. A backup
- * may have been altered, so no SQL of it is executed: names of tables and columns are compared only. Throws
- * `BackupFault` when a table is missing or has other columns.
+ * Creates the schema of a backup from the migrations of this program, up to the version in the manifest. A backup may
+ * have been altered, so none of its SQL is executed: names of tables and columns are only compared. Throws
+ * `BackupFault` if a table is missing or has other columns.
  */
 export function restoredSchema({ schema, tables }: BackupManifest): RestoredSchema {
   const fault = (words: string) => new BackupFault(`the backup is not of a database with schema ${schema}: ${words}`)
-  if (new Set(tables.map(({ name }) => name)).size !== tables.length) throw fault('a table is there twice')
+  if (new Set(tables.map(({ name }) => name)).size !== tables.length) throw fault('a table occurs twice')
   return withTemplate(schema, (template) => {
     for (const table of tables.filter(({ name }) => isDetached(name))) addDetached(template, table)
     const known = new Map(tableShapes(template).map(({ name, columns }) => [name, columns]))
@@ -45,7 +44,7 @@ export function restoredSchema({ schema, tables }: BackupManifest): RestoredSche
   })
 }
 
-/** Tables that a gateway has set aside for damage: those of blocks belong to a view, all others are rows to look at. */
+/** Adds a table detached because of damage: those with blocks belong to a view, all others hold rows for inspection. */
 function addDetached(template: Connection, { name, columns }: BackupTable): void {
   const origin = originOf(name)
   const known = template

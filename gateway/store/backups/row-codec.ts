@@ -1,10 +1,10 @@
-/** A value as SQLite keeps it; integers are bigints, so that none of them is rounded and no real becomes one. */
+/** Value as stored by SQLite. Integers are bigints, so that none is rounded and no real becomes an integer. */
 export type StoredValue = null | bigint | number | string | Uint8Array
 
 const KINDS = { null: 0, integer: 1, real: 2, text: 3, blob: 4 } as const
 const HEAD_BYTES = 9
 
-/** The bytes of one row: each value is its kind, and a number or a length with what is so long. */
+/** Encodes a row: each value is its type, followed by a number, or by a length and the content. */
 export function encodeRow(values: readonly StoredValue[]): Buffer {
   return Buffer.concat(values.flatMap(encodeValue))
 }
@@ -30,7 +30,7 @@ function encodeValue(value: StoredValue): Buffer[] {
 }
 
 /**
- * The rows of a part, of `width` values each, one at least. Throws a `RangeError` when the bytes are not whole rows.
+ * Decodes the rows of a chunk, each with `width` values, at least one. Throws a `RangeError` after an incomplete row.
  */
 export function* decodeRows(bytes: Buffer, width: number): Generator<StoredValue[]> {
   let at = 0

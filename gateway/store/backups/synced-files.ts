@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The names in an open folder, where the file system can: some on sticks cannot, and write them with the file. */
+/** Flushes the names in an open folder, if the file system can: some on sticks write them together with the file. */
 export function syncFolder(opened: number): void {
   try {
     fsyncSync(opened)
@@ -10,7 +10,7 @@ export function syncFolder(opened: number): void {
   }
 }
 
-/** The same for a folder by its name. */
+/** Flushes the names in a folder, given by its path. */
 export function syncNames(folder: string): void {
   const opened = openSync(folder, 'r')
   try {
@@ -20,7 +20,7 @@ export function syncNames(folder: string): void {
   }
 }
 
-/** Puts a small file in the place of one that may be there: after a power cut one or the other is whole. */
+/** Writes or replaces a small file: after a power cut, either the old or the new one is whole. */
 export function replaceFile(path: string, content: string): void {
   const temporary = `${path}.tmp`
   writeFileSync(temporary, content, { mode: 0o600, flush: true })

@@ -3,32 +3,32 @@ import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
 import { encodeRow, type StoredValue } from './row-codec.ts'
 
-/** A table as it is read for a backup. */
+/** Table as read for a backup. */
 export interface TableShape {
   readonly name: string
   readonly columns: readonly string[]
-  /** What its rows are ordered by: the same rows come in the same order in each backup. */
+  /** Columns that rows are ordered by: the same rows have the same order in each backup. */
   readonly order: string
 }
 
-/** Rows that are kept together, and the bytes of them. */
+/** Number of rows that are stored together, and their bytes. */
 export interface Chunk {
   readonly rows: number
   readonly bytes: Buffer
 }
 
 /**
- * A part ends behind a row that says so itself, so that rows that come or go change the parts around them and no
- * others.
+ * Minimum size of a chunk. A chunk ends after a row whose own content marks the end, so that added and removed rows
+ * change only the chunks around them.
  */
 const LEAST_BYTES = 512 * 1024
 const MOST_BYTES = 4 * 1024 * 1024
 const ENDS_ONE_IN = 16
 
-/** Read last: they have checksums of their own, so that pages are taken as they are. */
+/** Tables that are read last: their rows have checksums of their own, so page checksums are ignored. */
 const TELEMETRY = ['telemetry_log', 'telemetry_block', 'damaged_block']
 
-/** All tables with rows to keep, those of telemetry last. */
+/** Returns all tables with rows to keep, those of telemetry last. */
 export function tableShapes(connection: Connection): TableShape[] {
   const names = connection
     .all<{ name: string }>(
@@ -41,13 +41,13 @@ export function tableShapes(connection: Connection): TableShape[] {
   )
 }
 
-/** Also of tables of blocks that were set aside. */
+/** True for tables of telemetry, including detached tables with blocks. */
 export function isTelemetry(table: string): boolean {
   return TELEMETRY.some((name) => table.startsWith(name) && !table.startsWith('telemetry_log_end'))
 }
 
 function shapeOf(connection: Connection, name: string): TableShape {
-  // without generated columns, which make themselves
+  // without generated columns, which SQLite computes
   const columns = connection.all<{ name: string; pk: number }>(
     'SELECT name, pk FROM pragma_table_info(?) ORDER BY cid',
     name,
@@ -62,7 +62,7 @@ function shapeOf(connection: Connection, name: string): TableShape {
   }
 }
 
-/** The rows of a table in parts of some hundred kilobytes. */
+/** Yields the rows of a table in chunks of some hundred kilobytes. */
 export function chunksOf(connection: Connection, { name, columns, order }: TableShape): Generator<Chunk> {
   const statement = connection.db
     .prepare<[], StoredValue[]>(`SELECT ${columns.map(quoted).join(', ')} FROM ${quoted(name)} ORDER BY ${order}`)
@@ -71,7 +71,7 @@ export function chunksOf(connection: Connection, { name, columns, order }: Table
   return inChunks(statement.iterate())
 }
 
-/** The same for rows that are not read all at once. */
+/** Yields chunks of rows from any source, which may read them in steps. */
 export function* inChunks(rows: Iterable<StoredValue[]>): Generator<Chunk> {
   let pending: Buffer[] = []
   let bytes = 0

@@ -10,38 +10,38 @@ import { type KeptBackup, pruneBackups } from './prune-backups.ts'
 import type { StoredValue } from './row-codec.ts'
 import { type Chunk, chunksOf, inChunks, isTelemetry, tableShapes } from './table-chunks.ts'
 
-/** What is to be written, and where. */
+/** Content and target of a backup. */
 export interface BackupOrder {
   readonly databasePath: string
   readonly place: BackupPlace
   readonly passphrase: string | undefined
   readonly atMs: number
   readonly program: string
-  /** In words, for people: what is not in it. */
+  /** Things that the backup does not contain, as texts for people. */
   readonly lacks: readonly string[]
-  /** The authority of the gateway, in PEM: for encrypted backups only. */
+  /** Authority of the gateway, in PEM: for encrypted backups only. */
   readonly authority: string | undefined
-  /** So many backups stay; undefined for all. */
+  /** Number of backups to keep; undefined for all. */
   readonly keep: number | undefined
   readonly memory?: SetMemory | undefined
-  /** Called after each part with how long it took: resolves when the next may begin. */
+  /** Called after each chunk with its duration; the next chunk begins when it resolves. */
   readonly rest: (tookMs: number) => Promise<void>
 }
 
-/** What a backup came to. */
+/** Result of a backup. */
 export interface BackupMade {
   readonly name: string
   readonly number: number
   readonly atMs: number
   readonly rows: number
-  /** Bytes that were written for it, and that all its parts take. */
+  /** Bytes written for this backup; `totalBytes` are those of all its chunks. */
   readonly newBytes: number
   readonly totalBytes: number
   readonly isEncrypted: boolean
   readonly lacks: readonly string[]
-  /** Backups that were deleted because of it. */
+  /** Number of older backups that were deleted. */
   readonly removed: number
-  /** Those that are there now, the oldest first; empty unless only so many are kept. */
+  /** Remaining backups, oldest first; empty unless their number is limited. */
   readonly stay: readonly KeptBackup[]
 }
 
@@ -49,8 +49,8 @@ const BLOCKS = 'telemetry_block'
 const BLOCKS_AT_ONCE = 32
 
 /**
- * Writes a backup of the database, which others may be writing: the state of one moment. Only parts that the place does
- * not have are written; then what was written is read again and counted. Throws `BackupFault`, or what the disk throws.
+ * Writes a backup of the database at one moment, while others may write to it. Writes only chunks that the target does
+ * not have, then reads what was written again and counts the rows. Throws `BackupFault`, or the errors of the disk.
  */
 export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
   const { place, passphrase, keep } = order
@@ -91,10 +91,10 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
   }
 }
 
-/** Two gateways would count and delete each other's backups. Throws `BackupFault` when the newest one is another's. */
+/** Throws `BackupFault` if the newest backup belongs to another gateway: both would count and delete them. */
 async function requireOwnSet(set: BackupSet, newest: Snapshot | undefined, databasePath: string): Promise<void> {
   if (newest === undefined) return
-  // one that cannot be read is told by who reads it
+  // an unreadable manifest is reported when it is read
   const theirs = (await set.readManifest(newest).catch(() => undefined))?.users
   if (theirs === undefined || theirs.length === 0) return
   const connection = openReader(databasePath)
@@ -104,21 +104,21 @@ async function requireOwnSet(set: BackupSet, newest: Snapshot | undefined, datab
     connection.close()
   }
   throw new BackupFault(
-    `${set.place.shown} has the backups of another gateway: each needs a folder of its own; nothing was written`,
+    `${set.place.shown} has the backups of another gateway: use a separate folder for each; nothing was written`,
   )
 }
 
 /**
- * Two that begin at the same moment have both found an empty place. Throws `BackupFault` when another wrote meanwhile.
+ * Throws `BackupFault` if another gateway wrote in the meantime: two that begin together both find the target empty.
  */
 async function requireAlone(set: BackupSet, newest: Snapshot | undefined): Promise<void> {
   if ((await set.isStillThere()) && (await set.snapshots()).at(-1)?.name === newest?.name) return
   throw new BackupFault(
-    `${set.place.shown} was written by another gateway or program meanwhile: each gateway needs a place of its own`,
+    `${set.place.shown} was changed by another gateway or program in the meantime: use a separate folder for each`,
   )
 }
 
-/** A backup that is not what was written must not be taken for one. */
+/** Checks the written backup, and removes its manifest if the check fails. */
 async function checkWritten(
   set: BackupSet,
   snapshot: Snapshot,
@@ -137,14 +137,14 @@ async function checkWritten(
   }
 }
 
-/** Of the parts that were there, a seventh is read again each time: with one backup a day all of them in a week. */
+/** Selects a seventh of the existing chunks to be read again: with one backup a day, each is read once a week. */
 function isTurnOf(id: string, number: number): boolean {
   return Number.parseInt(id.slice(0, 6), 16) % 7 === number % 7
 }
 
 /**
- * Blocks never change once they are there, so they can be written before the moment of the backup: what holds that
- * moment keeps the write-ahead log from being emptied, and the place may be slow.
+ * Writes blocks before the snapshot of the backup, because they never change: a snapshot keeps the write-ahead log from
+ * being emptied, and the target may be slow.
  */
 async function writeBlocksAhead(databasePath: string, writer: PartWriter): Promise<void> {
   const connection = openUncheckedReader(databasePath)
@@ -155,11 +155,11 @@ async function writeBlocksAhead(databasePath: string, writer: PartWriter): Promi
   }
 }
 
-/** In slices: none of them holds a moment for long. */
+/** Reads blocks in slices, so that no snapshot is held for long. */
 function* blocksOf(connection: Connection): Generator<StoredValue[]> {
   const shape = tableShapes(connection).find(({ name }) => name === BLOCKS)
   if (shape === undefined)
-    throw new BackupFault('this is no database of a gateway, or one so old that the gateway must run once before')
+    throw new BackupFault('this is not a database of a gateway, or it is too old: start the gateway once before')
   const { columns } = shape
   const keyAt = columns.indexOf('block_id')
   const statement = connection.db
@@ -213,7 +213,7 @@ async function writeTables(
   }
 }
 
-/** Its private key must not lie where others can read it. */
+/** Adds the authority to encrypted backups only: its private key must not be readable by others. */
 function withAuthority(
   authority: string | undefined,
   isEncrypted: boolean,
@@ -223,7 +223,7 @@ function withAuthority(
   return isEncrypted ? { authority, lacks: [...lacks] } : { lacks: [...lacks, NO_AUTHORITY] }
 }
 
-/** Writes parts that the place does not have yet. */
+/** Writes chunks that the target does not have yet. */
 class PartWriter {
   newBytes = 0
   readonly #set: BackupSet

@@ -2,10 +2,10 @@ import { requireReadableDisk } from './readable-disk.ts'
 import { tablesOfSize, unattributedDamage } from './start.ts'
 import { type RepairTarget, repairTables, type TableRepair } from './table-repair.ts'
 
-/** After a look that found nothing to mend, the next comes so much later: it reads all tables but the history. */
+/** Pause after a pass that found no damage, because each pass reads all tables except the history. */
 const PAUSE_MS = 60_000
 
-/** Looks for damage while the gateway runs, in the thread that writes. */
+/** Checks for damage while the gateway runs, in the writer thread. */
 export class BackgroundRepair {
   readonly #file: RepairTarget
   #nextAtMs = 0
@@ -15,7 +15,7 @@ export class BackgroundRepair {
   }
 
   /**
-   * Mends what it can, see `repairTables`, because of a fault that something met. Nothing shortly after a look in vain.
+   * Repairs what it can after `fault` was met, see `repairTables`. Does nothing shortly after a pass without damage.
    */
   repair(fault: string): TableRepair[] {
     requireReadableDisk(this.#file.path)

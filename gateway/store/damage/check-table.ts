@@ -3,10 +3,10 @@ import { isDetached } from '../db/detached.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** Their content has checksums of its own, and they may be many gigabytes. */
+/** Tables with checksums of their own; they may be many gigabytes. */
 const TELEMETRY = ['telemetry_block', 'telemetry_log']
 
-/** All tables that `checkTable` is for. */
+/** Lists all tables that `checkTable` checks. */
 export function listCheckedTables({ connection }: ReaderTools, _: null): string[] {
   return connection
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
@@ -14,11 +14,9 @@ export function listCheckedTables({ connection }: ReaderTools, _: null): string[
     .filter((name) => !TELEMETRY.includes(name) && !isDetached(name))
 }
 
-/**
- * Reads all of a table and of its indexes, and compares them. What is wrong, as SQLite says it; null when nothing is.
- */
+/** Reads a whole table and its indexes, and compares them. Returns SQLite's description of the problem, or null. */
 export function checkTable({ connection }: ReaderTools, table: string): string | null {
-  // of its own: pages that were read before are not read again
+  // a new connection, because this one does not read pages in its cache again
   const reading = openReader(connection.db.name)
   try {
     const [row] = reading.all<{ found: string }>(
@@ -34,9 +32,9 @@ export function checkTable({ connection }: ReaderTools, table: string): string |
 }
 
 /**
- * Compares `count` pages of the file, from number `first` on, with their checksums: numbers of those that differ, and
- * whether there are more pages. One wrong bit is none, as `repairPages` sees to it. The write-ahead log may have such
- * a page anew. Null when there are no checksums.
+ * Compares `count` pages of the file, starting with page `first`, with their checksums. Returns the numbers of the
+ * pages that differ, and whether there are more pages. A page with one wrong bit does not count, because `repairPages`
+ * corrects it. The write-ahead log may have a newer copy of such a page. Null if there are no checksums.
  */
 export function scanPages(
   { connection }: ReaderTools,

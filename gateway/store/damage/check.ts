@@ -2,7 +2,7 @@ import type { Connection } from '../db/connection.ts'
 import type { TableCare } from '../db/table.ts'
 import { isUnreadable } from './unreadable.ts'
 
-/** What of a table is damaged: nothing, the table itself, or only indexes, by name. */
+/** Damaged parts of a table: none, the table itself, or only the named indexes. */
 export type DamagedParts = 'none' | 'all' | readonly string[]
 
 interface IndexRow {
@@ -10,7 +10,7 @@ interface IndexRow {
   rootPage: number
 }
 
-/** Reads all of a table and its indexes; of a huge one the indexes. Throws what SQLite throws but for damage. */
+/** Reads a whole table and its indexes; of a huge table only the indexes. Throws all errors of SQLite except damage. */
 export function damagedParts(reading: Connection, table: string, size: TableCare['size']): DamagedParts {
   const indexes = reading.all<IndexRow>(
     "SELECT name, rootpage AS rootPage FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? ORDER BY rootpage",
@@ -39,7 +39,7 @@ function problemsOf(reading: Connection, table: string): string[] | 'unreadable'
   }
 }
 
-/** The index a line of SQLite's check is about; undefined when it is about the table. */
+/** Returns the index that a line of SQLite's check names; undefined if the line concerns the table. */
 function indexOfProblem(problem: string, indexes: readonly IndexRow[]): string | undefined {
   const [, root] = /^Tree (\d+) /.exec(problem) ?? []
   if (root !== undefined) return indexes.find(({ rootPage }) => rootPage === Number(root))?.name
@@ -47,7 +47,7 @@ function indexOfProblem(problem: string, indexes: readonly IndexRow[]): string |
   return indexes.find((index) => index.name === name)?.name
 }
 
-// every entry, and nothing of the table: all columns that are asked for are in the index
+// reads every entry of the index and nothing of the table, because the index has all selected columns
 function canReadIndex(reading: Connection, table: string, index: string): boolean {
   const columns = reading.all<{ name: string }>('SELECT name FROM pragma_index_info(?)', index)
   const sums = columns.map(({ name }) => `total(length(${name}))`).join(', ')

@@ -12,7 +12,7 @@ function databaseWith(...statements: string[]): Connection {
   return connection
 }
 
-test('zones that are not JSON any more are put aside: the version grows, and the others stay', () => {
+test('invalid zone JSON is replaced by an empty set with a new version, and other sets stay', () => {
   const connection = databaseWith(
     `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (1, 4, '[{"id":1}]', 0)`,
     `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (2, 5, '[{"id":1y]', 0)`,
@@ -33,7 +33,7 @@ test('zones that are not JSON any more are put aside: the version grows, and the
   assert.deepEqual(quarantineUnparseable(connection), [])
 })
 
-test('a user whose devices cannot be read sees none', () => {
+test('a user with an unreadable device list sees no devices', () => {
   const connection = databaseWith(`INSERT INTO user
     (user_id, name, role, is_active, allowed_hardware_ids, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
     VALUES ('u', 'Ann', 'user', 1, '["cart-1"y', 'hash', 0, 0, 0)`)
@@ -41,9 +41,10 @@ test('a user whose devices cannot be read sees none', () => {
   assert.deepEqual(connection.all('SELECT allowed_hardware_ids AS ids FROM user'), [{ ids: '[]' }])
 })
 
-test('a layer of configuration that cannot be read is gone; a device keeps an empty state', () => {
+test('an unreadable configuration layer is removed, and an unreadable device state becomes empty', () => {
   const connection = databaseWith(
-    `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
+    `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms,
+      updated_at_ms)
      VALUES (1, 'cart-1', 's', 'teebox', '', 0, 0)`,
     `INSERT INTO device_state (device_id, latest, updated_at_ms, watch) VALUES (1, '{"values":{}', 0, '}')`,
     `INSERT INTO device_config VALUES (1, '{"a":1')`,
@@ -56,7 +57,7 @@ test('a layer of configuration that cannot be read is gone; a device keeps an em
   assert.deepEqual(connection.all('SELECT * FROM device_config'), [])
 })
 
-test('a command that waits and cannot be read is not sent; one that is done stays', () => {
+test('an unreadable waiting command is not sent; a completed one stays', () => {
   const command = (id: string, status: string) => `INSERT INTO command
     (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by, created_at_ms)
     VALUES ('${id}', 'cart-1', 's', 'teebox', 'locate', '{x', 60, '${status}', 'u', 5)`

@@ -6,8 +6,8 @@ import { TABLES } from '../tables/all.ts'
 import type { TableRepair } from './table-repair.ts'
 
 /**
- * Puts those rows aside whose content a start would parse and cannot, as after a flipped bit, and leaves in their place
- * what the declaration of the table says. Says what was found.
+ * Quarantines rows with content that the start parses and cannot, for example after a flipped bit, and replaces it as
+ * the declaration of the table specifies. Returns the findings.
  */
 export function quarantineUnparseable(writing: Connection): TableRepair[] {
   return [...TABLES.values()].flatMap((table) =>
@@ -15,17 +15,17 @@ export function quarantineUnparseable(writing: Connection): TableRepair[] {
   )
 }
 
-/** The columns of a table that a start parses. */
+/** Returns the columns of a table that the start parses. */
 export function checkedJson({ json = {} }: Table): [column: string, json: CheckedJson][] {
   return Object.entries(json).flatMap(([column, one]) => (one === null ? [] : [[column, one]]))
 }
 
-/** The condition of rows whose column is not the JSON it must be. */
+/** Returns the SQL condition for rows in which the column is not the required JSON. */
 export function isNotJson(column: string, { type, where = 'true' }: CheckedJson): string {
   return `${where} AND ${column} IS NOT NULL AND iif(json_valid(${column}), json_type(${column}), '') <> '${type}'`
 }
 
-/** The change that leaves of such a row what the declaration of its table says. */
+/** Returns the statement that replaces the content of such rows as the declaration of their table specifies. */
 export function cureOf(table: string, column: string, { cure }: CheckedJson): string {
   if (cure === 'delete') return `DELETE FROM ${table}`
   return `UPDATE ${table} SET ${cure === 'null' ? `${column} = NULL` : cure.set}`
@@ -42,7 +42,9 @@ function putAside(writing: Connection, { name: table, care }: Table, column: str
     })
     .immediate()
   const { what, meaning } = care
-  const found = `What is in ${column} of ${rows} ${rows === 1 ? 'row' : 'rows'} cannot be read and was put aside.`
-  const detail = `Table ${table} (${what}): ${found} ${meaning} Check the disk, and run ${typedCommand('repair')} when the gateway can be stopped.`
+  const found = `Column ${column} of ${rows} ${rows === 1 ? 'row' : 'rows'} cannot be read and was isolated.`
+  const detail =
+    `Table ${table} (${what}): ${found} ${meaning} Check the disk, and run ${typedCommand('repair')} when the ` +
+    'gateway can be stopped.'
   return [{ place: table, outcome: 'set_aside', detail }]
 }

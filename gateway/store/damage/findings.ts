@@ -5,23 +5,23 @@ import { Counter } from '#shared/counter.ts'
 import type { Log } from '#shared/log.ts'
 import { DAMAGE_NOTES } from '../db/files.ts'
 
-/** What was done about damage, or could not be. */
+/** Result of handling damage. */
 export type DamageOutcome =
-  /** What is left of it is served; the rest was put aside. */
+  /** The remaining rows are served; the rest was quarantined. */
   | 'set_aside'
-  /** Nothing is missing. */
+  /** Repaired; nothing is missing. */
   | 'mended'
-  /** Something acknowledged is gone. */
+  /** Acknowledged data was lost. */
   | 'lost'
-  /** It is still there, and in the way: `repair` is needed. */
+  /** Not repaired; the damage persists and `repair` is needed. */
   | 'unreadable'
 
-/** Damage that was found: what the disk returned is not what was written to it. */
+/** Damage that was found: the disk returned content other than what was written to it. */
 export interface DamageFinding {
-  /** A table of the database, or `log` for its write-ahead log, `schema`, or `file`. */
+  /** Name of a table, or `log` for the write-ahead log, `schema`, or `file`. */
   place: string
   outcome: DamageOutcome
-  /** One or two sentences for people: what is wrong, what it means, how much of it. */
+  /** Text for people, one or two sentences: the damage, its consequence and its extent. */
   detail: string
   foundAtMs: number
 }
@@ -30,12 +30,12 @@ interface FindingsEvents {
   found: [finding: DamageFinding]
 }
 
-/** The newest of one place and outcome stands for all of them; so many places are far more than there are tables. */
+/** The newest finding of a place and outcome replaces earlier ones; there are far fewer tables than this. */
 const MAX_FINDINGS = 200
 
 /**
- * All damage that this process has found, wherever it was found: at the start, by a read, by a write, by a check.
- * `/health`, metrics and alerts take it from here, so that it is said once.
+ * All damage found by this process: at the start, by reads, by writes and by checks. `/health`, metrics and alerts read
+ * it from here, so that each finding is reported once.
  */
 export class DamageFindings extends EventEmitter<FindingsEvents> {
   /** Findings by outcome. */
@@ -49,18 +49,18 @@ export class DamageFindings extends EventEmitter<FindingsEvents> {
     this.#log = log
   }
 
-  /** Findings are noted in this data folder from now on; those of another process are forgotten. */
+  /** Saves findings in this data folder from now on, and deletes those of an earlier process. */
   noteIn(dataDir: string): void {
     this.#path = join(dataDir, DAMAGE_NOTES)
     this.#note()
   }
 
-  /** Oldest first; one of each place and outcome. */
+  /** Findings, oldest first; one for each place and outcome. */
   get all(): readonly DamageFinding[] {
     return [...this.#findings.values()]
   }
 
-  /** Says it once: the same place, outcome and detail again is no news. */
+  /** Reports a finding once; the same place, outcome and detail are not reported again. */
   report(finding: DamageFinding): void {
     const { place, outcome, detail } = finding
     const key = `${place} ${outcome}`
@@ -80,7 +80,7 @@ export class DamageFindings extends EventEmitter<FindingsEvents> {
       if (this.#findings.size === 0) rmSync(this.#path, { force: true })
       else writeFileSync(this.#path, `${JSON.stringify(this.all)}\n`, { mode: 0o600 })
     } catch {
-      // a disk that takes nothing: the log has the finding
+      // the disk does not accept writes; the finding is in the log
     }
   }
 }

@@ -20,7 +20,7 @@ import { NumberedWriter, requireTransactions } from '#testing/damage/written-log
 import type { DamageFinding } from './findings.ts'
 import { checkLog } from './log-check.ts'
 
-/** Set CARTBARN_TEST_LONG=1 for three times as many; `npm run torture -- --only log` does them by the thousand. */
+/** Set CARTBARN_TEST_LONG=1 for three times as many tries; `npm run torture -- --only log` runs thousands. */
 const SHARE = process.env.CARTBARN_TEST_LONG === undefined ? 1 : 3
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const HEADER_BYTES = 32
@@ -28,18 +28,18 @@ const FRAME_BYTES = 24 + 4096
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-log-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The files of a database whose writer was killed. */
+/** Files of a database whose writer was killed. */
 interface Killed {
   seed: number
   transactions: number
   database: Buffer
   log: Buffer
   index: Buffer
-  /** The log without its last transaction. */
+  /** Log without its last transaction. */
   logBefore: Buffer
 }
 
-/** A path in an empty folder: what was at the last one is gone, mostly before the disk had to write it. */
+/** Returns a path in an empty folder; deletes earlier files, mostly before the disk had to write them. */
 function newPath(): string {
   rmSync(folder, { recursive: true })
   mkdirSync(folder)
@@ -69,7 +69,7 @@ function caseOf(which: number): Killed {
 
 interface Outcome {
   finding: DamageFinding | null
-  /** What SQLite finds then; it fails unless that is all of so many transactions. */
+  /** Number of transactions that SQLite finds afterwards; it fails unless they are complete. */
   transactions: number
   path: string
 }
@@ -95,7 +95,7 @@ const isCommit = (log: Buffer, frame: number) => log.readUInt32BE(frameAt(frame)
 const commits = (log: Buffer) =>
   Array.from({ length: framesOf(log) }, (_, frame) => frame).filter((frame) => isCommit(log, frame))
 
-/** Whether a page of the log comes again before its end. */
+/** True if the page of a frame occurs again later in the log. */
 function comesAgain(log: Buffer, frame: number): boolean {
   const page = (of: number) => log.readUInt32BE(frameAt(of))
   return Array.from({ length: framesOf(log) }, (_, other) => other).some(
@@ -103,7 +103,7 @@ function comesAgain(log: Buffer, frame: number): boolean {
   )
 }
 
-/** What the disk made of a log. */
+/** Kinds of damage to a log. */
 const DAMAGE: Record<string, (log: Buffer, random: Random) => Buffer> = {
   'a bit': (log, random) => flipped(log, random.integer(0, log.length - 1), random.integer(0, 7)),
   'a bit of the header': (log, random) => flipped(log, random.integer(0, 31), random.integer(0, 7)),
@@ -123,8 +123,8 @@ const DAMAGE: Record<string, (log: Buffer, random: Random) => Buffer> = {
 }
 
 /**
- * Where the last transaction begins as far as it can be seen: behind the last commit before it whose frame is as it
- * was.
+ * Returns the start of the last transaction as far as it is visible: after the last earlier commit with an undamaged
+ * frame.
  */
 function lastFrame(log: Buffer, damaged: Buffer): number {
   const isWhole = (frame: number) =>
@@ -141,13 +141,13 @@ function overwritten(log: Buffer, random: Random, bytes: number, value: () => nu
 }
 
 for (const [name, damage] of Object.entries(DAMAGE)) {
-  test(`${name}: nothing that was acknowledged is lost without a word, and nothing is said for nothing`, () => {
+  test(`${name}: lost transactions are always reported, and intact ones never`, () => {
     fc.assert(
       fc.property(fc.integer(), fc.nat(CASES.length - 1), fc.boolean(), (seed, which, hasIndex) => {
         const killed = caseOf(which)
         const log = damage(killed.log, createRandom(seed))
         const { finding, transactions } = check(killed, log, { hasIndex })
-        // without an index nobody can tell a damaged last transaction from one that a power cut tore
+        // without an index, a damaged last transaction could also have been torn by a power cut
         const lastFrom = frameAt(lastFrame(killed.log, log))
         const mayBeTorn = !hasIndex && !log.subarray(lastFrom).equals(killed.log.subarray(lastFrom))
         if (transactions === killed.transactions) assert.notEqual(finding?.outcome, 'lost')
@@ -158,7 +158,7 @@ for (const [name, damage] of Object.entries(DAMAGE)) {
   })
 }
 
-test('a damaged header is mended: the frames prove each other', () => {
+test('a damaged header is repaired, since the frames confirm each other', () => {
   const killed = caseOf(0)
   for (let bit = 0; bit < HEADER_BYTES * 8; bit += SHARE > 1 ? 3 : 7) {
     const { finding, transactions } = check(killed, flipped(killed.log, bit >> 3, bit & 7), {
@@ -168,13 +168,13 @@ test('a damaged header is mended: the frames prove each other', () => {
   }
 })
 
-test('a damaged page that a later frame brings again is left out, with and without an index', () => {
+test('a damaged page that a later frame replaces is skipped, with and without an index', () => {
   for (const killed of CASES) {
     const last = Number(commits(killed.logBefore).at(-1))
     const again = Array.from({ length: last }, (_, frame) => frame).filter((frame) => comesAgain(killed.log, frame))
     assert.ok(again.length > 10)
     for (const frame of again.filter((_, i) => i % 40 === 0)) {
-      // the words at the beginning of a page could also be wrong because the page number is
+      // a wrong page number could also explain wrong words at the beginning of a page
       const log = flipped(killed.log, frameAt(frame) + 1024, 3)
       for (const hasIndex of [true, false]) {
         const { finding, transactions } = check(killed, log, { hasIndex })
@@ -184,7 +184,7 @@ test('a damaged page that a later frame brings again is left out, with and witho
   }
 })
 
-test('a wrong bit of a page that a later frame brings again costs nothing without an index, in whichever byte of a word', () => {
+test('a wrong bit in a page that a later frame replaces loses no data without an index', () => {
   const random = createRandom(77)
   const killed = caseOf(1)
   const last = Number(commits(killed.logBefore).at(-1))
@@ -197,16 +197,16 @@ test('a wrong bit of a page that a later frame brings again costs nothing withou
     const { finding } = check(killed, flipped(killed.log, byte, random.integer(0, 7)), { hasIndex: false })
     if (finding?.outcome !== 'mended') lost++
   }
-  // a few wanted heads are likely ones by chance
+  // some of the required headers are plausible by chance
   assert.ok(lost <= tries * 0.04, `${lost} of ${tries}`)
 })
 
-test('a wrong page number is not taken for the page that comes again', () => {
+test('a page with a wrong page number does not count as replaced by a later frame', () => {
   const killed = caseOf(0)
   const { log } = killed
   for (let frame = 2; frame < framesOf(log) - 5; frame += SHARE > 1 ? 3 : 7) {
     const other = Buffer.from(log)
-    // a page that is in the log again at the end
+    // a page that occurs again at the end of the log
     other.writeUInt32BE(log.readUInt32BE(frameAt(framesOf(log) - 1)), frameAt(frame))
     if (other.equals(log)) continue
     const { finding, transactions } = check(killed, other, { hasIndex: false })
@@ -214,7 +214,7 @@ test('a wrong page number is not taken for the page that comes again', () => {
   }
 })
 
-test('the loss is said in frames and transactions, and the damaged log is kept for its owner only', () => {
+test('the loss is reported in frames and transactions, and the damaged log is kept for its owner only', () => {
   const killed = caseOf(0)
   const ends = commits(killed.log)
   const frame = Number(ends.find((end) => !comesAgain(killed.log, end)))
@@ -234,12 +234,12 @@ test('the loss is said in frames and transactions, and the damaged log is kept f
   assert.equal(statSync(copy).mode & 0o777, 0o600)
 })
 
-test('a last transaction that a power cut tore was told to nobody: it is no damage', () => {
+test('a last transaction torn by a power cut was never acknowledged and is not reported as damage', () => {
   fc.assert(
     fc.property(fc.integer(), fc.nat(CASES.length - 1), (seed, which) => {
       const killed = caseOf(which)
       const random = createRandom(seed)
-      // each sector of it is on the disk or is not; the file may end anywhere
+      // each sector is written or not; the file may end anywhere
       const torn = Buffer.alloc(killed.log.length)
       killed.logBefore.copy(torn)
       for (let at = killed.logBefore.length; at < torn.length; ) {
@@ -256,7 +256,7 @@ test('a last transaction that a power cut tore was told to nobody: it is no dama
   )
 })
 
-test('frames of an earlier life of the log, of a transaction that was rolled back and an empty log are no damage', () => {
+test('frames of an earlier log, a rolled-back transaction and an empty log are not damage', () => {
   const earlier = kill(4, 60, (writer) => {
     writer.checkpointFrom(0)
     writer.write()
@@ -275,7 +275,7 @@ test('frames of an earlier life of the log, of a transaction that was rolled bac
   }
 })
 
-test('a log that is in the database is not needed: damage to it costs nothing', () => {
+test('damage to a log that is already in the database is harmless', () => {
   const killed = kill(6, 50, (writer) => writer.checkpointFrom(0))
   for (let frame = 0; frame < framesOf(killed.log) - 1; frame += 45) {
     const log = flipped(killed.log, frameAt(frame) + 500, 1)
@@ -286,7 +286,7 @@ test('a log that is in the database is not needed: damage to it costs nothing', 
   }
 })
 
-test('a mending that was cut off is done again, and one that was done is not doubted', () => {
+test('an interrupted repair is repeated, and a completed one is trusted', () => {
   const killed = caseOf(0)
   const path = newPath()
   writeFileSync(path, killed.database)
@@ -294,7 +294,7 @@ test('a mending that was cut off is done again, and one that was done is not dou
   writeFileSync(`${path}-wal.mended`, 'half of it')
   assert.equal(checkLog(path, NOW_MS)?.outcome, 'mended')
   assert.ok(!existsSync(`${path}-wal.mended`))
-  // the index of the damaged log, as if the power had gone before its removal was on the disk
+  // the index of the damaged log, as after a power cut before its removal reached the disk
   writeFileSync(`${path}-shm`, killed.index)
   assert.equal(checkLog(path, NOW_MS), null)
   assert.equal(requireTransactions(path, killed.seed), killed.transactions)
@@ -316,7 +316,7 @@ test('the copies of the newest three damaged logs are kept', () => {
   )
 })
 
-test('a log that cannot be read is said', () => {
+test('a log that cannot be read is reported', () => {
   const path = newPath()
   copyFileSync(import.meta.filename, path)
   mkdirSync(`${path}-wal`)

@@ -20,16 +20,16 @@ import { isInDatabase, keepCopy, removeLog, repairedPath, writeRepairedLog } fro
 const DEFAULT_PAGE_BYTES = 4096
 
 /**
- * Looks at the write-ahead log before SQLite opens the database, which would end it at the first damaged frame without
- * a word and overwrite what follows. Returns what was found, or null: a last transaction that was torn by a power cut
- * was told to nobody, and is no damage. A damaged log is kept beside; where all that was acknowledged can be had in
- * spite of it, the log is mended. No process may have the database open. Throws an `Error` in words when it cannot be
- * read, or the copy not be written.
+ * Checks the write-ahead log before SQLite opens the database: SQLite would silently end the log at the first damaged
+ * frame and overwrite the rest. Returns the finding, or null. A last transaction torn by a power cut does not count as
+ * damage, because it was never acknowledged. A damaged log is copied next to the original, and repaired where all
+ * acknowledged transactions can be recovered. No process may have the database open. Throws an `Error` with a readable
+ * message if the log cannot be read or the copy cannot be written.
  */
 export function checkLog(databasePath: string, foundAtMs: number): DamageFinding | null {
   const path = `${databasePath}-wal`
   try {
-    // what a mending left that was cut off
+    // left over from a repair that was interrupted
     rmSync(repairedPath(path), { force: true })
     const database = statSync(databasePath, { throwIfNoEntry: false })
     const log = statSync(path, { throwIfNoEntry: false })
@@ -52,20 +52,20 @@ interface Scanned {
   log: OpenLog
   start: LogStart
   frames: readonly LogFrame[]
-  /** SQLite itself would take so many. */
+  /** Number of frames that SQLite itself would accept. */
   chained: number
   index: LogIndex | undefined
 }
 
-/** A log with damage that reaches something acknowledged. Numbers of frames are counted from the first. */
+/** Log with damage that affects acknowledged transactions. Frames are counted from the first. */
 interface Judged extends Omit<Scanned, 'index'> {
-  /** Frames that were acknowledged, as far as that can be known. */
+  /** Number of frames that were acknowledged, as far as is known. */
   acknowledged: number
-  /** Of these, as many as can be had: up to the end of a transaction. */
+  /** Number of these frames that can be recovered, up to the end of a transaction. */
   usable: number
-  /** All of them are in the database. */
+  /** True if all acknowledged frames are in the database. */
   isCopied: boolean
-  /** So many frames may have been copied into the database, of which some are lost. */
+  /** Number of frames that a checkpoint may have copied into the database. */
   copyBegun: number
 }
 
@@ -77,7 +77,7 @@ function judge(log: OpenLog, databasePath: string): Judged | null {
   const copied = copiedFrames({ log, start, frames, chained, index }, databasePath)
   const acknowledged = Math.max(copied, acknowledgedFrames(frames, { chained, start, index }))
   if (acknowledged <= chained) return null
-  // a log that was begun anew may have had one frame, before those of an earlier life, which are in the database
+  // a restarted log may have one frame of its own, followed by frames of an earlier life, which are in the database
   const isEarlierLife = copied > 0 && !start.isWhole && frames[0]?.isWhole !== true
   return {
     log,
@@ -92,8 +92,8 @@ function judge(log: OpenLog, databasePath: string): Judged | null {
 }
 
 /**
- * How many frames the database has for certain, some of them behind the damage; 0 when that is not so. Then all of them
- * were acknowledged, and the log must not be used up to its damage: the database is ahead of that.
+ * Returns the number of frames certainly in the database, some of them after the damage; 0 if unknown. These were all
+ * acknowledged, and the log must not be applied up to the damage, because the database is newer than that.
  */
 function copiedFrames({ log, start, frames, chained, index }: Scanned, databasePath: string): number {
   if (!frames.some(({ isOurs, isChained }) => isOurs && !isChained)) return 0
@@ -103,12 +103,12 @@ function copiedFrames({ log, start, frames, chained, index }: Scanned, databaseP
   const pages = frames[lastEnd - 1]?.commitPages ?? 0
   const isCopied = (end: number) =>
     end > chained && isInDatabase(log, { databasePath, frames, pageOf, pages, pageBytes: start.pageBytes, end })
-  // behind the last end may be a transaction that was being written, or the rest of a damaged last one
+  // the frames after the last end may belong to an unfinished transaction, or to a damaged last one
   const end = [lastWhole, lastEnd].find(isCopied) ?? 0
   return end > 0 ? Math.max(end, index?.copied ?? 0) : 0
 }
 
-/** The number of frames up to the end of the last transaction that ends in one of `which`. */
+/** Returns the number of frames up to the end of the last transaction whose last frame satisfies `which`. */
 function endOfLast(frames: readonly LogFrame[], which: (frame: LogFrame) => boolean): number {
   return 1 + frames.findLastIndex((frame) => frame.commitPages > 0 && which(frame))
 }
@@ -132,7 +132,7 @@ function readLog(log: OpenLog, databasePath: string): { start: LogStart; frames:
   return found ?? scans[0] ?? { start: { pageBytes, maxPages, salts: 0n, sums: [], isWhole: false }, frames: [] }
 }
 
-/** In a damaged header they are as damaged as all else in it; the frames bear them as well. */
+/** Returns possible salts. Those in a damaged header may be damaged too, but each frame repeats them. */
 function saltsOf(log: OpenLog, header: LogHeader, pageBytes: number): bigint[] {
   if (header.isWhole) return [header.salts]
   const frameBytes = FRAME_HEADER_BYTES + pageBytes
@@ -153,24 +153,24 @@ function databasePageBytes(path: string): number {
   }
 }
 
-/** The index of this life of the log; undefined without one. */
+/** Returns the index of this life of the log; undefined if it has no index. */
 function readIndex(databasePath: string, frames: readonly LogFrame[], { salts }: LogStart): LogIndex | undefined {
   const path = `${databasePath}-shm`
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
   const index = parseLogIndex(Buffer.from(new Uint8Array(readFileSync(path))))
   if (index?.salts !== salts) return undefined
   const isTrue = frames.slice(0, index.frames).every(({ isWhole, page }, i) => !isWhole || index.pageOf(i + 1) === page)
-  // after a power cut parts of it may be of another time than its header
+  // after a power cut, parts of the index may be older or newer than its header
   return isTrue ? index : { ...index, pageOf: () => undefined }
 }
 
-/** No frame is behind the last that would prove it; the index has its sum too. */
+/** Marks the last frame as whole if the index has its checksum; no later frame could prove it. */
 function proveLast(frames: readonly LogFrame[], index: LogIndex): void {
   const last = frames[index.frames - 1]
   if (last?.sum !== undefined && isSameSum(last.sum, index.sum)) last.isWhole = true
 }
 
-/** What proves that more than `chained` frames were acknowledged. */
+/** Evidence that more than `chained` frames were acknowledged. */
 interface Evidence {
   chained: number
   start: LogStart
@@ -181,21 +181,21 @@ function acknowledgedFrames(frames: readonly LogFrame[], { chained, start, index
   const behind = frames.slice(chained)
   const ends = behind.flatMap((frame, i) => (isEnd(frame) ? [chained + i + 1] : []))
   const last = ends.at(-1) ?? 0
-  // one end alone may be that of a transaction that was being written, unless all of it is there
+  // a single end may belong to an unfinished transaction, unless that is complete
   const firstMissing = behind.findIndex(({ isWhole }) => !isWhole)
   const isWholeToAnEnd = (ends[0] ?? Infinity) <= (firstMissing === -1 ? frames.length : chained + firstMissing)
   const isProven = ends.length > 1 || isWholeToAnEnd || (ends.length === 1 && !start.isWhole)
   return Math.max(index?.frames ?? 0, isProven ? last : 0)
 }
 
-/** Whether a transaction ended with this frame: the end was written, whatever became of the page. */
+/** True if a transaction ended with this frame: its end was written, even if the page is damaged. */
 function isEnd({ commitPages, isWhole, isOurs, isSumProven, isInOneSector }: LogFrame): boolean {
   return commitPages > 0 && (isWhole || (isOurs && isSumProven && isInOneSector))
 }
 
 /**
- * The frames up to the last end of a transaction before which nothing is missing: each damaged frame is followed by a
- * whole one with the same page, so that its own content counts for nothing.
+ * Returns the number of frames up to the last end of a transaction before which nothing is missing: each damaged frame
+ * is followed by a whole one with the same page, so its own content is not needed.
  */
 function usableFrames(frames: readonly LogFrame[], { chained, index }: Pick<Evidence, 'chained' | 'index'>): number {
   const next = new Map<number, number>()
@@ -247,10 +247,10 @@ function settle(judged: Judged, { databasePath, foundAtMs, writtenAtMs }: Circum
       foundAtMs,
     }
   const how = isCopied
-    ? 'all of it is in the database already'
-    : 'what they held is in later ones or could be proven by their neighbours'
+    ? 'all its content is already in the database'
+    : 'their content is in later frames or could be proven by adjacent ones'
   const what = damaged === 0 ? 'fields of its format' : `${damaged} of ${acknowledged} frames`
-  const detail = `The write-ahead log was damaged (${what}), and was mended: ${how}, so nothing is missing. ${kept}`
+  const detail = `The write-ahead log was damaged (${what}), and was repaired: ${how}, so nothing is missing. ${kept}`
   return { place: 'log', outcome: 'mended', detail, foundAtMs }
 }
 
@@ -258,10 +258,12 @@ function describeLoss({ frames, usable, acknowledged, copyBegun }: Judged, writt
   const transactions = frames.slice(usable, acknowledged).filter(isEnd).length
   const mixed =
     copyBegun > usable
-      ? ` Parts of them are in the database, which may not fit together: stop the gateway and run ${typedCommand('repair')}.`
+      ? ' Parts of them are in the database, which may be inconsistent: stop the gateway and run ' +
+        `${typedCommand('repair')}.`
       : ''
   return (
-    `The write-ahead log was damaged: ${acknowledged - usable} frames with at least ${Math.max(1, transactions)} transactions ` +
+    `The write-ahead log was damaged: ${acknowledged - usable} frames with at least ` +
+    `${Math.max(1, transactions)} transactions ` +
     `that were acknowledged until ${toIso(Math.round(writtenAtMs))} are lost, those before them are stored.${mixed}`
   )
 }

@@ -17,16 +17,16 @@ import { toIso } from '#shared/time.ts'
 import { chainFrame, FRAME_HEADER_BYTES, LOG_HEADER_BYTES, writeLogHeader } from '../pages/log-format.ts'
 import { type LogFrame, type LogStart, type OpenLog, readFrames } from '../pages/log-scan.ts'
 
-/** Copies of damaged logs that are kept: they may be the size of a log each, and hold personal data. */
+/** Number of copies of damaged logs to keep. Each may be as large as a log, and contains personal data. */
 const KEPT_COPIES = 3
 const COPY_SUFFIX = '.damaged-'
 
-/** Where a mended log is written before it takes the place of the damaged one. */
+/** Returns the path of a repaired log before it replaces the damaged one. */
 export function repairedPath(logPath: string): string {
   return `${logPath}.mended`
 }
 
-/** Keeps a copy beside the log and returns its name; the same log has the same copy. Of older ones the newest stay. */
+/** Writes a copy next to the log and returns its name, which depends on the log. Deletes all but the newest copies. */
 export function keepCopy(logPath: string, writtenAtMs: number): string {
   const copy = `${logPath}${COPY_SUFFIX}${toIso(Math.round(writtenAtMs)).replaceAll(':', '')}`
   copyFileSync(logPath, copy, constants.COPYFILE_FICLONE)
@@ -40,7 +40,7 @@ export function keepCopy(logPath: string, writtenAtMs: number): string {
   return basename(copy)
 }
 
-/** Puts a log of the whole frames among the first `usable` in the place of the damaged one. */
+/** Replaces the damaged log with one that has the whole frames among the first `usable`. */
 export function writeRepairedLog(
   logPath: string,
   { log, start, frames, usable }: { log: OpenLog; start: LogStart; frames: readonly LogFrame[]; usable: number },
@@ -48,7 +48,7 @@ export function writeRepairedLog(
   const file = openSync(repairedPath(logPath), 'w', 0o600)
   try {
     const header = Buffer.alloc(LOG_HEADER_BYTES)
-    // a life of its own: an index of the old one must not be taken for it
+    // new salts, so that an index of the damaged log is not mistaken for an index of this one
     const salts = randomBytes(8).readBigUInt64BE()
     let sum = writeLogHeader(header, start.pageBytes, salts)
     writeSync(file, header)
@@ -67,7 +67,7 @@ export function writeRepairedLog(
   syncPath(dirname(logPath))
 }
 
-/** Removes a log that is in the database. */
+/** Removes a log whose content is in the database. */
 export function removeLog(databasePath: string): void {
   syncPath(databasePath)
   rmSync(`${databasePath}-wal`)
@@ -79,18 +79,18 @@ interface Copied {
   databasePath: string
   frames: readonly LogFrame[]
   pageBytes: number
-  /** Of the database; frames may bring more that it does not have any more. */
+  /** Number of pages of the database; frames may have pages beyond it that the database no longer has. */
   pages: number
   pageOf(frame: LogFrame, index: number): number
   end: number
 }
 
-/** Whether the database has the newest page of each that the whole frames among the first `end` bring. */
+/** True if the database has the newest version of each page in the whole frames among the first `end`. */
 export function isInDatabase(log: OpenLog, options: Copied): boolean {
   const { databasePath, frames, pageOf, pages, pageBytes, end } = options
   const newest = new Map<number, number>()
   frames.slice(0, end).forEach((frame, i) => {
-    // what a damaged one brought cannot be compared
+    // the content of a damaged frame cannot be compared
     if (!frame.isWhole) newest.delete(pageOf(frame, i))
     else if (frame.page <= pages) newest.set(frame.page, i)
   })
@@ -116,12 +116,12 @@ function canRead(file: number, page: Buffer, at: number): boolean {
   try {
     return readSync(file, page, 0, page.length, at) === page.length
   } catch {
-    // a sector that is lost
+    // unreadable sector
     return false
   }
 }
 
-/** Makes a file, or the names in a folder, safe against a power cut. */
+/** Flushes a file, or the names in a folder, to the disk. */
 function syncPath(path: string): void {
   const file = openSync(path, 'r')
   try {

@@ -12,7 +12,7 @@ import { openForSetup, openWriter } from '../writer/open.ts'
 import { tablesOfSize } from './start.ts'
 import { repairTables } from './table-repair.ts'
 
-// What makes up for the rows that a table lost reads other tables and writes into them, also by triggers.
+// Statements that follow the loss of rows read other tables and write to them, also by triggers.
 
 let folder: string
 let undamaged: string
@@ -30,7 +30,7 @@ before(() => {
 
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The tables that are needed when rows of this one are lost. */
+/** Returns the tables that are needed when rows of this table are lost. */
 function neededBy(table: string): string[] {
   const made = triggers.filter((trigger) => trigger.table === table).map(({ sql }) => sql)
   const words = new Set([...(TABLES.get(table)?.care.afterLoss ?? []), ...made].join('\n').split(/\W+/))
@@ -50,7 +50,7 @@ function assertWhole(path: string, tables: readonly string[]): void {
   reader.close()
 }
 
-test('a table and what it needs are begun anew when all of them are damaged', async (t) => {
+test('a table and the tables it references are recreated when all of them are damaged', async (t) => {
   const tables = tablesOfSize('small', 'large').filter((table) => TABLES.get(table)?.care.afterLoss !== undefined)
   for (const table of tables) {
     const needed = neededBy(table)

@@ -1,15 +1,15 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { DiskUnreadableError } from '../db/fault.ts'
 
-/** Places of the file that are read, spread over all of it. */
+/** Number of positions to read, spread over the file. */
 const PLACES = 16
-/** So many of them may be on sectors that are lost for good, of which the disk returns nothing either. */
+/** Number of positions that may be on permanently lost sectors, which the disk does not return either. */
 const MAX_LOST = 4
 const PLACE_BYTES = 4096
 
 /**
- * Throws `DiskUnreadableError` when the disk does not return what is asked of it. SQLite says "malformed" of what it
- * could not read for that, and what a loose cable hides must not be taken for lost.
+ * Throws `DiskUnreadableError` if the disk does not return the requested data. SQLite reports such data as "malformed",
+ * but data behind a loose cable is not lost.
  */
 export function requireReadableDisk(path: string): void {
   try {
@@ -20,7 +20,7 @@ export function requireReadableDisk(path: string): void {
       closeSync(file)
     }
   } catch (error) {
-    throw new DiskUnreadableError('the disk does not return what is on it', { cause: error })
+    throw new DiskUnreadableError('the disk does not return its data', { cause: error })
   }
 }
 
@@ -38,7 +38,7 @@ function requirePlaces(file: number): void {
   }
 }
 
-/** The same as a question. */
+/** True if `requireReadableDisk` does not throw. */
 export function isDiskReadable(path: string): boolean {
   try {
     requireReadableDisk(path)

@@ -5,12 +5,12 @@ import { takeSpareRoots } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
 
 /**
- * Makes an index of a table anew from its rows. The damaged pages stay in the file, with a table that is empty. The
- * caller has the transaction. `takesSpares` where a damaged page is in the way of anything new.
+ * Rebuilds an index from the rows of its table. The damaged pages stay in the file, in an empty table. The caller holds
+ * the transaction. `takesSpares` if a damaged page blocks the creation of tables and indexes.
  */
 export function rebuildIndex(writing: Connection, table: string, index: string, takesSpares = false): void {
   if (takesSpares) takeSpareRoots(writing, 2)
-  // not as a table that was set aside: the blocks of those are read
+  // differs from names of detached tables, because blocks of those are read
   const aside = detachedName(writing, `index_${table}`)
   const columns = writing.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', table)
   writing.db.exec(`CREATE TABLE ${aside} (${columns.map(({ name }) => `"${name}"`).join(', ')})`)
@@ -34,7 +34,7 @@ function sqlOf(writing: Connection, table: string, index: string): string {
     index,
   )
   if (typeof row?.sql === 'string') return row.sql
-  // of a rule of the table
+  // index of a constraint of the table
   const columns = writing.all<{ name: string }>('SELECT name FROM pragma_index_info(?)', index)
   return `CREATE UNIQUE INDEX ${index} ON ${table} (${columns.map(({ name }) => name).join(', ')})`
 }

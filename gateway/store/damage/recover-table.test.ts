@@ -10,7 +10,7 @@ import { recoverTable } from './recover-table.ts'
 
 const ROWS = 20_000
 /**
- * Set CARTBARN_TEST_LONG=1 for each kind of damage at each place of each table; without it each is in one or two
+ * True if CARTBARN_TEST_LONG=1: each kind of damage is tested at each position of each table, otherwise in one or two
  * tables.
  */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
@@ -65,7 +65,7 @@ function damaged(spoil: (path: string) => void): string {
   return path
 }
 
-/** The content of the table as it was that is not in the copy; the copy has nothing else. */
+/** Returns the number of original rows that are not in the copy; the copy must have no others. */
 function missing(copy: Connection, table: string): number {
   const expected = contents.get(table) ?? new Set()
   const found = contentOf(copy.db, table)
@@ -74,7 +74,7 @@ function missing(copy: Connection, table: string): number {
 }
 
 for (const [place, table] of TABLES.entries()) {
-  test(`all of a sound table is copied: ${table}`, (t) => {
+  test(`all rows of an intact table are copied: ${table}`, (t) => {
     const copy = openEmpty(t)
     const salvaged = recoverTable(open(t, whole), copy, table)
     const rows = contents.get(table)?.size
@@ -83,7 +83,7 @@ for (const [place, table] of TABLES.entries()) {
   })
 
   for (const [n, [spoilt, content]] of Object.entries(SPOILT_PAGES).entries()) {
-    test(`a leaf of ${spoilt} costs the rows on it and no others: ${table}`, (t) => {
+    test(`a leaf of ${spoilt} loses only its own rows: ${table}`, (t) => {
       const leaves = (pages.get(table) ?? []).filter(({ kind }) => kind === 'leaf')
       const places = [0, Math.floor(leaves.length / 2), leaves.length - 1]
       const chosen = places[(n + place) % places.length] ?? 0
@@ -105,7 +105,7 @@ for (const [place, table] of TABLES.entries()) {
     })
   }
 
-  test(`rows between two bad leaves are copied: ${table}`, (t) => {
+  test(`rows between two damaged leaves are copied: ${table}`, (t) => {
     const leaves = (pages.get(table) ?? []).filter(({ kind }) => kind === 'leaf')
     const bad = [0.3, 0.35, 0.6].map((part) => leaves[Math.floor(leaves.length * part)])
     const copy = openEmpty(t)
@@ -123,7 +123,7 @@ for (const [place, table] of TABLES.entries()) {
     assert.ok(unreadable.length >= 3, `${unreadable.length} gaps`)
   })
 
-  test(`an inner page takes what is below it, and nothing else: ${table}`, (t) => {
+  test(`a damaged inner page loses only the rows below it: ${table}`, (t) => {
     const inner = (pages.get(table) ?? []).filter(({ kind }) => kind === 'internal')
     const root = inner[0]?.page
     for (const { page } of inner.filter(({ page }) => page !== root).slice(0, 3)) {
@@ -139,9 +139,9 @@ for (const [place, table] of TABLES.entries()) {
   })
 }
 
-test('a bad overflow page costs the one row, whose key is told', (t) => {
+test('a damaged overflow page loses a single row, and its key is reported', (t) => {
   const overflow = (pages.get('large') ?? []).filter(({ kind }) => kind === 'overflow')
-  // the page where a row goes on is in the first four bytes, so this one leads nowhere
+  // the first four bytes name the next page of the row, so this one leads nowhere
   const bad = overflow.slice(overflow.length / 2, overflow.length / 2 + 8).map(({ page }) => page)
   const path = damaged((path) => {
     for (const page of bad) spoilPage(path, page, SPOILT_PAGES.ones())
@@ -155,14 +155,14 @@ test('a bad overflow page costs the one row, whose key is told', (t) => {
   assert.equal(found.length + seqs.length, 2000)
 })
 
-test('rows that break a rule of the new table are told', (t) => {
+test('rows that violate a constraint of the new table are reported', (t) => {
   const copy = openEmpty(t)
   copy.db.exec(`INSERT INTO numbered VALUES (4, 'n2', 'is in the way')`)
   const { rows, refused, isComplete } = recoverTable(open(t, whole), copy, 'numbered')
   assert.deepEqual({ rows, refused, isComplete }, { rows: ROWS - 1, refused: [[6n]], isComplete: false })
 })
 
-test('within one file the damaged table has another name', (t) => {
+test('recovery within one file reads the damaged table under another name', (t) => {
   const leaves = (pages.get('keyed') ?? []).filter(({ kind }) => kind === 'leaf')
   const { page = 0, cells = 0 } = leaves[7] ?? {}
   const one = open(

@@ -6,36 +6,35 @@ import { type KeyedRow, TableReader } from './table-reader.ts'
 import { isUnreadable } from './unreadable.ts'
 
 /**
- * What could not be read: a row whose key is known, or whatever was between two keys (null: from the beginning, to the
- * end), of which nobody knows how many rows it was; it can be none.
+ * Unreadable part of a table: a row with a known key, or the range between two keys (null: the beginning, the end),
+ * with an unknown number of rows, possibly 0.
  */
 export type Unreadable = { readonly key: Key } | Bounds
 
-/** What was copied out of a table, and what was not. */
+/** Result of a recovery: rows that were copied, and rows that were not. */
 export interface RecoveredRows {
   readonly table: string
-  /** Rows that were copied. */
   readonly rows: number
-  /** In the order of the keys. */
+  /** Unreadable parts, in the order of the keys. */
   readonly unreadable: readonly Unreadable[]
-  /** Rows that could be read and that the new table does not take: they break a rule of it, or are there twice. */
+  /** Rows that could be read but that the new table rejects: they break a constraint or are duplicates. */
   readonly refused: readonly Key[]
-  /** Whether every row was read and copied. */
+  /** True if every row was read and copied. */
   readonly isComplete: boolean
 }
 
-/** How often a table is asked for what is in the middle of what cannot be read; takes up to a second. */
+/** Number of reads in the middle of unreadable ranges; they take up to a second. */
 const PROBES = 2048
 
 /**
- * Copies all rows that can be read into the table of that name in `to`, which is there, by the keys of the table itself
- * and by no index: from the first key on, then from the last one back, then from the middle of what is left between.
- * What cannot be read, and what `to` does not take, is told and not thrown. `source` is its name in `from`, if another;
- * rows that are not wanted are neither copied nor told.
+ * Copies all readable rows into the existing table of that name in `to`, by the keys of the table itself and without an
+ * index: from the first key upwards, then from the last one downwards, then from the middle of each remaining range.
+ * Rows that cannot be read or that `to` rejects are returned, not thrown. `source` is the name of the table in `from`,
+ * if different; rows that `isWanted` excludes are neither copied nor returned.
  *
- * `from` may be `to`, but not within a transaction: SQLite ends it when a page has a wrong checksum. A reader that was
- * opened before a transaction of `to` sees the table as it was, whatever its name is now.
- * Throws what SQLite throws when `to` cannot be written.
+ * `from` may be `to`, but not within a transaction: SQLite rolls it back when a page has a wrong checksum. A reader
+ * that was opened before a transaction of `to` sees the old table, whatever its name is now. Throws the errors of
+ * SQLite if `to` cannot be written.
  */
 export function recoverTable(
   from: Connection,
@@ -44,14 +43,14 @@ export function recoverTable(
   source = table,
   isWanted: (key: Key) => boolean = () => true,
 ): RecoveredRows {
-  if (from === to && to.db.inTransaction) throw new Error('a transaction cannot salvage what it changes')
+  if (from === to && to.db.inTransaction) throw new Error('a transaction cannot recover a table that it changes')
   const copy = new TableCopy(to, table, isWanted)
   const found: Unreadable[] = []
   try {
     new Recovery(new TableReader(from, source, copy.columns), copy, found).run()
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    // not even the schema
+    // not even the schema can be read
     found.push({ after: null, before: null })
   }
   const unreadable = found.filter((one) => !('key' in one) || isWanted(one.key))
@@ -59,7 +58,7 @@ export function recoverTable(
   return { table, rows, unreadable, refused, isComplete: unreadable.length + refused.length === 0 }
 }
 
-/** Where rows are copied to. */
+/** Target of the copied rows. */
 export class TableCopy {
   rows = 0
   readonly refused: Key[] = []
@@ -106,7 +105,7 @@ class Recovery {
     if (left !== null) this.#downThenBetween(left, probes)
   }
 
-  // what is unreadable is told in the order of the keys: what is found on the way down after what is below it
+  // keeps the order of keys: parts found on the way down are appended after the parts below them
   #downThenBetween(bounds: Bounds, probes: number): void {
     const above: Unreadable[] = []
     const left = this.#read('down', bounds, above)
@@ -114,7 +113,7 @@ class Recovery {
     this.#unreadable.push(...above.reverse())
   }
 
-  // the next row up and the next down cannot be reached; others between them may be
+  // neither end of the range can be read; rows in between may be
   #between(bounds: Bounds, probes: number): void {
     if (areAdjacentKeys(bounds)) return
     const middle = probes < 1 ? null : keyBetween(bounds)
@@ -127,7 +126,7 @@ class Recovery {
     if (left !== null) this.#between(left, probes / 2)
   }
 
-  /** Copies what can be read in this direction; returns what is left of it, null when nothing is. */
+  /** Copies the readable rows in this direction; returns the remaining range, or null if none remains. */
   #read(direction: 'up' | 'down', bounds: Bounds, unreadable: Unreadable[]): Bounds | null {
     let left = bounds
     const narrow = (key: Key | undefined) => {
@@ -148,7 +147,7 @@ class Recovery {
     }
   }
 
-  // what was cut in the middle, and is unreadable on both sides of it, is one
+  // joins a range that was split in the middle and is unreadable on both sides
   #addGap(bounds: Bounds): void {
     const last = this.#unreadable.at(-1)
     if (last !== undefined && 'before' in last && isSame(last.before, bounds.after))

@@ -1,23 +1,23 @@
 import type { Value } from '../db/connection.ts'
 
-/** What a row is found by in its table: the rowid, or the columns of the primary key of a table without one. */
+/** Key of a row in its table: the rowid, or the columns of the primary key of a WITHOUT ROWID table. */
 export type Key = readonly Value[]
 
-/** Rows between two keys; null is the beginning, or the end, of the table. A key may lack its last columns. */
+/** Range of rows between two keys; null is the beginning or the end of the table. A key may lack its last columns. */
 export interface Bounds {
   readonly after: Key | null
-  /** Whether a row of the key `after` is one of them. */
+  /** True if the range includes a row with the key `after`. */
   readonly isAfterIncluded?: boolean
   readonly before: Key | null
 }
 
-/** Beyond the last key that was read there may be as many as this which are looked for. */
+/** Distance beyond the last key read within which further rows are searched. */
 const BEYOND = 1n << 20n
-/** How many characters of a text decide what is in the middle. */
+/** Number of characters of a text that determine the middle. */
 const TEXT_DIGITS = 6
 const TEXT_BASE = 128
 
-/** Negative when `a` is before `b` in SQLite's order, 0 when neither is. */
+/** Compares keys in SQLite's order: negative if `a` is before `b`, 0 if equal. */
 export function order(a: Key, b: Key): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     const difference = orderValues(a[i] ?? null, b[i] ?? null)
@@ -26,7 +26,7 @@ export function order(a: Key, b: Key): number {
   return 0
 }
 
-/** A key about halfway between; null when none is known. */
+/** Returns a key about halfway between the bounds; null if none is known. */
 export function keyBetween({ after, before }: Bounds): Key | null {
   if (after === null && before === null) return null
   const [low, high] = [after?.[0], before?.[0]]
@@ -37,7 +37,7 @@ export function keyBetween({ after, before }: Bounds): Key | null {
   return isInside ? key : null
 }
 
-/** Whether no other key can be between these two. */
+/** True if no other key can exist between these two. */
 export function areAdjacentKeys({ after, isAfterIncluded = false, before }: Bounds): boolean {
   const [low, high] = [after?.[0], before?.[0]]
   if (typeof low !== 'bigint' || typeof high !== 'bigint') return false

@@ -3,16 +3,16 @@ import { detachedName } from '../db/detached.ts'
 import { isSpareRoot, takeSpareRoots } from './spare-roots.ts'
 import type { RootPair } from './swap-roots.ts'
 
-/** An empty table like another one, under a name of its own. */
+/** Empty table with the structure of another one, under its own name. */
 export interface ReplacementTable {
   readonly table: string
-  /** The table and its indexes, each with what it is called in the twin. */
+  /** The table and its indexes, each with the name of its replacement. */
   readonly pairs: readonly RootPair[]
 }
 
 /**
- * Makes the twin of a table with all its indexes, and without triggers or references; the caller has the transaction.
- * `takesSpares` where a damaged page is in the way of anything new.
+ * Creates the replacement of a table with all its indexes, without triggers and references; the caller holds the
+ * transaction. `takesSpares` if a damaged page blocks the creation of tables and indexes.
  */
 export function createReplacementTable(writing: Connection, table: string, takesSpares = false): ReplacementTable {
   const name = detachedName(writing, table)
@@ -24,21 +24,21 @@ export function createReplacementTable(writing: Connection, table: string, takes
     .filter(({ name: part }) => !isSpareRoot(part))
   if (takesSpares) takeSpareRoots(writing, parts.length)
   for (const { sql } of parts.filter(({ type }) => type === 'table')) {
-    // numbers are given by the table, and whoever refers to it looks for rows there
+    // the original table assigns the numbers, and references lead to the original table
     const plain = sql?.replaceAll(' AUTOINCREMENT', '').replaceAll(/ REFERENCES \w+ \(\w+\)( ON DELETE CASCADE)?/g, '')
     writing.db.exec((plain ?? '').replace(/^CREATE TABLE "?\w+"?/, `CREATE TABLE ${name}`))
   }
   const pairs = parts.map((part) => ({ name: part.name, other: otherName(part, table, name) }))
   for (const [i, { type, sql }] of parts.entries()) {
-    // the others came with the table
+    // SQLite created the others with the table
     if (type === 'index' && sql !== null) writing.db.exec(indexSql(sql, pairs[i]?.other ?? '', name))
   }
   return { table: name, pairs }
 }
 
 /**
- * The statement that makes an index, for another one on another table. SQLite quotes the name of a table that was
- * renamed.
+ * Returns the statement that creates an index, adapted to another index name and table. SQLite quotes the name of a
+ * renamed table.
  */
 export function indexSql(sql: string, index: string, table: string): string {
   return sql.replace(/ INDEX \w+\s+ON "?\w+"?/, ` INDEX ${index} ON ${table}`)
@@ -50,6 +50,6 @@ function otherName(
   twin: string,
 ): string {
   if (type === 'table') return twin
-  // SQLite's own have the name of the table in theirs
+  // names of SQLite's own indexes contain the name of the table
   return sql === null ? name.replace(`sqlite_autoindex_${table}_`, `sqlite_autoindex_${twin}_`) : `${twin}_${name}`
 }

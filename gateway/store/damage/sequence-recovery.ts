@@ -3,7 +3,7 @@ import { isDetached } from '../db/detached.ts'
 import { SEQUENCE_GAP } from '../db/table.ts'
 import { isUnreadable } from './unreadable.ts'
 
-/** Where numbers of a table are used outside of it. */
+/** Columns outside of a table that hold its numbers. */
 const USES = [
   'SELECT max(seq) AS number FROM sync_cursor',
   'SELECT max(device_id) AS number FROM telemetry_block',
@@ -13,13 +13,13 @@ const USES = [
 ]
 
 /**
- * How the numbers of tables go on after the table with the last ones, `sqlite_sequence`, lost some: above all that are
- * known to have been given, so that none is given twice.
+ * Continues the numbers of tables after `sqlite_sequence`, which holds the last ones, lost rows: above all numbers
+ * known to have been assigned, so that none is assigned twice.
  */
 export class SequenceRecovery {
   readonly #numbers: readonly { table: string; last: number }[]
 
-  /** Does nothing when it is about another table. */
+  /** Does nothing if another table is damaged. */
   constructor(reading: Connection, damagedTable: string) {
     this.#numbers = damagedTable === 'sqlite_sequence' ? lastNumbers(reading) : []
   }

@@ -10,8 +10,7 @@ import { openForSetup, openWriter } from '../writer/open.ts'
 import { repairAtStart, tablesOfSize } from './start.ts'
 import { repairTables } from './table-repair.ts'
 
-// SQLite moves the page behind the last root page when it makes a table, for which it writes into the page that leads
-// there.
+// When SQLite creates a table, it moves the page after the last root page, and writes to the page that refers to it.
 
 let folder: string
 let path: string
@@ -24,7 +23,7 @@ before(() => {
   const connection = openForSetup(undamaged)
   migrate(connection)
   connection.close()
-  // as any start does
+  // as each start does
   assert.deepEqual(repairAtStart({ path: undamaged, openWriter }, []), [])
 })
 
@@ -47,7 +46,7 @@ function read<Row>(sql: string): Row[] {
 const ROWS = 1000
 const LARGE = 'x'.repeat(6000)
 
-/** Rows of more than a page each where a column takes that, else more rows than a page has room for. */
+/** Inserts rows larger than a page if a column takes them, otherwise more rows than fit on a page. */
 function fill(connection: Connection, table: string): void {
   connection.db.pragma('foreign_keys = OFF')
   connection.db.pragma('ignore_check_constraints = ON')
@@ -65,10 +64,7 @@ function fill(connection: Connection, table: string): void {
   })()
 }
 
-/**
- * Makes tables, as a later program might, until a page of this table or its indexes is the one that the next would
- * move.
- */
+/** Creates tables, as a later version might, until the next one would move a page of this table or its indexes. */
 function pushBehindRoots(connection: Connection, table: string): void {
   const names = connection
     .all<{ name: string }>('SELECT name FROM sqlite_schema WHERE tbl_name = ?', table)
@@ -93,13 +89,13 @@ interface Page {
   path: string
 }
 
-/** The page that SQLite moves, and the one that leads to it. */
+/** Returns the page that SQLite moves, and the page that refers to it. */
 function pagesInTheWay(): { moved: Page; parent: Page } {
   const reader = openReader(path)
   const moved = nextMoved(reader)
   reader.close()
   assert.ok(moved)
-  // of the first page of a row the page of the row, of any other the one before
+  // the parent of the first overflow page is the page of its row, of any other the previous overflow page
   const [, row, number] = /^(.*\+)([0-9a-f]{6})$/.exec(moved.path) ?? []
   const before = number === undefined ? -1 : Number.parseInt(number, 16) - 1
   const above = before < 0 ? moved.path.replace(/[^/]+\/?$/, '') : `${row}${before.toString(16).padStart(6, '0')}`
@@ -112,7 +108,7 @@ function pagesInTheWay(): { moved: Page; parent: Page } {
 
 for (const table of tablesOfSize('small', 'large').filter((name) => name !== 'sqlite_sequence')) {
   for (const which of ['moved', 'parent'] as const) {
-    test(`${table} is begun anew where its ${which} page is in the way of a new table`, () => {
+    test(`${table} is recreated where its ${which} page blocks a new table`, () => {
       const connection = openWriter(path)
       fill(connection, table)
       pushBehindRoots(connection, table)
@@ -121,7 +117,7 @@ for (const table of tablesOfSize('small', 'large').filter((name) => name !== 'sq
       damagePage(path, place.page, 'noise')
       const found = repairTables({ path, openWriter }, [table], false)
       const said = found.map((one) => [one.place, one.outcome === 'unreadable' ? one.detail : 'begun'])
-      // without checksums of pages SQLite takes what is on an overflow page for a value
+      // without page checksums, SQLite accepts any content of an overflow page as a value
       const isSeen = which === 'parent' || !place.path.includes('+')
       if (isSeen || said.length > 0) assert.deepEqual(said, [[table, 'begun']])
       assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])

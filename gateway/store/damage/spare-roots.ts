@@ -2,36 +2,36 @@ import type { Connection } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
 import { isUnreadable } from './unreadable.ts'
 
-// SQLite puts the first page of a new table or index behind the last first page, and moves what is there out of the
-// way. It cannot where the page that leads there is damaged: then the first pages of indexes that never hold anything
-// are taken.
+// SQLite places the root page of a new table or index after the last root page, and moves the page that is there. It
+// cannot if the page that refers to that page is damaged. In that case, the root pages of spare indexes, which never
+// hold entries, are reused.
 
-/** So many suffice for the table with most indexes, twice. */
+/** Number of spare indexes: twice the need of the table with most indexes. */
 const SPARES = 16
-/** A table of one row, which refers to none. */
+/** Table of the spare indexes: it has one row and no references. */
 const TABLE = 'closed_day'
 const COLUMN = 'date'
 const PREFIX = 'spare_root_'
 
-/** Makes the spare indexes that are missing; none in a schema from before their table. */
+/** Creates the missing spare indexes; none if the schema is older than their table. */
 export function addSpareRoots(connection: Connection): void {
   if (connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", TABLE) === undefined) return
   for (let n = 1; n <= SPARES; n++)
     connection.db.exec(`CREATE INDEX IF NOT EXISTS ${PREFIX}${n} ON ${TABLE} (${COLUMN}) WHERE 0`)
 }
 
-/** Makes those that are missing, if the disk and its damage let it. */
+/** Creates the missing spare indexes, if the disk and existing damage permit. */
 export function keepSpareRoots(writing: Connection): void {
   if (spareRoots(writing).length === SPARES) return
   try {
     writing.db.transaction(() => addSpareRoots(writing)).immediate()
   } catch (error) {
-    // only damage to come needs them
+    // spare indexes are needed for future damage only
     if (storeFaultCode(error) === null) throw error
   }
 }
 
-/** Tries again with spare roots where a damaged page is in the way of anything new. */
+/** Retries with spare roots if a damaged page blocks the creation of tables and indexes. */
 export function inAnyPlace<Result>(create: (takesSpares: boolean) => Result): Result {
   try {
     return create(false)
@@ -41,7 +41,7 @@ export function inAnyPlace<Result>(create: (takesSpares: boolean) => Result): Re
   }
 }
 
-/** Frees the first pages of so many spare indexes, or of all that are left: what is created next takes them. */
+/** Frees the root pages of `count` spare indexes, or of all left; the next tables and indexes reuse them. */
 export function takeSpareRoots(writing: Connection, count: number): void {
   for (const name of spareRoots(writing).slice(0, count)) writing.db.exec(`DROP INDEX ${name}`)
 }
@@ -50,7 +50,7 @@ export function isSpareRoot(index: string): boolean {
   return index.startsWith(PREFIX)
 }
 
-/** The last in the file first: no other table is moved when that goes. */
+/** Returns the spare indexes, the last one in the file first, so that dropping them moves no other table. */
 function spareRoots(connection: Connection): string[] {
   return connection
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY rootpage DESC")

@@ -19,6 +19,6 @@ test('damage in the schema itself ends the start with a sentence that names the 
   const path = databasePath(dataDir)
   damagePage(path, pageOf(path, 'sqlite_schema'), 'noise')
   const store = storeIn(dataDir)
-  await assert.rejects(store.start(), /cannot be used: .*; npm run repair makes a new one of all that can be read/)
+  await assert.rejects(store.start(), /cannot be used: .*; npm run repair creates a new one from all readable data/)
   await store.stop()
 })

@@ -8,8 +8,8 @@ import { keepSpareRoots } from './spare-roots.ts'
 import { type RepairTarget, repairTables, type TableRepair } from './table-repair.ts'
 
 /**
- * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is
- * damaged is begun anew with what can be read, see `repairTables`. Says what was found.
+ * Prepares the database for a start: checks small tables completely, and of the others what `reads`, the reads of a
+ * start, need. Damaged tables are rebuilt from their readable rows, see `repairTables`. Returns the findings.
  */
 export function repairAtStart(file: RepairTarget, reads: readonly ((reading: Connection) => unknown)[]): TableRepair[] {
   const found = [
@@ -26,7 +26,7 @@ export function repairAtStart(file: RepairTarget, reads: readonly ((reading: Con
   return [...found, ...(more.length === 0 ? [unattributedDamage(fault)] : more)]
 }
 
-/** Tables with pages or rows that were put aside, now or before. */
+/** Returns the tables with detached pages or rows, from this start or an earlier one. */
 export function detachedTables(reading: Connection): string[] {
   return reading
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
@@ -39,7 +39,9 @@ function detachedBefore({ path }: RepairTarget): TableRepair[] {
   try {
     return [...Map.groupBy(detachedTables(reading), originOf)].map(([place, names]) => {
       const what = TABLES.get(place)?.care.what ?? place
-      const detail = `Table ${place} (${what}): Damaged pages or rows of it were put aside before (${names.join(', ')}). ${typedCommand('repair')} makes a database without them, of all that can be read.`
+      const detail =
+        `Table ${place} (${what}): Damaged pages or rows were isolated earlier (${names.join(', ')}). ` +
+        `${typedCommand('repair')} creates a database without them, from all readable data.`
       return { place, outcome: 'set_aside', detail }
     })
   } finally {
@@ -47,14 +49,16 @@ function detachedBefore({ path }: RepairTarget): TableRepair[] {
   }
 }
 
-/** All tables of these sizes, in the order in which they are mended. */
+/** Returns all tables of these sizes, in the order of their repair. */
 export function tablesOfSize(...sizes: string[]): string[] {
   return [...TABLES.values()].filter(({ care }) => sizes.includes(care.size ?? 'small')).map(({ name }) => name)
 }
 
-/** Damage that something met and that no check of the tables finds. */
+/** Returns the finding for damage that a component has met but no check of the tables finds. */
 export function unattributedDamage(fault: string): TableRepair {
-  const detail = `A page that is damaged is in the way (${fault}): it is in the history of telemetry, or in no table. What needs it is refused, the rest goes on. Stop the gateway and run ${typedCommand('repair')}.`
+  const detail =
+    `A damaged page was read (${fault}): it belongs to the telemetry history, or to no table. Requests that need ` +
+    `it fail, all others succeed. Stop the gateway and run ${typedCommand('repair')}.`
   return { place: 'file', outcome: 'unreadable', detail }
 }
 
@@ -77,7 +81,7 @@ function write<Result>({ path, openWriter }: RepairTarget, act: (writing: Connec
   }
 }
 
-// of tables that are not checked
+// for tables that are not checked
 function faultOf({ path }: RepairTarget, reads: readonly ((reading: Connection) => unknown)[]): string | null {
   const reading = openReader(path)
   try {
@@ -91,7 +95,7 @@ function faultOf({ path }: RepairTarget, reads: readonly ((reading: Connection) 
   }
 }
 
-// by the index alone
+// reads the index only
 function newestBlocks(reading: Connection): unknown {
   return reading.all(
     `SELECT (SELECT max(first_ms) FROM telemetry_block b

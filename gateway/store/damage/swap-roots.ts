@@ -1,14 +1,14 @@
 import type { Connection } from '../db/connection.ts'
 
-/** Two tables, or two indexes, that are alike. */
+/** Two tables, or two indexes, with the same structure. */
 export interface RootPair {
   readonly name: string
   readonly other: string
 }
 
 /**
- * Swaps the pages of tables and indexes: each has those of the other from now on. What the pages hold is not read. The
- * caller has the transaction, in which something was created: only so other connections hear of it.
+ * Swaps the root pages of tables and indexes, without reading their content. The caller holds the transaction, which
+ * must have created a table or index: only then do other connections notice the change.
  */
 export function swapRoots(writing: Connection, pairs: readonly RootPair[]): void {
   writing.db.pragma('writable_schema = ON')
@@ -17,7 +17,7 @@ export function swapRoots(writing: Connection, pairs: readonly RootPair[]): void
     setRoot(writing, name, rootOf(writing, other))
     setRoot(writing, other, root)
   }
-  // also reads the schema again
+  // also makes SQLite read the schema again
   writing.db.pragma('writable_schema = RESET')
 }
 

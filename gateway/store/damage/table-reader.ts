@@ -6,25 +6,25 @@ import { isUnreadable } from './unreadable.ts'
 
 export interface KeyedRow {
   readonly key: Key
-  /** In the order of the columns that were asked for. */
+  /** Values in the order of the requested columns. */
   readonly values: readonly Value[]
 }
 
 export interface RowsRead {
   readonly rows: readonly KeyedRow[]
-  /** Rows that are not where their key belongs, so that it is not their key. */
+  /** Keys of rows that are not at the position of their key, so that the key must be wrong. */
   readonly misplaced: readonly Key[]
-  /** There is more, that was all, or the next row cannot be read. */
+  /** More rows follow, the table has ended, or the next row cannot be read. */
   readonly next: 'more' | 'end' | 'unreadable'
 }
 
 type Direction = 'up' | 'down'
 
-/** A few are enough to make a row cheap, and few enough that they need not be read again after a bad one. */
+/** Rows in a read: enough to make a row cheap, and few enough to be read again after an unreadable one. */
 const MAX_ROWS = 500
 const MAX_BYTES = 4 * 2 ** 20
 
-/** Reads a table that may be damaged by the keys of its own b-tree, in both directions. */
+/** Reads a possibly damaged table by the keys of its own b-tree, in both directions. */
 export class TableReader {
   readonly #connection: Connection
   readonly #table: string
@@ -32,9 +32,9 @@ export class TableReader {
   readonly #columns: readonly string[]
   readonly #statements = new Map<string, Database.Statement<Value[], Value[]>>()
 
-  /** Throws what SQLite throws when the schema cannot be read. */
+  /** Throws the errors of SQLite if the schema cannot be read. */
   constructor(connection: Connection, table: string, columns: readonly string[]) {
-    // a cell that reaches beyond its page is found before it is believed
+    // makes SQLite detect a cell that reaches beyond its page
     connection.db.pragma('cell_size_check = ON')
     this.#connection = connection
     this.#table = table
@@ -42,7 +42,7 @@ export class TableReader {
     this.#columns = columns
   }
 
-  /** The next rows up from `after`, or down from `before`. */
+  /** Reads the next rows up from `after`, or down from `before`. */
   read(direction: Direction, bounds: Bounds): RowsRead {
     const rows: KeyedRow[] = []
     let bytes = 0
@@ -61,7 +61,7 @@ export class TableReader {
     }
   }
 
-  /** The key of the next row, whose other columns may be unreadable; null when that is unreadable as well. */
+  /** Returns the key of the next row, whose other columns may be unreadable; null if the key is unreadable too. */
   nextKey(direction: Direction, bounds: Bounds): Key | null {
     try {
       for (const key of this.#iterate(direction, bounds, [])) return key
@@ -78,7 +78,9 @@ export class TableReader {
     ]
     const where = limits.length === 0 ? '' : `WHERE ${limits.join(' AND ')}`
     const by = this.#keys.map((key) => `${key} ${direction === 'up' ? 'ASC' : 'DESC'}`)
-    const sql = `SELECT ${[...this.#keys, ...columns.map(quoted)]} FROM ${quoted(this.#table)} NOT INDEXED ${where} ORDER BY ${by}`
+    const sql =
+      `SELECT ${[...this.#keys, ...columns.map(quoted)]} FROM ${quoted(this.#table)} NOT INDEXED ${where} ORDER ` +
+      `BY ${by}`
     return this.#statement(sql).iterate(...(after ?? []), ...(before ?? []))
   }
 
@@ -100,8 +102,8 @@ function byteLengthOf(value: Value): number {
 }
 
 /**
- * A row whose key does not follow the one before is not where it belongs: it, or the one before when the rest goes on
- * without that one. The last of several rows is only believed once the next is known.
+ * Removes misplaced rows. If the keys of two rows are out of order, the first is misplaced if the rest is in order
+ * without it, otherwise the second. If more rows follow, the last one is only accepted with the next read.
  */
 function inPlace(
   rows: readonly KeyedRow[],

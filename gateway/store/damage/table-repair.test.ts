@@ -48,7 +48,8 @@ function read<Row>(sql: string): Row[] {
 function addDevices(connection: Connection, count: number): void {
   for (let i = 0; i < count; i++) {
     const at = connection.get<{ id: number }>(
-      `INSERT INTO device (hardware_id, short_id, device_type, group_id, mqtt_password_hash, created_at_ms, updated_at_ms)
+      `INSERT INTO device (hardware_id, short_id, device_type, group_id, mqtt_password_hash, created_at_ms,
+        updated_at_ms)
        VALUES ('cart-' || ?, 's' || ?, 'teebox', 7, 'hash', 1, 2) RETURNING device_id AS id`,
       i,
       i,
@@ -77,14 +78,14 @@ function damage(name: string, kind: DamageKind): void {
 
 const isWhole = (table: string) => assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
 
-test('what is whole is left alone', () => {
+test('an intact database stays unchanged', () => {
   write((connection) => addDevices(connection, 10))
   assert.deepEqual(repairAtStart({ path, openWriter }, []), [])
   assert.deepEqual(read("SELECT name FROM sqlite_schema WHERE name LIKE 'damaged_%_1'"), [])
 })
 
 for (const kind of ['noise', 'zeros'] as const) {
-  test(`a table with a page of ${kind} is begun anew with the rows of the other pages, and numbers go on`, () => {
+  test(`a table with a page of ${kind} is recreated from its other pages, and numbering continues`, () => {
     write((connection) => addLockEvents(connection, 500))
     damage('lock_event', kind)
     const [found, ...others] = repairTables({ path, openWriter }, ['lock_event'], true)
@@ -102,7 +103,7 @@ for (const kind of ['noise', 'zeros'] as const) {
 }
 
 for (const index of ['lock_event_by_device', 'lock_event_by_code', 'sqlite_autoindex_lock_event_2']) {
-  test(`${index} is made anew; nothing is missing`, () => {
+  test(`${index} is rebuilt without any lost row`, () => {
     write((connection) => {
       addLockEvents(connection, 500)
       connection.run("UPDATE lock_event SET code = '12' WHERE at_ms > 100")
@@ -118,12 +119,12 @@ for (const index of ['lock_event_by_device', 'lock_event_by_code', 'sqlite_autoi
       read(`SELECT count(*) AS rows FROM lock_event INDEXED BY ${index} WHERE hardware_id = 'cart-1' AND code = '12'`),
       [{ rows: 399 }],
     )
-    // it is a rule of the table too
+    // also a constraint of the table
     assert.throws(() => write((connection) => addLockEvents(connection, 1)), /UNIQUE/)
   })
 }
 
-test('a twin can be made of every table, and every index can be made anew', () => {
+test('every table can get a replacement table, and every index can be rebuilt', () => {
   const connection = openWriter(path)
   connection.db.unsafeMode(true)
   const tables = [...TABLES.keys()].filter((table) => !table.startsWith('sqlite_'))
@@ -137,10 +138,10 @@ test('a twin can be made of every table, and every index can be made anew', () =
   for (const table of tables) isWhole(table)
 })
 
-test('a table that cannot be begun anew for whatever reason keeps no other from it', () => {
+test('a table that cannot be recreated does not block the repair of others', () => {
   write((connection) => {
     addLockEvents(connection, 500)
-    // no statement for its twin can be made of this one
+    // no statement for the index of a replacement table can be derived from this one
     connection.run('CREATE INDEX "odd index" ON audit_entry (address)')
     for (let i = 0; i < 500; i++)
       connection.run("INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES ('entry-' || ?, 1, 'a', 'b')", i)
@@ -158,7 +159,7 @@ test('a table that cannot be begun anew for whatever reason keeps no other from 
   assert.match(found[0]?.detail ?? '', /npm run repair/)
 })
 
-test('an open reader sees the table that was begun anew', () => {
+test('an open reader sees the recreated table', () => {
   write((connection) => addLockEvents(connection, 500))
   damage('lock_event', 'zeros')
   const reader = openReader(path)
@@ -168,10 +169,10 @@ test('an open reader sees the table that was begun anew', () => {
   reader.close()
 })
 
-test('no number is given twice when the last numbers are lost', () => {
+test('no number is assigned twice when the last numbers are lost', () => {
   write((connection) => {
     addDevices(connection, 10)
-    // of a device that was deleted
+    // of a deleted device
     connection.run(`INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
       VALUES (4711, 'gps', 1, 2, 1, x'00')`)
     connection.run("INSERT INTO sync_cursor (stream, seq, hash) VALUES ('lock_events', 90000, '')")
@@ -180,7 +181,8 @@ test('no number is given twice when the last numbers are lost', () => {
   repairAtStart({ path, openWriter }, [])
   write((connection) => {
     addLockEvents(connection, 1)
-    connection.run(`INSERT INTO device (hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
+    connection.run(`INSERT INTO device (hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms,
+      updated_at_ms)
       VALUES ('new', 'new', 'teebox', 'hash', 1, 2)`)
   })
   const [numbers] = read<{ device: number; event: number }>(
@@ -191,7 +193,7 @@ test('no number is given twice when the last numbers are lost', () => {
 })
 
 for (const table of ['telemetry_log', 'telemetry_log_end']) {
-  test(`no number of the log is given twice when ${table} is lost`, () => {
+  test(`no number of the log is assigned twice when ${table} is lost`, () => {
     write((connection) => {
       connection.run('INSERT INTO telemetry_log (first_seq, samples) VALUES (5000, zeroblob(9))')
       connection.run('UPDATE telemetry_log_end SET next_seq = 4000')
@@ -205,7 +207,7 @@ for (const table of ['telemetry_log', 'telemetry_log_end']) {
   })
 }
 
-test('devices whose state is lost have an empty one, and groups that are referred to are there', () => {
+test('devices with a lost state get an empty one, and referenced groups are recreated', () => {
   write((connection) => {
     addDevices(connection, 3)
     connection.run("INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (7, 'Front', 1, 1)")
@@ -222,12 +224,12 @@ test('devices whose state is lost have an empty one, and groups that are referre
   )
   assert.deepEqual(read('SELECT count(*) AS states FROM device JOIN device_state USING (device_id)'), [{ states: 3 }])
   assert.deepEqual(read('SELECT group_id, name FROM device_group'), [{ groupId: 7, name: 'Group 7' }])
-  // references are to the tables that are used
+  // references lead to the original tables
   write((connection) => connection.run('DELETE FROM device WHERE device_id = 1'))
   assert.deepEqual(read('SELECT device_id FROM device_state'), [{ deviceId: 2 }, { deviceId: 3 }])
 })
 
-test('while the gateway runs, a table that it has in memory is begun anew only if no row is missing', () => {
+test('a running gateway recreates a table that it keeps in memory only if no row is missing', () => {
   write((connection) => addDevices(connection, 200))
   damage('device', 'noise')
   const [found] = repairTables({ path, openWriter }, ['device'], true)
@@ -236,7 +238,7 @@ test('while the gateway runs, a table that it has in memory is begun anew only i
   assert.equal(repairTables({ path, openWriter }, ['device'], false)[0]?.outcome, 'set_aside')
 })
 
-test('pages that were put aside are said at every start', () => {
+test('detached pages are reported at every start', () => {
   write((connection) => addLockEvents(connection, 500))
   damage('lock_event', 'noise')
   repairTables({ path, openWriter }, ['lock_event'], false)

@@ -17,7 +17,7 @@ import { isUnreadable } from './unreadable.ts'
 
 export type TableRepair = Pick<DamageFinding, 'place' | 'outcome' | 'detail'>
 
-/** A database, and how it is opened to be written. */
+/** Database, and the function that opens it for writing. */
 export interface RepairTarget {
   readonly path: string
   readonly openWriter: (path: string) => Connection
@@ -26,18 +26,18 @@ export interface RepairTarget {
 const ADVICE = `Check the disk, and run ${typedCommand('repair')} when the gateway can be stopped.`
 const REPAIR = `Stop the gateway and run ${typedCommand('repair')}.`
 
-/** The table is in the memory of the gateway, which would say something else than the database from now on. */
+/** Thrown if the gateway holds the table in memory, which would differ from the database from now on. */
 class RestartNeeded extends Error {}
 
 /**
- * Looks at tables of a database and begins those anew that are damaged, with all rows that can be read. The
- * damaged pages stay in the file, in a table `damaged_TABLE_1`, for `repair`. Nobody else may write meanwhile;
- * readers go on. Says what was found; throws what SQLite throws when the database cannot be written.
+ * Checks tables of a database and rebuilds damaged ones from their readable rows. The damaged pages stay in the file,
+ * in a table `damaged_TABLE_1`, for `repair`. No other connection may write at the same time; reads continue. Returns
+ * the findings; throws the errors of SQLite if the database cannot be written.
  */
 export function repairTables(file: RepairTarget, tables: readonly string[], isRunning: boolean): TableRepair[] {
   requireReadableDisk(file.path)
   const reading = openReader(file.path)
-  // what has checksums of its own is copied in spite of those of its pages
+  // tables with checksums of their own are copied despite wrong checksums of their pages
   const unchecked = openUncheckedReader(file.path)
   const mendingOf = (table: string) => new Mending({ file, reading, unchecked, table, isRunning })
   try {
@@ -53,7 +53,7 @@ export function repairTables(file: RepairTarget, tables: readonly string[], isRu
 }
 
 /**
- * What makes up for the rows that a table lost may need other damaged tables: all that are left are begun anew at once.
+ * Rebuilds all remaining damaged tables in one transaction: what follows the loss of rows in one may need the others.
  */
 function repairTogether(
   file: RepairTarget,
@@ -71,12 +71,12 @@ function repairTogether(
   }
 }
 
-/** Whether every other table would meet it as well; a fault of the program is not. */
+/** True for errors that every other table would meet too, unlike a fault of the program. */
 function isOfStore(error: unknown): boolean {
   return !isUnreadable(error) && storeFaultCode(error) !== null
 }
 
-/** In one transaction. */
+/** Rebuilds tables in one transaction. */
 function startAgain(file: RepairTarget, mendings: readonly Mending[], checksPages: boolean): TableRepair[] {
   return changeSchema(file, checksPages, (writing, takesSpares) => {
     const finishes = mendings.map((mending) => mending.begin(writing, takesSpares))
@@ -94,7 +94,7 @@ function changeSchema<Result>(
     try {
       if (!checksPages) stopChecking(writing.db)
       writing.db.pragma('foreign_keys = OFF')
-      // what the schema says of the place of a table is changed
+      // permits changes of root pages in the schema
       writing.db.unsafeMode(true)
       return writing.db.transaction(() => change(writing, takesSpares)).immediate()
     } finally {
@@ -105,16 +105,16 @@ function changeSchema<Result>(
 
 interface MendingDeps {
   file: RepairTarget
-  /** Finds what is damaged. */
+  /** Connection that finds the damage. */
   reading: Connection
-  /** Is read for the copy of what has checksums of its own. */
+  /** Connection for the copy of tables with checksums of their own. */
   unchecked: Connection
   table: string
   isRunning: boolean
 }
 
 class Mending {
-  /** Whether damage kept it from being mended. */
+  /** True if damage has prevented the repair. */
   isStuck = false
   readonly #deps: MendingDeps
   readonly #care: TableCare
@@ -122,11 +122,11 @@ class Mending {
   constructor(deps: MendingDeps) {
     this.#deps = deps
     const care = TABLES.get(deps.table)?.care
-    if (care === undefined) throw new Error(`nothing is known of a table ${deps.table}`)
+    if (care === undefined) throw new Error(`unknown table ${deps.table}`)
     this.#care = care
   }
 
-  /** Whether it can be begun anew and has to be. */
+  /** True if the table is damaged and can be rebuilt. */
   isDamaged(): boolean {
     return this.#care.size !== 'huge' && this.#damagedParts() !== 'none'
   }
@@ -140,15 +140,15 @@ class Mending {
       if (error instanceof RestartNeeded) return [this.#finding('unreadable', error.message)]
       if (isOfStore(error)) throw error
       this.isStuck = isUnreadable(error)
-      const reason = `They are damaged and could not be begun anew (${describeError(error)}).`
+      const reason = `They are damaged and could not be rebuilt (${describeError(error)}).`
       return [this.#finding('unreadable', `${reason} ${REPAIR}`)]
     }
   }
 
-  /** Copies what can be read, and swaps; what is returned makes up for the rest. The caller has the transaction. */
+  /** Copies readable rows and swaps; the returned function handles missing rows. The caller holds the transaction. */
   begin(writing: Connection, takesSpares: boolean): () => TableRepair {
     const { file, reading, unchecked, table, isRunning } = this.#deps
-    // not by the connection that writes: a bad page that it reads ends its transaction
+    // not read by the writing connection: reading a damaged page would roll back its transaction
     const numbers = new SequenceRecovery(reading, table)
     const twin = createReplacementTable(writing, table, takesSpares)
     const source = this.#care.hasOwnSums ? unchecked : reading
@@ -173,11 +173,11 @@ class Mending {
         for (const index of indexes) rebuildIndex(writing, table, index, takesSpares)
       })
     } catch (error) {
-      // the table may be damaged too, where only its rows show it
+      // the table may be damaged too, in a way that only its rows show
       if (!isUnreadable(error) || this.#care.size === 'huge') throw error
       return this.#beginAnew()
     }
-    const text = `An index of it was damaged and was made anew; nothing is missing. ${ADVICE}`
+    const text = `An index was damaged and was rebuilt; nothing is missing. ${ADVICE}`
     return [this.#finding('mended', text)]
   }
 
@@ -196,7 +196,7 @@ class Mending {
     }
     numbers.goOn(writing)
     for (const sql of this.#care.afterLoss ?? []) writing.run(sql)
-    const missing = `Damaged pages were put aside: ${rows} rows could be read, and ${describeMissing(salvaged)}.`
+    const missing = `Damaged pages were isolated: ${rows} rows could be read, and ${describeMissing(salvaged)}.`
     return this.#finding('set_aside', `${missing} ${this.#care.meaning} ${ADVICE}`)
   }
 

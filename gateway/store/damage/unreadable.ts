@@ -2,8 +2,8 @@ import { SqliteError } from 'better-sqlite3'
 import { isDamage } from '../db/fault.ts'
 
 /**
- * Whether a read failed for what is on the disk, or for a sector that the disk does not return (EIO). Who takes that
- * for lost asks `requireReadableDisk` before.
+ * True if a read failed because of the content of the disk, or a sector that the disk does not return (EIO). Before
+ * treating the data as lost, call `requireReadableDisk`.
  */
 export function isUnreadable(error: unknown): boolean {
   if (!(error instanceof SqliteError)) return false

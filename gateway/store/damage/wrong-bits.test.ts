@@ -16,14 +16,14 @@ import type { DamageFinding } from './findings.ts'
 
 const EVENTS = 6000
 const USERS = 300
-/** As in pages/extension.c: of pages whose numbers are the same modulo this only one is noted at a time. */
+/** Number of notes as in pages/extension.c: of pages with the same number modulo this, only one is noted at a time. */
 const NOTES = 32
 
 let folder: string
-/** The data folder of a store that was stopped, which each case begins with. */
+/** Data folder of a stopped store, the starting point of each case. */
 let whole: string
 let file: Buffer
-/** A page of each kind, with what is said of it. */
+/** A page of each kind, with the place that a finding names. */
 let places: { what: string; page: number; place: string }[]
 
 before(async () => {
@@ -32,7 +32,7 @@ before(async () => {
   const store = await start(whole)
   fill(databasePath(whole))
   await store.stop()
-  // everything is noted, also what SQLite itself never reads
+  // all corrections are reported, also of pages that SQLite itself never reads
   const again = await start(whole)
   await scan(again)
   await again.stop()
@@ -117,20 +117,19 @@ async function startHarmed(t: TestContext, harm: (path: string) => void): Promis
   return store
 }
 
-/** What a check at night does. */
 function scan({ readers }: Store): Promise<unknown> {
   return readers.run('scanPages', { first: 1, count: 100_000 }, { owner: 'test' })
 }
 
 const outcomes = (found: readonly DamageFinding[]) => found.map(({ place, outcome }) => [place, outcome])
 
-test('one bit of a page of any kind flips while the gateway is stopped: it is put right in the file, and said', async (t) => {
+test('a single flipped bit in any kind of page is corrected in the file at the start, and reported', async (t) => {
   let path = ''
   const store = await startHarmed(t, (harmedPath) => {
     path = harmedPath
     for (const [i, { what, page }] of places.entries()) {
       assert.ok(page > 0, what)
-      // of the header the size of a page, which is looked at before anything is read
+      // in the header, a bit of the page size, which SQLite checks before it reads anything
       flipPageBits(path, page, page === 1 ? 16 * 8 : ([3, 20_000, 32_767][i % 3] ?? 0))
     }
   })
@@ -141,7 +140,7 @@ test('one bit of a page of any kind flips while the gateway is stopped: it is pu
   const expected = new Set(places.map(({ place }) => place))
   await eventually(async () => {
     assert.deepEqual(await scan(store), { wrong: [], isDone: true })
-    // pages that no start reads are put right by the thread that writes, soon after a request
+    // the writer thread corrects pages that no start reads, shortly after a request
     await store.truncateLog()
     return store.damage.all.length === expected.size
   }, 'all of it is said')
@@ -158,14 +157,14 @@ test('one bit of a page of any kind flips while the gateway is stopped: it is pu
   assert.deepEqual(next.damage.all, [])
 })
 
-test('two bits of a page of users flip: it is told, and the rows of the page are missing, as with any damage', async (t) => {
+test('two flipped bits in a page of users are reported, and the rows of the page are lost', async (t) => {
   const { page = 0 } = places.find(({ what }) => what === 'a leaf') ?? {}
   const store = await startHarmed(t, (path) => flipPageBits(path, page, 20_000, 30_000))
   assert.deepEqual(outcomes(store.damage.all), [['user', 'set_aside']])
   assert.ok(store.read.users().length < USERS)
 })
 
-test('one page has a wrong bit, and another one of the table two: only what is on the other one is missing', async (t) => {
+test('a page with one wrong bit is corrected, and only the rows of a page with two are lost', async (t) => {
   const db = new Database(databasePath(whole), { readonly: true })
   const [one, other] = pagesOf(db, 'user').filter(({ kind }) => kind === 'leaf')
   db.close()
@@ -177,13 +176,13 @@ test('one page has a wrong bit, and another one of the table two: only what is o
   assert.equal(store.read.users().length, USERS - other.cells)
 })
 
-test('bits flip in the checksum of a page: nothing of the page is changed, or said', async (t) => {
+test('flipped bits in the checksum of a page change no page and are not reported', async (t) => {
   const { page = 0 } = places.find(({ what }) => what === 'a leaf') ?? {}
   for (const bits of [[5], [70], [5, 70], [1, 100]]) {
     let path = ''
     const store = await startHarmed(t, (harmedPath) => {
       path = harmedPath
-      // an entry of the file of checksums has 16 bytes, behind a header of 512
+      // an entry in the file of checksums has 16 bytes, after a header of 512
       flipPageBits(`${path}-sums`, 1, ...bits.map((bit) => (512 + (page - 1) * 16) * 8 + bit))
     })
     assert.equal(store.read.users().length, USERS)
@@ -193,7 +192,7 @@ test('bits flip in the checksum of a page: nothing of the page is changed, or sa
   }
 })
 
-test('a bit flips in a page that the log has anew: what the log has is served', async (t) => {
+test('a flipped bit in a page that the log replaces is harmless', async (t) => {
   const dataDir = harmed(t, () => undefined)
   const path = databasePath(dataDir)
   const running = await start(dataDir)
@@ -214,7 +213,7 @@ test('a bit flips in a page that the log has anew: what the log has is served', 
   assert.deepEqual(await scan(store), { wrong: [], isDone: true })
 })
 
-test('killed before or after the byte is written: the next start finds the page right, or puts it right', async (t) => {
+test('a kill before or after writing the byte leaves a page that is right or corrected at the start', async (t) => {
   const { page = 0 } = places.find(({ what }) => what === 'a leaf') ?? {}
   const dataDir = harmed(t, (path) => flipPageBits(path, page, 20_000))
   const running = await start(dataDir)
@@ -232,7 +231,7 @@ test('killed before or after the byte is written: the next start finds the page 
     const store = await start(killed)
     assert.equal(store.read.users().length, USERS)
     assert.deepEqual(outcomes(store.damage.all), said)
-    // they were not made anew, which would hide other damage
+    // the checksums were not recreated, which would hide other damage
     assert.deepEqual(readFileSync(join(killed, 'cartbarn.db-sums')).subarray(528), sums)
     await store.stop()
   }

@@ -4,17 +4,17 @@ import { ownerOfPage } from '../pages/page-owner.ts'
 import { TABLES } from '../tables/all.ts'
 import type { TableRepair } from './table-repair.ts'
 
-/** A page of which one bit was wrong in the file. */
+/** Page with one wrong bit in the file. */
 interface Corrected {
   page: number
   place: string
-  /** Why it is still wrong there; null when it is not. */
+  /** Reason why the file is still wrong; null if it was corrected. */
   fault: string | null
 }
 
 /**
- * Pages of which reads found one bit wrong, in any thread and since the last of them were put right. Whoever read them
- * got what was written (see `pages/extension.c`); in the file they are wrong. None without checksums.
+ * Returns the pages in which reads found one wrong bit, in any thread, since the last correction. The reads themselves
+ * returned the correct content (see `pages/extension.c`); the file is still wrong. Empty without checksums.
  */
 export function pagesWithWrongBit(connection: Connection): number[] {
   if (!connection.hasPageSums) return []
@@ -23,8 +23,8 @@ export function pagesWithWrongBit(connection: Connection): number[] {
 }
 
 /**
- * Puts those pages right in the file, unless they were written anew meanwhile, and says which. Nobody may copy the log
- * into the database at the same time: it is for the thread that writes, and for the start.
+ * Corrects those pages in the file, unless they were written in the meantime, and returns the findings. No other thread
+ * may run a checkpoint at the same time: only the writer thread and the start may call this.
  */
 export function repairPages(writing: Connection): TableRepair[] {
   const corrected = pagesWithWrongBit(writing).flatMap((page) => putRight(writing, page))
@@ -35,7 +35,7 @@ function putRight(writing: Connection, page: number): Corrected[] {
   const place = placeOf(writing, page)
   try {
     const row = writing.get<{ done: number | null }>('SELECT page_put_right(?) AS done', page)
-    // null: more of it is wrong by now, and whoever reads it says so
+    // null: more bits are wrong by now, and the next read reports that
     return typeof row?.done === 'number' ? [{ page, place, fault: null }] : []
   } catch (error) {
     if (storeFaultCode(error) === null) throw error
@@ -59,9 +59,11 @@ function describe(place: string, corrected: readonly Corrected[]): TableRepair {
   const fault = corrected.find((one) => one.fault !== null)?.fault
   const done =
     fault === undefined
-      ? 'it was put right in the file'
-      : `it is put right whenever it is read, as the file could not be written (${fault})`
-  const detail = `${nameOf(place)}: One bit of ${which} was wrong on the disk. The checksum says which, and ${done}; nothing is missing. Check the disk.`
+      ? 'it was corrected in the file'
+      : `it is corrected whenever it is read, because the file could not be written (${fault})`
+  const detail =
+    `${nameOf(place)}: One bit of ${which} was wrong on the disk. The checksum shows which, and ${done}; nothing ` +
+    'is missing. Check the disk.'
   return { place, outcome: 'mended', detail }
 }
 

@@ -4,23 +4,23 @@ import type { AuditAction } from '#shared/audit-actions.ts'
 import type { Connection } from './connection.ts'
 import { bodyOfKey, type Table } from './table.ts'
 
-/** An act of a person for the audit log; without secrets. */
+/** Act of a person for the audit log; contains no secrets. */
 export interface AuditRecord {
   action: AuditAction
-  /** The id of its object. */
+  /** Id of the changed object. */
   target: string
-  /** The fields that changed, as they were; null for a new object. */
+  /** Fields that changed, with their old values; null for a new object. */
   before: object | null
-  /** The same fields as they are; null for an object that is gone. */
+  /** The same fields with their new values; null for a deleted object. */
   after: object | null
 }
 
-/** The person or program behind a write, and its time. */
+/** Person or program that made a write, and its time. */
 export interface TimedActor extends Origin {
   readonly atMs: number
 }
 
-/** Runs before a write, and returns what enters its audit records after it; both in the transaction of the write. */
+/** Runs before a write and returns the maker of its audit records; both run in the transaction of the write. */
 export type Audit<On extends Connection, Input, Result> = (
   connection: On,
   input: Input,
@@ -30,15 +30,15 @@ export type Audit<On extends Connection, Input, Result> = (
 interface WriteOptions<On extends Connection, Input, Result> {
   /** Null for a write that changes nothing a person decides. */
   audit: Audit<On, Input, Result> | null
-  /** It changes blocks or the log of telemetry, whose rows have checksums of their own. */
+  /** Set for writes that change blocks or the telemetry log, whose rows have checksums of their own. */
   changesTelemetry?: true
 }
 
-/** A change of the database, run by the writer thread in a transaction of its own. */
+/** Change of the database, run by the writer thread in a transaction of its own. */
 export type Write<On extends Connection, Input, Result> = ((connection: On, input: Input) => Result) &
   WriteOptions<On, Input, Result>
 
-/** Declares a write. `writer/writes.ts` collects them by the names of their exports. */
+/** Declares a write. `writer/writes.ts` collects the writes by their export names. */
 export function write<On extends Connection, Input, Result>(
   perform: (connection: On, input: Input) => Result,
   options: WriteOptions<On, Input, Result>,
@@ -46,7 +46,7 @@ export function write<On extends Connection, Input, Result>(
   return Object.assign(perform, options)
 }
 
-/** Enters the fields of a replicated row that a write changed; nothing where it changed none. */
+/** Records the fields of a replicated row that a write changed; nothing if it changed none. */
 export function changed<Input>(
   table: Table,
   keyOf: (input: Input, connection: Connection) => string,
@@ -65,7 +65,7 @@ export function changed<Input>(
   }
 }
 
-/** Enters, besides what `audit` enters, that a secret was replaced, and nothing else of it. */
+/** Adds an entry to those of `audit` that a secret was replaced, without its value. */
 export function withSecret<Input>(
   actionOf: (input: Input) => AuditAction,
   audit: Audit<Connection, Input, unknown>,
@@ -80,7 +80,7 @@ export function withSecret<Input>(
 
 type Body = Record<string, unknown>
 
-/** The fields that differ; all fields of a row that is new or gone. Null and null when none differs. */
+/** Fields that differ; all fields of a new or deleted row. `[null, null]` if none differs. */
 export function differences(before: Body | null, after: Body | null): [before: Body | null, after: Body | null] {
   if (before === null || after === null) return [before, after]
   const names = Object.keys(after).filter(
@@ -91,12 +91,12 @@ export function differences(before: Body | null, after: Body | null): [before: B
   return [pick(before), pick(after)]
 }
 
-/** A record of an act that has no state before. */
+/** Audit record of an act without a previous state. */
 export function event(action: AuditAction, target: string, after: object | null): AuditRecord {
   return { action, target, before: null, after }
 }
 
-/** The origin of an address whose path is a secret, as the audit log shows it. */
+/** Origin of an address whose path is a secret, as shown in the audit log. */
 export function originOf(url: string): string {
   const { origin = '', pathname = '', search = '' } = URL.parse(url) ?? {}
   return pathname.length + search.length > 1 ? `${origin}/…` : origin

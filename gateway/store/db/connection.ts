@@ -1,14 +1,14 @@
 import Database from 'better-sqlite3'
 
 interface Reading {
-  /** Its rows are arrays where `toRow` makes objects of them. */
+  /** Rows are arrays if `toRow` makes objects from them. */
   readonly statement: Database.Statement<Value[], unknown>
   readonly toRow: (row: unknown) => unknown
 }
 
 export type Value = string | number | bigint | Uint8Array | null
 
-/** One SQLite connection with its statements prepared once. Rows are typed by the caller, who wrote the SQL. */
+/** SQLite connection that caches prepared statements. The caller supplies the type of the rows. */
 export class Connection {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement<Value[], unknown>>()
@@ -19,24 +19,24 @@ export class Connection {
     this.db = db
   }
 
-  /** The prepared statement of `sql`, made at its first use. */
+  /** Prepared statement of `sql`; prepared at its first use. */
   statement<Row = unknown>(sql: string): Database.Statement<Value[], Row> {
     const known = this.#statements.get(sql)
-    // the text of a statement decides the type of its rows, so one text never has two
+    // the text of a statement decides the type of its rows, so one text never has two types
     if (known !== undefined) return known as Database.Statement<Value[], Row>
     const statement = this.db.prepare<Value[], Row>(sql)
     this.#statements.set(sql, statement)
     return statement
   }
 
-  /** All rows; a column `hardware_id` is the field `hardwareId`. `statement` has the names of the database. */
+  /** All rows, with a column `hardware_id` as the field `hardwareId`. `statement` keeps the names of the database. */
   all<Row>(sql: string, ...values: Value[]): Row[] {
     const { statement, toRow } = this.#reading(sql)
     // typed by the caller
     return statement.all(...values).map(toRow) as Row[]
   }
 
-  /** The first row, as by `all`. */
+  /** First row, with the names of `all`. */
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
     const { statement, toRow } = this.#reading(sql)
     const row = statement.get(...values)
@@ -52,26 +52,26 @@ export class Connection {
     return reading
   }
 
-  /** Returns how many rows changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: Value[]): number {
     return this.statement(sql).run(...values).changes
   }
 
   /**
-   * Runs reads on one state of the database. Rolled back in the end: SQLite refuses to commit once a read in it has met
-   * a damaged page, also when that was handled.
+   * Runs reads on one snapshot of the database. It is rolled back, because SQLite refuses to commit once a read has met
+   * a damaged page, even if the error was handled.
    */
   snapshot<Result>(work: () => Result): Result {
     this.run('BEGIN')
     try {
       return work()
     } finally {
-      // SQLite ends it itself when a page cannot be read
+      // SQLite ends the transaction when a page cannot be read
       if (this.db.inTransaction) this.run('ROLLBACK')
     }
   }
 
-  /** Whether the functions of `store/pages/page-sums` are there, which they are not on every system. */
+  /** True if the functions of `store/pages/page-sums` are loaded; not every system has them. */
   get hasPageSums(): boolean {
     this.#hasPageSums ??= hasPageSums(this.db)
     return this.#hasPageSums
@@ -83,8 +83,8 @@ export class Connection {
 }
 
 /**
- * A list of columns that names the fields itself: SQLite makes the rows then, which saves a third of the time of each
- * (13 columns: 2.6 µs instead of 3.6). For lists of many rows.
+ * Column list that names the fields itself, for lists of many rows: SQLite makes the objects then, which saves a third
+ * of the time of each row (13 columns: 2.6 µs instead of 3.6).
  */
 export function asFields(columns: string): string {
   return columns.replaceAll(/(?<=^|,)(\s*)([a-z]\w*_\w+)(?=\s*(?:,|$))/g, (_, space: string, column: string) => {
@@ -92,7 +92,7 @@ export function asFields(columns: string): string {
   })
 }
 
-/** A column of the database as a field: `out_of_service` is `outOfService`. */
+/** Field name of a column: `out_of_service` is `outOfService`. */
 function camel(column: string): string {
   return column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -105,7 +105,7 @@ function readingOf(
   if (!names.some((name) => name.includes('_'))) return { statement, toRow: (row) => row }
   const fields = names.map(camel)
   return {
-    // of its own: `raw` is a mode of a statement
+    // a separate statement: `raw` is a mode of the statement
     statement: prepareAgain().raw(true),
     toRow: (row) => {
       const values = row as unknown[]
@@ -120,14 +120,14 @@ export function openReader(path: string): Connection {
   return new Connection(openReadonly(path))
 }
 
-/** A reader that takes pages as they are: for what has a checksum of its own, once a page has a wrong one. */
+/** Opens a reader that ignores wrong page checksums, for content with checksums of its own. */
 export function openUncheckedReader(path: string): Connection {
   const db = openReadonly(path)
   stopChecking(db)
   return new Connection(db)
 }
 
-/** Before anything is read: what is in the cache then is used by whatever the connection does later. */
+/** Must be called before the first read: the connection reuses whatever is in its page cache by then. */
 export function stopChecking(db: Database.Database): void {
   if (hasPageSums(db)) db.prepare('SELECT page_checks(0)').get()
 }
@@ -142,7 +142,7 @@ function openReadonly(path: string): Database.Database {
     db.pragma('busy_timeout = 5000')
     // reads the schema, which may be damaged
     db.pragma('cache_size = -8192')
-    // a full /tmp is no reason not to answer
+    // reads must still work when /tmp is full
     db.pragma('temp_store = MEMORY')
     return db
   } catch (error) {
@@ -151,7 +151,7 @@ function openReadonly(path: string): Database.Database {
   }
 }
 
-/** Bytes of the database: in use, and free for what is written next. */
+/** Bytes of the database: in use, and free for later writes. */
 export interface DatabaseSpace {
   usedBytes: number
   freeBytes: number

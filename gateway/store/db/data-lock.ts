@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describeFault, storeFaultCode } from './fault.ts'
 
-/** In the data folder. */
+/** Lock file in the data folder. */
 export const DATA_LOCK = 'cartbarn.lock'
 
 /**
- * Keeps a second gateway off the data folder: two writers with two memories would tell their clients two truths.
- * An exclusive SQLite transaction on an empty file of its own; the system drops it however the process ends.
+ * Keeps a second gateway off the data folder: two writers with separate memory would send contradictory states to their
+ * clients. It is an exclusive SQLite transaction on an empty file; the system releases it however the process ends.
  */
 export class DataLock {
   readonly #path: string
@@ -15,13 +15,13 @@ export class DataLock {
 
   readonly #busy: string
 
-  /** `busy` is what the folder is in use by, in words. */
+  /** `busy` is the error text when the folder is in use. */
   constructor(dataDir: string, name = DATA_LOCK, busy = 'another cartbarn is using the data folder') {
     this.#path = join(dataDir, name)
     this.#busy = busy
   }
 
-  /** Throws when another process has the folder. */
+  /** Throws when another process holds the lock. */
   take(): void {
     let db: Database.Database | undefined
     try {

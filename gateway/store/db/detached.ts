@@ -1,16 +1,16 @@
 import type { Connection } from './connection.ts'
 
-/** What is set aside of a damaged table is in tables of this name. */
+/** True if the table is a detached one, which holds the rows set apart from a damaged table. */
 export function isDetached(table: string): boolean {
   return /^damaged_\w+_\d+$/.test(table)
 }
 
-/** The table whose rows it has. */
+/** Table that a detached table belonged to. */
 export function originOf(aside: string): string {
   return aside.replace(/^damaged_(index_)?/, '').replace(/_\d+$/, '')
 }
 
-/** The next free name for what is set aside of a table. */
+/** Next free name for a detached table. */
 export function detachedName(writing: Connection, table: string): string {
   for (let n = 1; ; n++) {
     const name = `damaged_${table}_${n}`

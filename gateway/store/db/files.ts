@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 
-/** Names of what the store keeps in the data folder. */
+/** Names of the store's files in the data folder. */
 export const DATABASE = 'cartbarn.db'
 export const DATABASE_LOG = 'cartbarn.db-wal'
 export const DATABASE_INDEX_OF_LOG = 'cartbarn.db-shm'
-/** Checksums of the pages: those of the one database are wrong for another. */
+/** Checksums of the pages; they are valid for this one database only. */
 export const PAGE_SUMS = 'cartbarn.db-sums'
-/** As which file the database was open. */
+/** Identity of the database file that is open. */
 export const OPEN_MARK = 'cartbarn.db-open'
-/** Findings of the gateway that runs, or ran last, for `doctor`, which may have no key. */
+/** Findings of the running or last gateway, for `doctor`, which may have no key. */
 export const DAMAGE_NOTES = 'damage.json'
 
 export function databasePath(dataDir: string): string {

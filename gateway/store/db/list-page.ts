@@ -2,41 +2,41 @@ import type { Registration } from '#shared/registrations.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { asFields, type Connection } from './connection.ts'
 
-/** Which part of a list is wanted. */
+/** Page of a list that a caller requests. */
 export interface ListPage {
   order: ListOrder
-  /** Only what is older than the row with this id. */
+  /** Returns only rows older than the row with this id. */
   before?: string | undefined
   limit: number
   offset: number
-  /** The devices the caller may see; undefined is all. */
+  /** Devices that the caller may see; undefined for all. */
   visibleHardwareIds?: readonly string[] | undefined
 }
 
-/** A table whose rows are of devices and are listed in the order of their places. */
+/** Table whose rows belong to devices and are listed in the order of `place`. */
 export interface ListedTable {
   table: string
-  /** The column that `ListPage.before` names a row by. */
+  /** Column that `ListPage.before` refers to. */
   id: string
-  /** Columns that put the rows into one order; no two rows agree in all of them. */
+  /** Columns of a total order; no two rows agree in all of them. */
   place: readonly string[]
-  /** What is read of each row, as SQL. */
+  /** Selected columns, as SQL. */
   columns: string
 }
 
 type Value = string | number
 
-/** SQL with a `?` for each value; a condition with a value that is undefined does not apply. */
+/** SQL with a `?` for each value; a condition with an undefined value does not apply. */
 export type ListCondition = readonly [sql: string, ...values: (Value | undefined)[]]
 
-/** Lets through what `isOfRegistration` says is of it. */
+/** Selects the rows that `isOfRegistration` accepts. */
 export function byRegistration(registration: Registration | undefined): ListCondition {
   return ['ifnull(short_id = ?, at_ms >= ?)', registration?.shortId, registration?.sinceMs]
 }
 
 /**
- * A page of a table; null when there is no row `before` that the caller may see. What is skipped is skipped in an index
- * where one has all that the conditions ask for: only the rows of the page are read.
+ * Page of a table; null if the caller may see no row `before`. Skipped rows are skipped in an index if one covers all
+ * conditions, so that only the rows of the page are read.
  */
 export function listPage<Row>(
   connection: Connection,
@@ -62,7 +62,7 @@ export function listPage<Row>(
 
 function ofVisible(hardwareIds: readonly string[] | undefined): ListCondition {
   if (hardwareIds?.length === 1) return ['hardware_id = ?', hardwareIds[0]]
-  // with the + SQLite reads in the order of time and stops early, rather than sort all that these devices ever did
+  // with the + SQLite reads in the order of time and stops early, instead of sorting all rows of these devices
   return ['+hardware_id IN (SELECT value FROM json_each(?))', hardwareIds && JSON.stringify(hardwareIds)]
 }
 

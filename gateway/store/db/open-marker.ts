@@ -15,42 +15,40 @@ import { syncPath } from '#shared/files/durable.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import { storeFaultCode } from './fault.ts'
 
-/** "CART", in each database from schema 28 on. */
+/** "CART"; set in each database from schema 28 on. */
 export const APPLICATION_ID = 0x43415254
-/**
- * "CARO": a gateway has it open, or was ended without a stop. It is in the database itself, as only that may be copied.
- */
+/** "CARO"; a gateway has the database open, or was killed. In the database, as users may copy it alone. */
 export const OPEN_APPLICATION_ID = 0x4341524f
 /** https://sqlite.org/fileformat2.html#the_database_header */
 const HEADER_BYTES = 100
 const APPLICATION_ID_AT = 68
 /**
- * ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay: a file keeps its number as long as it is there, also over a power
- * cut.
+ * ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay: a file keeps its inode number as long as it exists, even across a
+ * power cut.
  */
 const KEEPS_NUMBERS = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630]
 
-/** What tells a file from a copy of it. */
+/** Attributes that distinguish a file from its copies. */
 interface FileIdentity {
   inode: string
-  /** When the file was made, in nanoseconds; null where that is not known. */
+  /** Creation time of the file in ns; null if unknown. */
   bornNs: string | null
 }
 
-/** Beside a database that is open: which file it is. */
+/** Path of the file next to an open database that identifies the database file. */
 export function openFileOf(path: string): string {
   return `${path}-open`
 }
 
 /**
- * Marks a database as open, for whoever starts with a copy of it: in its first page, which a copy has, and beside it as
- * which file, which a copy is not. Nothing is marked where files have no lasting numbers, or where the disk takes
- * nothing: then copies are not told.
+ * Marks a database as open, so that a gateway that starts with a copy can detect this. The mark is in the first page,
+ * which a copy shares; the identity of the file is in a second file, which a copy does not match. Nothing is marked on
+ * file systems without lasting inode numbers, or if the disk rejects the write; copies are not detected then.
  */
 export function setOpenMarker(db: Database.Database, path: string): void {
   if (applicationIdOf(db) !== APPLICATION_ID || !KEEPS_NUMBERS.includes(statfsSync(dirname(path)).type)) return
   try {
-    // before: a mark without its file would keep an intact gateway from starting
+    // written first: a mark without its file would keep an intact gateway from starting
     noteOpenFile(path)
     setApplicationId(db, OPEN_APPLICATION_ID)
   } catch (error) {
@@ -58,12 +56,12 @@ export function setOpenMarker(db: Database.Database, path: string): void {
   }
 }
 
-/** Takes the mark from a database: nothing is in its log that is not in it. Throws what SQLite throws. */
+/** Clears the mark of a database. Called when its log is empty. Throws the errors of SQLite. */
 export function clearOpenMarker(db: Database.Database): void {
   if (applicationIdOf(db) === OPEN_APPLICATION_ID) setApplicationId(db, APPLICATION_ID)
 }
 
-/** Says that the open database at this path is this file. */
+/** Records the identity of the open database file at this path. */
 export function noteOpenFile(path: string): void {
   const file = openFileOf(path)
   writeFileSync(file, `${JSON.stringify(identityOf(path))}\n`, { mode: 0o600, flush: true })
@@ -71,20 +69,23 @@ export function noteOpenFile(path: string): void {
 }
 
 /**
- * Throws a `ConfigError` in words when the file is a copy of a database that was open: what was in its log, or came
- * while it was copied, may be missing. The file that was open passes, however its gateway was ended. Nothing is opened
- * for that.
+ * Throws a `ConfigError` for people when the file is a copy of a database that was open: content of its log, or writes
+ * made during the copy, may be missing. The original file passes, however its gateway ended. Does not open the
+ * database.
  */
 export function requireWholeCopy(path: string): void {
   if (!isMarkedOpen(path) || isSameFile(notedIn(openFileOf(path)), identityOf(path))) return
   throw new ConfigError(
-    `${path} was copied while a gateway had it open, so that what was stored last may be missing in it; nothing was changed. Stop the first gateway and copy its whole folder again, or use ${typedCommand('backup')} there and ${typedCommand('restore')} here. If there is no other, ${typedCommand('repair')} makes a database of what this one has`,
+    `${path} was copied while a gateway had it open, so the latest data may be missing; nothing was changed. ` +
+      `Stop the first gateway and copy its whole folder again, or use ${typedCommand('backup')} there and ` +
+      `${typedCommand('restore')} here. If there is no other, ${typedCommand('repair')} creates a database from ` +
+      'its content',
   )
 }
 
 function setApplicationId(db: Database.Database, id: number): void {
   db.pragma(`application_id = ${id}`)
-  // a copy of the database alone has it only when it is not in the log
+  // a copy of the database file alone has the mark only once it has left the log
   db.pragma('wal_checkpoint(TRUNCATE)')
 }
 
@@ -97,14 +98,14 @@ function identityOf(path: string): FileIdentity {
   return { inode: String(stats.ino), bornNs: bornNsOf(stats) }
 }
 
-// where nothing is known of it, it is 0, or the time of the last change stands for it
+// file systems without a creation time report 0, or the time of the last change
 function bornNsOf({ birthtimeNs, ctimeNs }: BigIntStats): string | null {
   return birthtimeNs === 0n || birthtimeNs === ctimeNs ? null : String(birthtimeNs)
 }
 
 function isSameFile(noted: FileIdentity | null, found: FileIdentity): boolean {
   if (noted === null || noted.inode !== found.inode) return false
-  // the number of a file that was deleted is given again
+  // the file system reuses the inode number of a deleted file
   return noted.bornNs === null || found.bornNs === null || noted.bornNs === found.bornNs
 }
 
@@ -117,7 +118,10 @@ function notedIn(file: string): FileIdentity | null {
   }
 }
 
-/** By the file alone: what its log says may be of another time. False when it cannot be read, which is another case. */
+/**
+ * Reads the mark from the database file alone, because a leftover log may be of another time. False if the file cannot
+ * be read, which is handled elsewhere.
+ */
 export function isMarkedOpen(path: string): boolean {
   const header = Buffer.alloc(HEADER_BYTES)
   try {

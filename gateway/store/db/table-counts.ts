@@ -1,9 +1,9 @@
 import { openReader } from './connection.ts'
 
-/** What support may know of the rows of a database, and what it must not be shown. */
+/** Row counts of a database that support may see, and the values that it must not see. */
 export interface TableCounts {
   rows: Record<string, number>
-  /** Names of people and addresses they are told at, to be taken out of texts. */
+  /** Names of people and their notification addresses, to be removed from texts. */
   private: string[]
 }
 
@@ -13,7 +13,8 @@ const PRIVATE = `
   ORDER BY 1 LIMIT 100000`
 
 /**
- * Counts the rows of each table of a database, whose gateway runs: to open one that was killed would change its log.
+ * Counts the rows of each table of a database whose gateway runs: to open the database of a killed gateway would change
+ * its log.
  */
 export function countTables(path: string): TableCounts {
   const reader = openReader(path)

@@ -1,16 +1,16 @@
 import type { Connection } from './connection.ts'
 
-/** A name as SQL has it. */
+/** Identifier quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** The names of all columns of a table. */
+/** Names of all columns of a table. */
 export function columnsOf({ db }: Connection, table: string): string[] {
   return db.prepare<[string], string>('SELECT name FROM pragma_table_info(?) ORDER BY cid').pluck().all(table)
 }
 
-/** The columns of the key of a table's own b-tree, quoted: `rowid`, or its primary key. */
+/** Key columns of a table's own b-tree, quoted: `rowid`, or its primary key. */
 export function keyColumns({ db }: Connection, table: string): string[] {
   const list = db.prepare<[string], number>("SELECT wr FROM pragma_table_list(?) WHERE schema <> 'temp'").pluck()
   if (list.get(table) !== 1) return ['rowid']

@@ -1,79 +1,82 @@
 import type { Connection } from './connection.ts'
 
-/** More than is given to rows in any time between two backups: a number that was lost is not given again. */
+/**
+ * Gap left after sequence numbers were lost: larger than the number of rows inserted between two backups, so that no
+ * lost number is assigned again.
+ */
 export const SEQUENCE_GAP = 1_000_000
 
-/** What is done with a row whose column is not the JSON it must be, after a copy of the row was set aside. */
+/** Repair of a row whose column does not hold valid JSON, after a copy of the row was quarantined. */
 export type JsonCure = 'null' | 'delete' | { readonly set: string }
 
-/** JSON that a start parses: of rows that match `where`, if there is one. */
+/** JSON that is parsed at the start: of rows that match `where`, if given. */
 export interface CheckedJson {
   readonly type: 'object' | 'array'
   readonly where?: string
   readonly cure: JsonCure
 }
 
-/** How damage of a table is handled. */
+/** Rules for handling damage of a table. */
 export interface TableCare {
-  /** Its content, for people. */
+  /** Content of the table, for people. */
   readonly what: string
   /**
-   * small, if absent: checked whole at the start. large: checked when a read or a write met damage. huge: as large, and
-   * too much to be copied while devices wait: its indexes are made again, and reads go round its bad pages.
+   * Default (absent): small, checked completely at the start. large: checked when a read or a write met damage. huge:
+   * as large, and too big to be copied while devices wait: its indexes are rebuilt, and reads skip its damaged pages.
    */
   readonly size?: 'large' | 'huge'
-  /** Its rows have checksums of their own: they are copied in spite of a wrong checksum of their page. */
+  /** The rows have checksums of their own: they are copied in spite of a wrong page checksum. */
   readonly hasOwnSums?: true
   /** The consequence of missing rows, for people. */
   readonly meaning: string
-  /** The gateway has its rows in memory: while it runs the table is begun again only if none of them is missing. */
+  /** The gateway holds the rows in memory: while it runs the table is recreated only if no row is missing. */
   readonly isRemembered?: true
-  /** SQL that completes the database when rows are missing, in the transaction that begins the table again. */
+  /** SQL that completes the database when rows are missing, in the transaction that recreates the table. */
   readonly afterLoss?: readonly string[]
 }
 
-/** How the rows of a table are replicated, each by its key; see `shared/wire/replication/replicated.ts`. */
+/** Replication of the rows of a table by key; see `shared/wire/replication/replicated.ts`. */
 export interface ReplicatedTable {
-  /** Columns that are sent, never a secret. */
+  /** Columns that are sent; never a secret. */
   readonly columns: readonly string[]
   /** Columns that hold 0 or 1. */
   readonly flags?: readonly string[]
-  /** Columns of bytes, which are sent as base64. */
+  /** Columns of bytes; sent as base64. */
   readonly blobs?: readonly string[]
-  /** Columns that are sent as true where they hold anything, and are absent otherwise: older rows compare equal. */
+  /** Columns that are sent as true if not null, and absent otherwise, so that older rows compare equal. */
   readonly marks?: readonly string[]
   /** Columns with the time of a change. */
   readonly times?: readonly string[]
-  /** The key as the triggers of the change log write it, of the row `t`. */
+  /** Key of the row `t`, as the triggers of the change log write it. */
   readonly key: string
-  /** Tables that the columns come from, this one as `t`; only itself if absent. */
+  /** Tables of the columns, this one as `t`; default only this table. */
   readonly from?: string
-  /** A join that leaves out rows whose turn to be sent has not come. */
+  /** Join that leaves out rows that may not be sent yet. */
   readonly sentWith?: string
-  /** The condition that finds a row by its key, and its values: the key itself if absent. */
+  /** Condition that finds a row by its key, with the values of `valuesOf`; default the key itself. */
   readonly where: string
   readonly valuesOf?: (key: string) => (string | number)[]
 }
 
 export interface TableDeclaration {
   readonly care: TableCare
-  /** Columns of JSON; null for one that no start parses: it reads as null when it is not JSON. */
+  /** Columns of JSON; null for one that is not parsed at the start and reads as null if it is invalid. */
   readonly json?: Readonly<Record<string, CheckedJson | null>>
   readonly replicated?: ReplicatedTable
-  /** Columns in which an erasure looks for a person or a code: JSON, and texts that people wrote. */
+  /** Columns that an erasure searches for a person or a code: JSON, and texts that people wrote. */
   readonly erases?: { readonly json?: readonly string[]; readonly texts?: readonly string[] }
-  /** The table without whose row, of the same column, a row of this one is of no use. */
+  /** Parent table: a row of this table is useless without a row of that table with the same value of the column. */
   readonly belongsTo?: readonly [column: string, table: string]
-  /** The name of its rows in the audit log; that of the table if absent. */
+  /** Name of the rows in the audit log; default the name of the table. */
   readonly noun?: string
 }
 
-/** A table of the database with all that the store knows of it. */
+/** Table of the database with everything that the store declares about it. */
 export interface Table<Name extends string = string> extends TableDeclaration {
   readonly name: Name
 }
 
-/** Declares a table. A new table is a migration, its declaration, and its line in `tables/all.ts`. */
+/** Declares a table. A new table needs a migration, a declaration, and a line in `tables/all.ts`. */
 export function table<Name extends string, Declaration extends TableDeclaration>(
   name: Name,
   declaration: Declaration,
@@ -81,12 +84,12 @@ export function table<Name extends string, Declaration extends TableDeclaration>
   return { name, ...declaration }
 }
 
-/** Names of columns, as SQL lists them. */
+/** Splits an SQL list of column names. */
 export function names(list: string): readonly string[] {
   return list.split(/,\s*/)
 }
 
-/** The body of a row as it is sent to the head office. */
+/** Body of a row as it is sent to the hub. */
 export function sentBody(
   { replicated, json = {}, name }: Table,
   stored: Record<string, unknown>,
@@ -105,7 +108,7 @@ export function sentBody(
   return body
 }
 
-/** The stored columns of the replicated row with this key; undefined when there is none. */
+/** Stored columns of the replicated row with this key; undefined if none exists. */
 export function storedRow(
   connection: Connection,
   { replicated, name }: Table,
@@ -118,7 +121,7 @@ export function storedRow(
     .get(...(valuesOf?.(key) ?? [key]))
 }
 
-/** The body of the row with this key; null when there is none. */
+/** Body of the row with this key; null if none exists. */
 export function bodyOfKey(connection: Connection, declared: Table, key: string): Record<string, unknown> | null {
   const stored = storedRow(connection, declared, key)
   return stored === undefined ? null : sentBody(declared, stored)
@@ -128,7 +131,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // a damaged cell must not hold up all that is sent behind it
+    // a damaged cell must not block all later changes from being sent
     return null
   }
 }

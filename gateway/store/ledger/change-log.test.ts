@@ -30,7 +30,7 @@ function open(t: TestContext): WriterTables {
   return tables
 }
 
-/** What changed since the last call, oldest first; every number is new. */
+/** Changes since the last call, oldest first; checks that every number is new. */
 function changes(tables: WriterTables): () => string[] {
   let seen = 0
   return () => {
@@ -82,7 +82,7 @@ function addCommands(tables: WriterTables, commands: CommandRow[]): void {
   createCommands(tables, { commands, idempotencyKey: null })
 }
 
-test('a device, its layer and its deletion: each change is the newest entry of its key', (t) => {
+test('each change of a device, its layer and its deletion is the newest entry of its key', (t) => {
   const tables = open(t)
   const changed = changes(tables)
   const { deviceId } = newDevice(tables, 'cart-1')
@@ -96,7 +96,7 @@ test('a device, its layer and its deletion: each change is the newest entry of i
   assert.deepEqual(changed(), ['device_config cart-1'])
   putDeviceConfig(tables, { deviceId, config: '{"a":3}', publication: NO_PUBLICATION })
   changed()
-  // the layer goes by a cascade, when the device is gone already
+  // a cascade deletes the layer, after the device is gone
   deleteDevice(tables, { hardwareId: 'cart-1', nowMs: 3 })
   assert.deepEqual(changed(), ['device_config cart-1', 'device cart-1'])
   assert.deepEqual(tables.all('SELECT * FROM device_config'), [])
@@ -106,7 +106,7 @@ test('a device, its layer and its deletion: each change is the newest entry of i
   assert.deepEqual(changed(), ['device cart-1'], 'without a layer there is none to delete')
 })
 
-test('a group with its layers and zones', (t) => {
+test('a group, its layers and its zones each have an entry in the change log', (t) => {
   const tables = open(t)
   const changed = changes(tables)
   createGroup(tables, { groupId: 7, highestOtherId: 0, name: 'Seven', nowMs: 1 })
@@ -135,7 +135,7 @@ test('a group with its layers and zones', (t) => {
   assert.deepEqual(changed().sort(), ['device_group 7', 'geofence_set 7', 'group_config 7/teebox'])
 })
 
-test('a type, made and replaced', (t) => {
+test('creating and replacing a type each add a change', (t) => {
   const tables = open(t)
   const changed = changes(tables)
   const configSchema = { type: 'object', properties: {} } as const
@@ -146,7 +146,7 @@ test('a type, made and replaced', (t) => {
   assert.deepEqual(changed(), ['device_type mower'])
 })
 
-test('of a user, only what a head office is told of counts: not a new key, not how much it is used', (t) => {
+test('a change of a user is logged only if the head office gets it, not a new key or usage counts', (t) => {
   const tables = open(t)
   const changed = changes(tables)
   const user = { role: 'admin', allowedHardwareIds: null, nowMs: 1 } as const
@@ -172,7 +172,7 @@ test('of a user, only what a head office is told of counts: not a new key, not h
   assert.deepEqual(changed(), ['user u1'])
 })
 
-test('a command, each time it moves on', (t) => {
+test('each status change of a command adds a change', (t) => {
   const tables = open(t)
   newDevice(tables, 'cart-1')
   const changed = changes(tables)
@@ -183,7 +183,7 @@ test('a command, each time it moves on', (t) => {
   assert.deepEqual(changed(), ['command c1'])
 })
 
-test('a command that is gone is told of if it may have been sent, and forgotten when that is acknowledged', (t) => {
+test('a withdrawn command is logged if it may have been sent, until that is acknowledged', (t) => {
   const tables = open(t)
   newDevice(tables, 'cart-1')
   addCommands(tables, [newCommand('c1'), newCommand('c2'), newCommand('c3')])
@@ -200,7 +200,7 @@ test('a command that is gone is told of if it may have been sent, and forgotten 
   assert.deepEqual(entries(), [{ key: 'c3' }])
 })
 
-test('an entry of the audit log is a change when it is made, and none when it goes for its age', (t) => {
+test('an audit entry is logged when it is created, but not when it is deleted by age', (t) => {
   const tables = open(t)
   claimSite(tables, { site: 'links' })
   const origin = { atMs: 1, userId: 'u1', address: null, person: null, sessionId: null }
@@ -216,7 +216,7 @@ test('an entry of the audit log is a change when it is made, and none when it go
     ids.map(({ id }) => id),
   )
   eraseStep(tables, { subject: { person: 'Jo' }, after: { table: 'audit_entry', seq: 0 }, nowMs: 1 })
-  // what the erasure changed is sent again, and nothing else
+  // the rows that the erasure changed are sent again, and no others
   assert.deepEqual(
     entries().map(({ key }) => key),
     [ids[1]?.id, ids[0]?.id],
@@ -225,7 +225,7 @@ test('an entry of the audit log is a change when it is made, and none when it go
   assert.deepEqual(entries(), [{ key: ids[1]?.id }])
 })
 
-test('an audit log of the version before is sent as well, in its order', (t) => {
+test('an audit log of the previous version is also sent, in its order', (t) => {
   const tables = open(t)
   tables.db.exec('DROP TRIGGER audit_entry_made; DROP TRIGGER audit_entry_gone')
   for (const id of ['z', 'a'])
@@ -234,7 +234,7 @@ test('an audit log of the version before is sent as well, in its order', (t) => 
   assert.deepEqual(changes(tables)(), ['audit_entry z', 'audit_entry a'])
 })
 
-test('whatever conflict clause a statement has, a change is entered, once', (t) => {
+test('a change is logged exactly once, whatever conflict clause the statement has', (t) => {
   const tables = open(t)
   const changed = changes(tables)
   for (const clause of ['REPLACE', 'IGNORE', 'ABORT', 'FAIL', 'ROLLBACK']) {
@@ -248,7 +248,7 @@ test('whatever conflict clause a statement has, a change is entered, once', (t) 
   assert.equal(tables.all('SELECT * FROM change_log').length, 1)
 })
 
-test('a database of the version before is taken over with all that is in it', (t) => {
+test('a database of the previous version is taken over with all its rows', (t) => {
   const tables = new WriterTables(new Database(':memory:'))
   t.after(() => tables.close())
   tables.db.pragma('foreign_keys = ON')
@@ -260,15 +260,18 @@ test('a database of the version before is taken over with all that is in it', (t
   tables.db.exec(`
     INSERT INTO device_group VALUES (3, 'Three', 1, 1), (2, 'Two', 1, 1);
     INSERT INTO device_type VALUES ('mower', '', '{}', '{}', '{}');
-    INSERT INTO device VALUES (5, 'cart-5', 's5', 'teebox', NULL, 3, 'x', 1, 1), (4, 'cart-4', 's4', 'mower', NULL, 2, 'y', 1, 1);
+    INSERT INTO device VALUES (5, 'cart-5', 's5', 'teebox', NULL, 3, 'x', 1, 1), (4, 'cart-4', 's4', 'mower', NULL, 2,
+    'y', 1, 1);
     INSERT INTO group_config VALUES (3, 'teebox', '{}'), (2, 'mower', '{}');
     INSERT INTO device_config VALUES (5, '{}');
     INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (3, 1, '[]', 1);
     INSERT INTO user (user_id, name, role, is_active, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
       VALUES ('u1', 'A', 'admin', 1, 'k', 1, 1, 1);
-    INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by, created_at_ms)
+    INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by,
+    created_at_ms)
       VALUES ('c1', 'cart-4', 's4', 'mower', 'ring', '{}', 60, 'expired', 'u1', 1);
-    INSERT INTO telemetry_block VALUES (1, 5, 'gps', 100, 200, 2, x'00'), (2, 4, 'gps', 50, 90, 2, x'00'), (9, 1, 'gps', 1, 2, 2, x'00');
+    INSERT INTO telemetry_block VALUES (1, 5, 'gps', 100, 200, 2, x'00'), (2, 4, 'gps', 50, 90, 2, x'00'), (9, 1,
+    'gps', 1, 2, 2, x'00');
     INSERT INTO telemetry_deletion VALUES (1);
   `)
   migrate(tables)
@@ -294,15 +297,15 @@ test('a database of the version before is taken over with all that is in it', (t
   assert.equal(identity?.site, null)
 })
 
-test('every table that is replicated has triggers for what is made, changed and deleted', (t) => {
+test('every replicated table has triggers for insert, update and delete', (t) => {
   const tables = open(t)
   const sql = tables.all<{ tblName: string; sql: string }>(
     `SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INTO change_log%'`,
   )
-  // pieces are told one after the other
+  // chunks are sent one after the other
   for (const table of ENTITY_TABLES.filter((name) => name !== 'course_piece')) {
     const of = sql.filter(({ tblName }) => tblName === table).map((trigger) => trigger.sql)
-    // nobody is told of entries of the audit log that go
+    // deletions of audit log entries are not sent
     const deleted = table === 'audit_entry' ? [] : ['AFTER DELETE']
     for (const event of ['AFTER INSERT', 'AFTER UPDATE', ...deleted])
       assert.equal(of.filter((text) => text.includes(event)).length, 1, `${table} ${event}`)

@@ -37,7 +37,7 @@ function cursorsAt(seq: number): SyncCursors {
   }
 }
 
-test('a new database has an identity of its own, no site and nothing acknowledged', async (t) => {
+test('a new database has its own identity, no site and no acknowledged rows', async (t) => {
   const { store } = await open(t)
   const other = await open(t)
   const identity = store.read.syncIdentity()
@@ -50,7 +50,7 @@ test('a new database has an identity of its own, no site and nothing acknowledge
   }
 })
 
-test('what is acknowledged is kept by stream, and the entries for it go', async (t) => {
+test('acknowledgements are stored by stream, and their log entries are deleted', async (t) => {
   const { store, beside } = await open(t)
   beside.db.exec(`
     INSERT INTO block_log (seq, block_id) VALUES (3, 30), (4, 40), (5, 50);
@@ -73,14 +73,14 @@ test('what is acknowledged is kept by stream, and the entries for it go', async 
   assert.equal(telemetry.hash, HASH)
 })
 
-test('the cursors of the head office replace what was known', async (t) => {
+test('the cursors of the head office replace the stored ones', async (t) => {
   const { store } = await open(t)
   await store.write('acknowledge', { cursors: cursorsAt(50) })
   await store.write('adoptCursors', { cursors: { ...cursorsAt(20), notes: NO_CURSOR } })
   assert.deepEqual(store.read.syncCursors(), { ...cursorsAt(20), notes: NO_CURSOR })
 })
 
-test('a fork is another epoch that says of which it came, and begins at nothing', async (t) => {
+test('a fork is a new epoch that names its origin and starts with empty cursors', async (t) => {
   const { store } = await open(t)
   const { epoch } = store.read.syncIdentity()
   await store.write('claimSite', { site: 'links' })
@@ -105,7 +105,7 @@ test('a site is claimed once', async (t) => {
   assert.equal(store.read.syncIdentity().site, 'links')
 })
 
-test('the ends are the last positions ever given, whatever is left', async (t) => {
+test('the stream ends are the last positions ever assigned, even if rows were deleted', async (t) => {
   const { store, beside } = await open(t)
   registerDevice(beside, 1)
   const { entities } = store.read.syncEnds()

@@ -13,7 +13,7 @@ export function syncIdentity(connection: Connection): SyncIdentity {
   return { epoch, site, forkedFrom: forkedJson === null ? null : JSON.parse(forkedJson) }
 }
 
-/** What the head office was last known to have of each stream. */
+/** Last acknowledged position of the hub in each stream. */
 export function syncCursors(connection: Connection): SyncCursors {
   const cursors = noCursors()
   const rows = connection.all<SyncCursor & { stream: SyncStream }>('SELECT stream, seq, hash FROM sync_cursor')
@@ -21,7 +21,7 @@ export function syncCursors(connection: Connection): SyncCursors {
   return cursors
 }
 
-/** Says as which site this database is replicated. Throws when it is another's already. */
+/** Sets the site under which this database is replicated. Throws if it belongs to another site already. */
 export const claimSite = write(
   (connection: Connection, { site }: { site: string }): SyncIdentity => {
     connection.run('UPDATE sync_identity SET site = ? WHERE site IS NULL', site)
@@ -32,7 +32,7 @@ export const claimSite = write(
   { audit: null },
 )
 
-/** The database becomes another to the head office: all cursors begin at nothing. */
+/** Starts a new epoch: the database is a new one to the hub, and all cursors begin at zero. */
 export const forkEpoch = write(
   (connection: Connection, { reason }: { reason: string }): SyncIdentity => {
     const { epoch } = syncIdentity(connection)

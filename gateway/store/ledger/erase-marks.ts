@@ -8,10 +8,10 @@ interface Mark {
 }
 
 /**
- * Up to where a part of telemetry or history may reach that begins behind `after`; null when it may not begin. The head
- * office deletes what parts up to a mark hold of a device when it gets the note of the erasure: no part may hold
- * records from before and after it, and what came after it must not be there before the note. To be called in the
- * transaction that finds out how far the stream goes: a mark that is set later lies behind that.
+ * Highest position that a batch of telemetry or history may reach that begins after `after`; null if it may not begin.
+ * When the hub gets the note of an erasure, it deletes the device's records in batches up to the mark. So no batch may
+ * hold records from before and after the mark, and records after it must not arrive before the note. Must be called in
+ * the transaction that determines the end of the stream: a mark set later is after that end.
  */
 export function partBound(connection: Connection, stream: keyof typeof POSITIONS, after: number): number | null {
   const marks = connection.all<Mark>(

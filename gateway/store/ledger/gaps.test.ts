@@ -32,7 +32,7 @@ function lose(nowMs: number, ...lost: [deviceId: number, firstMs: number, lastMs
   gaps.write('purge', nowMs)
 }
 
-test('what a transaction takes is one note a stream, and nothing taken is no note', () => {
+test('each transaction writes one gap note per stream, and none if it removes no records', () => {
   registerDevice(connection, 1)
   registerDevice(connection, 2)
   lose(5)
@@ -55,19 +55,19 @@ test('what a transaction takes is one note a stream, and nothing taken is no not
   ])
 })
 
-test('what is left of a deleted device is no gap', () => {
+test('remaining records of a deleted device are not a gap', () => {
   lose(5, [9, 1, 2])
   assert.deepEqual(notedGaps(), [])
 })
 
-test('a hundred devices are named', () => {
+test('a gap names at most a hundred devices', () => {
   for (let id = 1; id <= 150; id++) registerDevice(connection, id)
   lose(5, ...Array.from({ length: 150 }, (_, i) => [i + 1, 1, 2] as [number, number, number]))
   const [gap] = notedGaps()
   assert.deepEqual([gap?.hardware_ids.length, gap?.count], [100, 1500])
 })
 
-test('as long as nothing was ever sent, a gap grows; later, each is a note of its own', () => {
+test('a gap grows until something was sent; then each loss is a separate note', () => {
   registerDevice(connection, 1)
   registerDevice(connection, 2)
   lose(5, [1, 10, 20])
@@ -93,7 +93,7 @@ test('as long as nothing was ever sent, a gap grows; later, each is a note of it
   )
 })
 
-test('a damaged row of the log is a gap of as many records as it can have had, unless it was acknowledged', () => {
+test('a damaged log row is a gap of its maximum number of records, unless it was acknowledged', () => {
   registerDevice(connection, 1)
   const damagedRow = () => {
     const samples = [1, 2, 3].map((n) => ({ deviceId: 1, atMs: n, streams: 'both', value: n }) as const)

@@ -3,7 +3,7 @@ import type { Gap } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from './notes.ts'
 
-/** Records that are gone before they were acknowledged. */
+/** Records deleted before they were acknowledged. */
 export interface LostRecords {
   readonly deviceId: number
   readonly stream: TelemetryStream
@@ -19,12 +19,12 @@ interface Lost {
   readonly hardwareIds: Set<string>
 }
 
-/** How many devices a gap names. */
+/** Maximum number of devices named in a gap. */
 const NAMED_DEVICES = 100
 
 /**
- * Collects what a transaction takes that a head office was still to get, for a note a stream. What is left of deleted
- * devices does not count: the hub is sent a note to delete it as well.
+ * Collects the unsent records that a transaction deletes, for one note in each stream. Remains of deleted devices do
+ * not count: the hub is sent a note to delete them as well.
  */
 export class Gaps {
   readonly #connection: Connection
@@ -41,12 +41,12 @@ export class Gaps {
     this.#extend(stream, firstMs, lastMs, count).hardwareIds.add(hardwareId)
   }
 
-  /** The device of the records is not known. */
+  /** Adds records whose device is unknown. */
   addUnknown(stream: TelemetryStream, firstMs: number, lastMs: number, count: number): void {
     this.#extend(stream, firstMs, lastMs, count)
   }
 
-  /** Writes the notes, in the transaction that took the records. */
+  /** Writes the notes, in the transaction that deleted the records. */
   write(reason: Gap['reason'], nowMs: number): void {
     for (const [stream, { fromMs, toMs, count, hardwareIds }] of this.#lost) {
       const hardware_ids = [...hardwareIds].sort().slice(0, NAMED_DEVICES)
@@ -84,8 +84,8 @@ export class Gaps {
 }
 
 /**
- * As long as no head office was sent anything, one gap a stream and reason says it all: a gateway without one deletes
- * what is old every few hours, for years. False when there is none to extend.
+ * Extends the gap of the stream and reason as long as nothing was sent to a hub: a gateway without one deletes old
+ * records every few hours, for years. False if there is no gap to extend.
  */
 function extendUnsentGap(connection: Connection, gap: Gap, nowMs: number): boolean {
   const known = connection.get<{ seq: number; body: string }>(
@@ -110,12 +110,12 @@ function extendUnsentGap(connection: Connection, gap: Gap, nowMs: number): boole
   return true
 }
 
-/** Enters a block in the log of what a head office is to get: it holds records that it may not have. */
+/** Enters a block with unacknowledged records in the log of blocks to send to the hub. */
 export function logBlock(connection: Connection, blockId: number): void {
   connection.run('INSERT INTO block_log (block_id) VALUES (?)', blockId)
 }
 
-/** Whether a block is still to be sent. Its entry goes with it, by a trigger. */
+/** True if a block must still be sent. A trigger deletes its entry together with the block. */
 export function isLogged(connection: Connection, blockId: number): boolean {
   return connection.get('SELECT 1 FROM block_log WHERE block_id = ?', blockId) !== undefined
 }

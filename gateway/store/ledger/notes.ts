@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from '../db/connection.ts'
 
-/** What this gateway tells a head office of itself and its data. */
+/** Note of this gateway to the hub about itself or its data. */
 export interface NewNote {
   readonly kind: 'gap' | 'erase' | 'blank' | 'intent_result'
   readonly atMs: number
-  /** As shared/wire/replication/sync.ts has it for the kind. */
+  /** Body in the schema of the kind in shared/wire/replication/sync.ts. */
   readonly body: object
 }
 
-/** Adds a note, in the transaction of what it tells of. Returns its position. */
+/** Adds a note, in the transaction of the event that it reports. Returns its position. */
 export function addNote(connection: Connection, { kind, atMs, body }: NewNote): number {
   const { lastInsertRowid } = connection
     .statement('INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, ?, ?, ?)')

@@ -1,6 +1,6 @@
 import type { SyncStream } from '#shared/wire/replication/sync.ts'
 
-/** The table whose AUTOINCREMENT numbers are the positions of a stream; samples have numbers of their own. */
+/** Table whose AUTOINCREMENT numbers are the positions of a stream; samples have numbers of their own. */
 export const STREAM_TABLES = {
   notes: 'note',
   lock_events: 'lock_event',

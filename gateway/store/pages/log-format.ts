@@ -4,16 +4,16 @@ export const LOG_HEADER_BYTES = 32
 export const FRAME_HEADER_BYTES = 24
 const SUMMED_HEADER_BYTES = 24
 const FORMAT = 3_007_000
-/** Sums are over little-endian words, as on every machine that the gateway runs on. */
+/** Magic number of little-endian checksums, as on every machine that the gateway supports. */
 const LITTLE_ENDIAN_MAGIC = 0x377f_0682
 
-/** The running sum that chains the header and the frames: two signed 32-bit words. */
+/** Running checksum that chains the header and the frames: two signed 32-bit words. */
 export interface LogSum {
   a: number
   b: number
 }
 
-/** One life of a log: new ones with each that is written from its beginning. As they stand in the file, big-endian. */
+/** Salts of one life of a log; new ones whenever it is written from its beginning. Big-endian, as in the file. */
 export type Salts = bigint
 
 /** Continues `sum` over `bytes` from `from` to `to`; both must be multiples of 8. */
@@ -27,7 +27,7 @@ function addToSum(sum: LogSum, bytes: Buffer, from: number, to: number): LogSum 
   return { a, b }
 }
 
-/** What the sum was before the words from `from` to `to` were added to it. */
+/** Returns the checksum before the words from `from` to `to` were added. */
 function takeFromSum(sum: LogSum, bytes: Buffer, from: number, to: number): LogSum {
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + from, (to - from) / 4)
   let { a, b } = sum
@@ -50,7 +50,7 @@ export interface LogHeader {
   pageBytes: number
   salts: Salts
   storedSum: LogSum
-  /** Over the header as it is; another than the stored one when it is damaged. */
+  /** Checksum over the header as read; differs from the stored one if the header is damaged. */
   sum: LogSum
   isWhole: boolean
 }
@@ -68,12 +68,12 @@ export function isPageSize(bytes: number): boolean {
   return bytes >= 512 && bytes <= 65_536 && (bytes & (bytes - 1)) === 0
 }
 
-/** Writes the header of a new log and returns the sum its first frame continues. */
+/** Writes the header of a new log and returns the checksum that its first frame continues. */
 export function writeLogHeader(bytes: Buffer, pageBytes: number, salts: Salts): LogSum {
   bytes.writeUInt32BE(LITTLE_ENDIAN_MAGIC, 0)
   bytes.writeUInt32BE(FORMAT, 4)
   bytes.writeUInt32BE(pageBytes, 8)
-  // how many checkpoints there were: nobody reads it
+  // number of checkpoints, which no reader uses
   bytes.writeUInt32BE(0, 12)
   bytes.writeBigUInt64BE(salts, 16)
   const sum = addToSum({ a: 0, b: 0 }, bytes, 0, SUMMED_HEADER_BYTES)
@@ -83,7 +83,7 @@ export function writeLogHeader(bytes: Buffer, pageBytes: number, salts: Salts): 
 
 export interface FrameHeader {
   page: number
-  /** Pages of the database after the transaction that this frame ends; 0 in a frame that ends none. */
+  /** Number of pages of the database after the transaction that this frame ends; 0 if it ends none. */
   commitPages: number
   salts: Salts
   storedSum: LogSum
@@ -98,7 +98,7 @@ export function parseFrameHeader(bytes: Buffer, at: number): FrameHeader {
   }
 }
 
-/** Gives a frame other salts and the sum that continues `before`; returns its sum. */
+/** Replaces the salts and the checksum of a frame, which continues `before`; returns its checksum. */
 export function chainFrame(frame: Buffer, before: LogSum, salts: Salts): LogSum {
   frame.writeBigUInt64BE(salts, 8)
   const sum = sumFrame(frame, 0, frame.length, before)
@@ -106,15 +106,15 @@ export function chainFrame(frame: Buffer, before: LogSum, salts: Salts): LogSum 
   return sum
 }
 
-/** The sum of the frame of `frameBytes` at `at`, which continues `before`. */
+/** Returns the checksum of the frame of `frameBytes` at `at`, which continues `before`. */
 export function sumFrame(bytes: Buffer, at: number, frameBytes: number, before: LogSum): LogSum {
   const head = addToSum(before, bytes, at, at + 8)
   return addToSum(head, bytes, at + FRAME_HEADER_BYTES, at + frameBytes)
 }
 
 /**
- * The page number and size that would make a frame's sum right if its page is: where the two are likely, the damage may
- * be in them and not in the page.
+ * Returns the page number and size that would make the checksum of a frame correct if its page is correct. If both are
+ * plausible, the damage may be in them and not in the page.
  */
 export function findMatchingHeader(
   bytes: Buffer,
@@ -132,17 +132,17 @@ function writeSum(bytes: Buffer, at: number, { a, b }: LogSum): void {
   bytes.writeInt32BE(b, at + 4)
 }
 
-/** What a `-shm` file says of the log, in its header with two copies, and frame by frame. */
+/** Content of a `-shm` file about the log: its header, which has two copies, and the page of each frame. */
 export interface LogIndex {
   salts: Salts
-  /** Frames that were on the disk when their transaction was told to be. */
+  /** Number of frames that were on the disk when their transaction was acknowledged. */
   frames: number
-  /** Of frame number `frames`. */
+  /** Checksum of frame number `frames`. */
   sum: LogSum
-  /** So many of them may be in the database already, and so many are. */
+  /** Number of frames that a checkpoint may have copied into the database; `copied` is the number that it has. */
   copyBegun: number
   copied: number
-  /** The page in a frame, counted from 1; undefined where the file ends before. */
+  /** Returns the page in a frame, counted from 1; undefined if the file ends before. */
   pageOf(frame: number): number | undefined
 }
 
@@ -152,10 +152,10 @@ const INDEX_BLOCK_BYTES = 32_768
 const PAGES_IN_FIRST_BLOCK = 4096 - INDEX_HEADER_BYTES / 4
 const PAGES_IN_BLOCK = 4096
 
-/** Undefined when no copy of the header is whole. Numbers are in the order of this machine. */
+/** Parses an index; undefined if no copy of the header is whole. Numbers are in the byte order of this machine. */
 export function parseLogIndex(bytes: Buffer): LogIndex | undefined {
   if (bytes.length < INDEX_HEADER_BYTES) return undefined
-  // the second is written first; both were true when they were written
+  // SQLite writes the second copy first; both were valid when they were written
   const at = [INDEX_COPY_BYTES, 0].find((copy) => isWholeCopy(bytes, copy))
   if (at === undefined) return undefined
   return {

@@ -11,36 +11,36 @@ import {
   sumFrame,
 } from './log-format.ts'
 
-/** Read at once; a log has hundreds of MB when a reader held it back. */
+/** Bytes in one read; a log has hundreds of MB if a reader blocked its checkpoints. */
 const CHUNK_BYTES = 1 << 20
-/** What a disk writes whole or not at all. */
+/** Unit that a disk writes completely or not at all. */
 const SECTOR_BYTES = 512
 
-/** What is known of a frame of a log. */
+/** Findings about a frame of a log. */
 export interface LogFrame extends Pick<FrameHeader, 'page' | 'commitPages'> {
-  /** Its page and size are what was written: the sum of the frame before, or of the one behind, proves it. */
+  /** The page and size are as they were written, proven by the checksum of the previous or the next frame. */
   isWhole: boolean
-  /** SQLite gets this far: all frames up to this one are as they were written, in every field. */
+  /** SQLite reads up to this frame: all frames so far are unchanged in every field. */
   isChained: boolean
-  /** It is of this life of the log, or says so. */
+  /** The frame belongs to this life of the log, or has its salts. */
   isOurs: boolean
-  /** The sum it bears is the one that was written: the frame behind it proves it. */
+  /** The stored checksum is as it was written, proven by the next frame. */
   isSumProven: boolean
-  /** Damage is in its page and not in its page number, as far as its neighbours tell. */
+  /** The damage is in the page and not in the page number, as far as the adjacent frames show. */
   isDamagePage: boolean
-  /** All of its header was written at once. */
+  /** The header is within one sector, so it was written as a whole. */
   isInOneSector: boolean
-  /** The sum over what is there, if the one before it is known. */
+  /** Checksum over the content as read; undefined if the previous one is unknown. */
   sum: LogSum | undefined
 }
 
 export interface LogStart {
   pageBytes: number
   salts: Salts
-  /** What the first frame may continue: the sum in the header, and the one over it where that is another. */
+  /** Checksums that the first frame may continue: the one in the header, and the one computed over it if different. */
   sums: readonly LogSum[]
   isWhole: boolean
-  /** The database cannot have more. */
+  /** Upper limit of the number of pages of the database. */
   maxPages: number
 }
 
@@ -49,7 +49,7 @@ export interface OpenLog {
   bytes: number
 }
 
-/** Calls `visit` with every frame of a log, a part of `bytes` from `at` on; the bytes are gone after the call. */
+/** Calls `visit` with every frame of a log, a section of `bytes` at `at`; the bytes are invalid after the call. */
 export function readFrames(
   log: OpenLog,
   pageBytes: number,
@@ -66,7 +66,7 @@ export function readFrames(
   }
 }
 
-/** All frames of a log, in their order, each judged by its neighbours. */
+/** Returns all frames of a log in order, each checked against its adjacent frames. */
 export function scanLog(log: OpenLog, start: LogStart): LogFrame[] {
   const scan = new Scan(start)
   readFrames(log, start.pageBytes, (bytes, at, index) => scan.add(bytes, at, index))
@@ -77,9 +77,9 @@ export function scanLog(log: OpenLog, start: LogStart): LogFrame[] {
 class Scan {
   readonly frames: LogFrame[] = []
   readonly #start: LogStart
-  /** The sums that the next frame may continue: the one that the last bears, and the one over it. */
+  /** Checksums that the next frame may continue: the one stored in the last frame, and the one computed over it. */
   #sums: readonly LogSum[]
-  /** Heads that would make the sums of damaged frames right if their pages are, by index. */
+  /** Headers that would make the checksums of damaged frames correct if their pages are correct, by index. */
   readonly #wantedHeads = new Map<number, WantedHead>()
 
   constructor(start: LogStart) {
@@ -95,7 +95,7 @@ class Scan {
     const proof = sums.findIndex((sum) => isSameSum(sum, header.storedSum))
     const isWhole = proof !== -1
     if (before !== undefined && proof === 0) before.isSumProven = true
-    // only the sum that it bears was damaged
+    // only the stored checksum was damaged
     if (before !== undefined && proof === 1) before.isWhole = true
     const wasChained = before?.isChained ?? this.#start.isWhole
     const isSumKnown = before?.isWhole ?? this.#start.isWhole
@@ -118,7 +118,7 @@ class Scan {
   }
 
   /**
-   * What its sum would be after each that it may continue; of frames of an earlier life only if one of ours is before.
+   * Returns the checksum after each possible previous one; for a frame of an earlier life only after one of this life.
    */
   #sumsOver(bytes: Buffer, at: number, isPossible: boolean): LogSum[] {
     const frameBytes = FRAME_HEADER_BYTES + this.#start.pageBytes
@@ -132,10 +132,10 @@ class Scan {
   }
 
   /**
-   * Marks the damaged frames in which the page number may be wrong and not the page: those whose wanted head is a
-   * likely one. A size is that of no end, 0, or lies between those of the ends around it. Without this one wrong bit of
-   * a page is doubtful in every fourth place, as in the last byte of a word it changes only the low bytes of the wanted
-   * head.
+   * Marks the damaged frames in which the page number may be wrong and not the page: those with a plausible matching
+   * header. A plausible size is 0, for no end of a transaction, or lies between those of the adjacent ends. Without
+   * this limit, one wrong bit of a page would be ambiguous in every fourth position, because in the last byte of a word
+   * it changes only the low bytes of the matching header.
    */
   doubtHeads(): void {
     if (this.#wantedHeads.size === 0) return
@@ -162,7 +162,7 @@ function isLikely({ page, commitPages }: WantedHead, sizes: readonly number[], m
   return commitPages === 0 || (commitPages >= Math.min(...sizes) && commitPages <= Math.max(...sizes))
 }
 
-/** Pages of the database at the end of a transaction, if this is a whole frame that ends one. */
+/** Returns the number of pages of the database at the end of a transaction, if this is a whole frame that ends one. */
 function sizeOfEnd(frame: LogFrame | undefined): number | undefined {
   return frame?.isWhole && frame.commitPages > 0 ? frame.commitPages : undefined
 }

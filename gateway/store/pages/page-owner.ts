@@ -1,21 +1,21 @@
 import type { Connection } from '../db/connection.ts'
 
-// Each page of an auto_vacuum database but the first has an entry in a pointer map:
+// Each page of an auto_vacuum database except the first has an entry in a pointer map:
 // https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages
 
 const ENTRY_BYTES = 5
 const ROOT_PAGE = 1
 const FREE_PAGE = 2
-/** What says that a database has pointer maps, in the header on the first page. */
+/** Offset of the header field on the first page that shows whether a database has pointer maps. */
 const HAS_MAPS_AT = 52
-/** The page with this byte is not used. */
+/** Offset of a byte whose page SQLite does not use. */
 const LOCK_BYTE = 0x4000_0000
-/** More than the pages of any row: the maps may be damaged. */
+/** Limit of the steps, more than the pages of any row, because the maps may be damaged. */
 const MAX_STEPS = 100_000
 
 /**
- * The table that a page of the file belongs to, itself or as part of an index; `sqlite_schema` for the list of tables.
- * Null for free pages and those of the maps, and where the file does not tell. Needs the extension of `PageSums`.
+ * Returns the table that a page of the file belongs to, directly or as part of an index; `sqlite_schema` for the
+ * schema. Null for free pages and map pages, and if the file does not show it. Needs the extension of `PageSums`.
  */
 export function ownerOfPage(connection: Connection, page: number): string | null {
   const first = contentOf(connection, 1)

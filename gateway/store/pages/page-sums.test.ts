@@ -24,7 +24,7 @@ const PAGE_BYTES = 4096
 const ROWS = 3000
 const LONG = 'a long text '.repeat(1000)
 
-/** A database with a table, an index and texts that fill many pages; `sums` as a gateway keeps them. */
+/** Database with a table, an index and texts that fill many pages; `sums` as a gateway keeps them. */
 class Kept {
   readonly path: string
   sums: PageSums
@@ -45,7 +45,6 @@ class Kept {
     })()
   }
 
-  /** A clean stop. */
   stop(): void {
     this.db.close()
     this.sums.closed()
@@ -56,7 +55,7 @@ class Kept {
     this.db = this.#opened()
   }
 
-  /** Reads all there is in it; throws what the first page with a wrong checksum throws. */
+  /** Reads everything in the database; throws the error of the first page with a wrong checksum. */
   readAll(): unknown {
     const rows = [
       this.db.prepare('SELECT id, name, text FROM note ORDER BY id').all(),
@@ -67,7 +66,7 @@ class Kept {
     return rows
   }
 
-  /** What a kill leaves: the files as they are, with the log. */
+  /** Copies the files as a kill leaves them, with the log. */
   killed(folder: string): string {
     const path = join(folder, 'killed.db')
     for (const end of ['', '-wal', '-sums']) copyFileSync(this.path + end, path + end)
@@ -105,14 +104,14 @@ function keep(t: TestContext): { kept: Kept; folder: string } {
   return { kept, folder }
 }
 
-/** What another program does with the file that knows nothing of checksums: Node has an SQLite of its own. */
+/** Changes the file as another program would that does not know checksums: Node has an SQLite of its own. */
 function asOther(path: string, sql: string): void {
   const other = new DatabaseSync(path)
   other.exec(sql)
   other.close()
 }
 
-/** As a disk that returns something else: the file system says the time of the last write. */
+/** Simulates a disk that returns other content: the file system shows the time of the last write. */
 function writeAsAt(path: string, content: Buffer, mtimeMs: number): void {
   writeFileSync(path, content)
   utimesSync(path, mtimeMs / 1000, mtimeMs / 1000)
@@ -126,7 +125,7 @@ function flip(file: Buffer, bit: number): void {
   file[bit >> 3] = (file[bit >> 3] ?? 0) ^ (1 << (bit & 7))
 }
 
-test('what is overwritten and deleted is in no unused part of a page, wherever rows were moved', (t) => {
+test('overwritten and deleted content remains in no unused part of a page, wherever rows were moved', (t) => {
   const { kept } = keep(t)
   const { db } = kept
   const random = createRandom('gaps')
@@ -144,7 +143,7 @@ test('what is overwritten and deleted is in no unused part of a page, wherever r
   kept.readAll()
 })
 
-test('a bit, a sector of zeros, a page of zeros or of noise anywhere in the file is an error, never a wrong answer', (t) => {
+test('a bit, or a sector or page of zeros or noise, is an error, and never yields wrong data', (t) => {
   const { kept } = keep(t)
   const right = kept.readAll()
   kept.stop()
@@ -184,14 +183,14 @@ test('a bit, a sector of zeros, a page of zeros or of noise anywhere in the file
   assert.deepEqual(kept.readAll(), right)
 })
 
-test('one bit anywhere in the file flips: whoever reads it gets what was written, and the file is put right', (t) => {
+test('a single flipped bit anywhere in the file is corrected for readers and in the file', (t) => {
   const { kept } = keep(t)
   const right = kept.readAll()
   kept.stop()
   const good = readFileSync(kept.path)
   const { mtimeMs } = statSync(kept.path)
   const sums = readFileSync(`${kept.path}-sums`)
-  // the first bytes too, which are looked at before the page is read
+  // also the first bytes, which SQLite checks before it reads the page
   const bits = fc.oneof(fc.nat(good.length * 8 - 1), fc.nat(100 * 8 - 1))
   fc.assert(
     fc.property(bits, (bit) => {
@@ -204,7 +203,7 @@ test('one bit anywhere in the file flips: whoever reads it gets what was written
       assert.deepEqual(kept.readAll(), right)
       assert.equal(kept.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
       const isChanged = page === 1
-      // opening a database may write its first page anew
+      // opening a database may rewrite its first page
       if (!isChanged) assert.equal(kept.db.prepare('SELECT pages_with_wrong_bit()').pluck().get(), String(page))
       const isPutRight = kept.db.prepare('SELECT page_put_right(?)').pluck().get(page)
       if (!isChanged) assert.equal(isPutRight, 1)
@@ -216,7 +215,7 @@ test('one bit anywhere in the file flips: whoever reads it gets what was written
   )
 })
 
-test('of two wrong bits in a page none is put right', (t) => {
+test('a page with two wrong bits is not corrected', (t) => {
   const { kept } = keep(t)
   kept.stop()
   const [file, sums] = [readFileSync(kept.path), readFileSync(`${kept.path}-sums`)]
@@ -238,7 +237,7 @@ test('of two wrong bits in a page none is put right', (t) => {
   )
 })
 
-test('a bit of the size of a page in the header flips, and another one: an error, and no checksum is lost', (t) => {
+test('a flipped page size bit in the header plus another one is an error, and no checksum is lost', (t) => {
   const { kept } = keep(t)
   const right = kept.readAll()
   kept.stop()
@@ -271,7 +270,7 @@ test('a page that is never read as a row is found by the scan, which names it', 
   assert.deepEqual(kept.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), String(page))
 })
 
-test('growing, deleting, giving space back and a vacuum leave a checksum for each page', (t) => {
+test('growing, deleting, freeing space and a vacuum leave a checksum for each page', (t) => {
   const { kept } = keep(t)
   for (const work of [
     'DELETE FROM note WHERE id % 3 = 0',
@@ -307,7 +306,7 @@ test('a database without checksums gets them as it is read', (t) => {
   assert.notEqual(right, undefined)
 })
 
-test('after a kill everything is read, with the checksums that are there', (t) => {
+test('after a kill every page is readable with the existing checksums', (t) => {
   const { kept, folder } = keep(t)
   kept.db.pragma('wal_checkpoint(TRUNCATE)')
   kept.db.exec("UPDATE note SET text = 'changed' WHERE id % 5 = 0")
@@ -320,7 +319,7 @@ test('after a kill everything is read, with the checksums that are there', (t) =
   assert.equal(killed.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
 })
 
-test('after a kill another program may open the database: its pages are no false alarm', (t) => {
+test('after a kill another program may open the database without causing a false alarm', (t) => {
   const { kept, folder } = keep(t)
   kept.db.pragma('wal_checkpoint(TRUNCATE)')
   kept.db.exec("UPDATE note SET text = 'changed' WHERE id % 5 = 0")
@@ -333,7 +332,7 @@ test('after a kill another program may open the database: its pages are no false
   assert.deepEqual(killed.readAll(), right)
 })
 
-test('a backup that is put in the place of the database is no false alarm', (t) => {
+test('replacing the database with a backup does not cause a false alarm', (t) => {
   const { kept, folder } = keep(t)
   const backup = join(folder, 'backup.db')
   const right = kept.readAll()
@@ -348,7 +347,7 @@ test('a backup that is put in the place of the database is no false alarm', (t) 
   assert.deepEqual(kept.readAll(), right)
 })
 
-test('damage to the checksums themselves makes no page a bad one, and they are noted anew', (t) => {
+test('damage to the checksums does not make a page invalid, and they are written again', (t) => {
   const { kept } = keep(t)
   const right = kept.readAll()
   kept.stop()
@@ -369,13 +368,13 @@ test('damage to the checksums themselves makes no page a bad one, and they are n
     kept.start()
     assert.deepEqual(kept.readAll(), right)
     kept.stop()
-    // the first page is written at every start
+    // each start writes to the first page
     assert.deepEqual(readFileSync(`${kept.path}-sums`).subarray(528), good.subarray(528))
   }
   kept.start()
 })
 
-test('a copy of some time ago is put in the place of the database, all but a few pages alike: no page is refused', (t) => {
+test('replacing the database with an older copy, alike except a few pages, makes no page invalid', (t) => {
   const { kept } = keep(t)
   kept.stop()
   const before = readFileSync(kept.path)
@@ -383,7 +382,7 @@ test('a copy of some time ago is put in the place of the database, all but a few
   const right = kept.readAll()
   kept.db.exec("UPDATE note SET text = 'another' WHERE id = 7")
   kept.stop()
-  // not within the millisecond in which it was written last
+  // not within the millisecond of the last write
   writeAsAt(kept.path, before, statSync(kept.path).mtimeMs + 1000)
   kept.start()
   assert.deepEqual(kept.readAll(), right)

@@ -5,33 +5,33 @@ import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { loadLibrary, programFolder } from '#shared/program-files.ts'
 
-/** Of the file of checksums: what it is, and whether a gateway has it open. The rest is described in `extension.c`. */
+/** Header of the file of checksums: its type, and whether a gateway has it open. `extension.c` describes the rest. */
 export const HEADER_BYTES = 512
 const STATE_AT = 64
-/** Size of the database, and when it was last written, when they were shut or begun: 8 bytes each, little-endian. */
+/** Offset of the size and last write time of the database at the close or first use: 8 bytes each, little-endian. */
 const FILE_AT = 80
 const FILE_MARK_BYTES = 16
 export const ENTRY_BYTES = 16
 const LIBRARIES = 'gateway/store/pages'
 const MAGIC = 'cartbarn page sums 2\n'
-/** So many pages, spread over the file, tell another database from this one with damage. */
+/** Number of pages, spread over the file, that distinguish another database from this one with damage. */
 const SAMPLE_PAGES = 64
-/** Below so many checked pages nothing is concluded from them. */
+/** Minimum of checked pages for a conclusion. */
 const SAMPLE_MIN = 8
 
 type State = 'open' | 'shut'
 
 /**
- * Checksums of all pages of the database, in the file `…-sums` beside it: a page that is not what was written is an
- * error (`SQLITE_IOERR_DATA`) in every read that needs it, in all threads of the process. Without the extension for
- * this system the database is used without them.
+ * Checksums of all pages of the database, in the file `…-sums` next to it. A page that differs from what was written
+ * causes an error (`SQLITE_IOERR_DATA`) in every read that needs it, in all threads of the process. Without the
+ * extension for this system, the database is used without checksums.
  */
 export class PageSums {
   readonly #path: string
   readonly #sumsPath: string
   readonly #log: Log
   #isOn = false
-  /** With the functions of the extension, and no file that could be damaged. */
+  /** Connection with the functions of the extension, and without a file that could be damaged. */
   #extended: Database.Database | undefined
 
   constructor(databasePath: string, log: Log) {
@@ -40,20 +40,20 @@ export class PageSums {
     this.#log = log
   }
 
-  /** Before the database is opened for the first time. Throws when the file of checksums cannot be written. */
+  /** Must precede the first opening of the database. Throws if the file of checksums cannot be written. */
   prepare(): void {
     const loaded = loadExtension()
     if ('reason' in loaded) {
-      // what is written from now on would not be in it
+      // it would miss all pages written from now on
       rmSync(this.#sumsPath, { force: true })
-      this.#log.warn({ reason: loaded.reason }, 'cannot check the pages of the database: no checksums here')
+      this.#log.warn({ reason: loaded.reason }, 'database pages are not checked: no checksum extension')
       return
     }
     try {
       const doubt = this.#doubt(loaded)
       if (doubt !== null) {
         writeFileSync(this.#sumsPath, newHeader(this.#path), { mode: 0o600 })
-        if (doubt !== '') this.#log.warn({ reason: doubt }, 'makes the checksums of the database pages anew')
+        if (doubt !== '') this.#log.warn({ reason: doubt }, 'recreated the checksums of the database pages')
       }
     } catch (error) {
       loaded.close()
@@ -63,14 +63,12 @@ export class PageSums {
     this.#extended = loaded
   }
 
-  /**
-   * Once the database is open, and has its write-ahead log: from now on that only goes if another program closes it.
-   */
+  /** Must follow the opening of the database with its write-ahead log, which then only another program can remove. */
   opened(): void {
     if (this.#isOn) this.#mark('open')
   }
 
-  /** After the last connection was closed. */
+  /** Must be called after the last connection was closed. */
   closed(): void {
     if (this.#isOn) this.#mark('shut')
     this.#isOn = false
@@ -79,14 +77,14 @@ export class PageSums {
   }
 
   /**
-   * Gives what the process has freed back to the system: of a start, of long reads and of what V8 compiles glibc keeps
-   * tens of megabytes, and Node has no call for it. It is here because the extension is the native code that there is.
+   * Returns freed memory to the system: after a start, long reads and compilations by V8, glibc keeps tens of
+   * megabytes, and Node has no call for it. It is here because the extension is the only native code.
    */
   giveBackMemory(): void {
     this.#extended?.prepare('SELECT give_back_memory()').get()
   }
 
-  /** Best effort: without it they may be made anew where it is not needed, or not where another program wrote. */
+  /** Best effort: on failure, checksums are recreated unnecessarily, or not although another program wrote. */
   #mark(state: State): void {
     try {
       const sums = openSync(this.#sumsPath, 'r+')
@@ -102,7 +100,7 @@ export class PageSums {
   }
 
   /**
-   * Why the checksums that are there may not be those of this database; empty when there are none, null without doubt.
+   * Returns why existing checksums may not belong to this database; empty if none exist, null if they do belong to it.
    */
   #doubt(tester: Database.Database): string | null {
     if (!existsSync(this.#sumsPath) || !existsSync(this.#path)) return ''
@@ -143,10 +141,10 @@ export class PageSums {
   }
 }
 
-/** Whoever opens a database with checksums loads it before; for all threads, and for the rest of the process. */
+/** Loads the extension for all threads and the whole process; must precede the opening of a database with checksums. */
 function loadExtension(): Database.Database | { reason: string } {
   const name = `page-sums-${platform()}-${arch()}.so`
-  if (!programFolder(LIBRARIES).names().includes(name)) return { reason: `there is no ${name}` }
+  if (!programFolder(LIBRARIES).names().includes(name)) return { reason: `${name} is missing` }
   const database = new Database(':memory:')
   try {
     return loadLibrary(`${LIBRARIES}/${name}`, (path) => database.loadExtension(path))
@@ -162,8 +160,8 @@ function sampleOf(pages: number): number[] {
 }
 
 /**
- * Of checksums that are begun. A start may be killed before it marks them, and what another program makes of the
- * database then must not pass for what they were kept for.
+ * Returns the header of new checksums. A start may be killed before it marks them; if another program then changes the
+ * database, the file must not be accepted as matching.
  */
 function newHeader(databasePath: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
@@ -179,7 +177,7 @@ function pageSizeOf(header: Buffer): number {
   return stored === 1 ? 65536 : Math.max(stored, 512)
 }
 
-/** Zeros without a file: no database that there is later has them. */
+/** Returns the size and time of a file; zeros if it does not exist, which no later database has. */
 function fileMark(path: string): Buffer {
   const mark = Buffer.alloc(FILE_MARK_BYTES)
   const found = statSync(path, { throwIfNoEntry: false })
@@ -189,12 +187,12 @@ function fileMark(path: string): Buffer {
   return mark
 }
 
-/** Within a millisecond: not every file system, and no restored copy, keeps the time to the last digit. */
+/** Compares within a millisecond: not every file system or restored copy keeps the last digits of the time. */
 function isSameFile(noted: Buffer, found: Buffer): boolean {
   return noted.readDoubleLE(0) === found.readDoubleLE(0) && Math.abs(noted.readDoubleLE(8) - found.readDoubleLE(8)) <= 1
 }
 
-/** What there is; nothing where the disk does not return it. */
+/** Reads the bytes that exist; returns none if the disk does not return them. */
 function readAt(file: number, position: number, bytes: number): Buffer {
   const buffer = Buffer.alloc(bytes)
   try {

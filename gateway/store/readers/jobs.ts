@@ -33,8 +33,8 @@ import { readTripTrack, writeTrackTimes } from '../trips/line.ts'
 import { findTrips } from '../trips/trips.ts'
 
 /**
- * Every long read by name: it runs in a reader thread and holds no snapshot of the database for long. Buffers in a
- * result that are not parts of larger ones move to the main thread without being copied.
+ * All long reads by name; each runs in a reader thread and holds no snapshot of the database for long. Buffers in a
+ * result that are not parts of larger ones are transferred to the main thread without a copy.
  */
 const jobs = {
   alerts: listAlerts,
@@ -95,7 +95,7 @@ export type JobName = keyof Jobs
 export type JobInput<Name extends JobName> = Parameters<Jobs[Name]>[1]
 export type JobResult<Name extends JobName> = ReturnType<Jobs[Name]>
 
-/** Jobs that read telemetry and nothing else: blocks and rows of its log have checksums of their own. */
+/** Jobs that read only telemetry, whose blocks and log rows have checksums of their own. */
 const TELEMETRY_JOBS: ReadonlySet<JobName> = new Set<JobName>([
   'historyPage',
   'startOfNewest',
@@ -135,7 +135,7 @@ export function readsTelemetryOnly(name: JobName): boolean {
 }
 
 export function performJob(tools: ReaderTools, name: JobName, input: unknown): unknown {
-  // the pair came from ReaderPool.run, which only takes an input that fits its name
+  // the pair comes from ReaderPool.run, which accepts only an input that fits its name
   const job = jobs[name] as (tools: ReaderTools, input: unknown) => unknown
   return job(tools, input)
 }

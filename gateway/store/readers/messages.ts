@@ -2,15 +2,15 @@ import type { ErrorMessage } from '#shared/errors.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobName } from './jobs.ts'
 
-/** One job for a reader thread, which answers each with one `ReaderAnswer`, and says `opened` before the first. */
+/** Job for a reader thread, which sends `opened` first and then one `ReaderAnswer` for each job. */
 export interface ReaderRequest {
   name: JobName
   input: unknown
 }
 
-/** `wrongPage` is the fault of a page of telemetry that was taken as it is. */
+/** `wrongPage` is the fault of a telemetry page that was read despite its checksum. */
 export type ReaderAnswer = {
-  /** Blocks the job had to leave out. */
+  /** Blocks that the job had to leave out. */
   unreadable: UnreadableBlock[]
 } & (
   | { kind: 'done'; result: unknown; tookMs: number; wrongPage: string | null }
@@ -18,10 +18,10 @@ export type ReaderAnswer = {
   | { kind: 'failed'; message: string; faultCode: string | null }
 )
 
-/** It has a connection: from now on it may be ended at any moment. */
+/** Sent when the thread has a connection; from then on it may be ended at any moment. */
 export const READER_READY = 'opened'
 
-/** The memory of a result that can be handed over instead of copied. */
+/** Buffers of a result that can be transferred instead of copied. */
 export function buffersOf(result: unknown): ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>()
   collectBuffers(result, buffers)
@@ -34,6 +34,6 @@ function collectBuffers(value: unknown, into: Set<ArrayBuffer>): void {
     for (const part of Object.values(value)) collectBuffers(part, into)
     return
   }
-  // of a part of a larger buffer the rest may be in use: what `Buffer` makes is like that
+  // the rest of a larger buffer may be in use, as with those of `Buffer`
   if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength) into.add(value.buffer)
 }

@@ -33,7 +33,7 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** A job that does next to nothing. */
+/** Job with next to no work. */
 function run(owner: string, deviceId = 0, options: Partial<JobOptions> = {}): Promise<number> {
   return pool.run('startOfNewest', { deviceId, count: 1 }, { owner, ...options })
 }
@@ -54,7 +54,7 @@ function readPage(owner: string, isPartOfLongRead: boolean) {
   return pool.run('historyPage', request, { owner, isPartOfLongRead })
 }
 
-test('who asks for hundreds of things keeps nobody waiting for longer than one of them', async () => {
+test('a client with hundreds of requests delays others by at most one of them', async () => {
   const done: string[] = []
   const ask = (owner: string) => run(owner).then(() => done.push(owner))
   const all = [...Array.from({ length: 300 }, () => ask('greedy')), ask('modest'), ask('another')]
@@ -63,7 +63,7 @@ test('who asks for hundreds of things keeps nobody waiting for longer than one o
   assert.ok(done.indexOf('another') <= 3, `after ${done.indexOf('another')}`)
 })
 
-test('what is given up before its turn is never done', async () => {
+test('a request aborted while queued is never executed', async () => {
   jobs.hold()
   const controller = new AbortController()
   const first = run('somebody', 1)
@@ -84,7 +84,7 @@ test('what is given up before its turn is never done', async () => {
   )
 })
 
-test('what is given up while it is done is waited for by nobody, and the thread goes on', async () => {
+test('a request aborted during execution is rejected, and the thread continues', async () => {
   jobs.hold()
   const controller = new AbortController()
   const abandoned = run('somebody', 1, { signal: controller.signal })
@@ -94,7 +94,7 @@ test('what is given up while it is done is waited for by nobody, and the thread 
   assert.equal(await run('somebody', 2), 0)
 })
 
-test('after a part of a long read only long reads wait', { timeout: 60_000 }, async (t) => {
+test('after a page of a long read only long reads wait', { timeout: 60_000 }, async (t) => {
   const { setTimeout: wait } = globalThis
   t.mock.method(globalThis, 'setTimeout', (call: () => void, ms: number) => wait(call, ms + 2_000))
   jobs.hold()
@@ -109,7 +109,7 @@ test('after a part of a long read only long reads wait', { timeout: 60_000 }, as
   await rest
 })
 
-test('a track that is too long is refused with the reason, and the thread goes on', async () => {
+test('a track that is too long is rejected with the reason, and the thread continues', async () => {
   const query = {
     deviceId: 1,
     hardwareId: 'cart-1',
@@ -127,7 +127,7 @@ test('a track that is too long is refused with the reason, and the thread goes o
   assert.equal(sums.positionsAnalyzed, 0)
 })
 
-test('nothing is read after the stop, and what waits then is told', async () => {
+test('after the stop no read starts, and waiting reads are rejected', async () => {
   const own = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await own.start()
   const waiting = [1, 2, 3].map((deviceId) => own.run('startOfNewest', { deviceId, count: 1 }, { owner: 'somebody' }))
@@ -139,7 +139,7 @@ test('nothing is read after the stop, and what waits then is told', async () => 
   })
 })
 
-test('a stop does not wait for a thread that cannot be ended, and who waits for it is told', async () => {
+test('a stop does not wait for a thread that cannot be ended, and its pending reads are rejected', async () => {
   const own = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await own.start()
   const read = () => own.run('startOfNewest', { deviceId: 0, count: 1 }, { owner: 'anybody' })
@@ -161,7 +161,7 @@ test('a stop does not wait for a thread that cannot be ended, and who waits for 
   }
 })
 
-test('a job that takes longer than it may is refused, and its thread is ended', async () => {
+test('a job that exceeds its time limit is rejected, and its thread is ended', async () => {
   const own = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await own.start()
   try {
@@ -169,7 +169,7 @@ test('a job that takes longer than it may is refused, and its thread is ended', 
       const input = { featuresJson: JSON.stringify(features), language: 'en' as const }
       return own.run('proposeDrawnZones', input, { owner: 'somebody', mostMs })
     }
-    // outlines that cross themselves until nothing is left of them: seconds
+    // outlines that cross themselves until nothing is left of them: takes seconds
     const coordinates = [Array.from({ length: 300 }, (_, i) => [i / 1e6, (i % 2) / 100])]
     const outline = { geometry: { type: 'Polygon', coordinates }, properties: { golf: 'fairway' } }
     const line = { type: 'LineString', coordinates: coordinates[0] }

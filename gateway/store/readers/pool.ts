@@ -13,22 +13,22 @@ import type { JobInput, JobName, JobResult } from './jobs.ts'
 import { READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
 /**
- * What a track of nothing but spikes needs, see the limits of trips. Nearly always it is a few megabytes: fixes lie
- * outside of it.
+ * Memory for a track that consists only of spikes, see the limits of trips. Nearly always a few megabytes are enough:
+ * fixes are outside the heap.
  */
 const HEAP_MB = 512
 
-/** For whom a job is done. */
+/** Caller of a job, and its constraints. */
 export interface JobOptions {
-  /** Owners take turns: the id of the user who asks, or a name of what the gateway itself does. */
+  /** Key of fair scheduling: the id of the requesting user, or the name of an internal task. */
   owner: string
   /** Aborted when the caller no longer waits: a job that has not begun is dropped. */
   signal?: AbortSignal
-  /** A short job that a caller waits for: there is an extra thread for such jobs. */
+  /** Short job with a waiting caller: there is an extra thread for such jobs. */
   isShort?: boolean
-  /** Part of a long read: after it the thread does no other such part for a while, so that devices come first. */
+  /** Part of a long read: after it the thread takes no other such part for a while, so that devices come first. */
   isPartOfLongRead?: boolean
-  /** Longer than this the job may not take; then its thread is ended and the job refused with `too_complex`. */
+  /** Maximum duration in ms; a longer job is ended with its thread and fails with `too_complex`. */
   mostMs?: number
 }
 
@@ -41,29 +41,29 @@ interface Job extends JobOptions {
 
 interface Thread {
   worker: Worker
-  /** Resolves when it has a connection, has failed to open one, or has ended. */
+  /** Resolves when the thread has a connection, has failed to open one, or has ended. */
   opened: PromiseWithResolvers<void>
   job: Job | undefined
-  /** Set while it rests from long reads. */
+  /** Set while the thread takes no parts of long reads. */
   rest: NodeJS.Timeout | undefined
   idle: NodeJS.Timeout | undefined
-  /** Set while a job is done that may take only so long. */
+  /** Set during a job with a maximum duration. */
   limit: NodeJS.Timeout | undefined
 }
 
 const MAX_ATTEMPTS = 2
-/** After a part of a long read its thread rests from them so many times as long as the part took. */
+/** Rest of a thread after a part of a long read, as a multiple of the part's duration. */
 const REST_RATIO = 1
-/** How long a thread without work is kept: it costs some 15 MB, and history is read only now and then. */
+/** Lifetime of an idle thread: it costs some 15 MB, and history is read only occasionally. */
 const IDLE_MS = 60_000
-/** A thread that dies at its start must not be started again in a tight loop. */
+/** Delay before a restart, so that a thread that dies at its start does not loop. */
 const RESTART_MS = 100
-/** How long a stop waits for threads to end. */
+/** Maximum wait for threads to end at a stop. */
 const STOP_MS = 3000
 
 /**
- * Threads with read-only connections, started when there is something to read. A long read is many short jobs, so that
- * many long reads take turns, none holds a snapshot open, and a cancelled one simply stops asking.
+ * Threads with read-only connections, started on demand. A long read consists of many short jobs, so that long reads of
+ * several callers alternate, none holds a snapshot open, and a cancelled one just requests no more.
  */
 export class ReaderPool implements Component {
   readonly #faults: Counter
@@ -79,9 +79,9 @@ export class ReaderPool implements Component {
   #restart: NodeJS.Timeout | undefined
 
   /**
-   * `threads` 0 is one less than there are cores, at least one. `onUnreadable` is called with blocks that a job could
-   * not read; the same block may come again and again. `onWrongPage` is called when a page of telemetry has a wrong
-   * checksum, `onDamage` when a job met damage and failed.
+   * `threads` 0 means one less than the number of cores, but at least one. `onUnreadable` is called with blocks that a
+   * job could not read; the same block may be reported repeatedly. `onWrongPage` is called when a page of telemetry has
+   * a wrong checksum, `onDamage` when a job failed because of damage.
    */
   constructor(
     path: string,
@@ -116,11 +116,11 @@ export class ReaderPool implements Component {
     for (const { job } of threads) job?.reject(stopping())
     await Promise.race([Promise.all(threads.map(end)), giveUp.promise])
     clearTimeout(timer)
-    // one that hangs in the system cannot be ended; the process must be able to
+    // a thread that hangs in a system call cannot be ended; the process must still be able to exit
     for (const { worker } of this.#threads) worker.unref()
   }
 
-  /** Runs a job in a thread. Throws what it threw, and `store_unavailable` when it cannot be run or is not wanted. */
+  /** Runs a job in a thread. Throws its errors, and `store_unavailable` if it cannot run or the pool is stopping. */
   run<Name extends JobName>(name: Name, input: JobInput<Name>, options: JobOptions): Promise<JobResult<Name>> {
     const { owner, signal } = options
     if (!this.#isRunning) return Promise.reject(stopping())
@@ -156,12 +156,13 @@ export class ReaderPool implements Component {
   async #limit(thread: Thread, job: Job): Promise<void> {
     const { mostMs } = job
     if (mostMs === undefined) return
-    // it can be ended only then, and its start is not part of the work
+    // the thread can be ended only from then on, and its start is not part of the work
     await thread.opened.promise
     if (thread.job !== job) return
     thread.limit = setTimeout(() => {
-      job.reject(new InvalidRequestError('too_complex', `this takes longer than ${mostMs / 1000} s`))
-      // nothing is left that is tried again
+      const detail = `processing takes longer than ${mostMs / 1000} s: use a simpler map or a smaller image`
+      job.reject(new InvalidRequestError('too_complex', detail))
+      // the job must not be retried
       thread.job = undefined
       this.#threads.delete(thread)
       void thread.worker.terminate()
@@ -185,7 +186,7 @@ export class ReaderPool implements Component {
     return count
   }
 
-  /** One that rests, if it may: the others are left to long reads. */
+  /** Free thread, preferably a resting one if the job allows it: the others are left to long reads. */
   #freeThread({ isPartOfLongRead = false }: Job): Thread | undefined {
     let rested: Thread | undefined
     for (const thread of this.#threads) {
@@ -199,7 +200,7 @@ export class ReaderPool implements Component {
   #spawn(): Thread {
     const worker = startThread('reader', {
       workerData: { path: this.#path },
-      // the young one small, so that it is collected rather than grown: a page needs a megabyte
+      // a small young generation, so that it is collected rather than grown: a page needs a megabyte
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: HEAP_MB },
     })
     const opened = Promise.withResolvers<void>()
@@ -261,7 +262,7 @@ export class ReaderPool implements Component {
     clearTimeout(thread.limit)
     if (!this.#isRunning) job?.reject(stopping())
     else if (job === undefined) {
-      // a job may wait for its place
+      // a job may wait for its thread
       this.#dispatch()
     } else {
       this.#restart ??= setTimeout(() => {
@@ -276,8 +277,8 @@ export class ReaderPool implements Component {
 }
 
 /**
- * A thread that is ended while it loads SQLite can take the process along: native code meets an error that it cannot
- * throw.
+ * Ends a thread after it has opened: one that is ended while it loads SQLite can crash the process, because native code
+ * meets an error that it cannot throw.
  */
 async function end({ worker, opened }: Thread): Promise<void> {
   await opened.promise

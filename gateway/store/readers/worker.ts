@@ -7,12 +7,15 @@ import { ReaderTools } from '../telemetry/reader-tools.ts'
 import { performJob, readsTelemetryOnly } from './jobs.ts'
 import { buffersOf, READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
-/** A tenth of what others get while they want to run, so that sealing keeps up; all there is while they do not. */
+/**
+ * Gives the thread a tenth of the CPU time of others while they want to run, so that sealing keeps up, and all CPU time
+ * otherwise.
+ */
 const NICENESS = 10
 
-// no schema library here: every thread would load its own copy of it
+// no schema library here: every thread would load a copy of its own
 const { path }: { path: string } = workerData
-// what devices wait for comes first
+// the writer, which devices wait for, comes first
 lowerThreadPriority(NICENESS)
 let tools: ReaderTools | undefined
 
@@ -44,7 +47,7 @@ function perform(request: ReaderRequest): ReturnType<typeof performWith> & { wro
     return { ...performWith(tools, request), wrongPage: null }
   } catch (error) {
     if (!isWrongSum(storeFaultCode(error)) || !readsTelemetryOnly(request.name)) throw error
-    // the checksum of a block says that it is damaged; that of its page would take its neighbours along
+    // the checksum of a block detects its damage; that of its page would make intact blocks on it unreadable too
     const unchecked = new ReaderTools(openUncheckedReader(path))
     try {
       return { ...performWith(unchecked, request), wrongPage: describeFault(error) }

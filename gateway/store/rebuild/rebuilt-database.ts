@@ -20,34 +20,37 @@ import { syncEnds } from '../telemetry/stream-positions.ts'
 import { openForSetup } from '../writer/open.ts'
 import { putEntity, putEvent } from './rows.ts'
 
-/** The database while it is made; a start does not know it. */
+/** Name of the unfinished database; a start ignores it. */
 const UNFINISHED = 'cartbarn-from-upstream.db'
 
-/** How far it is: the kind that is being fetched, and behind what; no kind once all are there. */
+/** Progress: the kind being fetched and the position in it; no kind once all are fetched. */
 export interface RebuildProgress {
   readonly site: string
   readonly kind: RebuildKind | null
   readonly after: string | null
-  /** No records of before: the same in each try, or there would be holes. */
+  /** Time before which no records are fetched: the same in each attempt, to avoid holes. */
   readonly sinceMs: number
-  /** What was stored so far. */
+  /** Number of rows stored so far. */
   readonly rows: number
   readonly records: number
 }
 
-/** Configurations are told to devices with numbers that only rise; those that were told are not known any more. */
+/**
+ * Reference for new version numbers of configurations: devices accept only rising ones, and those published before are
+ * unknown.
+ */
 const VERSIONS_SINCE_MS = Date.UTC(2020, 0, 1)
 const MINUTE_MS = 60_000
 
 /**
- * A database that is made of what a head office has, page by page: each page and how far it goes are one transaction,
- * so that a try that was killed goes on where it was.
+ * Database rebuilt from the data of a hub, page by page. Each page and the progress are one transaction, so that an
+ * attempt that was killed continues where it stopped.
  */
 export class RebuiltDatabase {
   readonly #dataDir: string
   readonly connection: Connection
 
-  /** Opens what an earlier try has left, or begins. The folder must be locked. */
+  /** Opens the database of an earlier attempt, or creates it. The folder must be locked. */
   constructor(dataDir: string) {
     this.#dataDir = dataDir
     const tables = openForSetup(join(dataDir, UNFINISHED))
@@ -55,7 +58,7 @@ export class RebuiltDatabase {
     try {
       migrate(tables)
       tables.db.pragma('foreign_keys = OFF')
-      // no other thread does it here
+      // no other thread makes checkpoints here
       tables.db.pragma('wal_autocheckpoint = 4000')
       tables.db.exec(
         `CREATE TABLE IF NOT EXISTS rebuild_progress (only INTEGER PRIMARY KEY CHECK (only = 1), site TEXT NOT NULL,
@@ -67,7 +70,7 @@ export class RebuiltDatabase {
     }
   }
 
-  /** Whether a try was begun in this folder. */
+  /** True if an attempt was started in this folder. */
   static isBegun(dataDir: string): boolean {
     return existsSync(join(dataDir, UNFINISHED))
   }
@@ -84,7 +87,7 @@ export class RebuiltDatabase {
     return progress
   }
 
-  /** Stores a page of the kind it is at. Throws for what cannot be stored. */
+  /** Stores a page of the current kind. Throws if it cannot be stored. */
   take(page: RebuildPage): RebuildProgress {
     return this.connection.db.transaction(() => {
       const known = this.progress
@@ -105,12 +108,12 @@ export class RebuiltDatabase {
     })()
   }
 
-  /** What the head office is told of it. */
+  /** Identity to report to the hub. */
   identity(): SyncIdentity & { ends: Record<SyncStream, number> } {
     return { ...syncIdentity(this.connection), ends: syncEnds(this.connection) }
   }
 
-  /** What follows from the rows; before the head office is told where the streams end. May be done again. */
+  /** Derives data from the rows; called before the ends of the streams are reported to the hub. Can be repeated. */
   complete(nowMs: number): void {
     const { connection } = this
     connection.db.transaction(() => {
@@ -125,12 +128,11 @@ export class RebuiltDatabase {
         Math.max(1000, Math.floor((nowMs - VERSIONS_SINCE_MS) / MINUTE_MS)),
       )
       const orphans = connection.all<{ table: string }>('PRAGMA foreign_key_check')
-      if (orphans.length > 0)
-        throw new Error(`rows of ${orphans[0]?.table} refer to what the head office does not have`)
+      if (orphans.length > 0) throw new Error(`rows of ${orphans[0]?.table} refer to rows that the hub does not have`)
     })()
   }
 
-  /** Takes the cursors of the head office, and what `also` writes, all or nothing: from then on it is a gateway's. */
+  /** Stores the hub's cursors and the writes of `also`, all or nothing; the database is a gateway's from then on. */
   settle(
     { site, cursors, forkedFrom }: { site: string; cursors: SyncCursors; forkedFrom: SyncIdentity['forkedFrom'] },
     also: (connection: Connection) => void,
@@ -148,7 +150,7 @@ export class RebuiltDatabase {
     this.connection.close()
   }
 
-  /** Closes it and gives it the name of the database: a start finds it as a whole. */
+  /** Closes the database and renames it, so that a start finds it complete. */
   putInPlace(): void {
     const { connection } = this
     connection.run('DROP TABLE rebuild_progress')
@@ -159,7 +161,7 @@ export class RebuiltDatabase {
 
   #takeRows(kind: Exclude<RebuildKind, 'gps' | 'battery'>, { content }: RebuildPage): number {
     const rows: unknown = JSON.parse(content)
-    if (!Array.isArray(rows)) throw new Error('a page of the head office holds no rows')
+    if (!Array.isArray(rows)) throw new Error('a page from the hub has no rows')
     for (const row of rows) {
       if (kind === 'entities' || kind === 'audit_entries') putEntity(this.connection, rebuildEntitySchema.parse(row))
       else putEvent(this.connection, kind, row)
@@ -185,7 +187,7 @@ export class RebuiltDatabase {
   }
 }
 
-/** Tables whose numbers follow the time; the head office gives their rows by key. */
+/** Tables whose numbers follow the time, while the hub returns their rows by key. */
 const IN_ORDER = [
   ['command', 'created_at_ms'],
   ['alert', 'opened_at_ms'],
@@ -205,9 +207,9 @@ function kindBehind(kind: RebuildKind): RebuildKind | null {
 }
 
 /**
- * Stores blocks of records as the head office has them, behind all that are there of their device and stream. Returns
- * how many records. Those of a device that the head office has not named are left out: no request could reach them.
- * Throws `DamagedBlockError`.
+ * Stores blocks of records from the hub after all existing ones of their device and stream. Returns the number of
+ * records. Skips blocks of devices that the hub has not named, because no request could reach them. Throws
+ * `DamagedBlockError`.
  */
 function putBlocks(connection: Connection, bytes: Uint8Array): number {
   let records = 0
@@ -224,7 +226,7 @@ function putBlocks(connection: Connection, bytes: Uint8Array): number {
   return records
 }
 
-/** What the states of devices say of their records, by the blocks that are there. */
+/** Sets the record counts in the states of devices from the stored blocks. */
 function countRecords(connection: Connection): void {
   for (const stream of ['gps', 'battery'])
     connection.run(

@@ -7,10 +7,10 @@ import { STREAM_TABLES } from '../ledger/streams.ts'
 /** Columns of a row by name. */
 type Row = Record<string, unknown>
 
-/** What no key or password has as its hash: nobody is let in until it is made anew. */
+/** Hash that no key or password has: sign-in is impossible until a new one is created. */
 const NO_SECRET = () => ({ sql: 'lower(hex(randomblob(32)))' })
 
-/** What a head office is never sent, and a row cannot do without. */
+/** Columns that the hub is never sent and a row needs. */
 const COMPLETIONS: Record<string, (row: Row) => Row> = {
   device: () => ({ mqtt_password_hash: NO_SECRET() }),
   user: ({ created_at_ms }) => ({
@@ -19,7 +19,7 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
     last_reset_ms: created_at_ms,
   }),
   alert: ({ details }) => ({ subject: subjectIn(details) }),
-  // a head office knows only that it was
+  // the hub only knows that it was forced
   command: ({ forced }) => ({ forced: forced === true ? 'all' : null }),
   course: ({ sent, drawing }) => ({ features: sent, drawing: drawing ?? null }),
   course_piece: ({ bytes }) => ({ bytes: Buffer.from(String(bytes), 'base64') }),
@@ -36,12 +36,12 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
   }),
 }
 
-/** Stores a row as the head office has it, once; false when it has too little of it. */
+/** Stores a row of the hub once; false if it is incomplete. */
 export function putEntity(connection: Connection, { table, key, body }: RebuildEntity): boolean {
   if (table === 'course' && body.sent === null && body.drawing == null) return false
-  // one of a table that only a newer gateway knows
+  // table of a newer gateway
   if (columnsOf(connection, table).size === 0) return false
-  // what is kept of the configuration of a device that is gone belongs to nothing
+  // configuration of a deleted device
   if (table === 'device_config' && !hasDevice(connection, body.hardware_id)) return false
   putRow(
     connection,
@@ -51,13 +51,13 @@ export function putEntity(connection: Connection, { table, key, body }: RebuildE
   if (table === 'device') addState(connection, key)
   const photo = table === 'course' ? courseBodySchema.safeParse(body).data?.photo : null
   if (photo != null) putRow(connection, 'course_photo', { only: 1, ...photo })
-  // what the head office has it has not to be told
+  // the hub already has it
   if (table === 'course_piece')
     connection.run(`INSERT OR IGNORE INTO change_log (entity, key) VALUES ('course_piece', ?)`, key)
   return true
 }
 
-/** Stores an event or a note as the head office has it, once. */
+/** Stores an event or a note of the hub once. */
 export function putEvent(connection: Connection, stream: 'notes' | 'lock_events' | 'geofence_events', body: Row): void {
   putRow(connection, STREAM_TABLES[stream], body)
 }
@@ -65,7 +65,7 @@ export function putEvent(connection: Connection, stream: 'notes' | 'lock_events'
 function putRow(connection: Connection, table: string, body: Row): void {
   const known = columnsOf(connection, table)
   const row: Row = { ...body, ...COMPLETIONS[table]?.(body) }
-  // an absent field has no column; a field of a newer gateway is left out
+  // skips absent fields and fields of a newer gateway
   const cells = Object.entries(row).filter(([column, value]) => value !== undefined && known.has(column))
   const values: Value[] = []
   const places = cells.map(([, value]) => {
@@ -77,12 +77,13 @@ function putRow(connection: Connection, table: string, body: Row): void {
     return '?'
   })
   connection.run(
-    `INSERT OR IGNORE INTO ${table} (${cells.map(([column]) => `"${column}"`).join(', ')}) VALUES (${places.join(', ')})`,
+    `INSERT OR IGNORE INTO ${table} (${cells.map(([column]) => `"${column}"`).join(', ')}) VALUES ` +
+      `(${places.join(', ')})`,
     ...values,
   )
 }
 
-/** What an alert is about beside its cart, of which there may be several: details have it. */
+/** Object of an alert in addition to its cart, if the kind has several; taken from its details. */
 function subjectIn(details: unknown): string {
   if (typeof details !== 'object' || details === null) return ''
   if ('zone_id' in details) return String(details.zone_id)
@@ -90,7 +91,7 @@ function subjectIn(details: unknown): string {
   return 'user_id' in details ? String(details.user_id) : ''
 }
 
-/** JSON is sent as what it is, and 0 and 1 as false and true. */
+/** Converts parsed JSON to text, and booleans to 0 and 1. */
 function toValue(value: unknown): Value {
   if (typeof value === 'boolean') return Number(value)
   if (value === null || typeof value === 'string' || typeof value === 'number') return value
@@ -116,7 +117,7 @@ function hasDevice(connection: Connection, hardwareId: unknown): boolean {
   return connection.get('SELECT 1 FROM device WHERE hardware_id = ?', String(hardwareId)) !== undefined
 }
 
-// what it said last is not known: it says so again
+// its last state is unknown until it reports again
 function addState(connection: Connection, hardwareId: string): void {
   connection.run(
     `INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)

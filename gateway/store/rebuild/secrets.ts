@@ -4,7 +4,7 @@ import { quoted } from '../db/table-sql.ts'
 import { withEarlier } from '../replace/old-database.ts'
 import { withTemplate } from '../template.ts'
 
-/** A secret that was made because the old one is known to nobody here. */
+/** Secret that was newly created because the old one is unknown here. */
 export interface NewSecret {
   readonly kind: 'device' | 'user'
   readonly id: string
@@ -19,8 +19,8 @@ interface Holder {
 }
 
 /**
- * New passwords of devices and keys of users, to be given to people first, and then made valid by `keepSecrets`. The
- * oldest admin gets its key by the next start, as at the first.
+ * New passwords of devices and keys of users, to be handed out first and then activated by `keepSecrets`. The oldest
+ * admin gets its key at the next start, like the first admin.
  */
 export function newSecrets(connection: Connection): NewSecret[] {
   const holders = connection.all<Holder>(
@@ -31,9 +31,10 @@ export function newSecrets(connection: Connection): NewSecret[] {
   return holders.map((one) => ({ ...one, secret: one.kind === 'device' ? newMqttPassword() : newApiKey() }))
 }
 
-const OLDEST_ADMIN = `SELECT user_id FROM user WHERE role = 'admin' AND is_active = 1 ORDER BY created_at_ms, user_id LIMIT 1`
+const OLDEST_ADMIN = `SELECT user_id FROM user WHERE role = 'admin' AND is_active = 1 ORDER BY created_at_ms, user_id
+  LIMIT 1`
 
-/** Makes the secrets valid. */
+/** Activates the secrets. */
 export function keepSecrets(connection: Connection, secrets: readonly NewSecret[]): void {
   for (const { kind, id, secret } of secrets) {
     const hash = hashSecret(secret)
@@ -42,19 +43,19 @@ export function keepSecrets(connection: Connection, secrets: readonly NewSecret[
   }
 }
 
-/** Tables of which a head office has nothing, and a backup all. */
+/** Tables that are only in a backup, never at the hub. */
 const ONLY_HERE = ['webhook', 'notifier', 'secret', 'zone_version', 'removed_device'] as const
 
 /**
- * Replaces the triggers and views of a database that others may have altered by those of its schema, as the migrations
- * make them. Throws when it has tables that are not kept as rows.
+ * Replaces the triggers and views of a database that other programs may have altered by those of its schema, as the
+ * migrations create them. Throws if it has tables that are not kept as rows.
  */
 export function replaceTriggersAndViews(connection: Connection): void {
   const { db } = connection
   const strange = connection.get<{ name: string }>(
     "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type NOT IN ('table', 'view') ORDER BY name LIMIT 1",
   )
-  if (strange !== undefined) throw new Error(`${strange.name} is no table of a gateway`)
+  if (strange !== undefined) throw new Error(`${strange.name} is not a table of a gateway`)
   const parts = `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type DESC, rowid`
   for (const { type, name } of connection.all<{ type: string; name: string }>(parts))
     db.exec(`DROP ${type} IF EXISTS ${quoted(name)}`)
@@ -65,9 +66,8 @@ export function replaceTriggersAndViews(connection: Connection): void {
 }
 
 /**
- * Takes over from an older database what a head office is never sent: passwords and keys of those devices and users
- * that the head office still has, and whole tables. A user that was disabled since stays so. Throws when it cannot be
- * read.
+ * Copies data that the hub is never sent from an older database: passwords and keys of the devices and users that the
+ * hub still has, and whole tables. A user disabled since stays disabled. Throws if the database cannot be read.
  */
 export function takeSecrets(connection: Connection, path: string): void {
   withEarlier(
@@ -88,7 +88,7 @@ export function takeSecrets(connection: Connection, path: string): void {
   )
 }
 
-/** An older gateway sent no photo; one that the head office has is newer. */
+/** An older gateway did not send the photo; if the hub has one, it is newer. */
 function takePhoto(connection: Connection): void {
   if (connection.get('SELECT 1 FROM course_photo') !== undefined) return
   if (connection.run('INSERT INTO course_photo SELECT * FROM earlier.course_photo') === 0) return
@@ -96,11 +96,11 @@ function takePhoto(connection: Connection): void {
     `INSERT OR IGNORE INTO course_piece
        SELECT * FROM earlier.course_piece WHERE hash = (SELECT hash FROM course_photo)`,
   )
-  // the head office is told of it
+  // makes the hub receive the change
   connection.run('UPDATE course SET version = version + 1')
 }
 
-/** Those of `secrets` that have an older one, which `takeSecrets` brought. */
+/** Returns a predicate for the secrets that have an older value, which `takeSecrets` copied. */
 export function isKnownBefore(connection: Connection, path: string): (one: NewSecret) => boolean {
   const known = withEarlier(connection, path, () =>
     connection.all<{ kind: string; id: string }>(

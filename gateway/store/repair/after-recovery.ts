@@ -6,8 +6,8 @@ import { CHANGE_LOG_ENTRIES, TABLES } from '../tables/all.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/batch.ts'
 
 /**
- * Sees to it that no number is given twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Before
- * any is given.
+ * Ensures that no number is assigned twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Must
+ * run before any number is assigned.
  */
 export function reserveSequenceNumbers(from: Connection, to: Connection, tables: readonly RecoveredRows[]): void {
   to.db.exec('CREATE TEMP TABLE old_sequence (name, seq)')
@@ -36,7 +36,7 @@ export function reserveSequenceNumbers(from: Connection, to: Connection, tables:
   if (versions?.isComplete === false) to.run('UPDATE config_version SET version = version + ?', SEQUENCE_GAP)
 }
 
-// where the log ended is not known any more
+// used when the end of the log is unknown
 function moveLogEnd(to: Connection): void {
   const end = to.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end')?.nextSeq ?? 1
   const last = to.get<{ firstSeq: number; byteLength: number }>(
@@ -50,7 +50,7 @@ function moveLogEnd(to: Connection): void {
   )
 }
 
-/** Deletes rows that belonged to what is gone; returns how many, by table. */
+/** Deletes rows whose parent row is gone; returns the number by table. */
 export function removeOrphans(to: Connection): Map<string, number> {
   const removed = new Map<string, number>()
   for (const { name, belongsTo } of TABLES.values()) {
@@ -63,7 +63,7 @@ export function removeOrphans(to: Connection): Map<string, number> {
   return removed
 }
 
-/** Enters all that the head office may lack in what it is to get. */
+/** Adds everything that the hub may lack to the change log and the block log. */
 export function logAllForSync(to: Connection, isBlockLogWhole: boolean): void {
   for (const entries of CHANGE_LOG_ENTRIES) to.run(`INSERT OR IGNORE INTO change_log (entity, key) ${entries}`)
   to.run('UPDATE command_count SET commands = (SELECT count(*) FROM command)')
@@ -78,7 +78,7 @@ interface Extent {
   lastMs: number
 }
 
-/** Counts the records of each device anew. */
+/** Counts the records of each device again. */
 export function recountDevices(to: Connection): void {
   const counted = { gps: extentsOfBlocks(to, 'gps'), battery: extentsOfBlocks(to, 'battery') }
   const rows = to.statement<{ samples: Uint8Array }>('SELECT samples FROM telemetry_log ORDER BY first_seq')
@@ -87,7 +87,8 @@ export function recountDevices(to: Connection): void {
     for (const stream of ['gps', 'battery'] as const) {
       const { count = 0, firstMs = null, lastMs = null } = counted[stream].get(deviceId) ?? {}
       to.run(
-        `UPDATE device_state SET ${stream}_count = ?, ${stream}_first_ms = ?, ${stream}_last_ms = ? WHERE device_id = ?`,
+        `UPDATE device_state SET ${stream}_count = ?, ${stream}_first_ms = ?, ${stream}_last_ms = ? WHERE device_id =
+          ?`,
         count,
         firstMs,
         lastMs,
@@ -111,7 +112,7 @@ function countBatch(counted: Record<TelemetryStream, Map<number, Extent>>, sampl
   try {
     batch = decodeBatch(samples)
   } catch {
-    // whoever seals it reports it
+    // reported when the batch is sealed
     return
   }
   for (let i = 0; i < batch.count; i++) {

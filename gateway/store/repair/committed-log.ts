@@ -12,20 +12,20 @@ import {
 } from '../pages/log-format.ts'
 import { scanLog } from '../pages/log-scan.ts'
 
-/** What SQLite takes of a log: all up to the end of the last transaction before which every frame is right. */
+/** Part of a log that SQLite accepts: up to the end of the last transaction without a wrong frame before it. */
 export interface CommittedLog {
   readonly pageBytes: number
-  /** Pages of the database after the last transaction. */
+  /** Number of pages of the database after the last transaction. */
   readonly pageCount: number
-  /** Where in the log the newest content of a page begins. */
+  /** Offset in the log of the newest content of each page. */
   readonly contentAt: ReadonlyMap<number, number>
-  /** Where the next frame belongs, and what it continues. */
+  /** Offset of the next frame; the following fields are what it continues. */
   readonly endAt: number
   readonly salts: Salts
   readonly sum: LogSum
 }
 
-/** Null when there is no log, or nothing in it counts. */
+/** Reads the committed part of a log; null if there is no log or no committed transaction. */
 export function readCommitted(file: number): CommittedLog | null {
   const bytes = fstatSync(file).size
   const head = Buffer.alloc(LOG_HEADER_BYTES)
@@ -48,7 +48,7 @@ export function readCommitted(file: number): CommittedLog | null {
   return { pageBytes, pageCount: end.commitPages, contentAt, endAt: lastAt + frameBytes, salts, sum }
 }
 
-/** Adds a transaction with these pages to the log, which is made if need be; the database has `pageCount` then. */
+/** Appends a transaction to the log, created if necessary; `pageCount` is the size of the database afterwards. */
 export function appendTransaction(
   logPath: string,
   pages: ReadonlyMap<number, Buffer>,

@@ -10,17 +10,15 @@ import { RawPages } from './raw-pages.ts'
 
 const OTHER = 'CREATE TABLE other (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT'
 const NUMBERS = 'CREATE TABLE numbers (id INTEGER PRIMARY KEY, n INTEGER NOT NULL) STRICT'
-/** These two have the same shape. */
+/** Two tables of the same shape. */
 const TWINS = ['left', 'right'].map((name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, x REAL NOT NULL) STRICT`)
 const AS_MADE = [OTHER, NUMBERS, ...TWINS]
-/** As it is after a table was begun anew. */
+/** Order of the tables after one was rebuilt. */
 const ANOTHER_ORDER = [...TWINS.toReversed(), NUMBERS, OTHER]
 
 const ENTRIES = 'SELECT type, name, tbl_name AS "table", rootpage AS root, sql FROM sqlite_schema ORDER BY rowid'
 
-/**
- * What is found of a database with these tables and rows of which only the entry of `other` is left; and where it is.
- */
+/** Returns the found and the actual roots of a database whose schema has only the entry of `other` left. */
 function find(t: TestContext, tables: readonly string[], rows: string): [unknown, unknown] {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-roots-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -55,26 +53,26 @@ function open(path: string, tables: readonly string[]): Connection {
 const ROWS = `INSERT INTO other VALUES (1, 'text'); INSERT INTO numbers VALUES (1, 7);
   INSERT INTO left VALUES (1, 0.5); INSERT INTO right VALUES (1, 1.5)`
 
-test('tables are where the migrations put them, if what is known is there too', (t) => {
+test('tables are found where the migrations put them if known rows confirm it', (t) => {
   const [found, there] = find(t, AS_MADE, ROWS)
   assert.deepEqual(found, there)
 })
 
-test('elsewhere they are told by the shape of their rows, and two of the same shape not at all', (t) => {
+test('otherwise tables are identified by the shape of their rows, unless two have the same shape', (t) => {
   const [found, there] = find(t, ANOTHER_ORDER, ROWS)
   assert.deepEqual(found, { numbers: Object(there).numbers })
 })
 
-test('nor are they when one of the two has no rows', (t) => {
+test('two tables of the same shape are not identified even if one of them has no rows', (t) => {
   const [found, there] = find(t, ANOTHER_ORDER, ROWS.replace(/INSERT INTO left[^;]*;/, ''))
   assert.deepEqual(found, { numbers: Object(there).numbers })
 })
 
-test('which of two without rows is which makes no difference', (t) => {
+test('two empty tables are interchangeable and both assigned', (t) => {
   const [found] = find(t, ANOTHER_ORDER, 'INSERT INTO numbers VALUES (1, 7)')
   assert.deepEqual(Object.keys(Object(found)).sort(), ['left', 'numbers', 'right'])
 })
 
-test('where there are more trees than tables, nothing is told', (t) => {
+test('with more trees than tables, no table is identified', (t) => {
   assert.deepEqual(find(t, [...ANOTHER_ORDER, 'CREATE TABLE damaged_numbers_1 (id, n)'], ROWS)[0], {})
 })

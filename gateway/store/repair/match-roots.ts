@@ -4,7 +4,7 @@ import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
 import { layoutOf } from './recovered-subtree.ts'
 
-/** A table or an index in the list of the tables. */
+/** Table or index in the schema (`sqlite_schema`). */
 export interface SchemaEntry {
   readonly type: string
   readonly name: string
@@ -14,30 +14,30 @@ export interface SchemaEntry {
 }
 
 export interface KnownSchema {
-  /** An empty database of the same version. */
+  /** Empty database of the same version. */
   readonly template: Connection
-  /** Its tables and indexes: where they are in every database in which nothing was begun anew. */
+  /** Tables and indexes of the template; all databases without rebuilt tables have the same root pages. */
   readonly expected: readonly SchemaEntry[]
-  /** What is known of the damaged database. */
+  /** Known entries of the damaged database. */
   readonly known: readonly SchemaEntry[]
-  /** What it must have besides; their roots are those of `expected`. */
+  /** Other entries that the damaged database must have; their roots are those of `expected`. */
   readonly missing: readonly SchemaEntry[]
 }
 
-/** So many rows of a tree are looked at: more can only rule out more. */
+/** Number of rows of a tree to compare; more could only exclude more entries. */
 const ROWS = 1000
 
 /**
- * Finds the root pages of the missing tables and indexes: as every database has them that the migrations made, if the
- * known ones are there as well, else by the shape of the rows. Nothing is guessed: what could be one or the other is
- * left out, and where a row contradicts, nothing is said.
+ * Finds the root pages of the missing tables and indexes: at the positions that the migrations give them, if the known
+ * ones are at theirs, otherwise by the shape of their rows. Nothing is guessed: ambiguous roots are left out, and the
+ * result is empty if a row contradicts.
  */
 export function matchRoots(
   pages: RawPages,
   { template, expected, known, missing }: KnownSchema,
 ): Map<SchemaEntry, number> {
   const roots = unknownRootPages(pages, known)
-  // with more, some belong to tables that were set aside, under names that nobody knows
+  // with more, some belong to detached tables with unknown names
   if (roots.length !== missing.length) return new Map()
   const shapes = new Map(missing.map((entry) => [entry, shapeOf(template, entry)]))
   const trees = roots.map((root) => treeAt(pages, root))
@@ -49,13 +49,13 @@ export function matchRoots(
   return isAsMade ? new Map(missing.map((entry) => [entry, entry.root])) : eliminate(trees, fitting)
 }
 
-/** Root pages of tables and indexes that are not among the known ones. */
+/** Returns the root pages of tables and indexes that are not among the known ones. */
 export function unknownRootPages({ map }: RawPages, known: readonly SchemaEntry[]): number[] {
   const taken = new Set(known.map(({ root }) => root))
   return map.roots().filter((root) => !taken.has(root))
 }
 
-/** Each tree belongs to one entry: one that can be of a single entry takes that from the others. */
+/** Assigns each tree to one entry: a tree that fits a single entry excludes that entry for the others. */
 function eliminate(trees: readonly Tree[], fitting: readonly SchemaEntry[][]): Map<SchemaEntry, number> {
   const found = new Map<SchemaEntry, number>()
   let left = trees.map((tree, i) => ({ tree, entries: fitting[i] ?? [] }))
@@ -69,7 +69,7 @@ function eliminate(trees: readonly Tree[], fitting: readonly SchemaEntry[][]): M
       .filter((one) => one !== sure)
       .map(({ tree, entries }) => ({ tree, entries: entries.filter((one) => one !== entry) }))
   }
-  // which empty one is whose makes no difference
+  // the assignment of empty trees makes no difference
   if (left.every(({ tree }) => tree.isEmpty)) {
     for (const { tree, entries } of left) {
       const entry = entries.find((one) => !found.has(one))
@@ -81,10 +81,10 @@ function eliminate(trees: readonly Tree[], fitting: readonly SchemaEntry[][]): M
 
 interface Tree {
   readonly root: number
-  /** Null when it cannot be told. */
+  /** Null if unknown. */
   readonly isIndex: boolean | null
   readonly rows: readonly (readonly Value[])[]
-  /** For certain. */
+  /** True if certainly empty. */
   readonly isEmpty: boolean
 }
 
@@ -112,7 +112,7 @@ function isIndexAt(pages: RawPages, number: number): boolean | null {
 
 interface Shape {
   readonly isIndex: boolean
-  /** Whether rows have all of the columns: those of tables may be older than the last ones. */
+  /** True if rows must have all columns; rows of tables may be older than the last columns. */
   readonly isExact: boolean
   readonly columns: readonly Column[]
 }
@@ -123,7 +123,7 @@ interface Column {
 }
 
 const ROWID: Column = { type: 'INTEGER', notnull: 1 }
-/** What is stored of a column that is the rowid. */
+/** Stored value of a column that is the rowid. */
 const NOTHING: Column = { type: 'NULL', notnull: 0 }
 
 function shapeOf(template: Connection, { type, name, table }: SchemaEntry): Shape {

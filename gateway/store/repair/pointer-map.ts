@@ -1,17 +1,17 @@
 export interface RawPage {
   readonly bytes: Buffer
-  /** Whether its checksum says that it is what was written; null when none is known. */
+  /** True if the checksum matches the content; null if no checksum is known. */
   readonly isRight: boolean | null
 }
 
-/** What a page is by the map, https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages. */
+/** Type of a page according to the map, https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages. */
 export type PagePointer = 'root' | 'free' | 'overflow' | 'more overflow' | 'tree'
 
 const TYPES: readonly (PagePointer | undefined)[] = [undefined, 'root', 'free', 'overflow', 'more overflow', 'tree']
 const ENTRY_BYTES = 5
-/** Pages that one of 4,096 bytes tells of. */
+/** Number of pages that a map page of 4,096 bytes describes. */
 const TOLD = Math.floor(4096 / ENTRY_BYTES)
-/** The first page of the map. Each is followed by the pages that it tells of. */
+/** First page of the map. Each map page is followed by the pages that it describes. */
 const FIRST = 2
 
 interface Pages {
@@ -19,9 +19,9 @@ interface Pages {
   read(number: number): RawPage | null
 }
 
-/** What the pages of an auto_vacuum database say of each other: what each is, and which it hangs below. */
+/** Pointer map of an auto_vacuum database: the type and the parent of each page. */
 export class PointerMap {
-  /** The checksum of each page of it is known, and right. */
+  /** True if the checksum of each map page is known and correct. */
   readonly isProven: boolean
   readonly #types: Uint8Array
   readonly #parents: Uint32Array
@@ -39,19 +39,19 @@ export class PointerMap {
     this.isProven = isProven
   }
 
-  /** Null when it is not known. */
+  /** Returns the type and parent of a page; null if unknown. */
   of(number: number): { type: PagePointer; parent: number } | null {
     const type = TYPES[this.#types[number] ?? 0]
     return type === undefined ? null : { type, parent: this.#parents[number] ?? 0 }
   }
 
-  /** Whether the map says this of a page, or nothing. */
+  /** True if the map gives this type and parent for a page, or nothing. */
   allows(number: number, type: PagePointer, parent: number): boolean {
     const known = this.of(number)
     return known === null || (known.type === type && known.parent === parent)
   }
 
-  /** Pages of the same tree that hang below this one. */
+  /** Returns the pages of the same tree whose parent is this one. */
   childrenOf(parent: number): number[] {
     const tree = TYPES.indexOf('tree')
     const found: number[] = []
@@ -60,7 +60,7 @@ export class PointerMap {
     return found
   }
 
-  /** The roots of all tables and indexes but that of the schema. */
+  /** Returns the roots of all tables and indexes except the schema. */
   roots(): number[] {
     const root = TYPES.indexOf('root')
     return [...this.#types.keys()].filter((number) => this.#types[number] === root)
@@ -71,7 +71,7 @@ export class PointerMap {
       const type = bytes[i * ENTRY_BYTES] ?? 0
       const parent = bytes.readUInt32BE(i * ENTRY_BYTES + 1)
       const hasParent = parent > 0 && parent < this.#types.length
-      // of a damaged entry nothing is taken
+      // ignores damaged entries
       if (TYPES[type] === undefined || hasParent !== type > TYPES.indexOf('free')) continue
       this.#types[first + i] = type
       this.#parents[first + i] = parent

@@ -4,18 +4,18 @@ import { ENTRY_BYTES, HEADER_BYTES } from '../pages/page-sums.ts'
 import { type CommittedLog, readCommitted } from './committed-log.ts'
 import { PointerMap, type RawPage } from './pointer-map.ts'
 
-/** Every database of a gateway has pages of SQLite's default size. */
+/** Size of a page: every database of a gateway has SQLite's default. */
 export const PAGE_BYTES = 4096
 const MAGIC = 'SQLite format 3\0'
-/** Where the header of a database has what is not 0 only with a pointer map. */
+/** Offset of a header field that is not 0 only in databases with a pointer map. */
 const LARGEST_ROOT_AT = 52
 
 /**
- * The pages of a database as they lie in its file and the committed part of its log:
- * https://sqlite.org/fileformat2.html. For what SQLite cannot reach. No process may write to it meanwhile.
+ * Pages of a database, read from its file and the committed part of its log: https://sqlite.org/fileformat2.html. For
+ * content that SQLite cannot reach. No process may write to the database at the same time.
  */
 export class RawPages {
-  /** How many the database has. */
+  /** Number of pages of the database. */
   readonly count: number
   readonly #file: number
   readonly #logFile: number | null
@@ -31,28 +31,28 @@ export class RawPages {
     this.count = this.#log?.pageCount ?? Math.floor(fstatSync(this.#file).size / PAGE_BYTES)
   }
 
-  /** Whether they can be read without SQLite: false for a database in another form than a gateway makes. */
+  /** True if the pages can be read without SQLite: false for a format that the gateway does not create. */
   get isOurForm(): boolean {
     const page = this.read(1)
     if (this.count === 0 || (this.#log !== null && this.#log.pageBytes !== PAGE_BYTES)) return false
-    // damaged: what it says of the form counts for nothing
+    // a damaged page: its format fields are ignored
     if (page === null || page.isRight === false || page.bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) return true
     return page.bytes.readUInt16BE(16) === PAGE_BYTES && page.bytes.readUInt32BE(LARGEST_ROOT_AT) > 0
   }
 
-  /** Which page belongs to which. */
+  /** Pointer map of the pages. */
   get map(): PointerMap {
     this.#map ??= new PointerMap(this)
     return this.#map
   }
 
-  /** Null when there is no such page, or the disk returns nothing. */
+  /** Reads a page; null if it does not exist or the disk returns nothing. */
   read(number: number): RawPage | null {
     if (number < 1 || number > this.count) return null
     const inLog = this.#log?.contentAt.get(number)
     if (inLog !== undefined && this.#logFile !== null) {
       const bytes = readWhole(this.#logFile, inLog)
-      // the sums of its frames were proven
+      // the checksums of its frames are proven
       return bytes === null ? null : { bytes, isRight: true }
     }
     const bytes = readWhole(this.#file, (number - 1) * PAGE_BYTES)
@@ -75,7 +75,7 @@ function readWhole(file: number, at: number): Buffer | null {
   }
 }
 
-/** What the file of checksums says of pages. */
+/** Checks of pages against the file of checksums. */
 class PageVerdicts {
   readonly #file: number
   readonly #judge: Database.Database
@@ -91,7 +91,7 @@ class PageVerdicts {
     this.#wrongBit.pluck()
   }
 
-  /** Null without checksums, or where the extension that knows them is not loaded. */
+  /** Opens the checksums; null if they do not exist, or the extension that checks them is not loaded. */
   static open(path: string): PageVerdicts | null {
     if (!existsSync(path)) return null
     const judge = new Database(':memory:')
@@ -101,9 +101,7 @@ class PageVerdicts {
     return null
   }
 
-  /**
-   * Whether a page is what was written; null when that is not known. Where one bit is wrong it is put right in `bytes`.
-   */
+  /** Returns true if a page is as it was written; null if unknown. Corrects one wrong bit in `bytes`. */
   of(number: number, bytes: Buffer): boolean | null {
     const entry = Buffer.alloc(ENTRY_BYTES)
     try {

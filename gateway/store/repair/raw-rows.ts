@@ -1,14 +1,14 @@
 import type { Value } from '../db/connection.ts'
 import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 
-/** A page of a table or an index: https://sqlite.org/fileformat2.html#b_tree_pages. */
+/** Page of a table or an index: https://sqlite.org/fileformat2.html#b_tree_pages. */
 export interface BtreePage {
   readonly isLeaf: boolean
-  /** Its rows are found by their first columns and not by a number: of an index, or a table WITHOUT ROWID. */
+  /** True if rows are found by their first columns and not by a number: an index, or a table WITHOUT ROWID. */
   readonly isIndex: boolean
-  /** Where its cells begin, in the order of their keys. */
+  /** Offsets of its cells, in the order of their keys. */
   readonly cells: readonly number[]
-  /** Pages below it, one more than cells. */
+  /** Numbers of its child pages, one more than cells. */
   readonly children: readonly number[]
 }
 
@@ -22,7 +22,7 @@ const DATABASE_HEADER_BYTES = 100
 const CHILD_BYTES = 4
 const ZEROS = Buffer.alloc(PAGE_BYTES)
 
-/** Null when it is none, or contradicts itself. */
+/** Parses a b-tree page; null if it is not one, or contradicts itself. */
 export function parseBtreePage(bytes: Buffer, number: number): BtreePage | null {
   const at = number === 1 ? DATABASE_HEADER_BYTES : 0
   const kind = KINDS[bytes[at] ?? 0]
@@ -38,15 +38,15 @@ export function parseBtreePage(bytes: Buffer, number: number): BtreePage | null 
   return { ...kind, cells, children }
 }
 
-/** A row as it lies in a page. */
+/** Row as stored in a page. */
 export interface RawRow {
-  /** Null where rows have none. */
+  /** Null if the tree has no rowids. */
   readonly rowid: bigint | null
-  /** The stored columns in their stored order; null when they cannot be read. */
+  /** Returns the stored columns in their stored order; null if they cannot be read. */
   values(): readonly Value[] | null
 }
 
-/** Null when not even its key can be read. */
+/** Reads the row of a cell; null if not even its key can be read. */
 export function rowAt(
   pages: RawPages,
   number: number,
@@ -67,7 +67,7 @@ export function rowAt(
 }
 
 /**
- * What is in the cell, and the rest on overflow pages: https://sqlite.org/fileformat2.html#cell_payload_overflow_pages.
+ * Returns the payload of a cell with overflow pages: https://sqlite.org/fileformat2.html#cell_payload_overflow_pages.
  */
 function payloadOf(
   pages: RawPages,
@@ -89,17 +89,17 @@ function payloadOf(
     const page = pages.read(next)
     const isOfRow = pages.map.allows(next, parts.length === 1 ? 'overflow' : 'more overflow', from)
     if (page === null || page.isRight === false || !isOfRow) return null
-    // the last page of a row would pass as what it is not
+    // a page of zeros would pass as the last page of a row
     if (page.isRight === null && page.bytes.equals(ZEROS)) return null
     parts.push(page.bytes.subarray(4, 4 + Math.min(left, perPage)))
     from = next
     next = page.bytes.readUInt32BE(0)
   }
-  // after the last there is none
+  // the last page names no next one
   return next === 0 ? Buffer.concat(parts) : null
 }
 
-/** https://sqlite.org/fileformat2.html#record_format; null when it is not exactly as long as it says. */
+/** Decodes https://sqlite.org/fileformat2.html#record_format; null unless its length matches its header. */
 function decodeRecord(payload: Buffer): Value[] | null {
   const head = varintAt(payload, 0)
   if (head === null || head.value > payload.length) return null
@@ -134,7 +134,7 @@ function columnAt(payload: Buffer, at: number, type: number, bytes: number): Val
   return bytes === 8 ? payload.readBigInt64BE(at) : BigInt(payload.readIntBE(at, bytes))
 }
 
-/** Up to nine bytes, seven bits in each but the last. */
+/** Reads up to nine bytes, seven bits in each except the last. */
 function varintAt(bytes: Buffer, at: number): { value: bigint; next: number } | null {
   let value = 0
   for (let i = 0; i < 6; i++) {

@@ -41,7 +41,7 @@ function rowsOf(pages: RawPages, root: number, hasRowids: boolean): unknown[][] 
 const textsOf = (rows: readonly (readonly unknown[])[]) =>
   rows.map((row) => row.map((one) => (typeof one === 'bigint' ? `${one}n` : JSON.stringify(one))).join()).sort()
 
-test('what is read without SQLite is what SQLite reads, from the file and from the log', (t) => {
+test('the raw reader returns what SQLite returns, from the file and from the log', (t) => {
   const path = makeFile(t)
   const db = new Database(path)
   db.pragma('auto_vacuum = INCREMENTAL')
@@ -71,7 +71,7 @@ test('what is read without SQLite is what SQLite reads, from the file and from t
   db.close()
 })
 
-test('noise, zeros and ones anywhere in a page never throw, and give no row that was not there', (t) => {
+test('noise, zeros and ones anywhere in a page never throw, and yield no row that did not exist', (t) => {
   const path = makeFile(t)
   const db = new Database(path)
   db.pragma('auto_vacuum = INCREMENTAL')

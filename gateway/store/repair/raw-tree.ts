@@ -1,7 +1,7 @@
 import type { RawPages } from './raw-pages.ts'
 import { type BtreePage, parseBtreePage } from './raw-rows.ts'
 
-/** A page of a tree that holds rows, and is as it was written as far as that is known. */
+/** Page of a tree that holds rows and is unchanged, as far as is known. */
 export interface RowPage {
   readonly number: number
   readonly bytes: Buffer
@@ -10,13 +10,13 @@ export interface RowPage {
 
 export interface RawTreeOptions {
   root: number
-  /** Whether its rows are on its leaves only, found by number. */
+  /** True if rows are on the leaves only, found by number. */
   hasRowids: boolean
-  /** Whether rows of a page with a wrong checksum count: they have checksums of their own. */
+  /** True if rows of a page with a wrong checksum count, because they have checksums of their own. */
   takesWrong?: boolean
 }
 
-/** The tree of a table or an index. What hangs below a damaged page is known from the pointer map. */
+/** Tree of a table or an index. The children of a damaged page are found with the pointer map. */
 export class RawTree {
   readonly #pages: RawPages
   readonly #options: RawTreeOptions
@@ -28,12 +28,12 @@ export class RawTree {
     this.#options = options
   }
 
-  /** After all pages were asked for: whether no row can be on others, as what is damaged held none, for certain. */
+  /** True, once all pages were requested, if no rows can be missing because the damaged pages certainly held none. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** In no order. */
+  /** Yields the pages with rows, in no particular order. */
   *rowPages(): Generator<RowPage> {
     const left = [this.#options.root]
     for (let number = left.pop(); number !== undefined; number = left.pop()) {
@@ -52,7 +52,7 @@ export class RawTree {
     const page = parseBtreePage(raw.bytes, number)
     if (page === null || page.isIndex === hasRowids) return null
     if (raw.isRight === false) this.#isWhole = false
-    // where a wrong page leads nobody knows
+    // the children that a damaged page names are unreliable
     const isSound = raw.isRight !== false || page.isLeaf
     const isConfirmed = page.children.every((child) => this.#pages.map.allows(child, 'tree', number))
     return isSound && isConfirmed ? { number, bytes: raw.bytes, page } : null
@@ -61,7 +61,7 @@ export class RawTree {
   #below(damaged: number): number[] {
     const { map } = this.#pages
     const children = map.childrenOf(damaged)
-    // a page with none was a leaf, and others may be missing where the map itself is
+    // a page without children was a leaf; if the map itself is damaged, other pages may be missing
     if (children.length === 0 || !this.#options.hasRowids || !map.isProven) this.#isWhole = false
     return children
   }

@@ -17,34 +17,34 @@ import type { RawPages } from './raw-pages.ts'
 import { recoverSubtree } from './recovered-subtree.ts'
 import { lostBlocks, type UnreadableBlockRow } from './unreadable-block-rows.ts'
 
-/** A database that was made from what could be read of another one. */
+/** Result of building a database from the readable content of another one. */
 export interface Rebuilt {
   readonly tables: readonly RecoveredRows[]
-  /** Blocks of telemetry that are gone, as far as it is known which. */
+  /** Telemetry blocks that are lost, as far as is known. */
   readonly lostBlocks: readonly UnreadableBlockRow[]
-  /** Rows that belonged to a row that is gone, by table. */
+  /** Number of rows deleted because their parent row is gone, by table. */
   readonly orphans: ReadonlyMap<string, number>
-  /** What SQLite finds wrong with the new one: nothing. */
+  /** Problems that SQLite finds in the new database; normally none. */
   readonly problems: readonly string[]
 }
 
-/** The old database, opened twice, and its pages. */
+/** Old database: two connections and its pages. */
 export interface SourceDatabase {
-  /** A page with a wrong checksum is unreadable to it. */
+  /** Connection that treats a page with a wrong checksum as unreadable. */
   readonly checked: Connection
-  /** Takes pages as they are: for tables whose rows say themselves whether they are right. */
+  /** Connection that ignores page checksums, for tables whose rows have checksums of their own. */
   readonly unchecked: Connection
-  /** For what SQLite cannot reach. */
+  /** Pages for content that SQLite cannot reach. */
   readonly pages: RawPages
 }
 
-/** Rows of these are referred to by others, or say which of others are wanted. */
+/** Tables to copy first: other tables refer to their rows, or they determine which rows of others are wanted. */
 const FIRST = ['device', 'device_group', 'hidden_block']
 
 /**
- * Fills `to`, which is empty, with what can be read of `old`. The schema is that of the migrations, up to where the old
- * one was; then it is upgraded as any other. It begins a new epoch of the replication. Throws what SQLite throws when
- * the new one cannot be written.
+ * Fills the empty database `to` with the readable content of `old`. Creates the schema by the migrations up to the
+ * version of the old one, then upgrades it as usual. Begins a new replication epoch. Throws the errors of SQLite if the
+ * new database cannot be written.
  */
 export function rebuildDatabase(
   old: SourceDatabase,
@@ -79,7 +79,7 @@ function copyTables(
   to: WriterTables,
   onTable: (salvaged: RecoveredRows) => void,
 ): readonly RecoveredRows[] {
-  // each would make rows of its own
+  // triggers would create rows of their own
   const triggers = to.all<{ name: string; sql: string }>(
     "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
   )
@@ -91,7 +91,7 @@ function copyTables(
     onTable(one)
     return one
   })
-  // no block is in a table that was set aside
+  // the new database has no detached tables with blocks
   if (tablesOf(to).includes('hidden_block')) to.db.exec('DELETE FROM hidden_block')
   for (const single of singles) single()
   reserveSequenceNumbers(old.checked, to, salvaged)
@@ -99,7 +99,7 @@ function copyTables(
   return salvaged
 }
 
-/** By SQLite as far as it comes, then from the pages that it cannot reach. */
+/** Recovers rows with SQLite as far as possible, then from the pages that it cannot reach. */
 function recoverAll(
   { checked, unchecked, pages }: SourceDatabase,
   to: Connection,
@@ -117,7 +117,7 @@ function recoverAll(
   return root === undefined ? salvaged : recoverSubtree(pages, to, salvaged, { root, takesWrong, isWanted })
 }
 
-/** Puts the table of blocks and those that were set aside together: of a block that is in two, the newer one counts. */
+/** Merges the table of blocks with the detached ones; of a block that is in two, the newer one counts. */
 function recoverBlocks(old: SourceDatabase, to: Connection): RecoveredRows {
   const [newest = 'telemetry_block', ...asides] = blockTables(old.checked)
   const first = recoverAll(old, to, newest)
@@ -145,7 +145,7 @@ function tablesOf(to: Connection): string[] {
   return [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))]
 }
 
-/** The rows that a migration makes; each returned function puts one back if there is none. */
+/** Reads the rows that migrations create; each returned function inserts one if it is missing. */
 function keepDefaults(to: Connection): (() => void)[] {
   const tables = tablesOf(to).filter((table) => to.get(`SELECT 1 FROM ${quoted(table)}`) !== undefined)
   return tables.map((table) => {
@@ -170,7 +170,7 @@ function problemsOf(to: Connection, tables: readonly RecoveredRows[], orphans: R
   return [...integrityProblems(to), ...broken, ...miscounted]
 }
 
-/** Rows of these are made anew, or added to what was copied. */
+/** Tables whose rows are created again, or added to the copied ones. */
 const RECREATED = new Set([
   'device_state',
   'change_log',

@@ -6,14 +6,14 @@ import type { RawPages } from './raw-pages.ts'
 import { parseBtreePage, type RawRow, rowAt } from './raw-rows.ts'
 import { RawTree, type RowPage } from './raw-tree.ts'
 
-/** Where the columns of a table are in a stored row. */
+/** Positions of the columns of a table in a stored row. */
 export interface Layout {
   readonly hasRowids: boolean
-  /** How many columns at the beginning of a stored row are its key; 0 of a table with rowids. */
+  /** Number of columns at the beginning of a stored row that form its key; 0 in a table with rowids. */
   readonly keyLength: number
-  /** Of each column: its place; null for the one that is the rowid. */
+  /** Position of each column; null for the column that is the rowid. */
   readonly places: readonly (number | null)[]
-  /** Of each column: what it is in rows that are older than it. */
+  /** Value of each column in rows that are older than the column. */
   readonly defaults: readonly Value[]
 }
 
@@ -38,24 +38,24 @@ export function layoutOf({ db }: Connection, table: string): Layout {
   }
 }
 
-/** Rows that follow each other on one page, in one gap. */
+/** Adjacent rows on one page, in one gap. */
 interface Run {
   readonly page: number
   readonly rows: readonly { readonly cell: number; readonly key: Key }[]
 }
 
 export interface RecoveredSubtree {
-  /** Where the table is in the damaged database. */
+  /** Root page of the table in the damaged database. */
   readonly root: number
-  /** Whether rows on pages with a wrong checksum count. */
+  /** True if rows on pages with a wrong checksum count. */
   readonly takesWrong: boolean
   readonly isWanted?: (key: Key) => boolean
 }
 
 /**
- * Copies the rows that SQLite could not reach because a page above theirs is damaged: the pages of the table are found
- * by the pointer map. Only what belongs into a gap of `salvaged` is copied. A gap is none any more when nothing else
- * can have been in it.
+ * Copies the rows that SQLite could not reach because a page above theirs is damaged; the pointer map leads to the
+ * pages of the table. Only rows within a gap of `salvaged` are copied. A gap is closed if it cannot have contained
+ * other rows.
  */
 export function recoverSubtree(
   pages: RawPages,
@@ -71,7 +71,7 @@ export function recoverSubtree(
   for (const page of tree.rowPages()) found.add(page)
   const runs = new Map(gaps.map((gap) => [gap, found.of(gap)]))
   const isWhole = tree.isWhole && found.areSure
-  // returns the keys of those that cannot be read
+  // returns the keys of unreadable rows
   const copyRun = (run: Run): Key[] => {
     const rows = readRun(pages, run, layout)
     copy.insert(rows.flatMap((row) => ('values' in row ? [row] : [])))
@@ -91,7 +91,7 @@ export function recoverSubtree(
   }
 }
 
-/** Fills a gap with what was found in it; returns what is left of it. */
+/** Fills a gap with the rows that were found; returns what remains unreadable. */
 function fill(
   gap: Bounds,
   { runs, isWhole, copyRun }: { runs: readonly Run[]; isWhole: boolean; copyRun: (run: Run) => Key[] },
@@ -111,7 +111,7 @@ function fill(
 }
 
 class FoundRuns {
-  /** False when something was found that cannot be a row of this table as it was written; it is not taken. */
+  /** False if a cell was found that cannot be an intact row of this table; it is skipped. */
   areSure = true
   readonly #pages: RawPages
   readonly #layout: Layout
@@ -131,14 +131,14 @@ class FoundRuns {
     })
     const known = rows.flatMap(({ cell, key }) => (key === null ? [] : [{ cell, key }]))
     if (known.length < rows.length) this.areSure = false
-    // its rows are between those of the pages below it
+    // on an inner page, rows of its children lie between its own
     const runs = page.isLeaf ? [known] : known.map((row) => [row])
     if (known.every(({ key }, i) => i === 0 || order(known[i - 1]?.key ?? [], key) < 0))
       for (const run of runs) this.#addRun(number, run)
     else this.areSure = false
   }
 
-  /** In the order of their keys. */
+  /** Returns the runs in a gap, in the order of their keys. */
   of(gap: Bounds): Run[] {
     const runs = (this.#runs.get(gap) ?? []).sort((a, b) => order(firstOf(a), firstOf(b)))
     const isApart = (a: Run | undefined, b: Run | undefined) =>
@@ -187,7 +187,7 @@ function readRun(pages: RawPages, { page: number, rows }: Run, layout: Layout): 
   })
 }
 
-/** In the order of the columns; null when they are not those of this table. */
+/** Returns the values in the order of the columns; null if they do not fit this table. */
 function columnValues(row: RawRow, { places, defaults }: Layout): Value[] | null {
   const stored = row.values()
   if (stored === null || stored.length > places.length) return null

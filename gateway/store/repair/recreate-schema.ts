@@ -10,27 +10,27 @@ import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
 
-/** What became of a damaged list of the tables. */
+/** Result of recreating a damaged schema. */
 export interface RecreatedSchema {
-  /** Tables and indexes that were in the list still. */
+  /** Number of tables and indexes that could be read from the old schema. */
   readonly known: number
-  /** Those whose pages were found. */
+  /** Names of those whose pages were found. */
   readonly found: readonly string[]
-  /** Tables of which nobody can tell which pages are theirs. */
+  /** Names of tables whose pages are unknown. */
   readonly lost: readonly string[]
 }
 
 const MAGIC = 'SQLite format 3\0'
-/** Fields of the header of a database: https://sqlite.org/fileformat2.html#the_database_header. */
+/** Offsets of header fields of a database: https://sqlite.org/fileformat2.html#the_database_header. */
 const HEADER = { writeFormat: 18, readFormat: 19, pageCount: 28, schemaFormat: 44, encoding: 56, version: 60 }
 const WITH_LOG = 2
 const RIGHT_CHILD_AT = 108
 
 /**
- * Makes the list of the tables (`sqlite_schema`) anew where SQLite cannot read it: of what of it is on undamaged pages,
- * and of the schema that the migrations make. It goes into the log of the database at `path`, as if it had been
- * committed; the file stays as it is. `scratch` is the path of a file that is made and removed. Null when it cannot be
- * told of which version the schema was.
+ * Recreates the schema (`sqlite_schema`) if SQLite cannot read it, from its undamaged pages and the schema that the
+ * migrations create. Appends the result to the log of the database at `path`, as if it had been committed; the file is
+ * not changed. `scratch` is the path of a temporary file. Returns null if the version of the schema cannot be
+ * determined.
  */
 export function recreateSchema(pages: RawPages, path: string, scratch: string): RecreatedSchema | null {
   if (!pages.isOurForm) return null
@@ -42,7 +42,7 @@ export function recreateSchema(pages: RawPages, path: string, scratch: string): 
     const missing = tree.isWhole ? [] : missingOf(pages, template, known)
     const matched = matchRoots(pages, { template, known, missing, expected: entriesOf(template) })
     const lost = missing.filter((entry) => entry.type === 'table' && !matched.has(entry))
-    // leads to a page that is none of a table: all of it is told to be unreadable
+    // leads to a page that belongs to no table, so that all rows are reported as unreadable
     const nowhere = lost.map((entry) => ({ ...entry, root: nowhereOf(pages) }))
     const found = [...matched].map(([entry, root]) => ({ ...entry, root }))
     appendSchema(pages, path, schemaFile(scratch, [...known, ...found, ...nowhere], version))
@@ -72,8 +72,8 @@ function entryOf([type = null, name = null, table = null, root = null, sql = nul
 }
 
 /**
- * The version of the schema: what the first page says if that is right, else the only one that has these very tables,
- * or of several the only one of which all others are found by their pages, and no page is left.
+ * Returns the version of the schema: the one on the first page if that is correct, else the only version with exactly
+ * these tables, or of several the only one for which all other tables and indexes are found and no page is left.
  */
 function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: boolean): number | null {
   const newest = withTemplate(Number.POSITIVE_INFINITY, (template) => versionIn(template))
@@ -91,7 +91,7 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
 
 function placesAll(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): boolean {
   const missing = missingOf(pages, template, known)
-  // nothing would speak for the places of the migrations
+  // without known entries, nothing confirms that tables are where the migrations place them
   if (known.length === 0 || unknownRootPages(pages, known).length !== missing.length) return false
   return matchRoots(pages, { template, known, missing, expected: entriesOf(template) }).size === missing.length
 }
@@ -99,7 +99,7 @@ function placesAll(pages: RawPages, template: Connection, known: readonly Schema
 function missingOf(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): SchemaEntry[] {
   const names = new Set(known.map(({ name }) => name))
   const missing = () => entriesOf(template).filter(({ name }) => !names.has(name))
-  // a start makes them after the migrations
+  // a start creates spare indexes after the migrations
   const hasSpares = known.some(({ name }) => isSpareRoot(name))
   if (hasSpares || unknownRootPages(pages, known).length > missing().length) addSpareRoots(template)
   return missing()
@@ -123,7 +123,7 @@ function entriesOf(template: Connection): SchemaEntry[] {
   )
 }
 
-/** The pages of a database that has these entries in its schema, and nothing else. */
+/** Returns the pages of a database with only these entries in its schema. */
 function schemaFile(path: string, entries: readonly SchemaEntry[], version: number): Buffer[] {
   rmSync(path, { force: true })
   const db = new Database(path)
@@ -133,7 +133,7 @@ function schemaFile(path: string, entries: readonly SchemaEntry[], version: numb
     db.unsafeMode(true)
     db.pragma('writable_schema = ON')
     const insert = db.prepare('INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)')
-    // an index is looked for at its table
+    // tables first, because SQLite searches the table of an index
     for (const wanted of ['table', 'index'])
       for (const { type, name, table, root, sql } of entries)
         if (type === wanted) insert.run(type, name, table, root, sql)
@@ -146,13 +146,11 @@ function schemaFile(path: string, entries: readonly SchemaEntry[], version: numb
   )
 }
 
-/**
- * Puts the first of these pages in the place of the first one, and those below it behind the last page of the database.
- */
+/** Replaces the first page with the first of these, and appends its children after the last page of the database. */
 function appendSchema(pages: RawPages, path: string, [first, , ...leaves]: readonly Buffer[]): void {
   const page = first === undefined ? null : parseBtreePage(first, 1)
   if (first === undefined || page === null) throw new Error('SQLite made no schema')
-  // the first page behind the database is that of what has none
+  // the first page after the database stays reserved for entries without pages
   const nowhere = nowhereOf(pages)
   const behind = nowhere - 2
   const childrenAt = page.isLeaf ? [] : [...page.cells, RIGHT_CHILD_AT]

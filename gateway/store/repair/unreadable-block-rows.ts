@@ -2,14 +2,14 @@ import { isUnreadable } from '../damage/unreadable.ts'
 import type { Connection } from '../db/connection.ts'
 import { blockTables } from '../telemetry/detached-blocks.ts'
 
-/** A block of telemetry that could not be read. */
+/** Telemetry block that could not be read. */
 export interface UnreadableBlockRow {
   readonly blockId: number
-  /** Null when the device is not known either. */
+  /** Null if the device is unknown too. */
   readonly hardwareId: string | null
   readonly stream: string
   readonly firstMs: number
-  /** Null when only the index tells of it. */
+  /** Null if only the index lists the block. */
   readonly lastMs: number | null
   readonly count: number | null
 }
@@ -22,8 +22,8 @@ interface Indexed {
 }
 
 /**
- * Which blocks `to` lacks, by the indexes of the old tables: they are on other pages. What they do not say is not
- * known. Hidden blocks are not lost: they were deleted, or are among the damaged ones.
+ * Finds the blocks that `to` lacks with the indexes of the old tables, which are on other pages; other fields are
+ * unknown. Hidden blocks do not count as lost: they were deleted, or are among the damaged ones.
  */
 export function lostBlocks(from: Connection, to: Connection): UnreadableBlockRow[] {
   const isThere = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
@@ -44,7 +44,7 @@ function hiddenBlocks(from: Connection): Set<number> {
   try {
     return new Set(from.db.prepare<[], number>('SELECT block_id FROM hidden_block').pluck().all())
   } catch {
-    // it is damaged, or the database is older than it
+    // the table is damaged, or newer than the database
     return new Set()
   }
 }

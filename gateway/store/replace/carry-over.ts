@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Connection, Value } from '../db/connection.ts'
 import { columnsOf } from '../db/table-sql.ts'
 
-/** What a restored database took over from the one that it replaces, and what a person must see to; a line each. */
+/** Data that a restored database took over from the one it replaces, and tasks for staff; one line each. */
 export interface RestoreCarryOver {
-  /** Whether the two are of one gateway: else nothing is known of what was revoked. */
+  /** True if both belong to one gateway; otherwise revocations are unknown. */
   readonly isSameGateway: boolean
   readonly kept: readonly string[]
   readonly rest: readonly string[]
@@ -13,9 +13,9 @@ export interface RestoreCarryOver {
 const MOST_LINES = 200
 
 /**
- * Keeps in a restored database what was revoked since the backup, as the newer database knows it: users that were
+ * Applies revocations since the backup to a restored database, as recorded in the newer database: users that were
  * deleted, locked out or given another key, PIN or role; browsers that were signed out; devices that were removed or
- * given another password. What else was deleted since comes back, and is listed.
+ * given another password. Everything else deleted since comes back, and is listed.
  */
 export function applyCarryOver(to: Connection, newer: Connection, backupAtMs: number): RestoreCarryOver {
   if (!isSameGateway(to, newer)) return { isSameGateway: false, kept: [], rest: [] }
@@ -24,7 +24,7 @@ export function applyCarryOver(to: Connection, newer: Connection, backupAtMs: nu
   return { isSameGateway: true, kept, rest: shortened(deletedSince(to, newer, backupAtMs)) }
 }
 
-/** User ids are random: two databases that know the same one are of one gateway. */
+/** True if both know the same user: user ids are random, so both belong to one gateway. */
 function isSameGateway(to: Connection, newer: Connection): boolean {
   const ids = idsOf(newer, 'user', 'user_id')
   return [...idsOf(to, 'user', 'user_id')].some((id) => ids.has(id))
@@ -55,7 +55,7 @@ function keepUsers(to: Connection, newer: Connection): string[] {
     if (changed.length === 0) continue
     const set = changed.map((column) => `${column} = ?`).join(', ')
     const values = changed.map((column) => row[column] ?? null)
-    // a key that two had one after the other
+    // a key that two users had one after the other
     to.run(
       'UPDATE user SET key_hash = ? WHERE key_hash = ? AND user_id <> ?',
       newSecret(),
@@ -101,21 +101,21 @@ function keepDevices(to: Connection, newer: Connection): string[] {
     to.run('UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ?', hash, id)
   for (const { id, short, hash } of devices) {
     const now = known.get(id)
-    // it is not deleted again: that would delete history which nobody else may have
+    // not deleted again, because that would delete history that may exist nowhere else
     if (now === undefined) {
       setHash(newSecret(), id)
       lines.push(
-        `device ${id}: was removed since; it is back with its history, and its password opens nothing: remove it again`,
+        `device ${id}: was removed since; it is back with its history, and its password is invalid: remove it again`,
       )
     } else if (now.hash !== hash) {
       setHash(now.hash, id)
-      lines.push(`device ${id}: password as now${now.short === short ? '' : ' (it was registered anew)'}`)
+      lines.push(`device ${id}: password as now${now.short === short ? '' : ' (it was registered again)'}`)
     }
   }
   return lines
 }
 
-/** What tokens are signed with: one that was replaced stays so. */
+/** Keeps the keys that sign tokens: a replaced one stays replaced. */
 function keepSecrets(to: Connection, newer: Connection): void {
   for (const { name, value } of newer.all<{ name: string; value: Uint8Array }>(
     'SELECT name, value FROM secret ORDER BY name',
@@ -123,7 +123,7 @@ function keepSecrets(to: Connection, newer: Connection): void {
     to.run('INSERT OR REPLACE INTO secret (name, value) VALUES (?, ?)', name, value)
 }
 
-/** Of users, sessions and devices it is kept or told above. */
+/** Audit actions that delete; deletions of users, sessions and devices are applied or listed above. */
 const DELETES = /^(?!user|session|device\.).*(delet|purg|eras|revok|remov)/
 
 function deletedSince(to: Connection, newer: Connection, backupAtMs: number): string[] {
@@ -142,7 +142,7 @@ function deletedSince(to: Connection, newer: Connection, backupAtMs: number): st
     ...entries
       .filter(({ action }) => DELETES.test(action))
       .map(({ atMs, action, target }) => `${new Date(atMs).toISOString()} ${action} ${target}: do it again`),
-    ...(made.users === 0 ? [] : [`${made.users} users who were made since ${since}: make them again`]),
+    ...(made.users === 0 ? [] : [`${made.users} users who were created since ${since}: create them again`]),
     ...(made.devices === 0 ? [] : [`${made.devices} devices that were registered since ${since}: register them again`]),
   ]
 }
@@ -158,7 +158,7 @@ function sharedColumns(to: Connection, newer: Connection, table: string): string
   return columnsOf(to, table).filter((name) => others.includes(name))
 }
 
-/** The hash of a secret that nobody has. */
+/** Returns the hash of a random secret that is never shown. */
 function newSecret(): string {
   return randomBytes(32).toString('hex')
 }

@@ -2,7 +2,7 @@ import type { BackupManifest } from '#shared/wire/backups.ts'
 import { countRows, databaseMarks } from '../backups/database-marks.ts'
 import type { Connection } from '../db/connection.ts'
 
-/** Rows that people would miss, and what they are called. */
+/** Tables whose loss staff would notice, with their names in messages. */
 const COUNTED: Readonly<Record<string, string>> = {
   lock_event: 'lock events',
   geofence_event: 'zone events',
@@ -13,12 +13,12 @@ const COUNTED: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a database has that a backup lacks, in words; empty when nothing of it would be lost. By numbers that only grow:
- * a clock may have been wrong.
+ * Describes the data that a database has and a backup lacks; empty if none would be lost. Compares numbers that only
+ * grow, because a clock may have been wrong.
  */
 export function changesSinceBackup(connection: Connection, manifest: BackupManifest): string[] {
   const { epoch, ends } = databaseMarks(connection)
-  if (epoch !== manifest.epoch) return isInUse(connection) ? ['it has another history than the backup'] : []
+  if (epoch !== manifest.epoch) return isInUse(connection) ? ['its history differs from that of the backup'] : []
   const lines = Object.entries(COUNTED).flatMap(([name, what]) => {
     const more = (ends[name] ?? 0) - (manifest.ends[name] ?? 0)
     return more > 0 ? [`${more.toLocaleString('en')} ${what}`] : []
@@ -28,7 +28,7 @@ export function changesSinceBackup(connection: Connection, manifest: BackupManif
   return lines
 }
 
-/** A first start has made one user, and nothing else that anybody would miss. */
+/** False after a first start, which creates one user and nothing else of value. */
 function isInUse(connection: Connection): boolean {
   return ['device', 'telemetry_block', 'telemetry_log', 'lock_event'].some((table) => countRows(connection, table) > 0)
 }

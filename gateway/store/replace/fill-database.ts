@@ -10,9 +10,9 @@ import { quoted } from '../db/table-sql.ts'
 import { integrityProblems } from './new-database.ts'
 
 /**
- * Makes the tables of a backup in a new database, with all their rows. Of the backup only rows are taken. Every part is
- * checked on the way, and what came of them at the end. Returns the tables that were left out, as this program does not
- * know them. Throws `BackupFault` when anything is not as it was backed up.
+ * Creates the tables of a backup in a new database, with all their rows. Only rows are taken from the backup. Every
+ * chunk is checked when it is read, and the number of rows at the end. Returns the tables that were left out because
+ * this program does not know them. Throws `BackupFault` if anything differs from what was backed up.
  */
 export async function fillDatabase(
   to: Connection,
@@ -27,7 +27,7 @@ export async function fillDatabase(
   const all = tables.reduce((sum, { chunks }) => sum + chunks.length, 0)
   let done = 0
   for (const table of tables) await fillTable(to, set, table, () => onPart(++done, all))
-  // indexes once the rows are there, and triggers last: each would make rows of its own
+  // indexes after the rows, and triggers last because they would create rows of their own
   for (const sql of schema.rest) db.exec(sql)
   db.pragma(`user_version = ${manifest.schema}`)
   db.pragma(`application_id = ${APPLICATION_ID}`)
@@ -41,7 +41,7 @@ async function fillTable(
   { name, columns, bytes: tableBytes, chunks }: BackupTable,
   onPart: () => void,
 ): Promise<void> {
-  // inserting rows with numbers has entered them already
+  // inserting numbered rows has already added entries
   if (name === 'sqlite_sequence') to.run('DELETE FROM sqlite_sequence')
   const places = columns.map(() => '?').join(', ')
   const insert = to.statement(`INSERT INTO ${quoted(name)} (${columns.map(quoted).join(', ')}) VALUES (${places})`)
@@ -55,7 +55,7 @@ async function fillTable(
         if (++added > rows) break
         insert.run(...values)
       }
-      if (added !== rows) throw new BackupFault(`${name}: a part has other than the ${rows} rows it should have`)
+      if (added !== rows) throw new BackupFault(`${name}: a chunk does not have its ${rows} rows`)
     })()
     onPart()
   }
@@ -64,8 +64,8 @@ async function fillTable(
 function requireWhole(to: Connection, tables: readonly BackupTable[]): void {
   for (const { name, rows } of tables) {
     const found = countRows(to, name)
-    if (found !== rows) throw new BackupFault(`${name}: ${found} of ${rows} rows came back`)
+    if (found !== rows) throw new BackupFault(`${name}: ${found} of ${rows} rows were restored`)
   }
   const [problem] = integrityProblems(to)
-  if (problem !== undefined) throw new BackupFault(`the database of the backup is not in order: ${problem}`)
+  if (problem !== undefined) throw new BackupFault(`the restored database failed its integrity check: ${problem}`)
 }

@@ -6,20 +6,17 @@ import { PageSums } from '../pages/page-sums.ts'
 import { WriterTables } from '../telemetry/log-tail.ts'
 import { sumsOf, syncDatabase } from './replace-database.ts'
 
-/**
- * A database that is filled at once: nothing of it is worth anything until it is whole and closed, and then it is on
- * the disk.
- */
+/** Database that is filled in one go: it is useless until it is complete and closed, and only then on the disk. */
 export class NewDatabase {
   readonly path: string
   readonly tables: WriterTables
-  /** Never without the extension for this system. */
+  /** False without the extension for this system. */
   readonly hasSums: boolean
   readonly #sums: PageSums
 
   /**
-   * Begins one at `path`, where none is. To keep checksums of its pages has the pages of all databases checked that
-   * this process opens from then on. Throws what SQLite and the file system throw.
+   * Creates a database at `path`, where none exists. Keeping checksums enables page checks for all databases that this
+   * process opens from then on. Throws the errors of SQLite and the file system.
    */
   constructor(path: string, keepsSums = true) {
     this.path = path
@@ -29,16 +26,16 @@ export class NewDatabase {
     this.tables = openForFilling(path)
   }
 
-  /** Closes it and brings it to the disk. */
+  /** Closes the database and flushes it to the disk. */
   close(): void {
     this.tables.close()
-    // while it is made they are noted as it is written
+    // checksums are recorded while the database is written
     this.#sums.closed()
     if (existsSync(this.path)) syncDatabase(this.path)
   }
 }
 
-/** What SQLite finds wrong with a database; nothing for one that is in order. */
+/** Returns the problems that SQLite finds in a database; empty if it is intact. */
 export function integrityProblems(connection: Connection): string[] {
   return connection
     .all<{ integrityCheck: string }>('PRAGMA integrity_check')

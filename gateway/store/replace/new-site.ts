@@ -3,21 +3,20 @@ import { openForSetup } from '../writer/open.ts'
 import { NewDatabase } from './new-database.ts'
 import { withEarlier } from './old-database.ts'
 
-/** What a second course begins with; all else belongs to the first one and its carts. */
+/** Tables that a second course starts with; all others belong to the first one and its carts. */
 const KEPT = ['device_type', 'device_group', 'group_config'] as const
 
-/** What a database was used for. */
+/** Previous use of a database. */
 export interface SiteBefore {
-  /** The site of the head office that it was replicated as; null for none. */
+  /** Site of the hub that the database was replicated as; null if none. */
   site: string | null
   devices: number
 }
 
 /**
- * Makes a database at `path` for another course from the one at `from`, which nobody has open: with its device types,
- * groups, their configurations and the settings of the site but its name. It has an identity of its own to a head
- * office, and no record, event, device, user or key, so that nothing of the first course can ever be sent under another
- * name.
+ * Creates a database at `path` for another course from the one at `from`, which no connection has open: with its device
+ * types, groups, their configurations and the settings of the site except its name. It has a new identity for a hub,
+ * and no record, event, device, user or key, so that no data of the first course can be sent under another name.
  */
 export function createNewSite(from: string, path: string): SiteBefore {
   const old = openForSetup(from)
@@ -26,7 +25,7 @@ export function createNewSite(from: string, path: string): SiteBefore {
   } finally {
     old.close()
   }
-  // those of the first course do not fit what was just written to it
+  // checksums of the first course do not match the pages just written
   const created = new NewDatabase(path, false)
   const { tables } = created
   try {
@@ -35,7 +34,8 @@ export function createNewSite(from: string, path: string): SiteBefore {
       tables.db.transaction(() => {
         for (const table of KEPT) tables.run(`INSERT INTO ${table} SELECT * FROM earlier.${table}`)
         tables.run(
-          `INSERT INTO site (only, settings, updated_at_ms) SELECT only, json_remove(settings, '$.name'), updated_at_ms FROM earlier.site`,
+          "INSERT INTO site (only, settings, updated_at_ms) SELECT only, json_remove(settings, '$.name'), " +
+            'updated_at_ms FROM earlier.site',
         )
       })()
       const before = tables.get<SiteBefore>(

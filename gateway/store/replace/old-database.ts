@@ -5,8 +5,8 @@ import { DATABASE_LOG, databasePath } from '../db/files.ts'
 import { linkOrCopy } from './replace-database.ts'
 
 /**
- * Gives the database of a folder a second name in the folder `work`, with a copy of its log: SQLite makes its own files
- * next to that name, and nothing of the database is changed as long as it is only read.
+ * Links the database of a folder in the folder `work`, with a copy of its log: SQLite creates its own files next to
+ * that link, and the database is not changed as long as it is only read.
  */
 export function linkOld(dataDir: string, work: string): string {
   const path = join(work, 'old.db')
@@ -16,7 +16,7 @@ export function linkOld(dataDir: string, work: string): string {
   return path
 }
 
-/** Opens a database to be read. Throws what SQLite throws when not even the list of its tables can be read. */
+/** Opens a database for reading. Throws the errors of SQLite if not even its schema can be read. */
 export function openOld(path: string): Connection {
   const connection = openReader(path)
   try {
@@ -28,7 +28,7 @@ export function openOld(path: string): Connection {
   }
 }
 
-/** Runs `use` while another database is attached to a connection, as `earlier`. */
+/** Runs `use` while another database is attached to the connection as `earlier`. */
 export function withEarlier<Result>(connection: Connection, path: string, use: () => Result): Result {
   connection.run('ATTACH ? AS earlier', path)
   try {

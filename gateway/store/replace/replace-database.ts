@@ -14,15 +14,15 @@ import { syncPath } from '#shared/files/durable.ts'
 import { changeOwner } from '#shared/files/owner.ts'
 import { DAMAGE_NOTES, DATABASE, DATABASE_INDEX_OF_LOG, DATABASE_LOG, OPEN_MARK, PAGE_SUMS } from '../db/files.ts'
 
-/** A whole database under this name takes the place of the other: the step from one to the other is this name alone. */
+/** Name of a complete database that replaces the current one; giving it this name is the atomic step. */
 const SUCCESSOR = 'cartbarn.db-successor'
 const NEXT_TO_IT = [DATABASE_LOG, PAGE_SUMS, OPEN_MARK]
 
 /**
- * Puts a database, which is on the disk, into the place of the one in the folder, which nobody has open, and keeps that
- * one with its log, if there is one, in the folder `kept`; null for one that is of no use any more. Killed at any
- * moment, one or the other is in place once `finishReplacement` ran, as each start does. As root it is given to the
- * owner of the folder before.
+ * Replaces the database of the folder, which no connection has open, with one that is on the disk. Keeps the old one,
+ * with its log if there is one, in the folder `kept`; null if it is of no use. After a kill at any moment, one or the
+ * other is in place once `finishReplacement` ran, as it does at each start. As root, the new one is first given to the
+ * owner of the folder.
  */
 export function replaceDatabase(dataDir: string, path: string, kept: string | null): void {
   if (kept !== null) keepDatabase(dataDir, kept)
@@ -32,7 +32,7 @@ export function replaceDatabase(dataDir: string, path: string, kept: string | nu
   finishReplacement(dataDir)
 }
 
-/** The folder that a database which was replaced at this time is kept in. */
+/** Returns the folder for a database that was replaced at this time. */
 export function keptFolder(dataDir: string, name: string, atMs: number): string {
   return join(dataDir, `${name}-${new Date(atMs).toISOString().replace(/[:.]/g, '-')}`)
 }
@@ -46,15 +46,15 @@ function keepDatabase(dataDir: string, kept: string): void {
   syncFolder(dataDir)
 }
 
-/** Finishes a replacement that was begun. The folder must be locked. Throws what the file system throws. */
+/** Finishes an interrupted replacement. The caller holds the folder's lock. Throws errors of the file system. */
 export function finishReplacement(dataDir: string): void {
   const successor = join(dataDir, SUCCESSOR)
   if (!existsSync(successor)) {
-    // of one that was killed before it began
+    // left over from a replacement that was killed before it began
     rmSync(sumsOf(successor), { force: true })
     return
   }
-  // the log of the one would be applied to the other: it must be gone on the disk before
+  // the old log would be applied to the new database, so its removal must reach the disk first
   for (const name of [...NEXT_TO_IT, DATABASE_INDEX_OF_LOG, DAMAGE_NOTES]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
   moveDatabase(successor, join(dataDir, DATABASE))
@@ -62,34 +62,35 @@ export function finishReplacement(dataDir: string): void {
 }
 
 /**
- * Moves a database that nobody has open, whose log is empty. Its checksums go first: without them they are made again.
+ * Moves a database that no connection has open, with an empty log. Moves its checksums first; without them they are
+ * created again.
  */
 export function moveDatabase(from: string, to: string): void {
   for (const end of ['-wal', '-shm']) for (const path of [from, to]) rmSync(path + end, { force: true })
   if (existsSync(sumsOf(from))) renameSync(sumsOf(from), sumsOf(to))
-  // of another one
+  // checksums of another database
   else rmSync(sumsOf(to), { force: true })
   renameSync(from, to)
 }
 
-/** Brings a database that nobody has open to the disk, with its checksums. */
+/** Flushes a database that no connection has open to the disk, with its checksums. */
 export function syncDatabase(path: string): void {
   syncPath(path)
   if (existsSync(sumsOf(path))) syncPath(sumsOf(path))
 }
 
-/** Where the checksums of the pages of a database are. */
+/** Returns the path of the checksums of a database. */
 export function sumsOf(path: string): string {
   return `${path}-sums`
 }
 
-/** The same file under a second name, or a copy where the file system has no links. */
+/** Creates a hard link, or a copy if the file system has no links. */
 export function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to)
   } catch {
     copyFileSync(from, to, constants.COPYFILE_FICLONE)
-    // checksums of pages are told by it whether they are of this file
+    // the time of the last write shows whether checksums belong to this file
     const { atime, mtime } = statSync(from)
     utimesSync(to, atime, mtime)
     syncPath(to)

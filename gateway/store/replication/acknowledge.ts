@@ -5,7 +5,7 @@ import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import { queueNextChunk } from '../tables/course-chunks.ts'
 
-/** The head office has everything up to these cursors: what was only kept to tell it goes. */
+/** Records that the hub has everything up to these cursors, and deletes data that was kept only to be sent. */
 export const acknowledge = write(
   (connection: Connection, { cursors }: { cursors: Partial<Record<SyncStream, SyncCursor>> }): null => {
     const known = syncCursors(connection)
@@ -26,7 +26,7 @@ export const acknowledge = write(
   { audit: null },
 )
 
-/** It has less than was acknowledged, or more: its word is taken. */
+/** Adopts the hub's cursors if they are lower or higher than the acknowledged ones. */
 export const adoptCursors = write(
   (connection: Connection, { cursors }: { cursors: SyncCursors }): null => {
     return acknowledge(connection, { cursors })
@@ -34,8 +34,8 @@ export const adoptCursors = write(
   { audit: null },
 )
 
-// There are more commands by the year than of anything else, and many pieces of a photo. A hub that has the note of a
-// deletion needs no second one.
+// Commands and chunks of a photo are the most numerous rows over the years. A hub that has the note of a deletion needs
+// no second one.
 function forgetGone(connection: Connection, afterSeq: number, throughSeq: number): void {
   connection.run(
     `DELETE FROM change_log WHERE seq > ? AND seq <= ?

@@ -7,18 +7,18 @@ import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { type EntityTable, entityIdentity, liveEntities } from './entities.ts'
 import { type EventPlace, type EventStream, eventsOfDay } from './events.ts'
 
-/** Sums of some groups; where to go on, null at the end. */
+/** Checksums of some groups, with the position of the next page; null at the end. */
 export interface AuditPage<Place> {
   readonly groups: readonly AuditGroup[]
   readonly after: Place | null
 }
 
-/** How long a portion takes, or little more. */
+/** Approximate maximum duration of a page. */
 const PORTION_MS = 50
 const DEVICES_A_STATEMENT = 64
 const EVENTS_A_PORTION = 4096
 const ENTITIES_A_PORTION = 1024
-/** Each is of many bytes. */
+/** Low, because chunks are large. */
 const PIECES_A_PORTION = 16
 
 interface DeviceName {
@@ -26,7 +26,7 @@ interface DeviceName {
   hardwareId: string
 }
 
-/** The records of a day of some devices, wherever they are kept; devices without any are left out. */
+/** Records of a day of some devices, in blocks and log; devices without records are left out. */
 export function auditTelemetry(
   tools: ReaderTools,
   request: { kind: 'gps' | 'battery'; dayMs: number; after: number },
@@ -51,7 +51,7 @@ export function auditTelemetry(
   return { groups, after: isEnd ? null : (devices.at(-1)?.deviceId ?? null) }
 }
 
-/** Returns the time of the newest record; undefined without any. */
+/** Returns the time of the newest record; undefined if none exists. */
 function addDay<R extends Records>(
   { telemetry }: ReaderTools,
   kind: RecordKind<R>,
@@ -65,7 +65,7 @@ function addDay<R extends Records>(
   return count === 0 ? undefined : records.atMs[count - 1]
 }
 
-/** Rows of a day, by device: a device may come in several portions. */
+/** Rows of a day by device; a device may be in several pages. */
 export function auditEvents(
   { connection }: ReaderTools,
   { stream, dayMs, after }: { stream: EventStream; dayMs: number; after: EventPlace | null },
@@ -76,7 +76,7 @@ export function auditEvents(
   for (const { group, text, atMs } of events) {
     const { sum } = sums.get(group) ?? { sum: new RowHashSum() }
     sum.addText(text)
-    // they are in order of time
+    // rows are in order of time
     sums.set(group, { sum, throughMs: atMs })
   }
   const groups: AuditGroup[] = []
@@ -84,7 +84,7 @@ export function auditEvents(
   return { groups, after: events.length < EVENTS_A_PORTION ? null : (events.at(-1) ?? null) }
 }
 
-/** Rows of a table as they are now. */
+/** Current rows of a table. */
 export function auditEntities(
   { connection }: ReaderTools,
   { table, after }: { table: EntityTable; after: number },

@@ -4,19 +4,19 @@ import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesAfter } from './entities.ts'
 
-/** Rows of some positions of a stream; where to go on, null at the end. */
+/** Number of rows in some positions of a stream, with the position of the next portion; null at the end. */
 export interface BacklogPortion {
   readonly rows: number
   readonly oldestMs: number | null
   readonly after: number | null
 }
 
-/** Positions of the block log that are counted together. */
+/** Number of positions of the block log that are counted together. */
 const CHUNK_ENTRIES = 1024
 
-/** How many entries of the block log there are in a chunk of positions. */
+/** Number of block log entries in a chunk of positions. */
 export interface HistoryChunk {
-  /** Its positions are those behind `chunk * CHUNK_ENTRIES`, as many as that. */
+  /** Covers the `CHUNK_ENTRIES` positions after `chunk * CHUNK_ENTRIES`. */
   readonly chunk: number
   readonly entries: number
 }
@@ -25,10 +25,10 @@ const ENTRIES_A_STATEMENT = 4096
 const STATEMENTS_A_PORTION = 8
 const SAMPLES_A_PORTION = 65_536
 
-/** A stream whose positions are rows. */
+/** Stream whose positions are rows. */
 export type RowStream = Exclude<keyof typeof STREAM_TABLES, 'history'>
 
-/** Counts rows behind a position. */
+/** Counts rows after a position. */
 export function countRows(
   { connection }: ReaderTools,
   { stream, after }: { stream: RowStream; after: number },
@@ -41,7 +41,8 @@ export function countRows(
     const found = connection.get<{ rows: number; oldestMs: number | null; last: number | null }>(
       // `+?`: see block-rows.ts
       `SELECT count(*) AS rows, min(atMs) AS oldestMs, max(seq) AS last FROM (
-         SELECT seq, ${timeColumn} AS atMs FROM ${STREAM_TABLES[stream]} WHERE seq > +? ORDER BY seq LIMIT ${ENTRIES_A_STATEMENT})`,
+         SELECT seq, ${timeColumn} AS atMs FROM ${STREAM_TABLES[stream]} WHERE seq > +? ORDER BY seq LIMIT
+         ${ENTRIES_A_STATEMENT})`,
       last,
     )
     if (found === undefined || found.last === null) return { rows, oldestMs, after: null }
@@ -53,7 +54,7 @@ export function countRows(
   return { rows, oldestMs, after: last }
 }
 
-/** Counts records of the log behind a position, also of devices that are gone. */
+/** Counts records of the log after a position, including those of deleted devices. */
 export function countLogged({ connection }: ReaderTools, { after }: { after: number }): BacklogPortion {
   const rows = connection
     .statement<{ firstSeq: number; samples: Uint8Array }>(
@@ -77,10 +78,7 @@ export function countLogged({ connection }: ReaderTools, { after }: { after: num
   return { rows: records, oldestMs, after: null }
 }
 
-/**
- * How many entries the block log has behind a position. Its entries never change: one that is gone makes a chunk
- * smaller.
- */
+/** Number of block log entries after a position, by chunk. Entries never change; deletions shrink a chunk. */
 export function historyChunks({ connection }: ReaderTools, { after }: { after: number }): HistoryChunk[] {
   const last = connection.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM block_log')?.seq ?? 0
   const chunks: HistoryChunk[] = []
@@ -95,7 +93,7 @@ export function historyChunks({ connection }: ReaderTools, { after }: { after: n
   return chunks
 }
 
-/** What the blocks of a chunk hold that are behind a position. */
+/** Counts the records in the blocks of a chunk after a position. */
 export function countChunk(
   { connection }: ReaderTools,
   { chunk, after }: { chunk: number; after: number },
@@ -125,7 +123,7 @@ function decoded(samples: Uint8Array): TelemetryBatch | null {
   }
 }
 
-/** The earlier of two times of which one may not be known. */
+/** Earlier of two times; null if both are unknown. */
 export function earlier(a: number | null, b: number | null): number | null {
   return a === null || (b !== null && b < a) ? b : a
 }

@@ -12,7 +12,7 @@ import {
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { type EventStream, nextEventMs } from './events.ts'
 
-/** Midnights, UTC, of days that have rows; where to go on, null at the end. */
+/** Midnights (UTC) of days with rows, with the position of the next portion; null at the end. */
 export interface DaysPortion {
   readonly days: readonly number[]
   readonly after: number | null
@@ -21,7 +21,7 @@ export interface DaysPortion {
 const PORTION_MS = 50
 const DEVICES_A_STATEMENT = 64
 
-/** Days of which there may be records of some devices in blocks: what is between two records is not looked at. */
+/** Days for which blocks of some devices may have records; gaps between two records of a block are not checked. */
 export function blockDays(
   { connection }: ReaderTools,
   { stream, after }: { stream: TelemetryStream; after: number },
@@ -41,12 +41,12 @@ export function blockDays(
   return { days: [...days], after: isEnd ? null : (devices.at(-1)?.deviceId ?? null) }
 }
 
-/** Days of which there are records in the log. */
+/** Days with records in the log. */
 export function loggedDays({ telemetry }: ReaderTools, { stream }: { stream: TelemetryStream }): DaysPortion {
   return { days: telemetry.loggedDays(stream), after: null }
 }
 
-/** Days of which there are rows that are written once. */
+/** Days with rows that are written once. */
 export function eventDays(
   { connection }: ReaderTools,
   { stream, after }: { stream: EventStream; after: number },
@@ -63,7 +63,7 @@ export function eventDays(
   return { days, after: null }
 }
 
-/** Goes from day to day, not from block to block: a day has dozens of blocks of a device. */
+/** Steps from day to day instead of from block to block, because a day has dozens of blocks of a device. */
 function addBlockDays<R extends Records>(
   connection: Connection,
   kind: RecordKind<R>,
@@ -92,7 +92,7 @@ function addDaysOf<R extends Records>(
   days.add(firstDayMs)
   days.add(lastDayMs)
   if (lastDayMs - firstDayMs <= DAY_MS) return
-  // over a winter, or after a wrong clock, it is a few days of thousands
+  // after a winter or a wrong clock, the range is thousands of days, of which only a few have rows
   try {
     for (const atMs of readRecords(connection, kind, block).atMs) days.add(startOfDayMs(atMs))
   } catch (error) {

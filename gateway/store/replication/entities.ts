@@ -6,18 +6,18 @@ import type { SentRow } from './part.ts'
 
 export type EntityTable = (typeof ENTITY_TABLES)[number]
 
-/** A row of the change log with what the row it names is now. */
+/** Row of the change log with the current state of the row it refers to. */
 export interface SyncEntity {
   readonly seq: number
   readonly table: string
   readonly key: string
-  /** Null when it is gone. */
+  /** Null if the row was deleted. */
   readonly body: Record<string, unknown> | null
-  /** When it was changed last, where the row says it. */
+  /** Time of the last change, if the row has one. */
   readonly changedAtMs: number | null
 }
 
-/** A row of a table that is replicated by key. */
+/** Row of a table that is replicated by key. */
 export interface LiveEntity {
   readonly rowId: number
   readonly key: string
@@ -30,14 +30,14 @@ interface ChangeRow {
   key: string
 }
 
-/** The next changes behind a position; a body is read when it is its turn, for some are large. */
+/** Next changes after a position; each body is read only when it is iterated, because some are large. */
 export function entitiesAfter(connection: Connection, after: number, limit: number): Iterable<SyncEntity> {
   // `+?`: see block-rows.ts
   const sql = 'SELECT seq, entity, key FROM change_log WHERE seq > +? ORDER BY seq LIMIT +?'
   return withBodies(connection, connection.all<ChangeRow>(sql, after, limit))
 }
 
-/** The next changes of one table in the order of their keys, also those of rows that are gone; bodies as above. */
+/** Next changes of one table in the order of keys, including deleted rows; bodies are read like above. */
 export function entitiesOf(
   connection: Connection,
   table: string,
@@ -48,7 +48,7 @@ export function entitiesOf(
   return withBodies(connection, connection.all<ChangeRow>(sql, table, afterKey, limit))
 }
 
-/** The next rows of a table as they are now, in no order that means anything. */
+/** Next current rows of a table, in no meaningful order. */
 export function liveEntities(
   connection: Connection,
   table: EntityTable,
@@ -66,12 +66,12 @@ export function liveEntities(
   return rows.map((row) => ({ rowId: row.rowId, key: row.entityKey, body: sentBody(declared, row) }))
 }
 
-/** The row as it is sent. */
+/** Row in the form in which it is sent. */
 export function sentEntity({ seq, table, key, body, changedAtMs }: SyncEntity): SentRow {
   return { seq, atMs: changedAtMs, text: JSON.stringify({ seq, table, key, body }) }
 }
 
-/** What makes an entity what it is, for audits. */
+/** Identity of an entity for audits. */
 export function entityIdentity(table: EntityTable, { key, body }: LiveEntity): string {
   return JSON.stringify([table, key, body])
 }
@@ -86,7 +86,7 @@ function* withBodies(connection: Connection, rows: readonly ChangeRow[]): Genera
   for (const row of rows) yield withBody(connection, row)
 }
 
-/** The row of a key as it is sent; null when there is none. */
+/** Row of a key in the form in which it is sent; null if none exists. */
 export function entityBody(connection: Connection, table: EntityTable, key: string): Record<string, unknown> | null {
   return bodyOfKey(connection, declarationOf(table), key)
 }

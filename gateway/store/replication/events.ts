@@ -5,23 +5,23 @@ import type { SentRow } from './part.ts'
 /** Streams of rows that are written once. */
 export type EventStream = 'notes' | 'lock_events' | 'geofence_events'
 
-/** A row as a head office gets it. */
+/** Row in the form in which a hub gets it. */
 export interface SyncEvent {
   readonly seq: number
   readonly atMs: number
-  /** Of which device it is; '' for a note. */
+  /** Hardware id of the device; '' for a note. */
   readonly group: string
-  /** JSON of all of it but `seq`, always the same for the same row. */
+  /** JSON of the row without `seq`; always the same for the same row. */
   readonly text: string
 }
 
-/** Where among the rows of a day, in order of time. */
+/** Position among the rows of a day, in order of time. */
 export interface EventPlace {
   readonly atMs: number
   readonly seq: number
 }
 
-/** Rows of a day, the last millisecond included; of one group only if that is given. */
+/** Range of rows of a day, including its last millisecond; of one group only if given. */
 export interface EventRange {
   readonly fromMs: number
   readonly toMs: number
@@ -37,9 +37,9 @@ type Row = Record<string, unknown>
 interface EventTable {
   readonly table: string
   readonly columns: string
-  /** The column of `SyncEvent.group`. */
+  /** Column of `SyncEvent.group`. */
   readonly groupColumn: string | null
-  /** The row in the order of its schema in shared/wire/replication/sync.ts, without `seq`. */
+  /** Converts a row to the field order of its schema in shared/wire/replication/sync.ts, without `seq`. */
   toJson(stored: Row): Row
 }
 
@@ -68,7 +68,9 @@ const EVENTS: Record<EventStream, EventTable> = {
   },
   geofence_events: {
     table: 'geofence_event',
-    columns: `seq, event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7`,
+    columns:
+      'seq, event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, ' +
+      'long_e7',
     groupColumn: 'hardware_id',
     toJson: ({ event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms, ...at }) => ({
       event_id,
@@ -86,12 +88,12 @@ const EVENTS: Record<EventStream, EventTable> = {
   },
 }
 
-/** The row as it is sent. */
+/** Row in the form in which it is sent. */
 export function sentEvent({ seq, atMs, text }: SyncEvent): SentRow {
   return { seq, atMs, text: `{"seq":${seq},${text.slice(1)}` }
 }
 
-/** The next rows behind a position. */
+/** Next rows after a position. */
 export function eventsAfter(connection: Connection, stream: EventStream, after: number, limit: number): SyncEvent[] {
   const { table, columns } = EVENTS[stream]
   // `+?`: see block-rows.ts
@@ -100,7 +102,7 @@ export function eventsAfter(connection: Connection, stream: EventStream, after: 
   return rows.map((stored) => toEvent(stream, stored))
 }
 
-/** The next rows of a day, oldest first. */
+/** Next rows of a day, oldest first. */
 export function eventsOfDay(connection: Connection, stream: EventStream, range: EventRange): SyncEvent[] {
   const { table, columns, groupColumn } = EVENTS[stream]
   const { fromMs, toMs, group, after, limit } = range
@@ -115,7 +117,7 @@ export function eventsOfDay(connection: Connection, stream: EventStream, range: 
   return rows.map((stored) => toEvent(stream, stored))
 }
 
-/** When the first row from `fromMs` on was; null without one. */
+/** Time of the first row at or after `fromMs`; null if none exists. */
 export function nextEventMs(connection: Connection, stream: EventStream, fromMs: number): number | null {
   const sql = `SELECT at_ms AS atMs FROM ${EVENTS[stream].table} WHERE at_ms >= +? ORDER BY at_ms LIMIT 1`
   return connection.get<{ atMs: number }>(sql, fromMs)?.atMs ?? null
@@ -127,7 +129,7 @@ function toEvent(stream: EventStream, stored: Stored & Row): SyncEvent {
   return { seq: stored.seq, atMs: stored.at_ms, group, text: JSON.stringify(toJson(stored)) }
 }
 
-// A row from before the column is what it was when it was sent: a head office compares its text.
+// A row from before the column existed must stay as it was sent, because the hub compares its text.
 function byRegistration(shortId: unknown): Row {
   return shortId === null ? {} : { short_id: shortId }
 }

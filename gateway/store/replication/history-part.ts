@@ -8,12 +8,12 @@ import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { BLOCK_COLUMNS, type BlockRow } from '../telemetry/stored-block.ts'
 import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from '../telemetry/unreadable-block.ts'
 
-/** Blocks of the block log; null when there is nothing that may be sent. */
+/** Batch of blocks from the block log; null if nothing may be sent. */
 export interface HistoryPart {
   readonly part: StreamPart | null
-  /** A damaged block that comes next: it must go into quarantine before later blocks are sent. */
+  /** Damaged block that comes next: it must be quarantined before later blocks are sent. */
   readonly damaged: UnreadableBlock | null
-  /** Blocks of a newer program, which were left out. */
+  /** Skipped blocks that a newer program wrote. */
   readonly newer: readonly UnreadableBlock[]
 }
 
@@ -22,12 +22,12 @@ interface Entry {
   blockId: number
 }
 
-/** Entries looked at in one job: most may be of devices that are gone. */
+/** Entries checked in one job: most may belong to deleted devices. */
 const MAX_ENTRIES = 2048
-/** What a block takes besides its own bytes, at most: shared/telemetry-blocks.ts. */
+/** Maximum size of a block's header: shared/telemetry-blocks.ts. */
 export const BLOCK_HEAD_BYTES = 80
 
-/** The next blocks of the block log behind a position, with their bytes as they are stored. */
+/** Next blocks of the block log after a position, with their stored bytes. */
 export function nextHistoryPart(
   { connection }: ReaderTools,
   { after, limits }: { after: number; limits: PartLimits },
@@ -38,7 +38,7 @@ export function nextHistoryPart(
   for (const { seq, blockId } of entries) {
     try {
       const found = readEntry(connection, blockId)
-      // gone since: what has taken its place has an entry of its own
+      // deleted since: its replacement has an entry of its own
       if (found === null) part.skip(seq)
       else if (!part.add(seq, found)) break
     } catch (error) {
@@ -66,7 +66,7 @@ function entriesAfter(connection: Connection, after: number): Entry[] {
 
 type FoundBlock = DeviceBlock & Pick<BlockRow, 'count' | 'firstMs'>
 
-/** Null when the block or its device is gone. Throws what `verifyBlock` does, also when the row says something else. */
+/** Null if the block or its device was deleted. Throws like `verifyBlock`, also if the row contradicts its block. */
 function readEntry(connection: Connection, blockId: number): FoundBlock | null {
   const row = connection.get<BlockRow & { hardwareId: string }>(
     `SELECT ${BLOCK_COLUMNS}, (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
@@ -96,7 +96,7 @@ class BlocksPart {
     this.#limits = limits
   }
 
-  /** False when there is no room for it. */
+  /** False if the batch has no space for it. */
   add(seq: number, { hardwareId, block, count, firstMs }: FoundBlock): boolean {
     const bytes = BLOCK_HEAD_BYTES + block.length
     const isFull = this.#bytes + bytes > this.#limits.bytes || this.#count + count > this.#limits.rows

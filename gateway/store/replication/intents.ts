@@ -8,20 +8,20 @@ import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { type EntityTable, entityBody } from './entities.ts'
 
-/** How long received intents are kept, and how many of them. */
+/** Maximum age of received intents; their number is limited too. */
 const KEPT_MS = 90 * DAY_MS
 const KEPT_ROWS = 10_000
-/** Old ones that go for each new one: there is never a long deletion, and never more and more rows. */
+/** Old intents deleted for each new one, so that deletions are short and the number of rows is limited. */
 const TRIMMED_PER_INTENT = 4
 
-/** What became of an intent. */
+/** Outcome of an intent. */
 export interface StoredIntent {
   status: IntentStatus
-  /** For people; null when it was applied. */
+  /** Text for people; null if it was applied. */
   reason: string | null
 }
 
-/** The revision an intent was made on. */
+/** Revision that an intent is based on. */
 export interface IntentBase {
   table: EntityTable
   key: string
@@ -32,10 +32,10 @@ export interface IntentRecord extends StoredIntent {
   intentId: string
   seq: number
   kind: string
-  /** Null when any revision will do. */
+  /** Null if any revision is accepted. */
   base: IntentBase | null
   atMs: number
-  /** What time it is, if that is known: nothing is deleted by a wrong clock. */
+  /** Current time; null if unknown, so that a wrong clock deletes nothing. */
   trustedNowMs: number | null
 }
 
@@ -43,18 +43,18 @@ export function findIntent(connection: Connection, intentId: string): StoredInte
   return connection.get<StoredIntent>('SELECT status, reason FROM intent_inbox WHERE intent_id = ?', intentId)
 }
 
-/** The highest number a gateway believes (`MAX_REMEMBERED_INTENT_SEQ`): a hostile hub may have sent any. */
+/** Highest number that a gateway accepts (`MAX_REMEMBERED_INTENT_SEQ`): a hostile hub may have sent any number. */
 const LAST_SEQ = `SELECT max(seq) AS seq FROM intent_inbox WHERE seq <= ${MAX_REMEMBERED_INTENT_SEQ}`
 
-/** The highest `seq` of all that were ever received, as far as it is believed; 0 for none. */
+/** Highest accepted `seq` of all intents ever received; 0 for none. */
 export function lastIntentSeq(connection: Connection): number {
   return connection.get<{ seq: number | null }>(LAST_SEQ)?.seq ?? 0
 }
 
 /**
- * Records what became of an intent, for the head office too; for one that is applied in the transaction that does it.
- * Throws `intent_known` when it was received before, and `intent_superseded` when what it is about is not what it was
- * made on any more.
+ * Records the outcome of an intent, for the hub too; for an applied one, in the transaction that applies it. Throws
+ * `intent_known` if it was received before, and `intent_superseded` if its object has changed since the revision it is
+ * based on.
  */
 export const recordIntent = write(
   (connection: Connection, record: IntentRecord): null => {
@@ -79,7 +79,7 @@ export const recordIntent = write(
   { audit: null },
 )
 
-// The one with the highest number stays: it tells which ones are still to be asked for.
+// The one with the highest number is kept: it determines which intents to request next.
 function trim(connection: Connection, { trustedNowMs }: IntentRecord): void {
   const rows = connection.get<{ n: number }>('SELECT count(*) AS n FROM intent_inbox')?.n ?? 0
   connection.run(

@@ -8,26 +8,26 @@ import { type LogSamples, logEnds, readLogSamples } from '../telemetry/log-sampl
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { groupByDevice, recordsOf } from '../telemetry/samples-by-device.ts'
 
-/** A part of the log; null when there is nothing that may be sent. */
+/** Batch of log samples; null if nothing may be sent. */
 export interface LogPart {
   readonly part: StreamPart | null
-  /** A damaged row that comes next: it must go into quarantine before later rows are sent. */
+  /** Damaged row that comes next: it must be quarantined before later rows are sent. */
   readonly damagedSeq: number | null
 }
 
-/** What may be in a part, by index and sequence number. */
+/** End of a batch, by index and by sequence number. */
 interface Cut {
   readonly samples: LogSamples
   readonly from: number
   readonly to: number
 }
 
-/** How much of the room is aimed at when a part turned out too large. */
+/** Share of the space to fill after a batch turned out too large. */
 const SAFETY = 0.95
 
 /**
- * The next samples of the log behind a position: whole rows, unless one alone is too large. Samples of devices that are
- * gone are left out, and so are rows of a newer program.
+ * Next samples of the log after a position: whole rows, unless a single one is too large. Skips samples of deleted
+ * devices and rows of a newer program.
  */
 export function nextLogPart(
   { connection }: ReaderTools,
@@ -40,23 +40,23 @@ export function nextLogPart(
     const { throughSeq, damagedSeq } = samples
     if (throughSeq === null) return { part: null, damagedSeq }
     if (throughSeq > after) return { part: fittingPart(connection, samples, after, limits), damagedSeq: null }
-    // nothing but rows of a newer program that were left out before
+    // only skipped rows of a newer program
     fromSeq = throughSeq + 1
   }
   return { part: null, damagedSeq: null }
 }
 
-/** A mark is the last number given at its time, so that it never lies within a row. */
+/** A mark is the last number assigned at its time, so that it never lies within a row. */
 function lastRowOfPart(connection: Connection, after: number): number | null {
   const bound = partBound(connection, 'telemetry', after)
   const ends = logEnds(connection)
   return bound === null || ends === null ? null : Math.min(bound, ends.lastSeq)
 }
 
-/** The row that the sample behind `after` came in, if it is still in the log. */
+/** Row of the sample after `after`, if it is still in the log. */
 function firstRowOfPart(connection: Connection, after: number): number {
   const row = connection.get<{ firstSeq: number; byteLength: number }>(
-    // `+?`: see block-rows.ts; the length alone, which tells how many they are
+    // `+?`: see block-rows.ts; reads only the length, which determines the number of samples
     `SELECT first_seq, length(samples) AS byteLength FROM telemetry_log
      WHERE first_seq <= +? ORDER BY first_seq DESC LIMIT 1`,
     after,
@@ -77,7 +77,7 @@ function fittingPart(connection: Connection, samples: LogSamples, after: number,
   }
 }
 
-/** Where samples with `records` records end: behind a whole row if there is one. */
+/** End of the samples with `records` records: after a whole row if there is one. */
 function cutAt(samples: LogSamples, from: number, records: number): number {
   const { streams } = samples.columns
   let to = from
@@ -104,7 +104,7 @@ function makePart(connection: Connection, { samples, from, to }: Cut): StreamPar
     to: to === samples.count ? (samples.throughSeq ?? 0) : seqOf(samples, to) - 1,
     count,
     encoding: 'runs-1',
-    // all of its memory, so that it is handed over and not copied with what is behind it
+    // occupies all of its memory, so that it is transferred and not copied with an unused rest
     data: new Uint8Array(encodeRuns(runs)),
     oldestMs: count === 0 ? null : oldestMs,
   }
@@ -131,7 +131,7 @@ function seqOf(samples: LogSamples, index: number): number {
   return samples.rowOf(index) + index - samples.startOfRow(index)
 }
 
-/** The index of the first sample behind `after`. */
+/** Index of the first sample after `after`. */
 function indexBehind(samples: LogSamples, after: number): number {
   let low = 0
   let high = samples.count

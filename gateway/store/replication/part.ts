@@ -1,20 +1,20 @@
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 
-/** A row as it is sent. */
+/** Row in the form in which it is sent. */
 export interface SentRow {
   readonly seq: number
   readonly text: string
-  /** When it was received, measured or changed, where that is known. */
+  /** Time at which it was received, measured or changed; null if unknown. */
   readonly atMs: number | null
 }
 
 const encoder = new TextEncoder()
 
-/** Collects rows of a `rows-1` part as long as there is room. */
+/** Collects rows of a `rows-1` batch up to a maximum size. */
 export class RowsPart {
   readonly #limits: PartLimits
   readonly #texts: string[] = []
-  /** Of the array, with its last bracket. */
+  /** Size of the array with its closing bracket. */
   #bytes = 2
   #to = 0
   #oldestMs: number | null = null
@@ -23,7 +23,7 @@ export class RowsPart {
     this.#limits = limits
   }
 
-  /** False when there is no room for it: then it belongs to the next part. */
+  /** False if the batch is full; the row then belongs to the next one. */
   add({ seq, text, atMs }: SentRow): boolean {
     const bytes = Buffer.byteLength(text) + 1
     const isFull = this.#texts.length >= this.#limits.rows || this.#bytes + bytes > this.#limits.bytes
@@ -35,7 +35,7 @@ export class RowsPart {
     return true
   }
 
-  /** Null when nothing was added. `to` is 0 for rows that are sent once more. */
+  /** Null if nothing was added. `to` is 0 for rows that are sent again. */
   finish(to: number = this.#to): StreamPart | null {
     const count = this.#texts.length
     if (count === 0) return null

@@ -57,7 +57,7 @@ const sendArbitrary: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ is: fc.constant('deliver' as const), isAnswered: fc.boolean() }),
   fc.record({ is: fc.constant('notes' as const) }),
 )
-/** What goes on between the steps of a deletion, which nobody else's deletion or sealing does. */
+/** Steps between those of a deletion; the maintenance lock excludes other deletions and sealing. */
 const meanwhileArbitrary = fc.array(fc.oneof(appendArbitrary, sendArbitrary), { maxLength: 6 })
 const deviceArbitrary = fc.integer({ min: 0, max: DEVICES - 1 })
 const sealArbitrary: fc.Arbitrary<Step> = fc.record({
@@ -103,11 +103,11 @@ function write<Result>(work: (tables: WriterTables) => Result): Result {
   return result
 }
 
-/** A gateway and its head office. */
+/** Gateway with its hub. */
 class Run {
   readonly model = new ReplicationModel(connection)
   readonly #deviceIds: number[] = []
-  /** What purges and damage took, and nobody wants forgotten. */
+  /** Records that purges and damage removed and no erasure requested. */
   readonly #lost = new Set<string>()
 
   constructor(isClaimed: boolean) {
@@ -138,17 +138,15 @@ class Run {
     }
   }
 
-  /** One pass, or what of it could be done. */
+  /** One pass, or the possible part of one. */
   seal(through: 'cursor' | 'all', replacements = 1000): void {
     const acknowledged = syncCursors(connection).telemetry.seq
-    // as in services/sealing.ts: first what was acknowledged, in a pass of its own
+    // as in services/sealing.ts: acknowledged samples first, in a pass of their own
     this.#pass(acknowledged, replacements)
     if (through === 'all') this.#pass(Number.MAX_SAFE_INTEGER, replacements)
   }
 
-  /**
-   * Once everything is sent, there is at the head office what is here, what was purged, and nothing that was erased.
-   */
+  /** Asserts that the hub has all records of the gateway and the purged ones, once all is sent, but no erased ones. */
   assertEnd(): void {
     this.model.drain()
     this.model.assertNothingForgotten()
@@ -214,7 +212,7 @@ class Run {
     while (write((tables) => deleteTelemetryStep(tables, undefined)));
   }
 
-  /** Of a block that is damaged, no part was read while it was. */
+  /** Damages a block; none of its parts was read in that state. */
   #damage(nth: number): void {
     const blocks = connection.all<{ id: number }>('SELECT block_id AS id FROM telemetry_block ORDER BY block_id')
     const id = blocks[nth % Math.max(blocks.length, 1)]?.id
@@ -283,7 +281,7 @@ for (const [what, steps] of [
     fc.oneof(appendArbitrary, sendArbitrary, removeArbitrary, sealArbitrary),
   ],
 ] as const) {
-  test(`${what}: all that is stored is sent some time, and all that is gone is told of`, () => {
+  test(`${what}: every stored row is eventually sent, and every lost row is reported`, () => {
     fc.assert(
       fc.property(fc.boolean(), fc.array(steps, { maxLength: 40 }), (isClaimed, taken) => {
         const run = new Run(isClaimed)

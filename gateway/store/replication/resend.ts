@@ -9,7 +9,7 @@ import { type EventPlace, type EventRange, type EventStream, eventsOfDay, sentEv
 import { BLOCK_HEAD_BYTES } from './history-part.ts'
 import { RowsPart } from './part.ts'
 
-/** Rows that are sent once more, whatever was acknowledged; where to go on, null at the end. */
+/** Rows to send again, regardless of acknowledgements, with the position of the next batch; null at the end. */
 export interface ResentPart<Place> {
   readonly part: StreamPart | null
   readonly next: Place | null
@@ -17,7 +17,7 @@ export interface ResentPart<Place> {
 
 const ROWS_A_STATEMENT = 256
 
-/** The records of a device, wherever they are kept, as blocks made for it. */
+/** Records of a device from blocks and log, as newly encoded blocks. */
 export function resendTelemetry(
   tools: ReaderTools,
   request: TimeRange & { kind: 'gps' | 'battery'; hardwareId: string; limits: PartLimits },
@@ -79,7 +79,7 @@ export function resendEvents(
   }
 }
 
-/** Rows of a table, and the keys of those that are gone. */
+/** Rows of a table, and the keys of deleted ones. */
 export function resendEntities(
   { connection }: ReaderTools,
   request: { table: string; after: string; limits: PartLimits },

@@ -5,10 +5,10 @@ import { entitiesAfter, sentEntity } from './entities.ts'
 import { type EventStream, eventsAfter, sentEvent } from './events.ts'
 import { RowsPart, type SentRow } from './part.ts'
 
-/** Rows that one statement reads: no snapshot is held for longer. */
+/** Rows read by one statement, so that no snapshot is held for longer. */
 const ROWS_A_STATEMENT = 256
 
-/** The next part of a stream of rows; null when there is nothing behind `after`. */
+/** Next batch of a stream of rows; null if none follow `after`. */
 export function nextRows(
   { connection }: ReaderTools,
   request: { stream: EventStream | 'entities'; after: number; limits: PartLimits },

@@ -13,35 +13,35 @@ import {
 import { MINUTE_MS } from '#shared/time.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** Whose records are those of a cart: devices by their ids, those with its lock apart. */
+/** Device ids of a cart: those with its lock, and the others. */
 export interface CartDevices {
   readonly locks: readonly number[]
   readonly others: readonly number[]
 }
 
-/** Days that are read at once: a block of 2,048 records is seldom that of one day. */
+/** Days read together: a block of 2,048 records seldom covers exactly one day. */
 const STRETCH_DAYS = 7
-/** Records that are read at once; a week of one a second is 0.6 million. */
+/** Maximum number of records read together; a week at one a second is 0.6 million. */
 const STRETCH_RECORDS = 1_000_000
-/** Two say in which zone a cart is, and all since it stands since when it does. */
+/**
+ * Maximum number of earlier fixes: two determine the zone of a cart, and all since it came to a stop determine how long
+ * it has been standing.
+ */
 const FIXES_BEFORE_MAX = 4_000
-/** For how long before some days it is looked which zone a cart was in. */
+/** Time before the first day for which the zone of a cart is determined. */
 export const LOOKBACK_MS = 10 * MINUTE_MS
-/** Of a day, which is not parted. */
+/** Maximum number of records of a day, which cannot be split. */
 const DAY_RECORDS = 4_000_000
 
-/** Where a cart was on some days. */
+/** Positions of a cart on some days. */
 export interface CartTrack {
-  /** Its last fixes before the first day, so that this one is judged like any other. */
+  /** Last fixes before the first day, so that it is evaluated like any other day. */
   before: GpsRecords
-  /** Those of each day; a week of them is in memory at a time. Throws `too_many_positions`. */
+  /** Fixes of each day; a week of them is in memory at a time. Throws `too_many_positions`. */
   byDay: Generator<GpsRecords, undefined>
 }
 
-/**
- * The way of a cart on the days, and for `lookBackMs` up to the last fix of each device before them, however old that
- * is.
- */
+/** Track of a cart on the days, with the `lookBackMs` before the last earlier fix of each device. */
 export function cartTrackOf(
   tools: ReaderTools,
   devices: CartDevices,
@@ -56,7 +56,7 @@ export function cartTrackOf(
   }
 }
 
-/** The newest of them, where a device said thousands meanwhile. */
+/** Newest of these fixes, if a device reported thousands in that time. */
 function lastFixes(
   { telemetry }: ReaderTools,
   id: number,
@@ -68,7 +68,7 @@ function lastFixes(
   return telemetry.page(GPS, id, { ...newest, fromMs: lastMs - lookBackMs, limit: FIXES_BEFORE_MAX })
 }
 
-/** The voltages of a cart on each of the days: its lock speaks for it, the others where that says none. */
+/** Voltages of a cart on each day: those of its lock, or those of its other devices if the lock reported none. */
 export function voltagesByDay(
   tools: ReaderTools,
   devices: CartDevices,
@@ -107,7 +107,7 @@ function* recordsByDay<R extends Records>(
   return undefined
 }
 
-/** As many of these days as can be read at once. */
+/** Largest number of these days that can be read together. */
 function stretchOf(
   days: readonly ReportDay[],
   countIn: (stretch: readonly ReportDay[]) => number,

@@ -6,12 +6,12 @@ import { type CartDevices, cartTrackOf, voltagesByDay } from './cart-days.ts'
 
 export interface PackQuery {
   devices: CartDevices
-  /** One after the other. */
+  /** Consecutive days. */
   days: readonly (ReportDay & { readonly noonMs: number })[]
   rules: PackRules
 }
 
-/** The voltages of a cart on each day that it said any. Throws `too_many_positions`. */
+/** Voltages of a cart on each day with at least one. Throws `too_many_positions`. */
 export function readPackDays(
   tools: ReaderTools,
   { devices, days, rules }: PackQuery,

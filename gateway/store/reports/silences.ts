@@ -8,31 +8,31 @@ import type { WatchedCart } from './traffic.ts'
 
 export interface SilencesQuery {
   cart: WatchedCart
-  /** Stretches of time, one after the other. */
+  /** Consecutive ranges of time. */
   days: readonly ReportDay[]
-  /** A longer time without a record is a silence. */
+  /** Longest time between two records that is not a signal loss. */
   longestStepMs: number
 }
 
-/** A cart that was out said nothing from one record to another, or to the end of the time looked at. */
+/** Signal loss of a cart that was out: from one record to the next, or to the end of the range. */
 export interface Silence {
   fromMs: number
   untilMs: number
-  /** Whether it was still silent at the end. */
+  /** True if the signal was still lost at the end. */
   isOpen: boolean
-  /** Its last fix before it. */
+  /** Last fix before the signal loss. */
   latE7: number
   longE7: number
 }
 
-/** Where a cart fell silent while it was out, oldest first. Throws `too_many_positions`. */
+/** Signal losses of a cart while it was out, oldest first. Throws `too_many_positions`. */
 export function readSilences(tools: ReaderTools, { cart, days, longestStepMs }: SilencesQuery): Silence[] {
   const { devices, parking } = cart
   const endMs = days.at(-1)?.untilMs ?? 0
   const firstMs = days[0]?.fromMs ?? 0
   const silences: Silence[] = []
   const outings = new TimeOut(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
-    // one that was silent before belongs to the time before
+    // a signal loss from before the range belongs to an earlier one
     if (untilMs - fromMs <= longestStepMs || fromMs + longestStepMs < firstMs) return
     const ids = [...devices.locks, ...devices.others]
     for (const [from, until] of silencesBetween(tools, ids, { fromMs, untilMs, longestStepMs }))
@@ -45,7 +45,7 @@ export function readSilences(tools: ReaderTools, { cart, days, longestStepMs }: 
   return silences
 }
 
-/** A cart that only knows not where it is may still say its voltage. */
+/** Splits the time between two fixes at voltages: a cart without a position may still report its voltage. */
 function silencesBetween(
   { telemetry }: ReaderTools,
   ids: readonly number[],
@@ -62,5 +62,5 @@ function silencesBetween(
   })
 }
 
-/** Voltages that are looked at between two fixes. */
+/** Maximum number of voltages read between two fixes. */
 const SAID_MAX = 10_000

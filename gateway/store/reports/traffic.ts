@@ -6,7 +6,7 @@ import type { Zone } from '#shared/zones/zone.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { type CartDevices, cartTrackOf, LOOKBACK_MS } from './cart-days.ts'
 
-/** A cart whose way is looked at, and its parking zones as they are now. */
+/** Cart of a report, with its current parking zones. */
 export interface WatchedCart {
   devices: CartDevices
   parking: readonly Zone[]
@@ -14,13 +14,13 @@ export interface WatchedCart {
 
 export interface TrafficQuery {
   carts: readonly WatchedCart[]
-  /** Stretches of time, one after the other. */
+  /** Consecutive ranges of time. */
   days: readonly ReportDay[]
   longestStepMs: number
   cellsMax: number
 }
 
-/** Where carts were while they were out. Throws `too_many_positions`. */
+/** Positions of carts while they were out. Throws `too_many_positions`. */
 export function readTraffic(tools: ReaderTools, query: TrafficQuery): TrafficCells {
   const { carts, days, longestStepMs, cellsMax } = query
   const grid = new TrafficGrid(cellsMax)

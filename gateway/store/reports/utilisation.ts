@@ -9,23 +9,23 @@ import { type CartDevices, cartTrackOf, LOOKBACK_MS } from './cart-days.ts'
 
 export interface UtilisationQuery {
   devices: CartDevices
-  /** One after the other. */
+  /** Consecutive days. */
   days: readonly ReportDay[]
-  /** Of the cart; without any it is out while it is on a trip. */
+  /** Parking zones of the cart; without any it counts as out while it is on a trip. */
   parking: readonly Zone[]
-  /** For so long a cart that says nothing counts as where it was. */
+  /** Time in ms for which a cart without reports counts as still being at its last position. */
   longestStepMs: number
   config: TripConfig
 }
 
-/** What a cart did on each day that it said of where it was. */
+/** Use of a cart on a day on which it reported positions. */
 export interface UsageDay {
   date: string
   outMs: number
   distanceM: number
 }
 
-/** How a cart was used, by its fixes and its parking zones as they are now. Throws `too_many_positions`. */
+/** Use of a cart, from its fixes and its current parking zones. Throws `too_many_positions`. */
 export function readUtilisation(tools: ReaderTools, query: UtilisationQuery): UsageDay[] {
   const { devices, days, parking, longestStepMs, config } = query
   const out = new DaySums(days)

@@ -13,8 +13,8 @@ import { applySessionChange } from './mqtt-sessions.ts'
 
 export const closedDayTable = table('closed_day', {
   care: {
-    what: 'the day of which the closing time was told last',
-    meaning: 'Of a closing time that was an hour ago or less people may be told again.',
+    what: 'the last day whose closing time was notified',
+    meaning: 'A notification about a closing time within the last hour may be sent again.',
   },
 })
 
@@ -22,7 +22,7 @@ export const alertTable = table('alert', {
   care: {
     what: 'the alerts',
     size: 'large',
-    meaning: 'Alerts that are missing are in no list; those whose reason goes on are opened again.',
+    meaning: 'Missing alerts are not listed; those whose condition continues are opened again.',
   },
   json: {
     details: { type: 'object', cure: { set: "details = '{}'" } },
@@ -38,27 +38,30 @@ export const alertTable = table('alert', {
   erases: { json: ['acknowledged_by', 'details'], texts: ['note'] },
 })
 
-/** An alert with what only the gateway needs of it. */
+/** Alert with the fields that only the gateway needs. */
 export interface StoredAlert extends Alert {
-  /** What of the cart or the site it is about: a zone_id, a user_id; empty where there is one only. */
+  /**
+   * Object of the cart or the site that the alert is about, if the kind has several: a zone_id, a hardware_id or a
+   * user_id; otherwise empty.
+   */
   subject: string
-  /** A person closed it while what it tells of went on: none of its kind is opened before that was over once. */
+  /** Staff closed the alert while its condition lasted: none of its kind opens until the condition has ended. */
   awaitsEnd: boolean
-  /** Where it was over, if that says whether the next one is another; 1e-7 degree. */
+  /** Position of its end, if that decides whether the next one is a new alert; 1e-7 degree. */
   endedAt: { latE7: number; longE7: number } | null
 }
 
-/** Something that happens to an alert. */
+/** Event of an alert. */
 export interface AlertChange {
   event: AlertEvent
   alert: StoredAlert
-  /** The messages that tell of it. */
+  /** MQTT messages that announce the event. */
   sessionChanges: readonly SessionChange[]
-  /** Null for what the gateway does by itself. */
+  /** Null for events of the gateway itself. */
   byUserId: string | null
 }
 
-/** The local day that closed last, and its closing time. */
+/** Local day whose closing time passed last, and that time. */
 export interface ClosedDay {
   date: string
   closesAtMs: number
@@ -66,24 +69,24 @@ export interface ClosedDay {
 
 export interface AlertsChange {
   changes: readonly AlertChange[]
-  /** Alerts that persons had closed, and of which what they told of is over now. */
+  /** Alerts that staff had closed and whose condition has ended now. */
   endedIds: readonly string[]
-  /** Messages that tell of no change. */
+  /** MQTT messages that belong to no event. */
   sessionChanges: readonly SessionChange[]
-  /** Null when no day has closed. */
+  /** Null if no day has closed. */
   closedDay: ClosedDay | null
   nowMs: number
 }
 
 export interface SavedAlert {
   event: AlertEvent
-  /** As it is stored now. */
+  /** The stored state. */
   alert: StoredAlert
-  /** False when it was so already. */
+  /** False if the event was stored before. */
   isNew: boolean
 }
 
-/** What to list; absent fields do not filter. */
+/** Filter of the alert list; absent fields do not filter. */
 export interface AlertQuery {
   state?: AlertState | undefined
   kind?: AlertKind | undefined
@@ -93,9 +96,9 @@ export interface AlertQuery {
   order: ListOrder
   limit: number
   offset: number
-  /** Alerts of carts that the caller may see, by their keys and by the devices that told them; undefined is all. */
+  /** Alerts of carts that the caller may see, by their keys and by their devices; undefined for all. */
   visible?: { carts: readonly string[]; hardwareIds: readonly string[] } | undefined
-  /** Alerts of the site that the caller may see. */
+  /** Kinds of site alerts that the caller may see. */
   siteKinds: readonly string[]
 }
 
@@ -121,8 +124,8 @@ const COLUMNS = `alert_id, kind, cart, hardware_id, subject, opened_at_ms,
   details AS detailsJson, awaits_end, lat_e7, long_e7`
 
 /**
- * Writes what happens to alerts, the messages that tell of it, and what is to be delivered, all or nothing. What is so
- * already stays as it is: a write of which nobody knew whether it came through may be asked for again.
+ * Writes events of alerts with their MQTT messages and deliveries, all or nothing. An event that is stored already has
+ * no effect, so that a write with an unknown outcome can be repeated.
  */
 export const saveAlerts = write(
   (connection: Connection, input: AlertsChange): SavedAlert[] => {
@@ -140,7 +143,7 @@ export const saveAlerts = write(
     return saved
   },
   {
-    // what persons do; what the gateway opens and closes by itself is in the list of alerts
+    // acts of staff only; what the gateway opens and closes automatically is in the list of alerts
     audit: (connection, { changes }) => {
       const before = new Map(
         changes.flatMap(({ byUserId, alert: { alertId } }) =>
@@ -177,7 +180,7 @@ function saveAlert(
   return { event, alert, isNew: true }
 }
 
-/** The alert itself, or the one that is not closed and tells of the same. */
+/** Returns the stored alert of this id, or an open one with the same kind, cart and subject. */
 function twinOf(connection: Connection, { alertId, kind, cart, subject }: StoredAlert): StoredAlert | undefined {
   const row = connection.get<AlertRow>(
     `SELECT ${COLUMNS} FROM alert
@@ -221,15 +224,15 @@ function updateAlert(connection: Connection, alert: StoredAlert): void {
   )
 }
 
-/** Undefined when there is none of this id. */
+/** Returns undefined if no alert has this id. */
 export function findAlert(connection: Connection, alertId: string): StoredAlert | undefined {
   const row = connection.get<AlertRow>(`SELECT ${COLUMNS} FROM alert WHERE alert_id = ?`, alertId)
   return row && toStored(row)
 }
 
 /**
- * Alerts that matter for what comes: not closed, closed by persons while it went on, or closed since `closedSinceMs`;
- * oldest first.
+ * Alerts that affect later evaluations: open, closed by staff while the condition lasted, or closed since
+ * `closedSinceMs`; oldest first.
  */
 export function listLiveAlerts(connection: Connection, closedSinceMs: number): StoredAlert[] {
   return connection
@@ -244,12 +247,12 @@ export function listLiveAlerts(connection: Connection, closedSinceMs: number): S
     .map(toStored)
 }
 
-/** What the broker keeps of alerts, to be sent to whoever subscribes. */
+/** Retained messages about alerts, which the broker sends to new subscribers. */
 export function listAlertMessages(connection: Connection): { topic: string; payload: Uint8Array | string }[] {
   return connection.all("SELECT topic, payload FROM mqtt_retained WHERE topic GLOB 'alert/*' ORDER BY topic")
 }
 
-/** Undefined before the first. */
+/** Undefined before the first closing. */
 export function closedDay(connection: Connection): ClosedDay | undefined {
   return connection.get<ClosedDay>('SELECT date, closes_at_ms FROM closed_day')
 }
@@ -290,12 +293,12 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
     .map(toStored)
 }
 
-/** How many rows a step deletes: some milliseconds. */
+/** Rows deleted in one step, which takes some milliseconds. */
 const STEP_ROWS = 500
 
 /**
- * Deletes some alerts that were closed before `beforeMs`; returns how many. With `keepsUnsent` those stay that the head
- * office has not acknowledged.
+ * Deletes some alerts that were closed before `beforeMs` and returns their number. With `keepsUnsent`, alerts that the
+ * hub has not acknowledged are kept.
  */
 export const deleteAlertsStep = write(
   (connection: Connection, { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean }): number => {

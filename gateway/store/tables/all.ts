@@ -56,7 +56,7 @@ import { webhookTable } from './webhooks.ts'
 import { zoneExemptTable } from './zone-exempts.ts'
 import { zoneSetTable, zoneVersionTable } from './zones.ts'
 
-/** In the order in which they are mended: what others are completed from comes first. */
+/** In the order of repair: tables that others are completed from come first. */
 const WITHOUT_CHANGE_LOG: readonly Table[] = [
   sqliteSequenceTable,
   migrationTable,
@@ -120,25 +120,23 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   telemetryBlockTable,
 ]
 
-/**
- * Of each replicated row its table and its key, as the triggers enter them in the change log: SELECTs of two columns.
- */
+/** Table and key of each replicated row, as the triggers enter them in the change log: SELECTs of two columns. */
 export const CHANGE_LOG_ENTRIES: readonly string[] = WITHOUT_CHANGE_LOG.flatMap(({ name, replicated }) =>
   replicated === undefined ? [] : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
 )
 
 const changeLogTable = table('change_log', {
   care: {
-    what: 'which changes the head office is to be told',
+    what: 'the changes to send to the hub',
     size: 'large',
-    meaning: 'It is told of all rows again. The head office finds what it was not told when it compares.',
+    meaning: 'All rows are sent again. A comparison with the hub finds changes that were not sent.',
     afterLoss: [`INSERT OR IGNORE INTO change_log (entity, key) ${CHANGE_LOG_ENTRIES.join(' UNION ALL ')}`],
   },
 })
 
 /**
- * Every table of the database by name, in the order in which they are mended: what others are completed from comes
- * first. Of all of them what can be read is kept.
+ * All tables of the database by name, in the order of repair: tables that others are completed from come first.
+ * Readable rows of every table are kept.
  */
 export const TABLES: ReadonlyMap<string, Table> = new Map(
   [...WITHOUT_CHANGE_LOG, changeLogTable].map((one) => [one.name, one]),

@@ -8,7 +8,7 @@ export const auditEntryTable = table('audit_entry', {
   care: {
     what: 'the audit log',
     size: 'large',
-    meaning: 'Entries that are missing are in no list.',
+    meaning: 'Missing entries are not listed.',
   },
   json: {
     person: null,
@@ -33,7 +33,7 @@ export interface AuditRow extends Omit<TimedActor, 'person'> {
   afterJson: string | null
 }
 
-/** What to list; absent fields do not filter. */
+/** Filter of the audit log; absent fields do not filter. */
 export interface AuditQuery extends Pick<ListPage, 'order' | 'limit' | 'offset'> {
   fromMs?: number | undefined
   toMs?: number | undefined
@@ -49,7 +49,7 @@ const AUDIT_ENTRIES: ListedTable = {
     after AS afterJson`,
 }
 
-/** Writes an entry down, in the transaction of what it tells of. */
+/** Inserts an entry, in the transaction of the act that it records. */
 export function insertAuditEntry(
   connection: Connection,
   { atMs, userId, person, sessionId, address }: TimedActor,
@@ -70,12 +70,12 @@ export function insertAuditEntry(
   )
 }
 
-/** By time, of equal times in the order they were written. */
+/** Entries by time; entries of equal times in insertion order. */
 export function listAuditEntries({ connection }: Pick<ReaderTools, 'connection'>, query: AuditQuery): AuditRow[] {
   const { fromMs, toMs, userId, action, ...page } = query
   const conditions: ListCondition[] = [
     ['user_id = ?', userId],
-    // with a user the index of the user is the better one
+    // with a user, the index of the user is the better one
     [userId === undefined ? 'action = ?' : '+action = ?', action],
     ['at_ms >= ?', fromMs],
     ['at_ms <= ?', toMs],
@@ -83,7 +83,7 @@ export function listAuditEntries({ connection }: Pick<ReaderTools, 'connection'>
   return listPage<AuditRow>(connection, AUDIT_ENTRIES, conditions, page) ?? []
 }
 
-/** There is nothing to write but what the audit log says of it: enrolment is open in memory only. */
+/** Writes only an audit entry; open enrolment is held in memory. */
 export const noteEnrolment = write(
   (_connection: Connection, _input: { minutes: number }): null => {
     return null
@@ -95,7 +95,7 @@ export const noteEnrolment = write(
   },
 )
 
-/** The same: a backup is no row. */
+/** Writes only an audit entry; a backup has no row. */
 export const noteBackup = write(
   (_connection: Connection, _input: { target: string }): null => {
     return null

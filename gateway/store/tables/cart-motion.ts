@@ -5,8 +5,8 @@ import { table } from '../db/table.ts'
 
 export const cartMotionTable = table('cart_motion', {
   care: {
-    what: 'how carts moved',
-    meaning: 'It is worked out anew from their newest positions.',
+    what: 'the motion of carts',
+    meaning: 'It is computed again from their newest positions.',
   },
   json: {
     motion: { type: 'object', cure: 'delete' },
@@ -14,7 +14,7 @@ export const cartMotionTable = table('cart_motion', {
   belongsTo: ['device_id', 'device'],
 })
 
-/** What is kept of how a device moves, as JSON. */
+/** Saved motion state of a device, as JSON. */
 export interface CartMotionRow {
   deviceId: number
   motion: string
@@ -24,7 +24,7 @@ export function listCartMotions(connection: Connection): CartMotionRow[] {
   return connection.all<CartMotionRow>('SELECT device_id, motion FROM cart_motion ORDER BY device_id')
 }
 
-/** Devices that were deleted meanwhile are left out. */
+/** Rows of devices deleted in the meantime are skipped. */
 export const saveCartMotions = write(
   (connection: Connection, { rows }: { rows: readonly CartMotionRow[] }): null => {
     for (const { deviceId, motion } of rows)
@@ -39,7 +39,7 @@ export const saveCartMotions = write(
   { audit: null },
 )
 
-/** When devices last left a zone of this type, of those that did since then. */
+/** Time of each device's last exit from a zone of this type, of devices that left one since `sinceMs`. */
 export function lastExits(
   connection: Connection,
   { zoneType, sinceMs }: { zoneType: ZoneType; sinceMs: number },

@@ -4,9 +4,9 @@ import { names, table } from '../db/table.ts'
 
 export const cartNoteTable = table('cart_note', {
   care: {
-    what: 'what people said of carts',
+    what: 'the staff notes on carts',
     isRemembered: true,
-    meaning: 'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
+    meaning: 'Carts without a row are in service and have no special access until staff set it again.',
   },
   json: {
     out_of_service: { type: 'object', cure: 'null' },
@@ -22,10 +22,10 @@ export const cartNoteTable = table('cart_note', {
   noun: 'cart',
 })
 
-/** What people say of a cart. */
+/** Staff notes on a cart. */
 export interface CartNoteRow {
   cart: string
-  /** JSON, like `exempt`; null for nothing. */
+  /** JSON, like `exempt`; null if not set. */
   outOfService: string | null
   exempt: string | null
   note: string | null
@@ -35,7 +35,7 @@ export function listCartNotes(connection: Connection): CartNoteRow[] {
   return connection.all<CartNoteRow>('SELECT cart, out_of_service, exempt, note FROM cart_note ORDER BY cart')
 }
 
-/** One that says nothing is none. */
+/** Saves a note; deletes the row of an empty one. */
 export const saveCartNote = write(
   (connection: Connection, { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number }): null => {
     if (outOfService === null && exempt === null && note === null) {
@@ -55,7 +55,7 @@ export const saveCartNote = write(
     return null
   },
   {
-    // always an update, whether anything was said of the cart before or not
+    // always an update, even if the cart had no note before
     audit: (connection, input, origin) => {
       const end = changed<typeof input>(cartNoteTable, ({ cart }) => cart)(connection, input, origin)
       return () => end(null).map((entry) => ({ ...entry, action: 'cart.updated' }))

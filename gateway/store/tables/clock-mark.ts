@@ -4,7 +4,7 @@ import { table } from '../db/table.ts'
 
 export const clockMarkTable = table('clock_mark', {
   care: {
-    what: 'what time it was last',
+    what: 'the last known time',
     meaning: 'It is taken from the devices.',
     afterLoss: [
       `INSERT OR IGNORE INTO clock_mark (clock_mark_id, at_ms)
@@ -13,15 +13,15 @@ export const clockMarkTable = table('clock_mark', {
   },
 })
 
-/** What the gateway knew last about the time; each is 0 when it never knew. */
+/** Last known times of the gateway; each is 0 if never known. */
 export interface ClockMarkRow {
-  /** What time it was. */
+  /** Last time of the clock. */
   atMs: number
-  /** What time it was by the last confirmation and by what is known to have gone by since. */
+  /** Last confirmed time, plus the time that is known to have passed since. */
   confirmedMs: number
-  /** The newest time that devices sent by clocks of their own. */
+  /** Newest time that devices reported from clocks of their own. */
   saidMs: number
-  /** How long the gateway ran since it was last sent one. */
+  /** Uptime of the gateway since it last received one, in ms. */
   saidAgoMs: number
 }
 
@@ -48,7 +48,7 @@ export const recordClockMark = write(
   { audit: null },
 )
 
-/** The same, because an admin says that the clock is right. */
+/** Records the clock as an admin confirmed it. */
 export const confirmClock = write(
   (connection: Connection, row: ClockMarkRow): null => {
     return recordClockMark(connection, row)

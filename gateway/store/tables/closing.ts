@@ -4,7 +4,7 @@ import { table } from '../db/table.ts'
 
 export const closingTable = table('closing', {
   care: {
-    what: 'on which days the carts were locked at closing time',
+    what: 'the days on which the carts were locked at closing time',
     meaning: 'If closing time was within the last hour, carts in their parking zone may be locked a second time.',
   },
   json: {
@@ -12,19 +12,19 @@ export const closingTable = table('closing', {
   },
 })
 
-/** A local day on which the carts were locked at closing time. */
+/** Local day on which the carts were locked at closing time. */
 export interface ClosedDay {
   /** `2026-05-01` */
   date: string
   closedAtMs: number
-  /** Carts that were in then, and out of reach: they are locked when they can be. */
+  /** Carts that were in but unreachable at the time: they are locked as soon as they can be reached. */
   waiting: readonly string[]
 }
 
-/** More than a clock that was set back goes through again. */
+/** Covers more days than a clock that was set back would repeat. */
 const KEPT_DAYS = 40
 
-/** The days that have been closed, newest first. */
+/** Closed days, newest first. */
 export function closedDays(connection: Connection): ClosedDay[] {
   const sql = `SELECT date, closed_at_ms, waiting AS waitingJson FROM closing
     ORDER BY closed_at_ms DESC, date DESC LIMIT ${KEPT_DAYS}`
@@ -33,7 +33,7 @@ export function closedDays(connection: Connection): ClosedDay[] {
     .map(({ waitingJson, ...day }) => ({ ...day, waiting: JSON.parse(waitingJson) }))
 }
 
-/** Notes that a day is closed, or which of its carts still wait; the first time of it stays. */
+/** Records that a day is closed, or which of its carts are still waiting; the time first stored is kept. */
 export const saveClosedDay = write(
   (connection: Connection, { date, closedAtMs, waiting }: ClosedDay): null => {
     connection.run(
@@ -50,7 +50,7 @@ export const saveClosedDay = write(
     return null
   },
   {
-    // the locks of that day are entered as commands
+    // the locks of that day have entries as commands
     audit: null,
   },
 )

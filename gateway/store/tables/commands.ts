@@ -26,7 +26,7 @@ export const commandTable = table('command', {
   care: {
     what: 'the commands',
     size: 'large',
-    meaning: 'Commands that are missing are not sent any more, and not listed.',
+    meaning: 'Missing commands are neither sent nor listed.',
     afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
   },
   json: {
@@ -66,7 +66,7 @@ export const commandTable = table('command', {
   },
 })
 
-/** A command with all that became of it. */
+/** Command with its complete progress. */
 export interface CommandRow extends CommandProgress {
   commandId: string
   hardwareId: string
@@ -79,14 +79,14 @@ export interface CommandRow extends CommandProgress {
   requestedBy: string
   retryOf: string | null
   createdAtMs: number
-  /** What a lock is sent in spite of: an unknown position, or anything; null for nothing. */
+  /** Check that a forced lock ignores: `locating` an unknown position, `all` every check; null if not forced. */
   forced: 'locating' | 'all' | null
 }
 
-/** What to list; absent fields do not filter. */
+/** Filter of the command list; absent fields do not filter. */
 export interface CommandQuery extends ListPage {
   hardwareId?: string | undefined
-  /** Only of the registration of a device that has this short id. */
+  /** Only commands for the registration of a device with this short id. */
   shortId?: string | undefined
   status?: CommandStatus | undefined
   command?: string | undefined
@@ -98,7 +98,7 @@ const COLUMNS = `command_id, hardware_id, short_id, device_type,
   command, params AS paramsJson, metadata AS metadataJson, ttl_s, status, requested_by,
   retry_of, created_at_ms, published_at_ms,
   acknowledged_at_ms, completed_at_ms, error, late_ack AS lateAckJson, forced`
-// word for word what the partial index says, so that SQLite takes it
+// the exact text of the partial index's condition, so that SQLite uses it
 const IS_UNFINISHED = "status IN ('pending', 'published', 'acknowledged')"
 
 const COMMANDS: ListedTable = { table: 'command', id: 'command_id', place: ['seq'], columns: COLUMNS }
@@ -112,7 +112,7 @@ export function findCommand(connection: Connection, commandId: string): CommandR
   return stored && toRow(stored)
 }
 
-/** In the order they were made; null when `before` is unknown. */
+/** Commands in order of creation; null if `before` is unknown. */
 export function listCommands(
   { connection }: Pick<ReaderTools, 'connection'>,
   query: CommandQuery,
@@ -127,17 +127,17 @@ export function listCommands(
   return rows === null ? null : rows.map(toRow)
 }
 
-/** All that something may still happen to, oldest first. */
+/** Commands whose state may still change, oldest first. */
 export function listUnfinishedCommands(connection: Connection): CommandRow[] {
   return connection.all<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE ${IS_UNFINISHED} ORDER BY seq`).map(toRow)
 }
 
-/** How many commands are kept. */
+/** Number of stored commands. */
 export function countCommands(connection: Connection): number {
   return connection.get<{ commands: number }>('SELECT commands FROM command_count')?.commands ?? 0
 }
 
-/** What a command said for the lock event it led to, if it was for this device. */
+/** Metadata that a command passes on to the lock event it caused, if it was for this device. */
 export function commandMetadata(connection: Connection, commandId: string, hardwareId: string): string | null {
   const sql = 'SELECT metadata AS json FROM command WHERE command_id = ? AND hardware_id = ?'
   return connection.get<{ json: string | null }>(sql, commandId, hardwareId)?.json ?? null
@@ -163,12 +163,12 @@ export function insertCommand(connection: Connection, row: CommandRow): void {
   )
 }
 
-/** Counts commands that were just inserted. */
+/** Adds to the number of stored commands. */
 export function addToCommandCount(connection: Connection, added: number): void {
   connection.run('UPDATE command_count SET commands = commands + ?', added)
 }
 
-/** Fails the locks and unlocks of a device that were not sent yet. */
+/** Fails the pending locks and unlocks of a device. */
 export function supersedeCommands(connection: Connection, hardwareId: string): CommandRow[] {
   const rows = connection.all<StoredCommand>(
     `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} AND status = 'pending'
@@ -179,21 +179,21 @@ export function supersedeCommands(connection: Connection, hardwareId: string): C
   return moveAll(connection, rows.map(toRow), { kind: 'failed', error: 'superseded' })
 }
 
-/** Ends what was still to be done by a device that is taken off the register. */
+/** Fails the unfinished commands of a device that is removed. */
 export function failCommandsOf(connection: Connection, hardwareId: string): void {
   const sql = `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} ORDER BY seq`
   const rows = connection.all<StoredCommand>(sql, hardwareId).map(toRow)
   moveAll(connection, rows, { kind: 'failed', error: 'device_removed' })
 }
 
-/** Fails those of these commands that were not sent yet. */
+/** Fails those of these commands that are still pending. */
 export function supersedeMessages(connection: Connection, commandIds: readonly string[]): CommandRow[] {
   const rows = commandIds.flatMap((commandId) => findCommand(connection, commandId) ?? [])
   const pending = rows.filter(({ status }) => status === 'pending')
   return moveAll(connection, pending, { kind: 'failed', error: 'superseded' })
 }
 
-/** Notes that commands were sent, and queues what tells programs of it. Returns them as they are now. */
+/** Records that commands were sent, and queues the messages about it to other clients. Returns their new state. */
 export const markCommandsPublished = write(
   (
     connection: Connection,
@@ -205,7 +205,7 @@ export const markCommandsPublished = write(
   { audit: null },
 )
 
-/** Ends commands whose time is over. Returns those that are there as they are now. */
+/** Expires commands. Returns the new state of those that exist. */
 export const expireCommands = write(
   (connection: Connection, { commandIds }: { commandIds: readonly string[] }): CommandRow[] => {
     return commandIds.flatMap((commandId) => moveOne(connection, commandId, { kind: 'expired' }))
@@ -213,7 +213,7 @@ export const expireCommands = write(
   { audit: null },
 )
 
-/** Ends commands that are not to be sent. Returns those that are there as they are now. */
+/** Fails commands that must not be sent. Returns the new state of those that exist. */
 export const failCommands = write(
   (
     connection: Connection,
@@ -221,7 +221,7 @@ export const failCommands = write(
   ): CommandRow[] => {
     return failures.flatMap(({ commandId, error }) => {
       const row = findCommand(connection, commandId)
-      // it was sent on an earlier connection, and the device is at it
+      // it was sent on an earlier connection, and the device is executing it
       if (row?.status === 'acknowledged') return [row]
       return moveOne(connection, commandId, { kind: 'failed', error })
     })
@@ -229,19 +229,19 @@ export const failCommands = write(
   { audit: null },
 )
 
-/** Who asks for the locks of carts that stand still in their parking zone. */
+/** Requester of automatic locks, for carts that stand still in their parking zone. */
 export const AUTO_LOCK = 'auto-lock'
 
-/** When each device was last sent a lock for standing still, by the time its command was made. */
+/** Creation time of the last automatic lock for each device. */
 export function autoLockTimes(connection: Connection): { hardwareId: string; atMs: number }[] {
-  // word for word what the partial index says; of a row with max() SQLite takes the others from the same row
+  // the exact condition of the partial index; with max() SQLite takes the other columns from the same row
   return connection.all(
     `SELECT hardware_id, created_at_ms AS atMs, max(seq) AS seq FROM command
      WHERE requested_by = '${AUTO_LOCK}' GROUP BY hardware_id ORDER BY hardware_id`,
   )
 }
 
-/** What a device said about a command. */
+/** Acknowledgement of a command by a device. */
 export interface NewCommandAck {
   commandId: string
   hardwareId: string
@@ -250,12 +250,12 @@ export interface NewCommandAck {
   atMs: number
 }
 
-/** What an ack led to: `late` is kept beside the final state; all but `moved` leave the state as it is. */
+/** Effect of an acknowledgement: `late` is stored next to the final state; only `moved` changes the state. */
 export type AckResult =
   | { outcome: 'moved' | 'late' | 'repeated'; command: CommandRow }
   | { outcome: 'unknown_command' | 'foreign_command' }
 
-/** Applies what a device said about a command. */
+/** Applies an acknowledgement of a device. */
 export function applyCommandAck(connection: Connection, ack: NewCommandAck): AckResult {
   const row = findCommand(connection, ack.commandId)
   if (row === undefined) return { outcome: 'unknown_command' }
@@ -273,7 +273,7 @@ function moveOne(connection: Connection, commandId: string, event: CommandEvent)
   return [moved]
 }
 
-/** Returns those that changed. */
+/** Returns the commands that changed. */
 function moveAll(connection: Connection, rows: readonly CommandRow[], event: CommandEvent): CommandRow[] {
   return rows.flatMap((row) => {
     const progress = advance(row, event)

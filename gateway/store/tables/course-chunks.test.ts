@@ -24,14 +24,14 @@ import {
 } from './course.ts'
 import { countUnqueuedChunks, PIECE_BYTES, queueAllChunks } from './course-chunks.ts'
 
-/** The last schema that kept the image as a whole. */
+/** Last schema that stored the image as a whole. */
 const WHOLE_IMAGE = 28
 const [CORNER, LIMITS] = [
   { lat: 1, long: 2 },
   { bytes: 1 << 20, rows: 20_000 },
 ]
 const PIECES = 5
-/** The last piece is a short one. */
+/** The last chunk is a short one. */
 const IMAGE = randomBytes(PIECE_BYTES * (PIECES - 1) + 7)
 
 function open(t: TestContext, schema?: number): Connection {
@@ -56,7 +56,7 @@ interface Sent {
   body: Record<string, unknown> | null
 }
 
-/** The next rows that the head office gets; they are not acknowledged. */
+/** Next rows that the hub gets; they are not acknowledged. */
 function sent(connection: Connection, after = syncCursors(connection).entities.seq) {
   // it reads nothing else
   const part = nextRows({ connection } as unknown as ReaderTools, {
@@ -69,10 +69,7 @@ function sent(connection: Connection, after = syncCursors(connection).entities.s
   return { rows, to: part.to, bytes: part.data.length }
 }
 
-/**
- * Sends all there is, part by part; `onPart` sees each before it is acknowledged. Returns the living rows of a head
- * office.
- */
+/** Sends all rows in batches; `onPart` gets each before it is acknowledged. Returns the rows of the hub. */
 function drain(connection: Connection, there = new Map<string, Sent>(), onPart = (_: Sent[]) => {}) {
   for (;;) {
     const { rows, to } = sent(connection)
@@ -86,7 +83,7 @@ function drain(connection: Connection, there = new Map<string, Sent>(), onPart =
   }
 }
 
-/** What a head office makes of the pieces of a name. */
+/** Content that a hub joins from the chunks of a name. */
 function contentAt(there: ReadonlyMap<string, Sent>, hash: string): Buffer {
   const pieces = [...there.values()].filter(({ key }) => key.startsWith(`${hash}/`))
   pieces.sort((a, b) => (a.key < b.key ? -1 : 1))
@@ -101,7 +98,7 @@ const waiting = (connection: Connection) =>
     after: syncCursors(connection).entities.seq,
   }).rows
 
-test('a photo goes to the head office piece by piece, and what happens meanwhile does not wait for it', (t) => {
+test('a photo is sent to the head office in chunks, and other changes do not wait for it', (t) => {
   const connection = open(t)
   drain(connection)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
@@ -132,7 +129,7 @@ test('a photo goes to the head office piece by piece, and what happens meanwhile
   assert.deepEqual(contentAt(there, contentHash(IMAGE)), IMAGE)
 })
 
-test('a photo that is changed, or put back, in the midst of it leaves nothing of the other on either side', (t) => {
+test('changing or restoring a photo during its transfer leaves no chunks of the other on either side', (t) => {
   const connection = open(t)
   const [first, second] = [IMAGE, randomBytes(PIECE_BYTES * 3)]
   saveCoursePhoto(connection, { photo: placed(first), course: drawn(1) })
@@ -144,7 +141,7 @@ test('a photo that is changed, or put back, in the midst of it leaves nothing of
         if (++parts === 4) throw new Error('changed here')
       })
     } catch {
-      // the part that is under way is read again
+      // the batch in progress is read again
     }
     saveCoursePhoto(connection, { photo: placed(image), course: drawn(2 + n) })
   }
@@ -158,11 +155,11 @@ test('a photo that is changed, or put back, in the midst of it leaves nothing of
   drain(connection, there)
   assert.deepEqual([...there.values()].filter(isPiece), [])
   assert.equal(there.get('course site')?.body?.photo, null)
-  // and no note of what is gone for ever
+  // and no permanent note of the deleted rows
   assert.deepEqual(connection.all(`SELECT key FROM change_log WHERE entity = 'course_piece'`), [])
 })
 
-test('a photo that is only placed elsewhere is not sent again', (t) => {
+test('a photo that is only moved is not sent again', (t) => {
   const connection = open(t)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
   const there = drain(connection)
@@ -171,14 +168,14 @@ test('a photo that is only placed elsewhere is not sent again', (t) => {
   assert.deepEqual(contentAt(there, contentHash(IMAGE)), IMAGE)
 })
 
-test('without a head office, or with none any more, changed photos leave no growing list of pieces', (t) => {
+test('without a head office, or after removing it, changed photos do not accumulate chunks', (t) => {
   const connection = open(t)
   const notes = () => connection.all(`SELECT key FROM change_log WHERE entity = 'course_piece'`).length
   const change = (version: number) =>
     saveCoursePhoto(connection, { photo: placed(randomBytes(PIECE_BYTES * 3)), course: drawn(version) })
   for (let n = 1; n <= 10; n++) change(n)
   assert.equal(notes(), 0)
-  // it was told of two pieces, and nothing is acknowledged from then on
+  // it was sent two chunks, and nothing is acknowledged from then on
   let parts = 0
   assert.throws(() => drain(connection, undefined, () => assert.ok(++parts < 3)))
   for (let n = 11; n <= 20; n++) change(n)
@@ -189,7 +186,7 @@ test('without a head office, or with none any more, changed photos leave no grow
   assert.deepEqual(contentAt(drain(connection), last.hash), Buffer.from(image))
 })
 
-test('a head office that lost pieces, and another epoch, get all of it', (t) => {
+test('a head office that lost chunks, and another epoch, get all chunks', (t) => {
   const connection = open(t)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
   let cursor = NO_CURSOR
@@ -202,7 +199,7 @@ test('a head office that lost pieces, and another epoch, get all of it', (t) => 
   assert.deepEqual(contentAt(drain(connection), contentHash(IMAGE)), IMAGE)
 })
 
-test('a file that is carried to the head office has all pieces', (t) => {
+test('an export file has all chunks', (t) => {
   const connection = open(t)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
   queueAllChunks(connection, {})
@@ -210,7 +207,7 @@ test('a file that is carried to the head office has all pieces', (t) => {
   assert.equal(countUnqueuedChunks(connection), 0)
 })
 
-test('a drawing goes whole up to 900 KB, and in pieces beyond it', (t) => {
+test('a course map is sent whole up to 900 KB, and in chunks beyond that', (t) => {
   const connection = open(t)
   const [small, large] = ['x'.repeat(900_000), 'y'.repeat(900_001)]
   saveCourse(connection, drawn(1, small))
@@ -227,7 +224,7 @@ test('a drawing goes whole up to 900 KB, and in pieces beyond it', (t) => {
   assert.deepEqual([...drain(connection, there).values()].filter(isPiece), [])
 })
 
-test('a photo of which a piece is lost is none', (t) => {
+test('a photo with a lost chunk is not returned', (t) => {
   const connection = open(t)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
   assert.notEqual(coursePhoto(connection), null)
@@ -236,7 +233,7 @@ test('a photo of which a piece is lost is none', (t) => {
   assert.equal(courseImage({ connection }, placed(IMAGE)), null)
 })
 
-test('a photo and a large drawing from before they were in pieces are the same bytes, and go to the head office', (t) => {
+test('a photo and a large course map stored before chunking keep their bytes and are sent', (t) => {
   const connection = open(t, WHOLE_IMAGE)
   const large = 'z'.repeat(1_000_000)
   connection.run('INSERT INTO course VALUES (1, 7, ?, ?, 5)', 'Golf Ltd', large)
@@ -258,7 +255,7 @@ test('a photo and a large drawing from before they were in pieces are the same b
   assert.equal(contentAt(there, Object(body?.drawing).hash).toString(), large)
 })
 
-test('what is made anew of the rows of a head office has photo and drawing byte for byte, or none where it has half', (t) => {
+test('rows of a head office restore the photo and map byte for byte, or not at all if incomplete', (t) => {
   const connection = open(t)
   const large = 'y'.repeat(1_000_000)
   saveCourse(connection, drawn(1, large))

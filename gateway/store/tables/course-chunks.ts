@@ -4,25 +4,25 @@ import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
 /**
- * Of each piece of a content: as base64, 64 KB of a request to the head office, during which carts' states wait on a
- * slow line. The migration that made the table has the same number.
+ * Size of a chunk: 64 KB as base64 in a request to the hub, which delays the states of carts on a slow connection. The
+ * migration that made the table uses the same number.
  */
 export const PIECE_BYTES = 49_152
-/** The key of a piece as the head office has it: in order of its number. */
+/** Key of a chunk at the hub, ordered by number. */
 const KEY = (table: string) => `printf('%s/%04d', ${table}.hash, ${table}.number)`
 
 export const courseChunkTable = table('course_piece', {
   care: {
-    what: 'the photo and a large drawing of the course, in pieces',
+    what: 'the photo and a large map of the course, in chunks',
     size: 'large',
     isRemembered: true,
-    meaning: 'The one of which pieces are missing is not shown until an admin uploads it again.',
+    meaning: 'A photo or map with missing chunks is not shown until an admin uploads it again.',
   },
   replicated: {
     columns: ['hash', 'number', 'bytes'],
     blobs: ['bytes'],
     key: KEY('t'),
-    // the head office is told of one after the other
+    // chunks are sent to the hub one after the other
     sentWith: `JOIN change_log told ON told.entity = 'course_piece' AND told.key = ${KEY('t')}`,
     where: 't.hash = ? AND t.number = ?',
     valuesOf: (key) => [key.split('/', 1)[0] ?? '', Number(key.slice(key.indexOf('/') + 1))],
@@ -34,12 +34,12 @@ const UNTOLD = `SELECT 'course_piece', ${KEY('p')} FROM course_piece p
   WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'course_piece' AND key = ${KEY('p')})
   ORDER BY p.hash, p.number`
 
-/** The name, the size and the pieces of a content, before it is stored. */
+/** Name, size and number of chunks of a content that is not stored yet. */
 export function contentOf(hash: string, content: Uint8Array): CourseContent {
   return { hash, bytes: content.length, pieces: Math.ceil(content.length / PIECE_BYTES) }
 }
 
-/** Stores what is not there already. */
+/** Stores the chunks that are missing. */
 export function putChunks(connection: Connection, hash: string, content: Uint8Array): void {
   for (let number = 0; number * PIECE_BYTES < content.length; number++)
     connection.run(
@@ -50,7 +50,7 @@ export function putChunks(connection: Connection, hash: string, content: Uint8Ar
     )
 }
 
-/** The content of its pieces; null while not all of them are there. */
+/** Content joined from its chunks; null if some are missing. */
 export function joinChunks(
   connection: Connection,
   { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>,
@@ -63,7 +63,7 @@ export function joinChunks(
   return content.length === bytes ? content : null
 }
 
-/** Whether `joinChunks` would find it, without reading it. */
+/** True if `joinChunks` would return the content; does not read it. */
 export function hasChunks(connection: Connection, { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>): boolean {
   const found = connection.get<{ bytes: number | null }>(
     'SELECT sum(length(bytes)) AS bytes FROM course_piece WHERE hash = ?',
@@ -72,7 +72,7 @@ export function hasChunks(connection: Connection, { hash, bytes }: Pick<CourseCo
   return found?.bytes === bytes
 }
 
-/** Deletes the pieces of what is neither the drawing nor the photo any more. */
+/** Deletes chunks that belong neither to the map nor to the photo. */
 export function dropUnusedChunks(connection: Connection): void {
   connection.run(
     `DELETE FROM course_piece WHERE hash NOT IN (SELECT hash FROM course_photo
@@ -81,8 +81,8 @@ export function dropUnusedChunks(connection: Connection): void {
 }
 
 /**
- * Lets the next piece into the changes that the head office is to be told, once it has those up to `throughSeq`: one
- * after the other, so that what happens meanwhile has not to wait for megabytes.
+ * Enters the next chunk in the change log once the hub has everything up to `throughSeq`: one chunk after the other, so
+ * that other changes do not wait for megabytes.
  */
 export function queueNextChunk(connection: Connection, throughSeq: number): void {
   const isUnderWay =
@@ -90,7 +90,7 @@ export function queueNextChunk(connection: Connection, throughSeq: number): void
   if (!isUnderWay) connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD} LIMIT 1`)
 }
 
-/** Lets all pieces in at once: for a file that is carried to the head office. */
+/** Enters all remaining chunks in the change log together, for a file that is carried to the hub. */
 export const queueAllChunks = write(
   (connection: Connection, _: Record<string, never>): null => {
     connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD}`)
@@ -99,7 +99,7 @@ export const queueAllChunks = write(
   { audit: null },
 )
 
-/** How many pieces are still to enter the changes. */
+/** Number of chunks that are not in the change log yet. */
 export function countUnqueuedChunks(connection: Connection): number {
   return connection.get<{ pieces: number }>(`SELECT count(*) AS pieces FROM (${UNTOLD})`)?.pieces ?? 0
 }

@@ -12,7 +12,7 @@ import { contentOf, dropUnusedChunks, hasChunks, joinChunks, PIECE_BYTES, putChu
 
 export const courseTable = table('course', {
   care: {
-    what: 'the drawing of the course',
+    what: 'the map of the course',
     isRemembered: true,
     meaning: 'The map shows zones and carts only, until an admin uploads it again.',
   },
@@ -43,7 +43,7 @@ export const coursePhotoTable = table('course_photo', {
   },
 })
 
-/** The drawing of the course as it is kept. */
+/** Stored map of the course. */
 export interface CourseRow {
   version: number
   attribution: string | null
@@ -51,7 +51,7 @@ export interface CourseRow {
   packedFeatures: string
 }
 
-/** What is known of the photo of the course without looking at it. */
+/** Attributes of the course photo that are known without decoding it. */
 export interface CoursePhoto {
   contentType: PhotoType
   corners: Corners
@@ -61,19 +61,19 @@ export interface CoursePhoto {
 
 interface CourseChange extends CourseRow {
   nowMs: number
-  /** For the audit log. */
+  /** Counts for the audit log. */
   counts: CourseCounts
 }
 
-/** A longer drawing is in pieces: a part of the replication takes a megabyte. */
+/** Maps above this length are stored in chunks, because a sync batch takes at most a megabyte. */
 const WHOLE_LENGTH = 900_000
 
-/** Names a content among all there were. */
+/** Unique name of a content. */
 export function contentHash(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex').slice(0, 32)
 }
 
-/** What is kept; its features are '' where pieces of them are lost. */
+/** Stored course; its features are '' if chunks of them are missing. */
 export function courseRow(connection: Connection): CourseRow | null {
   const row = connection.get<Omit<CourseRow, 'packedFeatures'> & { features: string | null; drawing: string | null }>(
     'SELECT version, attribution, features, drawing FROM course WHERE only = 1',
@@ -85,7 +85,7 @@ export function courseRow(connection: Connection): CourseRow | null {
   return { version, attribution, packedFeatures }
 }
 
-/** Null also for one of which pieces are lost. */
+/** Null also if chunks of the photo are missing. */
 export function coursePhoto(connection: Connection): CoursePhoto | null {
   const row = connection.get<Omit<CoursePhoto, 'corners'> & { corners: string }>(
     'SELECT content_type, corners, hash, bytes FROM course_photo WHERE only = 1',
@@ -94,7 +94,7 @@ export function coursePhoto(connection: Connection): CoursePhoto | null {
   return { ...row, corners: JSON.parse(row.corners) }
 }
 
-/** The image of that name; null when there is another one, or none. */
+/** Image of that name; null if it is not the current photo. */
 export function courseImage(
   { connection }: Pick<ReaderTools, 'connection'>,
   { hash, bytes }: Pick<CoursePhoto, 'hash' | 'bytes'>,
@@ -103,7 +103,7 @@ export function courseImage(
   return image === null ? null : new Uint8Array(image)
 }
 
-/** Puts a drawing in the place of the one there is. */
+/** Replaces the course map. */
 export const saveCourse = write(
   (connection: Connection, { version, attribution, packedFeatures, nowMs }: CourseChange): null => {
     const isWhole = packedFeatures.length <= WHOLE_LENGTH
@@ -124,7 +124,7 @@ export const saveCourse = write(
     return null
   },
   {
-    // how many there are of what: the drawing may be megabytes
+    // numbers of features by type only: the map may be megabytes
     audit: (connection, { version, counts }) => {
       const before = courseRow(connection)
       const [isThere, wasThere] = [hasAny(counts), (before?.version ?? 0) > 0]
@@ -141,7 +141,7 @@ export const saveCourse = write(
   },
 )
 
-/** Puts a photo in the place of the one there is; null takes that away. The course has another version then. */
+/** Replaces the photo, or removes it if null, and increases the version of the course. */
 export const saveCoursePhoto = write(
   (
     connection: Connection,
@@ -169,10 +169,7 @@ export const saveCoursePhoto = write(
   },
 )
 
-/**
- * Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none,
- * either.
- */
+/** Drops a photo or a map with missing chunks. A hub that did not receive all of them does not show it either. */
 export function dropIncompleteContent(connection: Connection): void {
   if (coursePhoto(connection) === null) connection.run('DELETE FROM course_photo')
   if (courseRow(connection)?.packedFeatures === '')

@@ -16,15 +16,15 @@ import { forgetDeliveries, insertDeliveries, insertTest } from './outbox.ts'
 import { siteSettings } from './site.ts'
 import { listWebhooks, type WebhookRow } from './webhooks.ts'
 
-/** A message of a notifier names what is opened within so long after the first. */
+/** A notification lists all alerts that open within this time after the first one. */
 export const BATCH_WINDOW_MS = 30_000
 
-/** How long after an alert was opened a notifier tells of it. */
+/** Delay in ms between the opening of an alert and its notification. */
 export function noticeAfterMs({ afterUnacknowledgedMin }: Pick<NotifierRow, 'afterUnacknowledgedMin'>): number {
   return Math.max(BATCH_WINDOW_MS, (afterUnacknowledgedMin ?? 0) * MINUTE_MS)
 }
 
-/** Who is told of alerts, and of which site: the same for all of one transaction. */
+/** Recipients of alerts, and the settings of the site; the same for a whole transaction. */
 export interface Recipients {
   webhooks: readonly WebhookRow[]
   notifiers: readonly NotifierRow[]
@@ -43,9 +43,9 @@ export function recipientsOf(connection: Connection): Recipients {
 }
 
 /**
- * Queues what is to be told of an alert, in the transaction that opens, acknowledges or closes it: so nothing is lost
- * between the two. Webhooks are told of everything, notifiers of what is opened; those that wait whether somebody
- * acknowledges it forget what somebody has.
+ * Queues the deliveries for an event of an alert, in the transaction that opens, acknowledges or closes it, so that
+ * none is lost. Webhooks get every event, notifiers only openings. An acknowledgement cancels the deliveries of
+ * notifiers that wait for one.
  */
 export function queueDeliveries(
   connection: Connection,
@@ -83,7 +83,7 @@ function queueForNotifiers(connection: Connection, told: Recipients, alert: Aler
   insertDeliveries(connection, targetIds, { alertId, body, nowMs })
 }
 
-/** What is due already is told all the same: nobody had acknowledged it in time. */
+/** Keeps deliveries that are due already: the alert was not acknowledged in time. */
 function forgetUnsent(connection: Connection, { notifiers }: Recipients, alertId: string, nowMs: number): void {
   const patient = notifiers.filter((notifier) => notifier.afterUnacknowledgedMin !== null)
   if (patient.length === 0) return
@@ -102,7 +102,7 @@ export interface QueuedTest {
   nowMs: number
 }
 
-/** Queues something that says nothing but that it arrives. Throws `webhook_not_found` or `notifier_not_found`. */
+/** Queues a test message. Throws `webhook_not_found` or `notifier_not_found`. */
 export const queueTest = write(
   (connection: Connection, { deliveryId, targetId, channel, nowMs }: QueuedTest): null => {
     requireTarget(connection, targetId, channel === 'webhook' ? 'webhook' : 'notifier')
@@ -117,7 +117,7 @@ export const queueTest = write(
   },
 )
 
-/** It may have been deleted since it was asked for. */
+/** The target may have been deleted since the request was checked. */
 function requireTarget(connection: Connection, targetId: string, table: 'webhook' | 'notifier'): void {
   const row = connection.get(`SELECT 1 FROM ${table} WHERE ${table}_id = ?`, targetId)
   if (row === undefined) throw new NotFoundError(`${table}_not_found`, `there is no ${table} ${targetId}`)

@@ -9,7 +9,7 @@ export const groupConfigTable = table('group_config', {
   care: {
     what: 'the configuration of groups',
     isRemembered: true,
-    meaning: 'Where it is missing, devices get the defaults of their type.',
+    meaning: 'Devices without it get the defaults of their type.',
   },
   json: {
     config: { type: 'object', cure: 'delete' },
@@ -28,7 +28,7 @@ export const deviceConfigTable = table('device_config', {
   care: {
     what: 'the configuration of single devices',
     isRemembered: true,
-    meaning: 'Where it is missing, devices get the configuration of their group.',
+    meaning: 'Devices without it get the configuration of their group.',
   },
   json: {
     config: { type: 'object', cure: 'delete' },
@@ -47,7 +47,7 @@ export const configVersionTable = table('config_version', {
   care: {
     what: 'the last version of a configuration',
     isRemembered: true,
-    meaning: 'Versions go on above all that devices were told.',
+    meaning: 'Version numbers continue above all published ones.',
     afterLoss: [
       `INSERT OR IGNORE INTO config_version (config_version_id, version)
          SELECT 1, 1000 + ifnull(max(iif(json_valid(body), json_extract(body, '$.v'), 0)), 0)
@@ -56,20 +56,20 @@ export const configVersionTable = table('config_version', {
   },
 })
 
-/** The configurations published to devices, to be stored in the transaction that changes them. */
+/** Configurations published to devices; stored in the transaction that changes them. */
 export interface Publication {
   /** Null when nothing is published. */
   version: number | null
   sessionChanges: SessionChange[]
 }
 
-/** Layers as JSON objects, and the retained messages that tell devices what came of them. */
+/** Configuration layers as JSON objects, and the retained messages with the resulting configurations. */
 export interface StoredConfigs {
   groupLayers: { groupId: number; deviceType: string; config: string }[]
   deviceLayers: { hardwareId: string; config: string }[]
   /** Payloads of the `cfg` topics. */
   published: { topic: string; payload: Uint8Array | string }[]
-  /** The highest version published to any device. */
+  /** Highest version published to any device. */
   version: number
 }
 
@@ -88,13 +88,13 @@ export function loadConfigs(connection: Connection): StoredConfigs {
   }
 }
 
-/** Stores published configurations; the caller has the transaction. */
+/** Stores published configurations; the caller holds the transaction. */
 export function storePublication(connection: Connection, { version, sessionChanges }: Publication): void {
   if (version !== null) connection.run('UPDATE config_version SET version = ?', version)
   for (const change of sessionChanges) applySessionChange(connection, change)
 }
 
-/** Tells devices what had changed already. */
+/** Publishes changes to devices that were stored before. */
 export const publishConfigs = write(
   (connection: Connection, publication: Publication): null => {
     storePublication(connection, publication)

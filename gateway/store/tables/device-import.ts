@@ -13,15 +13,13 @@ import {
 export interface ImportedDevices {
   created: readonly Omit<NewDevice, 'publication'>[]
   updated: readonly Omit<DeviceChange, 'publication'>[]
-  /** The configuration that follows for them. */
+  /** Resulting configuration of the devices. */
   publication: Publication
 }
 
 const NOTHING_PUBLISHED: Publication = { version: null, sessionChanges: [] }
 
-/**
- * Registers and changes devices, all or none of them. Returns the rows in the order they were given, new ones first.
- */
+/** Registers and changes devices, all or none of them. Returns the rows in the order of the input, new ones first. */
 export const importDevices = write(
   (connection: Connection, { created, updated, publication }: ImportedDevices): DeviceRow[] => {
     const rows = created.map((one) => createDevice(connection, { ...one, publication: NOTHING_PUBLISHED }))

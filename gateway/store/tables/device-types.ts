@@ -6,9 +6,9 @@ import { type Publication, storePublication } from './device-configs.ts'
 
 export const deviceTypeTable = table('device_type', {
   care: {
-    what: 'the device types that were added here',
+    what: 'the device types added by admins',
     isRemembered: true,
-    meaning: 'Types that are missing must be added again.',
+    meaning: 'Missing types must be added again.',
   },
   json: {
     defaults: { type: 'object', cure: 'delete' },
@@ -22,7 +22,7 @@ export const deviceTypeTable = table('device_type', {
   },
 })
 
-/** A type as the API put it. */
+/** Device type as the API stored it. */
 export interface DeviceTypeRow {
   name: string
   description: string
@@ -48,11 +48,12 @@ export function listDeviceTypes(connection: Connection): DeviceTypeRow[] {
     }))
 }
 
-/** Makes or replaces a type. */
+/** Creates or replaces a device type. */
 export const putDeviceType = write(
   (connection: Connection, { type, publication }: { type: DeviceTypeRow; publication: Publication }): null => {
     connection.run(
-      'INSERT OR REPLACE INTO device_type (name, description, defaults, config_schema, commands) VALUES (?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO device_type (name, description, defaults, config_schema, commands) VALUES (?, ?, ' +
+        '?, ?, ?)',
       type.name,
       type.description,
       JSON.stringify(type.defaults),

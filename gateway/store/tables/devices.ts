@@ -16,7 +16,7 @@ export const deviceTable = table('device', {
   care: {
     what: 'the devices',
     isRemembered: true,
-    meaning: 'Devices that are missing cannot log in until they are registered again; their history is not shown.',
+    meaning: 'Missing devices cannot connect until they are registered again; their history is not shown.',
   },
   replicated: {
     columns: names(`device_id, hardware_id, short_id, device_type, name, cart, group_id, created_at_ms,
@@ -31,8 +31,8 @@ export const deviceStateTable = table('device_state', {
   care: {
     what: 'the latest state of the devices',
     meaning:
-      'Devices that are missing in it show no state until they send the next one, and their records are not ' +
-      'counted. What is missing comes back when it is sent again.',
+      'Missing devices show no state until they send the next one, and their records are not counted. ' +
+      'Missing values return when devices send them again.',
     afterLoss: [
       `INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)
          SELECT device_id, '{}', updated_at_ms FROM device`,
@@ -47,32 +47,32 @@ export const deviceStateTable = table('device_state', {
 
 export const removedDeviceTable = table('removed_device', {
   care: {
-    what: 'the ids of devices that were taken off the register',
+    what: 'the ids of removed devices',
     isRemembered: true,
-    meaning: 'A device that is missing in it can enrol again with the shared key.',
+    meaning: 'A removed device without a row can enrol again with the shared key.',
   },
 })
 
-/** A device as it is registered. */
+/** Registered device. */
 export interface DeviceRow {
   deviceId: number
   hardwareId: string
   shortId: string
   deviceType: string
   name: string | null
-  /** The cart it is in; null for one that is a cart of its own. */
+  /** Cart that the device is in; null for a device that is a cart of its own. */
   cart: string | null
   groupId: number | null
-  /** Of the zones of the group it was in before, when it acknowledged them last; null while it was in none. */
+  /** Time of its last acknowledgement of the zones of its previous group; null if it was in no other group. */
   otherGroupAckMs: number | null
   mqttPasswordHash: string
-  /** It enrolled with the shared key, which opens for it until it has shown a password of its own. */
+  /** Enrolled with the shared key, which it may use until it has connected with a password of its own. */
   isOnSharedKey: boolean
   createdAtMs: number
   updatedAtMs: number
 }
 
-/** A device with what is known of it from its messages, as the start reads it. */
+/** Device with the state from its messages, as read at the start. */
 export interface StoredDevice {
   row: DeviceRow
   known: DeviceState
@@ -89,7 +89,7 @@ export interface DeviceCounts {
   battery: StreamCounts
 }
 
-/** A row as SQLite has it, without booleans. */
+/** Row of SQLite, without booleans. */
 type Stored<Row extends DeviceRow> = Omit<Row, 'isOnSharedKey'> & { isOnSharedKey: number }
 
 const DEVICE_COLUMNS = `d.device_id, d.hardware_id, d.short_id,
@@ -119,7 +119,7 @@ interface CountsRow {
   batteryLastMs: number | null
 }
 
-/** `unsaved` is of the same connection. */
+/** `unsaved` must use the same connection. */
 export function deviceCounts(
   connection: Connection,
   deviceId: number,
@@ -150,7 +150,7 @@ function withNew(counts: StreamCounts, records: NewRecords | undefined): StreamC
   }
 }
 
-/** Records kept of the whole fleet: a sum over devices, whatever the size of the history. */
+/** Number of stored records of the whole fleet: a sum over devices, independent of the size of the history. */
 export function fleetCounts(
   connection: Connection,
   unsaved = new UnsavedRecords(connection),
@@ -160,7 +160,7 @@ export function fleetCounts(
       'SELECT ifnull(sum(gps_count), 0) AS gps, ifnull(sum(battery_count), 0) AS battery FROM device_state',
     ) ?? { gps: 0, battery: 0 }
     const { byDevice } = unsaved.counts()
-    // the log has records of devices that are gone
+    // the log still has records of deleted devices
     const registered = connection.all<{ deviceId: number }>(
       'SELECT device_id FROM device_state WHERE device_id IN (SELECT value FROM json_each(?))',
       JSON.stringify([...byDevice.keys()]),
@@ -184,12 +184,12 @@ export interface NewDevice {
   /** See `DeviceRow`. */
   isOnSharedKey?: boolean
   nowMs: number
-  /** Its first configuration. */
+  /** Initial configuration of the device. */
   publication: Publication
 }
 
 /**
- * Throws `device_exists` when the id is taken as a hardware id or as a short id (both find a device in a path), and
+ * Throws `device_exists` if the id is in use as a hardware id or as a short id (both find a device in a path), and
  * `unknown_group`.
  */
 export const createDevice = write(
@@ -202,7 +202,8 @@ export const createDevice = write(
     let shortId = newShortId()
     while (isIdTaken(connection, shortId)) shortId = newShortId()
     connection.run(
-      `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash, is_on_shared_key,
+      `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash,
+        is_on_shared_key,
        created_at_ms, updated_at_ms)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       hardwareId,
@@ -253,11 +254,11 @@ export interface DeviceChange {
   name?: string | null
   cart?: string | null
   groupId?: number | null
-  /** Beside another group: when it acknowledged zones last. */
+  /** Set together with another group: time of its last acknowledgement of zones. */
   otherGroupAckMs?: number | null
   mqttPasswordHash?: string
   nowMs: number
-  /** The configuration that follows from another type or group. */
+  /** Configuration that results from another type or group. */
   publication?: Publication
 }
 
@@ -267,7 +268,8 @@ export const updateDevice = write(
     const known = findDevice(connection, change.hardwareId)
     if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
     connection.run(
-      `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, other_group_ack_ms = ?, mqtt_password_hash = ?,
+      `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, other_group_ack_ms = ?, mqtt_password_hash
+        = ?,
        is_on_shared_key = ?, updated_at_ms = ?
      WHERE device_id = ?`,
       change.deviceType ?? known.deviceType,
@@ -276,7 +278,7 @@ export const updateDevice = write(
       change.groupId === undefined ? known.groupId : change.groupId,
       change.otherGroupAckMs === undefined ? known.otherGroupAckMs : change.otherGroupAckMs,
       change.mqttPasswordHash ?? known.mqttPasswordHash,
-      // who gives it a password has it put into the device
+      // an admin who sets a password also enters it in the device
       Number(known.isOnSharedKey && change.mqttPasswordHash === undefined),
       change.nowMs,
       known.deviceId,
@@ -293,7 +295,7 @@ export const updateDevice = write(
   },
 )
 
-/** Gives a device that comes with the shared key another password of its own; null when it needs none any more. */
+/** Issues a password of its own to a device that uses the shared key; null if it needs none any more. */
 export const issuePassword = write(
   (connection: Connection, input: { hardwareId: string; mqttPasswordHash: string }): DeviceRow | null => {
     const issued = connection.run(
@@ -311,7 +313,10 @@ export const issuePassword = write(
   },
 )
 
-/** The device has this password: the shared key is void for it. Null when it was given another one since. */
+/**
+ * Confirms that the device uses this password, which ends its use of the shared key. Returns null if it was issued
+ * another one since.
+ */
 export const confirmPassword = write(
   (
     connection: Connection,
@@ -328,12 +333,12 @@ export const confirmPassword = write(
     return confirmed === 0 ? null : findDevice(connection, hardwareId)
   },
   {
-    // the device says that it has the password it was issued
+    // the device proved that it has the issued password
     audit: null,
   },
 )
 
-/** Devices whose password is the shared key, from before each was issued its own: they are to be issued one. */
+/** Devices whose password is the shared key, from before each got a password of its own; they must be issued one. */
 export const revokeSharedPasswords = write(
   (connection: Connection, input: { keyHash: string }): number => {
     return connection.run(
@@ -347,7 +352,7 @@ export const revokeSharedPasswords = write(
   },
 )
 
-/** Hardware ids that were taken off the register and not registered again. */
+/** Hardware ids that were removed and not registered again. */
 export function listRemovedDevices(connection: Connection): string[] {
   return connection
     .all<{ hardwareId: string }>('SELECT hardware_id FROM removed_device ORDER BY hardware_id')
@@ -355,8 +360,9 @@ export function listRemovedDevices(connection: Connection): string[] {
 }
 
 /**
- * Takes a device off the register at once; its telemetry, unreachable from then on, goes in steps of
- * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events and commands stay.
+ * Removes a device immediately. Its telemetry is unreachable from then on and is deleted in steps of
+ * `deleteTelemetryStep`, so that a long history never delays messages of devices. Its lock events and commands are
+ * kept.
  */
 export const deleteDevice = write(
   (connection: Connection, input: { hardwareId: string; nowMs: number }): DeviceRow => {
@@ -370,7 +376,7 @@ export const deleteDevice = write(
     deleteMqttTraces(connection, known.hardwareId)
     failCommandsOf(connection, known.hardwareId)
     connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
-    // all there is of it in the log is as good as gone: nobody is told whose it is any more
+    // its samples in the log count as deleted: they are not sent under its name from then on
     markErasure(connection, { hardwareId: known.hardwareId, streams: ['gps', 'battery'], nowMs: input.nowMs })
     return known
   },

@@ -5,10 +5,10 @@ import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { TABLES } from './all.ts'
 
-/** Whom or what nothing is to be kept of. */
+/** Person or code to erase. */
 export type ErasedSubject = { person: string } | { code: string }
 
-/** A table in which an erasure looks for persons and codes. */
+/** Table in which an erasure searches for persons and codes. */
 interface SearchedTable {
   readonly table: string
   readonly json: readonly string[]
@@ -16,23 +16,23 @@ interface SearchedTable {
 }
 
 /**
- * The tables that may name persons and codes, besides lock events and commands. Their triggers enter each change in the
- * change log; parts that have their rows in memory listen to the event `erased`.
+ * Tables that may name persons and codes, in addition to lock events and commands. Their triggers enter each change in
+ * the change log; components that hold their rows in memory listen to the event `erased`.
  */
 const OTHERS: readonly SearchedTable[] = [...TABLES.values()].flatMap(({ name, erases }) =>
   erases === undefined ? [] : [{ table: name, json: erases.json ?? [], texts: erases.texts ?? [] }],
 )
 
-/** In the order in which they are searched. */
+/** In the order of the search. */
 const SEARCHED = ['lock_event', 'command', ...OTHERS.map(({ table }) => table)]
 
-/** Up to where an erasure has looked. */
+/** Position up to which an erasure has searched. */
 export interface ErasurePosition {
   table: string
   seq: number
 }
 
-/** What was blanked. */
+/** Numbers of blanked rows and values. */
 export interface ErasureResult {
   lockEvents: number
   commands: number
@@ -43,29 +43,29 @@ export interface ErasureResult {
 }
 
 export interface ErasureStep extends ErasureResult {
-  /** Where the next step goes on; null when all was looked at. */
+  /** Start of the next step; null at the end of the search. */
   after: ErasurePosition | null
-  /** The table in which it blanked `other`; null where it blanked none. */
+  /** Table in which values counted in `other` were blanked; null if none. */
   otherTable: string | null
 }
 
-/** How far a step looks: some milliseconds. */
+/** Sequence numbers searched in one step, which takes some milliseconds. */
 const STEP_SEQS = 1000
-/** Lock events in one note to the head office. */
+/** Maximum number of lock events in one note to the hub. */
 const NOTED_ROWS = 50
 
 const NOTHING: ErasureResult = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
 
-// Only of an event without an id of the device's own the code is part of the identity. The others keep theirs: a device
-// that had no acknowledgement sends the event again, and would bring the code back.
+// The code is part of the identity only for an event without an id of the device. Other events keep their identity: a
+// device that received no acknowledgement sends the event again, and would bring the code back.
 const BLANK_CODE = `UPDATE lock_event SET code = NULL,
     identity = iif(identity LIKE 'at:%' OR substr(identity, instr(identity, ' ') + 1, 3) = 'at:',
       'erased:' || event_id, identity)
   WHERE seq = ?`
 
 /**
- * Blanks a code, or the values that are a person's name whatever its case, in some rows behind `after`, and tells the
- * head office. What is overwritten is not left in the pages of the file.
+ * Blanks a code, or all values that are a person's name (ignoring case), in some rows after `after`, and notes it for
+ * the hub. Overwritten content does not remain in the pages of the file.
  */
 export const eraseStep = write(
   (
@@ -76,7 +76,7 @@ export const eraseStep = write(
     const fromSeq = firstSeq(connection, table, seq)
     if (fromSeq === null) return { ...NOTHING, after: beginningBehind(table), otherTable: null }
     const other = OTHERS.find((searched) => searched.table === table)
-    // every page that is freed is overwritten too, which is too dear for what devices send
+    // also overwrites every freed page, which is too slow for messages of devices
     connection.db.pragma('secure_delete = ON')
     try {
       const after = { table, seq: fromSeq + STEP_SEQS - 1 }
@@ -94,7 +94,7 @@ export const eraseStep = write(
     }
   },
   {
-    // of whom or what must not be kept here either
+    // the entry must not contain the person or code either
     audit:
       (_, { subject, after }) =>
       () =>
@@ -102,14 +102,14 @@ export const eraseStep = write(
   },
 )
 
-/** Where the table begins that is looked through after this one; null after the last. */
+/** Start of the table that is searched next; null after the last. */
 function beginningBehind(table: string): ErasurePosition | null {
   const next = SEARCHED[SEARCHED.indexOf(table) + 1]
   return next === undefined ? null : { table: next, seq: 0 }
 }
 
 function firstSeq(connection: Connection, table: string, afterSeq: number): number | null {
-  // of tables with a seq that is it, too
+  // tables with a seq use it as their rowid
   const sql = `SELECT rowid AS seq FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT 1`
   return connection.get<{ seq: number }>(sql, afterSeq)?.seq ?? null
 }
@@ -141,7 +141,7 @@ function eraseLockEvents(
   return { lockEvents: blanked.length, metadata: values }
 }
 
-// Commands are sent again whenever they change.
+// Changed commands are sent again automatically.
 function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: number): Partial<ErasureResult> {
   const rows = connection.all<{ seq: number; params: string; metadata: string | null; isOver: number }>(
     `SELECT seq, params, metadata, status NOT IN ('pending', 'published', 'acknowledged') AS isOver
@@ -152,7 +152,7 @@ function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: 
   let [commands, values] = [0, 0]
   for (const { seq, params, metadata, isOver } of rows) {
     const inMetadata = blank(metadata, subject)
-    // what is still to be sent stays as it was asked for
+    // an unfinished command keeps the params of its request
     const inParams = isOver === 1 ? blank(params, subject) : { text: params, paths: [] }
     const count = inMetadata.paths.length + inParams.paths.length
     if (count === 0) continue
@@ -164,7 +164,7 @@ function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: 
   return { commands, metadata: values }
 }
 
-/** Returns how many values were blanked. */
+/** Returns the number of blanked values. */
 function eraseOthers(
   connection: Connection,
   subject: ErasedSubject,
@@ -197,7 +197,7 @@ interface Blanked {
   paths: BlankedEvent['metadata']
 }
 
-/** JSON in which every string that is the subject is empty, and where those were. */
+/** Replaces every string that matches the subject by an empty one, and returns the paths of those strings. */
 function blank(json: string | null, subject: ErasedSubject): Blanked {
   if (json === null) return { text: null, paths: [] }
   const { value, paths } = blankStrings(JSON.parse(json), (text) => isSubject(text, subject))
@@ -216,7 +216,7 @@ function folded(text: string): string {
   return text.normalize('NFC').trim().toLowerCase()
 }
 
-// Only where something was, not what: a note is kept.
+// Notes only the paths, not the content, because a note is kept.
 function tellHeadOffice(connection: Connection, blanked: readonly BlankedEvent[], nowMs: number): void {
   for (let i = 0; i < blanked.length; i += NOTED_ROWS) {
     const body = { lock_events: blanked.slice(i, i + NOTED_ROWS) }

@@ -2,11 +2,11 @@ import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 
-/** What is kept for so many days: each is deleted by the time of its own. */
+/** Kinds of events with a limited retention; each has a time column of its own. */
 export const EVENT_KINDS = ['lock_event', 'geofence_event', 'command', 'audit_entry'] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
-/** Up to where a deletion has looked, oldest first. */
+/** Position up to which a deletion has come, oldest first. */
 export interface EventPosition {
   kind: EventKind
   atMs: number
@@ -16,15 +16,15 @@ export interface EventPosition {
 export interface EventDeletionStep {
   kind: EventKind
   deleted: number
-  /** Where the next step goes on; null when all was looked at. */
+  /** Start of the next step; null at the end. */
   after: EventPosition | null
 }
 
 interface Table {
   timeColumn: string
-  /** What may be deleted. */
+  /** Condition of rows that may be deleted. */
   isOver: string
-  /** What of that the head office has, up to the position of the stream. */
+  /** Condition of rows that the hub has, up to the position of the stream. */
   isSent: string
   stream: 'lock_events' | 'geofence_events' | 'entities'
 }
@@ -35,23 +35,26 @@ const TABLES: Record<EventKind, Table> = {
   command: {
     timeColumn: 'created_at_ms',
     isOver: "status NOT IN ('pending', 'published', 'acknowledged')",
-    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'command' AND key = command_id AND change_log.seq > ?)`,
+    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'command' AND key = command_id AND change_log.seq >
+      ?)`,
     stream: 'entities',
   },
   audit_entry: {
     timeColumn: 'at_ms',
     isOver: 'true',
-    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'audit_entry' AND key = entry_id AND change_log.seq > ?)`,
+    isSent:
+      "NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'audit_entry' AND key = entry_id AND change_log.seq > " +
+      '?)',
     stream: 'entities',
   },
 }
 
-/** How many rows a step looks at: some milliseconds. */
+/** Rows checked in one step, which takes some milliseconds. */
 const STEP_ROWS = 500
 
 /**
- * Deletes some events of before `beforeMs`, oldest first, behind `after`. With `keepsUnsent` those stay that the head
- * office has not acknowledged. Commands that may still move stay.
+ * Deletes some events from before `beforeMs` that come after `after`, oldest first. With `keepsUnsent`, events that the
+ * hub has not acknowledged are kept. Unfinished commands are always kept.
  */
 export const deleteEventsStep = write(
   (

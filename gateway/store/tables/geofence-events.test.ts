@@ -56,7 +56,7 @@ test('a batch that is written twice leaves what it leaves when it is written onc
     append(connection, batch)
     assert.deepEqual(listGeofenceEvents({ connection }, { order: 'desc', limit: 10, offset: 0 }), [exit, ENTER])
   }
-  // a batch that says nothing of the zones leaves what is known of them
+  // a batch without zones leaves their known state unchanged
   append(connection, { ...empty, stateChanges: changes({}) })
   assert.deepEqual(
     listDevices(connection).map(({ known }) => known.watch),

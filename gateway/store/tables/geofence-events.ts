@@ -11,15 +11,15 @@ export const geofenceEventTable = table('geofence_event', {
   care: {
     what: 'the zone events',
     size: 'large',
-    meaning: 'Zone events that are missing are in no list.',
+    meaning: 'Missing zone events are not listed.',
   },
 })
 
-/** A device entered or left a zone; group, name and type of the zone are what they were then. */
+/** Zone entry or exit of a device; group, name and type of the zone are those at the time of the event. */
 export interface GeofenceEventRow {
   eventId: string
   hardwareId: string
-  /** Of the registration it is of; null in rows from before that was kept. */
+  /** Registration that the event belongs to; null in rows from before this column existed. */
   shortId: string | null
   event: GeofenceEventKind
   /** Null for a zone of the site. */
@@ -32,10 +32,10 @@ export interface GeofenceEventRow {
   longE7: number
 }
 
-/** What to list; absent fields do not filter. */
+/** Filter of the event list; absent fields do not filter. */
 export interface GeofenceEventQuery extends ListPage {
   hardwareId?: string | undefined
-  /** Only of this one of the device. */
+  /** Only events of this registration of the device. */
   registration?: Registration | undefined
   groupId?: number | undefined
   zoneId?: string | undefined
@@ -54,7 +54,7 @@ const GEOFENCE_EVENTS: ListedTable = {
     zone_name, zone_type, at_ms, lat_e7, long_e7`,
 }
 
-/** An event that is there already is left as it is; the caller has the transaction. */
+/** Does nothing if the event exists already; the caller holds the transaction. */
 export function insertGeofenceEvent(connection: Connection, row: GeofenceEventRow): void {
   connection.run(
     `INSERT OR IGNORE INTO geofence_event
@@ -74,7 +74,7 @@ export function insertGeofenceEvent(connection: Connection, row: GeofenceEventRo
   )
 }
 
-/** By time, of equal times in the order they were stored; null when `before` is unknown. */
+/** Events by time; events of equal times in insertion order. Null if `before` is unknown. */
 export function listGeofenceEvents(
   { connection }: Pick<ReaderTools, 'connection'>,
   query: GeofenceEventQuery,

@@ -9,7 +9,7 @@ export const geofenceSetTable = table('geofence_set', {
   care: {
     what: 'the zones',
     isRemembered: true,
-    meaning: 'Zones that are missing must be drawn again; carts keep those they have until then.',
+    meaning: 'Missing zones must be drawn again; carts keep their current zones until then.',
   },
   json: {
     zones: { type: 'array', cure: { set: "zones = '[]', version = version + 1" } },
@@ -24,20 +24,20 @@ export const geofenceSetTable = table('geofence_set', {
   noun: 'zones',
 })
 
-/** The zones of a group as they are kept. */
+/** Stored zones of a group. */
 export interface GeofenceSetRow {
   groupId: number
   version: number
-  /** With which zones of the site it was published; 0 for none. */
+  /** Version of the site zones it was published with; 0 for none. */
   siteVersion: number
-  /** The version under which those were published first. */
+  /** Version under which those were published first. */
   siteSince: number
   zonesJson: string
   updatedAtMs: number
 }
 
 export interface GeofenceSetChange extends GeofenceSetRow {
-  /** The messages that tell of it. */
+  /** MQTT messages that publish the change. */
   sessionChanges: readonly SessionChange[]
 }
 
@@ -49,12 +49,12 @@ export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
   )
 }
 
-/** What the broker keeps of the zones of groups, to be sent to whoever subscribes. */
+/** Retained messages with the zones of groups, which the broker sends to new subscribers. */
 export function listZoneMessages(connection: Connection): { topic: string; payload: Uint8Array | string }[] {
   return connection.all("SELECT topic, payload FROM mqtt_retained WHERE topic GLOB 'sit/*/sz' ORDER BY topic")
 }
 
-/** Replaces the zones of a group, together with the messages that tell of it. */
+/** Replaces the zones of a group, together with the messages that publish them. */
 export const saveGeofenceSet = write(
   (connection: Connection, change: GeofenceSetChange): null => {
     const { groupId, version, siteVersion, siteSince, zonesJson, updatedAtMs, sessionChanges } = change
@@ -73,7 +73,7 @@ export const saveGeofenceSet = write(
   },
   {
     audit: (connection, input, origin) => {
-      // published anew, or for the first time in a group that has none of its own
+      // published again, or for the first time in a group without zones of its own
       const known = bodyOfKey(connection, geofenceSetTable, String(input.groupId))
       if (isDeepStrictEqual(known?.zones ?? [], JSON.parse(input.zonesJson))) return () => []
       return changed<typeof input>(geofenceSetTable, ({ groupId }) => String(groupId))(connection, input, origin)

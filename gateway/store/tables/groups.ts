@@ -9,7 +9,7 @@ export const deviceGroupTable = table('device_group', {
   care: {
     what: 'the groups',
     isRemembered: true,
-    meaning: 'Groups that are missing and have devices or zones are there again under a name made of their number.',
+    meaning: 'Missing groups with devices or zones are recreated; their number becomes their name.',
     afterLoss: [
       `INSERT OR IGNORE INTO device_group (group_id, name, created_at_ms, updated_at_ms)
          SELECT group_id, 'Group ' || group_id, at_ms, at_ms FROM (
@@ -51,15 +51,15 @@ function findGroup(connection: Connection, groupId: number): GroupRow {
 }
 
 export interface NewGroup {
-  /** Null for the next one that is free. */
+  /** Null for the next free id. */
   groupId: number | null
-  /** The highest id of anything else that shares the number space. */
+  /** Highest id of all other objects that share the number space. */
   highestOtherId: number
   name: string
   nowMs: number
 }
 
-/** Throws `group_exists`, or `no_group_id_left` when the highest number there is has been given away. */
+/** Throws `group_exists`, or `no_group_id_left` if the highest possible number has been assigned. */
 export const createGroup = write(
   (connection: Connection, input: NewGroup): GroupRow => {
     const groupId = input.groupId ?? nextGroupId(connection, input.highestOtherId)
@@ -85,7 +85,7 @@ function nextGroupId(connection: Connection, highestOtherId: number): number {
   const row = connection.get<{ highest: number }>('SELECT ifnull(max(group_id), 0) AS highest FROM device_group')
   const groupId = 1 + Math.max(row?.highest ?? 0, highestOtherId)
   if (groupId > MAX_GROUP_ID)
-    throw new ConflictError('no_group_id_left', 'the highest group_id is taken: give one that is free')
+    throw new ConflictError('no_group_id_left', 'the highest group_id is in use: set a free one')
   return groupId
 }
 
@@ -103,7 +103,7 @@ export const updateGroup = write(
   { audit: changed(deviceGroupTable, ({ groupId }) => String(groupId)) },
 )
 
-/** Throws `group_not_empty` while a device is in it. `geofenceSet` is what becomes of its zones, if it has any. */
+/** Throws `group_not_empty` while a device is in the group. `geofenceSet` is the final state of its zones. */
 export const deleteGroup = write(
   (
     connection: Connection,

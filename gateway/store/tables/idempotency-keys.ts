@@ -4,30 +4,30 @@ import { table } from '../db/table.ts'
 
 export const idempotencyKeyTable = table('idempotency_key', {
   care: {
-    what: 'which requests were made already',
+    what: 'the requests made with an Idempotency-Key',
     size: 'large',
-    meaning: 'A request that is repeated may be performed twice.',
+    meaning: 'A repeated request may be performed twice.',
   },
 })
 
-/** What a request with an Idempotency-Key was, and what it created. */
+/** Request with an Idempotency-Key, and the commands it created. */
 export interface IdempotencyKey {
   userId: string
   key: string
   /** Hash of the request. */
   fingerprint: string
   commandIds: string[]
-  /** What it is answered beside the commands: JSON, null for nothing. */
+  /** Response fields in addition to the commands, as JSON; null for none. */
   outcomeJson: string | null
   createdAtMs: number
 }
 
-/** How long the same key means the same request. */
+/** Time during which a key identifies the same request. */
 const KEPT_MS = DAY_MS
 const KEPT_ROWS = 50_000
 const STEP_ROWS = 50
 
-/** What a key stands for at `nowMs`; undefined when it is new, or so old that it may be used again. */
+/** Request that a key identifies at `nowMs`; undefined if the key is new or expired. */
 export function findIdempotencyKey(
   connection: Connection,
   userId: string,
@@ -46,7 +46,7 @@ export function findIdempotencyKey(
   return { ...rest, commandIds: JSON.parse(commandIdsJson) }
 }
 
-/** Keeps a key, and forgets some of those nobody can use any more. */
+/** Stores a key, and deletes some expired ones. */
 export function keepIdempotencyKey(connection: Connection, kept: IdempotencyKey): void {
   const { userId, key, fingerprint, commandIds, outcomeJson, createdAtMs } = kept
   connection.run(
@@ -67,7 +67,7 @@ export function keepIdempotencyKey(connection: Connection, kept: IdempotencyKey)
   connection.run(`DELETE FROM idempotency_key WHERE seq <= (SELECT max(seq) FROM idempotency_key) - ${KEPT_ROWS}`)
 }
 
-/** Forgets the key of the request whose first command this is; it must be one of the last hundred. */
+/** Deletes the key of the request whose first command this is; it must be among the last hundred. */
 export function forgetIdempotencyKeyOf(connection: Connection, commandId: string): void {
   connection.run(
     `DELETE FROM idempotency_key WHERE seq > (SELECT max(seq) FROM idempotency_key) - 100

@@ -2,9 +2,9 @@ import { table } from '../db/table.ts'
 
 export const syncIdentityTable = table('sync_identity', {
   care: {
-    what: 'as what the head office knows this gateway',
+    what: 'the identity of this gateway at the hub',
     isRemembered: true,
-    meaning: 'The head office takes the gateway for another one until its site is set up again.',
+    meaning: 'The hub treats the gateway as a new one until its site is set up again.',
     afterLoss: ['INSERT OR IGNORE INTO sync_identity (only, epoch) VALUES (1, lower(hex(randomblob(16))))'],
   },
   json: {
@@ -14,37 +14,37 @@ export const syncIdentityTable = table('sync_identity', {
 
 export const syncCursorTable = table('sync_cursor', {
   care: {
-    what: 'how far the head office has everything',
-    meaning: 'The head office is asked what it has, and compares.',
+    what: 'the positions up to which the hub has all data',
+    meaning: 'The gateway requests them from the hub and compares its data.',
   },
 })
 
 export const eraseMarkTable = table('erase_mark', {
   care: {
-    what: 'where the data of deleted devices ends for the head office',
-    meaning: 'A deletion may reach the head office after later records.',
+    what: 'the positions up to which the hub deletes erased telemetry',
+    meaning: 'A deletion may reach the hub after later records.',
   },
 })
 
 export const intentInboxTable = table('intent_inbox', {
   care: {
-    what: 'wishes of the head office that were received',
-    meaning: 'A wish may be fulfilled a second time.',
+    what: 'the intents received from the hub',
+    meaning: 'An intent may be applied a second time.',
   },
 })
 
 export const noteTable = table('note', {
   care: {
-    what: 'what the head office is to be told',
-    meaning: 'The head office finds what it was not told when it compares.',
+    what: 'the notes to send to the hub',
+    meaning: 'A comparison with the hub finds data that was not sent.',
   },
 })
 
 export const blockLogTable = table('block_log', {
   care: {
-    what: 'which blocks of telemetry the head office is to get',
+    what: 'the telemetry blocks to send to the hub',
     size: 'large',
-    meaning: 'The head office finds what it was not told when it compares.',
+    meaning: 'A comparison with the hub finds data that was not sent.',
   },
   belongsTo: ['block_id', 'telemetry_block'],
 })

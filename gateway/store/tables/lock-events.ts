@@ -10,14 +10,14 @@ export const lockEventTable = table('lock_event', {
   care: {
     what: 'the lock events',
     size: 'large',
-    meaning: 'Lock events that are missing are in no list.',
+    meaning: 'Missing lock events are not listed.',
   },
 })
 
 export interface LockEventRow {
   eventId: string
   hardwareId: string
-  /** Of the registration it is of; null in rows from before that was kept. */
+  /** Registration that the event belongs to; null in rows from before this column existed. */
   shortId: string | null
   event: LockKind
   source: LockSource
@@ -26,15 +26,15 @@ export interface LockEventRow {
   metadataJson: string | null
 }
 
-/** What to list; absent fields do not filter. */
+/** Filter of the event list; absent fields do not filter. */
 export interface LockEventQuery extends ListPage {
   hardwareId?: string | undefined
-  /** Only of this one of the device. */
+  /** Only events of this registration of the device. */
   registration?: Registration | undefined
   source?: LockSource | undefined
   event?: LockKind | undefined
   code?: string | undefined
-  /** `code` is compared with what `maskCode` makes of the stored one. */
+  /** Compares `code` with the masked form (`maskCode`) of the stored code. */
   masksCodes?: boolean | undefined
   fromMs?: number | undefined
   toMs?: number | undefined
@@ -48,25 +48,25 @@ const LOCK_EVENTS: ListedTable = {
     metadata AS metadataJson`,
 }
 
-/** Which event of which registration of a device it is. */
+/** Key of an event within one registration of a device. */
 export interface LockEventIdentity {
   hardwareId: string
   shortId: string
   identity: string
 }
 
-/** The identity as it is stored: the same report of another registration is another event. */
+/** Stored form of the identity: the same report of another registration is a different event. */
 export function storedIdentity({ shortId, identity }: LockEventIdentity): string {
   return `${shortId} ${identity}`
 }
 
-/** Whether this report of a lock event has been stored before. */
+/** True if this report of a lock event is stored already. */
 export function isLockEventStored(connection: Connection, event: LockEventIdentity): boolean {
   const sql = 'SELECT 1 FROM lock_event WHERE hardware_id = ? AND identity = ?'
   return connection.get(sql, event.hardwareId, storedIdentity(event)) !== undefined
 }
 
-/** The last that was said of a lock, and who asked for the command that led to it. */
+/** Last reported state of a lock, and the requester of the command that caused it. */
 export interface LatestLockEvent {
   eventId: string
   event: LockKind
@@ -76,7 +76,7 @@ export interface LatestLockEvent {
   requestedBy: string | null
 }
 
-/** The newest lock event of a registration of a device, whose times are not after `untilMs`. */
+/** Newest lock event of a registration of a device that is not after `untilMs`. */
 export function latestLockEvent(
   connection: Connection,
   { hardwareId, shortId, sinceMs }: { hardwareId: string } & Registration,
@@ -95,7 +95,7 @@ export function latestLockEvent(
   )
 }
 
-/** By time, of equal times in the order they were stored; null when `before` is unknown. */
+/** Events by time; events of equal times in insertion order. Null if `before` is unknown. */
 export function listLockEvents(
   { connection }: Pick<ReaderTools, 'connection'>,
   query: LockEventQuery,
@@ -112,7 +112,7 @@ export function listLockEvents(
   return listPage<LockEventRow>(connection, LOCK_EVENTS, conditions, query)
 }
 
-/** A pattern of the codes that are shown as this to whom codes are masked. */
+/** GLOB pattern of the codes whose masked form is `shown`. */
 function patternOfMasked(shown: string | undefined): string | undefined {
   if (shown === undefined) return undefined
   const masked = readMaskedCode(shown)

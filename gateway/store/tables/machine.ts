@@ -5,15 +5,15 @@ import { table } from '../db/table.ts'
 
 export const machineTable = table('machine', {
   care: {
-    what: 'which machine the gateway runs on',
-    meaning: 'The next start takes the machine that it finds.',
+    what: 'the gateway computer',
+    meaning: 'The next start stores the current one.',
   },
   json: {
     signs: { type: 'object', cure: 'delete' },
   },
 })
 
-/** The machine that this database was used on; empty when nothing is known of it. */
+/** Identifiers of the host that last used this database; empty if unknown. */
 export function knownMachine(connection: Connection): MachineIds {
   const row = connection.get<{ signs: string }>('SELECT signs FROM machine')
   // written by this program only
@@ -26,12 +26,12 @@ export const noteMachine = write(
     return null
   },
   {
-    // a start of the machine of before
+    // a start on the previous host
     audit: null,
   },
 )
 
-/** A person says that this is the machine of this course; null for the one that the next start finds. */
+/** Confirms this host as the one of the site; null leaves the choice to the next start. */
 export const confirmMachine = write(
   (connection: Connection, { signs }: { signs: MachineIds | null }): null => {
     if (signs === null) forgetMachine(connection)
@@ -41,7 +41,7 @@ export const confirmMachine = write(
   { audit: () => () => [event('machine.confirmed', 'machine', null)] },
 )
 
-/** The next start takes the machine that it finds. */
+/** Deletes the stored host; the next start stores its own. */
 export function forgetMachine(connection: Connection): void {
   connection.run('DELETE FROM machine')
 }

@@ -14,14 +14,14 @@ import { table } from '../db/table.ts'
 export const mqttSessionTable = table('mqtt_session', {
   care: {
     what: 'the sessions of MQTT clients',
-    meaning: 'Clients that are missing begin a new session when they connect next.',
+    meaning: 'Clients without a session start a new one when they connect next.',
   },
 })
 
 export const mqttSubscriptionTable = table('mqtt_subscription', {
   care: {
     what: 'the subscriptions of MQTT clients',
-    meaning: 'Clients that are missing get nothing until they subscribe again.',
+    meaning: 'Clients without their subscriptions receive nothing until they subscribe again.',
   },
   json: {
     extra: { type: 'object', cure: 'null' },
@@ -30,8 +30,8 @@ export const mqttSubscriptionTable = table('mqtt_subscription', {
 
 export const mqttQueuedTable = table('mqtt_queued', {
   care: {
-    what: 'messages that wait for an MQTT client',
-    meaning: 'Messages that are missing do not reach their client.',
+    what: 'the messages queued for MQTT clients',
+    meaning: 'Missing messages are not delivered.',
   },
   json: {
     extra: { type: 'object', cure: 'null' },
@@ -40,7 +40,7 @@ export const mqttQueuedTable = table('mqtt_queued', {
 
 export const mqttReceivedTable = table('mqtt_received', {
   care: {
-    what: 'which QoS 2 messages were taken',
+    what: 'the QoS 2 messages received',
     meaning: 'A message may be delivered twice.',
   },
   json: {
@@ -51,7 +51,7 @@ export const mqttReceivedTable = table('mqtt_received', {
 export const mqttRetainedTable = table('mqtt_retained', {
   care: {
     what: 'the retained messages',
-    meaning: 'Configurations and zones are published anew at the start; others when they are sent again.',
+    meaning: 'Configurations and zones are published again at the start; others when they are sent again.',
   },
   json: {
     extra: { type: 'object', cure: 'null' },
@@ -61,7 +61,7 @@ export const mqttRetainedTable = table('mqtt_retained', {
 export const mqttWillTable = table('mqtt_will', {
   care: {
     what: 'the last wills of MQTT clients',
-    meaning: 'A last will that is missing is not published.',
+    meaning: 'A missing last will is not published.',
   },
   json: {
     extra: { type: 'object', cure: 'null' },
@@ -78,7 +78,7 @@ interface MessageRow {
 
 const MESSAGE_COLUMNS = 'topic, payload, qos, is_retained, extra'
 
-/** All that the broker keeps, in the order in which it came. */
+/** Stored sessions and messages of the broker, in insertion order. */
 export function loadMqttSessions(connection: Connection): StoredSessions {
   return {
     sessions: connection.all<StoredSession>('SELECT client_id, owner, idle_hours FROM mqtt_session ORDER BY client_id'),
@@ -109,7 +109,7 @@ export function loadMqttSessions(connection: Connection): StoredSessions {
   }
 }
 
-/** Writes one change; the caller has the transaction. */
+/** Writes one change; the caller holds the transaction. */
 export function applySessionChange(connection: Connection, change: SessionChange): void {
   switch (change.kind) {
     case 'opened':
@@ -214,7 +214,7 @@ function discardMqttSession(connection: Connection, clientId: string): void {
   connection.run('DELETE FROM mqtt_received WHERE client_id = ?', clientId)
 }
 
-/** Deletes what the broker keeps of a device: its session, its last will and the retained messages of its topics. */
+/** Deletes the session, the last will and the retained messages of a device. */
 export function deleteMqttTraces(connection: Connection, hardwareId: string): void {
   discardMqttSession(connection, hardwareId)
   connection.run('DELETE FROM mqtt_will WHERE client_id = ?', hardwareId)

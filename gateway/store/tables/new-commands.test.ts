@@ -58,7 +58,7 @@ function create(commands: CommandRow[]) {
   return createCommands(connection, { commands, idempotencyKey: null })
 }
 
-test('what is taken back is gone, its key with it', () => {
+test('a withdrawn command is deleted together with its idempotency key', () => {
   const kept = (key: string, id: string) => ({
     userId: 'u',
     key,
@@ -83,7 +83,7 @@ test('what is taken back is gone, its key with it', () => {
   assert.deepEqual(findIdempotencyKey(connection, 'u', 'key-one', NOW_MS), kept('key-one', 'one'))
 })
 
-test('a key means the same for a day, and is forgotten after it', () => {
+test('a key has the same meaning for a day, and is then forgotten', () => {
   const keyed = (key: string, nowMs: number) =>
     createCommands(connection, {
       commands: [],
@@ -105,14 +105,14 @@ test('a key means the same for a day, and is forgotten after it', () => {
   assert.deepEqual(kept, [{ key: 'b' }])
 })
 
-test('no command is written for a device that is not there, and none beside it', () => {
+test('a command for an unknown device rejects the whole request', () => {
   assert.throws(() => connection.db.transaction(() => create([row('a'), row('b', { hardwareId: 'gone' })]))(), {
     code: 'device_not_found',
   })
   assert.equal(countCommands(connection), 0)
 })
 
-test('what is unfinished is found without looking at what is over', () => {
+test('unfinished commands are found without scanning finished ones', () => {
   const planOf = (where: string) =>
     connection
       .all<{ detail: string }>(`EXPLAIN QUERY PLAN SELECT seq FROM command WHERE ${where} ORDER BY seq`)

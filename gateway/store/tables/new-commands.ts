@@ -12,9 +12,9 @@ import {
 } from './commands.ts'
 import { forgetIdempotencyKeyOf, type IdempotencyKey, keepIdempotencyKey } from './idempotency-keys.ts'
 
-/** How many commands are kept at most; for how long is for retention to say. */
+/** Maximum number of stored commands; their maximum age is a matter of retention. */
 const KEPT_ROWS = 1_000_000
-/** Old commands that go for each new one: there is never a long deletion, and never more and more rows. */
+/** Old commands deleted for each new one, so that deletions are short and the number of rows is limited. */
 const TRIMMED_PER_COMMAND = 4
 
 export interface NewCommands {
@@ -23,8 +23,8 @@ export interface NewCommands {
 }
 
 /**
- * Writes down commands, all or none, and fails what they supersede: the devices' locks and unlocks that are still
- * pending. Returns those. Throws `device_not_found`.
+ * Inserts commands, all or none, and fails the pending locks and unlocks of their devices, which they supersede.
+ * Returns the superseded ones. Throws `device_not_found`.
  */
 export const createCommands = write(
   (connection: Connection, input: NewCommands): CommandRow[] => {
@@ -40,7 +40,7 @@ export const createCommands = write(
     return superseded
   },
   {
-    // neither params, which may hold a token, nor metadata, which may name a person: the command has them
+    // neither params, which may hold a token, nor metadata, which may name a person; both are in the command
     audit:
       (_, { commands }) =>
       () =>
@@ -56,7 +56,7 @@ export const createCommands = write(
   },
 )
 
-/** Takes back commands of a write that failed, and may be on the disk all the same: they were never announced. */
+/** Withdraws commands of a write that failed but may have reached the disk: they were never published. */
 export const withdrawCommands = write(
   (connection: Connection, { commandIds }: { commandIds: readonly string[] }): null => {
     let deleted = 0
@@ -75,7 +75,7 @@ export const withdrawCommands = write(
   },
 )
 
-// It may have been taken off the register since the command was checked.
+// The device may have been removed since the command was checked.
 function requireDevice(connection: Connection, hardwareId: string): void {
   if (connection.get('SELECT 1 FROM device WHERE hardware_id = ?', hardwareId) !== undefined) return
   throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)

@@ -10,7 +10,7 @@ export const notifierTable = table('notifier', {
   care: {
     what: 'the notifiers',
     isRemembered: true,
-    meaning: 'Notifiers that are missing tell nobody until an admin makes them anew.',
+    meaning: 'Missing notifiers send nothing until an admin creates them again.',
   },
   json: {
     kinds: { type: 'array', cure: 'null' },
@@ -18,23 +18,23 @@ export const notifierTable = table('notifier', {
   },
 })
 
-/** Somebody who is told of alerts. */
+/** Recipient of notifications about alerts. */
 export interface NotifierRow {
   notifierId: string
   channel: NotifierChannel
   /** An e-mail address, the URL of a topic, or a chat. */
   recipient: string
-  /** Lets the gateway in there. */
+  /** Credential of the gateway at the channel. */
   token: string | null
   /** Null for every kind. */
   kinds: AlertKind[] | null
-  /** Alerts opened between these minutes of the site's day are told; null for all. It may pass midnight. */
+  /** Notifies only of alerts opened between these minutes of the day, possibly past midnight; null for all. */
   hours: [fromMinute: number, toMinute: number] | null
-  /** Only what nobody has acknowledged in that time is told; null for all. */
+  /** Notifies only of alerts not acknowledged within this time; null for all. */
   afterUnacknowledgedMin: number | null
   createdAtMs: number
   lastSuccessAtMs: number | null
-  /** In words; null after a success. */
+  /** Error text; null after a success. */
   lastError: string | null
 }
 
@@ -45,7 +45,7 @@ type StoredNotifier = Omit<NotifierRow, 'kinds' | 'hours'> & {
 
 const MOST = 20
 
-/** By the time they were made. */
+/** Notifiers by time of creation. */
 export function listNotifiers(connection: Connection): NotifierRow[] {
   return connection
     .all<StoredNotifier>(
@@ -65,7 +65,7 @@ export function listNotifiers(connection: Connection): NotifierRow[] {
 export const createNotifier = write(
   (connection: Connection, row: NotifierRow): null => {
     const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM notifier') ?? { n: 0 }
-    if (n >= MOST) throw new ConflictError('too_many_notifiers', `there may be ${MOST} notifiers`)
+    if (n >= MOST) throw new ConflictError('too_many_notifiers', `there are ${MOST} notifiers: delete one first`)
     connection.run(
       `INSERT INTO notifier (channel, recipient, token, kinds, hours, after_unacknowledged_min, notifier_id,
        created_at_ms)
@@ -79,7 +79,7 @@ export const createNotifier = write(
   { audit: (_, row) => () => [event('notifier.created', row.notifierId, notifierEntry(row))] },
 )
 
-/** Writes what a person may change of it. */
+/** Writes the fields that an admin may change. */
 export const updateNotifier = write(
   (connection: Connection, row: NotifierRow): null => {
     connection.run(
@@ -105,7 +105,7 @@ export const updateNotifier = write(
   },
 )
 
-/** What it was still to be told goes with it. */
+/** Deletes its pending deliveries too. */
 export const deleteNotifier = write(
   (connection: Connection, { notifierId }: { notifierId: string }): null => {
     connection.run('DELETE FROM notifier WHERE notifier_id = ?', notifierId)

@@ -4,8 +4,8 @@ import { table } from '../db/table.ts'
 
 export const deliveryTable = table('delivery', {
   care: {
-    what: 'what webhooks and notifiers are still to be told',
-    meaning: 'They are not told of what is missing; the alerts themselves are there.',
+    what: 'the queued deliveries to webhooks and notifiers',
+    meaning: 'Missing deliveries are not sent; their alerts are still listed.',
   },
   json: {
     targets: { type: 'object', cure: 'delete' },
@@ -13,16 +13,16 @@ export const deliveryTable = table('delivery', {
   },
 })
 
-/** Something to be told; what it is lies in its body. */
+/** Queued delivery, without its body. */
 export interface DeliveryRow {
-  /** In the order in which they were queued. */
+  /** Position in the queue. */
   seq: number
   /** Null for a test. */
   alertId: string | null
   queuedAtMs: number
 }
 
-/** What webhooks or notifiers are still to be told, and which. */
+/** Queued delivery with the webhooks or notifiers that have not received it. */
 export interface QueuedDelivery extends DeliveryRow {
   targetIds: string[]
 }
@@ -31,9 +31,9 @@ type StoredDelivery = DeliveryRow & { targetsJson: string }
 
 const COLUMNS = 'seq, alert_id, queued_at_ms'
 
-/** What a target is told. */
+/** Content of a delivery for one target. */
 export interface DeliveryText {
-  /** Of this target alone, and the same at a retry. */
+  /** Unique for this target, and the same on each retry. */
   deliveryId: string
   body: string
 }
@@ -52,7 +52,7 @@ export function insertTest(
   )
 }
 
-/** Queues the same for many targets, in their order. */
+/** Queues one body for many targets, in their order. */
 export function insertDeliveries(
   connection: Connection,
   targetIds: readonly string[],
@@ -68,7 +68,7 @@ export function insertDeliveries(
   )
 }
 
-/** A page of what was queued after another, in order. */
+/** Page of deliveries queued after `afterSeq`, in order. */
 export function listDeliveries(connection: Connection, afterSeq: number, limit: number): QueuedDelivery[] {
   return connection
     .all<StoredDelivery>(
@@ -79,7 +79,7 @@ export function listDeliveries(connection: Connection, afterSeq: number, limit: 
     .map(toQueued)
 }
 
-/** What is still to be told of an alert, in order. */
+/** Pending deliveries of an alert, in order. */
 export function deliveriesOfAlert(connection: Connection, alertId: string): QueuedDelivery[] {
   return connection
     .all<StoredDelivery>(
@@ -89,10 +89,10 @@ export function deliveriesOfAlert(connection: Connection, alertId: string): Queu
     .map(toQueued)
 }
 
-/** A target, which is bound to it, is one of those of a row. */
+/** True if the bound target is one of a row's targets. */
 const IS_TARGET = 'targets ->> ? IS NOT NULL'
 
-/** What was queued for one target, up to a seq, in order. */
+/** Pending deliveries of one target up to a seq, in order. */
 export function deliveriesOfTarget(connection: Connection, targetId: string, untilSeq: number): DeliveryRow[] {
   return connection.all<DeliveryRow>(
     `SELECT ${COLUMNS} FROM delivery WHERE ${IS_TARGET} AND seq <= ? ORDER BY seq`,
@@ -101,7 +101,7 @@ export function deliveriesOfTarget(connection: Connection, targetId: string, unt
   )
 }
 
-/** What a target is told by deliveries, by seq; without those that there is nothing to tell it of any more. */
+/** Content of deliveries for a target, keyed by seq; deliveries without this target are left out. */
 export function deliveryTexts(
   connection: Connection,
   targetId: string,
@@ -117,7 +117,7 @@ export function deliveryTexts(
   return new Map(rows.map(({ seq, ...text }) => [seq, text]))
 }
 
-/** Of an alert those targets are told nothing more of which `isForgotten` says so. */
+/** Cancels the pending deliveries of an alert to the targets that `isForgotten` returns true for. */
 export function forgetDeliveries(
   connection: Connection,
   alertId: string,
@@ -129,7 +129,7 @@ export function forgetDeliveries(
   }
 }
 
-/** How it went with a target. */
+/** Result of the last delivery to a target. */
 export interface TargetOutcome {
   targetId: string
   lastSuccessAtMs: number | null
@@ -137,7 +137,7 @@ export interface TargetOutcome {
 }
 
 export interface SettledDeliveries {
-  /** Told, or given up. */
+  /** Deliveries that succeeded or were given up. */
   settled: readonly { seq: number; targetId: string }[]
   outcomes: readonly TargetOutcome[]
 }
@@ -151,7 +151,7 @@ export const settleDeliveries = write(
         seq,
         ends.map(({ targetId }) => targetId),
       )
-    // an id is that of one of them only
+    // an id belongs to only one of the two tables
     for (const { targetId, lastSuccessAtMs, lastError } of outcomes)
       for (const [table, id] of [
         ['webhook', 'webhook_id'],
@@ -168,7 +168,7 @@ export const settleDeliveries = write(
   { audit: null },
 )
 
-/** Of a target that there is no more. */
+/** Deletes the pending deliveries of a deleted target. */
 export function deleteDeliveriesOf(connection: Connection, targetId: string): void {
   connection.run(
     `UPDATE delivery SET targets = json_remove(targets, '$."' || ? || '"') WHERE ${IS_TARGET}`,
@@ -178,7 +178,7 @@ export function deleteDeliveriesOf(connection: Connection, targetId: string): vo
   connection.run("DELETE FROM delivery WHERE targets = '{}'")
 }
 
-/** These targets need not be told it any more; with the last of them the row goes. */
+/** Removes targets from a delivery; the last one deletes its row. */
 function takeOut(connection: Connection, seq: number, targetIds: readonly string[]): void {
   connection.run(
     `UPDATE delivery SET targets = (

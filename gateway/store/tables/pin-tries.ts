@@ -4,21 +4,21 @@ import { table } from '../db/table.ts'
 
 export const pinTriesTable = table('pin_tries', {
   care: {
-    what: 'how often PINs were wrong',
+    what: 'the wrong PIN entries',
     isRemembered: true,
-    meaning: 'People whose row is missing have all their tries again after the next start.',
+    meaning: 'People without a row have all their attempts again after the next start.',
   },
   json: {
     wrong: { type: 'array', cure: 'delete' },
   },
 })
 
-/** How often PINs of a person were wrong on all tablets, when that was written down. */
+/** Wrong PIN entries of a person on all tablets, at the time of saving. */
 export interface PinTriesRow {
   userId: string
-  /** How long ago each was. */
+  /** Age of each wrong entry at that time, in ms. */
   wrongAgoMs: readonly number[]
-  /** How long the person was still locked. */
+  /** Remaining time for which the person is locked, in ms. */
   lockedMs: number
 }
 
@@ -30,7 +30,7 @@ export function pinTries(connection: Connection): PinTriesRow[] {
     .map(({ wrongJson, ...row }) => ({ ...row, wrongAgoMs: JSON.parse(wrongJson) }))
 }
 
-/** Nothing that counts is no row. */
+/** Replaces the row of a person; deletes it if nothing counts: neither a wrong entry nor a lock. */
 export const savePinTries = write(
   (connection: Connection, { userId, wrongAgoMs, lockedMs }: PinTriesRow): null => {
     connection.run('DELETE FROM pin_tries WHERE user_id = ?', userId)
@@ -44,7 +44,7 @@ export const savePinTries = write(
     return null
   },
   {
-    // the lock of a person has its own entry
+    // locking a person has an entry of its own
     audit: null,
   },
 )

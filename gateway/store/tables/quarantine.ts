@@ -6,9 +6,9 @@ import { applySessionChange } from './mqtt-sessions.ts'
 
 export const quarantineTable = table('quarantine', {
   care: {
-    what: 'payloads that could not be read',
+    what: 'the payloads that could not be parsed',
     size: 'large',
-    meaning: 'Some of them are not shown any more.',
+    meaning: 'Missing ones are not listed.',
   },
 })
 
@@ -27,14 +27,14 @@ const INSERT_QUARANTINE = `INSERT INTO quarantine
   (received_at_ms, hardware_id, topic, reason, size_bytes, payload) VALUES (?, ?, ?, ?, ?, ?)`
 const TRIM_QUARANTINE = `DELETE FROM quarantine
   WHERE quarantine_id <= (SELECT max(quarantine_id) FROM quarantine) - ${QUARANTINE_ROWS}`
-/** Keeps what could not be read, the newest 1000; the caller has the transaction. */
+/** Keeps payloads that could not be parsed, the newest 1000; the caller holds the transaction. */
 export function insertQuarantined(connection: Connection, entries: readonly NewQuarantineEntry[]): void {
   for (const { receivedAtMs, hardwareId, topic, reason, sizeBytes, payload } of entries)
     connection.run(INSERT_QUARANTINE, receivedAtMs, hardwareId, topic, reason, sizeBytes, payload)
   if (entries.length > 0) connection.run(TRIM_QUARANTINE)
 }
 
-/** Keeps a message whose rows could not be stored, with what the MQTT broker has to write for it. */
+/** Keeps a message whose rows could not be stored, together with the session changes of the MQTT broker. */
 export const quarantineMessage = write(
   (
     connection: Connection,
@@ -45,12 +45,12 @@ export const quarantineMessage = write(
     return null
   },
   {
-    // what a device sent
+    // content of a device
     audit: null,
   },
 )
 
-/** Payloads that could not be read, newest first. */
+/** Payloads that could not be parsed, newest first. */
 export function listQuarantine(connection: Connection, limit: number): NewQuarantineEntry[] {
   return connection.all<NewQuarantineEntry>(
     `SELECT received_at_ms, hardware_id, topic, reason, size_bytes, payload

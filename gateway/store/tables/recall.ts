@@ -6,9 +6,9 @@ import { type CommandRow, supersedeMessages } from './commands.ts'
 
 export const recallTable = table('recall', {
   care: {
-    what: 'whether all carts are called in',
+    what: 'the recall of all carts',
     isRemembered: true,
-    meaning: 'Call them in again if they are to come in.',
+    meaning: 'Start the recall again if it is still needed.',
   },
   json: {
     scope: { type: 'array', where: 'scope IS NOT NULL', cure: { set: "scope = '[]'" } },
@@ -17,33 +17,33 @@ export const recallTable = table('recall', {
 
 export const recallMessageTable = table('recall_message', {
   care: {
-    what: 'which screens were told that all carts are called in',
+    what: 'the recall messages sent to screens',
     isRemembered: true,
-    meaning: 'Screens that are missing are told again after the next start.',
+    meaning: 'Screens without a row get the message again after the next start.',
   },
 })
 
-/** All carts, or those in somebody's scope, are called in. */
+/** Recall of all carts, or of those in the scope of the user who started it. */
 export interface RecallRow {
   recallId: string
   text: string
   startedAtMs: number
   by: { userId: string; name: string }
-  /** Devices it is for; null for all, now and later. */
+  /** Devices of the recall; null for all, including those added later. */
   scope: readonly string[] | null
-  /** Null while it is in force. */
+  /** Null while the recall is active. */
   ended: { atMs: number; text: string } | null
 }
 
-/** A command that tells a screen of a recall. */
+/** Command that shows a recall on a screen. */
 export interface RecallMessage {
   commandId: string
   hardwareId: string
-  /** It says that it is over. */
+  /** True for the message that the recall has ended. */
   isEnd: boolean
 }
 
-/** Of a recall, what screens were told, oldest first. */
+/** Recall with the messages sent to screens, oldest first. */
 export interface KnownRecall {
   recall: RecallRow
   messages: readonly RecallMessage[]
@@ -60,7 +60,7 @@ interface StoredRecall {
   endText: string | null
 }
 
-/** The newest recall, in force or over; null before the first. */
+/** Newest recall, active or ended; null before the first. */
 export function lastRecall(connection: Connection): KnownRecall | null {
   const stored = connection.get<StoredRecall>(
     `SELECT recall_id, text, started_at_ms, by_user_id, by_name,
@@ -78,7 +78,7 @@ export function lastRecall(connection: Connection): KnownRecall | null {
   }
 }
 
-/** Begins a recall; what is known of those before it goes. */
+/** Starts a recall and deletes earlier ones. */
 export const startRecall = write(
   (connection: Connection, recall: RecallRow): null => {
     connection.run('DELETE FROM recall_message')
@@ -101,7 +101,7 @@ export const startRecall = write(
   },
 )
 
-/** Ends it, with what was not sent to screens yet. Returns those commands as they are now. */
+/** Ends a recall and fails its messages that were not sent yet. Returns those commands in their new state. */
 export const endRecall = write(
   (
     connection: Connection,
@@ -128,8 +128,8 @@ export const endRecall = write(
 )
 
 /**
- * Notes which commands tell screens of a recall, in the transaction that creates them. Throws `no_recall` when it has
- * ended meanwhile, or another one has begun.
+ * Records the commands that show a recall on screens, in the transaction that creates them. Throws `no_recall` if the
+ * recall has ended or another one has started.
  */
 export const noteRecallMessages = write(
   (connection: Connection, { recallId, messages }: { recallId: string; messages: readonly RecallMessage[] }): null => {
@@ -139,7 +139,7 @@ export const noteRecallMessages = write(
     )
     for (const { commandId, hardwareId, isEnd } of messages) {
       if (row === undefined || (row.isEnded === 1 && !isEnd))
-        throw new NotFoundError('no_recall', 'the carts are not called in any more')
+        throw new NotFoundError('no_recall', 'the recall has ended')
       connection.run(
         'INSERT INTO recall_message (command_id, recall_id, hardware_id, is_end) VALUES (?, ?, ?, ?)',
         commandId,

@@ -4,23 +4,23 @@ import { table } from '../db/table.ts'
 
 export const secretTable = table('secret', {
   care: {
-    what: 'what the gateway signs with',
+    what: 'the signing keys of the gateway',
     isRemembered: true,
-    meaning: 'It is made anew; download links from before are not accepted.',
+    meaning: 'They are created again; earlier download links are rejected.',
   },
 })
 
-/** Not a secret: says that the key of an admin was given to, or shown to, the person who runs the gateway. */
+/** Marker, not a secret: the key of an admin was shown or given to the operator of the gateway. */
 export const ADMIN_KEY_REVEALED = { name: 'admin_key_told', value: new Uint8Array([1]) }
 
 export function isAdminKeyRevealed(connection: Connection): boolean {
   return connection.get('SELECT 1 FROM secret WHERE name = ?', ADMIN_KEY_REVEALED.name) !== undefined
 }
 
-/** Not a secret: names the session that sets the gateway up. */
+/** Marker, not a secret: id of the session that sets up the gateway. */
 const SETUP_SESSION = 'setup_session'
 
-/** The session that a setup code opened last; null before the first. It may have ended. */
+/** Session that a setup code opened last; null before the first. It may have ended. */
 export function setupSessionId(connection: Connection): string | null {
   const row = connection.get<{ value: Uint8Array }>('SELECT value FROM secret WHERE name = ?', SETUP_SESSION)
   return row === undefined ? null : Buffer.from(row.value).toString()
@@ -34,7 +34,7 @@ export const keepSetupSession = write(
   { audit: null },
 )
 
-/** The secret of that name; `value` becomes it if there is none yet. */
+/** Returns the secret of that name, and stores `value` first if none exists. */
 export const keepSecret = write(
   (connection: Connection, { name, value }: { name: string; value: Uint8Array }): Uint8Array => {
     connection.run('INSERT OR IGNORE INTO secret (name, value) VALUES (?, ?)', name, value)

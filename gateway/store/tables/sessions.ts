@@ -6,13 +6,13 @@ import { table } from '../db/table.ts'
 
 export const sessionTable = table('session', {
   care: {
-    what: 'the browsers that are signed in',
+    what: 'the signed-in browsers',
     isRemembered: true,
-    meaning: 'Those that are missing sign in again.',
+    meaning: 'Missing ones must sign in again.',
   },
 })
 
-/** A browser that is signed in; of its cookie only the hash is kept. */
+/** Signed-in browser; only the hash of its cookie is stored. */
 export interface SessionRow {
   sessionId: string
   userId: string
@@ -24,18 +24,18 @@ export interface SessionRow {
 
 export interface NewSession {
   row: SessionRow
-  /** Sessions that give way. */
+  /** Sessions ended to make room. */
   endedIds: string[]
 }
 
-/** What somebody did of which nothing is stored but the entry in the audit log. */
+/** Act of a user of which only an audit entry is stored. */
 export interface AuditOnlyEvent {
   action: AuditAction
   target: string
   after: object | null
 }
 
-/** By the time they were made. */
+/** Sessions by time of creation. */
 export function listSessions(connection: Connection): SessionRow[] {
   return connection.all<SessionRow>(
     `SELECT session_id, user_id, name, token_hash, created_at_ms,
@@ -44,7 +44,7 @@ export function listSessions(connection: Connection): SessionRow[] {
   )
 }
 
-/** Throws `user_not_found` and `user_inactive`: whatever opened the door, its user may be gone by now. */
+/** Throws `user_not_found` and `user_inactive`: the user may have changed since the credentials were checked. */
 export const createSession = write(
   (connection: Connection, { row, endedIds }: NewSession): SessionRow => {
     const { sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs } = row
@@ -91,7 +91,7 @@ export const endSessions = write(
   },
 )
 
-/** Ends the sessions of a user whose key is void: in the transaction that makes it so. */
+/** Ends the sessions of a user whose key becomes invalid, in the same transaction. */
 export function endSessionsOf(connection: Connection, userId: string, keptSessionId = ''): void {
   connection.run('DELETE FROM session WHERE user_id = ? AND session_id <> ?', userId, keptSessionId)
 }
@@ -105,7 +105,7 @@ export const recordSessionUse = write(
   { audit: null },
 )
 
-/** There is nothing to write but what the audit log says of it. */
+/** Writes only an audit entry; the event has no row. */
 export const recordAuditOnly = write(
   (_connection: Connection, _deed: AuditOnlyEvent): null => {
     return null

@@ -21,7 +21,7 @@ export const siteTable = table('site', {
   },
 })
 
-/** What people have said of their course; the defaults for what nobody has. */
+/** Stored settings of the course, with defaults for the rest. */
 export function siteSettings(connection: Connection): SiteSettings {
   const row = connection.get<{ settings: string }>('SELECT settings FROM site')
   return row === undefined ? DEFAULT_SITE_SETTINGS : patchSiteSettings(DEFAULT_SITE_SETTINGS, JSON.parse(row.settings))
@@ -38,7 +38,7 @@ export const saveSite = write(
     return null
   },
   {
-    // the fields of it that are others now
+    // only the fields that changed
     audit: (connection) => {
       const before = toSiteSettingsJson(siteSettings(connection))
       return () => {

@@ -16,12 +16,12 @@ function emptyDatabase(): Connection {
   return connection
 }
 
-test('for each table of the database it is said what is done when it is damaged', () => {
+test('each table of the database declares what happens when it is damaged', () => {
   const tables = emptyDatabase().all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
   assert.deepEqual([...TABLES.keys()].sort(), tables.map(({ name }) => name).sort())
 })
 
-test('what is done is SQL that fits the tables', () => {
+test('the declared repair statements are valid SQL for the tables', () => {
   const connection = emptyDatabase()
   for (const table of TABLES.values()) {
     for (const sql of table.care.afterLoss ?? []) connection.run(sql)
@@ -32,7 +32,7 @@ test('what is done is SQL that fits the tables', () => {
   }
 })
 
-test('the tables that are replicated are those of the protocol, with columns that are there', () => {
+test('the replicated tables are those of the protocol, with existing columns', () => {
   const connection = emptyDatabase()
   const replicated = [...TABLES.values()].filter((table) => table.replicated !== undefined)
   assert.deepEqual(replicated.map(({ name }) => name).sort(), [...ENTITY_TABLES].sort())
@@ -43,17 +43,17 @@ test('the tables that are replicated are those of the protocol, with columns tha
   }
 })
 
-test('columns of which a declaration speaks are columns of the table', () => {
+test('columns named in a declaration exist in the table', () => {
   const connection = emptyDatabase()
   for (const { name, json = {}, erases, belongsTo } of TABLES.values()) {
-    // a photo is a part of the course where it is sent
+    // the photo is sent as a part of the course
     const parsed = Object.keys(json).filter((column) => `${name}.${column}` !== 'course.photo')
     const columns = [...parsed, ...(erases?.json ?? []), ...(erases?.texts ?? []), ...(belongsTo?.slice(0, 1) ?? [])]
     for (const column of columns) connection.all(`SELECT ${name}.${column} FROM ${name}`)
   }
 })
 
-test('each exported write is found under its name, and no two modules have one of the same', async () => {
+test('each exported write is found by its name, and no two modules share a name', async () => {
   const folders = ['tables', 'telemetry', 'ledger', 'replication']
   const found: string[] = []
   for (const folder of folders) {

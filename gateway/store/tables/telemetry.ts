@@ -6,15 +6,15 @@ const LOG_NUMBER = `max(ifnull((SELECT max(first_seq) FROM telemetry_log), 0),
 
 export const telemetryDeletionTable = table('telemetry_deletion', {
   care: {
-    what: 'deleted devices whose telemetry is still to go',
-    meaning: 'The telemetry of a deleted device may stay until it is too old.',
+    what: 'the deleted devices with telemetry to delete',
+    meaning: 'The telemetry of a deleted device may stay until its retention ends.',
   },
 })
 
 export const telemetryLogEndTable = table('telemetry_log_end', {
   care: {
-    what: 'the last number of the telemetry log',
-    meaning: 'Numbers go on far above any that may have been given.',
+    what: 'the last number in the telemetry log',
+    meaning: 'Numbering continues far above any number that may have been assigned.',
     afterLoss: [
       `INSERT OR IGNORE INTO telemetry_log_end (only, next_seq, cuts, saved_seq)
          VALUES (1, ${LOG_NUMBER} + ${SEQUENCE_GAP}, unixepoch(),
@@ -27,9 +27,7 @@ export const stateChangeTable = table('state_change', {
   care: {
     what: 'the newest states of devices that sent nothing else',
     hasOwnSums: true,
-    meaning:
-      'Devices that are missing in it show their state of up to a minute before. What is missing comes back when ' +
-      'it is sent again.',
+    meaning: 'Missing devices show a state up to a minute old. Missing values return when devices send them again.',
   },
 })
 
@@ -37,7 +35,7 @@ export const telemetryLogTable = table('telemetry_log', {
   care: {
     what: 'the newest telemetry',
     hasOwnSums: true,
-    meaning: 'Records of the last minutes are missing. What is missing comes back when it is sent again.',
+    meaning: 'Records of the last minutes are missing. They return if devices send them again.',
     afterLoss: [
       `UPDATE telemetry_log_end
          SET next_seq = max(next_seq, ${LOG_NUMBER}) + ${SEQUENCE_GAP}, cuts = cuts + 1`,
@@ -47,7 +45,7 @@ export const telemetryLogTable = table('telemetry_log', {
 
 export const damagedBlockTable = table('damaged_block', {
   care: {
-    what: 'blocks of telemetry that were put aside as damaged',
+    what: 'the quarantined blocks of telemetry',
     size: 'huge',
     meaning: 'Some of them cannot be repaired.',
   },
@@ -55,9 +53,9 @@ export const damagedBlockTable = table('damaged_block', {
 
 export const hiddenBlockTable = table('hidden_block', {
   care: {
-    what: 'blocks of tables that were set aside and are not read any more',
+    what: 'the hidden blocks of detached tables',
     isRemembered: true,
-    meaning: 'Deleted telemetry may be shown again until it is too old.',
+    meaning: 'Deleted telemetry may be shown again until its retention ends.',
   },
 })
 

@@ -9,7 +9,7 @@ export const userTable = table('user', {
   care: {
     what: 'the users and their API keys',
     isRemembered: true,
-    meaning: 'Users who are missing cannot log in until an admin makes them anew.',
+    meaning: 'Missing users cannot sign in until an admin creates them again.',
   },
   json: {
     allowed_hardware_ids: { type: 'array', cure: { set: "allowed_hardware_ids = '[]'" } },
@@ -29,7 +29,7 @@ export interface UserRow {
   role: UserRole
   isActive: boolean
   allowedHardwareIds: string[] | null
-  /** It sees the codes of lock events as asterisks, unless it is an admin. */
+  /** Masks the codes of lock events with asterisks, except for admins. */
   masksCodes: boolean
   keyHash: string
   /** Null without a PIN. */
@@ -41,7 +41,7 @@ export interface UserRow {
 
 export interface Usage {
   totalRequests: number
-  /** Requests of the UTC day of `lastResetMs`. */
+  /** Number of requests on the UTC day of `lastResetMs`. */
   requestsToday: number
   lastResetMs: number
   firstUsedAtMs: number | null
@@ -52,8 +52,8 @@ type StoredUser = Omit<UserRow, 'role' | 'isActive' | 'allowedHardwareIds' | 'ma
   Usage & { role: Role; isActive: number; allowedJson: string | null; masksCodes: number }
 
 /**
- * How the role `metrics` is stored: 1.0.0 treats a role that it does not know as staff, so the column says `user`, and
- * the scope is an id that no device has and no request can name, as it is longer than 64 characters.
+ * Stored form of the role `metrics`. Version 1.0.0 treats an unknown role as staff, so the column has `user`, with a
+ * scope that matches no device and cannot be requested, because its id is longer than 64 characters.
  */
 const METRICS_SCOPE = JSON.stringify(['this user reads GET /metrics and nothing else: no device has this id'])
 
@@ -110,7 +110,8 @@ export interface NewUser {
 export const createUser = write(
   (connection: Connection, input: NewUser): UserRow => {
     connection.run(
-      `INSERT INTO user (user_id, name, email, role, allowed_hardware_ids, is_active, mask_codes, key_hash, created_at_ms, updated_at_ms,
+      `INSERT INTO user (user_id, name, email, role, allowed_hardware_ids, is_active, mask_codes, key_hash,
+        created_at_ms, updated_at_ms,
        last_reset_ms)
      VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
       input.userId,
@@ -128,7 +129,7 @@ export const createUser = write(
   { audit: changed(userTable, ({ userId }) => userId) },
 )
 
-/** Makes the first admin, unless there is an admin already; then returns null. */
+/** Creates the first admin; returns null if there is an admin already. */
 export const createFirstAdmin = write(
   (connection: Connection, input: NewUser): UserRow | null => {
     const hasAdmin = connection.get("SELECT 1 FROM user WHERE role = 'admin' LIMIT 1") !== undefined
@@ -147,15 +148,12 @@ export interface UserChange {
   masksCodes?: boolean | undefined
   keyHash?: string | undefined
   pinHash?: string | null | undefined
-  /** Does not end although the key becomes void. */
+  /** Session that is kept although the key becomes invalid. */
   keptSessionId?: string | undefined
   nowMs: number
 }
 
-/**
- * Changes what is given; a key that is void ends the user's sessions. Throws `last_admin` when no active admin would be
- * left.
- */
+/** Changes the given fields; a revoked key ends the user's sessions. Throws `last_admin` if no active admin is left. */
 export const updateUser = write(
   (connection: Connection, change: UserChange): UserRow => {
     const known = findUser(connection, change.userId)
@@ -164,7 +162,8 @@ export const updateUser = write(
     const role = fields.role ?? known.role
     const pinHash = fields.pinHash === undefined ? known.pinHash : fields.pinHash
     connection.run(
-      `UPDATE user SET name = ?, email = ?, role = ?, allowed_hardware_ids = ?, is_active = ?, mask_codes = ?, key_hash = ?,
+      `UPDATE user SET name = ?, email = ?, role = ?, allowed_hardware_ids = ?, is_active = ?, mask_codes = ?,
+        key_hash = ?,
        pin_hash = ?, updated_at_ms = ?
      WHERE user_id = ?`,
       fields.name ?? known.name,
@@ -209,7 +208,8 @@ export const deleteUser = write(
   { audit: changed(userTable, ({ userId }) => userId) },
 )
 
-// After the change, inside its transaction: two admins removing each other at once cannot both succeed.
+// Checked after the change, inside its transaction: two admins who remove each other at the same time cannot both
+// succeed.
 function requireActiveAdmin(connection: Connection): void {
   if (connection.get("SELECT 1 FROM user WHERE role = 'admin' AND is_active = 1 LIMIT 1") === undefined) {
     throw new ConflictError('last_admin', 'this would leave no active admin')
@@ -224,7 +224,8 @@ export const recordUsage = write(
   (connection: Connection, updates: UsageUpdate[]): null => {
     for (const usage of updates) {
       connection.run(
-        `UPDATE user SET total_requests = ?, requests_today = ?, last_reset_ms = ?, first_used_at_ms = ?, last_used_at_ms = ?
+        `UPDATE user SET total_requests = ?, requests_today = ?, last_reset_ms = ?, first_used_at_ms = ?,
+          last_used_at_ms = ?
        WHERE user_id = ?`,
         usage.totalRequests,
         usage.requestsToday,

@@ -9,30 +9,30 @@ export const webhookTable = table('webhook', {
   care: {
     what: 'the webhooks',
     isRemembered: true,
-    meaning: 'Webhooks that are missing are told of nothing until an admin makes them anew.',
+    meaning: 'Missing webhooks receive nothing until an admin creates them again.',
   },
   json: {
     kinds: { type: 'array', cure: 'null' },
   },
 })
 
-/** A program that is told of alerts over HTTP. */
+/** Program that receives alerts over HTTP. */
 export interface WebhookRow {
   webhookId: string
   url: string
   /** Null for every kind. */
   kinds: AlertKind[] | null
-  /** Signs what is sent. */
+  /** Key that signs the requests. */
   secret: string
   createdAtMs: number
   lastSuccessAtMs: number | null
-  /** In words; null after a success. */
+  /** Error text; null after a success. */
   lastError: string | null
 }
 
 const MOST = 20
 
-/** By the time they were made. */
+/** Webhooks by time of creation. */
 export function listWebhooks(connection: Connection): WebhookRow[] {
   return connection
     .all<Omit<WebhookRow, 'kinds'> & { kindsJson: string | null }>(
@@ -47,7 +47,7 @@ export function listWebhooks(connection: Connection): WebhookRow[] {
 export const createWebhook = write(
   (connection: Connection, row: WebhookRow): null => {
     const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM webhook') ?? { n: 0 }
-    if (n >= MOST) throw new ConflictError('too_many_webhooks', `there may be ${MOST} webhooks`)
+    if (n >= MOST) throw new ConflictError('too_many_webhooks', `there are ${MOST} webhooks: delete one first`)
     connection.run(
       'INSERT INTO webhook (webhook_id, url, kinds, secret, created_at_ms) VALUES (?, ?, ?, ?, ?)',
       row.webhookId,
@@ -61,7 +61,7 @@ export const createWebhook = write(
   { audit: (_, row) => () => [event('webhook.created', row.webhookId, webhookEntry(row))] },
 )
 
-/** What it was still to be told goes with it. */
+/** Deletes its pending deliveries too. */
 export const deleteWebhook = write(
   (connection: Connection, { webhookId }: { webhookId: string }): null => {
     connection.run('DELETE FROM webhook WHERE webhook_id = ?', webhookId)

@@ -5,9 +5,9 @@ import { type Publication, storePublication } from './device-configs.ts'
 
 export const zoneExemptTable = table('zone_exempt', {
   care: {
-    what: 'which devices were told of zones that their carts may be in',
+    what: 'the access to zones that was sent to devices',
     isRemembered: true,
-    meaning: 'They are told again while it holds.',
+    meaning: 'It is sent again while it is valid.',
   },
   json: {
     zone_types: { type: 'array', cure: { set: "zone_types = '[]'" } },
@@ -15,7 +15,7 @@ export const zoneExemptTable = table('zone_exempt', {
   belongsTo: ['device_id', 'device'],
 })
 
-/** In which zones a device may be that others may not. */
+/** Zone types that a device may enter while others may not. */
 export interface ZoneExemptRow {
   hardwareId: string
   /** JSON array. */
@@ -29,7 +29,7 @@ export function listZoneExempts(connection: Connection): ZoneExemptRow[] {
   )
 }
 
-/** Devices that were deleted meanwhile are left out. */
+/** Rows of devices deleted in the meantime are skipped. */
 export const putZoneExempts = write(
   (
     connection: Connection,

@@ -8,8 +8,8 @@ import { applySessionChange } from './mqtt-sessions.ts'
 
 export const zoneVersionTable = table('zone_version', {
   care: {
-    what: 'the last sets of zones of the site',
-    meaning: 'Sets that are missing cannot be put in force again.',
+    what: 'the saved sets of site zones',
+    meaning: 'Missing sets cannot be restored.',
   },
   erases: { texts: ['user_name'] },
 })
@@ -19,8 +19,8 @@ export const zoneSetTable = table('zone_set', {
     what: 'the zones of the site',
     isRemembered: true,
     meaning:
-      'If they are missing, the last set that people made is in force again, with nothing switched; carts keep ' +
-      'what they have until then.',
+      'If they are missing, the last saved set is in force again, without overrides; carts keep their current ' +
+      'zones until then.',
     afterLoss: [
       `INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
          SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`,
@@ -40,50 +40,50 @@ export const zoneSetTable = table('zone_set', {
   noun: 'zones',
 })
 
-/** The zones of the site as they are kept. */
+/** Stored zones of the site. */
 export interface ZoneSetRow {
   version: number
   zonesJson: string
-  /** What of them is for a while. */
+  /** Temporary overrides of the zones. */
   switchesJson: string
 }
 
-/** A set of zones of the site that people made. */
+/** Saved set of site zones that a user made. */
 export interface ZoneVersionRow {
   version: number
   atMs: number
   userId: string
   userName: string
-  /** Zones in it. */
+  /** Number of zones in the set. */
   count: number
 }
 
-/** Zones of the site that are put in force. */
+/** Site zones to put in force. */
 export interface ZonesInForce extends ZoneSetRow {
   atMs: number
-  /** Each group, and the version under which its zones and those of the site are published. */
+  /** Each group, with the version under which its zones and those of the site are published. */
   groups: readonly { groupId: number; version: number }[]
-  /** The messages that tell of it. */
+  /** MQTT messages that publish the zones. */
   sessionChanges: readonly SessionChange[]
 }
 
-/** A new set of zones of the site. */
+/** New set of site zones. */
 export interface ZoneSetChange extends ZonesInForce, ZoneVersionRow {
-  /** The zones as they are kept: without switches. */
+  /** Zones of the set without overrides. */
   keptJson: string
 }
 
-/** Zones of the site that are switched, or not any more. */
+/** Site zones with changed overrides. */
 export interface ZoneSwitchChange extends ZonesInForce {
   switched: readonly { zoneId: string; wasEnabled: boolean; isEnabled: boolean; untilMs: number | null }[]
 }
 
-/** So many sets are kept, that in force included. */
+/** Number of stored sets, including the one in force. */
 const VERSIONS_KEPT = 20
 
 const VERSION_COLUMNS = `version, at_ms, user_id, user_name, zone_count AS "count"`
 
-/** Null while there never were any. */
+/** Null before the first set. */
 export function zoneSet(connection: Connection): ZoneSetRow | null {
   return (
     connection.get<ZoneSetRow>('SELECT version, zones AS zonesJson, switches AS switchesJson FROM zone_set') ?? null
@@ -98,7 +98,7 @@ export function listZoneVersions(connection: Connection): ZoneVersionRow[] {
   )
 }
 
-/** The zones of a version that is kept. */
+/** Zones of a stored version. */
 export function zonesOfVersion(connection: Connection, version: number): string | null {
   const row = connection.get<{ zonesJson: string }>(
     'SELECT zones AS zonesJson FROM zone_version WHERE version = ?',
@@ -107,7 +107,7 @@ export function zonesOfVersion(connection: Connection, version: number): string 
   return row?.zonesJson ?? null
 }
 
-/** Puts a set of zones of the site in force, together with the messages that tell of it. */
+/** Puts a set of site zones in force, together with the messages that publish it. */
 export const saveZoneSet = write(
   (connection: Connection, change: ZoneSetChange): null => {
     const { version, atMs, userId, userName, count, keptJson } = change
@@ -130,7 +130,7 @@ export const saveZoneSet = write(
     return null
   },
   {
-    // the zones that are others now: of all there may be megabytes
+    // only the changed zones: all of them may be megabytes
     audit: (connection, { version, zonesJson }) => {
       const stored = zoneSet(connection)
       const before: ZoneById = new Map(zonesIn(stored?.zonesJson ?? '[]'))
@@ -149,7 +149,7 @@ export const saveZoneSet = write(
   },
 )
 
-/** Puts zones of the site in force that are switched, or not any more. They are no set that people made. */
+/** Puts site zones with changed overrides in force. They do not count as a set that a user made. */
 export const saveZoneSwitches = write(
   (connection: Connection, change: ZoneSwitchChange): null => {
     putInForce(connection, change)

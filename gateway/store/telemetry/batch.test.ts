@@ -12,7 +12,7 @@ import {
   type TelemetryBatch,
 } from './batch.ts'
 
-/** What version 1 wrote: two samples, one with both streams and one with a voltage only. */
+/** Bytes that version 1 wrote: two samples, one with both streams and one with a voltage only. */
 const GOLDEN =
   '63746c01020000000000805c0dde7942000080600dde794207000000080000005020f31e0000000099bbf8ff0000000010270000' +
   '00000000403000003f30000003029775879e'
@@ -32,13 +32,13 @@ function golden(): TelemetryBatch {
   return batch
 }
 
-test('what an earlier program wrote is read, and written the same', () => {
+test('a batch of an earlier program is read, and written with the same bytes', () => {
   const hex = Buffer.from(encodeBatch(golden())).toString('hex')
   assert.equal(hex, GOLDEN)
   assert.deepEqual(decodeBatch(Buffer.from(GOLDEN, 'hex')), golden())
 })
 
-test('any batch comes back as it was, wherever its bytes lie', () => {
+test('any batch is decoded exactly as written, at any offset', () => {
   const sample = fc.record({
     deviceId: fc.integer({ min: 1, max: 2 ** 32 - 1 }),
     atMs: fc.integer({ min: 0, max: 2 ** 43 - 1 }),
@@ -66,7 +66,7 @@ test('any batch comes back as it was, wherever its bytes lie', () => {
   )
 })
 
-test('every flipped bit and every other length is noticed', () => {
+test('every flipped bit and every other length is detected', () => {
   const bytes = encodeBatch(golden())
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const flipped = bytes.slice()
@@ -78,6 +78,6 @@ test('every flipped bit and every other length is noticed', () => {
   }
 })
 
-test('a batch of a newer program is told from damage', () => {
+test('a batch of a newer program is distinguished from damage', () => {
   assert.throws(() => decodeBatch(Buffer.from(NEWER, 'hex')), NewerBlockError)
 })

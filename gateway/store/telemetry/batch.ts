@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 
-/** Samples of many devices as columns of equal length, in the order they came. */
+/** Samples of many devices as columns of equal length, in the order of arrival. */
 export interface TelemetryBatch {
   readonly count: number
   readonly deviceId: Uint32Array
@@ -24,7 +24,7 @@ export const HAS_BATTERY = 2
 //   0  "ctl", version
 //   4  count
 //   8  the columns, one after the other, the widest first
-//  -4  CRC-32 of all before it
+//   -4 CRC-32 of all bytes before it
 const VERSION = 1
 const MAGIC = 0x6c_74_63
 const HEADER_BYTES = 8
@@ -35,7 +35,7 @@ export function allocateBatch(count: number): TelemetryBatch {
   return columnsOf(new ArrayBuffer(byteLengthOf(count)), count)
 }
 
-/** The bytes of a batch made by `allocateBatch`: the columns are written where they already are. */
+/** Bytes of a batch made by `allocateBatch`: the columns are written in place. */
 export function encodeBatch({ atMs, count }: TelemetryBatch): Uint8Array {
   const bytes = new Uint8Array(atMs.buffer as ArrayBuffer)
   const view = new DataView(bytes.buffer)
@@ -47,8 +47,8 @@ export function encodeBatch({ atMs, count }: TelemetryBatch): Uint8Array {
 }
 
 /**
- * Reads what `encodeBatch` made; the columns may be views of `bytes`.
- * Throws `DamagedBlockError`, and `NewerBlockError` for a batch of a later version.
+ * Decodes the bytes of `encodeBatch`; the columns may be views of `bytes`. Throws `DamagedBlockError`, and
+ * `NewerBlockError` for a batch of a later version.
  */
 export function decodeBatch(bytes: Uint8Array): TelemetryBatch {
   const { byteLength } = bytes
@@ -62,17 +62,17 @@ export function decodeBatch(bytes: Uint8Array): TelemetryBatch {
   if (version > VERSION) throw new NewerBlockError(version, VERSION)
   const count = view.getUint32(4, true)
   if (byteLength !== byteLengthOf(count)) throw new DamagedBlockError('wrong_length', `${count} samples`)
-  // columns of eight bytes begin at a multiple of eight
+  // columns of eight bytes must begin at a multiple of eight
   const isAligned = bytes.byteOffset % 8 === 0
   return isAligned ? columnsOf(bytes.buffer, count, bytes.byteOffset) : columnsOf(bytes.slice().buffer, count)
 }
 
-/** How many samples a batch has, judged by its length alone: also of one that cannot be read. */
+/** Number of samples of a batch, computed from its length alone, so that it works for an unreadable batch too. */
 export function sampleCountOf({ byteLength }: { readonly byteLength: number }): number {
   return Math.max(0, Math.floor((byteLength - byteLengthOf(0)) / SAMPLE_BYTES))
 }
 
-/** How many records a sample of these streams has. */
+/** Number of records that a sample of these streams has. */
 export function recordsIn(streams: number): number {
   return (streams & HAS_GPS) / HAS_GPS + (streams & HAS_BATTERY) / HAS_BATTERY
 }

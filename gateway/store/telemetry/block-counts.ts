@@ -3,19 +3,20 @@ import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
 /**
- * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that
- * took them. Returns whether the device is registered.
+ * Corrects the record count and time bounds of a device's stream after `removed` records were deleted with its blocks,
+ * in the same transaction. Returns true if the device is registered.
  */
 export function decrementRecordCounts(
   connection: WriterTables,
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
   removed: number,
 ): boolean {
-  // records that are not counted yet cannot be taken from the counts
+  // records that are not counted yet cannot be subtracted
   saveStates(connection)
   const { firstMs, lastMs } = boundsOf(connection, stream, deviceId)
   const changed = connection.run(
-    `UPDATE device_state SET ${stream}_count = max(0, ${stream}_count - ?), ${stream}_first_ms = ?, ${stream}_last_ms = ?
+    `UPDATE device_state SET ${stream}_count = max(0, ${stream}_count - ?), ${stream}_first_ms = ?, ${stream}_last_ms
+      = ?
      WHERE device_id = ?`,
     removed,
     firstMs,
@@ -30,10 +31,10 @@ function boundsOf(
   stream: TelemetryStream,
   deviceId: number,
 ): { firstMs: number | null; lastMs: number | null } {
-  // `+?`: SQLite would prepare it again for each device, see block-rows.ts
+  // `+?`: otherwise SQLite would prepare the statement again for each device, see block-rows.ts
   const of = 'FROM stored_block WHERE device_id = +? AND stream = +? ORDER BY first_ms'
   const first = connection.get<{ atMs: number }>(`SELECT first_ms AS atMs ${of} LIMIT 1`, deviceId, stream)
-  // blocks do not overlap: the one that begins last ends last
+  // blocks do not overlap: the one with the latest start has the latest end
   const last = connection.get<{ atMs: number }>(`SELECT last_ms AS atMs ${of} DESC LIMIT 1`, deviceId, stream)
   const log = connection.tail.bounds(stream, deviceId)
   const bounds = [first?.atMs, last?.atMs, log?.firstMs, log?.lastMs].filter((atMs) => atMs !== undefined)

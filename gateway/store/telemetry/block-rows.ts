@@ -5,7 +5,7 @@ import type { Connection } from '../db/connection.ts'
 import { decodeStoredBlock } from './stored-block.ts'
 import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
 
-/** What the table says of a block. */
+/** Index entry of a block. */
 export interface BlockLocation {
   readonly blockId: number
   readonly firstMs: number
@@ -14,16 +14,16 @@ export interface BlockLocation {
 }
 
 const COLUMNS = 'block_id AS blockId, first_ms AS firstMs, last_ms AS lastMs, count'
-// `+?`: for a plain `?` beside ORDER BY or in LIMIT, SQLite prepares the statement again whenever a value is bound (its
-// planner looked at the value), which takes ten times as long as the query.
+// `+?`: with a plain `?` and an ORDER BY or a LIMIT, SQLite prepares the statement again whenever a value is bound (its
+// planner has used the value), which takes ten times as long as the query.
 const OF_STREAM = 'FROM stored_block WHERE device_id = +? AND stream = +?'
 
-/** How many blocks `newestBlocks` looks at. */
+/** Number of blocks that `newestBlocks` checks. */
 const NEWEST_BLOCKS = 16
 
 /**
- * The last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none behind the first that is full,
- * since each of them is on a page of its own.
+ * Last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none before the first full one, because
+ * each block is on a page of its own.
  */
 export function newestBlocks(connection: Connection, deviceId: number, stream: TelemetryStream): BlockLocation[] {
   const rows = connection
@@ -37,7 +37,7 @@ export function newestBlocks(connection: Connection, deviceId: number, stream: T
   return newest
 }
 
-/** The last block that begins at `atMs` or before. */
+/** Last block that begins at or before `atMs`. */
 export function blockBeginningBy(
   connection: Connection,
   deviceId: number,
@@ -52,7 +52,7 @@ export function blockBeginningBy(
   )
 }
 
-/** The first block that begins after `atMs`. */
+/** First block that begins after `atMs`. */
 export function blockBeginningAfter(
   connection: Connection,
   deviceId: number,
@@ -67,7 +67,7 @@ export function blockBeginningAfter(
   )
 }
 
-/** A block that cannot be read: not what was written, or written by a newer program. */
+/** A block is damaged, or a newer program wrote it. */
 export class UnreadableBlockError extends Error {
   readonly blockId: number
   readonly reason: UnreadableBlock['reason']

@@ -5,14 +5,14 @@ import type { Connection } from '../db/connection.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import { isUnreadable } from './unreadable-block.ts'
 
-/** Blocks whose times are remembered, 16 KB each: an upload of late samples asks for the same again and again. */
+/** Blocks whose times are cached, 16 KB each: an upload of late samples needs the same ones repeatedly. */
 const REMEMBERED_BLOCKS = 64
 
-/** Which times are in blocks. */
+/** Times of the records in blocks, with a cache. */
 export class BlockTimes {
   readonly #connection: Connection
   readonly #committed: CommittedBlocks
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #remembered = new Map<number, Float64Array>()
   readonly #decoders = { gps: decoderOf(GPS), battery: decoderOf(BATTERY) }
 
@@ -25,7 +25,7 @@ export class BlockTimes {
     this.#committed.close()
   }
 
-  /** The last time in a block of the device's stream; -1 without any. */
+  /** Last time in a block of the device's stream; -1 if it has none. */
   newestMs(stream: TelemetryStream, deviceId: number): number {
     const row = this.#connection.get<{ lastMs: number }>(
       `SELECT last_ms FROM stored_block
@@ -66,7 +66,7 @@ export class BlockTimes {
       return this.#decoders[stream](this.#committed.read(blockId))
     } catch (error) {
       if (!isUnreadable(error)) throw error
-      // whoever reads it reports it; what it holds counts as not stored
+      // a reader of the block reports it; its records count as not stored
       return new Float64Array()
     }
   }

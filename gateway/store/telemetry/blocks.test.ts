@@ -32,7 +32,7 @@ function replace(...replacements: Partial<BlockReplacement>[]): void {
 
 const timesIn = () => blocksIn(connection).map(({ firstMs, lastMs, count }) => [firstMs, lastMs, count])
 
-test('blocks take the place of others, under new numbers', () => {
+test('blocks replace others, under new numbers', () => {
   replace({ adds: [blockOf(1, 2), blockOf(5)] })
   const [old] = blocksIn(connection)
   assert.ok(old)
@@ -45,13 +45,13 @@ test('blocks take the place of others, under new numbers', () => {
   assert.ok(blocksIn(connection).every(({ blockId }) => blockId > old.blockId))
 })
 
-test('a plan that was made on other blocks is refused, all of it', () => {
+test('a plan based on outdated blocks is rejected as a whole', () => {
   replace({ adds: [blockOf(1, 2), blockOf(5, 9)] })
   const before = timesIn()
   const [first, second] = blocksIn(connection)
   const gone = { removes: [(second?.blockId ?? 0) + 1000], adds: [blockOf(20)] }
-  assert.throws(() => replace({ adds: [blockOf(30)] }, gone), /is gone/)
-  assert.throws(() => replace({ stream: 'gps', removes: [first?.blockId ?? 0] }), /is gone/)
+  assert.throws(() => replace({ adds: [blockOf(30)] }, gone), /it was deleted/)
+  assert.throws(() => replace({ stream: 'gps', removes: [first?.blockId ?? 0] }), /it was deleted/)
   for (const overlapping of [blockOf(2, 3), blockOf(0, 1), blockOf(6, 7), blockOf(3, 12), blockOf(9)]) {
     assert.throws(() => replace({ adds: [blockOf(30), overlapping] }), /overlaps/)
   }
@@ -59,7 +59,7 @@ test('a plan that was made on other blocks is refused, all of it', () => {
   assert.deepEqual(timesIn(), before)
 })
 
-test('a device that is gone gets no blocks, and the others do', () => {
+test('a deleted device gets no blocks, and the others do', () => {
   replace({ adds: [blockOf(1)] })
   const [old] = blocksIn(connection)
   connection.run('DELETE FROM device')
@@ -82,7 +82,7 @@ function rowsInLog(): number[] {
 
 const nextSeq = () => connection.get<{ next: number }>('SELECT next_seq AS next FROM telemetry_log_end')?.next ?? 0
 
-test('the log is dropped in steps, but for what is kept and what lies outside', () => {
+test('the log is truncated in steps, except rows to keep and rows outside the range', () => {
   const seqs = Array.from({ length: 10 }, () => appendToLog(connection, samples(2)))
   const at = (i: number) => seqs[i] ?? 0
   const drop = { fromSeq: at(1), throughSeq: at(7) + 1, keptSeqs: [at(3)], limit: 4 }
@@ -101,7 +101,7 @@ test('a step drops no more than a few large rows', () => {
   assert.equal(rowsInLog().length, 2)
 })
 
-test('sequence numbers are not used again after the log was dropped', () => {
+test('sequence numbers are not reused after the log was truncated', () => {
   const firstSeq = appendToLog(connection, samples(5))
   dropLog(connection, { fromSeq: 0, throughSeq: firstSeq + 4, limit: 10 })
   assert.equal(nextSeq(), firstSeq + 5)

@@ -9,7 +9,7 @@ import { LOG_TRUNCATED } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
-/** A block to be stored. */
+/** Block to insert. */
 export interface NewBlock {
   readonly firstMs: number
   readonly lastMs: number
@@ -18,11 +18,11 @@ export interface NewBlock {
   readonly records: Uint8Array
 }
 
-/** Blocks of one device's stream that take the place of others, all of it or nothing. */
+/** Blocks of one device's stream that replace others, all or nothing. */
 export interface BlockReplacement {
   readonly deviceId: number
   readonly stream: TelemetryStream
-  /** Numbers of the blocks that go. */
+  /** Numbers of the removed blocks. */
   readonly removes: readonly number[]
   readonly adds: readonly NewBlock[]
 }
@@ -30,7 +30,7 @@ export interface BlockReplacement {
 const INSERT_BLOCK = `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records)
   VALUES (?, ?, ?, ?, ?, ?)`
 
-/** Adds a block that overlaps none of its stream. Returns its number. */
+/** Adds a block that must not overlap another one of its stream. Returns its number. */
 export function insertBlock(
   connection: Connection,
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
@@ -40,17 +40,17 @@ export function insertBlock(
   return Number(lastInsertRowid)
 }
 
-/** What `replaceBlocks` does. */
+/** Planned replacements of blocks. */
 export interface BlockChange {
   readonly replacements: readonly BlockReplacement[]
-  /** Of the last sample of the log that is in them. */
+  /** Sequence number of the last log sample in the blocks. */
   readonly throughSeq: number
 }
 
 /**
- * Replaces blocks as it was planned; what was planned for a device that is gone is left out. Throws when the blocks are
- * not those the plan was made on. The caller keeps the transaction small. What holds anything that was not acknowledged
- * is entered in the log of blocks.
+ * Replaces blocks as planned; plans for deleted devices are skipped. Throws if the blocks have changed since the plan
+ * was made. The caller keeps the transaction small. Blocks with unacknowledged records are entered in the log of
+ * blocks.
  */
 export const replaceBlocks = write(
   (connection: WriterTables, { replacements, throughSeq }: BlockChange): void => {
@@ -61,12 +61,12 @@ export const replaceBlocks = write(
       for (const blockId of removes) {
         isUnsent ||= isLogged(connection, blockId)
         if (!isThere(connection, blockId, deviceId, stream) || !removeBlock(connection, blockId))
-          throw new Error(`block ${blockId} to be replaced is gone`)
+          throw new Error(`cannot replace block ${blockId}: it was deleted`)
       }
       for (const block of adds) {
         const before = blockBeginningBy(connection, deviceId, stream, block.lastMs)
         if (before !== undefined && before.lastMs >= block.firstMs) {
-          throw new Error(`a block of device ${deviceId} overlaps one that is there`)
+          throw new Error(`a new block of device ${deviceId} overlaps an existing one`)
         }
         const blockId = insertBlock(connection, { deviceId, stream }, block)
         if (isUnsent) logBlock(connection, blockId)
@@ -86,21 +86,21 @@ function isThere(connection: Connection, blockId: number, deviceId: number, stre
   return found !== undefined
 }
 
-/** What `dropLog` deletes: rows whose samples are in blocks. */
+/** Rows of the log that `dropLog` deletes because their samples are in blocks. */
 export interface LogDrop {
   readonly fromSeq: number
-  /** Of the last sample of the last row. */
+  /** Sequence number of the last sample of the last row. */
   readonly throughSeq: number
-  /** Rows that stay, by their first sequence number. */
+  /** First sequence numbers of the rows to keep. */
   readonly keptSeqs?: readonly number[]
-  /** How many rows at most. */
+  /** Maximum number of rows. */
   readonly limit: number
 }
 
-/** Rows of large batches are many pages each: a step ends after so many bytes. */
+/** A step also ends after this many bytes, because rows of large batches take many pages each. */
 const DROPPED_BYTES = 1 << 20
 
-/** Deletes rows of the log that are sealed, a step at a time, and says whether it was the last. */
+/** Deletes sealed rows of the log, one step at a time. Returns whether it was the last step. */
 export const dropLog = write(
   (connection: WriterTables, { fromSeq, throughSeq, keptSeqs = [], limit }: LogDrop): { isDone: boolean } => {
     const sealed = 'first_seq BETWEEN ? AND ? AND first_seq NOT IN (SELECT value FROM json_each(?))'
@@ -120,9 +120,9 @@ export const dropLog = write(
       dropped.push(row.samples)
       if (bytes >= DROPPED_BYTES) break
     }
-    // they say what became of devices
+    // the rows also hold state changes of devices
     saveStates(connection)
-    // numbers are not used again, not even when this was the end of the log
+    // sequence numbers are not reused, even if this was the end of the log
     connection.run(LOG_TRUNCATED, throughSeq + 1)
     if (lastSeq === null) return { isDone: true }
     connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)

@@ -2,19 +2,19 @@ import { type Connection, openUncheckedReader } from '../db/connection.ts'
 import { readBlock } from './unreadable-block.ts'
 
 /**
- * Reads blocks for a transaction that writes, on a connection of its own: a page number is as likely to be damaged as
- * any other bit, and once SQLite has come upon one, the transaction that did cannot go on. Opened when it is needed.
+ * Reads blocks on a connection of its own for a transaction that writes: a damaged page number is as likely as any
+ * other wrong bit, and once SQLite detects one, the transaction that did cannot continue. Opened on first use.
  */
 export class CommittedBlocks {
   readonly #path: string
   #connection: Connection | undefined
 
-  /** For blocks that were committed before the transaction of `writer`. */
+  /** Reads only blocks that were committed before the transaction of `writer`. */
   constructor(writer: Connection) {
     this.#path = writer.db.name
   }
 
-  /** Throws `DamagedBlockError` when the pages of the block are not linked any more. */
+  /** Throws `DamagedBlockError` if the chain of the block's pages is broken. */
   read(blockId: number): Uint8Array {
     this.#connection ??= openUncheckedReader(this.#path)
     const block = readBlock(this.#connection, blockId)

@@ -40,7 +40,7 @@ for (const [what, place, flip] of [
   ['any bit of a block', fc.tuple(fc.nat({ max: BLOCK.length - 1 }), fc.nat({ max: 7 })), flipBit],
   ['any bit that links its pages', fc.tuple(fc.constant(6000), fc.nat({ max: 31 })), flipLinkBit],
 ] as const) {
-  test(`${what} that flips in the file is noticed, costs that block alone, and it can be stored again`, (t) => {
+  test(`flipping ${what} is detected and loses only that block, which can be stored again`, (t) => {
     const folder = newFolder(t)
     const [original, path] = [join(folder, 'original.db'), join(folder, 'cartbarn.db')]
     const prepared = new BlockTable(original)
@@ -55,7 +55,7 @@ for (const [what, place, flip] of [
       const purged = purge(table, 2500)
       const [unreadable] = purged.unreadable
       assert.equal(unreadable?.blockId, damagedId)
-      // the other device's block is cut at the same time
+      // the other device's block is cut in the same step
       assert.deepEqual([purged.gps, purged.isDone], [1400, true])
       assert.deepEqual(table.blockTimes(other, 'gps'), times(2500, 600))
       const { reason } = unreadable
@@ -87,7 +87,7 @@ for (const [what, place, flip] of [
   })
 }
 
-test('what is put aside is kept as it was found', (t) => {
+test('a quarantined block is kept unchanged', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   const bytes = blockOf('battery', [10, 20, 30])
@@ -110,7 +110,7 @@ test('what is put aside is kept as it was found', (t) => {
   })
 })
 
-test('a whole block stays, whatever was said of it, and so does one that is not there any more', (t) => {
+test('quarantining an intact or missing block has no effect', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   const blockId = table.addBlock(deviceId, 'gps', [10, 20])
@@ -130,7 +130,7 @@ for (const [what, row] of [
   ['last time', { firstMs: 10, lastMs: 31, count: 3 }],
   ['stream', { firstMs: 10, lastMs: 30, count: 3, stream: 'battery' as const }],
 ] as const) {
-  test(`a whole block under a row with another ${what} is damaged`, (t) => {
+  test(`an intact block under a row with another ${what} is damaged`, (t) => {
     const table = open(t)
     const deviceId = table.newDevice()
     const blockId = table.addBytes({ deviceId, stream: 'gps', ...row }, blockOf('gps', [10, 20, 30]))
@@ -139,7 +139,7 @@ for (const [what, row] of [
   })
 }
 
-test('counts stay true beside the log, and are never below nothing', (t) => {
+test('counts stay right together with the log, and are never negative', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   table.addBlock(deviceId, 'gps', [10, 20])
@@ -171,7 +171,7 @@ test('the newest thousand are kept', (t) => {
   assert.equal(table.connection.get<{ at: number }>('SELECT min(first_ms) AS at FROM damaged_block')?.at, 10)
 })
 
-test('what was put aside is deleted with what it belongs to: by age, by device, with the device', (t) => {
+test('quarantined blocks are deleted by age, by device and with the device', (t) => {
   const table = open(t)
   const ids = [table.newDevice('cart-1'), table.newDevice('cart-2'), table.newDevice('cart-3')]
   for (const deviceId of ids) {
@@ -197,7 +197,7 @@ test('what was put aside is deleted with what it belongs to: by age, by device, 
   assert.equal(left(), 3)
 })
 
-test('a flipped bit is flipped', (t) => {
+test('the test helper flips a bit', (t) => {
   const path = join(newFolder(t), 'file')
   const bytes = Uint8Array.from({ length: 100 }, (_, i) => i)
   writeFileSync(path, bytes)

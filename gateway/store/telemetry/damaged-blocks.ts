@@ -10,10 +10,10 @@ import { removeBlock } from './detached-blocks.ts'
 import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow, decodeStoredBlock } from './stored-block.ts'
 
-/** A block, or a row of the log, that was put aside because it is not what was written. */
+/** Quarantined block, or quarantined row of the log: its content is not what was written. */
 export interface DamagedBlock extends Omit<BlockRow, 'stream'> {
   stream: TelemetryStream | 'log'
-  /** Null once its device is deleted, and of a row of the log. */
+  /** Null if the device was deleted, and for a row of the log. */
   hardwareId: string | null
   reason: DamageReason
   foundAtMs: number
@@ -22,28 +22,28 @@ export interface DamagedBlock extends Omit<BlockRow, 'stream'> {
 export interface DamagedBlocks {
   blocks: number
   records: number
-  /** Those found last, at most `SHOWN_BLOCKS`. */
+  /** The last ones found, at most `SHOWN_BLOCKS`. */
   newest: DamagedBlock[]
 }
 
 export interface QuarantinedBlocks {
   moved: DamagedBlock[]
-  /** Whole, but written by a newer program. */
+  /** Intact blocks that a newer program wrote. */
   newer: number[]
-  /** Intact blocks: a reader that found them damaged read wrongly. */
+  /** Intact blocks that a reader reported as damaged after a read error. */
   intact: number[]
-  /** How many older blocks of the quarantine were deleted to make room. */
+  /** Number of older quarantined blocks that were deleted to make room. */
   dropped: number
 }
 
-/** Kept for a repair, some 17 MB: if more are damaged, restore a backup instead. */
+/** Maximum kept for a repair, some 17 MB; with more damage, restore a backup instead. */
 const MAX_DAMAGED_BLOCKS = 1000
-/** The number of damaged blocks that the API shows. */
+/** Number of damaged blocks that the API returns. */
 const SHOWN_BLOCKS = 20
 
 /**
- * Puts the blocks aside that are really damaged; the rest stays. Their records count as not stored from then on, and a
- * device that sends them again is believed. At most some dozen ids at a time.
+ * Quarantines those of the blocks that are really damaged. Their records count as not stored from then on, so that
+ * records that a device sends again are accepted. Takes at most some dozen ids at a time.
  */
 export const quarantineBlocks = write(
   (
@@ -89,9 +89,7 @@ function quarantineSome(
   return result
 }
 
-/**
- * What was put aside since the last repair: before that, what could be read was put back and the rest is gone for good.
- */
+/** Blocks quarantined since the last repair, which restored the readable ones; the rest is lost. */
 export function damagedBlocks(connection: Connection): DamagedBlocks {
   const total = connection.get<{ blocks: number; records: number }>(
     'SELECT count(*) AS blocks, ifnull(sum(count), 0) AS records FROM damaged_block WHERE found_at_ms >= 0',
@@ -106,14 +104,14 @@ export function damagedBlocks(connection: Connection): DamagedBlocks {
 }
 
 /**
- * Notes that a repair has dealt with all that was put aside: no person can do more about it. The time of its discovery
- * is negative from then on. Answers still say of its ranges that records may be missing.
+ * Marks all quarantined blocks as dealt with after a repair, because staff can do no more about them: their time of
+ * discovery becomes negative. Responses still report that records of their ranges may be missing.
  */
 export function settleDamagedBlocks(connection: Connection): void {
   connection.run('UPDATE damaged_block SET found_at_ms = -found_at_ms WHERE found_at_ms > 0')
 }
 
-/** Which damaged blocks are asked for; both bounds included. */
+/** Range of damaged blocks to find; both bounds included. */
 export interface DamagedRange {
   deviceIds: readonly number[]
   stream: TelemetryStream
@@ -121,10 +119,10 @@ export interface DamagedRange {
   toMs: number
 }
 
-/** Where the last record of a block with an unreadable row may be at most: nobody knows. */
+/** Assumed maximum distance of the last record from the first in a block with an unreadable row. */
 const UNKNOWN_SPAN_MS = 86_400_000
 
-/** How many blocks that were put aside may have records of a range. */
+/** Number of quarantined blocks that may have records of a range. */
 export function damagedBlocksIn(connection: Connection, { deviceIds, stream, fromMs, toMs }: DamagedRange): number {
   const found = connection.get<{ blocks: number }>(
     `SELECT count(*) AS blocks FROM damaged_block
@@ -138,7 +136,7 @@ export function damagedBlocksIn(connection: Connection, { deviceIds, stream, fro
   return found?.blocks ?? 0
 }
 
-/** Deletes up to `limit` of what was put aside and has only records of before `beforeMs`. Returns how many. */
+/** Deletes up to `limit` quarantined blocks whose records are all older than `beforeMs`. Returns their number. */
 export function deleteDamagedUntil(connection: WriterTables, beforeMs: number, limit: number): number {
   return connection.run(
     `DELETE FROM damaged_block
@@ -148,7 +146,7 @@ export function deleteDamagedUntil(connection: WriterTables, beforeMs: number, l
   )
 }
 
-/** Deletes up to `limit` of what was put aside of a device's stream. Returns how many. */
+/** Deletes up to `limit` quarantined blocks of a device's stream. Returns their number. */
 export function deleteDamagedOf(
   connection: WriterTables,
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
@@ -163,7 +161,7 @@ export function deleteDamagedOf(
   )
 }
 
-/** Why a block cannot be read, and what of it can be kept. */
+/** Reason why a block is unreadable, and the bytes that can be kept. */
 interface Damage {
   reason: DamageReason
   bytes: Uint8Array

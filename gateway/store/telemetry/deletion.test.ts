@@ -39,13 +39,13 @@ function open(t: TestContext): BlockTable {
   return table
 }
 
-/** One step, in a transaction as in the writer thread. */
+/** Runs one step in a transaction, like the writer thread. */
 function step(table: BlockTable, beforeMs: number, after: BlockStream | null): PurgeStep {
   const { connection } = table
   return connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs, after, nowMs: 0 }))()
 }
 
-/** Purges to the end. */
+/** Runs all steps of a purge. */
 function purge(table: BlockTable, beforeMs: number) {
   const total = { gps: 0, battery: 0, damagedBlocks: 0, steps: 0, unreadable: [] as PurgeStep['unreadable'] }
   let after: BlockStream | null = null
@@ -66,13 +66,13 @@ function timesFrom(fromMs: number, count: number, stepMs = 1000): number[] {
   return Array.from({ length: count }, (_, i) => fromMs + i * stepMs)
 }
 
-/** Gaps between the records of one stream, and how many records each block has. */
+/** Gaps between the records of one stream, and the number of records in each block. */
 const streamArbitrary = fc.array(
   fc.record({ gaps: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 6 }) }),
   { maxLength: 60 },
 )
 
-test('whatever the blocks and the cutoff, wherever it is interrupted: what is older goes, and each step leaves the counts true', (t) => {
+test('a purge removes all older records, even if interrupted, and each step keeps the counts right', (t) => {
   const table = open(t)
   const ids = [table.newDevice(), table.newDevice(), table.newDevice()]
   fc.assert(
@@ -111,7 +111,7 @@ test('whatever the blocks and the cutoff, wherever it is interrupted: what is ol
           removed.battery += done.battery
           for (const id of ids) table.assertCounted(id)
           assert.deepEqual(done.unreadable, [])
-          // a purge that ended in the middle is begun again
+          // an interrupted purge starts again
           after = interruptions[steps] === true ? null : done.after
           isDone = done.isDone
         }
@@ -161,7 +161,7 @@ for (const [what, block, beforeMs, kept] of [
   })
 }
 
-test('an earlier purge again finds nothing and writes no block anew', (t) => {
+test('repeating an earlier purge removes no records and rewrites no block', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   table.addBlock(deviceId, 'gps', timesFrom(START_MS, 100))
@@ -187,7 +187,7 @@ test('a step is bounded, whatever there is to do', (t) => {
   assert.ok(steps > 100, `${steps} steps`)
 })
 
-test('what is still to be sent is left alone, in steps that are bounded however much it is', (t) => {
+test('a purge keeps unsent records, in bounded steps however many they are', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   const { connection } = table
@@ -195,7 +195,7 @@ test('what is still to be sent is left alone, in steps that are bounded however 
     for (let i = 0; i < 3000; i++)
       logBlock(connection, table.addBlock(deviceId, 'gps', timesFrom(START_MS + i * 10, 2, 1)))
     for (let i = 3000; i < 3010; i++) table.addBlock(deviceId, 'gps', timesFrom(START_MS + i * 10, 2, 1))
-    // what the cutoff goes through
+    // blocks that the cutoff splits
     logBlock(connection, table.addBlock(deviceId, 'gps', [START_MS + 40_000, START_MS + 60_000]))
   })()
   let after: PurgePosition | null = null
@@ -215,7 +215,7 @@ test('what is still to be sent is left alone, in steps that are bounded however 
   )
   assert.equal(table.times(deviceId, 'gps').length, 6002)
   assert.deepEqual(connection.all('SELECT * FROM note'), [])
-  // an admin's purge takes it, and says so
+  // an admin's purge deletes it and notes the gap
   const purged = purge(table, START_MS + 50_000)
   assert.equal(purged.gps, 6001)
   const [note] = connection.all<{ body: string }>('SELECT body FROM note')
@@ -230,7 +230,7 @@ test('what is still to be sent is left alone, in steps that are bounded however 
   assert.equal(connection.all('SELECT * FROM block_log').length, 1, 'what is left of the block that was cut')
 })
 
-test('thousands of devices without anything old are passed over in a few steps', (t) => {
+test('thousands of devices without old records are passed over in a few steps', (t) => {
   const table = open(t)
   table.connection.db.transaction(() => {
     for (let i = 0; i < 2000; i++) table.addBlock(table.newDevice(), 'gps', [START_MS])
@@ -240,8 +240,8 @@ test('thousands of devices without anything old are passed over in a few steps',
   assert.ok(steps <= 6, `${steps} steps`)
 })
 
-test('how work is found does not depend on how much there is: all by index', (t) => {
-  // of its own: one that has read already has its statements
+test('finding work uses indexes only, so that its cost does not grow with the data', (t) => {
+  // a new connection: one that has read before has prepared statements
   const connection = new WriterTables(open(t).connection.db)
   const statements: string[] = []
   const all = connection.statement.bind(connection)
@@ -262,7 +262,7 @@ test('how work is found does not depend on how much there is: all by index', (t)
   }
 })
 
-test('records of a device that is deleted are purged, but not counted: nobody could see them', (t) => {
+test('records of a deleted device are purged but not counted, because they were not visible', (t) => {
   const table = open(t)
   const [gone, kept] = [table.newDevice('gone'), table.newDevice()]
   for (const id of [gone, kept]) for (const stream of STREAMS) table.addBlock(id, stream, [1, 2, 3])
@@ -278,7 +278,7 @@ test('records of a device that is deleted are purged, but not counted: nobody co
   assert.deepEqual(table.connection.all('SELECT * FROM telemetry_deletion'), [])
 })
 
-test('the records of one device go, of the streams that are named, in bounded steps', (t) => {
+test('the records of one device are deleted for the given streams, in bounded steps', (t) => {
   const table = open(t)
   const [mine, other] = [table.newDevice(), table.newDevice()]
   for (const id of [mine, other]) {
@@ -302,7 +302,7 @@ test('the records of one device go, of the streams that are named, in bounded st
   assert.equal(table.times(other, 'gps').length, 450)
 })
 
-test('what is in the log when a device is erased stays counted', (t) => {
+test('records in the log stay counted when a device is erased', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   table.addBlock(deviceId, 'gps', [10, 20])
@@ -312,7 +312,7 @@ test('what is in the log when a device is erased stays counted', (t) => {
   table.assertCounted(deviceId)
 })
 
-test('a block of a newer version stays where the cutoff is inside of it, and goes when all of it is old', (t) => {
+test('a block of a newer version stays while the cutoff is inside it, and is deleted when all is old', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   table.addBlock(deviceId, 'gps', [10, 20])
@@ -337,7 +337,7 @@ function newerVersion(block: Uint8Array): Uint8Array {
   return copy
 }
 
-test('what is deleted leaves the file, without anybody asking', async (t) => {
+test('deleted data leaves the file automatically', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-blocks-'))
   t.after(() => rmSync(dataDir, { recursive: true }))
   const path = join(dataDir, 'cartbarn.db')

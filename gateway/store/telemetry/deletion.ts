@@ -18,55 +18,56 @@ export interface DeletedRecords {
 }
 
 export interface DeletionStep extends DeletedRecords {
-  /** Damaged blocks that went as well; their records were not counted any more. */
+  /** Number of damaged blocks deleted as well; their records were no longer counted. */
   damagedBlocks: number
-  /** At its commit there was nothing left to delete. */
+  /** True if nothing was left to delete when the step committed. */
   isDone: boolean
 }
 
-/** All blocks of one device of one kind. */
+/** All blocks of a device's stream. */
 export interface BlockStream {
   deviceId: number
   stream: TelemetryStream
 }
 
-/** How far a purge has come: through with all streams up to this one. */
+/** Position of a purge: it is done with all streams up to and including this one. */
 export interface PurgePosition extends BlockStream {
-  /** Of this one, only with the blocks that begin up to here. */
+  /** Set if only the blocks of this stream that begin up to here are done. */
   throughMs?: number
 }
 
-/** What is to be deleted, and what has to be said of it. */
+/** Records to delete, and the reason to record. */
 export interface PurgeRequest {
   readonly beforeMs: number
-  /** Where the step before ended; null for the first. */
+  /** End of the previous step; null for the first one. */
   readonly after?: PurgePosition | null
   readonly nowMs: number
-  /** The note for the hub of deleted records that it still lacked. */
+  /** Reason in the note for the hub about deleted records that it did not have. */
   readonly reason?: 'purge' | 'disk'
-  /** Blocks that a head office is still to get are left alone. */
+  /** Keeps blocks that were not sent to the hub yet. */
   readonly keepsUnsent?: boolean
 }
 
 export interface PurgeStep extends DeletionStep {
-  /** Where the next step goes on. */
+  /** Start of the next step. */
   after: PurgePosition | null
-  /** Blocks with older and newer records that could not be taken apart: they are left as they are. */
+  /** Blocks across the cutoff that could not be split and are left unchanged. */
   unreadable: UnreadableBlock[]
 }
 
-/** Blocks deleted a step: some milliseconds. */
+/** Blocks deleted in one step, which takes some milliseconds. */
 const STEP_BLOCKS = 64
-/** A block that is decoded and written again takes as long as so many that only go. */
+/** Cost of decoding and rewriting a block, in deleted blocks. */
 const REWRITE_COST = 8
-/** So many blocks that are left alone take as long as one that goes. */
+/** Number of kept blocks that cost as much as one deleted block. */
 const KEPT_A_COST = 8
-/** Streams looked at in a step: most of them have nothing that old. */
+/** Streams visited in one step: most of them have no records that old. */
 const STEP_STREAMS = 500
 
 /**
- * Deletes some of all records of before `beforeMs`, one device after the other. Only blocks that begin before and end
- * after it are read. Records of deleted devices, whose deletion is under way, are not counted: nobody could see them.
+ * Deletes some of all records from before `beforeMs`, one device after the other. Reads only the blocks that span the
+ * cutoff. Records of deleted devices, whose deletion is in progress, are not counted, because no request could reach
+ * them.
  */
 export const purgeTelemetryStep = write(
   (connection: WriterTables, request: PurgeRequest): PurgeStep => {
@@ -83,7 +84,7 @@ export const purgeTelemetryStep = write(
     }
   },
   {
-    // the first step of those that somebody asked for
+    // only the first step of a requested purge has an entry
     audit:
       (_, { beforeMs, after }, { userId }) =>
       () =>
@@ -92,7 +93,7 @@ export const purgeTelemetryStep = write(
   },
 )
 
-/** What a step works with. */
+/** State of a step. */
 interface Purging {
   readonly connection: WriterTables
   readonly committed: CommittedBlocks
@@ -123,7 +124,7 @@ function purgeSome(purging: Purging, step: PurgeStep, request: PurgeRequest): vo
   }
 }
 
-/** Deletes some of a device's records, oldest first, and keeps its counts true. */
+/** Deletes some of a device's records, oldest first, and updates its counts. */
 export const deleteDeviceTelemetryStep = write(
   (
     connection: WriterTables,
@@ -145,8 +146,8 @@ export const deleteDeviceTelemetryStep = write(
 )
 
 /**
- * Deletes some of the telemetry of a deleted device. What it has in the log is not sealed into blocks any more. Returns
- * whether there is more to do.
+ * Deletes some of the telemetry of a deleted device. Its samples in the log are not sealed into blocks any more.
+ * Returns true if more is left.
  */
 export const deleteTelemetryStep = write(
   (connection: WriterTables): boolean => {
@@ -159,7 +160,7 @@ export const deleteTelemetryStep = write(
   { audit: null, changesTelemetry: true },
 )
 
-/** Where to go on: in the stream that is not done, or at the beginning of the next. */
+/** Position of the next step: within an unfinished stream, or at the beginning of the next one. */
 function nextPosition(connection: WriterTables, after: PurgePosition | null): Required<PurgePosition> | undefined {
   if (after?.throughMs !== undefined) return { ...after, throughMs: after.throughMs }
   const next = connection.get<BlockStream>(
@@ -174,7 +175,7 @@ function nextPosition(connection: WriterTables, after: PurgePosition | null): Re
 interface PurgedStream {
   removed: number
   cost: number
-  /** Up to which beginning of a block it came; null when the stream is done. */
+  /** Start of the last block it handled; null if the stream is done. */
   throughMs: number | null
   unreadable: UnreadableBlock[]
 }
@@ -205,18 +206,18 @@ function deleteWhole({ connection, gaps }: Purging, block: PurgedBlock, purged: 
 }
 
 interface PurgedBlock extends BlockRow {
-  /** 1 when a head office is still to get it. */
+  /** 1 if the block has not been sent to the hub yet. */
   isUnsent: number
 }
 
-/** Blocks of a stream that begin before a time, behind the position. */
+/** Blocks of a stream that begin before a time and after the position. */
 function purgedBlocks(
   connection: WriterTables,
   { deviceId, stream, throughMs }: Required<PurgePosition>,
   beforeMs: number,
   limit: number,
 ): PurgedBlock[] {
-  // `+?`: SQLite would prepare it again for each stream, see block-rows.ts
+  // `+?`: otherwise SQLite would prepare the statement again for each stream, see block-rows.ts
   return connection.all<PurgedBlock>(
     `SELECT ${BLOCK_COLUMNS}, EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id) AS isUnsent
      FROM stored_block b WHERE device_id = +? AND stream = +? AND first_ms > +? AND first_ms < +?
@@ -229,7 +230,7 @@ function purgedBlocks(
   )
 }
 
-/** The first blocks of a stream. Their records are not read: they lie on pages of their own. */
+/** First blocks of a stream. Does not read their records, which are on pages of their own. */
 function oldestBlocks(connection: WriterTables, { deviceId, stream }: BlockStream, limit: number): BlockRow[] {
   // `+?`: as above
   return connection.all<BlockRow>(
@@ -241,7 +242,7 @@ function oldestBlocks(connection: WriterTables, { deviceId, stream }: BlockStrea
   )
 }
 
-/** Returns how many records they had. */
+/** Returns the number of their records. */
 function deleteBlocks(connection: WriterTables, blocks: readonly BlockRow[]): number {
   let records = 0
   for (const { blockId, count } of blocks) {
@@ -251,7 +252,7 @@ function deleteBlocks(connection: WriterTables, blocks: readonly BlockRow[]): nu
   return records
 }
 
-/** Takes the records of before `beforeMs` out of a block that has others, or says why it cannot. */
+/** Removes the records from before `beforeMs` from a block that also has later ones, or returns why it cannot. */
 function cutBlock(
   { connection, committed, gaps }: Purging,
   row: PurgedBlock,
@@ -277,7 +278,7 @@ function cutBlock(
   }
 }
 
-/** What stays of a block, and when the last record was measured that does not. */
+/** Remaining records of a block, and the time of the last removed record. */
 function cutRecords<R extends Records>(
   kind: RecordKind<R>,
   row: BlockRow,

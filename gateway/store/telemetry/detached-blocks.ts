@@ -6,7 +6,7 @@ import { Gaps, isLogged } from '../ledger/gaps.ts'
 import type { WriterTables } from './log-tail.ts'
 import type { ReaderTools } from './reader-tools.ts'
 
-/** What the index says of a block. */
+/** Index entry of a block. */
 export interface IndexedBlock {
   blockId: number
   deviceId: number
@@ -14,40 +14,38 @@ export interface IndexedBlock {
   firstMs: number
 }
 
-/** Some of the blocks whose rows cannot be read. */
+/** Some of the blocks with unreadable rows. */
 export interface UnreachableBlocks {
   found: IndexedBlock[]
-  /** Their table was set aside already. */
+  /** True if their table is already detached. */
   isAside: boolean
-  /** Where the search goes on; null at its end. */
+  /** Start of the next search; null at the end. */
   next: BlockSearch | null
 }
 
-/** Rows that one job looks at: some milliseconds. */
+/** Rows checked in one job, which takes some milliseconds. */
 const ROWS_A_JOB = 4000
 
 const COLUMNS = 'block_id, device_id, stream, first_ms, last_ms, count, records'
 const ASIDE = 'damaged_telemetry_block_'
 const INDEX = 'telemetry_block_by_device'
 
-/**
- * Takes a block out of the answers, and out of the file unless its table was set aside. Returns whether it was there.
- */
+/** Hides a block, and deletes it from the file unless its table is detached. Returns true if it existed. */
 export function removeBlock(connection: Connection, blockId: number): boolean {
   if (connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId) > 0) return true
   const hidden = connection.run(
     'INSERT INTO hidden_block (block_id) SELECT block_id FROM stored_block WHERE block_id = ?',
     blockId,
   )
-  // as the trigger of the table does
+  // the trigger of the table does the same
   if (hidden > 0) connection.run('DELETE FROM block_log WHERE block_id = ?', blockId)
   return hidden > 0
 }
 
 /**
- * Gives the table of blocks another name, and begins a new one: nothing can be added to a table whose last page is
- * damaged, and nothing taken from one beside a damaged page. No page of it is read. Both are read from then on; a
- * repair puts them together.
+ * Detaches the table of blocks (renames it) and creates a new one: SQLite cannot insert into a table whose last page is
+ * damaged, nor delete next to a damaged page. Does not read its pages. Both tables are read from then on; a repair
+ * merges them.
  */
 export function detachBlocks(connection: Connection): void {
   const asides = blockTables(connection).slice(1)
@@ -60,11 +58,11 @@ export function detachBlocks(connection: Connection): void {
   for (const { type, name } of parts) if (type === 'trigger') connection.db.exec(`DROP TRIGGER ${name}`)
   connection.db.exec(`ALTER TABLE telemetry_block RENAME TO ${aside}`)
   for (const { type, name, sql } of parts) {
-    // the index goes with the table that was set aside, and keeps its name
+    // the index belongs to the detached table, and keeps its name
     const isIndex = type === 'index'
     connection.db.exec(isIndex ? sql.replace(name, `${INDEX}_${asides.length + 2}`) : sql)
   }
-  // a number is never used twice
+  // block numbers are never reused
   connection.run(
     "INSERT INTO sqlite_sequence (name, seq) SELECT 'telemetry_block', seq FROM sqlite_sequence WHERE name = ?",
     aside,
@@ -75,7 +73,7 @@ export function detachBlocks(connection: Connection): void {
   connection.db.exec(`CREATE VIEW stored_block AS SELECT ${COLUMNS} FROM telemetry_block ${frozen.join(' ')}`)
 }
 
-/** The table of blocks, and those that were set aside, oldest first. */
+/** Table of blocks, followed by the detached ones, oldest first. */
 export function blockTables(connection: Connection): string[] {
   const asides = connection.all<{ name: string }>(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '${ASIDE}%' ORDER BY length(name), name`,
@@ -83,16 +81,16 @@ export function blockTables(connection: Connection): string[] {
   return ['telemetry_block', ...asides.map(({ name }) => name)]
 }
 
-/** Where a search for unreachable blocks is. */
+/** Position of a search for unreachable blocks. */
 export interface BlockSearch {
-  /** Of `blockTables`. */
+  /** Index in `blockTables`. */
   table: number
   after: number
 }
 
 /**
- * Looks for blocks whose rows lie on pages that cannot be read, some at a time; a table's index says which blocks there
- * are. Throws what SQLite throws when the index cannot be read either.
+ * Finds blocks whose rows are on unreadable pages, some at a time; the index of a table lists its blocks. Throws the
+ * errors of SQLite if the index is unreadable too.
  */
 export function findUnreachableBlocks({ connection }: ReaderTools, { table, after }: BlockSearch): UnreachableBlocks {
   const name = blockTables(connection)[table]
@@ -119,7 +117,7 @@ export function findUnreachableBlocks({ connection }: ReaderTools, { table, afte
   return { found, isAside, next: next === null ? nextTable : { table, after: next - 1 } }
 }
 
-/** Reads rows as long as it can. */
+/** Reads rows until an error. */
 function readOn(
   connection: Connection,
   table: string,
@@ -127,7 +125,7 @@ function readOn(
 ): { after: number; isDone: boolean; isDamaged: boolean } {
   const rows = connection
     .statement<{ blockId: number }>(
-      // a column of the row: an index would be read in its place
+      // reads a column of the row, because SQLite would read an index alone instead
       `SELECT block_id AS blockId, count FROM ${table} NOT INDEXED
        WHERE block_id > ? ORDER BY block_id LIMIT ${ROWS_A_JOB}`,
     )
@@ -146,7 +144,7 @@ function readOn(
   return { after: last, isDone: read < ROWS_A_JOB, isDamaged: false }
 }
 
-/** The first block found behind the damage that begins after a block, by steps that grow; null when there is none. */
+/** First readable block after the damage that begins after a block, found in growing steps; null if none exists. */
 function nextReadable(connection: Connection, table: string, after: number, last: number): number | null {
   for (let step = 1; after + step <= last; step *= 2) {
     try {
@@ -173,8 +171,8 @@ function isReachable(connection: Connection, table: string, blockId: number): bo
 }
 
 /**
- * Hides blocks whose rows cannot be read, and enters them among the damaged blocks: how many records they have, and
- * when the last was measured, nobody knows any more, so the counts of their devices stay as they are.
+ * Hides blocks with unreadable rows, and enters them in the list of damaged blocks. Their numbers of records and last
+ * times are unknown, so the counts of their devices stay unchanged.
  */
 export const hideUnreachableBlocks = write(
   (

@@ -2,18 +2,18 @@ import { emptyState, type LatestState } from '#domain/latest-state.ts'
 import { NO_ZONE_STATE, type WatchState } from '#shared/zones/watch.ts'
 import type { Connection } from '../db/connection.ts'
 
-/** What is known of a device from its own messages, as it is stored. */
+/** Stored state of a device, from its own messages. */
 export interface DeviceState {
   state: LatestState
-  /** When its last message came. */
+  /** Time of its last message. */
   updatedAtMs: number
-  /** The same without last wills, which the broker sends. */
+  /** The same without last wills, which the broker sends on its behalf. */
   lastRespondedAtMs: number | null
-  /** Where it is among the zones of its group; never changed, only replaced. */
+  /** State of the device among the zones of its group; replaced, never modified. */
   watch: WatchState
 }
 
-/** The columns of `device_state` with what a device last said. */
+/** Columns of `device_state` with the last reported values. */
 export interface StateRow {
   latestJson: string
   stateUpdatedAtMs: number
@@ -21,7 +21,7 @@ export interface StateRow {
   watchJson: string | null
 }
 
-/** Their SQL, of `device_state AS s`. */
+/** SQL of these columns, for `device_state AS s`. */
 export const STATE_COLUMNS = `s.latest AS latestJson, s.updated_at_ms AS stateUpdatedAtMs,
   s.last_responded_at_ms, s.watch AS watchJson`
 
@@ -35,7 +35,7 @@ export function stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, wa
   }
 }
 
-/** The hardware id of a device; empty when it is gone. */
+/** Hardware id of a device; empty if it was deleted. */
 export function hardwareIdOf(connection: Connection, deviceId: number): string {
   const row = connection.get<{ hardwareId: string }>('SELECT hardware_id FROM device WHERE device_id = ?', deviceId)
   return row?.hardwareId ?? ''

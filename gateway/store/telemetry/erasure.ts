@@ -14,26 +14,26 @@ import { saveStates } from './save-states.ts'
 import { applyStateChanges } from './state-changes.ts'
 import { syncEnds } from './stream-positions.ts'
 
-/** The records of one device that are to go. */
+/** Records of one device to erase. */
 interface Erasure {
   readonly deviceId: number
   readonly streams: readonly TelemetryStream[]
   readonly nowMs: number
 }
 
-/** Rows of the log read at a time. */
+/** Rows of the log read by one statement. */
 const ROWS_A_STATEMENT = 200
 
 /**
- * Begins the deletion of a device's records: takes those out of the log that came since it was sealed, and tells a head
- * office that all there is of them now is to go. What the deletion has still to take is in blocks, and as long as it
- * has its turn of maintenance no block comes to them: none is behind the mark. What the device sends from now on stays,
- * here and there. Returns how many were taken.
+ * Starts the deletion of a device's records: erases those that were added to the log since it was last sealed, and
+ * notes for the hub that all records of the device up to now are deleted. The records left to delete are in blocks, and
+ * while the deletion holds the maintenance lock no blocks are added, so none is after the mark. Records that the device
+ * sends from now on are kept, here and at the hub. Returns the number of erased records.
  */
 export const beginErasure = write(
   (connection: WriterTables, erasure: Erasure): DeletedRecords => {
     const { deviceId, streams, nowMs } = erasure
-    // what is taken from the log was counted, and nothing of it is needed for the states any more
+    // the erased records were counted, and the states must not depend on the log after that
     saveStates(connection)
     const taken = eraseFromLog(connection, erasure)
     if (taken.gps + taken.battery > 0) {
@@ -47,7 +47,7 @@ export const beginErasure = write(
       'SELECT hardware_id AS id FROM device WHERE device_id = ?',
       deviceId,
     )?.id
-    // one that is gone by now was told of when it went
+    // a device that is deleted by now was noted when it was deleted
     if (hardwareId !== undefined) markErasure(connection, { hardwareId, streams, nowMs })
     return taken
   },
@@ -60,9 +60,9 @@ export const beginErasure = write(
 )
 
 /**
- * Tells a head office that the records of a device are to go, up to where telemetry and history are now; to be called
- * in a transaction at whose end nothing of them that is to stay is stored. What is sent never reaches across the mark,
- * and nothing behind it is sent before the note is acknowledged.
+ * Notes for the hub that the records of a device are deleted up to the current ends of telemetry and history. Must be
+ * called in a transaction after which none of the records to keep is stored. A batch for the hub never spans the mark,
+ * and nothing after it is sent before the hub acknowledges the note.
  */
 export function markErasure(
   connection: Connection,
@@ -84,7 +84,7 @@ export function markErasure(
   )
 }
 
-/** Samples keep their places, since these are their numbers; what is taken of them is empty there. */
+/** Blanks the erased samples, which keep their positions because those are their sequence numbers. */
 function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecords {
   const taken = { gps: 0, battery: 0 }
   let afterSeq = -1
@@ -100,7 +100,7 @@ function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecord
       const isTaken = batch !== null && eraseFrom(batch, erasure, taken)
       if (isTaken)
         connection.run('UPDATE telemetry_log SET samples = ? WHERE first_seq = ?', encodeBatch(batch), firstSeq)
-      // where the device was is written there too
+      // these also hold positions of the device
       if (changes !== null && (isTaken || changesState(changes, erasure.deviceId)))
         connection.run('UPDATE telemetry_log SET state_changes = NULL WHERE first_seq = ?', firstSeq)
     }
@@ -108,7 +108,7 @@ function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecord
   }
 }
 
-/** Whether the changes are of the device, or cannot be read. */
+/** True if the changes are of the device, or cannot be read. */
 function changesState(changes: Uint8Array, deviceId: number): boolean {
   let isOf = false
   const noState = (of: number) => {
@@ -124,7 +124,7 @@ function changesState(changes: Uint8Array, deviceId: number): boolean {
   }
 }
 
-/** Null for a row that cannot be read here: nobody could send it either. A copy, which may be changed. */
+/** Copy of the batch, which may be modified; null for an unreadable row, which could not be sent either. */
 function readable(samples: Uint8Array): TelemetryBatch | null {
   try {
     return decodeLogRow(new Uint8Array(samples))

@@ -3,13 +3,13 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from './reader-tools.ts'
 
-/** Which records of a device, in which order and form; both bounds included. */
+/** Records of a device with their order and format; both bounds included. */
 export interface HistoryPageRequest extends HistoryRequest {
   stream: TelemetryStream
   deviceId: number
 }
 
-/** One page of history, as text: records never cross the thread boundary as objects. */
+/** Page of history as text, so that no record crosses the thread boundary as an object. */
 export function readHistoryPage({ telemetry }: ReaderTools, request: HistoryPageRequest): HistoryPage {
   const { stream, deviceId } = request
   const records =
@@ -19,7 +19,7 @@ export function readHistoryPage({ telemetry }: ReaderTools, request: HistoryPage
   return historyPageOf(request, records)
 }
 
-/** Where the newest `count` GPS records of a device begin; 0 when it has none. */
+/** Start of the newest `count` GPS records of a device; 0 if it has none. */
 export function startOfNewest(
   { telemetry }: ReaderTools,
   { deviceId, count }: { deviceId: number; count: number },

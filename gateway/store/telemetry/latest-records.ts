@@ -3,7 +3,7 @@ import { fromMilli } from '#shared/geo.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import type { TelemetryReader } from './reader.ts'
 
-/** The newest GPS record that is not after `untilMs`. */
+/** Newest GPS record that is not after `untilMs`. */
 export function latestGps(reader: TelemetryReader, deviceId: number, untilMs: number): LatestGps | null {
   const records = reader.page(GPS, deviceId, newestUntil(untilMs))
   const [atMs, latE7, longE7, speed] = [records.atMs, ...GPS.columnsOf(records)].map(([value]) => value)
@@ -12,7 +12,7 @@ export function latestGps(reader: TelemetryReader, deviceId: number, untilMs: nu
   return gpsFromStored({ atMs, latE7, longE7, speedMilliKmh })
 }
 
-/** The newest battery record that is not after `untilMs`. */
+/** Newest battery record that is not after `untilMs`. */
 export function latestBattery(reader: TelemetryReader, deviceId: number, untilMs: number): LatestBattery | null {
   const { atMs, voltageMv } = reader.page(BATTERY, deviceId, newestUntil(untilMs))
   if (atMs[0] === undefined || voltageMv[0] === undefined) return null

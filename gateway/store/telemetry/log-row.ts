@@ -8,23 +8,21 @@ import { decodeBatch, sampleCountOf, type TelemetryBatch } from './batch.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
-/**
- * To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew.
- */
+/** Must run with every deletion from the log: its numbers are not reused, and reader threads load it again. */
 export const LOG_TRUNCATED = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
 
-/** What `damaged_block` says of the stream of a log row. */
+/** Value of the stream in `damaged_block` for a log row. */
 const LOG = 'log'
 
 /**
- * Reads a row of the log, all of whose samples can be put into blocks. Throws `DamagedBlockError`, and
+ * Decodes a row of the log and checks that its samples fit into blocks. Throws `DamagedBlockError`, and
  * `NewerBlockError` for a row of a later version.
  */
 export function decodeLogRow(bytes: Uint8Array): TelemetryBatch {
   const batch = decodeBatch(bytes)
   const { atMs, count } = batch
   for (let i = 0; i < count; i++) if (!isBlockTime(atMs[i] ?? 0)) throw impossible(`time ${atMs[i]}`)
-  // a sample that is not of a stream has 0 there, which every rule allows
+  // a sample without a stream has 0 in its columns, which every rule allows
   for (const [i, rule] of GPS.rules.entries()) check(GPS.columnsOf(batch)[i], rule)
   for (const [i, rule] of BATTERY.rules.entries()) check(BATTERY.columnsOf(batch)[i], rule)
   return batch
@@ -40,8 +38,8 @@ function check(column: Int32Array = new Int32Array(), rule: ColumnRule): void {
 }
 
 /**
- * Moves a damaged row of the log to the damaged blocks, under a number no block ever has, so that what comes after it
- * can be sealed. How many samples of which devices it had cannot be known. False for a row that is not damaged.
+ * Moves a damaged row of the log to the damaged blocks, under a number that no block has, so that later rows can be
+ * sealed. The number and the devices of its samples are unknown. False for a row that is not damaged.
  */
 export const quarantineLogRow = write(
   (connection: WriterTables, { firstSeq, nowMs }: { firstSeq: number; nowMs: number }): boolean => {
@@ -52,9 +50,9 @@ export const quarantineLogRow = write(
     if (row === undefined) return false
     const reason = damageOf(row.samples)
     if (reason === null) return false
-    // what stands beside the samples may be whole
+    // the state changes next to the samples may be intact
     saveStates(connection)
-    // as old as its discovery, so that it is kept as long as what is stored now
+    // dated at its discovery, so that it is kept as long as records stored now
     connection.run(
       `INSERT INTO damaged_block (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
      VALUES (?, 0, '${LOG}', ?, ?, 0, ?, ?, ?)`,
@@ -67,7 +65,7 @@ export const quarantineLogRow = write(
     )
     noteLoss(connection, { firstSeq, count: sampleCountOf(row.samples), nowMs })
     connection.run('DELETE FROM telemetry_log WHERE first_seq = ?', firstSeq)
-    // it may have been the last row, and its numbers must not be used again
+    // it may have been the last row, and its numbers must not be reused
     connection.run(LOG_TRUNCATED, firstSeq + row.samples.length + 1)
     connection.tail.forget()
     return true
@@ -75,7 +73,7 @@ export const quarantineLogRow = write(
   { audit: null, changesTelemetry: true },
 )
 
-/** Of which devices and times its samples were cannot be known; that there were so many at most can. */
+/** Notes a gap of unknown devices and times, with the maximum number of samples. */
 function noteLoss(
   connection: WriterTables,
   { firstSeq, count, nowMs }: { firstSeq: number; count: number; nowMs: number },

@@ -3,13 +3,13 @@ import type { Connection } from '../db/connection.ts'
 import { allocateBatch, type TelemetryBatch } from './batch.ts'
 import { decodeLogRow } from './log-row.ts'
 
-/** The first and the last row of the log, by their first sequence numbers. */
+/** First and last row of the log, by their first sequence numbers. */
 export interface LogEnds {
   readonly firstSeq: number
   readonly lastSeq: number
 }
 
-/** Where the log begins and ends; null while it is empty. */
+/** Bounds of the log; null while it is empty. */
 export function logEnds(connection: Connection): LogEnds | null {
   const ends = connection.get<{ firstSeq: number | null; lastSeq: number | null }>(
     `SELECT (SELECT min(first_seq) FROM telemetry_log) AS firstSeq,
@@ -19,29 +19,29 @@ export function logEnds(connection: Connection): LogEnds | null {
   return firstSeq === null || lastSeq === null ? null : { firstSeq, lastSeq }
 }
 
-/** Which rows of the log; both bounds included. */
+/** Range of log rows; both bounds included. */
 export interface LogRange {
   readonly fromSeq: number
   readonly throughSeq: number
-  /** No row that goes on behind this sample. */
+  /** Excludes rows that extend past this sample. */
   readonly endSeq?: number
-  /** How many samples at most; one row is always read. */
+  /** Maximum number of samples; one row is always read. */
   readonly maxSamples: number
 }
 
-/** The samples of some rows of the log, one behind the other in the order of the log. */
+/** Samples of some rows of the log, concatenated in the order of the log. */
 export interface LogSamples {
   readonly columns: TelemetryBatch
   readonly count: number
-  /** Of the last sample that was read; null when there was no row. */
+  /** Sequence number of the last sample read; null if there was no row. */
   readonly throughSeq: number | null
-  /** Rows of a later version, which stay where they are. */
+  /** Rows of a later version, which remain in the log. */
   readonly newerSeqs: readonly number[]
-  /** A damaged row, if it is the first there is; others end what is read. */
+  /** Damaged row, if it is the first one of the range; a later one ends the read. */
   readonly damagedSeq: number | null
-  /** The first sequence number of the row that the sample at `index` came in. */
+  /** First sequence number of the row of the sample at `index`. */
   rowOf(index: number): number
-  /** The index of the first sample that came with the one at `index`. */
+  /** Index of the first sample in the row of the sample at `index`. */
   startOfRow(index: number): number
 }
 
@@ -50,11 +50,11 @@ interface LogRow {
   samples: Uint8Array
 }
 
-/** A statement ends after so many samples: one that is open for long would keep a checkpoint waiting. */
+/** A statement ends after this many samples, because a long one would delay a checkpoint. */
 const SAMPLES_A_STATEMENT = 16_384
 const ROWS_A_STATEMENT = 2_000
 
-/** Reads rows of the log in order, up to the bounds of the range or the next damaged row. */
+/** Reads rows of the log in order, up to the bounds of the range or to the next damaged row. */
 export function readLogSamples(connection: Connection, range: LogRange): LogSamples {
   const reading = new Reading(range)
   let next: number | null = range.fromSeq
@@ -62,7 +62,10 @@ export function readLogSamples(connection: Connection, range: LogRange): LogSamp
   return reading
 }
 
-/** Returns where to go on; null at the end. The log only grows at its end, so statements need no common snapshot. */
+/**
+ * Returns the start of the next statement; null at the end. The log only grows at its end, so the statements need no
+ * common snapshot.
+ */
 function readSome(connection: Connection, reading: Reading, fromSeq: number, throughSeq: number): number | null {
   const rows = connection
     .statement<LogRow>(
@@ -97,7 +100,7 @@ class Reading implements LogSamples {
     this.columns = allocateBatch(Math.min(maxSamples, SAMPLES_A_STATEMENT * 2))
   }
 
-  /** False for a row that belongs to the next reading. */
+  /** False for a row that belongs to the next read. */
   add({ firstSeq, samples }: LogRow): boolean {
     const row = this.#decode(firstSeq, samples)
     if (row === 'newer') return true

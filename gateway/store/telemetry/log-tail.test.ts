@@ -21,7 +21,7 @@ let files = 0
 function open(): WriterTables {
   const db = new Database(join(folder, `${++files}.db`))
   db.pragma('journal_mode = WAL')
-  // as fast as memory; but a second connection must see it
+  // memory speed; but a second connection must see the data
   db.pragma('synchronous = OFF')
   const tables = new WriterTables(db)
   migrate(tables)

@@ -13,16 +13,15 @@ import { BlockTimes } from './block-times.ts'
 
 const NO_CHANGES = new Uint8Array()
 
-/** The times of a device's stream: those in the log, ascending, and the newest of all that is stored. */
+/** Times of a device's stream: those in the log, ascending, and the newest one stored anywhere. */
 interface StoredTimes {
   logged: number[]
   newestMs: number
 }
 
 /**
- * The end of the telemetry log as the writer thread remembers it, so that a sample that was stored before, in the log
- * or in a block, is not stored again. What it remembers is what the database holds: after a transaction that failed it
- * is read again.
+ * Cache of the end of the telemetry log in the writer thread, so that a sample that is already in the log or in a block
+ * is not stored again. It matches the database; after a failed transaction it is loaded again.
  */
 export class LogTail {
   readonly #connection: Connection
@@ -37,8 +36,8 @@ export class LogTail {
   }
 
   /**
-   * Appends those samples of the batch that are new to the log, as one row, with what changed in the states of devices;
-   * no row when none is new. Returns each sample's `HAS_GPS` and `HAS_BATTERY` bits of what was new.
+   * Appends the new samples of the batch to the log as one row, with the state changes of devices; adds no row if none
+   * is new. Returns the `HAS_GPS` and `HAS_BATTERY` bits of the new records of each sample.
    */
   append(batch: TelemetryBatch, stateChanges: Uint8Array = NO_CHANGES): Uint8Array {
     this.#isTouched = true
@@ -55,18 +54,16 @@ export class LogTail {
     return streams
   }
 
-  /** The first and last time of what is in the log of a device's stream; null when nothing is. */
+  /** First and last logged time of a device's stream; null if it has none in the log. */
   bounds(stream: TelemetryStream, deviceId: number): { firstMs: number; lastMs: number } | null {
-    // what is found out on the way may be true in this transaction only, which may have deleted blocks
+    // the result may be valid in this transaction only, which may have deleted blocks
     this.#isTouched = true
     const { logged } = this.#times(deviceId)[stream]
     const [firstMs, lastMs] = [logged[0], logged.at(-1)]
     return firstMs === undefined || lastMs === undefined ? null : { firstMs, lastMs }
   }
 
-  /**
-   * Rows of the log are gone, and in blocks. What is left of a long log is not read again: devices would wait for it.
-   */
+  /** Removes log rows that are in blocks now. Does not read the rest of a long log again, which would delay devices. */
   dropped(rows: readonly Uint8Array[]): void {
     this.#isTouched = true
     const devices = this.#devices
@@ -99,7 +96,7 @@ export class LogTail {
     }
   }
 
-  /** The log was shortened: it is read again when it is needed. */
+  /** Discards the cache after the log was shortened; it is loaded again on demand. */
   forget(): void {
     this.#devices = undefined
     this.#isTouched = false
@@ -109,17 +106,17 @@ export class LogTail {
     this.#blockTimes.close()
   }
 
-  /** The transaction is on the disk. */
+  /** Called when the transaction is on the disk. */
   committed(): void {
     this.#isTouched = false
   }
 
-  /** The transaction failed: what was remembered of it is not true. */
+  /** Called when the transaction failed; discards what it cached. */
   rolledBack(): void {
     if (this.#isTouched) this.forget()
   }
 
-  /** Which of the streams of a sample are new. */
+  /** Returns the streams of a sample that are new. */
   #remember({ deviceId, atMs }: TelemetryBatch, i: number, has: number): number {
     const times = this.#times(deviceId[i] ?? 0)
     const at = atMs[i] ?? 0
@@ -162,7 +159,7 @@ export class LogTail {
       nextSeq: 1,
     }
     this.#nextSeq = nextSeq
-    // one row at a time: a log that could not be sealed for long is large
+    // one row at a time: a log that could not be sealed for a long time is large
     const rows = this.#connection
       .statement<{ firstSeq: number; samples: Uint8Array }>(
         'SELECT first_seq AS firstSeq, samples FROM telemetry_log ORDER BY first_seq',
@@ -183,7 +180,7 @@ export class LogTail {
 
   #takeUp(samples: Uint8Array): void {
     const batch = decoded(samples)
-    // whoever seals it reports it; what it held counts as not stored
+    // the sealing of this row reports it; its records count as not stored
     if (batch === null) return
     for (let i = 0; i < batch.count; i++) {
       const times = this.#times(batch.deviceId[i] ?? 0)
@@ -202,7 +199,7 @@ function decoded(samples: Uint8Array): TelemetryBatch | null {
   }
 }
 
-/** The samples of which something is new, with that only; null when nothing is. */
+/** Samples with new records, without their stored ones; null if none is new. */
 function withoutStored(batch: TelemetryBatch, streams: Uint8Array): TelemetryBatch | null {
   const count = streams.reduce((sum, has) => sum + Number(has !== 0), 0)
   if (count === 0) return null
@@ -225,9 +222,9 @@ function withoutStored(batch: TelemetryBatch, streams: Uint8Array): TelemetryBat
   return fresh
 }
 
-/** Ascending times without those of `gone`. Only the part they lie in is looked at: a log may be long. */
+/** Ascending times without those of `gone`. Visits only the affected range, because a log may be long. */
 function without(times: number[], gone: number[]): number[] {
-  // nearly always they are in order
+  // already in order nearly always
   gone.sort((a, b) => a - b)
   const from = placeOf(times, gone[0] ?? 0)
   const to = placeOf(times, (gone.at(-1) ?? -1) + 1)
@@ -243,7 +240,7 @@ function without(times: number[], gone: number[]): number[] {
   return times
 }
 
-/** Where a time is, or would be, among ascending times. */
+/** Index of a time among ascending times, or its insertion point. */
 function placeOf(times: readonly number[], atMs: number): number {
   let low = 0
   let high = times.length
@@ -255,7 +252,7 @@ function placeOf(times: readonly number[], atMs: number): number {
   return low
 }
 
-/** The connection that writes, with what it remembers of the telemetry log. */
+/** The writing connection, with its cache of the telemetry log. */
 export class WriterTables extends Connection {
   readonly tail: LogTail = new LogTail(this)
 

@@ -3,13 +3,13 @@ import { startOfDayMs } from '#shared/time.ts'
 import type { Connection } from '../db/connection.ts'
 import { allocateBatch, decodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
 
-/** Where the samples of a device's stream are among all; by time once `isAscending`. */
+/** Indexes of the samples of a device's stream among all samples; by time once `isAscending`. */
 interface Places {
   at: number[]
   isAscending: boolean
 }
 
-/** The telemetry log in memory, for a thread that reads: only what was appended since is read again. */
+/** Copy of the telemetry log in memory, for a reader thread: reads only the rows appended since the last refresh. */
 export class LoggedSamples {
   readonly #connection: Connection
   #samples: TelemetryBatch = allocateBatch(0)
@@ -22,7 +22,7 @@ export class LoggedSamples {
     this.#connection = connection
   }
 
-  /** Takes up what the database now has in its log. */
+  /** Reads the new rows of the log. */
   refresh(): void {
     const { cuts, last } = this.#connection.get<{ cuts: number; last: number | null }>(
       'SELECT cuts, (SELECT max(first_seq) FROM telemetry_log) AS last FROM telemetry_log_end',
@@ -35,12 +35,12 @@ export class LoggedSamples {
       )
       .iterate(this.#lastRow)) {
       this.#takeUp(samples)
-      // the next may be one that cannot be read now: those before it are not taken up again
+      // the next row may be unreadable for now: the rows before it must not be added twice
       this.#lastRow = firstSeq
     }
   }
 
-  /** The samples of the range, oldest first; at most `limit` from its beginning or its end. */
+  /** Samples of the range, oldest first; at most `limit` from its beginning or its end. */
   records<R extends Records>(
     kind: RecordKind<R>,
     deviceId: number,
@@ -72,7 +72,7 @@ export class LoggedSamples {
     return Math.max(0, this.#firstAfter(places, toMs) - this.#firstAfter(places, fromMs - 1))
   }
 
-  /** Midnights, UTC, of the days it has samples of. */
+  /** Midnights (UTC) of the days with samples. */
   days(stream: 'gps' | 'battery'): number[] {
     const days = new Set<number>()
     for (const device of this.#devices.values()) {
@@ -155,7 +155,7 @@ export class LoggedSamples {
   }
 }
 
-/** The columns of each kind, in the order of its `columnsOf`. */
+/** Columns of each kind, in the order of its `columnsOf`. */
 const SOURCES = { gps: ['latE7', 'longE7', 'speedMilliKmh'], battery: ['voltageMv'] } as const
 
 const COLUMNS = ['deviceId', 'atMs', 'latE7', 'longE7', 'speedMilliKmh', 'voltageMv', 'streams'] as const

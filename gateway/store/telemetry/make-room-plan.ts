@@ -3,14 +3,12 @@ import type { Connection } from '../db/connection.ts'
 import type { BlockStream } from './deletion.ts'
 import type { ReaderTools } from './reader-tools.ts'
 
-/** Of each device's stream the newest block stays, and what ends so little before it does. */
+/** Keeps the newest block of each device's stream, and blocks that end less than this before it. */
 const KEPT_MS = 6 * 60 * 60_000
-/** A job ends after so many blocks or streams looked at: some milliseconds. */
+/** Blocks and streams checked in one job, which takes some milliseconds. */
 const LOOKED_AT = 4000
 
-/**
- * Midnight before the first block that begins at `fromMs` or later; null when there is none. By the blocks' own times.
- */
+/** Midnight before the first block that begins at or after `fromMs`, by block times; null if none exists. */
 export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs: number }): number | null {
   let oldestMs = Number.POSITIVE_INFINITY
   for (let of = nextStream(connection, null); of !== undefined; of = nextStream(connection, of)) {
@@ -29,19 +27,19 @@ export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs
 
 export interface DayQuery {
   dayMs: number
-  /** Blocks the head office does not have, or those it has. */
+  /** True for blocks that the hub does not have, false for those it has. */
   isUnsent: boolean
-  /** Behind this stream; null for the first part. */
+  /** Last stream of the previous page; null for the first page. */
   after: BlockStream | null
 }
 
 export interface BlocksByDay {
   blockIds: number[]
-  /** Where the next part goes on; null when there is none. */
+  /** Position for the next page; null at the end. */
   after: BlockStream | null
 }
 
-/** Some of the blocks that begin on a day and may go. */
+/** Some of the blocks that begin on a day and may be deleted. */
 export function blocksOfDay({ connection }: ReaderTools, query: DayQuery): BlocksByDay {
   const blockIds: number[] = []
   let { after } = query

@@ -27,7 +27,7 @@ const gapsIn = ({ connection }: BlockTable) =>
     .all<{ body: string }>(`SELECT body FROM note WHERE kind = 'gap' ORDER BY seq`)
     .map(({ body }) => JSON.parse(body))
 
-test('of blocks that were chosen, those that are still to be sent or are gone are left alone', (t) => {
+test('chosen blocks that are unsent or already deleted are skipped', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   const sent = table.addBlock(deviceId, 'gps', [1, 2, 3])
@@ -40,13 +40,13 @@ test('of blocks that were chosen, those that are still to be sent or are gone ar
   assert.deepEqual(gapsIn(table), [])
 })
 
-test('what is given up is noted with its devices, times and counts, and may be deleted then', (t) => {
+test('dropped unsent records are noted with devices, times and counts, and can then be deleted', (t) => {
   const table = open(t)
   const [one, two] = [table.newDevice(), table.newDevice()]
   const blockIds = [
     addUnsent(table, one, [10, 20]),
     addUnsent(table, two, [15, 25, 35]),
-    // acknowledged since it was chosen, and gone
+    // acknowledged and deleted since it was chosen
     table.addBlock(two, 'gps', [40]),
     4711,
   ]
@@ -67,7 +67,7 @@ test('what is given up is noted with its devices, times and counts, and may be d
   table.assertCounted(two)
 })
 
-test('blocks of a device that was deleted go without a note: all of them are erased', (t) => {
+test('blocks of a deleted device are deleted without a note, since all of them are erased', (t) => {
   const table = open(t)
   const deviceId = table.newDevice()
   const blockId = addUnsent(table, deviceId, [1, 2])

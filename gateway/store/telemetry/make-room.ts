@@ -8,8 +8,8 @@ import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
 
 /**
- * Deletes blocks, unless they are gone or are still to be sent, and keeps the counts of their devices true. Their
- * records are not read. The caller keeps the transaction small.
+ * Deletes blocks, except those that are gone or not sent yet, and updates the counts of their devices. Does not read
+ * their records. The caller keeps the transaction small.
  */
 export const deleteSentBlocks = write(
   (connection: WriterTables, { blockIds }: { blockIds: readonly number[] }): DeletedRecords => {
@@ -28,7 +28,7 @@ export const deleteSentBlocks = write(
       counts.set(`${deviceId} ${stream}`, { ...known, removed: known.removed + count })
     }
     for (const { removed, ...of } of counts.values()) {
-      // records of a deleted device, whose deletion is under way, were not counted any more
+      // records of a deleted device, whose deletion is in progress, were no longer counted
       if (decrementRecordCounts(connection, of, removed)) deleted[of.stream] += removed
     }
     return deleted
@@ -37,15 +37,15 @@ export const deleteSentBlocks = write(
 )
 
 /**
- * Gives blocks up that were to be sent: they are never sent from now on, which is noted, one gap for each stream. They
- * are not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
+ * Gives up blocks that were not sent yet: they are never sent from then on, and one gap for each stream is noted. Does
+ * not delete them, but `deleteSentBlocks` may. Returns the number of their records.
  */
 export const dropUnsentBlocks = write(
   (connection: WriterTables, { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number }): DeletedRecords => {
     const given: DeletedRecords = { gps: 0, battery: 0 }
     const gaps = new Gaps(connection)
     for (const blockId of blockIds) {
-      // what is not to be sent any more has been sent since it was chosen, or is gone
+      // has been sent since it was chosen, or is gone
       if (connection.run('DELETE FROM block_log WHERE block_id = ?', blockId) === 0) continue
       const row = connection.get<BlockRow>(`SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE block_id = ?`, blockId)
       if (row === undefined) continue

@@ -3,10 +3,10 @@ import type { Connection } from '../db/connection.ts'
 import { TelemetryReader } from './reader.ts'
 import { UnsavedRecords } from './unsaved-states.ts'
 
-/** Room for the fixes of one device, 20 bytes each, that a thread keeps from job to job. */
+/** Fixes of one device, 20 bytes each, for which a thread keeps memory from job to job. */
 const KEPT_FIXES_MAX = 1_000_000
 
-/** What the jobs of a reader thread work with. */
+/** Connection and buffers for the jobs of a reader thread. */
 export class ReaderTools {
   readonly connection: Connection
   readonly telemetry: TelemetryReader
@@ -19,10 +19,10 @@ export class ReaderTools {
     this.unsaved = new UnsavedRecords(connection)
   }
 
-  /** Columns for at least so many fixes; what they held before is lost, and the next who asks may get the same ones. */
+  /** Columns for at least `count` fixes; their previous content is lost, and the next call may return the same ones. */
   roomForFixes(count: number): GpsRecords {
     if (this.#fixes !== undefined && this.#fixes.atMs.length >= count) return this.#fixes
-    // what is large is for one job: memory of the size of a season is not kept for another like it
+    // large columns are for one job only: memory for a whole season is not kept
     if (count > KEPT_FIXES_MAX) return GPS.allocate(count)
     this.#fixes = GPS.allocate(Math.min(KEPT_FIXES_MAX, Math.max(4096, 2 * count)))
     return this.#fixes

@@ -19,7 +19,7 @@ function open(): WriterTables {
   return tables
 }
 
-/** A record whose values follow from its time, and from where it was put. */
+/** Record whose values follow from its time and from where it was stored. */
 function gpsAt(timesMs: readonly number[], speed = 5): GpsRecords {
   return {
     atMs: Float64Array.from(timesMs),
@@ -43,7 +43,7 @@ function putBlock(tables: WriterTables, deviceId: number, timesMs: readonly numb
 
 let nextSeq = 1
 
-/** One row of the log; a time of `deviceId` and one of another device each. */
+/** Appends one row to the log, with one time of `deviceId` and one of another device for each. */
 function putLog(tables: WriterTables, deviceId: number, timesMs: readonly number[], speed?: number): void {
   const batch = allocateBatch(timesMs.length * 2)
   const records = gpsAt(timesMs, speed)
@@ -67,7 +67,7 @@ function readAll(reader: TelemetryReader, deviceId: number, range = ALL): GpsRec
 
 const times = fc.uniqueArray(fc.integer({ min: 1, max: 300 }), { maxLength: 60 })
 
-test('whatever lies in blocks, in the log or in both, a read and any page are the records of the range in order', () => {
+test('a read and any page return the records of the range in order, from blocks, log or both', () => {
   fc.assert(
     fc.property(
       fc.record({
@@ -89,14 +89,14 @@ test('whatever lies in blocks, in the log or in both, a read and any page are th
         const reader = new TelemetryReader(tables)
         for (let i = 0; i < logged.length; i += 7) {
           putLog(tables, 1, logged.slice(i, i + 7), 9)
-          // read in between: what is remembered of the log grows with it
+          // reads in between: the cached log grows with them
           if (i % 2 === 0) readAll(reader, 1)
         }
         const inRange = [...new Set([...sealed, ...logged])]
           .filter((atMs) => atMs >= fromMs && atMs <= toMs)
           .sort((a, b) => a - b)
         const expected = gpsAt(inRange)
-        // where both have a time, the block's is the record
+        // if both have a time, the record of the block wins
         for (const [i, atMs] of inRange.entries()) {
           if (!sealed.includes(atMs) && atMs % 3 !== 0) expected.speedMilliKmh[i] = 9
         }
@@ -118,7 +118,7 @@ test('whatever lies in blocks, in the log or in both, a read and any page are th
   )
 })
 
-test('what leaves the log and what is added to it is noticed', () => {
+test('the reader sees rows removed from the log and rows added to it', () => {
   const tables = open()
   const reader = new TelemetryReader(tables)
   putLog(tables, 1, [10, 20])
@@ -135,14 +135,15 @@ test('what leaves the log and what is added to it is noticed', () => {
   assert.deepEqual([...readAll(reader, 1).atMs], [40])
 })
 
-test('a block that is not what was written is left out and reported; so is one of a newer program', () => {
+test('a block with changed contents or of a newer program is skipped and reported', () => {
   const tables = open()
   putBlock(tables, 1, [1, 2, 3])
   const damaged = putBlock(tables, 1, [11, 12, 13])
   const newer = putBlock(tables, 1, [21, 22, 23])
   putBlock(tables, 1, [31, 32, 33])
   tables.run(
-    `UPDATE telemetry_block SET records = CAST(substr(records, 1, 40) || x'ff' || substr(records, 42) AS BLOB) WHERE block_id = ?`,
+    "UPDATE telemetry_block SET records = CAST(substr(records, 1, 40) || x'ff' || substr(records, 42) AS BLOB) " +
+      'WHERE block_id = ?',
     damaged,
   )
   tables.run('UPDATE telemetry_block SET records = ? WHERE block_id = ?', newerBlock(), newer)
@@ -159,7 +160,7 @@ test('a block that is not what was written is left out and reported; so is one o
   assert.deepEqual(reader.takeUnreadable(), expected.toReversed())
 })
 
-/** A whole block that says it is of version 2. */
+/** Intact block with version 2 in its header. */
 function newerBlock(): Uint8Array {
   const block = encodeBlock(GPS, gpsAt([21, 22, 23]))
   block[3] = 2
@@ -168,7 +169,7 @@ function newerBlock(): Uint8Array {
   return block
 }
 
-test('a block whose row says too little or another stream costs itself alone', () => {
+test('a block whose row has a wrong count or stream is skipped without affecting others', () => {
   const tables = open()
   putBlock(tables, 1, [1, 2, 3])
   const short = putBlock(tables, 1, [11, 12, 13])

@@ -6,7 +6,7 @@ import { isBroken, storeFaultCode } from '../db/fault.ts'
 import { LoggedSamples } from './logged-samples.ts'
 import { isUnreadable, readBlock, readBlockRow, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
 
-/** Which records; both bounds included, in milliseconds since 1970. */
+/** Range of records; both bounds included, in milliseconds since 1970. */
 export interface TimeRange {
   readonly fromMs: number
   readonly toMs: number
@@ -16,11 +16,11 @@ interface OrderedRange extends TimeRange {
   readonly order: 'asc' | 'desc'
 }
 
-/** Where the records of a range are. */
+/** Locations of the records of a range. */
 interface Selection<R extends Records> {
   blocks: { blockId: number; count: number }[]
   logged: R
-  /** As many records as that is, or more. */
+  /** Upper bound of the number of records. */
   room: number
 }
 
@@ -30,26 +30,21 @@ interface BlockPlace {
 }
 
 // `+?`: see block-rows.ts
-/** The first block that can reach into a range: the last that begins at or before its beginning. */
+/** First block that can overlap a range: the last one that begins at or before its start. */
 const HOME = `first_ms >= ifnull((SELECT max(first_ms) FROM stored_block
   WHERE device_id = +? AND stream = +? AND first_ms <= +?), -1)`
 const BLOCK_PLACE = 'SELECT block_id AS blockId, first_ms AS firstMs'
 const IN_RANGE = `FROM stored_block WHERE device_id = +? AND stream = +? AND ${HOME} AND first_ms <= +?`
 
-/**
- * Blocks go while they are read only where late records are sealed or old ones deleted; the last attempt is a snapshot.
- */
+/** Blocks disappear during a read only if late records are sealed or old ones deleted; the last try is a snapshot. */
 const MAX_ATTEMPTS = 3
 
-/**
- * Reads the records of a device, wherever they are kept: in blocks, in the log, or, while they are moved from there, in
- * both. One for each connection.
- */
+/** Reads the records of a device from blocks, the log, or both during a move. One for each connection. */
 export class TelemetryReader {
   readonly #connection: Connection
   readonly #logged: LoggedSamples
   #unreadable: UnreadableBlock[] = []
-  /** The block a page ended in is mostly the one the next begins in. */
+  /** Last block of a page: mostly the first block of the next one. */
   #last: { blockId: number; records: Records } | undefined
 
   constructor(connection: Connection) {
@@ -57,15 +52,15 @@ export class TelemetryReader {
     this.#logged = new LoggedSamples(connection)
   }
 
-  /** How many records the range has, or a few more: those of blocks that only reach into it are counted whole. */
+  /** Upper bound of the number of records in the range: blocks that overlap it only in part count completely. */
   countAtMost<R extends Records>(kind: RecordKind<R>, deviceId: number, range: TimeRange): number {
     return this.#roundDamage((isDamaged) => this.#snapshot(() => this.#select(kind, deviceId, range, isDamaged))).room
   }
 
   /**
-   * Reads all records of the range, oldest first, into columns of `makeRoom` for at least so many. No snapshot is held
-   * meanwhile: a checkpoint would wait for it, and everybody for the checkpoint. Blocks never change, so if all that
-   * the range had at the beginning are still there, what was read is what it had then.
+   * Reads all records of the range, oldest first, into columns of `makeRoom`. Holds no snapshot meanwhile, because it
+   * would delay a checkpoint, and the checkpoint every writer. Blocks never change: if all blocks that the range had at
+   * the beginning still exist, the result is the state at the beginning.
    */
   read<R extends Records>(
     kind: RecordKind<R>,
@@ -94,11 +89,11 @@ export class TelemetryReader {
       if (found !== undefined) return found
     }
     const found = this.#snapshot(() => read(select()))
-    if (found === undefined) throw new Error('a block is gone in the middle of a snapshot')
+    if (found === undefined) throw new Error('a block disappeared during a snapshot')
     return found
   }
 
-  /** Up to `limit` records of the range from its beginning (`asc`) or its end (`desc`); oldest first either way. */
+  /** Up to `limit` records from the beginning (`asc`) or the end (`desc`) of the range; oldest first in both cases. */
   page<R extends Records>(
     kind: RecordKind<R>,
     deviceId: number,
@@ -109,7 +104,7 @@ export class TelemetryReader {
     )
   }
 
-  /** Does it again when a page was in the way, and then goes by the index and block by block. */
+  /** Repeats the work if a page was damaged, using the index and single blocks instead. */
   #roundDamage<Result>(work: (isDamaged: boolean) => Result): Result {
     try {
       return work(false)
@@ -150,12 +145,12 @@ export class TelemetryReader {
       : kind.view(found, Math.max(0, length - limit), length)
   }
 
-  /** Midnights, UTC, of the days the log has records of. */
+  /** Midnights (UTC) of the days with records in the log. */
   loggedDays(stream: 'gps' | 'battery'): number[] {
     return this.#snapshot(() => this.#logged.days(stream))
   }
 
-  /** Blocks that could not be read since this was last asked; what else there is was read all the same. */
+  /** Returns and clears the blocks that could not be read; everything else was read. */
   takeUnreadable(): UnreadableBlock[] {
     const found = this.#unreadable
     this.#unreadable = []
@@ -196,7 +191,7 @@ export class TelemetryReader {
     return { blocks, logged, room }
   }
 
-  /** Returns how many records there are; undefined when a block is gone. */
+  /** Returns the number of records; undefined if a block has been deleted. */
   #readInto<R extends Records>(
     kind: RecordKind<R>,
     { blocks, logged }: Selection<R>,
@@ -208,7 +203,7 @@ export class TelemetryReader {
       const block = this.#readable(blockId, () => readBlock(this.#connection, blockId))
       if (block === 'gone') return undefined
       if (block === undefined) continue
-      // one with more than its row says must not take the room of others
+      // a block with more records than its row counts must not take the space of others
       const room = kind.view(into, 0, count + told)
       count += this.#readable(blockId, () => decodeBlockRange(kind, block, range, room, count)) ?? 0
     }
@@ -221,7 +216,7 @@ export class TelemetryReader {
     return from + end.atMs.length
   }
 
-  /** Blocks of the range in its order, each looked for when the last was taken. */
+  /** Blocks of the range in its order, each fetched after the previous one was consumed. */
   *#blocks(kind: { name: string }, deviceId: number, range: OrderedRange): Generator<BlockPlace> {
     let block = this.#firstBlock(kind, deviceId, range)
     while (block !== undefined) {
@@ -230,7 +225,7 @@ export class TelemetryReader {
     }
   }
 
-  /** The same from the index alone; those whose rows cannot be read are left out, and noted. */
+  /** The same from the index alone; blocks with unreadable rows are left out and recorded. */
   #reachable(
     kind: { name: string },
     deviceId: number,
@@ -280,7 +275,7 @@ export class TelemetryReader {
         toMs,
       )
     }
-    // one that ends before the range says that those before it do too
+    // a block that ends before the range proves that the earlier ones do too
     return this.#connection.get<BlockPlace>(
       `SELECT blockId, firstMs FROM (${place.replace('SELECT', 'SELECT last_ms,')}
          AND first_ms < +? ORDER BY first_ms DESC LIMIT 1) WHERE last_ms >= +?`,
@@ -292,12 +287,12 @@ export class TelemetryReader {
   }
 
   #block<R extends Records>(kind: RecordKind<R>, blockId: number): R | undefined {
-    // the block of an id never changes, and each is of one kind
+    // the block of an id never changes, and has only one kind
     if (this.#last?.blockId === blockId) return this.#last.records as R
     const columns = kind.allocate(MAX_BLOCK_RECORDS)
     const count = this.#readable(blockId, () => {
       const block = readBlock(this.#connection, blockId)
-      // in a snapshot nothing goes
+      // nothing is deleted within a snapshot
       return block === 'gone' ? 0 : decodeBlock(kind, block, columns)
     })
     if (count === undefined) return undefined
@@ -306,13 +301,13 @@ export class TelemetryReader {
     return records
   }
 
-  /** What `work` makes of a block; undefined, and noted, when it cannot be read. */
+  /** Result of `work` on a block; undefined if the block cannot be read, which is recorded. */
   #readable<Result>(blockId: number, work: () => Result): Result | undefined {
     try {
       return work()
     } catch (error) {
       if (isUnreadable(error)) this.#unreadable.push({ blockId, reason: unreadableReason(error) })
-      // of another stream, or of more records than its row says
+      // block of another stream, or with more records than its row counts
       else if (error instanceof RangeError) this.#unreadable.push({ blockId, reason: 'impossible_content' })
       else throw error
       return undefined

@@ -10,7 +10,7 @@ import { TelemetryReader } from './reader.ts'
 const MIGRATIONS = new URL('../db/migrations/', import.meta.url)
 const START_MS = Date.UTC(2026, 4, 1)
 
-/** A database as schema 6 left it. */
+/** Database as schema 6 left it. */
 function schema6(): WriterTables {
   const tables = new WriterTables(new Database(':memory:'))
   for (const name of readdirSync(MIGRATIONS).sort().slice(0, 6)) {
@@ -22,7 +22,8 @@ function schema6(): WriterTables {
 
 function register(tables: WriterTables, deviceId: number): void {
   tables.run(
-    `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
+    `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms,
+      updated_at_ms)
      VALUES (?, ?, ?, 'teebox', 'x', 0, 0)`,
     deviceId,
     `cart-${deviceId}`,
@@ -38,7 +39,7 @@ test('rows of an earlier program are sealed, those of deleted devices are not', 
     'INSERT INTO gps (device_id, at_ms, lat_e7, long_e7, speed_milli_kmh) VALUES (?, ?, ?, ?, ?)',
   )
   const battery = tables.db.prepare('INSERT INTO battery (device_id, at_ms, voltage_mv) VALUES (?, ?, ?)')
-  // newest first: the order of the table is not that of time
+  // newest first: the order of the table differs from that of time
   for (let i = 4999; i >= 0; i--) {
     gps.run(1, START_MS + i * 1000, 519_000_000 + i, -4_000_000 - i, i % 5 === 0 ? null : i)
     if (i % 100 === 0) battery.run(2, START_MS + i * 1000, 12_000 + i)

@@ -5,7 +5,7 @@ import { insertBlock } from './blocks.ts'
 
 type Row = Record<string, number | null>
 
-/** Seals the tables that had a row for each record, up to schema 6, into blocks. The caller has the transaction. */
+/** Seals the tables with one row for each record, up to schema 6, into blocks. The caller holds the transaction. */
 export function sealRowTables(connection: Connection): void {
   sealTable(connection, GPS, ({ atMs }, rows) => ({
     atMs,
@@ -14,7 +14,7 @@ export function sealRowTables(connection: Connection): void {
     speedMilliKmh: columnOf(rows, 'speed_milli_kmh'),
   }))
   sealTable(connection, BATTERY, ({ atMs }, rows) => ({ atMs, voltageMv: columnOf(rows, 'voltage_mv') }))
-  // one of a deleted device is done with its rows
+  // the rows of a deleted device need no further deletion
   connection.db.exec('DROP TABLE gps; DROP TABLE battery')
 }
 

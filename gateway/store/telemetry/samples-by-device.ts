@@ -1,14 +1,14 @@
 import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import type { TelemetryBatch } from './batch.ts'
 
-/** Columns of samples that are all of one device. */
+/** Columns of samples of one device. */
 type DeviceColumns = Omit<TelemetryBatch, 'deviceId'>
 
-/** The samples of one device, in ascending time; those of equal times as they came. */
+/** Samples of one device in ascending time; those of equal times in the order of arrival. */
 export interface DeviceSamples {
   readonly deviceId: number
   readonly columns: DeviceColumns
-  /** Where each was among all samples. */
+  /** Index of each sample in the whole batch. */
   readonly places: Uint32Array
 }
 
@@ -34,7 +34,7 @@ export function groupByDevice(samples: TelemetryBatch, count: number): DeviceSam
     return { deviceId: ids[group] ?? 0, from: to - (sizes[group] ?? 0), to }
   })
   for (const { from, to } of spans) sortByTime(places.subarray(from, to), samples.atMs)
-  // a column at a time: what the next device needs of it is next to what this one needed
+  // column by column, because the values of consecutive devices are adjacent in memory
   const columns: DeviceColumns = {
     count,
     atMs: pickNumbers(samples.atMs, places),
@@ -51,12 +51,12 @@ export function groupByDevice(samples: TelemetryBatch, count: number): DeviceSam
   }))
 }
 
-/** The devices as they come, and which of them each sample is of. */
+/** Devices in the order of their first sample, and the device of each sample. */
 function findDevices(deviceId: Uint32Array, count: number) {
   const ids: number[] = []
   const sizes: number[] = []
   const groups = new Uint32Array(count)
-  // device ids are small numbers: this finds them three times as fast as a map
+  // device ids are small numbers: an array is three times as fast as a map
   const groupOf: number[] = []
   for (let i = 0; i < count; i++) {
     const id = deviceId[i] ?? 0
@@ -73,7 +73,7 @@ function findDevices(deviceId: Uint32Array, count: number) {
   return { ids, sizes, groups }
 }
 
-/** The records a device's samples have of a stream; of those with equal times the one that came first. */
+/** Records of a stream from a device's samples; of equal times, the one that arrived first. */
 export function recordsOf<R extends Records>(kind: RecordKind<R>, streamBit: number, { columns }: DeviceSamples): R {
   const { atMs, streams, count } = columns
   const picked = new Uint32Array(count)
@@ -85,7 +85,7 @@ export function recordsOf<R extends Records>(kind: RecordKind<R>, streamBit: num
     picked[size++] = i
     lastMs = time
   }
-  // a batch has the columns of every kind, under the same names
+  // a batch has the columns of every kind, with the same names
   const all = columns as DeviceColumns & R
   if (size === count) return kind.view(all, 0, count)
   const records = kind.allocate(size)
@@ -122,7 +122,7 @@ function sortByTime(places: Uint32Array, atMs: Float64Array): void {
   }
 }
 
-// one for each kind of array: a loop that meets several is slower for all of them
+// one function for each type of array: a loop that handles several types is slower for all of them
 
 function pickNumbers(from: Float64Array, places: Uint32Array): Float64Array {
   const picked = new Float64Array(places.length)

@@ -22,7 +22,7 @@ import { UnsavedRecords } from './unsaved-states.ts'
 const root = mkdtempSync(join(tmpdir(), 'cartbarn-states-'))
 const path = join(root, 'cartbarn.db')
 let connection: WriterTables
-/** Reads beside the writer, as the threads of a gateway do, from one test to the next. */
+/** Reads alongside the writer, as the threads of a gateway do, across all tests. */
 let reader: Connection
 let unsaved: UnsavedRecords
 let carts = 0
@@ -55,7 +55,7 @@ function newCart(): Cart {
   return { deviceId, known, counts: { gps: nothing, battery: nothing } }
 }
 
-/** One transaction: a position each, at these times of the carts; those before are repeated, and so no news. */
+/** One transaction with a position each, at these times of the carts; earlier positions are repeats and not new. */
 function append(messages: readonly { cart: Cart; atMs: number }[], receivedAtMs: number): void {
   const changes = new Map<Cart, DeviceState>()
   const samples: number[] = []
@@ -100,7 +100,7 @@ const drop = () =>
     dropLog(connection, { fromSeq: 0, throughSeq: (last?.seq ?? 0) + 10, limit: 1000 })
   })()
 
-test('whenever the states are saved and the log is shortened: what is read are the states and counts of the last commit', () => {
+test('reads return states and counts of the last commit, whenever states are saved or logs truncated', () => {
   const step = fc.oneof(
     {
       weight: 5,
@@ -114,7 +114,7 @@ test('whenever the states are saved and the log is shortened: what is read are t
       const others = fleetCounts(reader, unsaved).gps
       for (const [i, one] of steps.entries()) {
         if (one === 'save') save()
-        // what was in it would be stored again: there are no blocks here
+        // its samples would be stored again, because this test has no blocks
         else if (one === 'drop') {
           drop()
           connection.tail.forget()
@@ -135,7 +135,7 @@ test('whenever the states are saved and the log is shortened: what is read are t
   )
 })
 
-test('a copy of the database between two saves answers the same, and so does what is saved of it', () => {
+test('a copy of the database between two saves has the same states, also after saving them', () => {
   const fleet = [newCart(), newCart()]
   const [first, second] = fleet
   assert.ok(first && second)
@@ -148,7 +148,7 @@ test('a copy of the database between two saves answers the same, and so does wha
     ],
     200,
   )
-  // nothing of it is new to the log
+  // the log has these samples already
   append([{ cart: second, atMs: 3 }], 300)
   const copy = join(root, 'copy.db')
   for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end)
@@ -165,7 +165,7 @@ test('a copy of the database between two saves answers the same, and so does wha
   opened.close()
 })
 
-test('the log holds records of a device that is gone, which count for nothing', () => {
+test('log records of a deleted device are ignored', () => {
   save()
   const cart = newCart()
   const counted = fleetCounts(reader, unsaved).gps
@@ -177,7 +177,7 @@ test('the log holds records of a device that is gone, which count for nothing', 
   assert.equal(fleetCounts(reader, unsaved).gps, counted)
 })
 
-test('a damaged row of the log costs its own samples and changes, not those before and behind it', () => {
+test('a damaged log row loses its own samples and changes, not those before and after it', () => {
   save()
   const fleet = [newCart(), newCart()]
   const [first, second] = fleet
@@ -198,10 +198,11 @@ test('a damaged row of the log costs its own samples and changes, not those befo
   assert.deepEqual(answers(), [before, 1])
 })
 
-test('a database from before has its states in the rows, with what is in its log', () => {
+test('an earlier database has its states in the rows, including those in its log', () => {
   const old = openForSetup(join(root, 'old.db'))
   migrate(old, 14)
-  old.db.exec(`INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
+  old.db.exec(`INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms,
+    updated_at_ms)
       VALUES (1, 'a', 's1', 'teebox', 'x', 1, 1);
     INSERT INTO device_state (device_id, latest, updated_at_ms, gps_count, gps_first_ms, gps_last_ms)
       VALUES (1, '{"values":{"lat":1},"atMs":{"lat":5}}', 7, 2, 4, 5);

@@ -2,15 +2,15 @@ import type { Connection } from '../db/connection.ts'
 import type { DeviceState } from './device-state.ts'
 import { type NewRecords, type NewRecordsOf, readUnsaved, savedUntil } from './unsaved-states.ts'
 
-// The states of devices and the counts of their records follow from what transactions of telemetry leave in the log:
-// the samples and, beside them, what changed in the states (state-changes.ts). To write the rows of `device_state` with
-// each of them would cost more than the samples. So the rows are only a copy of what the log says up to `saved_seq`:
-//   keep    a transaction leaves its changes, in its row of the log or, without a new sample, in `state_change`
-//   save    once a minute, at a stop, before the log is shortened or records are taken away, the rows are brought up
+// The states of devices and their record counts follow from the log: transactions of telemetry leave their samples and
+// the changes of states (state-changes.ts) in it. Updating the rows of `device_state` in each transaction would cost
+// more than the samples. So the rows are only a copy of the log up to `saved_seq`:
+//   keep    a transaction leaves its changes in its row of the log or, without a new sample, in `state_change`
+//   save    once a minute, at a stop, and before the log is shortened or records are removed, the rows are brought up
 //           to the end of the log
-//   read    whoever reads rows adds what is newer: `UnsavedRecords` to the counts, `readUnsaved` to the states
+//   read    a reader of the rows adds newer data: `UnsavedRecords` to the counts, `readUnsaved` to the states
 
-/** Keeps what changed in a transaction that has no row in the log. */
+/** Stores the state changes of a transaction that has no row in the log. */
 export function keepStateChanges(connection: Connection, changes: Uint8Array): void {
   connection.run(
     'INSERT INTO state_change (after_seq, changes) SELECT ifnull(max(first_seq), 0), ? FROM telemetry_log',
@@ -29,7 +29,7 @@ const COUNT_RECORDS = `UPDATE device_state SET
     battery_last_ms = max(ifnull(battery_last_ms, ?), ifnull(?, battery_last_ms))
   WHERE device_id = ?`
 
-/** Brings the rows of `device_state` up to the end of the log; the caller has the transaction. */
+/** Brings the rows of `device_state` up to the end of the log; the caller holds the transaction. */
 export function saveStates(connection: Connection): void {
   const { savedSeq, lastSeq } = savedUntil(connection)
   const isLogSaved = lastSeq === null || lastSeq <= savedSeq

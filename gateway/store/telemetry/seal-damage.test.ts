@@ -54,7 +54,7 @@ function rowsInLog(): number[] {
     .map(({ firstSeq }) => firstSeq)
 }
 
-/** Changes the bytes of the block of a device and gives them a right checksum if told so. */
+/** Changes the bytes of a device's block; with `isSigned` it gets a correct checksum. */
 function changeBlock(blockId: number, change: (bytes: Buffer) => void, isSigned: boolean): void {
   const row = connection.get<{ records: Buffer }>('SELECT records FROM telemetry_block WHERE block_id = ?', blockId)
   assert.ok(row)
@@ -67,7 +67,7 @@ function sign(bytes: Buffer): void {
   bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4)
 }
 
-/** A block that is full, as if it had been stored alone. */
+/** Full block, as if it had been stored alone. */
 function fullBlock(deviceId: number, firstMs: number): BlockReplacement {
   const records = GPS.allocate(MAX_BLOCK_RECORDS)
   records.atMs.forEach((_, i, atMs) => {
@@ -83,12 +83,12 @@ function fullBlock(deviceId: number, firstMs: number): BlockReplacement {
   }
 }
 
-/** Makes a block look like one of a later version. */
+/** Sets the version of a block to a later one. */
 function makeNewer(blockId: number): void {
   changeBlock(blockId, (bytes) => bytes.writeUInt8(2, 3), true)
 }
 
-test('a damaged block is told of, and its stream waits while others are planned', () => {
+test('a damaged block is reported, and its stream waits while others are planned', () => {
   appendToLog(connection, [...samplesOf(1, NOON_MS, 10), ...samplesOf(2, NOON_MS, 10)])
   apply(plan())
   const [damaged] = blocksIn(connection)
@@ -105,7 +105,7 @@ test('a damaged block is told of, and its stream waits while others are planned'
   assert.equal(recordsIn(connection).size, 20 + 30)
 })
 
-test('a block that is not what its row says is told of', () => {
+test('a block that does not match its row is reported', () => {
   appendToLog(connection, samplesOf(1, NOON_MS, 10))
   apply(plan())
   connection.run('UPDATE telemetry_block SET count = 9')
@@ -116,7 +116,7 @@ test('a block that is not what its row says is told of', () => {
   )
 })
 
-test('what comes after a block of a newer version has blocks of its own', () => {
+test('records after a block of a newer version get separate blocks', () => {
   appendToLog(connection, samplesOf(1, NOON_MS, 10))
   apply(plan())
   const [newer] = blocksIn(connection)
@@ -133,7 +133,7 @@ test('what comes after a block of a newer version has blocks of its own', () => 
   assert.deepEqual(rowsInLog(), [])
 })
 
-test('late records of a time that a newer block covers stay in the log, and nothing else does', () => {
+test('late records of a time that a newer block covers stay in the log, and other records do not', () => {
   appendToLog(connection, samplesOf(1, NOON_MS, 10))
   apply(plan())
   replaceBlocks(connection, { replacements: [fullBlock(1, NOON_MS + 1e6)], throughSeq: 1 })
@@ -160,7 +160,7 @@ test('late records of a time that a newer block covers stay in the log, and noth
       [2, 5],
     ],
   )
-  // what goes on behind it does not touch it, and when the block can be read it goes
+  // later records do not touch it, and it is replaced once it can be read
   const throughSeq = planned.throughSeq ?? 0
   appendToLog(connection, samplesOf(2, NOON_MS + 1e6, 5))
   apply(plan(throughSeq + 1), throughSeq + 1)
@@ -202,7 +202,7 @@ const damages: [name: string, reason: string, bytes: Buffer][] = [
 ]
 
 for (const [name, reason, bytes] of damages) {
-  test(`a log row ${name} ends the plan before it, and is kept when it is set aside`, () => {
+  test(`a log row ${name} ends the plan before it, and is kept when it is quarantined`, () => {
     const before = appendToLog(connection, samplesOf(1, NOON_MS, 10))
     const seq = appendToLog(connection, SOME)
     connection.run('UPDATE telemetry_log SET samples = ? WHERE first_seq = ?', bytes, seq)

@@ -33,12 +33,12 @@ function empty(): void {
 interface Sealing {
   fromSeq?: number
   maxSamples?: number
-  /** How many replacements are applied before the power goes. */
+  /** Number of replacements applied before the power fails. */
   replacements?: number
   isLogDropped?: boolean
 }
 
-/** Plans and applies one pass, all parts of it; returns the plans. */
+/** Plans and applies one pass with all its parts; returns the plans. */
 function seal(from: WriterTables, options: Sealing = {}): SealPlan[] {
   const { fromSeq = 0, maxSamples = 250_000, replacements = Number.POSITIVE_INFINITY, isLogDropped = true } = options
   const plans: SealPlan[] = []
@@ -50,7 +50,7 @@ function seal(from: WriterTables, options: Sealing = {}): SealPlan[] {
     plans.push(plan)
     throughSeq = plan.throughSeq ?? throughSeq
     const applied = plan.replacements.slice(0, left)
-    // each of them in a transaction of its own
+    // each in a transaction of its own
     for (const replacement of applied) {
       from.db.transaction(() => replaceBlocks(from, { replacements: [replacement], throughSeq: 1 }))()
     }
@@ -87,7 +87,7 @@ const streams = fc.constantFrom('gps' as const, 'battery' as const, 'both' as co
 const device = fc.constantFrom(...DEVICES, GONE)
 let values = 0
 
-/** A few readings in any order and with repeated times. */
+/** A few readings in any order, with repeated times. */
 const readings = fc
   .array(fc.record({ deviceId: device, minute: fc.nat(300), streams }), { minLength: 1, maxLength: 30 })
   .map((all) =>
@@ -98,7 +98,7 @@ const readings = fc
     })),
   )
 
-/** A long ride, whose times others may have too. */
+/** Long ride, whose times may be those of others too. */
 const ride = fc
   .record({
     deviceId: device,
@@ -131,7 +131,7 @@ const event = fc.oneof(
   },
 )
 
-test('whatever is sealed whenever, and wherever it ends, each record is there once, as it came first', () => {
+test('sealing keeps each record exactly once with its first values, wherever it is interrupted', () => {
   fc.assert(
     fc.property(fc.array(event, { minLength: 1, maxLength: 25 }), (events) => {
       empty()
@@ -216,7 +216,7 @@ test('a record is written about three times until it is in a full block', () => 
   assert.ok(written < 3.5 * kept, `${written} records written for ${kept}`)
 })
 
-test('short blocks that do not halve become one when they are too many', () => {
+test('too many short blocks that do not halve are merged into one', () => {
   empty()
   for (let i = 0; i < 16; i++) {
     appendToLog(connection, samplesOf(1, NOON_MS + i * 1e6, 100 - i))
@@ -239,7 +239,7 @@ test('a late record splits the full block it belongs to', () => {
   )
 })
 
-test('a long late ride between two blocks has blocks of its own; a short one joins the block before it', () => {
+test('a long late ride between two blocks gets separate blocks; a short one joins the block before it', () => {
   empty()
   appendToLog(connection, samplesOf(1, NOON_MS, 2048))
   appendToLog(connection, samplesOf(1, NOON_MS + 1e8, 2048))
@@ -256,7 +256,7 @@ test('a long late ride between two blocks has blocks of its own; a short one joi
   assert.deepEqual(countsIn(), [2048, 1520, 2048])
 })
 
-test('what comes before the first block joins it', () => {
+test('records before the first block join it', () => {
   empty()
   appendToLog(connection, samplesOf(1, NOON_MS, 2048))
   seal(connection)
@@ -268,12 +268,12 @@ test('what comes before the first block joins it', () => {
   assert.equal(recordsIn(connection).size, 2048 + 29 * 3)
 })
 
-test('a plan of many devices comes in parts, which together are the whole', () => {
+test('a plan of many devices arrives in parts, which together are the whole', () => {
   empty()
   const ids = Array.from({ length: 80 }, (_, i) => 100 + i)
   for (const deviceId of ids) {
     registerDevice(connection, deviceId)
-    // values that hardly pack, of both streams
+    // values that hardly compress, of both streams
     const samples = samplesOf(deviceId, NOON_MS, 3000).map((sample) => ({
       ...sample,
       streams: 'both' as const,
@@ -289,19 +289,19 @@ test('a plan of many devices comes in parts, which together are the whole', () =
   for (const deviceId of ids) connection.run('DELETE FROM device WHERE device_id = ?', deviceId)
 })
 
-test('a later part is refused when the log is not what it was', () => {
+test('a later part is rejected when the log has changed', () => {
   empty()
   const seq = appendToLog(connection, samplesOf(1, NOON_MS, 10))
   const request = { fromSeq: 0, throughSeq: seq + 9, maxSamples: 100, afterDeviceId: 1 }
   planSealing(connection, request)
   connection.run("UPDATE telemetry_log SET samples = x'00'")
-  assert.throws(() => planSealing(connection, request), /not what the plan was begun with/)
+  assert.throws(() => planSealing(connection, request), /log has changed since the plan was started/)
 })
 
 test('a record before the first block is sealed with a new ride, however many short blocks there are', () => {
   for (const blocks of [15, 16, 17]) {
     empty()
-    // each with a block of its own, before those that are there
+    // each with a block of its own, before the existing ones
     for (let i = blocks; i > 0; i--) {
       appendToLog(connection, samplesOf(1, NOON_MS + i * 1e7, 1100))
       seal(connection)

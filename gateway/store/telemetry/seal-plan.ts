@@ -8,45 +8,48 @@ import { type DeviceSamples, groupByDevice, recordsOf } from './samples-by-devic
 import { StreamSealing } from './seal-stream.ts'
 import type { UnreadableBlock } from './unreadable-block.ts'
 
-/** What of the log is to be sealed, and which part of the plan is asked for. */
+/** Rows of the log to seal, and the part of the plan that is requested. */
 export interface SealRequest extends LogRange {
-  /** The last device of the part before; null for the first part. */
+  /** Last device of the previous part; null for the first part. */
   readonly afterDeviceId: number | null
 }
 
-/** How rows of the log get into blocks; only when all parts are applied may the rows be dropped. */
+/** Plan for moving rows of the log into blocks; the rows may be dropped only after all parts are applied. */
 export interface SealPlan {
   readonly replacements: readonly BlockReplacement[]
-  /** Of the last sample of the last row it is about; null when there was no row. Later parts are asked for with it. */
+  /**
+   * Sequence number of the last sample of the last planned row, which requests for later parts must pass on; null if
+   * there was no row.
+   */
   readonly throughSeq: number | null
   readonly sampleCount: number
-  /** Time in the reader thread; the caller may have waited for a thread as well. */
+  /** Time in the reader thread; excludes the wait for a thread. */
   readonly tookMs: number
-  /** The last device of this part, if there are more. */
+  /** Last device of this part, if there are more. */
   readonly lastDeviceId: number | null
   /** Rows that must stay in the log. */
   readonly keptSeqs: readonly number[]
-  /** With any but `newer_version` no row may be dropped: nothing was planned for the streams of these blocks. */
+  /** With any reason but `newer_version` no row may be dropped: these streams have no plan. */
   readonly unreadable: readonly UnreadableBlock[]
-  /** A damaged row of the log, at which the plan could not begin. */
+  /** Damaged row of the log at the start of the range, which prevents a plan. */
   readonly damagedSeq: number | null
 }
 
-/** A part of a plan ends after the device with which it has so many bytes of blocks. */
+/** A part ends after the device at which its blocks reach this many bytes. */
 const PART_BYTES = 2 << 20
 
-/** How long a snapshot is held. */
+/** Maximum time for which a snapshot is held. */
 const SNAPSHOT_MS = 5
 
-/** Plans how samples of the log get into blocks; changes nothing. Throws when a later part is not of the same rows. */
+/** Plans the moving of log samples into blocks; changes nothing. Throws if a later part refers to other rows. */
 export function planSealing(connection: Connection, request: SealRequest): SealPlan {
   const startedAtMs = performance.now()
   const samples = readLogSamples(connection, request)
   const isLaterPart = request.afterDeviceId !== null
   if (isLaterPart && samples.throughSeq !== request.throughSeq) {
-    throw new Error('the log is not what the plan was begun with')
+    throw new Error('the log has changed since the plan was started')
   }
-  // after the log: a device with samples in it was registered before them
+  // read after the log: every device with samples in it was registered before them
   const registered = new Set(
     connection.all<{ deviceId: number }>('SELECT device_id FROM device').map((row) => row.deviceId),
   )
@@ -78,7 +81,7 @@ export function planSealing(connection: Connection, request: SealRequest): SealP
   }
 }
 
-/** Each statement alone would begin and end a snapshot, and one for all would keep a checkpoint waiting. */
+/** Groups statements into short snapshots: one for each is slow, and one for all would delay a checkpoint. */
 function inSnapshot<Result>(connection: Connection, work: (isDue: () => boolean) => Result): Result {
   const endsAtMs = performance.now() + SNAPSHOT_MS
   return connection.snapshot(() => work(() => performance.now() > endsAtMs))

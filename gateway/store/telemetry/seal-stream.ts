@@ -14,23 +14,21 @@ import type { BlockReplacement, NewBlock } from './blocks.ts'
 import type { TimeRange } from './reader.ts'
 import type { UnreadableBlock } from './unreadable-block.ts'
 
-/** More short blocks than this at the end of a stream become one: eleven are what halving sizes can be. */
+/** Short blocks at the end of a stream are merged above this number; halving sizes give eleven at most. */
 export const MAX_SHORT_BLOCKS = 12
-/**
- * Late records between two blocks have blocks of their own from so many on; fewer are merged into one that is there.
- */
+/** From this number on, late records between two blocks get their own; fewer are merged into an existing one. */
 const OWN_BLOCK_RECORDS = MAX_BLOCK_RECORDS / 2
 
 /**
- * Plans how records of one device's stream get into its blocks: behind the last one, short blocks at the end are merged
- * like a binary counter, so that each record is written again only as often as the number of short blocks halves; late
- * ones go into the block they belong to, which is split when it is full.
+ * Plans the moving of a device's records into the blocks of one stream. After the last block, short blocks at the end
+ * are merged like a binary counter, so that a record is rewritten only as often as the number of short blocks halves.
+ * Late records are merged into the block they belong to, which is split when it is full.
  */
 export class StreamSealing<R extends Records> {
   readonly replacements: BlockReplacement[] = []
-  /** Times of records that lie within a block of a later version: they cannot be put anywhere. */
+  /** Ranges of records that lie within a block of a later version and cannot be stored anywhere. */
   readonly stuck: TimeRange[] = []
-  /** Blocks of a later version that were in the way. */
+  /** Blocks of a later version that could not be merged. */
   readonly newer: UnreadableBlock[] = []
   readonly #connection: Connection
   readonly #kind: RecordKind<R>
@@ -42,7 +40,7 @@ export class StreamSealing<R extends Records> {
     this.#deviceId = deviceId
   }
 
-  /** Throws `UnreadableBlockError` for a damaged block in the way: then nothing of this stream can be sealed. */
+  /** Throws `UnreadableBlockError` if a damaged block must be merged: nothing of this stream can be sealed then. */
   plan(records: R): void {
     const { atMs } = records
     const count = atMs.length
@@ -77,7 +75,7 @@ export class StreamSealing<R extends Records> {
     this.#planLate(this.#kind.view(records, 0, from))
   }
 
-  /** The blocks at the end that become part of what is appended, oldest first. */
+  /** Blocks at the end that are merged with the appended records, oldest first. */
   #absorb(newest: readonly BlockLocation[], count: number): ReadBlock<R>[] {
     const firstFull = newest.findIndex((row) => row.count >= MAX_BLOCK_RECORDS)
     const short = firstFull < 0 ? newest : newest.slice(0, firstFull)
@@ -99,7 +97,7 @@ export class StreamSealing<R extends Records> {
     return blockBeginningBy(this.#connection, this.#deviceId, this.#kind.name, firstMs - 1) === undefined
   }
 
-  /** Records that are not behind the last block: each belongs to the block that begins before it, or to the first. */
+  /** Plans records before the end of the last block: each goes to the block that begins before it, or the first. */
   #planLate(records: R): void {
     const { atMs } = records
     const ids = [this.#connection, this.#deviceId, this.#kind.name] as const
@@ -115,7 +113,7 @@ export class StreamSealing<R extends Records> {
     }
   }
 
-  /** All of the records lie between the blocks on both sides of `home`. */
+  /** Plans records that all lie between the blocks on both sides of `home`. */
   #placeLate(home: BlockLocation, records: R): void {
     const { atMs } = records
     const insideFrom = indexAtOrAfter(atMs, home.firstMs)
@@ -149,7 +147,7 @@ export class StreamSealing<R extends Records> {
     }
   }
 
-  /** What lies beside the blocks that go need not wait for them: it is a replacement of its own. */
+  /** Blocks outside the range of the removed ones do not depend on them and become replacements of their own. */
   #replace(removed: readonly BlockLocation[], parts: readonly R[]): void {
     const firstMs = removed[0]?.firstMs ?? Number.POSITIVE_INFINITY
     const lastMs = removed.at(-1)?.lastMs ?? Number.NEGATIVE_INFINITY

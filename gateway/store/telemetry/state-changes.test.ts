@@ -61,7 +61,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const UNSEEN: DeviceState = { state: emptyState(), updatedAtMs: T, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
 
-/** What a message does to the state of its device, as the ingest does it. */
+/** Applies a message to the state of its device, as the ingest does. */
 function after(before: DeviceState, steps: readonly Step[], receivedAtMs: number): DeviceState {
   const next = { ...before, state: copyState(before.state) }
   const { state } = next

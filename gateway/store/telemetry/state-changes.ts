@@ -7,41 +7,42 @@ import { MAX_NUMBER_BYTES, VarintReader, VarintWriter } from '#shared/telemetry/
 import type { WatchState } from '#shared/zones/watch.ts'
 import type { DeviceState } from './device-state.ts'
 
-// The content of the frame (part-frame.ts), numbers and texts as in varints.ts, signs folded (packed-bits.ts):
+// Content of the frame (part-frame.ts); numbers and texts as in varints.ts, signs folded (packed-bits.ts):
 //   the number of devices
-//   of each: its device_id; the flags below; updatedAtMs, as the difference from that of the device before;
-//     how long before that the values below were measured;
-//     with LAT and LONG these, as differences from those of the last device that had them; with SPEED and VOLTAGE these;
-//     with SAME a bit for each value in the order of the state, the first the lowest: 1 if it was measured again, the same;
+//   for each: its device_id; the flags below; updatedAtMs, as the difference from that of the previous device;
+//     the age of the values below at that time;
+//     with LAT and LONG these, as differences from those of the last device that had them;
+//     with SPEED and VOLTAGE these;
+//     with SAME a bit for each value in the order of the state, lowest bit first: 1 if measured again and unchanged;
 //     with REST a JSON object, `Rest`.
-// To read it twice is to read it once.
+// Applying it twice has the same effect as applying it once.
 const FORMAT = { letter: 'd', version: 1 } as const
 
-/** `lastRespondedAtMs` is `updatedAtMs`. */
+/** `lastRespondedAtMs` equals `updatedAtMs`. */
 const RESPONDED = 1
 const LAT = 2
 const LONG = 4
 const SPEED = 8
 const VOLTAGE = 16
-/** The position as it is now, with its time, is also the last that was looked at among the zones. */
+/** The current position and its time are also those of the last zone evaluation. */
 const WATCHED = 32
 const SAME = 64
 const REST = 128
 
 const NUMBERS_A_DEVICE = 10
-/** Differences of integers below it are short enough for a varint. */
+/** Smaller differences of integers fit into a varint. */
 const MOST = 2 ** 31
 
-/** What a transaction changed in the state of a device. */
+/** Change of a device's state by a transaction. */
 export interface StateChange {
   deviceId: number
   before: DeviceState
   after: DeviceState
 }
 
-/** What the numbers do not say; absent is unchanged. */
+/** Changes that the numbers do not express; absent means unchanged. */
 interface Rest {
-  /** Values in their order, with their times; without one they were measured with the others. */
+  /** Values in their order, with their times; those without a time were measured with the others. */
   values?: [key: string, value: Scalar, atMs?: number][]
   lastRespondedAtMs?: number | null
   state?: Partial<Omit<LatestState, 'values' | 'atMs'>>
@@ -51,7 +52,7 @@ interface Rest {
 interface Entry {
   change: StateChange
   flags: number
-  /** When the values were measured. */
+  /** Time at which the values were measured. */
   atMs: number
   latE7: number
   longE7: number
@@ -61,7 +62,7 @@ interface Entry {
   rest: string
 }
 
-/** Writes what a transaction changed; empty bytes for no changes. */
+/** Encodes the state changes of a transaction; empty bytes for none. */
 export function encodeStateChanges(changes: readonly StateChange[]): Uint8Array {
   if (changes.length === 0) return new Uint8Array()
   const entries = changes.map(entryOf)
@@ -129,7 +130,7 @@ function entryOf(change: StateChange): Entry {
   return entry
 }
 
-/** The time of the values that came with the newest message, of those that were known before. */
+/** Time of the known values that the newest message updated. */
 function measuredAtMs({ before, after }: StateChange): number {
   const [known, times] = [before.state.atMs, after.state.atMs]
   for (const key of LEADERS) {
@@ -139,10 +140,10 @@ function measuredAtMs({ before, after }: StateChange): number {
   return after.updatedAtMs
 }
 
-/** Whose time that of the others mostly is. */
+/** Values whose time most of the others share. */
 const LEADERS = ['lat', 'speed', 'battery_voltage', 'lock_status'] as const
 
-// runs for each device of each transaction: no more objects than it needs
+// runs for each device of each transaction: creates no more objects than necessary
 function noteValues(entry: Entry, rest: Rest): void {
   const { before, after } = entry.change
   const { values, atMs } = after.state
@@ -154,11 +155,11 @@ function noteValues(entry: Entry, rest: Rest): void {
     const value = values[key]
     const at = atMs[key]
     const knownAt: unknown = known.atMs[key]
-    // names that every object inherits are no times
+    // every object inherits some names, whose values are not times
     const isKnown = typeof knownAt === 'number'
     const isSame = isKnown && value === known.values[key]
     if (value === undefined || at === undefined || (isSame && at === knownAt)) continue
-    // a key that is new gets its place among the others by the rest
+    // a new key gets its position among the others from the rest
     if (isKnown && at === entry.atMs) {
       if (isSame) {
         entry.same += place
@@ -172,7 +173,7 @@ function noteValues(entry: Entry, rest: Rest): void {
   }
 }
 
-/** Notes a value that an integer gives back as it is; false for others. */
+/** Stores a value in an integer if that is lossless; false otherwise. */
 function isWhole(entry: Entry, key: string, value: number): boolean {
   if (key === 'lat' || key === 'long') {
     const stored = toE7(value)
@@ -208,7 +209,7 @@ function noteWatch(entry: Entry, rest: Rest): void {
 
 function hasSameZones({ zones }: WatchState, { zones: known }: WatchState): boolean {
   if (zones.length !== known.length) return false
-  // of zones that stay as they are the objects do, but for what was read from the disk
+  // unchanged zones keep their objects, except those read from the disk
   if (zones.every((zone, place) => zone === known[place])) return true
   return JSON.stringify(zones) === JSON.stringify(known)
 }
@@ -239,7 +240,7 @@ function noteState({ before: { state: known }, after: { state } }: StateChange, 
   }
 }
 
-/** Whether all counters of `counts` are as they were; none of them ever goes. */
+/** True if all counters of `counts` are unchanged; counters are never removed. */
 function hasSame(counts: Record<string, number>, known: Record<string, number>): boolean {
   for (const reason in counts) if (counts[reason] !== known[reason]) return false
   return true
@@ -250,8 +251,8 @@ function toAscii(json: string): string {
 }
 
 /**
- * Does what `encodeStateChanges` wrote to the states that `stateOf` returns; those of devices it does not know are left
- * out. Throws `DamagedBlockError`, or `NewerBlockError` for those of a later version.
+ * Applies the bytes of `encodeStateChanges` to the states that `stateOf` returns; those of unknown devices are skipped.
+ * Throws `DamagedBlockError`, or `NewerBlockError` for those of a later version.
  */
 export function applyStateChanges(bytes: Uint8Array, stateOf: (deviceId: number) => DeviceState | undefined): void {
   const content = openFrame(FORMAT, bytes)

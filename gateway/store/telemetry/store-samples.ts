@@ -16,8 +16,8 @@ export const BATTERY_STORED = HAS_BATTERY
 const NO_CHANGES = new Uint8Array()
 
 /**
- * Stores those samples that are new, and beside them what changed in the states of devices (`encodeStateChanges`); the
- * caller has the transaction. Returns what is `AppendResult.sampleFlags` there.
+ * Stores new samples together with state changes of devices (`encodeStateChanges`); the caller holds the transaction.
+ * Returns the value of `AppendResult.sampleFlags`.
  */
 export function storeSamples(
   connection: WriterTables,
@@ -30,7 +30,7 @@ export function storeSamples(
   return flags
 }
 
-/** Throws `RangeError` for what no block could hold: it is found now, while the message can still be refused. */
+/** Throws `RangeError` for values that no block can hold: detected here, while the message can still be refused. */
 function toBatch(samples: Float64Array): TelemetryBatch {
   const batch = allocateBatch(samples.length / SAMPLE_NUMBERS)
   for (let i = 0; i < batch.count; i++) {
@@ -72,8 +72,8 @@ export interface ImportInput {
 }
 
 /**
- * Stores records that did not come from the device itself: they move none of its state. Returns what of each is new.
- * Throws `device_not_found`: no request could reach records of a deleted device.
+ * Stores records that did not come from the device itself; they do not change its state. Returns the flags of the new
+ * ones. Throws `device_not_found`, because no request could reach records of a deleted device.
  */
 export const importTelemetry = write(
   (connection: WriterTables, { deviceId, samples }: ImportInput): Uint8Array => {

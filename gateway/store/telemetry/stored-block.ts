@@ -3,7 +3,7 @@ import { decodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { DamagedBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 
-/** What the table says of a block beside its records. */
+/** Row of a block without its records. */
 export interface BlockRow {
   blockId: number
   deviceId: number
@@ -17,8 +17,8 @@ export const BLOCK_COLUMNS = `block_id AS blockId, device_id AS deviceId, stream
   last_ms AS lastMs, count`
 
 /**
- * Decodes a block of the table. Throws `DamagedBlockError`, also when the row says something else than its block: what
- * is counted and looked up would be wrong; and `NewerBlockError`.
+ * Decodes a block of the table. Throws `DamagedBlockError`, also if the row contradicts its block, because counts and
+ * lookups would be wrong; and `NewerBlockError`.
  */
 export function decodeStoredBlock<R extends Records>(
   kind: RecordKind<R>,
@@ -38,7 +38,7 @@ function decode(decoding: () => number): number {
     return decoding()
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    // of another stream, or of more records than the row has
+    // block of another stream, or with more records than its row counts
     throw new DamagedBlockError('impossible_content', error.message)
   }
 }

@@ -3,7 +3,7 @@ import type { Connection } from '../db/connection.ts'
 import { STREAM_TABLES } from '../ledger/streams.ts'
 import { sampleCountOf } from './batch.ts'
 
-/** The last position ever given in each stream, also of what is gone. */
+/** Last position ever assigned in each stream, including deleted ones. */
 export function syncEnds(connection: Connection): Record<SyncStream, number> {
   const sequences = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')
   const end = (stream: keyof typeof STREAM_TABLES) =>
@@ -18,10 +18,10 @@ export function syncEnds(connection: Connection): Record<SyncStream, number> {
   }
 }
 
-/** The last sequence number that was ever given to a sample; 0 before the first. */
+/** Last sequence number ever assigned to a sample; 0 before the first. */
 function lastSampleSeq(connection: Connection): number {
   const { nextSeq = 1 } = connection.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end') ?? {}
-  // the length alone: the row itself may be large
+  // reads only the length, because the row may be large
   const last = connection.get<{ firstSeq: number; byteLength: number }>(
     `SELECT first_seq, length(samples) AS byteLength FROM telemetry_log
      ORDER BY first_seq DESC LIMIT 1`,

@@ -2,7 +2,7 @@ import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/t
 import type { Connection } from '../db/connection.ts'
 import { isBroken, storeFaultCode } from '../db/fault.ts'
 
-/** A block that was found not to be what was written, or written by a newer program. */
+/** Block that is damaged, or that a newer program wrote. */
 export interface UnreadableBlock {
   blockId: number
   reason: DamageReason | 'newer_version'
@@ -17,9 +17,8 @@ export function unreadableReason(error: DamagedBlockError | NewerBlockError): Un
 }
 
 /**
- * The bytes of a block, if it is there. Throws `DamagedBlockError` when its pages are not linked any more: a page
- * number is as likely to be damaged as any other bit. A transaction that writes cannot go on after that, one that reads
- * can.
+ * Bytes of a block, if it exists. Throws `DamagedBlockError` if the chain of its pages is broken: a page number is as
+ * likely to be damaged as any other bit. A transaction that writes cannot continue after that, one that reads can.
  */
 export function readBlock(connection: Connection, blockId: number): Uint8Array | 'gone' {
   try {
@@ -32,7 +31,7 @@ export function readBlock(connection: Connection, blockId: number): Uint8Array |
   }
 }
 
-/** How many records a block has by its row. Throws `DamagedBlockError` when the page of the row cannot be read. */
+/** Record count in the row of a block. Throws `DamagedBlockError` if the page of the row cannot be read. */
 export function readBlockRow(connection: Connection, blockId: number): { count: number } | 'gone' {
   try {
     return connection.get<{ count: number }>('SELECT count FROM stored_block WHERE block_id = ?', blockId) ?? 'gone'

@@ -14,7 +14,7 @@ export interface NewRecords {
 
 export type NewRecordsOf = { [Stream in TelemetryStream]: NewRecords }
 
-/** A row of the log that is newer than the rows of `device_state`. */
+/** Row of the log that is newer than the rows of `device_state`. */
 interface LoggedRow {
   firstSeq: number
   samples: Uint8Array
@@ -24,7 +24,7 @@ interface LoggedRow {
 const NEWER_ROWS = `SELECT first_seq AS firstSeq, samples, state_changes AS changes FROM telemetry_log
   WHERE first_seq > +? ORDER BY first_seq`
 
-/** Up to which row of the log `device_state` has everything, and what the log's last row is. */
+/** Last log row that is included in `device_state`, and the last row of the log. */
 export interface SavePosition {
   savedSeq: number
   lastSeq: number | null
@@ -38,7 +38,7 @@ export function savedUntil(connection: Connection): SavePosition {
   return found ?? { savedSeq: 0, lastSeq: null }
 }
 
-/** Counts records by device. What cannot be read is not counted: whoever seals it reports it. */
+/** Counts records by device. Unreadable rows are not counted; their sealing reports them. */
 export class RecordCounts {
   readonly byDevice = new Map<number, NewRecordsOf>()
 
@@ -75,7 +75,10 @@ function nothingNew(): NewRecords {
   return { count: 0, firstMs: Number.POSITIVE_INFINITY, lastMs: Number.NEGATIVE_INFINITY }
 }
 
-/** The records that rows of `device_state` do not count yet, for a connection that reads: only what is new is read. */
+/**
+ * Counts the records that the rows of `device_state` do not include yet, for a connection that reads; reads only new
+ * rows of the log.
+ */
 export class UnsavedRecords {
   readonly #connection: Connection
   #counts = new RecordCounts()
@@ -86,7 +89,7 @@ export class UnsavedRecords {
     this.#connection = connection
   }
 
-  /** To be called in the snapshot in which the rows are read. */
+  /** Must be called in the snapshot in which the rows are read. */
   counts(): RecordCounts {
     const { savedSeq, lastSeq } = savedUntil(this.#connection)
     if (savedSeq !== this.#savedSeq) {
@@ -103,13 +106,13 @@ export class UnsavedRecords {
   }
 }
 
-/** What the log says beyond the rows of `device_state`: the states that moved on, and the records to be counted. */
+/** Content of the log beyond the rows of `device_state`: newer states, and records to count. */
 export interface UnsavedState {
   states: ReadonlyMap<number, DeviceState>
   records: RecordCounts
 }
 
-/** Reads it; in one snapshot, or in the transaction that saves it. */
+/** Reads it in one snapshot, or in the transaction that saves it. */
 export function readUnsaved(connection: Connection): UnsavedState {
   const states = new Map<number, DeviceState | undefined>()
   const stateOf = (deviceId: number): DeviceState | undefined => {
@@ -120,7 +123,7 @@ export function readUnsaved(connection: Connection): UnsavedState {
     if (changes !== null) nullIfDamaged(() => applyStateChanges(changes, stateOf))
   }
   const records = new RecordCounts()
-  // they are few: each save takes them away
+  // few rows: each save deletes them
   const unlogged = connection.all<{ afterSeq: number; changes: Uint8Array }>(
     'SELECT after_seq, changes FROM state_change ORDER BY after_seq, state_change_id',
   )
@@ -142,7 +145,7 @@ function storedState(connection: Connection, deviceId: number): DeviceState | un
   return row === undefined ? undefined : stateOfRow(row)
 }
 
-/** Null for what is damaged, and for what a newer version wrote. */
+/** Null if the bytes are damaged or a newer version wrote them. */
 function nullIfDamaged<Result>(read: () => Result): Result | null {
   try {
     return read()

@@ -2,14 +2,14 @@ import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { SAMPLE_NUMBERS } from '../telemetry/store-samples.ts'
 
-/** What is wanted of the history of a device: what is newer than what is known, and no more than `limit` of each. */
+/** Query for samples of devices that are newer than the known ones; at most `limit` of each. */
 export interface CartSamplesQuery {
   devices: readonly { deviceId: number; gpsAfterMs: number; batteryAfterMs: number }[]
   toMs: number
   limit: number
 }
 
-/** The samples of each device by time, in the columns of `AppendBatch.samples`: the newest, if there are too many. */
+/** Samples of each device by time, in the columns of `AppendBatch.samples`; the newest if there are too many. */
 export function readCartSamples(tools: ReaderTools, query: CartSamplesQuery): Float64Array<ArrayBuffer>[] {
   return query.devices.map((device) => samplesOf(tools, device, query))
 }

@@ -1,7 +1,7 @@
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** Which records of a device; both bounds included. */
+/** Range of a device's records; both bounds included. */
 interface RecentRange {
   deviceId: number
   fromMs: number
@@ -15,11 +15,11 @@ interface RecentFix {
   speedKmh: number | null
 }
 
-/** As many as a device sends in some minutes, or in hours. */
+/** More than a device sends in some minutes, or voltages in some hours. */
 const MOST_FIXES = 1_000
 const MOST_VOLTAGES = 10_000
 
-/** The newest fixes of a few minutes, oldest first. */
+/** Newest fixes of a few minutes, oldest first. */
 export function readRecentFixes({ telemetry }: ReaderTools, { deviceId, fromMs, toMs }: RecentRange): RecentFix[] {
   const page = telemetry.page(GPS, deviceId, { fromMs, toMs, order: 'desc', limit: MOST_FIXES })
   const { atMs, latE7, longE7, speedMilliKmh } = page
@@ -34,7 +34,7 @@ export function readRecentFixes({ telemetry }: ReaderTools, { deviceId, fromMs, 
   })
 }
 
-/** The newest voltages of some hours, oldest first. */
+/** Newest voltages of some hours, oldest first. */
 export function readRecentVoltages(
   { telemetry }: ReaderTools,
   { deviceId, fromMs, toMs }: RecentRange,

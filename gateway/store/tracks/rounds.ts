@@ -7,42 +7,40 @@ import type { Zone } from '#shared/zones/zone.ts'
 import type { TimeRange } from '../telemetry/reader.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** A device of a cart, as it is stored. */
+/** Stored device of a cart. */
 export interface StoredRoundDevice extends RoundDevice {
   deviceId: number
 }
 
-/** A cart as it is now: its history is that of the devices that are in it, judged by the zones that count for it. */
+/** Current cart: its history is that of the devices that are in it now, evaluated with its current zones. */
 export interface RoundsCart {
   devices: readonly StoredRoundDevice[]
   zones: readonly Zone[]
-  /** What is dated later was the mistake of a clock. */
+  /** Later records are ignored as errors of a clock. */
   latestMs: number
 }
 
 /** Rounds that began in a range: the first `most` of them, by time. */
 export interface RoundsQuery extends RoundsCart, TimeRange {
   most: number
-  /** As it is at that time a round that goes on is answered. */
+  /** Time at which an unfinished round is evaluated. */
   nowMs: number
 }
 
-/** Where the rounds of a cart stand, with the time of the newest fix of each of its devices. */
+/** State of a cart's rounds, with the time of the newest fix of each of its devices. */
 export interface KnownRounds {
   state: RoundState
   newestMs: Record<string, number>
 }
 
-/**
- * Whatever a cart did earlier makes no difference: a round is over after so long, and a cart not heard of is forgotten.
- */
+/** Earlier fixes of a cart have no effect: a round ends after this time, and the state is reset after such a gap. */
 const LOOK_BACK_MS = LONGEST_MS + MAX_FIX_GAP_MS
-/** Nearly always the last fixes of a cart say that it is parked, and nothing else has to be known. */
+/** The last fixes of a cart nearly always show that it is parked, so that no earlier ones are needed. */
 const LAST_FIXES = 30
-/** Fixes of so long are in memory at a time: at one a second and device they take two megabytes. */
+/** Range of fixes in memory at a time: two megabytes for each device at one a second. */
 const WINDOW_MS = DAY_MS
 
-/** Rounds of a cart that began in the range, by time. One that goes on at its end is followed to its own. */
+/** Rounds of a cart that began in the range, by time. One that is unfinished at its end is followed beyond it. */
 export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
   const { fromMs, latestMs, most, nowMs } = query
   const toMs = Math.min(query.toMs, latestMs)
@@ -63,13 +61,13 @@ export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
   return [...found, ...finder.takeEnded(), ...(last === null ? [] : [last])].filter(isWanted)
 }
 
-/** Where the rounds of a cart stand now, by all that is stored. */
+/** Current state of a cart's rounds, from all stored records. */
 export function readRoundState(tools: ReaderTools, cart: RoundsCart): KnownRounds {
   const { finder, newestMs } = finderBefore(tools, cart, cart.latestMs + 1)
   return { state: finder.state, newestMs }
 }
 
-/** A finder that has taken what was before that time. */
+/** Finder that has processed the fixes before a time. */
 function finderBefore(
   tools: ReaderTools,
   { devices, zones }: RoundsCart,
@@ -96,7 +94,7 @@ function finderBefore(
   return { finder: whole, newestMs }
 }
 
-/** Feeds what is stored of a range, a window at a time, until `goesOn` says no. */
+/** Feeds the stored fixes of a range, one window at a time, until `goesOn` returns false. */
 function walk(
   { telemetry }: ReaderTools,
   devices: readonly StoredRoundDevice[],
@@ -115,7 +113,7 @@ function walk(
   }
 }
 
-/** Feeds fixes of several devices by time; of equal times that of the lock first. */
+/** Feeds fixes of several devices by time; of equal times, that of the lock first. */
 function feed(devices: readonly StoredRoundDevice[], tracks: readonly GpsRecords[], finder: RoundFinder): void {
   const next = tracks.map(() => 0)
   const nextMs = (i: number) => tracks[i]?.atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
@@ -139,7 +137,7 @@ function feed(devices: readonly StoredRoundDevice[], tracks: readonly GpsRecords
     if (at > from) continue
     next[first] = at + 1
     const [latE7, longE7] = [track.latE7[at] ?? 0, track.longE7[at] ?? 0]
-    // what a receiver without a fix says
+    // 0,0 is reported by a receiver without a fix
     if (latE7 !== 0 || longE7 !== 0) finder.take(device, { atMs: firstMs, latE7, longE7 })
   }
 }

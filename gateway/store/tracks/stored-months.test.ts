@@ -8,7 +8,7 @@ import { BlockTable } from '#testing/block-table.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'
 import { readStoredMonths } from './stored-months.ts'
 
-test('the bytes of a month are those of its blocks, of all devices and streams, as long as they are all looked at', (t) => {
+test('the size of a month is exact over all devices and streams while all its blocks are counted', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-months-'))
   const table = new BlockTable(join(folder, 'cartbarn.db'))
   t.after(() => {
@@ -33,7 +33,7 @@ test('the bytes of a month are those of its blocks, of all devices and streams, 
   ])
 })
 
-test('of many blocks the size is about right, wherever the large ones lie', (t) => {
+test('with many blocks the size is about right, wherever the large ones are', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-months-'))
   const table = new BlockTable(join(folder, 'cartbarn.db'))
   t.after(() => {
@@ -66,7 +66,7 @@ test('of many blocks the size is about right, wherever the large ones lie', (t) 
   }
 })
 
-test('only the index is walked, and once: a year of blocks is gigabytes', (t) => {
+test('only the index is walked, and once, because a year of blocks is gigabytes', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-months-'))
   const table = new BlockTable(join(folder, 'cartbarn.db'))
   t.after(() => {

@@ -1,20 +1,20 @@
 import { DAY_MS } from '#shared/time.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** How much of the telemetry was recorded in a month. */
+/** Amount of telemetry recorded in a month. */
 export interface StoredMonth {
   /** `2026-05`, UTC. */
   month: string
-  /** Of its blocks, about: as many as they are, by the size of some of them. */
+  /** Estimated size of its blocks: their number times the size of sampled ones. */
   bytes: number
 }
 
-/** So many blocks of the whole history are looked at for their size; their rows are far apart on the disk. */
+/** Number of blocks of the whole history sampled for their size; their rows are far apart on the disk. */
 const LOOKED_AT = 400
 
 /**
- * The bytes of each month, oldest first. Blocks are counted by their index alone: their rows are nearly all there is of
- * a database, and to read them for their sizes took longer than anybody waits.
+ * Bytes of each month, oldest first. Counts blocks by their index alone: their rows are nearly the whole database, and
+ * reading them for their sizes takes too long for a request.
  */
 export function readStoredMonths({ connection }: ReaderTools, _: object): StoredMonth[] {
   const counted = connection.all<{ day: number; blocks: number }>(
@@ -33,11 +33,11 @@ export function readStoredMonths({ connection }: ReaderTools, _: object): Stored
   }))
 }
 
-/** Sizes of some blocks, by month. */
+/** Sizes of the sampled blocks, by month. */
 function lookAtSizes(connection: ReaderTools['connection']): Map<string, number[]> {
   const sizes = new Map<string, number[]>()
   const ends = connection.get<{ first: number | null; last: number | null }>(
-    // both in one would walk the index once more
+    // in one SELECT, both would scan the index again
     'SELECT (SELECT MIN(block_id) FROM telemetry_block) AS first, (SELECT MAX(block_id) FROM telemetry_block) AS last',
   )
   const [first, last] = [ends?.first ?? 0, ends?.last ?? -1]

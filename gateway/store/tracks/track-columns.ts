@@ -3,20 +3,20 @@ import { type SimplifyOptions, simplifyTrack } from '#shared/telemetry/simplify-
 import type { TimeRange } from '../telemetry/reader.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** Of which devices positions are read; more than `positionsMax` of all of them together are not. */
+/** Devices and range to read; fails if all devices together have more than `positionsMax` positions. */
 export interface TrackColumnsQuery extends TimeRange {
-  /** `label` is what the text of the device says beside its columns. */
+  /** `label` has the fields of a device's JSON in addition to its columns. */
   devices: readonly { deviceId: number; label: Readonly<Record<string, string>> }[]
   positionsMax: number
-  /** Null: all records, and the voltages beside them. */
+  /** Null: all records, together with the voltages. */
   replay: (SimplifyOptions & { lookBackMs: number }) | null
 }
 
 export interface TrackColumns {
-  /** Objects as JSON with commas between them, as UTF-8; empty for none. */
+  /** JSON objects separated by commas, as UTF-8; empty for none. */
   text: Uint8Array
   positions: number
-  /** There are more than may be. */
+  /** True if there are more than `positionsMax` positions. */
   isTooMuch: boolean
 }
 
@@ -51,7 +51,7 @@ function wholeOf(tools: ReaderTools, deviceId: number, query: TrackColumnsQuery)
   }
 }
 
-/** Thinned, with the last position before the range at its begin. */
+/** Simplified track, including the last position before the range. */
 function replayOf(tools: ReaderTools, deviceId: number, query: TrackColumnsQuery) {
   const { fromMs, replay } = query
   const order = 'desc'
@@ -75,7 +75,7 @@ function gpsColumns({ atMs, latE7, longE7, speedMilliKmh }: GpsRecords, kept: re
   }
 }
 
-/** Each value less the one before it: small numbers are short ones. */
+/** Differences from the previous value, because small numbers are shorter. */
 function differences(kept: readonly number[], read: (i: number) => number): number[] {
   let before = 0
   return kept.map((i) => {

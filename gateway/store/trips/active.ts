@@ -11,7 +11,7 @@ export interface ActiveTripsQuery {
   devices: readonly {
     deviceId: number
     hardwareId: string
-    /** What time it is for this device. */
+    /** Current time for this device. */
     nowMs: number
   }[]
   maxAgeSeconds: number
@@ -21,12 +21,12 @@ export interface ActiveTripsQuery {
   config: TripConfig
 }
 
-/** The trips that devices are on now, in the order of the devices. Throws `too_many_positions` and `too_many_trips`. */
+/** Current trips of devices, in the order of the devices. Throws `too_many_positions` and `too_many_trips`. */
 export function findActiveTrips(tools: ReaderTools, query: ActiveTripsQuery): ActiveTripJson[] {
   const { maxAgeSeconds } = query
   return query.devices.flatMap((device) => {
     const { deviceId, hardwareId, nowMs } = device
-    // the last fix that counts is no newer than the newest record, not even than one that is dated after now
+    // the last valid fix is never newer than the newest record, even if that is dated in the future
     const newestMs = newestRecordMs(tools, deviceId)
     if (newestMs === null || newestMs < nowMs - maxAgeSeconds * 1000) return []
     const active = withReason(hardwareId, () => findActive(tools, { ...device, newestMs }, query))
@@ -34,7 +34,7 @@ export function findActiveTrips(tools: ReaderTools, query: ActiveTripsQuery): Ac
   })
 }
 
-/** Looks back no further than it takes to know what the whole time to look back would say. */
+/** Reads only as far back as is needed for the same result as the whole lookback time. */
 function findActive(
   tools: ReaderTools,
   { deviceId, hardwareId, nowMs, newestMs }: ActiveTripsQuery['devices'][number] & { newestMs: number },

@@ -4,12 +4,12 @@ import { checkRoom, readTrack, type TrackQuery } from './track.ts'
 
 interface TripFeatureQuery extends TrackQuery, TripFeatureRules {}
 
-/** Finds out before anything is written whether each track can be read. Throws `too_many_positions`. */
+/** Checks before any output is written that each track can be read. Throws `too_many_positions`. */
 export function checkTripRoom(tools: ReaderTools, queries: readonly TrackQuery[]): void {
   for (const query of queries) checkRoom(tools, query)
 }
 
-/** The trips and stops of a device for a map. Throws `too_many_positions` and `too_many_trips`. */
+/** Trips and stops of a device for a map. Throws `too_many_positions` and `too_many_trips`. */
 export function findTripFeatures(tools: ReaderTools, query: TripFeatureQuery): FoundTripFeatures {
   return findFeaturesIn(readTrack(tools, query), query)
 }

@@ -5,18 +5,18 @@ import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 export interface TripTrackQuery extends TimeRange {
   deviceId: number
-  /** Times of what is left out. */
+  /** Times of left-out fixes. */
   spikesMs: Float64Array
-  /** Records that are looked at. */
+  /** Maximum number of records read. */
   limit: number
 }
 
 export interface TripTrackPage extends LinePage {
-  /** From where to go on; null at the end. */
+  /** Start of the next page; null at the end. */
   nextMs: number | null
 }
 
-/** The fixes of a trip, a page at a time, without records at 0,0 and spikes. */
+/** Fixes of a trip, a page at a time, without records at 0,0 and spikes. */
 export function readTripTrack({ telemetry }: ReaderTools, query: TripTrackQuery): TripTrackPage {
   const { deviceId, fromMs, toMs, spikesMs, limit } = query
   const records = telemetry.page(GPS, deviceId, { fromMs, toMs, order: 'asc', limit })
@@ -25,7 +25,7 @@ export function readTripTrack({ telemetry }: ReaderTools, query: TripTrackQuery)
   return { ...linePageOf(records, spikesMs), nextMs }
 }
 
-/** Times as JSON strings with commas between them. */
+/** Times as JSON strings separated by commas. */
 export function writeTrackTimes(_tools: ReaderTools, { atMs }: { atMs: Float64Array }): Uint8Array {
   return timesText(atMs)
 }

@@ -4,17 +4,14 @@ import { type Track, trackOf } from '#shared/trips/track.ts'
 import type { TimeRange } from '../telemetry/reader.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** Which fixes of which device; a range with more than `positionsMax` of them is refused. */
+/** Range of a device's fixes; one with more than `positionsMax` of them is refused. */
 export interface TrackQuery extends TimeRange {
   deviceId: number
   hardwareId: string
   positionsMax: number
 }
 
-/**
- * Reads all fixes of a device in a range. They are in memory that the next track of the thread overwrites.
- * Throws `too_many_positions`.
- */
+/** Reads all fixes of a range into memory that the thread's next track overwrites. Throws `too_many_positions`. */
 export function readTrack(tools: ReaderTools, query: TrackQuery): Track {
   const { records, count } = tools.telemetry.read(GPS, query.deviceId, query, (room) => {
     requireFew(room, query)

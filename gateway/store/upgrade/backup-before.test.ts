@@ -22,7 +22,7 @@ function newFolder(t: TestContext): string {
   return folder
 }
 
-/** Puts a database of an older schema into a folder. */
+/** Writes a database of an older schema to a folder. */
 function putOld(dataDir: string): string {
   const path = join(dataDir, 'cartbarn.db')
   const connection = openForSetup(path)

@@ -5,27 +5,26 @@ import { freeBytesIn, megabytes } from '#shared/files/free-space.ts'
 import { programVersion } from '#shared/version.ts'
 import type { BackupBefore } from './program-record.ts'
 
-/** In the data folder: where databases from before upgrades are. */
+/** Folder in the data folder for databases from before upgrades. */
 export const BACKUPS = 'backups'
-/** So many are kept. */
 const KEPT = 2
 const NAME = /^before-.+-\d{8}T\d{6}Z\.db$/
 const UNFINISHED = '-unfinished'
-/** What migrations may need beside the copy, so that the disk is not full right after it. */
+/** Space that migrations may need in addition to the copy, so that they do not fill the disk. */
 const RESERVE_BYTES = 64_000_000
 
-/** What a backup is made of, and with what. */
+/** Source and parameters of a backup. */
 export interface BackupRequest {
   dataDir: string
-  /** The database, which nobody else has open and whose log is empty. */
+  /** Path of the database; no other connection has it open, and its log is empty. */
   path: string
   schema: number
   atMs: number
 }
 
 /**
- * Copies the database as it is before migrations into `backups`, and keeps the newest two of such copies. Killed at any
- * moment there is a whole one under its name or none. Throws an `Error` in words when there is not enough space.
+ * Copies the database into `backups` before migrations, and keeps the newest two copies. After a kill, a copy is whole
+ * or absent. Throws an `Error` with a readable message if there is not enough space.
  */
 export function backUpBefore({ dataDir, path, schema, atMs }: BackupRequest): BackupBefore {
   const folder = join(dataDir, BACKUPS)
@@ -48,7 +47,7 @@ export function backUpBefore({ dataDir, path, schema, atMs }: BackupRequest): Ba
   return { file, schema, bytes, modifiedAtMs }
 }
 
-/** Whether a backup is there, and the database is still the one it was made of. */
+/** True if a backup exists and its source database has not changed since. */
 export function isCurrent(dataDir: string, backup: BackupBefore, path: string): boolean {
   const { size, mtimeMs } = statSync(path)
   return size === backup.bytes && mtimeMs === backup.modifiedAtMs && existsSync(join(dataDir, BACKUPS, backup.file))
@@ -56,7 +55,7 @@ export function isCurrent(dataDir: string, backup: BackupBefore, path: string): 
 
 function keepNewest(folder: string, many: number): void {
   const names = readdirSync(folder).filter((name) => NAME.test(name))
-  // not by the version in the name: 0.10.0 comes after 0.9.0
+  // not by the version in the name: 0.10.0 follows 0.9.0
   const byTime = names.toSorted((a, b) => timeIn(a).localeCompare(timeIn(b)))
   for (const name of byTime.slice(0, Math.max(0, byTime.length - many))) rmSync(join(folder, name))
 }
@@ -70,8 +69,10 @@ function requireSpace(dataDir: string, bytes: number): void {
   const freeBytes = freeBytesIn(dataDir)
   if (freeBytes >= neededBytes) return
   throw new Error(
-    `not enough space for the backup before the upgrade: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${dataDir}. ` +
-      `Free some and start again; or go on with the version before; or copy ${dataDir} to another disk and start once with CARTBARN_BACKUP_BEFORE_UPGRADE=false`,
+    `not enough space for the backup before the upgrade: it needs ${megabytes(neededBytes)} and ` +
+      `${megabytes(freeBytes)} are free in ${dataDir}. ` +
+      `Free some and start again; or continue with the previous version; or copy ${dataDir} to another disk and ` +
+      'start once with CARTBARN_BACKUP_BEFORE_UPGRADE=false',
   )
 }
 

@@ -4,47 +4,48 @@ import { APPLICATION_ID, OPEN_APPLICATION_ID } from '../db/open-marker.ts'
 import { sumsOf } from '../replace/replace-database.ts'
 
 const OURS: readonly unknown[] = [APPLICATION_ID, OPEN_APPLICATION_ID]
-/** Schemas whose databases do not say that they are ours. */
+/** Last schema version whose databases have no application id. */
 const LAST_UNNAMED = 27
 const MAGIC = 'SQLite format 3\0'
 /** https://sqlite.org/fileformat2.html#the_database_header */
 const HEADER_BYTES = 100
 const USER_VERSION_AT = 60
 const APPLICATION_ID_AT = 68
-/** A file of checksums that is larger was kept for a database that had something in it. */
+/** Maximum size of the file of checksums of an empty database; a larger one belonged to a database with content. */
 const SUMS_OF_NOTHING_BYTES = 1024
 
 /**
- * Throws an `Error` in words when the file is the database of another program, or is empty where a database was;
- * nothing is opened for that, so that nothing of another program is touched.
+ * Throws an `Error` with a readable message if the file is the database of another program, or empty although it had
+ * content. Does not open the database, so that nothing of another program is changed.
  */
 export function requireOwnFile(path: string): void {
   const bytes = sizeOf(path)
   if (bytes === 0 && sizeOf(`${path}-wal`) === 0 && sizeOf(sumsOf(path)) > SUMS_OF_NOTHING_BYTES)
     throw new Error(
-      `${path} is empty, and a database was here before: put a backup in its place; to begin with nothing, delete ${path} and ${sumsOf(path)}`,
+      `${path} is empty, but had a database before: restore a backup; to begin with an empty database, delete ` +
+        `${path} and ${sumsOf(path)}`,
     )
   const header = headerOf(path)
-  // what is no database, or no whole one, is a case for a repair
+  // a file that is not a database, or not a whole one, is a case for a repair
   if (bytes < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) return
   const applicationId = header.readUInt32BE(APPLICATION_ID_AT)
   if (OURS.includes(applicationId)) return
   const schema = header.readUInt32BE(USER_VERSION_AT)
-  // the header may be behind the log
+  // the log may have a newer header
   const isComplete = sizeOf(`${path}-wal`) === 0
   const mayBeOurs = schema === 0 ? bytes <= pageBytesOf(header) : schema <= LAST_UNNAMED
   if (applicationId !== 0 || (isComplete && !mayBeOurs)) throw notOurs(path)
 }
 
-/** The same by what is in it, for a file that says nothing of whose it is. */
+/** Checks the tables of a file whose header does not identify the program. */
 export function requireOwnTables(path: string): void {
   if (sizeOf(path) === 0) return
   const names = tablesOfUnnamed(path)
-  // one that is damaged is a case for those who read it next
+  // a damaged one is left to the next reader
   if (names !== null && names.length > 0 && !names.includes('device_state')) throw notOurs(path)
 }
 
-/** Null when it is known to be ours, or cannot be read. */
+/** Returns the names of the tables; null if the database is known to be ours, or cannot be read. */
 function tablesOfUnnamed(path: string): string[] | null {
   let connection: Connection | undefined
   try {
@@ -61,7 +62,8 @@ function tablesOfUnnamed(path: string): string[] | null {
 
 function notOurs(path: string): Error {
   return new Error(
-    `${path} is the database of another program, and nothing in it was changed: choose another folder with CARTBARN_DATA_DIR, or move the file away`,
+    `${path} is the database of another program, and nothing in it was changed: choose another folder with ` +
+      'CARTBARN_DATA_DIR, or move the file away',
   )
 }
 
@@ -69,7 +71,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** What there is; nothing where the disk does not return it. */
+/** Reads the header as far as it exists; returns no bytes if the disk does not return them. */
 function headerOf(path: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   try {

@@ -35,7 +35,7 @@ function rowsOf(connection: Connection, table: string): Row[] {
   return connection.db.prepare<[], Row>(`SELECT * FROM ${table}`).all()
 }
 
-/** What its place in the row says of a table after an upgrade from `schema`, where that is not what it was before. */
+/** Returns the expected row of a table after an upgrade from `schema`, where migrations change it. */
 function expected(table: string, row: Row, schema: number): Row {
   if (schema < 9 && /^mqtt_(session|subscription|queued|received|will)$/.test(table))
     return row.client_id === 'cart-1' ? row : { ...row, client_id: `user:user-1/${row.client_id}` }
@@ -43,10 +43,10 @@ function expected(table: string, row: Row, schema: number): Row {
     return row.mqtt_password_hash === 'shared'
       ? { ...row, mqtt_password_hash: '', is_on_shared_key: 1 }
       : { ...row, is_on_shared_key: 0 }
-  // they are in pieces since, or under another name
+  // since then split into chunks, or renamed
   if (table === 'course_photo' && 'image' in row) return { ...row, image: null }
   if (table === 'course' && 'sent' in row) return { ...row, sent: null }
-  // what one target waited for is a row with one target
+  // an entry that waits for one target has become a row with that target
   if (table === 'delivery' && 'target_id' in row) {
     const { target_id, delivery_id, ...kept } = row
     const targets = JSON.stringify({ [String(target_id)]: delivery_id })
@@ -57,11 +57,11 @@ function expected(table: string, row: Row, schema: number): Row {
   return row
 }
 
-/** Rows that a migration makes of others. */
+/** Tables whose rows a migration derives from others. */
 const MADE = new Set(['change_log', 'block_log', 'telemetry_block', 'clock_mark', 'telemetry_log_end', 'migration'])
 
 for (let schema = 1; schema <= knownSchema(); schema++) {
-  test(`a database of schema ${schema} with rows in all tables is upgraded, and nothing of it is lost`, (t) => {
+  test(`a database of schema ${schema} with rows in all tables is upgraded without loss`, (t) => {
     const connection = databaseOf(t, schema)
     const tables = tablesOf(connection)
     const before = new Map(tables.map((table) => [table, rowsOf(connection, table)]))
@@ -80,7 +80,7 @@ for (let schema = 1; schema <= knownSchema(); schema++) {
   })
 }
 
-/** Each row has what it had; columns that are new may have anything. */
+/** Asserts that each row has its old values; new columns may have any. */
 function assertKept(connection: Connection, table: string, rows: readonly Row[], schema: number): void {
   const after = rowsOf(connection, table)
   const names = Object.keys(rows[0] ?? {})
@@ -100,7 +100,7 @@ function assertRecords(connection: Connection): void {
         assert.equal(records.get(recordKey(deviceId, stream, FIRST_MS + i * 1000)), 12_000 + i)
 }
 
-test('what is upgraded from any schema has the tables, indexes and triggers of a new one', () => {
+test('a database upgraded from any schema has the tables, indexes and triggers of a new one', () => {
   const schemaOf = (first: number) => {
     const connection = new Connection(new Database(':memory:'))
     migrate(connection, first)

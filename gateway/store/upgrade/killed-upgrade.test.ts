@@ -23,7 +23,7 @@ const PROGRAM = fileURLToPath(new URL('../../testing/open-store.ts', import.meta
 const OLD_SCHEMA = 19
 const KILLS = process.env.CARTBARN_TEST_LONG !== undefined ? 50 : 6
 
-/** How long an upgrade takes here, in milliseconds; killed after `killAfterMs`, if that is given. */
+/** Returns the duration of an upgrade in ms; killed after `killAfterMs`, if given. */
 async function open(dataDir: string, killAfterMs?: number): Promise<number> {
   const child = spawn(process.execPath, [PROGRAM, dataDir], {
     env: bareEnvironment({}),
@@ -57,7 +57,7 @@ function contentOf(path: string): { schema: number; devices: number | undefined;
   }
 }
 
-test('an upgrade that is killed at any moment leaves the old database or the new one, and a whole backup', {
+test('an upgrade killed at any moment leaves the old database or the new one, and a complete backup', {
   timeout: 900_000,
 }, async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'cartbarn-killed-upgrade-'))
@@ -77,13 +77,13 @@ test('an upgrade that is killed at any moment leaves the old database or the new
   for (let kill = 0; kill < KILLS; kill++) {
     const folder = folderNamed(`${kill}-`)
     await open(folder, Math.random() * tookMs)
-    // a copy: whoever opens the database closes its log, which only the program itself may do
+    // a copy, because opening the database and closing it removes its log, which only the program itself may do
     const copy = `${folder}-copy`
     cpSync(folder, copy, { recursive: true })
     const { schema, ...content } = contentOf(join(copy, 'cartbarn.db'))
     assert.ok([OLD_SCHEMA, knownSchema()].includes(schema), `schema ${schema}`)
     assert.deepEqual(content, whole)
-    // what the start after it makes of it: the new one, with one backup of the old
+    // result of the next start: the new database, with one backup of the old one
     await open(folder)
     assert.deepEqual(contentOf(join(folder, 'cartbarn.db')), { schema: knownSchema(), ...whole })
     const backups = readdirSync(join(folder, 'backups'))
@@ -96,7 +96,7 @@ test('an upgrade that is killed at any moment leaves the old database or the new
 })
 
 for (const schema of [0, OLD_SCHEMA])
-  test(`an upgrade from schema ${schema} that is killed after its commit may be looked at by another program before it goes on`, async (t) => {
+  test(`an upgrade from schema ${schema} killed after its commit survives access by another program`, async (t) => {
     const root = mkdtempSync(join(tmpdir(), 'cartbarn-killed-commit-'))
     t.after(() => rmSync(root, { recursive: true, force: true }))
     const path = join(root, 'cartbarn.db')
@@ -106,7 +106,7 @@ for (const schema of [0, OLD_SCHEMA])
       fillSchema(old)
       old.close()
     }
-    // as a start does it
+    // as a start does
     new PageSums(path, createLog('silent')).prepare()
     const upgraded = openForSetup(path)
     upgraded.all('PRAGMA integrity_check')
@@ -116,7 +116,7 @@ for (const schema of [0, OLD_SCHEMA])
     mkdirSync(killed)
     for (const end of ['', '-wal', '-sums']) copyFileSync(path + end, join(killed, `cartbarn.db${end}`))
     upgraded.close()
-    // Node has an SQLite of its own, which knows nothing of checksums: it empties the log into the database
+    // Node has an SQLite of its own, which does not know checksums: it moves the log into the database
     const other = new DatabaseSync(join(killed, 'cartbarn.db'))
     other.exec('SELECT count(*) FROM device')
     other.close()

@@ -2,10 +2,10 @@ import type { MigrationStep } from '../migrate.ts'
 import type { BackupRequest } from './backup-before.ts'
 import type { BackupBefore } from './program-record.ts'
 
-/** What the thread of an upgrade is to do. */
+/** Task of the upgrade thread. */
 export type UpgradeJob = { kind: 'backup'; request: BackupRequest } | { kind: 'migrate'; path: string }
 
-/** What it tells. */
+/** Message from the upgrade thread. */
 export type UpgradeAnswer =
   | { kind: 'backed_up'; backup: BackupBefore }
   | { kind: 'step'; step: MigrationStep }

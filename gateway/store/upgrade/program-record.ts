@@ -2,37 +2,37 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '#shared/files/durable.ts'
 
-/** The file in the data folder that says which program has it. */
+/** File in the data folder that records the program that uses it. */
 export const PROGRAM_RECORD = 'program.json'
 
-/** Which program has a data folder, and how it came to it. */
+/** Program that uses a data folder, and how it came to use it. */
 export interface ProgramRecord {
-  /** The version that started here last. */
+  /** Version of the last start here. */
   program: string
-  /** The one before it; null when there was none, or it kept no record. */
+  /** Previous version; null if there was none, or it kept no record. */
   previous: string | null
-  /** Since when `program` has it. */
+  /** Time of the first start of `program` here. */
   sinceMs: number
-  /** The database from before its migrations, in `backups`; null when there were none, or nobody wanted one. */
+  /** Copy of the database before its migrations, in `backups`; null without migrations, or if not requested. */
   backup: BackupBefore | null
-  /** When it opened its doors to devices: from then on going back to the backup would lose what they were promised. */
+  /** Time when devices were admitted; a later return to the backup would lose acknowledged messages. Null before. */
   openedAtMs: number | null
-  /** How the folder came back to a program after the one that followed it could not run. */
+  /** Record of the return to this program, after its successor could not run. */
   swappedBack?: SwappedBack | undefined
 }
 
-/** An upgrade that failed and was undone. */
+/** Upgrade that failed and was undone. */
 export interface SwappedBack {
-  /** The version that could not run. */
+  /** Version that could not run. */
   from: string
-  /** The one that was put in its place. */
+  /** Version that replaced it. */
   to: string
   atMs: number
-  /** What became of `from`, in words. */
+  /** Reason why `from` failed, as a sentence. */
   reason: string
 }
 
-/** A backup, and the file it was made of: as long as that is the same, the backup is as good as a new one. */
+/** Backup and its source file: as long as that is unchanged, the backup is as good as a new one. */
 export interface BackupBefore {
   file: string
   schema: number
@@ -40,7 +40,7 @@ export interface BackupBefore {
   modifiedAtMs: number
 }
 
-/** What the folder says; null without a record, or with one that cannot be read. */
+/** Reads the record of a folder; null if it does not exist, or cannot be read. */
 export function readProgramRecord(dataDir: string): ProgramRecord | null {
   try {
     const content: unknown = JSON.parse(readFileSync(join(dataDir, PROGRAM_RECORD), 'utf8'))
@@ -50,7 +50,7 @@ export function readProgramRecord(dataDir: string): ProgramRecord | null {
   }
 }
 
-/** Puts a record in the place of the last: after a power cut it is the one or the other. */
+/** Replaces the record; after a power cut, either the old or the new one is there. */
 export function writeProgramRecord(dataDir: string, record: ProgramRecord): void {
   const path = join(dataDir, PROGRAM_RECORD)
   const next = `${path}-next`

@@ -13,26 +13,26 @@ import {
   writeProgramRecord,
 } from './program-record.ts'
 
-/** How far an upgrade is: its backup, which is told of in any case, or one of its migrations. */
+/** Progress of an upgrade: its backup, which is always reported, or one of its migrations. */
 export type UpgradeProgress = { kind: 'backup' } | ({ kind: 'migration' } & MigrationStep)
 
-/** Is told of each step; the work begins when it has heard of the first. */
+/** Called for each step; the upgrade waits until the first call has resolved. */
 export type OnUpgrade = (progress: UpgradeProgress) => void | Promise<void>
 
-/** A database that is to be brought to the schema of this program. */
+/** Database to upgrade to the schema of this program. */
 export interface DatabaseToUpgrade {
   dataDir: string
   path: string
   schema: number
-  /** The version of the program that brought it to its schema; null when it does not say. */
+  /** Version of the program that created the current schema; null if unknown. */
   schemaWriter: string | null
-  /** Whether a copy is kept of what it was. */
+  /** True if a copy of the old database is kept. */
   isBackedUp: boolean
 }
 
 /**
- * Brings an older database to the schema of this program, in a thread of its own: a backup first, and who does what is
- * noted before anything changes. Killed at any moment the database is the old or the new one.
+ * Upgrades an older database to the schema of this program, in a thread of its own. Makes a backup first, and records
+ * the program before anything changes. After a kill at any moment, the database is the old or the new one.
  */
 export async function upgradeDatabase(
   older: DatabaseToUpgrade,
@@ -43,7 +43,7 @@ export async function upgradeDatabase(
   const last = readProgramRecord(dataDir)
   const run = (work: UpgradeJob) => perform(work, onProgress, stopping)
   const known = last?.backup ?? null
-  // a start that failed or was killed has made it already
+  // made by a start that failed or was killed
   const isMade = known?.schema === older.schema && isCurrent(dataDir, known, path)
   await onProgress({ kind: 'backup' })
   const request = { dataDir, path, schema: older.schema, atMs: systemClock.nowMs() }
@@ -54,8 +54,8 @@ export async function upgradeDatabase(
 }
 
 /**
- * Notes that this program has the folder now, where another one had it before; for a database of its own schema. A disk
- * that takes nothing keeps no gateway from starting: then going back by itself is not possible.
+ * Records that this program uses the folder now, if another one used it before; for a database that needs no upgrade. A
+ * disk that accepts no writes does not prevent the start: only an automatic rollback is impossible then.
  */
 export function noteProgram(dataDir: string): void {
   const last = readProgramRecord(dataDir)
@@ -63,17 +63,17 @@ export function noteProgram(dataDir: string): void {
   try {
     writeProgramRecord(dataDir, newRecord(last, null))
   } catch {
-    // the record of before says that its program was opened
+    // the old record has the opening time of its program
   }
 }
 
-/** Whether devices were let in since this program has the folder, or nothing says that they were not. */
+/** True if devices were admitted since this program uses the folder, or if that is unknown. */
 export function isOpened(dataDir: string): boolean {
   const record = readProgramRecord(dataDir)
   return record === null || record.openedAtMs !== null
 }
 
-/** Notes that devices are let in. Throws when it cannot. */
+/** Records that devices are admitted. Throws if the record cannot be written. */
 export function recordMqttOpened(dataDir: string): void {
   const record = readProgramRecord(dataDir)
   if (record === null) return
@@ -81,12 +81,12 @@ export function recordMqttOpened(dataDir: string): void {
   writeProgramRecord(dataDir, { ...record, swappedBack: swappedBackIn(record), openedAtMs })
 }
 
-/** How this program came to have the folder again, if it did not stay the last one; undefined else. */
+/** Returns how this program came to use the folder again after its successor failed; undefined if it did not. */
 export function findSwappedBack(dataDir: string): SwappedBack | undefined {
   return swappedBackIn(readProgramRecord(dataDir))
 }
 
-/** What was noted when another program was put in place is nothing to this one. */
+/** Returns the rollback to this program; a record of a rollback to another program does not count. */
 function swappedBackIn(record: ProgramRecord | null): SwappedBack | undefined {
   return record?.swappedBack?.to === programVersion() ? record.swappedBack : undefined
 }
@@ -102,7 +102,7 @@ function newRecord(last: ProgramRecord | null, schemaWriter: string | null): Pro
   }
 }
 
-/** Resolves with the backup, if it is one. Rejects with what the thread met. */
+/** Resolves with the backup, if the job makes one. Rejects with the error of the thread. */
 function perform(work: UpgradeJob, onProgress: OnUpgrade, stopping: AbortSignal): Promise<BackupBefore | null> {
   stopping.throwIfAborted()
   return new Promise((resolve, reject) => {
@@ -114,8 +114,8 @@ function perform(work: UpgradeJob, onProgress: OnUpgrade, stopping: AbortSignal)
     })
     worker.on('error', reject)
     stopping.addEventListener('abort', () => void worker.terminate(), { once: true })
-    // only then has nobody the database open
-    worker.on('exit', () => reject(new Error('the upgrade was stopped; the database is as it was')))
+    // only after the exit does no connection have the database open
+    worker.on('exit', () => reject(new Error('the upgrade was stopped; the database is unchanged')))
   })
 }
 

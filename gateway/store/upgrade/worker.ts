@@ -18,7 +18,7 @@ try {
 }
 
 function backUp(request: BackupRequest): ReturnType<typeof backUpBefore> {
-  // the log goes into the database, and the last one who has it open closes it
+  // moves the log into the database; the last connection removes the log when it closes
   openForSetup(request.path).close()
   return backUpBefore(request)
 }

@@ -8,18 +8,18 @@ import { insertQuarantined, type NewQuarantineEntry } from '../tables/quarantine
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { storeSamples } from '../telemetry/store-samples.ts'
 
-/** What devices sent, of many messages, for one transaction. */
+/** Rows of many device messages, for one transaction. */
 export interface AppendBatch {
-  /** `SAMPLE_NUMBERS` a sample; NaN is absent. */
+  /** `SAMPLE_NUMBERS` numbers a sample; NaN for an absent one. */
   samples: Float64Array
-  /** What they change in the states of devices, by `encodeStateChanges`. */
+  /** Resulting state changes of devices, from `encodeStateChanges`. */
   stateChanges: Uint8Array
   lockEvents: NewLockEvent[]
   quarantined: NewQuarantineEntry[]
   commandAcks: NewCommandAck[]
-  /** Changes of what the MQTT broker keeps, in their order. */
+  /** Changes of the MQTT broker's stored sessions, in order. */
   sessionChanges: SessionChange[]
-  /** Zones entered and left; absent for none, as in most batches. */
+  /** Zone entries and exits; absent in most batches, which have none. */
   geofenceEvents?: GeofenceEventRow[]
 }
 
@@ -33,11 +33,11 @@ export interface NewLockEvent extends LockEventIdentity {
 }
 
 export interface AppendResult {
-  /** A sample's `GPS_STORED` and `BATTERY_STORED` bits; a repeated one has none. */
+  /** `GPS_STORED` and `BATTERY_STORED` bits of each sample; 0 for a repeated one. */
   sampleFlags: Uint8Array
-  /** Whether each lock event was new. */
+  /** True for each lock event that was new. */
   lockEventStored: boolean[]
-  /** What the command that caused each lock event said for it, as JSON. */
+  /** Metadata of the command that caused each lock event, as JSON. */
   lockEventMetadata: (string | null)[]
   commandAcks: AckResult[]
 }
@@ -45,7 +45,7 @@ export interface AppendResult {
 const INSERT_LOCK_EVENT = `INSERT OR IGNORE INTO lock_event
   (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id, metadata)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-/** Writes a batch; the caller has the transaction. */
+/** Writes a batch; the caller holds the transaction. */
 export function append(connection: WriterTables, batch: AppendBatch): AppendResult {
   const sampleFlags = storeSamples(connection, batch.samples, batch.stateChanges)
   const lockEventMetadata = batch.lockEvents.map((event) => metadataFor(connection, event))

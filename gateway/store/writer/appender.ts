@@ -2,41 +2,41 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { WriterRequest } from './messages.ts'
 
-/** Something that was sent, waiting for the disk. */
+/** Received message that waits for the disk. */
 export interface Appendable {
-  /** Rows it adds at most; at least 1. */
+  /** Maximum number of rows it adds; at least 1. */
   rows: number
-  /** What the MQTT broker has to write for it. */
+  /** Changes that the MQTT broker stores together with it. */
   sessionChanges: readonly SessionChange[]
-  /** Called once, when it may be acknowledged; never for a message that is refused. */
+  /** Called once, when the message may be acknowledged; never for a refused message. */
   onStored: () => void
-  /** Called instead when the store will not take it. */
+  /** Called instead if the store refuses the message. */
   onRefused: (reason: string) => void
 }
 
-/** Turns messages into rows, and hears the outcome. */
+/** Encodes messages as rows, and receives the outcome. */
 export interface Appender<Message extends Appendable> {
   /**
-   * Called when the writer takes the next batch, which may be before the last one is committed: the batch builds on
-   * what `encode` prepared for that one. Nothing prepared may show before `committed`.
+   * Called when the writer takes the next batch, possibly before the previous one is committed: the batch builds on the
+   * state that `encode` prepared for that one. No prepared state may be visible before `committed`.
    */
   encode(messages: readonly Message[]): AppendBatch
-  /** The oldest batch that was encoded is on the disk: what it changes is true from now on. */
+  /** Called when the oldest encoded batch is on the disk: its changes take effect now. */
   committed(messages: readonly Message[], result: AppendResult): void
-  /** Tells the world of a committed message; comes right after its `onStored`, for nobody is to wait for listeners. */
+  /** Publishes a committed message, after its `onStored`, so that no acknowledgement waits for listeners. */
   announce(message: Message): void
-  /** Nothing of what was encoded and not committed will be; it is encoded again. */
+  /** Called when no encoded but uncommitted batch will be stored; its messages are encoded again. */
   discarded(): void
-  /** What stands for a message that cannot be stored with others: messages that are stored, or refused, one by one. */
+  /** Messages to store or refuse individually, instead of a message that cannot be stored with others. */
   split?(message: Message): readonly Message[]
   /**
-   * This message alone breaks the transaction: the fault is in its rows. It is not stored, so it is not acknowledged
-   * either; there will be no `onStored`.
+   * Called for a message whose rows alone make the transaction fail. It is neither stored nor acknowledged; `onStored`
+   * is not called.
    */
   refused(message: Message, reason: string): void
   /**
-   * The same, because a page that its rows need is damaged. Returns what keeps the message elsewhere: once that is
-   * written it is acknowledged, else it is `refused`. Null for one that cannot be kept.
+   * Called for a message whose rows need a damaged page. Returns a request that keeps the message elsewhere: once it is
+   * written the message is acknowledged, otherwise it is `refused`. Null if the message cannot be kept.
    */
   rescue?(message: Message): WriterRequest | null
 }

@@ -29,7 +29,7 @@ const WRITE: WriterRequest = {
   origin: { atMs: 0, userId: null, address: null, person: null, sessionId: null },
 }
 
-/** Of a loop of the gateway. */
+/** Write of a background loop of the gateway. */
 const PATIENT_WRITE: WriterRequest = {
   ...WRITE,
   name: 'dropLog',
@@ -38,9 +38,9 @@ const PATIENT_WRITE: WriterRequest = {
 
 type Transaction = number[] | 'write'
 
-/** A disk of which the test says when and how it answers; like the real one it answers in order. */
+/** Fake disk; the test decides when and how it answers. Like the real one it answers in order. */
 class FakeWriter {
-  /** What was tried. */
+  /** All attempted transactions. */
   readonly transactions: Transaction[] = []
   answerOf: (ids: Transaction) => WriterAnswer | Promise<WriterAnswer> = stored
   #last: Promise<unknown> = Promise.resolve()
@@ -80,7 +80,7 @@ function holds(ids: Transaction, id: number): boolean {
   return ids !== 'write' && ids.includes(id)
 }
 
-/** What the queue told, in order; a message is its id. */
+/** Records the calls of the queue, in order; a message is represented by its id. */
 class FakeAppender implements Appender<Message> {
   readonly told: string[] = []
   rescue: () => WriterRequest | null = () => null
@@ -148,7 +148,7 @@ function append(...ids: number[]): void {
   for (const id of ids) appendRows(id, 1)
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Waits until everything has happened that only needs event-loop ticks. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise(setImmediate)
 }
@@ -166,7 +166,7 @@ test('messages that arrive together share a transaction', async () => {
   assert.equal(queue.waitingRows, 0)
 })
 
-test('messages that arrive while a transaction runs share the next; nothing is told before it is stored', async () => {
+test('messages that arrive during a transaction share the next; results are reported after the commit', async () => {
   const first = Promise.withResolvers<void>()
   writer.answerOf = async (ids) => {
     if (writer.transactions.length === 1) await first.promise
@@ -195,7 +195,7 @@ test('a transaction holds 1000 rows, or one message that is larger', async () =>
 /** Longer than any test. */
 const LONG_MS = 600_000
 
-test('with a pause the first message after a silence goes at once, and what comes soon after it waits', async () => {
+test('with a pause the first message after an idle time is written immediately, later ones wait', async () => {
   fresh(10_000, LONG_MS)
   append(1)
   await settle()
@@ -208,7 +208,7 @@ test('with a pause the first message after a silence goes at once, and what come
   await queue.stop()
 })
 
-test('what waits for the end of a pause goes when it is over', async () => {
+test('messages that wait for the end of a pause are written when it is over', async () => {
   fresh(10_000, 20)
   append(1)
   await settle()
@@ -217,7 +217,7 @@ test('what waits for the end of a pause goes when it is over', async () => {
   assert.deepEqual(writer.transactions.flat(), [1, 2, 3])
 })
 
-test('an API write ends the pause, and takes what waits with it', async () => {
+test('an API write ends the pause and includes the waiting messages', async () => {
   fresh(10_000, LONG_MS)
   append(1)
   await settle()
@@ -230,7 +230,7 @@ test('an API write ends the pause, and takes what waits with it', async () => {
   await queue.stop()
 })
 
-test('a write that can wait does not end the pause: it comes behind what waits', async () => {
+test('a write that can wait does not end the pause and follows the waiting messages', async () => {
   fresh(10_000, 20)
   append(1)
   await settle()
@@ -253,7 +253,7 @@ test('many rows end the pause', async () => {
   assert.deepEqual(writer.transactions, [[1], [2, 3]])
 })
 
-test('a stop ends the pause: what waits is stored', async () => {
+test('a stop ends the pause and stores the waiting messages', async () => {
   fresh(10_000, LONG_MS)
   append(1)
   await settle()
@@ -269,7 +269,7 @@ test('a stop ends the pause: what waits is stored', async () => {
   )
 })
 
-test('a write has its place in the order and a transaction of its own', async () => {
+test('a write keeps its place in the order and has a separate transaction', async () => {
   append(1, 2)
   const written = queue.write(WRITE)
   append(3)
@@ -278,18 +278,18 @@ test('a write has its place in the order and a transaction of its own', async ()
   assert.deepEqual(writer.transactions, [[1, 2], 'write', [3]])
 })
 
-test('one bad message is refused alone; its neighbours are stored, in order', async () => {
+test('one bad message is rejected alone; the others are stored in order', async () => {
   writer.answerOf = (ids) => (holds(ids, 3) ? BAD_ROW : stored(ids))
   append(1, 2, 3, 4, 5)
   await settle()
   assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'refused 3: datatype mismatch', 'stored 4', 'stored 5'])
-  // the bad one will never get better
+  // the invalid one never succeeds
   assert.deepEqual(acknowledged, [1, 2, 4, 5])
   assert.equal(queue.waitingRows, 0)
   assert.equal(queue.health.isUsable, true)
 })
 
-test('of a message that stands for several the bad one is refused alone', async () => {
+test('only the bad message of a combined one is rejected', async () => {
   appender.split = ({ id }) => (id === 30 ? [31, 32, 33].map((part) => messageOf(part, 1)) : [messageOf(id, 1)])
   writer.answerOf = (ids) => (holds(ids, 30) || holds(ids, 32) ? BAD_ROW : stored(ids))
   append(1)
@@ -301,7 +301,7 @@ test('of a message that stands for several the bad one is refused alone', async 
   assert.equal(queue.waitingRows, 0)
 })
 
-test('a message that meets a damaged page is kept elsewhere and acknowledged in its turn', async () => {
+test('a message that meets a damaged page is quarantined and acknowledged in order', async () => {
   appender.rescue = () => WRITE
   writer.answerOf = (ids) => (holds(ids, 3) ? DAMAGED : stored(ids))
   append(1, 2, 3, 4, 5)
@@ -313,7 +313,7 @@ test('a message that meets a damaged page is kept elsewhere and acknowledged in 
   assert.equal(queue.health.isUsable, true)
 })
 
-test('a message that meets damage and cannot be kept elsewhere either is refused', async () => {
+test('a message that meets damage and cannot be quarantined either is rejected', async () => {
   appender.rescue = () => WRITE
   writer.answerOf = (ids) => (ids === 'write' || holds(ids, 2) ? DAMAGED : stored(ids))
   append(1, 2, 3)
@@ -323,7 +323,7 @@ test('a message that meets damage and cannot be kept elsewhere either is refused
   assert.equal(queue.health.isUsable, true)
 })
 
-test('a message whose rows cannot be made because of damage is tried again once the writer has looked for it', async () => {
+test('a message that damage prevents from being encoded is retried after the writer checked the store', async () => {
   const encode = appender.encode.bind(appender)
   appender.encode = (messages) => {
     if (!writer.transactions.includes('write')) throw new SqliteError('malformed', 'SQLITE_CORRUPT')
@@ -335,7 +335,7 @@ test('a message whose rows cannot be made because of damage is tried again once 
   assert.deepEqual(acknowledged, [1, 2])
 })
 
-test('a write that meets damage says so, and the next succeeds', async () => {
+test('a write that meets damage is rejected as store_damaged, and the next succeeds', async () => {
   writer.answerOf = () => (writer.transactions.length === 1 ? DAMAGED : stored('write'))
   await assert.rejects(
     queue.write(WRITE),
@@ -345,14 +345,14 @@ test('a write that meets damage says so, and the next succeeds', async () => {
   assert.equal(await queue.write(WRITE), 'done')
 })
 
-test('two bad messages, one behind the other, are refused; the one after them is tried', async () => {
+test('two successive bad messages are rejected, and the one after them is tried', async () => {
   writer.answerOf = (ids) => (holds(ids, 1) || holds(ids, 2) ? BAD_ROW : stored(ids))
   append(1, 2, 3)
   await settle()
   assert.deepEqual(appender.told, ['refused 1: datatype mismatch', 'refused 2: datatype mismatch', 'stored 3'])
 })
 
-test('a message that cannot even be encoded is refused alone', async () => {
+test('a message that cannot be encoded is rejected alone', async () => {
   const encode = appender.encode.bind(appender)
   appender.encode = (messages) => {
     if (messages.some(({ id }) => id === 2)) throw new Error('no such number')
@@ -363,7 +363,7 @@ test('a message that cannot even be encoded is refused alone', async () => {
   assert.deepEqual(appender.told, ['stored 1', 'refused 2: no such number', 'stored 3'])
 })
 
-test('whatever the order of good and bad: each message is told once, in order, with the right outcome', async () => {
+test('each message is reported once, in order, with the right outcome, whatever the mix', async () => {
   const messages = fc.array(fc.record({ rows: fc.integer({ min: 1, max: 700 }), isBad: fc.boolean() }), {
     maxLength: 30,
   })
@@ -387,7 +387,7 @@ test('whatever the order of good and bad: each message is told once, in order, w
   )
 })
 
-test('while the disk is full messages wait and are tried again, writes fail at once', async () => {
+test('while the disk is full messages wait and are retried, and writes fail immediately', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     writer.answerOf = () => DISK_FULL
@@ -446,7 +446,7 @@ test('a write that meets a full disk shows in the health, and a probe finds the 
   }
 })
 
-test('a message whose encoding cannot read the store waits and is not refused', async () => {
+test('a message whose encoding cannot read the store waits and is not rejected', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     const encode = appender.encode.bind(appender)
@@ -466,7 +466,7 @@ test('a message whose encoding cannot read the store waits and is not refused', 
   }
 })
 
-test('a disk that does not answer shows in the health and in the answers, until it does', async () => {
+test('a disk that does not respond shows in the health and in the responses, until it does', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     const answer = Promise.withResolvers<WriterAnswer>()
@@ -487,7 +487,7 @@ test('a disk that does not answer shows in the health and in the answers, until 
   }
 })
 
-test('a large batch is handed over while the last is written; if that fails it is not stored out of order', async () => {
+test('a large batch is prepared during the previous write, and stays in order if that fails', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     const first = Promise.withResolvers<WriterAnswer>()
@@ -509,7 +509,7 @@ test('a large batch is handed over while the last is written; if that fails it i
   }
 })
 
-test('a writer that dies with messages in hand is a fault of the store: they are sent again', async () => {
+test('if the writer dies with messages, the store is faulty and the messages are sent again', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     writer.answerOf = () => Promise.reject(new Error('the writer thread ended'))
@@ -525,7 +525,7 @@ test('a writer that dies with messages in hand is a fault of the store: they are
   }
 })
 
-test('a disk that fills up while a bad message is sought costs no message', async () => {
+test('a disk that fills up during the search for a bad message loses no message', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   try {
     let isFull = false
@@ -547,7 +547,7 @@ test('a disk that fills up while a bad message is sought costs no message', asyn
   }
 })
 
-test('a refused write is the error of its rule; other failures are told apart', async () => {
+test('a rejected write has the error of its rule, distinct from other failures', async () => {
   const refusal = { kind: 'conflict', code: 'last_admin', message: 'no' } as const
   writer.answerOf = () => ({ kind: 'refused', error: refusal })
   await assert.rejects(queue.write(WRITE), { name: 'AppError', ...refusal })
@@ -560,7 +560,7 @@ test('a refused write is the error of its rule; other failures are told apart', 
   assert.equal(await queue.write(WRITE), 'done')
 })
 
-test('a full queue says so, and tells once when there is room again', async () => {
+test('a full queue reports that it is full, and emits one event when there is room again', async () => {
   fresh(3)
   let told = 0
   queue.on('room', () => told++)
@@ -573,7 +573,7 @@ test('a full queue says so, and tells once when there is room again', async () =
   assert.equal(told, 1)
 })
 
-test('stopping stores what is queued and takes no more writes', async () => {
+test('stopping stores the queued messages and accepts no more writes', async () => {
   append(1, 2)
   const written = queue.write(WRITE)
   const stopped = queue.stop()
@@ -584,7 +584,7 @@ test('stopping stores what is queued and takes no more writes', async () => {
   await queue.stop()
 })
 
-test('stopping with an unusable store ends, without telling that anything was stored', async () => {
+test('stopping with an unusable store ends without reporting any message as stored', async () => {
   writer.answerOf = () => DISK_FULL
   append(1, 2)
   await settle()
@@ -592,7 +592,7 @@ test('stopping with an unusable store ends, without telling that anything was st
   assert.deepEqual([appender.told, acknowledged], [[], []])
 })
 
-test('a batch that cannot be encoded is overtaken by nobody', async () => {
+test('a batch that cannot be encoded is not overtaken by later ones', async () => {
   const encode = appender.encode.bind(appender)
   appender.encode = (messages) => {
     if (messages.some(({ id }) => id === 1)) throw new Error('no rows can be made of this')
@@ -608,7 +608,7 @@ test('a batch that cannot be encoded is overtaken by nobody', async () => {
   assert.deepEqual(writer.transactions, [[2], [3], [4], [5]])
 })
 
-test('who stumbles over what is stored does not stop the queue', async () => {
+test('an error in a handler of stored messages does not stop the queue', async () => {
   appender.committed = () => {
     throw new Error('stumbled')
   }

@@ -10,13 +10,13 @@ import { Outcomes } from './outcomes.ts'
 import type { WriteName } from './writes.ts'
 
 interface QueueEvents {
-  /** A full queue has room again. */
+  /** A full queue has space again. */
   room: []
-  /** A store that could not be written can be written again. */
+  /** A store that was unusable can be written again. */
   usable: []
 }
 
-/** The writer thread, as far as the queue needs it. */
+/** Part of the writer thread that the queue uses. */
 interface WriterPort {
   perform(request: WriterRequest): Promise<WriterAnswer>
 }
@@ -31,7 +31,7 @@ interface WriteItem {
 
 type Item<Message> = { kind: 'append'; message: Message } | WriteItem
 
-/** `isUnread`: not even a batch could be made, because of a damaged page that the writer has not met. */
+/** `isUnread`: the batch could not be encoded, because of a damaged page that the writer has not met. */
 type Failure = Extract<WriterAnswer, { kind: 'failed' }> & { isUnread?: boolean }
 type Outcome = WriterAnswer | Failure
 
@@ -45,31 +45,31 @@ export interface StoreHealth {
   detail: string | null
 }
 
-/** Group commit stops growing here: larger transactions gain nothing and make everybody in them wait. */
+/** Limit of group commit: larger transactions gain nothing and delay all their messages. */
 const MAX_BATCH_ROWS = 1000
 /**
- * With this many rows waiting the next batch is handed over while the last is being written, and without a pause: what
- * a transaction costs beside its rows is little by then.
+ * With this many waiting rows the next batch is handed over without a pause while the previous one is being written,
+ * because the fixed cost of a transaction is small compared to its rows then.
  */
 const OVERLAP_ROWS = 200
 const RETRY_MS = 500
 /** A disk that does not answer for this long counts as unusable: waiting callers are refused. */
 const STALL_MS = 10_000
-/** What is queued has so long to reach the disk when the gateway stops. */
+/** Time for queued items to reach the disk when the gateway stops. */
 const STOP_MS = 5_000
 
 /**
- * The one FIFO in front of the one writer. All messages that arrived while the last transaction ran share the next;
- * a write of the API has a transaction of its own, at its place in the order.
+ * FIFO in front of the writer. All messages that arrive during a transaction share the next one; a write of the API has
+ * a transaction of its own, at its position in the queue.
  *
- * Each transaction writes whole pages, however few its rows are. So transactions of messages begin at least `pauseMs`
- * apart while little comes; the first message after a longer silence, many rows and whatever an API write waits for go
- * at once.
+ * Each transaction writes whole pages, however few its rows are. So under low load transactions of messages begin at
+ * least `pauseMs` apart. The first message after a longer pause, many rows, and everything before a waiting API write
+ * are written immediately.
  *
- * While the store is unusable (disk full, I/O error) messages stay at the head and are tried again, so nothing is
- * acknowledged that is not on the disk, and writes fail at once with `store_unavailable`. With nothing to try again it
- * is probed, so that it becomes usable again without a request. A damaged page is no such fault: only the messages and
- * writes that meet it are refused.
+ * While the store is unusable (disk full, I/O error), messages stay at the head and are retried, so that only messages
+ * on the disk are acknowledged; writes fail immediately with `store_unavailable`. Without messages to retry the store
+ * is probed, so that it becomes usable again without a request. A damaged page does not make the store unusable: only
+ * the messages and writes that meet it are refused.
  */
 export class CommitQueue<Message extends Appendable = Appendable> extends EventEmitter<QueueEvents> {
   readonly #writer: WriterPort
@@ -84,7 +84,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   #rowsInFlight = 0
   #run = 0
   #isRunning = false
-  /** Writes among the items that somebody waits for. */
+  /** Number of queued writes with a waiting caller. */
   #hurriedWrites = 0
   #isGathering = false
   #handedOverAtMs = Number.NEGATIVE_INFINITY
@@ -103,7 +103,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     this.#log = log
   }
 
-  /** From now on messages may be appended; `appender` makes rows of them. */
+  /** Allows messages to be appended from now on; `appender` encodes their rows. */
   attach(appender: Appender<Message>): void {
     this.#appender = appender
     this.#outcomes = new Outcomes(appender, this.#log)
@@ -129,8 +129,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   /**
-   * Rejects with the rule's `AppError`, or `store_unavailable`. `onWritten` is called as soon as it is on the disk and
-   * before anything that was queued later is encoded: all before it is committed, nothing after it is under way.
+   * Rejects with the `AppError` of a failed check, or with `store_unavailable`. `onWritten` is called when the write is
+   * on the disk and before later items are encoded: all earlier items are committed, and no later one has begun.
    */
   write(request: WriterRequest, onWritten?: (result: unknown) => void): Promise<unknown> {
     if (this.#isStopping) return Promise.reject(new UnavailableError('the gateway is stopping'))
@@ -145,7 +145,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     })
   }
 
-  /** Takes no more writes and waits until what is queued is stored; gives up on it if the store is unusable. */
+  /** Rejects new writes and waits until the queue is stored; drops it if the store is unusable. */
   async stop(): Promise<void> {
     this.#isStopping = true
     this.#wake?.()
@@ -168,7 +168,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   async #drain(): Promise<void> {
-    // one turn of the loop first, so that everything read from the sockets in this turn shares the first transaction
+    // waits one tick, so that all messages read from the sockets in this one share the first transaction
     await new Promise(setImmediate)
     while (this.#items.length > 0 || this.#inFlight.length > 0 || this.#isToBeProbed) {
       if (this.#isToBeProbed && this.#inFlight.length === 0) {
@@ -193,7 +193,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     this.#isRunning = false
   }
 
-  /** In how long the next batch may be handed over. */
+  /** Time in ms until the next batch may be handed over. */
   get #dueInMs(): number {
     const isMuch = this.#rows - this.#rowsInFlight >= OVERLAP_ROWS
     if (isMuch || this.#hurriedWrites > 0 || this.#isStopping) return 0
@@ -209,7 +209,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     return this.#fault !== null && !this.#isStopping
   }
 
-  /** Hands batches over: one, and a second while the first is being written if enough is waiting. */
+  /** Hands batches over: one, and a second one during the first if enough rows wait. */
   #fill(): void {
     while (this.#items.peek()?.kind === 'append' && !this.#hasEncodingFailed) {
       const isBusy = this.#inFlight.length > 0
@@ -234,15 +234,15 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     return messages
   }
 
-  /** The batch of the messages, or the failure to make one. */
+  /** Encodes the messages as a batch; returns the failure if it cannot. */
   #encode(messages: readonly Message[]): AppendBatch | Failure {
     try {
-      if (this.#appender === undefined) throw new Error('attach comes before append')
+      if (this.#appender === undefined) throw new Error('call attach before append')
       return this.#appender.encode(messages)
     } catch (error) {
-      // nothing may overtake what was not even sent
+      // no message may overtake one that was not even sent
       this.#hasEncodingFailed = true
-      // the appender reads: that may be what fails
+      // the appender reads from the store, which may be the cause
       const code = storeFaultCode(error)
       const isUnread = isDamage(code)
       const isStoreFault = code !== null && !isUnread
@@ -255,7 +255,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     try {
       return await this.#ask({ kind: 'append', batch: encoded, run: this.#run })
     } catch (error) {
-      // its transaction may have been committed: every row is idempotent, so it is safe to send it again
+      // its transaction may have been committed; every row is idempotent, so it can be sent again
       return { kind: 'failed', message: describeError(error), isStoreFault: true }
     }
   }
@@ -270,8 +270,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   /**
-   * Has the writer look for damage that a read met, so that what waits can be tried again; a failure when the disk
-   * returns nothing at all.
+   * Has the writer search for damage that a read met, so that waiting messages can be retried; returns a failure if the
+   * disk returns nothing at all.
    */
   async #mend(fault: string): Promise<Outcome> {
     try {
@@ -293,7 +293,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     }
   }
 
-  /** Sees a batch to its end. Returns false when the store is unusable and the gateway is stopping. */
+  /** Processes the outcome of a batch. Returns false if the store is unusable and the gateway is stopping. */
   async #settle({ messages, answer }: InFlight<Message>): Promise<boolean> {
     const outcome = await answer
     if (outcome.kind === 'appended') {
@@ -309,7 +309,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     return isStored
   }
 
-  /** Stores batches one after the other, trying again while the store is unusable. */
+  /** Stores batches one after the other, with retries while the store is unusable. */
   async #store(batches: Message[][], failure: Outcome): Promise<boolean> {
     let last = failure
     if ('isUnread' in last && last.isUnread) last = await this.#mend(last.message)
@@ -319,7 +319,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
         this.#appender?.discarded()
         if (last.kind === 'failed' && !last.isStoreFault) {
           const each = batch.flatMap((message) => this.#appender?.split?.(message) ?? [message])
-          // else it is one of these; the others must not suffer for it
+          // otherwise one of these messages is the cause, which must not affect the others
           if (!(await this.#isRefused(each, last))) batches.unshift(...each.map((message) => [message]))
           last = { kind: 'skipped' }
           break
@@ -346,7 +346,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   async #isRefused(batch: readonly Message[], { message: reason, isDamage = false }: Failure): Promise<boolean> {
     const [only] = batch
     if (batch.length !== 1 || only === undefined) return false
-    this.#log.error({ reason }, 'could not store a message: the database refuses it')
+    this.#log.error({ reason }, 'message not stored: the database rejected it')
     if (isDamage && (await this.#isRescued(only))) this.#outcomes?.stored(only)
     else this.#outcomes?.refused(only, reason)
     this.#free(batch)
@@ -358,7 +358,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       const request = this.#appender?.rescue?.(message) ?? null
       return request !== null && (await this.#ask(request)).kind === 'written'
     } catch (error) {
-      this.#log.error({ reason: describeError(error) }, 'could not keep a refused message')
+      this.#log.error({ reason: describeError(error) }, 'quarantining a refused message failed')
       return false
     }
   }
@@ -398,7 +398,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
       } else if (answer.kind === 'failed' && answer.isDamage) {
         item.reject(new DamagedError(answer.message))
       } else {
-        item.reject(new Error(answer.kind === 'failed' ? answer.message : 'unexpected answer of the writer'))
+        item.reject(new Error(answer.kind === 'failed' ? answer.message : 'unexpected response of the writer'))
       }
     } catch (error) {
       item.reject(new UnavailableError('the store stopped while writing', error))
@@ -420,7 +420,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   #rejectWaitingWrites(): void {
-    // a row in the writer thread has its outcome already, or will never have one
+    // a row in the writer thread has its outcome already, or will never get one
     this.#performing?.reject(new UnavailableError('the store does not answer', this.#fault))
     for (let remaining = this.#items.length; remaining > 0; remaining--) {
       const item = this.#items.take()
@@ -443,7 +443,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 }
 
-/** Writes of the gateway's own loops, which nobody waits for: what devices send may gather before them. */
+/** Writes of the gateway's own loops, without a waiting caller: messages of devices may collect before them. */
 const PATIENT_WRITES: ReadonlySet<WriteName> = new Set<WriteName>([
   'acknowledge',
   'recordUsage',

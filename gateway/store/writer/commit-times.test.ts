@@ -12,19 +12,19 @@ function recorder(): { log: ReturnType<typeof createLog>; lines: string[] } {
   return { log, lines }
 }
 
-test('a disk that is slow for ten seconds is told once, and so is that it is fast again', () => {
+test('a disk that is slow for ten seconds is reported once, and so is its recovery', () => {
   const { log, lines } = recorder()
   const times = new CommitTimes(log)
   for (let i = 0; i < 5; i++) times.add(1_900)
   assert.deepEqual(lines, [])
   for (let i = 0; i < 5; i++) times.add(1_900)
-  assert.deepEqual(lines, ['the disk is slow to commit'])
+  assert.deepEqual(lines, ['disk commits are slow'])
   times.add(3)
   times.add(3)
-  assert.deepEqual(lines, ['the disk is slow to commit', 'the disk commits fast again'])
+  assert.deepEqual(lines, ['disk commits are slow', 'disk commits are fast again'])
 })
 
-test('one slow commit between fast ones is not told', () => {
+test('one slow commit between fast ones is not reported', () => {
   const { log, lines } = recorder()
   const times = new CommitTimes(log)
   for (let i = 0; i < 20; i++) times.add(i % 2 === 0 ? 5_000 : 2)

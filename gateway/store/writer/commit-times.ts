@@ -2,10 +2,10 @@ import type { Log } from '#shared/log.ts'
 
 const KEPT = 512
 const SLOW_MS = 1_000
-/** Slow commits in a row that take this long together are logged. */
+/** Total duration of consecutive slow commits from which they are logged. */
 const SLOW_FOR_MS = 10_000
 
-/** How long the last commits took; says in the log when the disk is slow for a while. */
+/** Durations of the last commits; logs when the disk is slow for some time. */
 export class CommitTimes {
   readonly #log: Log
   readonly #tookMs: number[] = []
@@ -22,8 +22,8 @@ export class CommitTimes {
     const wasSlow = this.#slowForMs >= SLOW_FOR_MS
     this.#slowForMs = tookMs > SLOW_MS ? this.#slowForMs + tookMs : 0
     const isSlow = this.#slowForMs >= SLOW_FOR_MS
-    if (isSlow && !wasSlow) this.#log.warn({ commitMs: Math.round(tookMs) }, 'the disk is slow to commit')
-    if (wasSlow && !isSlow) this.#log.info({ commitMs: Math.round(tookMs) }, 'the disk commits fast again')
+    if (isSlow && !wasSlow) this.#log.warn({ commitMs: Math.round(tookMs) }, 'disk commits are slow')
+    if (wasSlow && !isSlow) this.#log.info({ commitMs: Math.round(tookMs) }, 'disk commits are fast again')
   }
 
   /** 99th percentile of the last 512 commits in seconds; 0 before the first. */

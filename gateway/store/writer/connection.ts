@@ -8,13 +8,13 @@ import type { WriterTables } from '../telemetry/log-tail.ts'
 import { saveStates } from '../telemetry/save-states.ts'
 import { openWriter, WRITER_BUSY_MS } from './open.ts'
 
-/** The log is copied into the database from this size on: 16 MB. */
+/** Size of the log from which it is copied into the database: 16 MB. */
 const CHECKPOINT_PAGES = 4000
-/** How much the log grows before a checkpoint that failed is tried again. */
+/** Growth of the log before a failed checkpoint is retried. */
 const CHECKPOINT_RETRY_PAGES = 1000
 /**
- * Longer than any reader of the gateway takes for a page; other programs' readers are not waited for, or every commit
- * would wait.
+ * Longer than any reader of the gateway needs for one page. Readers of other programs are not waited for, because they
+ * would delay every commit.
  */
 const CHECKPOINT_WAIT_MS = 100
 
@@ -30,20 +30,20 @@ interface LogSize {
 }
 
 /**
- * The connection that writes, opened when there is something to write. After a fault of the store it is closed: nothing
- * that SQLite or the system remembers of a write that failed is relied on, and a file that could only be opened
- * read-only is opened again.
+ * Writing connection, opened on the first write. It is closed after a fault of the store, so that nothing cached by
+ * SQLite or the system about a failed write is relied on, and a file that could only be opened read-only is opened
+ * again.
  */
 export class WriterConnection {
   readonly #path: string
   readonly #inode: bigint
   #opened: Opened | undefined
   #checkpointAtPages = CHECKPOINT_PAGES
-  /** A commit failed, perhaps after it was in the log. */
+  /** A commit failed, possibly after it was in the log. */
   #hasFailed = false
   #checksPages = true
 
-  /** `inode` is that of the database when the store started. */
+  /** `inode` is that of the database file when the store started. */
   constructor(path: string, inode: bigint) {
     this.#path = path
     this.#inode = inode
@@ -52,14 +52,14 @@ export class WriterConnection {
   /** Runs `work` in a transaction. When this returns, it is on the disk, in the file at the path. */
   transaction<Result>(work: (connection: WriterTables) => Result): Result {
     try {
-      // before it is opened: the log at this path belongs to the file that was there, and would damage another
+      // checked before opening: the log at this path belongs to the original file, and would damage another one
       if (this.#opened === undefined) this.#requireUnmoved()
       this.#opened ??= open(this.#path, this.#checksPages)
       const { connection, inTransaction } = this.#opened
       const result = inTransaction.immediate(() => work(connection))
       connection.tail.committed()
       this.#requireUnmoved()
-      // the caller gets what its own `work` returned: a transaction hands it through
+      // the result of the caller's own `work`, which a transaction returns unchanged
       return result as Result
     } catch (error) {
       this.#opened?.connection.tail.rolledBack()
@@ -71,13 +71,13 @@ export class WriterConnection {
 
   #fail(code: string): void {
     this.close()
-    // a damaged page is met before there is anything to commit
+    // a damaged page is met before anything is committed
     if (isDamage(code)) return
     this.#hasFailed = true
     this.#checkpointAtPages = 0
   }
 
-  /** Runs `work` on a connection that takes pages as they are: for what has checksums of its own. */
+  /** Runs `work` on a connection that ignores page checksums, for content with checksums of its own. */
   withoutChecks<Result>(work: () => Result): Result {
     this.close()
     this.#checksPages = false
@@ -89,7 +89,7 @@ export class WriterConnection {
     }
   }
 
-  /** A commit that changes nothing and reaches the disk: whether the store can be written. */
+  /** Makes a commit that changes nothing but reaches the disk, to test that the store can be written. */
   probe(): void {
     this.transaction(({ db }) => {
       db.pragma(`user_version = ${db.pragma('user_version', { simple: true })}`)
@@ -97,12 +97,11 @@ export class WriterConnection {
   }
 
   /**
-   * Copies the log into the database once it has grown. SQLite would do it after a commit without being asked, but
-   * tells nobody when it fails. FULL waits for readers and so copies all of the log or nothing of it: of a part SQLite
-   * notes that it is in the database without a sync, and a sync that fails later can lose it.
-   * After a commit that failed the log is emptied: what is left of it behind the next ones would look acknowledged to
-   * the check of the log at a start.
-   * Throws what SQLite throws; what is committed stays in the log and is safe there.
+   * Copies the log into the database once it has grown. SQLite would do it automatically after a commit, but does not
+   * report a failure. FULL waits for readers and so copies all of the log or nothing: SQLite records a partial copy
+   * without a sync, and a sync that fails later can lose it. After a failed commit the log is emptied, because its
+   * remains after later commits would look acknowledged to the check of the log at a start. Throws the errors of
+   * SQLite; committed data stays in the log and is safe there.
    */
   checkpointIfDue(): void {
     const { connection, logSize } = this.#opened ?? {}
@@ -111,7 +110,7 @@ export class WriterConnection {
     if (size.log >= this.#checkpointAtPages) this.#checkpoint(connection, size)
   }
 
-  /** Pages of the file that hold nothing; 0 when it is not open. Throws what SQLite throws. */
+  /** Number of free pages of the file; 0 while it is closed. Throws the errors of SQLite. */
   freePages(): number {
     try {
       return Number(this.#opened?.connection.db.pragma('freelist_count', { simple: true }) ?? 0)
@@ -122,8 +121,8 @@ export class WriterConnection {
   }
 
   /**
-   * Gives up to `pages` free pages back to the file system, which sees it at the next checkpoint; the last are followed
-   * by one. Returns how many are still free. Throws what SQLite throws.
+   * Returns up to `pages` free pages to the file system, which take effect at the next checkpoint; runs one after the
+   * last page. Returns the number of pages still free. Throws the errors of SQLite.
    */
   giveBack(pages: number): number {
     this.transaction(({ db }) => db.pragma(`incremental_vacuum(${pages})`))
@@ -150,8 +149,8 @@ export class WriterConnection {
   }
 
   /**
-   * Empties the log into the database, so that nothing that was overwritten is left in it. False while readers still
-   * need it. Throws what SQLite throws.
+   * Copies the whole log into the database and truncates it, so that no overwritten content remains in it. False while
+   * readers still need it. Throws the errors of SQLite.
    */
   truncateLog(): boolean {
     this.#requireUnmoved()
@@ -168,7 +167,7 @@ export class WriterConnection {
     }
   }
 
-  /** Brings the states of devices up to the end of the telemetry log. Throws what SQLite throws. */
+  /** Brings the states of devices up to the end of the telemetry log. Throws the errors of SQLite. */
   saveStates(): void {
     try {
       this.transaction(saveStates)
@@ -179,12 +178,12 @@ export class WriterConnection {
     }
   }
 
-  /** Saves the states of devices, empties the log into the database and closes. */
+  /** Saves the states of devices, copies the log into the database and closes it. */
   finish(): void {
     try {
       this.saveStates()
     } catch (error) {
-      // the log has them; what is wrong with the disk is said by what follows
+      // the log contains the states; the next steps report the fault of the disk
       if (storeFaultCode(error) === null) throw error
     }
     this.#requireUnmoved()
@@ -195,7 +194,7 @@ export class WriterConnection {
     this.close()
   }
 
-  /** Puts pages right of which reads found one bit wrong; says which. Nothing while it is closed. */
+  /** Repairs pages in which reads found one wrong bit, and returns them. Does nothing while closed. */
   repairPages(): TableRepair[] {
     const { connection } = this.#opened ?? {}
     return connection === undefined ? [] : repairPages(connection)
@@ -205,18 +204,18 @@ export class WriterConnection {
     try {
       this.#opened?.connection.close()
     } catch {
-      // it is of no use any more, closed or not
+      // the connection is useless now, closed or not
     }
     this.#opened = undefined
   }
 
-  // The test SQLite itself makes with a rollback journal (SQLITE_READONLY_DBMOVED), but not with a log.
+  // Same check as SQLite makes with a rollback journal (SQLITE_READONLY_DBMOVED), but not with a write-ahead log.
   #requireUnmoved(): void {
     let inode: bigint | undefined
     try {
       inode = statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.ino
     } catch {
-      // a folder that cannot be looked into says nothing about the file that is open
+      // an inaccessible folder proves nothing about the open file
       return
     }
     if (inode === this.#inode) return

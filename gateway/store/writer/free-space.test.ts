@@ -10,7 +10,7 @@ import { FreeSpace } from './free-space.ts'
 const root = mkdtempSync(join(tmpdir(), 'cartbarn-free-space-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
-/** A database of `pages` pages of rows, which `remove` deletes. */
+/** Database with `pages` pages of rows, which `remove` deletes. */
 function open(name: string, autoVacuum: 'INCREMENTAL' | 'NONE') {
   const path = join(root, name)
   const db = new Database(path)
@@ -28,7 +28,7 @@ function open(name: string, autoVacuum: 'INCREMENTAL' | 'NONE') {
   return { connection, remove, freeSpace: new FreeSpace(connection), sizeMb: () => statSync(path).size / 1e6 }
 }
 
-test('nothing is moved while more is being deleted, nor for a little', () => {
+test('no pages are moved during a deletion and for a short time after it', () => {
   const { connection, remove, freeSpace, sizeMb } = open('growing.db', 'INCREMENTAL')
   remove(1, 500)
   assert.equal(freeSpace.step(), null)
@@ -45,7 +45,7 @@ test('nothing is moved while more is being deleted, nor for a little', () => {
   connection.close()
 })
 
-test('a file that cannot shrink is left alone after one try', () => {
+test('a file that cannot shrink is left unchanged after one try', () => {
   const { connection, remove, freeSpace } = open('fixed.db', 'NONE')
   remove(1, 2500)
   assert.notEqual(freeSpace.step(), null)

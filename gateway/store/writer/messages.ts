@@ -5,8 +5,8 @@ import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 
 /**
- * What the writer thread is asked. When an append fails, those behind it of the same `run` are skipped: nothing is
- * stored out of order. `also` is written first, in the same transaction: both are on the disk or neither is.
+ * Requests to the writer thread. If an append fails, later ones of the same `run` are skipped, so that nothing is
+ * stored out of order. `also` is written first in the same transaction: both are on the disk or neither is.
  */
 export type WriterRequest =
   | { kind: 'append'; batch: AppendBatch; run: number }
@@ -18,15 +18,15 @@ export type WriterRequest =
       origin: TimedActor
     }
   | { kind: 'probe' }
-  /** Looks for damage that a read met, and begins anew what can be; answered with `written`, whatever was found. */
+  /** Searches for damage that a read met, and recreates what it can; always answered with `written`. */
   | { kind: 'mend'; fault: string }
   | { kind: 'checkpoint' }
-  /** Answered with whether the write-ahead log is empty. */
+  /** Answered with true if the write-ahead log is empty. */
   | { kind: 'truncate' }
 
 /**
- * Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). `isDamage` says that it met
- * a damaged page: other requests may succeed.
+ * Response of the writer thread; `failed` is an error of SQLite or the program, `refused` an `AppError`. `isDamage`:
+ * the request met a damaged page, and other requests may succeed.
  */
 export type WriterAnswer =
   | { kind: 'appended'; result: AppendResult }
@@ -35,10 +35,7 @@ export type WriterAnswer =
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'failed'; message: string; isStoreFault: boolean; isDamage?: boolean }
 
-/**
- * What the thread says: an answer to each request, in order, and in between the failures of work the thread does on
- * its own.
- */
+/** Messages of the writer thread: an in-order response to each request, and failures of background work. */
 export type WriterReport =
   | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
   | { kind: 'damage_found'; found: TableRepair[]; faultCode: null }

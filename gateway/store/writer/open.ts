@@ -3,39 +3,37 @@ import { stopChecking } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
 import { WriterTables } from '../telemetry/log-tail.ts'
 
-/** How long a lock of another program is waited for; what is queued is tried again after it. */
+/** Maximum wait for a lock of another program; queued items are retried after it. */
 export const WRITER_BUSY_MS = 1000
 
-/** Opens the database to be made or upgraded; makes the file. Throws when it cannot have a write-ahead log. */
+/** Opens the database to create or upgrade it; creates the file. Throws without a write-ahead log. */
 export function openForSetup(path: string): WriterTables {
   const db = new Database(path)
-  // counts only before the first table is made
+  // takes effect only before the first table is created
   db.pragma('auto_vacuum = INCREMENTAL')
   const mode = db.pragma('journal_mode = WAL', { simple: true })
-  if (mode !== 'wal') throw new Error(`no write-ahead log is possible here (journal_mode ${mode})`)
+  if (mode !== 'wal') throw new Error(`the file system does not support a write-ahead log (journal_mode ${mode})`)
   emptyLog(db)
   return configureWriter(db)
 }
 
-/**
- * What the last life left in the log goes into the database at once, so that no damage to the log can cost it later.
- */
+/** Copies the log of the previous run into the database, so that later damage to the log cannot lose it. */
 function emptyLog(db: Database.Database): void {
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
   } catch (error) {
-    // a disk that is full or damaged: the log stays, and whoever writes or reads next says what is wrong
+    // the disk is full or damaged: the log stays, and the next read or write reports the fault
     if (storeFaultCode(error) === null) throw error
   }
 }
 
 /**
- * The one connection that writes, to a database that is there. FULL: a commit is on the disk when it returns (NORMAL
- * lost acknowledged messages in simulated power cuts, and costs 5 % less at most once commits are grouped).
- * `checksPages` false takes pages as they are.
+ * Opens the only writing connection to an existing database. FULL: a commit is on the disk when it returns (NORMAL lost
+ * acknowledged messages in simulated power cuts, and costs 5 % less at most with group commit). `checksPages` false
+ * ignores page checksums.
  */
 export function openWriter(path: string, checksPages = true): WriterTables {
-  // an empty database in the place of one that was deleted would take everything and keep nothing
+  // an empty database in place of a deleted one would accept everything and lose it
   const db = new Database(path, { fileMustExist: true })
   if (!checksPages) stopChecking(db)
   return configureWriter(db)
@@ -50,7 +48,7 @@ function configureWriter(db: Database.Database): WriterTables {
   db.pragma('journal_size_limit = 67108864')
   db.pragma('cache_size = -16384')
   db.pragma('temp_store = MEMORY')
-  // what is deleted or overwritten is not left in the pages that are written anyway
+  // clears deleted and overwritten content in the pages that are written anyway
   db.pragma('secure_delete = FAST')
   return new WriterTables(db)
 }

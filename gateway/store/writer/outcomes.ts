@@ -3,10 +3,10 @@ import type { Log } from '#shared/log.ts'
 import type { AppendResult } from './append.ts'
 import type { Appendable, Appender } from './appender.ts'
 
-/** Rows that are acknowledged and told of in a turn of the event loop. */
+/** Number of rows acknowledged and published in one event-loop tick. */
 const ROWS_A_TURN = 50
 
-/** Tells what became of messages. A listener that fails is logged and harms neither the queue nor the others. */
+/** Reports the outcome of messages. A failing listener is logged and does not affect the queue or others. */
 export class Outcomes<Message extends Appendable> {
   readonly #appender: Appender<Message>
   readonly #log: Log
@@ -16,14 +16,14 @@ export class Outcomes<Message extends Appendable> {
     this.#log = log
   }
 
-  /** They are on the disk: what they change is true now. */
+  /** Called when they are on the disk: their changes take effect now. */
   committed(messages: readonly Message[], result: AppendResult): void {
-    this.#attempt('stored messages, but could not update the state in memory', () =>
+    this.#attempt('messages stored, but updating the state in memory failed', () =>
       this.#appender.committed(messages, result),
     )
   }
 
-  /** Acknowledges each and tells the world of it, a few a turn. */
+  /** Acknowledges and publishes each message, a few in one event-loop tick. */
   async acknowledge(messages: readonly Message[]): Promise<void> {
     let rows = 0
     for (const message of messages) {
@@ -33,16 +33,16 @@ export class Outcomes<Message extends Appendable> {
       }
       rows += message.rows
       this.stored(message)
-      this.#attempt('stored a message, but could not announce it', () => this.#appender.announce(message))
+      this.#attempt('message stored, but publishing it failed', () => this.#appender.announce(message))
     }
   }
 
   stored(message: Message): void {
-    this.#attempt('stored a message, but could not acknowledge it', () => message.onStored())
+    this.#attempt('message stored, but acknowledging it failed', () => message.onStored())
   }
 
   refused(message: Message, reason: string): void {
-    this.#attempt('could not report a refused message', () => this.#appender.refused(message, reason))
+    this.#attempt('reporting a refused message failed', () => this.#appender.refused(message, reason))
   }
 
   #attempt(failure: string, tell: () => void): void {

@@ -14,20 +14,20 @@ import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 import { openWriter } from './open.ts'
 import { type WriteName, writeOf } from './writes.ts'
 
-// The thread that writes: one request, one transaction, one answer.
+// The thread that writes: one request, one transaction, one response.
 
-// no schema library here: every thread would load its own copy of it
+// no schema library here: every thread would load a copy of its own
 const { path, inode }: { path: string; inode: bigint } = workerData
 const connection = new WriterConnection(path, inode)
 const freeSpace = new FreeSpace(connection)
 const mender = new BackgroundRepair({ path, openWriter })
 
-/** How soon after a write free space is looked for. */
+/** Delay between a write and the search for free space. */
 const TIDY_MS = 1000
-/** After a failure it waits for the next write after so long: the disk is in trouble and has better things to do. */
+/** Pause after a failure, before the next write triggers it again: other work on the faulty disk comes first. */
 const TIDY_RETRY_MS = 60_000
 
-/** The states of devices are saved this long after the first change, or when so many samples came since. */
+/** Delay between the first change of a state and saving; also saved after this many samples. */
 const SAVE_STATES_MS = 60_000
 const SAVE_STATES_SAMPLES = 32_768
 
@@ -37,7 +37,7 @@ let tidyTimer: NodeJS.Timeout | undefined
 let saveStatesTimer: NodeJS.Timeout | undefined
 let unsavedSamples = 0
 
-// what the last life left in the log
+// state changes in the log of the previous run
 saveStatesLater()
 
 function perform(request: WriterRequest): WriterAnswer {
@@ -76,16 +76,16 @@ const BLOCK_WRITES: ReadonlySet<WriteName> = new Set([
   'deleteTelemetryStep',
 ])
 
-/** A write of blocks that still meets damage is done again on a table without any. */
+/** Repeats a write of blocks that still meets damage, on an empty table of blocks. */
 function performRoundDamage(request: WriterRequest, damage: unknown): WriterAnswer {
-  // once: damage that is met after that is not that of the blocks
+  // only once: further damage is not that of the blocks
   if (request.kind !== 'write' || !BLOCK_WRITES.has(request.name) || hasQuarantined) throw damage
   hasQuarantined = true
   connection.withoutChecks(() => connection.transaction(detachBlocks))
   return perform(request)
 }
 
-/** A page of telemetry with a wrong checksum is taken as it is: what is in it has checksums of its own. */
+/** Retries a write of telemetry without page checksums, because its content has checksums of its own. */
 function performWritten(request: WriteRequest): WriterAnswer {
   const run = () =>
     connection.transaction((writing): WriterAnswer => ({ kind: 'written', result: performBoth(writing, request) }))
@@ -106,7 +106,7 @@ function report(message: WriterReport): void {
   parentPort?.postMessage(message)
 }
 
-/** Again after a damaged table was begun anew, or was set aside. */
+/** Repeats a request after a damaged table was recreated or detached. */
 function performMending(request: WriterRequest): WriterAnswer {
   try {
     return perform(request)
@@ -118,14 +118,14 @@ function performMending(request: WriterRequest): WriterAnswer {
 }
 
 function repair(fault: string): boolean {
-  // its statements know the tables as they were
+  // its prepared statements refer to the tables before the repair
   connection.close()
   const found = mender.repair(fault)
   if (found.length > 0) report({ kind: 'damage_found', found, faultCode: null })
   return found.some(({ outcome }) => outcome !== 'unreadable')
 }
 
-/** Whether damage is in the way of everything. */
+/** False if damage blocks every write. */
 function canWrite(): boolean {
   try {
     connection.probe()
@@ -192,11 +192,11 @@ function saveStatesIfDue(request: WriterRequest): void {
   if (unsavedSamples >= SAVE_STATES_SAMPLES) saveStates()
 }
 
-/** Of how many numbers the samples are that it adds to the log; null when it adds nothing at all. */
+/** Count of numbers in the samples that a request adds to the log; null if it adds nothing. */
 function numbersIn(request: WriterRequest): number | null {
   if (request.kind === 'append') return request.batch.samples.length
   if (request.kind !== 'write' || request.name !== 'importTelemetry') return null
-  // the name says what the input is
+  // the name determines the type of the input
   return (request.input as ImportInput).samples.length
 }
 
@@ -210,13 +210,13 @@ parentPort?.on('message', (request: WriterRequest) => {
     const tookMs = performance.now() - startedAtMs
     report({ kind: 'answer', answer: failureOf(error), tookMs, faultCode: storeFaultCode(error) })
   }
-  // no caller waits for these: requests before are on the disk and answered
+  // without a waiting caller: earlier requests are on the disk and answered
   saveStatesIfDue(request)
   checkpointIfDue()
   if (tidyTimer === undefined) tidyTimer = setTimeout(tidyUp, TIDY_MS)
 })
 
-/** Performs a write for `origin` and enters it in the audit log; the caller has the transaction. */
+/** Performs a write for `origin` and enters it in the audit log; the caller holds the transaction. */
 function performWrite(connection: WriterTables, name: WriteName, input: unknown, origin: TimedActor): unknown {
   const write = writeOf(name)
   const endAudit = write.audit?.(connection, input, origin)

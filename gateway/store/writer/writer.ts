@@ -12,7 +12,7 @@ import type { AppendBatch } from './append.ts'
 import { CommitTimes } from './commit-times.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 
-/** The writer thread died with a request in hand; whether that request was committed is not known. */
+/** The writer thread died during a request; it is unknown whether the request was committed. */
 class WriterDiedError extends Error {}
 
 interface Pending {
@@ -22,7 +22,7 @@ interface Pending {
 
 const STOP_MS = 3_000
 
-/** Counts faults by code, and tells of damage. */
+/** Counts faults by code, and reports damage. */
 class FaultTally extends Counter {
   /** Called for every fault that is damage, wherever it was met. */
   onDamage: () => void = () => undefined
@@ -33,15 +33,15 @@ class FaultTally extends Counter {
   }
 }
 
-/** What is handed over, not copied. */
+/** Buffers to transfer instead of copying them. */
 function buffersOf({ samples, stateChanges }: AppendBatch): ArrayBuffer[] {
-  // neither is shared: both were made for this batch
+  // not shared: both were created for this batch
   return [samples.buffer, stateChanges.buffer] as ArrayBuffer[]
 }
 
-/** Runs the writer thread, which answers in order. A thread that dies is started again for the next request. */
+/** Runs the writer thread, which answers in order. A thread that dies is restarted for the next request. */
 export class Writer implements Component {
-  /** Faults of the store by code. */
+  /** Number of store faults by code. */
   readonly faults = new FaultTally()
   readonly commitTimes: CommitTimes
   readonly #path: string
@@ -52,7 +52,7 @@ export class Writer implements Component {
   #worker: Worker | undefined
   #pending: Pending[] = []
 
-  /** Damage that the thread finds is told to `damage`. */
+  /** `damage` receives the damage that the thread finds. */
   constructor(path: string, log: Log, damage: DamageFindings = new DamageFindings(log)) {
     this.#path = path
     this.#log = log
@@ -60,19 +60,19 @@ export class Writer implements Component {
     this.commitTimes = new CommitTimes(log)
   }
 
-  /** When the disk last took or refused a transaction, in milliseconds of `performance.now()`. */
+  /** Time of the last transaction that the disk accepted or rejected, in ms of `performance.now()`. */
   get answeredAtMs(): number {
     return this.#answeredAtMs
   }
 
-  /** The database must be there. */
+  /** The database must exist. */
   async start(): Promise<void> {
     this.#inode = statSync(this.#path, { bigint: true }).ino
     const worker = this.#spawn()
     await once(worker, 'online')
   }
 
-  /** Checkpoints the log into the database and ends the thread. */
+  /** Copies the log into the database and ends the thread. */
   async stop(): Promise<void> {
     const worker = this.#worker
     if (worker === undefined) return
@@ -85,10 +85,10 @@ export class Writer implements Component {
     ])
     if (answer.kind !== 'written') {
       const reason = answer.kind === 'failed' ? answer.message : 'the disk does not answer'
-      this.#log.warn({ reason }, 'could not checkpoint the write-ahead log at the stop')
+      this.#log.warn({ reason }, 'checkpoint of the write-ahead log failed at the stop')
     }
     this.#worker = undefined
-    // a thread that hangs in the system cannot be ended; the process must be able to
+    // a thread that hangs in a system call cannot be ended; the process must still be able to exit
     worker.unref()
     await Promise.race([worker.terminate(), once(AbortSignal.timeout(STOP_MS), 'abort')])
   }
@@ -128,16 +128,16 @@ export class Writer implements Component {
     if (report.kind === 'checkpoint_failed') {
       this.#log.error(
         { reason: report.message },
-        'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
+        'checkpoint of the write-ahead log failed; the log grows until one succeeds',
       )
       return
     }
     if (report.kind === 'saving_failed') {
-      this.#log.warn({ reason: report.message }, 'could not save the states of devices; the log has them')
+      this.#log.warn({ reason: report.message }, 'saving device states failed; the log still has them')
       return
     }
     if (report.kind === 'giving_back_failed') {
-      this.#log.warn({ reason: report.message }, 'could not give free database pages back to the file system')
+      this.#log.warn({ reason: report.message }, 'returning free database pages to the file system failed')
       return
     }
     const { answer, tookMs } = report

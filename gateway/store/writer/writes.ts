@@ -96,17 +96,17 @@ export type WriteName = {
   [Name in keyof Modules]: Modules[Name] extends Write<any, any, any> ? Name : never
 }[keyof Modules]
 
-/** Every write of the API and the services by name: it runs in the writer thread, in a transaction of its own. */
+/** All writes of the API and the services by name; each runs in the writer thread in a transaction of its own. */
 export const writes = Object.fromEntries(
   Object.entries(modules).filter(([, value]) => typeof value === 'function' && 'audit' in value),
 ) as unknown as Pick<Modules, WriteName>
 
 export type WriteInput<Name extends WriteName> = Parameters<Modules[Name]>[1]
-/** A write with its name. */
+/** Name of a write with its input. */
 export type NamedWrite = { [Name in WriteName]: { name: Name; input: WriteInput<Name> } }[WriteName]
 export type WriteResult<Name extends WriteName> = ReturnType<Modules[Name]>
 
-/** The write of this name. The pair came from `Store.write`, which only takes an input that fits its name. */
+/** Write of this name. The pair comes from `Store.write`, which accepts only an input that fits its name. */
 export function writeOf(name: WriteName): Write<WriterTables, unknown, unknown> {
   return writes[name] as unknown as Write<WriterTables, unknown, unknown>
 }

@@ -12,7 +12,7 @@ const HOURS = Object.fromEntries(
   ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, ['07:00', '20:00']]),
 )
 
-/** A gateway with a course that is open from 07:00 to 20:00, and a cart 17 of the lock `lock-17`. */
+/** Gateway with a course that is open from 07:00 to 20:00, and a cart 17 with the lock `lock-17`. */
 export class AlertCourse {
   readonly clock: FakeClock
   readonly gateway: TestGateway
@@ -53,7 +53,7 @@ export class AlertCourse {
     return body.alerts
   }
 
-  /** What there was, oldest first, as `+outside` and `-outside` for what is closed. */
+  /** Returns the alerts, oldest first, as `+outside`, or `-outside` if closed. */
   async story(query = ''): Promise<string[]> {
     return (await this.list(query)).map(({ kind, closed_at }) => `${closed_at === null ? '+' : '-'}${kind}`).reverse()
   }
@@ -67,7 +67,7 @@ export class AlertCourse {
     await eventually(is, `${expected}`).catch(() => assert.deepEqual(story, expected))
   }
 
-  /** Looks that find nothing leave no trace: two of them are over. */
+  /** Resolves after two evaluations, because one without a result leaves no trace. */
   async calm(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 4 * TICK_MS))
   }

@@ -17,7 +17,7 @@ import type { AlertEvent } from '#shared/wire/alerts.ts'
 import { Store } from '#store/store.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
 
-/** What tells of alerts, on a real store: alerts are opened by the test. */
+/** Delivery of alerts on a real store; the test opens the alerts. */
 export class AlertDesk {
   readonly clock = Object.assign(new FakeClock(), { doubt: null })
   readonly places = new Map<string, CartPosition>()
@@ -90,7 +90,7 @@ export class AlertDesk {
     await this.store.write('saveSite', { settings: this.settings, nowMs: this.clock.nowMs() })
   }
 
-  /** An alert as it is when it is opened now. */
+  /** Returns an alert that is opened now. */
   alert(kind: AlertKind, cart: string | null, details: Record<string, unknown> = {}): StoredAlert {
     const openedAtMs = this.clock.nowMs()
     return {
@@ -110,7 +110,7 @@ export class AlertDesk {
     }
   }
 
-  /** Writes what happens to alerts, in one transaction, and tells of it. */
+  /** Writes an event of alerts in one transaction, and emits it. */
   async save(event: AlertEvent, ...alerts: StoredAlert[]): Promise<void> {
     const changes = alerts.map((alert) => ({ event, alert, sessionChanges: [], byUserId: null }))
     const others = { endedIds: [], sessionChanges: [], closedDay: null, nowMs: this.clock.nowMs() }

@@ -5,19 +5,19 @@ import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { TestGateway } from '../start-gateway.ts'
 import { type AskedGateway, CommandedDevice } from './commanded-device.ts'
 
-/** Degrees of a place in the barn, and of one far from it. */
+/** Positions in the barn, and far from it, in degrees. */
 const PLACES = { barn: { lat: 28.4, long: -81.6 }, course: { lat: 28.41, long: -81.6 } }
 export type Place = keyof typeof PLACES
 
 interface CartOptions {
   type?: string
-  /** Whether it is in the group that the barn is drawn for. */
+  /** True if it is in the group whose zone is the barn. */
   isGrouped?: boolean
-  /** Whether it listens to its commands. */
+  /** True if it subscribes to its commands. */
   subscribes?: boolean
 }
 
-/** A course with a barn, and carts that come to it. */
+/** Course with a barn, and carts that return to it. */
 export class Barn<Gateway extends AskedGateway = TestGateway> {
   readonly gateway: Gateway
   readonly groupId: number
@@ -28,7 +28,7 @@ export class Barn<Gateway extends AskedGateway = TestGateway> {
     this.groupId = groupId
   }
 
-  /** A group whose zone of type parking is the barn. */
+  /** Creates a group whose parking zone is the barn. */
   static async draw<Gateway extends AskedGateway>(gateway: Gateway): Promise<Barn<Gateway>> {
     const { body } = await gateway.request('POST', '/groups', { body: { name: 'Course' } })
     const barn = new Barn(gateway, body.group_id)
@@ -36,7 +36,7 @@ export class Barn<Gateway extends AskedGateway = TestGateway> {
     return barn
   }
 
-  /** Draws the zone anew, as another type. */
+  /** Draws the zone again, with another type. */
   async redraw(type: string): Promise<void> {
     const { lat, long } = PLACES.barn
     const feature = {
@@ -67,7 +67,7 @@ export class Barn<Gateway extends AskedGateway = TestGateway> {
   }
 }
 
-/** The lock of a cart, as it is in the cart. */
+/** Lock of a cart, as installed in it. */
 export class BarnCart {
   readonly device: CommandedDevice
 
@@ -79,7 +79,7 @@ export class BarnCart {
     return this.device.hardwareId
   }
 
-  /** Says where it is; without a speed where that is null. */
+  /** Reports a position; without a speed if that is null. */
   async at(place: Place, speed: number | null = 0, fields: Record<string, unknown> = {}): Promise<void> {
     const sample = { ...PLACES[place], ...(speed === null ? {} : { speed }), ...fields }
     await this.device.client.publishAsync(deviceTopic(this.hardwareId, 'tlm'), JSON.stringify(sample), {
@@ -87,7 +87,7 @@ export class BarnCart {
     })
   }
 
-  /** Says it often enough that zones believe it; `pass` lets time go by. */
+  /** Reports a position often enough to count for zones; `pass` advances time. */
   async settles(place: Place, pass: () => void): Promise<void> {
     for (let i = 0; i < 3; i++) {
       pass()
@@ -95,7 +95,7 @@ export class BarnCart {
     }
   }
 
-  /** The same in one message, so that nobody judges it by a part of them. */
+  /** Reports the same positions in one message, so that no evaluation sees only some of them. */
   async arrives(place: Place, clock: FakeClock): Promise<void> {
     clock.advance(3000)
     const samples = [2000, 1000, 0].map((agoMs) => ({
@@ -108,7 +108,7 @@ export class BarnCart {
     })
   }
 
-  /** Somebody uses a tag. */
+  /** Reports the use of a tag. */
   async tag(event: 'lock' | 'unlock', eid: string, ts?: number): Promise<void> {
     await this.device.report({
       eid,
@@ -119,12 +119,12 @@ export class BarnCart {
     })
   }
 
-  /** The names of the commands it has heard so far. */
+  /** Returns the names of the commands received so far. */
   async heard(): Promise<string[]> {
     return (await this.device.flush()).map(({ cmd }) => cmd)
   }
 
-  /** Waits for a command of this name, past others; returns its id. */
+  /** Waits for a command with this name, skipping others; returns its id. */
   async hears(name: string, patienceMs?: number): Promise<string> {
     for (;;) {
       const { cmd, id } = await this.device.next(patienceMs)
@@ -132,13 +132,13 @@ export class BarnCart {
     }
   }
 
-  /** Goes out of reach; resolves when the gateway knows. */
+  /** Breaks the connection; resolves when the gateway has detected it. */
   lose(gateway: AskedGateway): Promise<void> {
     return this.device.lose(gateway)
   }
 }
 
-/** Waits until the cart that a device is in is as it is wanted. */
+/** Waits until the cart of a device meets a condition. */
 export async function cartBecomes(
   gateway: AskedGateway,
   hardwareId: string,
@@ -152,7 +152,7 @@ export async function cartBecomes(
   )
 }
 
-/** An admin says what time it is. */
+/** Sets and confirms the time as an admin. */
 export async function confirmClock(gateway: AskedGateway, nowMs: number): Promise<void> {
   const { status } = await gateway.request('POST', '/clock/confirm', { body: { time: toIso(nowMs) } })
   if (status !== 200) throw new Error(`the clock was not confirmed: ${status}`)

@@ -4,7 +4,7 @@ import { askCommand } from './commanded-device.ts'
 
 const NAME = 'witness'
 
-/** Knows when the gateway has judged all carts, and done what follows from it: for tests of what must not happen. */
+/** Detects ticks: evaluations of all carts, and the actions that follow; for tests of things that must not happen. */
 export class BeatWatch {
   readonly #barn: Barn
   #cart: BarnCart
@@ -21,13 +21,13 @@ export class BeatWatch {
     return new BeatWatch(barn, await barn.cart(NAME), await follow(barn))
   }
 
-  /** The gateway was restarted. */
+  /** Call after a restart of the gateway. */
   async restarted(): Promise<void> {
     this.#cart = await this.#barn.connect(NAME)
     this.#socket = await follow(this.#barn)
   }
 
-  /** Resolves when carts were judged after this was called, and what was decided then has been asked for. */
+  /** Resolves after the next evaluation of carts, once the resulting actions have been requested. */
   async beat(): Promise<void> {
     const isLocked = ++this.#tags % 2 === 1
     await this.#cart.tag(isLocked ? 'lock' : 'unlock', `beat-${this.#tags}`)
@@ -35,7 +35,7 @@ export class BeatWatch {
       const { cart } = await this.#socket.next('cart')
       if (cart.cart === NAME && cart.lock?.is_locked === isLocked) break
     }
-    // behind all that waits for its turn
+    // queued after everything that waits
     await askCommand(this.#barn.gateway, NAME, 'locate')
     await this.#cart.hears('locate')
   }

@@ -41,12 +41,12 @@ function hours() {
   return { opensMinute: 420, closesMinute: 1200 }
 }
 
-/** Of all drills: carts of two of them are never the same one. */
+/** Shared by all drills, so that no two have equal revisions. */
 let lastRevision = 0
 
 /**
- * One cart, what it says, and the rules that judge it once a second, without a gateway: what they find happens at once.
- * `heard` is what became of alerts, as `opened outside`.
+ * Single cart, its reports, and the rules that evaluate it once a second, without a gateway: results take effect
+ * immediately. `heard` lists the changes of alerts, as `opened outside`.
  */
 export class CartDrill {
   readonly heard: string[] = []
@@ -62,7 +62,7 @@ export class CartDrill {
   ground = { hasParking: true, hasBoundary: true }
   isOnline = true
   saidSleep = false
-  /** As `Device` has it. */
+  /** Same as in `Device`. */
   contestedAtMs: number | null = null
   deviceClock = new DeviceClock()
   heardAtMs: number | null = null
@@ -81,7 +81,7 @@ export class CartDrill {
     this.settings = { ...DEFAULT_SITE_SETTINGS, ...settings }
   }
 
-  /** The device says where it is, in metres to the north, and what its pack has. */
+  /** Reports a position, in metres to the north, and a battery voltage. */
   say({
     northM,
     speedKmh = 0,
@@ -107,13 +107,13 @@ export class CartDrill {
     this.heardAtMs = this.nowMs
   }
 
-  /** Comes into zones of these types. */
+  /** Enters zones of these types. */
   enter(...types: ZoneStay['type'][]): void {
     const sinceMs = this.nowMs
     this.stays = types.map((type) => ({ zoneId: type, name: `The ${type}`, type, hole: null, sinceMs }))
   }
 
-  /** Messages of the device are so far ahead of their receipt, as many as say so for certain. */
+  /** Sends messages whose times are ahead of their receipt by this much; enough of them to establish the offset. */
   sayTimes(aheadMs: number): void {
     for (let i = 0; i < 10; i++) this.deviceClock.heard(aheadMs, true, () => i * 1000)
     this.#book.wake('17')
@@ -129,7 +129,7 @@ export class CartDrill {
     this.lock = { isLocked, atMs: this.nowMs, source: 'remote', by: null }
   }
 
-  /** Time goes by, with a look every second; `each` is called before each with the seconds that have gone by. */
+  /** Advances time with an evaluation every second; calls `each` before each one with the number of seconds passed. */
   pass(seconds: number, each: (second: number) => void = () => undefined): this {
     for (let second = 1; second <= seconds; second++) {
       this.nowMs += LOOK_MS
@@ -145,7 +145,7 @@ export class CartDrill {
     const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs }
     this.closedDay = closedDayAt({ ...now, closedDay: this.closedDay })
     const ground = siteContextOf({ ...now, closedDay: this.closedDay })
-    // a gateway has the same object while it is the same
+    // as in a gateway, an unchanged cart is the same object
     const last = this.#last?.cart
     const cart = last !== undefined && isDeepStrictEqual(last, this.cart) ? last : this.cart
     const isQuiet = isContextUnchanged(this.#last?.ground ?? null, ground)
@@ -156,7 +156,7 @@ export class CartDrill {
     this.#readHistory(one, ground)
     const found: Findings = { changes: [], ended: [] }
     findChanges(this.#book, one, ground, found)
-    // a gateway would not even have looked
+    // a gateway would have skipped the evaluation
     const isNothing = found.changes.length + found.ended.length === 0
     assert.ok(isToLookAt || isNothing, JSON.stringify(found))
     if (!isToLookAt) return
@@ -165,13 +165,13 @@ export class CartDrill {
     for (const { event, alert } of found.changes) this.#take(event, alert)
   }
 
-  /** A person closes what is open of a kind. */
+  /** Closes the open alert of a kind, as a user does. */
   close(kind: string): void {
     const alert = this.open.find((one) => one.kind === kind)
     if (alert !== undefined) this.#book.put({ ...alert, closedAtMs: this.nowMs, awaitsEnd: true })
   }
 
-  /** The gateway is started again: what matters of its alerts is read from the disk, and nothing else is remembered. */
+  /** Restarts the gateway: the necessary state of its alerts is read from the disk, everything else is lost. */
   restart(): void {
     const kept = this.#book.ofCart('17')
     this.#book = new OpenAlerts()
@@ -204,7 +204,7 @@ export class CartDrill {
     ]
     const time = { nowMs: this.nowMs, startedAtMs: this.startedAtMs }
     const verdict = evaluateCart(said, ground, { ...settings, movingKmh: MOVING_KMH }, time)
-    // rules look at nothing else of a device
+    // rules read nothing else of a device
     const { contestedAtMs } = this
     const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
     const device = { row, contestedAtMs, clock: this.deviceClock } as Cart['devices'][number]
@@ -221,7 +221,7 @@ export class CartDrill {
     return this.#known.calendar
   }
 
-  /** At once, and of voltages only. */
+  /** Reads immediately, and only voltages. */
   #readHistory(one: CartAlertState, ground: SiteContext): void {
     const { memory } = one
     memory.fixesRead = 'read'
@@ -246,12 +246,12 @@ export const OUT_OF_SERVICE: CartNotes = {
   outOfService: { sinceMs: NOON, why: 'tyre', by: BY },
 }
 
-/** May be where others may not, for an hour from noon. */
+/** Returns notes that grant access to zones of these types, for an hour from noon. */
 export function exemptFrom(...zoneTypes: ZoneType[]): CartNotes {
   return { ...UNTOUCHED, exempt: { zoneTypes, untilMs: NOON + HOUR_MS, why: 'flag', by: BY } }
 }
 
-/** A cart that stands at 0 m in the barn, has been heard, and is unlocked. */
+/** Creates a cart at rest at 0 m in the barn, which has reported and is unlocked. */
 export function parked(nowMs = NOON, settings: ConstructorParameters<typeof CartDrill>[1] = {}): CartDrill {
   const drill = new CartDrill(nowMs, { ...PACK, openingHours: DAYTIME, ...settings })
   drill.say({ northM: 0, agoS: 7200 })
@@ -261,7 +261,7 @@ export function parked(nowMs = NOON, settings: ConstructorParameters<typeof Cart
   return drill
 }
 
-/** The same on the course. */
+/** Creates such a cart on the course. */
 export function driving(nowMs = NOON, settings: ConstructorParameters<typeof CartDrill>[1] = {}): CartDrill {
   const drill = parked(nowMs, settings)
   drill.enter('boundary')

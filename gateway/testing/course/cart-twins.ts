@@ -26,25 +26,25 @@ const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
 const NO_NOTES: CartNotes = { outOfService: null, exempt: null, note: null }
 const LATEST_MS = Date.UTC(2100, 0, 1)
 
-/** Where carts are kept, and where the alerts of each are; without those nobody is warned of anything. */
+/** Stores of the carts, and of the alerts of each list; without the latter no alert opens. */
 interface TwinStores {
   carts: Store
   alerts?: { lazy: Store; eager: Store }
 }
 
-/** What a device says in one message; what is absent it does not say. */
+/** Content of one message of a device; absent fields are not reported. */
 interface Saying {
   lat?: number
   speedKmh?: number
   voltageV?: number
   isLocked?: boolean
-  /** So much before it comes it was measured. */
+  /** Age of the measurement at its arrival. */
   agoMs?: number
 }
 
 /**
- * Two registers of the same carts: `lazy` as it is, `eager` one that judges every cart whenever it looks, for it never
- * finds the same settings. Whatever happens they must say the same.
+ * Two lists of the same carts: `lazy` as in the gateway, `eager` one that evaluates every cart in every pass, because
+ * its settings are never the same object. Both must always give the same results.
  */
 export class CartTwins {
   readonly clock = new FakeClock()
@@ -65,7 +65,7 @@ export class CartTwins {
     this.#eager = new Twin(this, { carts, alerts: alerts?.eager }, () => ({ ...this.settings }))
   }
 
-  /** `cartOf` says in which cart each device is, by hardware id. */
+  /** Creates the devices; `cartOf` maps their hardware ids to carts. */
   static async open(stores: TwinStores, cartOf: Readonly<Record<string, string>>): Promise<CartTwins> {
     const twins = new CartTwins(stores)
     for (const store of Object.values(stores.alerts ?? {})) await endAlerts(store)
@@ -90,12 +90,15 @@ export class CartTwins {
     return this.fleet.all()
   }
 
-  /** How often the lazy one asked what people say of a cart: once a look at it, and once more when it judges it. */
+  /**
+   * Number of times that the lazy list read the notes of a cart: once per pass, and once more when it evaluates the
+   * cart.
+   */
   get lazilyAsked(): number {
     return this.#lazy.asked
   }
 
-  /** All carts are judged, and found to be the same, and so is what people are warned of. */
+  /** Evaluates all carts, and checks that the carts and the alerts of both lists are the same. */
   async beat(): Promise<void> {
     for (const { carts } of this.#both()) carts.tick()
     for (const { alerts } of this.#both()) await alerts?.settle()
@@ -104,7 +107,7 @@ export class CartTwins {
     assert.deepEqual(lazy, eager)
   }
 
-  /** Somebody asks for all carts, or for one. */
+  /** Requests all carts, or one. */
   ask(key?: string): void {
     const [one] = this.#both()
     const cart = key === undefined ? undefined : one?.carts.find(key)
@@ -142,7 +145,7 @@ export class CartTwins {
     for (const row of seen.events) this.tell('zoneCrossed', crossingOf(row))
   }
 
-  /** It says good-bye for a while, or that it is awake. */
+  /** Reports that the device goes to sleep, or that it is awake. */
   saySleep(device: Device, isAsleep: boolean): void {
     const lastRespondedAtMs = this.clock.nowMs()
     const { state } = device.reported
@@ -175,12 +178,12 @@ export class CartTwins {
     })
   }
 
-  /** Its history is deleted. */
+  /** Deletes the history of the device. */
   eraseHistory(device: Device): void {
     device.reported = { ...device.reported, gps: null, battery: null }
   }
 
-  /** A person closes what people are warned of. */
+  /** Closes the alerts, as a user does. */
   async closeAlerts(): Promise<void> {
     for (const { alerts } of this.#both()) {
       for (const { alertId } of alerts?.notClosedFor(ADMIN) ?? [])
@@ -206,7 +209,7 @@ export class CartTwins {
     return this.clock.isTrusted ? nowMs + 5 * MINUTE_MS : LATEST_MS
   }
 
-  /** Notes as `CartNotesStore` has them. */
+  /** Returns notes in the form of `CartNotesStore`. */
   notesOf(cart: string, nowMs: number): CartNotes {
     const notes = this.notes.get(cart) ?? NO_NOTES
     if (notes.exempt === null || notes.exempt.untilMs > nowMs) return notes
@@ -245,14 +248,14 @@ export class CartTwins {
   }
 
   #compare(): void {
-    // numbers of judgements, of which one of them has more
+    // revisions count evaluations, of which the eager list has more
     const [lazy, eager] = this.#both().map(({ carts }) => carts.all.map(({ revision: _, ...cart }) => cart))
     assert.deepEqual(lazy, eager)
     assert.deepEqual(this.#lazy.told.splice(0).sort(), this.#eager.told.splice(0).sort())
   }
 }
 
-/** Nothing is left of the alerts of an earlier course. */
+/** Ends the alerts of an earlier course. */
 async function endAlerts(store: Store): Promise<void> {
   const live = store.read.liveAlerts(Number.MAX_SAFE_INTEGER)
   const changes = live.map((alert) => ({
@@ -266,13 +269,13 @@ async function endAlerts(store: Store): Promise<void> {
   await store.write('deleteAlertsStep', { beforeMs: Number.MAX_SAFE_INTEGER, keepsUnsent: false })
 }
 
-/** One of them, and of which carts it has told. */
+/** Either of the two lists, and the carts of its events. */
 class Twin {
   readonly events: Events
   readonly carts: Carts
   readonly alerts: Alerts | null
   readonly told: string[] = []
-  /** What became of alerts, in order. */
+  /** Changes of alerts, in order. */
   readonly warned: unknown[] = []
   asked = 0
 

@@ -3,17 +3,17 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { TestGateway } from '../start-gateway.ts'
 
-/** A gateway that admins ask and devices connect to, in this process or in another. */
+/** Gateway for requests of admins and connections of devices, in this process or in another. */
 export type AskedGateway = Pick<TestGateway, 'mqtt' | 'register' | 'request'>
 
 interface DeviceOptions {
-  /** False for a session that is kept. */
+  /** False for a kept session. */
   isClean?: boolean
-  /** False where the subscription is to come from the kept session, or not at all. */
+  /** False if the subscription comes from the kept session, or is missing. */
   subscribes?: boolean
 }
 
-/** A device that listens to its commands and keeps what it hears until a test asks for it. */
+/** Device that subscribes to its commands, and keeps them until the test reads them. */
 export class CommandedDevice {
   readonly hardwareId: string
   readonly client: MqttClient
@@ -23,7 +23,7 @@ export class CommandedDevice {
     this.hardwareId = hardwareId
     this.client = client
     client.on('error', () => undefined)
-    // before it connects: a kept session is told at once
+    // before it connects: a kept session delivers immediately
     client.on('message', (_, payload) => this.#heard.push(JSON.parse(payload.toString())))
   }
 
@@ -51,7 +51,7 @@ export class CommandedDevice {
     return device
   }
 
-  /** The next command; rejects when none comes in time, by default soon. */
+  /** Returns the next command; rejects if none arrives within the timeout. */
   async next(patienceMs?: number): Promise<CommandMessage> {
     await eventually(() => this.#heard.length > 0, `a command for ${this.hardwareId}`, patienceMs)
     const message = this.#heard.shift()
@@ -59,14 +59,14 @@ export class CommandedDevice {
     return message
   }
 
-  /** All that has been sent so far and was not asked for yet. */
+  /** Returns all commands sent so far that were not read yet. */
   async flush(): Promise<CommandMessage[]> {
-    // the acknowledgement of this comes after all that was sent before it
+    // its acknowledgement comes after everything that was sent before it
     await this.client.publishAsync(deviceTopic(this.hardwareId, 'tlm'), '{"speed":0}', { qos: 1 })
     return this.#heard.splice(0)
   }
 
-  /** Resolves when what is said of the command is on the disk. */
+  /** Acknowledges a command; resolves when that is on the disk. */
   async ack(id: string, st: string, err?: string): Promise<void> {
     const payload = JSON.stringify({ id, st, ...(err === undefined ? {} : { err }) })
     await this.client.publishAsync(deviceTopic(this.hardwareId, 'ack'), payload, { qos: 1 })
@@ -76,7 +76,7 @@ export class CommandedDevice {
     await this.client.publishAsync(deviceTopic(this.hardwareId, 'evt'), JSON.stringify(event), { qos: 1 })
   }
 
-  /** Out of reach, without a goodbye; resolves when the gateway knows. */
+  /** Breaks the connection without DISCONNECT; resolves when the gateway has detected it. */
   async lose(gateway: AskedGateway): Promise<void> {
     this.client.stream.destroy()
     await eventually(async () => {
@@ -90,11 +90,11 @@ export class CommandedDevice {
   }
 }
 
-/** A command as the API shows it. */
+/** Command as the API shows it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 type CommandAnswer = any
 
-/** Asks for a command as the admin; throws when it is refused. */
+/** Requests a command as the admin; throws if it is rejected. */
 export async function askCommand(
   gateway: AskedGateway,
   hardwareId: string,
@@ -111,7 +111,7 @@ export async function readCommand(gateway: AskedGateway, commandId: string): Pro
   return (await gateway.request('GET', `/commands/${commandId}`)).body
 }
 
-/** Waits until a command is in a state; returns it then. */
+/** Waits until a command reaches a state; returns it then. */
 export async function commandBecomes(gateway: AskedGateway, commandId: string, status: string): Promise<CommandAnswer> {
   const isThere = async () => (await readCommand(gateway, commandId)).status === status
   await eventually(isThere, `${commandId} is ${status}`)

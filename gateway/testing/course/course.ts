@@ -3,19 +3,19 @@ import type { FakeClock } from '#shared/testing/clocks.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { TestGateway } from '../start-gateway.ts'
 
-/** Places on a course; the first three are in zones of these names. */
+/** Positions on a course; the first three are in zones of these names. */
 export const PLACES = {
   barn: { lat: 0.1, long: 0.1 },
   green: { lat: 0.105, long: 0.1 },
   fairway: { lat: 0.11, long: 0.1 },
-  /** Outside of the boundary. */
+  /** Outside the boundary. */
   road: { lat: 0.2, long: 0.2 },
 } as const
 export type Place = keyof typeof PLACES
 
 const ZONE_TYPES = { barn: 'parking', green: 'stop' } as const
 
-/** The zones of a course: circles, and a boundary around all of it unless told. */
+/** Returns the zones of a course: circles, and by default a boundary around all of them. */
 export function courseZones({ hasBoundary = true, hasBarn = true } = {}) {
   const circles = Object.entries(ZONE_TYPES)
     .filter(([id]) => hasBarn || id !== 'barn')
@@ -45,7 +45,7 @@ function coordinatesOf(place: Place): [number, number] {
   return [PLACES[place].long, PLACES[place].lat]
 }
 
-/** A device of a cart, connected as itself. */
+/** Device of a cart, with its own connection. */
 export class CourseDevice {
   readonly hardwareId: string
   readonly client: MqttClient
@@ -57,18 +57,18 @@ export class CourseDevice {
     this.#clock = clock
   }
 
-  /** Resolves when the gateway has it. */
+  /** Resolves when the gateway has acknowledged it. */
   async send(level: string, payload: unknown): Promise<void> {
     await this.client.publishAsync(`dev/${this.hardwareId}/${level}`, JSON.stringify(payload), { qos: 1 })
   }
 
-  /** Says where it is, now. */
+  /** Reports its current position. */
   tell(place: Place | { lat: number; long: number }, others: object = {}): Promise<void> {
     const where = typeof place === 'string' ? PLACES[place] : place
     return this.send('tlm', { ts: this.#clock.nowMs(), ...where, speed: 0, ...others })
   }
 
-  /** Is there for good: says so in a second and in another. */
+  /** Reports a position twice within two seconds, so that it counts for zones. */
   async goTo(place: Place, others: object = {}): Promise<void> {
     for (let i = 0; i < 2; i++) {
       this.#clock.advance(1000)
@@ -98,7 +98,7 @@ export class Course {
     this.#clock = clock
   }
 
-  /** Makes a group with zones. */
+  /** Creates a group with zones. */
   async group(groupId: number, zones: object = courseZones()): Promise<void> {
     await this.#gateway.request('POST', '/groups', { body: { name: `Group ${groupId}`, group_id: groupId } })
     await this.zones(groupId, zones)
@@ -126,7 +126,7 @@ export class Course {
     return new CourseDevice(hardwareId, await this.#gateway.connect(hardwareId, password), this.#clock)
   }
 
-  /** The cart as GET shows it. */
+  /** Returns the cart as GET shows it. */
   async cart(key: string, apiKey?: string): Promise<CartJson> {
     const path = `/carts/${encodeURIComponent(key)}`
     const { status, body } = await this.#gateway.request('GET', path, apiKey === undefined ? {} : { key: apiKey })

@@ -2,23 +2,23 @@ import fc from 'fast-check'
 import { toIso } from '#shared/time.ts'
 import { acknowledgement, DISCONNECT, PACKET, PINGREQ, packetOf, publishPacket, text, uint16 } from '../mqtt-packets.ts'
 
-/** What a packet of a device is, and a number that decides about its details. */
+/** Packet of a device: its kind, and a number that determines its details. */
 export interface Step {
   kind: keyof typeof KINDS
   detail: number
 }
 
-/** What a device sends on one connection: burst by burst, in which portions, and whether it ends it. */
+/** Traffic of a device on one connection: its bursts, their portions, and if the device ends the connection. */
 export interface Traffic {
   bursts: Step[][]
   portions: number[]
   isEnded: boolean
 }
 
-/** The bytes of a burst. */
+/** Bytes of a burst. */
 export interface SentBurst {
   portions: Buffer[]
-  /** Packets that have to come back for it; null when the gateway has to close the connection. */
+  /** Number of packets that must come back; null if the gateway must close the connection. */
   answers: number | null
 }
 
@@ -29,7 +29,7 @@ interface Details {
   detail: number
 }
 
-/** A fix on the way through a zone that is 100 m wide, with a time in the last seconds; details differ. */
+/** Returns a fix on a track through a zone 100 m wide, with a time in the last seconds; details differ. */
 function fix({ nowMs, id, detail }: Details): Record<string, unknown> {
   const ts = nowMs - 20_000 + id * 100 + (detail % 7)
   return { ts, lat: 0.1, long: 0.1 + ((id * 3 + (detail % 3)) % 60) * 0.0001, speed: (detail % 400) / 10 }
@@ -46,7 +46,8 @@ function uplink({ hardwareId, id }: Details, level: string, payload: unknown): B
 }
 
 /**
- * The kinds: how often each comes, how many packets answer it (null: none, and the connection is closed), its bytes.
+ * Kinds of packets: the frequency, the number of packets in response (null: none, and the connection is closed), and
+ * the bytes.
  */
 const KINDS = {
   plain: [40, 1, (d: Details) => telemetry(d, fix(d))],
@@ -96,7 +97,7 @@ const KINDS = {
     1,
     1,
     (d: Details) => {
-      // its length in two bytes where one would do
+      // its length in two bytes although one would suffice
       const body = Buffer.concat([text(`dev/${d.hardwareId}/tlm`), uint16(d.id), Buffer.from(`{"ts":${d.nowMs}}`)])
       return Buffer.concat([Buffer.from([0x32, body.length | 128, 0]), body])
     },
@@ -108,9 +109,9 @@ const KINDS = {
   goodbye: [0.3, null, () => DISCONNECT],
 } as const
 
-// the keys of an object of ours
+// the keys of an object defined here
 const ALL_KINDS = Object.keys(KINDS) as (keyof typeof KINDS)[]
-/** Of which a burst may be that is for the fast lane as a whole. */
+/** Kinds in a burst that goes through the fast lane as a whole. */
 const PLAIN_KINDS: readonly (keyof typeof KINDS)[] = ['plain', 'rich', 'named', 'backwards', 'same']
 
 function burstOf(kinds: readonly (keyof typeof KINDS)[]): fc.Arbitrary<Step[]> {
@@ -132,7 +133,7 @@ export const trafficArbitrary: fc.Arbitrary<Traffic> = fc.record({
   isEnded: fc.boolean(),
 })
 
-/** The bytes of each burst of a device whose clock shows `nowMs`. */
+/** Returns the bytes of each burst of a device whose clock shows `nowMs`. */
 export function sendable({ bursts, portions }: Traffic, hardwareId: string, nowMs: number): SentBurst[] {
   let id = 0
   let isOver = false

@@ -10,7 +10,7 @@ export interface SentFix {
 /** Readings in one message of a device. */
 const BATCH = 500
 
-/** Has a device send fixes in the order given; they are stored when this resolves. */
+/** Sends fixes of a device in the given order; resolves when they are stored. */
 export async function sendTrack(client: MqttClient, hardwareId: string, fixes: readonly SentFix[]): Promise<void> {
   for (let at = 0; at < fixes.length; at += BATCH) {
     const samples = fixes.slice(at, at + BATCH).map(({ atMs, ...values }) => ({ ts: atMs, ...values }))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestGateway } from '../start-gateway.ts'
 
 /**
- * Puts all that is in the log into blocks, as every deletion of old records does first; nothing is old enough to go.
+ * Moves the whole log into blocks, as every deletion of old records does first; nothing is old enough to be deleted.
  */
 export async function sealTelemetry(gateway: TestGateway): Promise<void> {
   const { status, body } = await gateway.request('POST', '/telemetry/purge', {
@@ -11,7 +11,7 @@ export async function sealTelemetry(gateway: TestGateway): Promise<void> {
   assert.deepEqual([status, body.purged], [200, { gps: 0, battery: 0 }])
 }
 
-/** Asks for all of the paths, one after the other; each answer is of its path. Fails unless all are 200. */
+/** Requests all paths, one after the other; returns the responses by path. Fails unless all are 200. */
 export async function answersTo(gateway: TestGateway, paths: readonly string[]): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {}
   for (const path of paths) {

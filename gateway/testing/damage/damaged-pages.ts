@@ -3,16 +3,16 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { silently } from '../silently.ts'
 
-/** A page of the b-tree of a table or an index. */
+/** Page of the b-tree of a table or an index. */
 export interface TreePage {
   page: number
-  /** Overflow pages have what does not fit into a leaf. */
+  /** Kind of the page; overflow pages hold content that does not fit into a leaf. */
   kind: 'leaf' | 'internal' | 'overflow'
-  /** Rows whose beginning is on it. */
+  /** Number of rows that begin on it. */
   cells: number
 }
 
-/** The pages of a table's, or an index's, own b-tree. */
+/** Returns the pages in the b-tree of a table or an index. */
 export function pagesOf(db: Database.Database, name: string): TreePage[] {
   return db
     .prepare<[string], TreePage>(
@@ -21,14 +21,14 @@ export function pagesOf(db: Database.Database, name: string): TreePage[] {
     .all(name)
 }
 
-/** What a failing flash returns in the place of a page. */
+/** Content that a failing flash returns instead of a page. */
 export const SPOILT_PAGES = {
   noise: () => randomBytes(4096),
   zeros: () => new Uint8Array(4096),
   ones: () => new Uint8Array(4096).fill(0xff),
 } as const
 
-/** Overwrites a page of a database that nobody has open, and whose log is empty. */
+/** Overwrites a page of a closed database with an empty log. */
 export function spoilPage(path: string, page: number, content: Uint8Array): void {
   silently(path, () => {
     const file = openSync(path, 'r+')

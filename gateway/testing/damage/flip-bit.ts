@@ -1,14 +1,14 @@
 import { closeSync, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { silently } from '../silently.ts'
 
-/** How much is looked for around the bit, until it is there once. */
+/** Numbers of bytes around the bit to search for, until the result is unique. */
 const WINDOWS_BYTES = [24, 300]
-/** Of every database this program makes. */
+/** Page size of every database of this program. */
 const PAGE_BYTES = 4096
 
 /**
- * Flips one bit of `stored` where it lies in a file, in pieces perhaps, as a failing disk does. What is around it must
- * be in the file once.
+ * Flips one bit of `stored` in a file, where it may lie in several parts, as a failing disk does. The bytes around it
+ * must be unique in the file.
  */
 export function flipBit(path: string, stored: Uint8Array, byte: number, bit: number): void {
   const file = readFileSync(path)
@@ -17,7 +17,7 @@ export function flipBit(path: string, stored: Uint8Array, byte: number, bit: num
   silently(path, () => writeFileSync(path, file))
 }
 
-/** Flips one bit of the page number that leads from the page of a byte to the next one of `stored`. */
+/** Flips one bit of the page number that links the page of a byte to the next page of `stored`. */
 export function flipLinkBit(path: string, stored: Uint8Array, byte: number, bit: number): void {
   const file = readFileSync(path)
   // the first four bytes of an overflow page, big-endian: sqlite.org/fileformat2.html#ovflpgs
@@ -29,7 +29,7 @@ export function flipLinkBit(path: string, stored: Uint8Array, byte: number, bit:
 
 function find(file: Buffer, stored: Uint8Array, byte: number): number {
   for (const windowBytes of WINDOWS_BYTES) {
-    // the window may not cross the edge of a page, so some are tried
+    // the window must not cross the edge of a page, so several are tried
     for (let before = 0; before < windowBytes; before++) {
       const from = byte - before
       if (from < 0 || from + windowBytes > stored.length) continue
@@ -41,7 +41,9 @@ function find(file: Buffer, stored: Uint8Array, byte: number): number {
   throw new Error(`byte ${byte} is not in the file, or there more than once`)
 }
 
-/** Flips bits of a page of a database, counted from its first, as a failing disk does; a gateway may have it open. */
+/**
+ * Flips bits of a page of a database, counted from its first bit, as a failing disk does; a gateway may have it open.
+ */
 export function flipPageBits(path: string, page: number, ...bits: number[]): void {
   silently(path, () => {
     const file = openSync(path, 'r+')
@@ -58,7 +60,7 @@ export function flipPageBits(path: string, page: number, ...bits: number[]): voi
   })
 }
 
-/** A page of a database as it is in the file. */
+/** Returns a page of a database as stored in the file. */
 export function pageContent(file: Buffer, page: number): Buffer {
   return file.subarray((page - 1) * PAGE_BYTES, page * PAGE_BYTES)
 }

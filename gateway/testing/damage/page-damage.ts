@@ -2,24 +2,22 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { silently } from '../silently.ts'
 
-/** Of every database this program makes. */
+/** Page size of every database of this program. */
 const PAGE_BYTES = 4096
 
-/** A table or an index, and one of its pages. */
+/** Table or index, and one of its pages. */
 export interface DamagePlace {
   name: string
   table: string
   page: number
 }
 
-/**
- * A page of each table and each index of a database that nobody has open: the last of its leaves.
- */
+/** Returns one page of each table and each index of a closed database: its last leaf. */
 export function placesOf(path: string): DamagePlace[] {
   const db = new Database(path)
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
-    // the last of its leaves, where most new rows go: the root has no rows, but is in the way of all of them
+    // the last leaf, where most new rows go: damage of the root, which has no rows, would block all of them
     return db
       .prepare<[], DamagePlace>(
         `SELECT name, tbl_name AS "table", (SELECT pageno FROM dbstat
@@ -32,7 +30,7 @@ export function placesOf(path: string): DamagePlace[] {
   }
 }
 
-/** The last leaf of a table or index of a database that nobody has open. */
+/** Returns the last leaf of a table or index of a closed database. */
 export function pageOf(path: string, name: string): number {
   const db = new Database(path, { readonly: true })
   try {
@@ -48,7 +46,7 @@ export function pageOf(path: string, name: string): number {
   }
 }
 
-/** What a failing disk returns for a page. */
+/** Content that a failing disk returns for a page. */
 export type DamageKind = 'noise' | 'zeros'
 
 export function damagePage(path: string, page: number, kind: DamageKind): void {
@@ -59,7 +57,7 @@ export function damagePage(path: string, page: number, kind: DamageKind): void {
   silently(path, () => writeFileSync(path, file))
 }
 
-/** Like random, and the same each time. */
+/** Deterministic pseudo-random number. */
 function noiseOf(value: number): number {
   const half = Math.imul(value ^ (value >>> 15), 0x2c1b_3c6d)
   return (Math.imul(half ^ (half >>> 12), 0x297a_2d39) >>> 15) & 0xff

@@ -3,16 +3,16 @@ import Database from 'better-sqlite3'
 import { createRandom } from '#shared/random.ts'
 import { openForSetup } from '#store/writer/open.ts'
 
-/** Every so many transactions delete what is older than as many. */
+/** Interval, in transactions, of deletions of everything older than as many. */
 const PURGE_EVERY = 40
 const STATES = 30
-/** Every so many transactions are larger than the cache, so that SQLite writes of them to the log before they end. */
+/** Interval of transactions larger than the cache, which SQLite partly writes to the log before they end. */
 const LARGE_EVERY = 9
 const SMALL_CACHE_PAGES = 20
 
 /**
- * A database that is written as the gateway writes its own, with transactions whose content follows from `seed` and
- * their number, so that a reader can tell which of them are there, and whether all of each.
+ * Database written as the gateway writes its own, with transactions whose content follows from `seed` and their number,
+ * so that a reader can check which of them exist, and if each is complete.
  */
 export class NumberedWriter {
   readonly db: Database.Database
@@ -30,7 +30,7 @@ export class NumberedWriter {
     this.#written = writtenTransactions(this.db)
   }
 
-  /** Commits the next transaction; it is on the disk when this returns its number. */
+  /** Commits the next transaction; returns its number once it is on the disk. */
   write(): number {
     const number = this.#written + 1
     this.db.transaction(() => this.#change(number)).immediate()
@@ -38,7 +38,7 @@ export class NumberedWriter {
     return number
   }
 
-  /** As the gateway does it, when the log is so many pages long. */
+  /** Checkpoints as the gateway does, when the log has this many pages. */
   checkpointFrom(pages: number): void {
     const [size] = this.db.pragma('wal_checkpoint(NOOP)') as { log: number }[]
     if (size !== undefined && size.log >= pages) this.db.pragma('wal_checkpoint(FULL)')
@@ -67,15 +67,18 @@ function writtenTransactions(db: Database.Database): number {
   return Number(db.prepare('SELECT coalesce(max(number), 0) FROM state').pluck().get())
 }
 
-/** How many transactions a database holds. Throws when it is not exactly what the first so many of `seed` wrote. */
+/**
+ * Returns the number of transactions in a database. Throws if its content is not exactly that of the first ones of
+ * `seed`.
+ */
 export function requireTransactions(path: string, seed: number): number {
   const db = new Database(path)
   try {
-    // closing copies the log into a database that nobody needs any more
+    // closing copies the log into a database that has served its purpose
     db.pragma('synchronous = OFF')
     const problem = db.pragma('integrity_check', { simple: true })
     if (problem !== 'ok') throw new Error(`damaged: ${problem}`)
-    // a log that was lost as a whole, before anything was copied
+    // the whole log was lost before anything was copied
     const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'state'").get() === undefined
     if (isEmpty) return 0
     const written = writtenTransactions(db)

@@ -4,7 +4,7 @@ import { runDownloads } from './downloads.ts'
 import { runRequests } from './requests.ts'
 
 for (const [name, run] of Object.entries({ requests: runRequests, downloads: runDownloads })) {
-  test(`a short look at ${name} gives figures, and nothing is lost or refused`, async (t) => {
+  test(`a short run of ${name} yields figures, without lost or rejected requests`, async (t) => {
     await lookShortly(t, run)
   })
 }

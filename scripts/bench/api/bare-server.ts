@@ -2,12 +2,9 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { answerCalls } from '#scripts/rig/calls.ts'
 
-/**
- * The process of the server to compare with: Hono and nothing else. Under `/json` it writes its answers anew for each
- * request.
- */
+/** Process of the reference server: Hono and nothing else. Under `/json` it serialises each response again. */
 
-/** What the server answers to GET of a path, in Hono's notation. */
+/** Response of the server to a GET of a path, in Hono's notation. */
 export interface BareAnswer {
   path: string
   contentType: string
@@ -29,5 +26,5 @@ function listen(answers: readonly BareAnswer[]): Promise<number> {
 
 const functions = answerCalls({ listen })
 
-/** What the bare server does when its parent asks. */
+/** Functions of the bare server, called by the parent process. */
 export type BareServerFunctions = typeof functions

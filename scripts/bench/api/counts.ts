@@ -10,7 +10,7 @@ const WARMUP_S = 1
 const SHORT_S = 0.2
 const FINISH_LIMIT_MS = 30_000
 
-/** What counting costs when there is much to count. */
+/** Measures the cost of counting when there is much to count. */
 export async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
   const ground = await startOnHistory(context)
   const { gateway, history } = ground

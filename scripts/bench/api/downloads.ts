@@ -41,11 +41,11 @@ interface MemoryRun {
 
 interface Pair extends LoadPair {
   format: Format
-  /** That ended while the load was measured. */
+  /** Downloads that ended while the load was measured. */
   downloads: number
 }
 
-/** What a long download costs the process and the devices. */
+/** Measures the cost of a long download for the process and the devices. */
 export async function runDownloads(context: ScenarioContext): Promise<ScenarioReport> {
   const ground = await startOnHistory(context)
   const memory: MemoryRun[] = []
@@ -56,7 +56,7 @@ export async function runDownloads(context: ScenarioContext): Promise<ScenarioRe
   for (let round = 0; round < rounds; round++) {
     const pair = await measurePair(ground, FORMATS[round % 2] ?? 'json', round % 2 === 0, durationS)
     const [, , alone, beside] = pubackCells([pair])
-    printProgress(`  ${pair.format}: PUBACK p99 ${alone} ms alone, ${beside} ms beside`)
+    printProgress(`  ${pair.format}: PUBACK p99 ${alone} ms alone, ${beside} ms disturbed`)
     pairs.push(pair)
   }
   await ground.gateway.process.stop()
@@ -87,10 +87,7 @@ function settle({ context }: HistoryGround): Promise<void> {
   return sleep(context.isShort ? SHORT_SETTLE_MS : SETTLE_MS)
 }
 
-/**
- * The load alone and beside downloads that follow each other; `isAloneFirst` changes so that neither is always the
- * later.
- */
+/** Measures the load alone and during downloads; `isAloneFirst` alternates, so that neither is always last. */
 async function measurePair(
   ground: HistoryGround,
   format: Format,
@@ -133,7 +130,7 @@ function print({ history }: HistoryGround, memory: readonly MemoryRun[], pairs: 
 
 function createFigures(memory: readonly MemoryRun[], pairs: readonly Pair[], isShort: boolean): Figure[] {
   const { ratio, detail } = compareP99(pairs)
-  const name = 'downloads: PUBACK p99 beside : alone'
+  const name = 'downloads: PUBACK p99 disturbed : alone'
   return [
     ...memory.map(({ format, idleBytes, peakBytes }) => {
       const aboveMb = (peakBytes - idleBytes) / 1e6

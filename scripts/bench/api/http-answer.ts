@@ -3,18 +3,18 @@ const STATUS = /^HTTP\/1\.1 (\d{3})/
 const LENGTH = /\r\ncontent-length: *(\d+)/i
 
 /**
- * Reads answers with a Content-Length, one after the other, and looks at no more than it must: the client of a
- * benchmark is to cost less than what it measures.
+ * Reads consecutive responses with a Content-Length and inspects as little as possible: the client of a benchmark must
+ * cost less than what it measures.
  */
 export class AnswerReader {
-  /** Of the last answer; 0 before there was one. */
+  /** Status of the last response; 0 before the first. */
   status = 0
-  /** Of the body of the last answer. */
+  /** Body length of the last response. */
   bytes = 0
   #head = ''
   #missing = -1
 
-  /** Takes what came; returns whether an answer is complete with it. Throws on one without a length. */
+  /** Consumes received bytes; returns true if they complete a response. Throws on a response without a length. */
   take(chunk: Buffer): boolean {
     if (this.#missing < 0) this.#readHead(chunk)
     else this.#missing -= chunk.length
@@ -26,7 +26,7 @@ export class AnswerReader {
   #readHead(chunk: Buffer): void {
     const end = chunk.indexOf(HEAD_END, 0, 'latin1')
     this.#head += chunk.toString('latin1', 0, end < 0 ? chunk.length : end)
-    // the mark itself came in two pieces
+    // the end-of-head mark is split between two chunks
     const split = end < 0 ? this.#head.indexOf(HEAD_END) : -1
     if (end < 0 && split < 0) return
     const inBody = end < 0 ? this.#head.length - split - HEAD_END.length : chunk.length - end - HEAD_END.length

@@ -6,26 +6,26 @@ import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.t
 import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { AnswerReader } from './http-answer.ts'
 
-/** The process of the HTTP client. */
+/** Process of the HTTP client. */
 
-/** One run of HTTP requests: on each connection the next follows once the last is answered. */
+/** HTTP requests of one run: each connection sends the next request once the last is answered. */
 export interface HttpRun {
   port: number
   path: string
   key: string
-  /** Compressed answers are asked for with it. */
+  /** Header that requests compressed responses. */
   acceptEncoding?: string
   connections: number
   warmupS: number
   durationS: number
 }
 
-/** The result of a run, over the measured time unless a field says otherwise. */
+/** Result of a run, over the measured time unless a field states otherwise. */
 export interface HttpResult {
-  /** Of the whole run, warm-up included: what the server's CPU time went into. */
+  /** Responses of the whole run, warm-up included: the work that the server's CPU time was spent on. */
   answered: number
   requests: number
-  /** Answers that were not 200. */
+  /** Responses other than 200. */
   failures: number
   bytes: number
   durationS: number
@@ -83,5 +83,5 @@ async function run(plan: HttpRun): Promise<HttpResult> {
 
 const functions = answerCalls({ run })
 
-/** What the HTTP client does when its parent asks. */
+/** Functions of the HTTP client, called by the parent process. */
 export type HttpFunctions = typeof functions

@@ -32,7 +32,7 @@ const FINISH_LIMIT_MS = 30_000
 interface Route {
   name: string
   path: string
-  /** The path of the bare server, in Hono's notation. */
+  /** Path of the bare server, in Hono's notation. */
   pattern: string
 }
 
@@ -49,7 +49,7 @@ type SubjectName = 'gateway' | 'Hono, ready bytes' | 'Hono, c.json'
 
 interface Subject {
   name: SubjectName
-  /** Comes before the path. */
+  /** Prefix of the path. */
   prefix: string
   port: number
   pid: number
@@ -62,7 +62,7 @@ interface Run {
   serverCpuS: number
 }
 
-/** What the gateway adds to the framework it is built on. */
+/** Measures what the gateway adds to the framework it is built on. */
 export async function runRequests(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : 5)
@@ -111,7 +111,7 @@ export async function runRequests(context: ScenarioContext): Promise<ScenarioRep
   return { figures: createFigures(runs, isShort), raw: { rounds, durationS, connections: CONNECTIONS, runs } }
 }
 
-/** Registers the devices and lets each report a few times. */
+/** Registers the devices and sends a few reports of each. */
 async function fillFleet(bench: Workbench, gateway: GatewayProcess, devices: number): Promise<void> {
   const clients = await gateway.api.registerDevices(devices)
   await startDeviceLoad(bench, gateway, clients, 1, { durationS: REPORTING_S }).result()

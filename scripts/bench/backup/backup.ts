@@ -35,7 +35,7 @@ const P99_RATIO = 1.5
 const LOOK_MS = 500
 const PASSPHRASE = 'the nineteenth hole'
 
-/** A first backup, as the night makes it, while all carts publish: what they notice, and whether it comes back. */
+/** Measures a first backup, made as at night while all carts publish: its effect on the carts, and its restore. */
 export async function runBackup(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const { folder, carts } = await makeYear(context)
@@ -51,7 +51,7 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
   const tookS: number[] = []
   let storedBefore = 0
   for (let round = 0; round < rounds; round++) {
-    // each is a first one, of everything
+    // each backup is a first one, of everything
     rmSync(target, { recursive: true, force: true })
     const alone = await loadDuring(context, gateway, carts, () => sleep(aloneS * 1000))
     const beside = await loadDuring(context, gateway, carts, async () => {
@@ -62,7 +62,9 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
     })
     pairs.push({ alone, beside })
     printProgress(
-      `  backed up in ${tookS.at(-1)?.toFixed(1)} s; PUBACK p99 ${formatMs(alone.measured.sinceWrite.p99Ms)} ms alone, ${formatMs(beside.measured.sinceWrite.p99Ms)} ms beside`,
+      `  backed up in ${tookS.at(-1)?.toFixed(1)} s; ` +
+        `PUBACK p99 ${formatMs(alone.measured.sinceWrite.p99Ms)} ms alone, ` +
+        `${formatMs(beside.measured.sinceWrite.p99Ms)} ms disturbed`,
     )
   }
   await gateway.process.stop()
@@ -85,16 +87,17 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
     figures: [
       told('backup: of a database of', `${formatMb(databaseBytes)} MB, in ${formatMb(bytesIn(target))} MB of parts`),
       told('backup: took, median', `${median(tookS).toFixed(1)} s`),
-      atMost('backup: PUBACK p99 beside it : without', ratio, P99_RATIO, {
+      atMost('backup: PUBACK p99 during it : without', ratio, P99_RATIO, {
         digits: 2,
         detail,
         isJudged: !isShort,
       }),
       noneOf('backup: not acknowledged', countLost(pairs.flatMap(({ alone, beside }) => [alone, beside]))),
       told('backup: restored in', `${restoredS.toFixed(1)} s`),
-      noneOf('backup: positions of before it that the restored gateway lacks', missing),
+      noneOf('backup: earlier positions that the restored gateway lacks', missing),
       noneOf(
-        `backup: of ${formatCount(rows)} restored rows, those that differ${tables.length === 0 ? '' : ` (${tables.join(', ')})`}`,
+        `backup: of ${formatCount(rows)} restored rows, those that ` +
+          `differ${tables.length === 0 ? '' : ` (${tables.join(', ')})`}`,
         differ,
       ),
     ],
@@ -102,7 +105,7 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
   }
 }
 
-/** The carts publish as long as the work takes. */
+/** Publishes as all carts for as long as the work takes. */
 async function loadDuring(
   { bench }: ScenarioContext,
   gateway: GatewayProcess,

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-/** What devices, a restore and the gateway itself change after the moment of a backup. */
+/** Tables that devices, a restore and the gateway itself change after the moment of a backup. */
 const GOES_ON = [
   'telemetry_log',
   'telemetry_log_end',
@@ -22,7 +22,7 @@ const GOES_ON = [
   'change_log',
 ]
 
-/** Rows of a restored database that the one it was made of does not have, whatever came there since. */
+/** Counts rows of a restored database that its original lacks, except in tables that change afterwards. */
 export function compareDatabases(
   original: string,
   restored: string,
@@ -55,7 +55,7 @@ export function compareDatabases(
   }
 }
 
-/** That two rows are the same in each column; by their key, so that none is looked for in all others. */
+/** Condition that two rows are equal in each column; joined by the key, so that no row is searched for. */
 function sameRow(db: Database.Database, table: string): string {
   const columns = db
     .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')

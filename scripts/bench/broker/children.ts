@@ -5,7 +5,7 @@ import type { NeighbourKind, NeighbourPlan } from './neighbour-plan.ts'
 import type { SwarmFunctions } from './swarm.ts'
 import type { SwarmPlan } from './swarm-client.ts'
 
-/** Starts a client to live beside; resolves when it has begun. */
+/** Starts a noisy client or the regular ones; resolves when it has begun. */
 export async function startNeighbour(
   bench: Workbench,
   kind: NeighbourKind,

@@ -46,7 +46,7 @@ interface Outcome {
   perClientKb: number
 }
 
-/** What a client costs that does nothing. */
+/** Measures the cost of an idle client. */
 export async function runIdle(context: ScenarioContext): Promise<ScenarioReport> {
   const clients = context.isShort ? 1000 : 5000
   const outcomes: Outcome[] = []
@@ -65,21 +65,21 @@ export async function runIdle(context: ScenarioContext): Promise<ScenarioReport>
     figures: outcomes.map(({ name, hasTarget, perClientKb }) => {
       const figure = `idle: memory of a client, ${name}`
       if (!hasTarget) return told(figure, `${perClientKb.toFixed(1)} KB`)
-      // a tenth of the clients does not make up for what the first few cost
+      // a tenth of the clients does not average out what the first few cost
       return below(figure, perClientKb, TARGET_KB, { unit: ' KB', digits: 1, isJudged: !context.isShort })
     }),
     raw: { clients, outcomes },
   }
 }
 
-/** A gateway of its own, started on devices registered before: registering leaves memory behind. */
+/** Measures on a new gateway, started with devices registered before: registering leaves memory in use. */
 async function measure(context: ScenarioContext, count: number, kind: Kind): Promise<Outcome> {
   const { bench, entry } = context
   const dataDir = bench.createFolder('idle')
   const clients = await register(context, dataDir, count)
   const gateway = await startGateway(bench, { entry, dataDir })
   const { pid } = gateway.process
-  // the first client brings code with it that is not its own
+  // the first client makes the gateway load code, which is not a cost per client
   await startSwarm(bench, planOf(gateway.ports.mqtt, kind, clients.slice(0, 1)))
   const baseBytes = await readSettled(pid)
   const swarm = await startSwarm(bench, planOf(gateway.ports.mqtt, kind, clients.slice(1)))
@@ -102,7 +102,7 @@ function planOf(port: number, { leaves, isClean }: Kind, clients: BenchDevice[])
   return { port, leaves, isClean, hasWill: false, clients }
 }
 
-/** Resident memory once the collector has had time to clear up; the median of a few readings. */
+/** Resident memory once the garbage collector has had time to run; the median of a few readings. */
 async function readSettled(pid: number): Promise<number> {
   await sleep(SETTLE_MS)
   const samples: number[] = []

@@ -8,7 +8,7 @@ const OPEN_GAP_MS = 50
 const LOGINS_AT_ONCE = 50
 const RETRY_MS = 100
 
-/** Connections on which nothing, or half a CONNECT, is sent; those the gateway closes are opened again. */
+/** Opens connections that send nothing, or half a CONNECT; reopens those that the gateway closes. */
 export function openByHalves({ port, device }: NeighbourPlan, count: Count): void {
   const connect = connectPacket(connectFields(device.hardwareId, device.password))
   const half = connect.subarray(0, connect.length / 2)
@@ -31,7 +31,7 @@ export function openByHalves({ port, device }: NeighbourPlan, count: Count): voi
   }, OPEN_GAP_MS)
 }
 
-/** A client that guesses passwords, of a device and of a user in turn. */
+/** Client that guesses passwords, alternately of a device and of a user. */
 export function guessPasswords({ port, login, device }: NeighbourPlan, count: Count): void {
   const names = [device.hardwareId, login.username]
   const guess = (turn: number) => {

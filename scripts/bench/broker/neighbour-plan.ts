@@ -14,30 +14,30 @@ export const BAD_NEIGHBOURS = [
   'wrong-passwords',
 ] as const
 
-/** A kind of client that a fleet may have to live beside. */
+/** Kind of client that a fleet may share its broker with. */
 export type NeighbourKind = (typeof BAD_NEIGHBOURS)[number] | 'regulars'
 
-/** What a neighbour needs. */
+/** Settings of a noisy client. */
 export interface NeighbourPlan {
   port: number
-  /** An admin's, by API key. */
+  /** Login of an admin, by API key. */
   login: BenchLogin
-  /** A device of its own. */
+  /** Device that only this client uses. */
   device: BenchDevice
-  /** It ends by itself after this, whatever happens. */
+  /** Time after which it ends in any case. */
   lifeS: number
 }
 
-/** What a neighbour did, by name, and the CPU seconds it took. */
+/** Number of operations of a noisy client, by name, and the CPU seconds it used. */
 export interface NeighbourResult {
   counts: Record<string, number>
   cpuS: number
 }
 
-/** Counts what a neighbour does. */
+/** Counts an operation of a noisy client. */
 export type Count = (name: string) => void
 
-/** How a client of a user, not of a device, connects. */
+/** CONNECT fields of a client that signs in as a user, not as a device. */
 export function connectFields(login: BenchLogin, clientId: string, cleanSession = true): ConnectFields {
   return { clientId, ...login, clean: cleanSession, keepaliveS: KEEP_ALIVE_S }
 }

@@ -10,7 +10,7 @@ const IN_FLIGHT = 1000
 const DEVICE_WINDOW = 1000
 const RETRY_MS = 100
 
-/** A program that publishes on a shop topic as fast as its connection takes it. */
+/** Publishes on a shop topic as fast as the connection accepts it. */
 export function publishAtFullSpeed(plan: NeighbourPlan, qos: 0 | 1, count: Count): void {
   const { port, login } = plan
   const fields = connectFields(login, `bench-flood-${qos}`)
@@ -41,7 +41,7 @@ export function publishAtFullSpeed(plan: NeighbourPlan, qos: 0 | 1, count: Count
   })
 }
 
-/** A device that sends its telemetry as fast as it is acknowledged. */
+/** Sends a device's telemetry as fast as it is acknowledged. */
 export function floodTelemetry({ port, device }: NeighbourPlan, count: Count): void {
   const client = new LoadClient(
     {

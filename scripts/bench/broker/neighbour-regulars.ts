@@ -8,7 +8,7 @@ const SUBSCRIBERS = 20
 const STAY_MIN_MS = 3000
 const STAY_SPREAD_MS = 12_000
 
-/** Every day's programs: one reads all telemetry, one keeps 500 retained topics fresh, 20 come and go. */
+/** Runs the usual programs: one reads all telemetry, one refreshes 500 retained topics, 20 come and go. */
 export function workAsUsual(plan: NeighbourPlan, count: Count): void {
   watchTelemetry(plan, count)
   publishStock(plan, count)
@@ -33,7 +33,7 @@ function publishStock(plan: NeighbourPlan, count: Count): void {
     socket.write(publishPacket(topic, payload, { id, isRetained: true }))
   }
   const publishDue = () => {
-    // a timer that comes late is no excuse for fewer messages
+    // a late timer must not reduce the number of messages
     while (sent < (performance.now() - startMs) / RETAINED_GAP_MS) publish()
   }
   const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-stock'), {
@@ -45,7 +45,7 @@ function publishStock(plan: NeighbourPlan, count: Count): void {
   })
 }
 
-/** A persistent session: messages that are published while it is offline wait for it. */
+/** Client with a persistent session; messages published while it is offline are queued for it. */
 function comeAndGo(plan: NeighbourPlan, number: number, count: Count): void {
   const socket = new MqttSocket(plan.port, connectFields(plan.login, `bench-regular-${number}`, false), {
     connack: () => {

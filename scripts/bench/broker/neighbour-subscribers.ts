@@ -5,13 +5,11 @@ import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.
 const FEED_GAP_MS = 20
 const FEED_AT_ONCE = 20
 const FEED_BYTES = 500
-/** A subscriber that does not read does not notice either that the gateway closed its connection. */
+/** Time before a stalled subscriber reconnects: as it does not read, it does not notice that it was closed. */
 const STALL_MS = 2000
 const WIDE_FILTERS = 100
 
-/**
- * A program that subscribes to all telemetry and a busy topic and then stops reading; and what keeps that topic busy.
- */
+/** Subscribes to all telemetry and a busy topic, then stops reading; a second client keeps that topic busy. */
 export function stallReader(plan: NeighbourPlan, count: Count): void {
   feed(plan)
   const stall = () => {
@@ -30,7 +28,7 @@ export function stallReader(plan: NeighbourPlan, count: Count): void {
   stall()
 }
 
-/** A program that subscribes to everything, many times over, and reads it. */
+/** Subscribes to everything, many times over, and reads it. */
 export function subscribeToEverything(plan: NeighbourPlan, count: Count): void {
   const narrow = Array.from({ length: WIDE_FILTERS }, (_, i) => `+/bench-${String(i).padStart(5, '0')}/#`)
   const socket = new MqttSocket(plan.port, connectFields(plan.login, 'bench-wide'), {

@@ -7,7 +7,7 @@ import { floodTelemetry, publishAtFullSpeed } from './neighbour-publishers.ts'
 import { workAsUsual } from './neighbour-regulars.ts'
 import { stallReader, subscribeToEverything } from './neighbour-subscribers.ts'
 
-/** The process of a neighbour. */
+/** Process of a noisy client. */
 
 const LOWEST_PRIORITY = 19
 
@@ -25,7 +25,7 @@ const HABITS: Record<NeighbourKind, (plan: NeighbourPlan, count: Count) => void>
 const counts: Record<string, number> = {}
 
 function start(kind: NeighbourKind, plan: NeighbourPlan): void {
-  // elsewhere it would have a processor of its own: here it must not take the gateway's
+  // in the field it has its own processor; here it must not take the gateway's
   if (kind !== 'regulars') setPriority(LOWEST_PRIORITY)
   setTimeout(() => process.exit(0), plan.lifeS * 1000)
   HABITS[kind](plan, (name) => {
@@ -35,5 +35,5 @@ function start(kind: NeighbourKind, plan: NeighbourPlan): void {
 
 const functions = answerCalls({ start, result: (): NeighbourResult => ({ counts, cpuS: ownCpuSeconds() }) })
 
-/** What a neighbour does when its parent asks. */
+/** Functions of a noisy client, called by the parent process. */
 export type NeighbourFunctions = typeof functions

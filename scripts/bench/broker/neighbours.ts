@@ -22,7 +22,7 @@ const DEVICES = 200
 const PER_DEVICE_PER_S = 1
 const WARMUP_S = 1
 const TARGET_RATIO = 1.5
-/** For a neighbour to get going, and for the gateway to be rid of it. */
+/** Time for a noisy client to start, and for the gateway to recover from it. */
 const SETTLE_MS = 3000
 const LIFE_MARGIN_S = 120
 
@@ -41,7 +41,7 @@ interface Pair extends LoadPair {
   neighbour: NeighbourResult
 }
 
-/** What a client that behaves badly costs the others. */
+/** Measures what a client that behaves badly costs the others. */
 export async function runNeighbours(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const durationS = context.durationS ?? (context.isShort ? 5 : 20)
@@ -66,7 +66,7 @@ export async function runNeighbours(context: ScenarioContext): Promise<ScenarioR
     for (let round = 0; round < rounds; round++) {
       const pair = await measurePair(ground, kind)
       const [, , alone, beside] = pubackCells([pair])
-      printProgress(`  ${kind}: PUBACK p99 ${alone} ms alone, ${beside} ms beside`)
+      printProgress(`  ${kind}: PUBACK p99 ${alone} ms alone, ${beside} ms disturbed`)
       pairs.push(pair)
     }
   }
@@ -119,7 +119,7 @@ function createFigures(pairs: readonly Pair[], isShort: boolean): Figure[] {
   return [
     ...[...Map.groupBy(pairs, ({ kind }) => kind)].map(([kind, group]) => {
       const { ratio, detail } = compareP99(group)
-      const name = `neighbours: PUBACK p99 beside : alone, ${kind}`
+      const name = `neighbours: PUBACK p99 disturbed : alone, ${kind}`
       return atMost(name, ratio, TARGET_RATIO, { digits: 2, detail, isJudged: !isShort })
     }),
     noneOf('neighbours: not acknowledged, or cut off', lost),

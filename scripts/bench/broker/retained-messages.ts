@@ -4,10 +4,10 @@ import { DISCONNECT, publishPacket, subscribeAllPacket } from '#testing/mqtt-pac
 import { connectFields } from './neighbour-plan.ts'
 
 const LIMIT_MS = 30_000
-/** Retained messages come one after the other; this long after the last there are no more. */
+/** Retained messages arrive in sequence; this long after the last one, no more are expected. */
 const QUIET_MS = 1000
 
-/** Publishes that many retained messages on topics of their own; resolves when all are acknowledged. */
+/** Publishes that many retained messages, each on its own topic; resolves when all are acknowledged. */
 export function publishRetained(port: number, login: BenchLogin, count: number): Promise<void> {
   return new Promise((resolve, reject) => {
     if (count === 0) return resolve()

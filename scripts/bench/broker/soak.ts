@@ -15,7 +15,7 @@ const LINE_S = 60
 const TARGET_SHARE = 0.05
 const LIFE_MARGIN_S = 120
 
-/** Whether the gateway can do its work for ever. */
+/** Checks that the gateway can run indefinitely. */
 export async function runSoak(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry } = context
   const durationS = context.durationS ?? (context.isShort ? SHORT_S : HOUR_S)
@@ -54,7 +54,7 @@ export async function runSoak(context: ScenarioContext): Promise<ScenarioReport>
   }
 }
 
-/** Resident memory second by second; says how it goes once a minute. */
+/** Reads the resident memory each second; prints progress once a minute. */
 async function watch(pid: number, durationS: number): Promise<number[]> {
   const samples: number[] = []
   let cpuBefore = readCpuSeconds(pid)

@@ -40,12 +40,12 @@ interface StormRun {
   withoutWill: number
 }
 
-/** The power of a whole course comes back. */
+/** Measures the return of power to a whole course. */
 export async function runStorm(context: ScenarioContext): Promise<ScenarioReport> {
   const clients = context.isShort ? 500 : 2000
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const slowFsync = compileSlowFsync(context.bench)
-  if (slowFsync === undefined) printProgress('  no C compiler here: no run with a slow fsync')
+  if (slowFsync === undefined) printProgress('  C compiler not found: no run with a slow fsync')
   const grounds: Ground[] = [
     { name: 'empty', retained: 0 },
     { name: `${formatCount(RETAINED)} retained`, retained: RETAINED },

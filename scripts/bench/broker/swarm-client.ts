@@ -2,7 +2,7 @@ import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
 import { acknowledgement, PACKET, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 
-/** Devices that connect, subscribe and then are silent. */
+/** Devices that connect, subscribe and then send nothing. */
 export interface SwarmPlan {
   port: number
   /** Last levels of the topics each device subscribes to. */
@@ -12,7 +12,7 @@ export interface SwarmPlan {
   clients: readonly BenchDevice[]
 }
 
-/** How one coming of a client went. */
+/** Outcome of one connection of a client. */
 export interface Arrival {
   isSessionPresent: boolean
   refusedSubscriptions: number
@@ -22,7 +22,7 @@ export interface Arrival {
 const KEEP_ALIVE_S = 600
 const RETRY_MS = 100
 
-/** A device of a swarm: connects, subscribes, and is silent. */
+/** Device of a swarm: connects, subscribes and sends nothing. */
 export class SwarmClient {
   readonly #plan: SwarmPlan
   readonly #hardwareId: string
@@ -35,7 +35,7 @@ export class SwarmClient {
     this.#password = password
   }
 
-  /** Calls back when CONNACK and, if asked for, one SUBACK for each subscription have come. */
+  /** Connects; calls back when CONNACK and, if `subscribes`, one SUBACK for each subscription have arrived. */
   come(round: number, subscribes: boolean, onThrough: (arrival: Arrival) => void, retries = 0): void {
     const { port, leaves } = this.#plan
     const arrival: Arrival = { isSessionPresent: false, refusedSubscriptions: 0, retries }
@@ -71,7 +71,7 @@ export class SwarmClient {
     this.#socket = undefined
   }
 
-  /** One SUBSCRIBE for each, as most device libraries send them. */
+  /** Sends one SUBSCRIBE per topic, as most device libraries do. */
   #subscribe(socket: MqttSocket): void {
     for (const [i, leaf] of this.#plan.leaves.entries())
       socket.write(subscribeAllPacket([`dev/${this.#hardwareId}/${leaf}`], 1, i + 1))
@@ -87,12 +87,12 @@ export class SwarmClient {
     }
     if (!this.#plan.hasWill) return login
     const topic = `dev/${this.#hardwareId}/st`
-    // the round tells this connection's will from the one before
+    // the round distinguishes this connection's will from the previous one
     return { ...login, will: { topic, payload: willPayload(round) } }
   }
 }
 
-/** The last will of the connections of a round. */
+/** Payload of the last will of all connections of a round. */
 export function willPayload(round: number): string {
   return `{"online":false,"boot":${round}}`
 }

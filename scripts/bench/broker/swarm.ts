@@ -4,30 +4,30 @@ import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.t
 import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { type Arrival, SwarmClient, type SwarmPlan } from './swarm-client.ts'
 
-/** The process of a swarm. */
+/** Process of a swarm. */
 
 const CONNECTS_AT_ONCE = 32
 
-/** What the clients of a storm do once they are back; `reconnect` leaves the subscriptions to the session. */
+/** Action of the clients once they are back; `reconnect` leaves the subscriptions to the session. */
 export type StormKind = 'reconnect' | 'resubscribe'
 
-/** What came of one reconnect storm, from the cut to the last client's last answer. */
+/** Result of one reconnect storm, from the cut to the last response to the last client. */
 export interface StormResult {
   durationMs: number
-  /** Of each client, from the cut to its last answer. */
+  /** Time of each client from the cut to its last response. */
   through: LatencySummary
   withoutSession: number
   refusedSubscriptions: number
-  /** Connections that ended before they were through and had to be tried again. */
+  /** Connections that ended before they were through and had to be retried. */
   retries: number
-  /** CPU of the swarm itself. */
+  /** CPU seconds of the swarm itself. */
   cpuS: number
 }
 
 let clients: SwarmClient[] = []
 let round = 0
 
-/** Connects all, a few at a time; throws if one is refused a subscription. */
+/** Connects all devices, a few at a time; throws if a subscription is refused. */
 async function connect(plan: SwarmPlan): Promise<void> {
   clients = plan.clients.map((client) => new SwarmClient(plan, client))
   const waiting = clients.values()
@@ -39,7 +39,7 @@ async function connect(plan: SwarmPlan): Promise<void> {
   if (refused > 0) throw new Error(`${refused} subscriptions refused`)
 }
 
-/** Cuts all at once and lets all come back at once. */
+/** Cuts all connections together and lets all clients reconnect together. */
 async function storm(kind: StormKind): Promise<StormResult> {
   const through = createHistogram()
   const total = { withoutSession: 0, refusedSubscriptions: 0, retries: 0 }
@@ -65,5 +65,5 @@ function come(client: SwarmClient, subscribes: boolean): Promise<Arrival> {
 
 const functions = answerCalls({ connect, storm })
 
-/** What a swarm does when its parent asks. */
+/** Functions of a swarm, called by the parent process. */
 export type SwarmFunctions = typeof functions

@@ -9,9 +9,7 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { publishPacket } from '#testing/mqtt-packets.ts'
 import { CENTER, SEED } from './course.ts'
 
-/**
- * The process of carts that drive to and fro on the holes of a course, each heard once a second; one in five is parked.
- */
+/** Process of carts that drive to and fro on the holes of a course, reporting once a second; one in five is parked. */
 
 const CONNECTS_AT_ONCE = 32
 const KEEP_ALIVE_S = 600
@@ -47,17 +45,18 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice) {
   return { hardwareId, socket }
 }
 
-/** Resolves when each has been heard of twice, and goes on driving. */
+/** Starts the driving; resolves when each cart has reported twice. */
 async function drive(): Promise<void> {
   clearInterval(timer)
   const startedAtMs = Date.now()
   let told = 0
   timer = setInterval(() => {
-    // an even pace: so many of them a second, whenever the timer comes
+    // an even rate: so many a second, whenever the timer fires
     const due = Math.floor(((Date.now() - startedAtMs) / 1000) * carts.length)
     for (; told < due; told++) tell(told % carts.length)
   }, TICK_MS)
-  if (!(await waitUntil(() => acknowledged >= 2 * carts.length, LIMIT_MS))) throw new Error('carts were not heard of')
+  if (!(await waitUntil(() => acknowledged >= 2 * carts.length, LIMIT_MS)))
+    throw new Error('the gateway received no report of some carts')
 }
 
 function tell(index: number): void {
@@ -90,11 +89,11 @@ function fail(): never {
 const functions = answerCalls({
   connect,
   drive,
-  /** Messages sent and acknowledged so far. */
+  /** Number of messages sent and acknowledged so far. */
   counts: () => ({ sent, acknowledged }),
-  /** They fall silent, and stay connected. */
+  /** Stops the reports; the carts stay connected. */
   halt: () => clearInterval(timer),
 })
 
-/** What the carts do when their parent asks. */
+/** Functions of the carts, called by the parent process. */
 export type CartFunctions = typeof functions

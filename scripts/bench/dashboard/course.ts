@@ -4,13 +4,13 @@ import { zonesOf } from '#scripts/commands/simulate/course/zones.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { must } from '#scripts/rig/staff-course.ts'
 
-/** The simulated course that the carts of these benchmarks drive on. */
+/** Seed of the simulated course that the carts of these benchmarks drive on. */
 export const SEED = 1
 export const CENTER = { lat: 28.41, long: -81.58 }
 
 const GREEN_M = 14
 
-/** Draws barn, boundary, 18 holes and their greens, and names the site. */
+/** Creates barn, boundary, 18 holes and their greens, and names the site. */
 export async function drawCourse(gateway: GatewayProcess, carts: number): Promise<void> {
   const course = createCourse(SEED, CENTER)
   const greens = course.holes.map(({ number, green }) => {

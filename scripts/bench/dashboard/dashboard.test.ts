@@ -12,10 +12,10 @@ import { runSlow } from './slow.ts'
 import { runZones } from './zones.ts'
 
 const missing = findChromium() === undefined ? 'Chromium is not installed' : undefined
-/** Each starts a gateway, carts and a browser, and the machine may have others. */
+/** Limit for a gateway, carts and a browser on a machine that may be busy. */
 const OPTIONS = { timeout: 300_000, skip: skipReason(missing) }
 
-/** Set CARTBARN_TEST_LONG=1 for those too that use little that the first does not. */
+/** Set CARTBARN_TEST_LONG=1 to include those that use little more than the first. */
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const SCENARIOS = {
   load: runLoad,
@@ -24,7 +24,7 @@ const SCENARIOS = {
 }
 
 for (const [name, run] of Object.entries(SCENARIOS)) {
-  test(`a short look at ${name} of the dashboard gives figures, and none is missing`, OPTIONS, async (t) => {
+  test(`a short dashboard run of ${name} yields all figures`, OPTIONS, async (t) => {
     for (const { name: figure, reached } of await lookShortly(t, run))
       assert.ok(Number.parseFloat(reached) > 0, `${figure}: ${reached}`)
   })

@@ -17,16 +17,16 @@ const ROUNDS = 5
 const VOLTAGE_EVERY = 60
 const LIMIT_MS = 60_000
 
-/** Where the histories are, as the gateway and the page name them. */
+/** Location of the histories, in the terms of the gateway and the page. */
 interface Made {
   date: string
-  /** Begin of the fleet's day, which is twelve hours. */
+  /** Start of the fleet's day, which has twelve hours. */
   fleetMs: number
   cart: string
   positions: number
 }
 
-/** How soon a cart's day at one fix a second is shown, and any minute of a day of the whole course. */
+/** Measures the time to show a cart's day at one fix a second, and any minute of a day of the whole course. */
 export async function runDay(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
   const carts = context.isShort ? CARTS.short : CARTS.full
@@ -57,7 +57,7 @@ export async function runDay(context: ScenarioContext): Promise<ScenarioReport> 
   }
 }
 
-/** Twelve hours of carts that report every five seconds, and a day of one that does every second. */
+/** Fills twelve hours of carts that report every five seconds, and a day of one that reports every second. */
 async function fill(folder: FilledFolder, carts: number): Promise<Made> {
   await folder.register(carts, 'cart')
   const [single] = await folder.register(1, 'single')
@@ -148,7 +148,7 @@ async function openDay(page: Page, { cart, date }: Made): Promise<void> {
   await page.getByText(/· \d+\.\d V$/).waitFor({ timeout: LIMIT_MS })
 }
 
-/** The replay from nothing, and then an hour that was not looked at. */
+/** Opens the replay, then an hour that has not been loaded yet. */
 async function openMinutes(page: Page, { fleetMs }: Made, round: number): Promise<number[]> {
   const slider = page.getByRole('slider', { name: 'Time of day' })
   const isShown = (hourMs: number) =>

@@ -15,7 +15,7 @@ interface LoadedFile {
   gzipBytes: number
 }
 
-/** What a tablet loads that was never here, until the map is shown, and how long a start takes to build it. */
+/** Measures what a new tablet loads until it shows the map, and how long a start takes to build the app. */
 export async function runFirstLoad(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
   const ground = await DashboardGround.lay(context)
@@ -56,16 +56,16 @@ async function loadAll(ground: DashboardGround): Promise<LoadedFile[]> {
   await ground.show(opened, 'Map')
   await opened.page.waitForLoadState('networkidle')
   await opened.context.close()
-  // what is named in two places is asked for twice, and comes from the cache
+  // a file named in two places is requested twice; the second response comes from the cache
   return [...new Map((await Promise.all(loading)).map((file) => [file.path, file])).values()]
 }
 
-/** Fonts are compressed by themselves. */
+/** Length of a file after gzip; fonts are compressed already and keep theirs. */
 function gzipLength(path: string, body: Buffer): number {
   return path.endsWith('.woff2') ? body.length : gzipSync(body, { level: 9 }).length
 }
 
-/** Seconds of a build from nothing, its process included. */
+/** Seconds of a build from scratch, its process included. */
 function buildS(folder: string): number {
   const startedMs = performance.now()
   const args = ['scripts/release/build-dashboard.ts', folder, 'bench']

@@ -10,17 +10,17 @@ import { must, registerCarts } from '#scripts/rig/staff-course.ts'
 import type { CartFunctions } from './carts.ts'
 import { drawCourse } from './course.ts'
 
-/** Carts on the map of the full and of the short form. */
+/** Number of carts on the map in the full and the short form. */
 const CARTS = { full: 500, short: 50 }
 
-/** A page of the app, and what Chromium says of it. */
+/** Page of the app, with its DevTools session. */
 export interface OpenPage {
   context: BrowserContext
   page: Page
   cdp: CDPSession
 }
 
-/** A gateway with a course full of carts, and a Chromium that is signed in behind a link that can be cut. */
+/** Gateway with a course full of carts, and a Chromium that is signed in over a link that can be cut. */
 export class DashboardGround {
   readonly carts: ForkedScript<CartFunctions>
   readonly count: number
@@ -43,7 +43,7 @@ export class DashboardGround {
     this.#browser = browser
   }
 
-  /** All carts have been heard of, and drive, when this resolves. */
+  /** Resolves when all carts have reported and are driving. */
   static async lay({ bench, entry, isShort }: ScenarioContext): Promise<DashboardGround> {
     const count = isShort ? CARTS.short : CARTS.full
     await buildApp()
@@ -63,7 +63,7 @@ export class DashboardGround {
     return new DashboardGround({ carts, count, link, apiKey, dataDir, gateway }, browser)
   }
 
-  /** A browser that is signed in and has not opened the app yet. */
+  /** Opens a browser that is signed in and has not loaded the app yet. */
   async openPage(look: Partial<Look> = {}, apiKey = this.apiKey): Promise<OpenPage> {
     const context = await openContext(this.#browser, look)
     const { url } = this.link
@@ -76,7 +76,7 @@ export class DashboardGround {
     return { context, page, cdp: await context.newCDPSession(page) }
   }
 
-  /** Goes to a screen and waits until it shows all carts. */
+  /** Opens a screen and waits until it shows all carts. */
   async show({ page }: OpenPage, screen: 'Map' | 'Fleet'): Promise<void> {
     if (!page.url().startsWith(this.link.url)) await page.goto(`${this.link.url}/app/`)
     await page.getByRole('link', { name: screen }).click()

@@ -12,8 +12,8 @@ const TABLETS = { full: 40, short: 4 }
 const LIMIT_MS = 60_000
 
 /**
- * How soon a page says that the line is gone, closed or silent, and is live again once the gateway listens, with 40
- * tablets.
+ * Measures with 40 tablets how soon a page shows that the connection is lost, by a close or by silence, and is live
+ * again once the gateway listens.
  */
 export async function runLine(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
@@ -61,8 +61,8 @@ export async function runLine(context: ScenarioContext): Promise<ScenarioReport>
   const options = { unit: ' s', digits: 1, isJudged: !isShort }
   return {
     figures: [
-      atMost('dashboard: a line that is closed is said after', median(raw.closedS), TARGETS_S.closed, options),
-      atMost('dashboard: a silent line is said after', median(raw.silentS), TARGETS_S.silent, options),
+      atMost('dashboard: a closed connection is shown after', median(raw.closedS), TARGETS_S.closed, options),
+      atMost('dashboard: a silent connection is shown after', median(raw.silentS), TARGETS_S.silent, options),
       atMost(
         `dashboard: ${plan.tablets + 1} tablets live after the gateway listens`,
         median(raw.backS),
@@ -96,5 +96,5 @@ function untilLive({ page }: OpenPage): Promise<void> {
 
 async function untilTablets(tablets: ForkedScript<TabletFunctions>, carts: number): Promise<void> {
   const areLive = async () => (await tablets.call('allLiveAtMs', carts, LIMIT_MS)) !== null
-  await mustReach(areLive, LIMIT_MS, 'tablets did not come back')
+  await mustReach(areLive, LIMIT_MS, 'tablets did not reconnect')
 }

@@ -9,10 +9,7 @@ const DURATION_S = 20
 const SHORT_S = 3
 const ROUNDS = 3
 
-/**
- * What one page costs while every cart is heard of once a second: at rest, while the map is dragged, on the fleet's
- * table.
- */
+/** Measures one page while every cart reports once a second: idle, with the map dragged, on the fleet's table. */
 export async function runLoad(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const durationS = context.durationS ?? (isShort ? SHORT_S : DURATION_S)

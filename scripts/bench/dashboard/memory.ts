@@ -5,22 +5,23 @@ import { DashboardGround } from './ground.ts'
 import { compiledBytes, drag, heapBytes } from './probes.ts'
 
 /**
- * An hour, looked at each minute, compared with the fifth. Until then a person does each ten seconds what is done once
- * a minute later: V8 compiles what is used often, and by the fifth minute has what it will have by the hour.
+ * An hour, sampled each minute and compared with the fifth minute. Until then each action is repeated every ten
+ * seconds, later once a minute: V8 compiles frequently used code, and by the fifth minute it has compiled what it will
+ * have by the hour.
  */
 const FULL = { durationS: 3600, everyS: 60, fromS: 300, warmEveryS: 10 }
 const SHORT = { durationS: 12, everyS: 3, fromS: 3, warmEveryS: 3 }
 const TARGET_RATIO = 1.1
 
-/** What the page holds at a moment, and what of it is our program as V8 compiled it. */
+/** Heap size of the page at a moment, including our program as compiled by V8. */
 interface HeapLook {
   atS: number
   bytes: number
-  /** At the two moments that are compared. */
+  /** Size of the compiled code; read only at the two moments that are compared. */
   codeBytes: number | null
 }
 
-/** A tablet that is never loaded anew: what its page holds after a collection, in the course of time. */
+/** Measures a tablet that is never reloaded: heap size of its page after a collection, over time. */
 export async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const plan = {
@@ -34,7 +35,7 @@ export async function runMemory(context: ScenarioContext): Promise<ScenarioRepor
   const startedMs = performance.now()
   for (let atS = plan.warmEveryS; atS <= plan.durationS; atS += atS < plan.fromS ? plan.warmEveryS : plan.everyS) {
     await sleep(Math.max(0, startedMs + atS * 1000 - performance.now()))
-    // what a person does now and then must leave nothing behind either
+    // occasional actions of a user must not leave memory in use either
     await ground.show(opened, 'Fleet')
     await ground.show(opened, 'Map')
     await drag(opened.page, 1)

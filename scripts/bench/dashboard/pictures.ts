@@ -1,5 +1,5 @@
 // npm run pictures [-- FOLDER [LANGUAGE]]: takes the pictures of docs/dashboard.md, of a simulated course. Smaller
-// where pngquant is installed. In another language they are for who looks whether texts fit.
+// where pngquant is installed. Those in another language serve to check that its texts fit.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,20 +16,20 @@ import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const CARTS = 24
-/** For the day of a cart, the replay and the reports. */
+/** Days of history for the day of a cart, the replay and the reports. */
 const PAST_DAYS = 2
-/** Until something of each kind has happened to carts: low, outside, silent. */
+/** Time limit until something of each kind has happened to carts: low, outside, silent. */
 const LIMIT_MS = 420_000
-/** So soon that nobody has to wait long for it. */
+/** Short alert times, to shorten the wait. */
 const SOON = { silent_after_s: 60, rest_after_s: 20 }
-/** For fonts, tiles and what slides into its place. */
+/** Time for fonts, tiles and elements that slide into place. */
 const SETTLE_MS = 2_000
-/** What a page that waits for an answer says; a report of a week takes a while on a busy machine. */
+/** True unless the page shows one of its waiting texts; a report of a week takes a while on a busy machine. */
 const IS_THERE = '!/Adding up|Loading|Zählt zusammen|Wird geladen/.test(document.body.innerText)'
 const ANSWER_MS = 30_000
 const LOOK_EVERY_MS = 200
 
-/** Every screen, by the place in the app; null for who is not signed in. */
+/** Every screen, with its hash in the app; null if the user is not signed in. */
 const SCREENS: Readonly<Record<string, string | null>> = {
   'sign-in': null,
   map: '#/map',
@@ -63,7 +63,7 @@ const SCREENS: Readonly<Record<string, string | null>> = {
   audit: '#/more/audit-log',
   more: '#/more',
 }
-/** How the map looks to who sees no colours, and on a screen in the sun. */
+/** Vision emulations: the map without colours, and on a screen in the sun. */
 const EYES = { 'no-colour': 'achromatopsia', glare: 'reducedContrast' } as const
 
 await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures', language = 'en']) => {
@@ -76,7 +76,7 @@ await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures', language =
     await waitUntil(() => isSetUp(gateway), LIMIT_MS, 100)
     await gateway.request('PATCH', '/site', { body: { ...SOON, language } })
     if (!(await waitUntil(() => isLively(gateway), LIMIT_MS, 1000)))
-      printProgress('less has happened to the carts than there might be to see')
+      printProgress('not every kind of event has happened to the carts; taking the pictures anyway')
     for (const look of ALL_LOOKS) await takeAll(browser, gateway, look, folder)
     await takeWithOtherEyes(browser, gateway, folder)
   } finally {
@@ -95,7 +95,7 @@ async function isSetUp(gateway: TestGateway): Promise<boolean> {
   return (await gateway.request('GET', '/site')).body.name !== ''
 }
 
-/** Whether there is something of each kind to see. */
+/** True if there is something of each kind to show. */
 async function isLively(gateway: TestGateway): Promise<boolean> {
   const { counts } = (await gateway.request('GET', '/carts')).body
   const { alerts } = (await gateway.request('GET', '/alerts?state=open')).body
@@ -125,7 +125,7 @@ async function takeWithOtherEyes(browser: Browser, gateway: TestGateway, folder:
   await context.close()
 }
 
-/** Goes to a place of the app, signed in. */
+/** Opens a hash of the app, signed in. */
 async function show(context: BrowserContext, page: Page, gateway: TestGateway, hash: string): Promise<void> {
   const { http } = gateway
   const cookies = await context.cookies()
@@ -140,11 +140,11 @@ async function show(context: BrowserContext, page: Page, gateway: TestGateway, h
 
 async function take(page: Page, path: string): Promise<void> {
   await page.evaluate('document.fonts.ready.then(() => undefined)')
-  // asked from here: the page's policy forbids Playwright to ask again by itself
+  // polled from here: the page's content security policy forbids Playwright to poll on its own
   await waitUntil(async () => (await page.evaluate(IS_THERE)) === true, ANSWER_MS, LOOK_EVERY_MS)
   await sleep(SETTLE_MS)
   await page.screenshot({ path })
-  // a palette is enough for what has few colours, and a third of the bytes
+  // a palette suffices for pictures with few colours, and takes a third of the bytes
   spawnSync('pngquant', ['--quality=70-95', '--strip', '--force', '--output', path, '--', path])
   printProgress(path)
 }

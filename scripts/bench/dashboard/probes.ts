@@ -3,13 +3,11 @@ import type { CDPSession, Page } from 'playwright-core'
 import { z } from 'zod'
 
 const MS = 1000
-/** A finger that moves as fast as a screen shows it. */
+/** Interval of a finger that moves as often as a screen shows it. */
 const MOVE_MS = 16
 const DRAG_M = { x: 160, y: 110 }
 
-/**
- * Milliseconds of the page's main thread in each second of some work: scripts, layout and painting, without waiting.
- */
+/** Milliseconds of the page's main thread per second of some work: scripts, layout and painting, without waiting. */
 export async function mainThreadMs(cdp: CDPSession, work: () => Promise<void>): Promise<number> {
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
   const before = await readMetric(cdp, 'TaskDuration')
@@ -26,7 +24,7 @@ async function readMetric(cdp: CDPSession, name: string): Promise<number> {
   return metrics.find((metric) => metric.name === name)?.value ?? Number.NaN
 }
 
-/** Bytes of JavaScript that are in use once all that is not has been collected. */
+/** Bytes of JavaScript in use after a garbage collection. */
 export async function heapBytes(cdp: CDPSession): Promise<number> {
   await cdp.send('HeapProfiler.enable')
   await cdp.send('HeapProfiler.collectGarbage')
@@ -35,7 +33,7 @@ export async function heapBytes(cdp: CDPSession): Promise<number> {
   return usedSize
 }
 
-/** Bytes of what V8 has compiled: byte code, machine code and what it learnt for them. It says so in snapshots only. */
+/** Bytes that V8 has compiled: byte code, machine code and type feedback. V8 reports them in snapshots only. */
 export async function compiledBytes(cdp: CDPSession): Promise<number> {
   let text = ''
   const take = ({ chunk }: { chunk: string }) => {
@@ -63,7 +61,7 @@ const heapSnapshotSchema = z.object({
   nodes: z.array(z.number()),
 })
 
-/** Drags what is in the middle of the page round in circles for so long. */
+/** Drags the middle of the page in circles for that many seconds. */
 export async function drag(page: Page, seconds: number): Promise<void> {
   const { width, height } = page.viewportSize() ?? { width: 1024, height: 768 }
   const at = (turn: number) => ({
@@ -99,12 +97,12 @@ export async function framesPerS(page: Page, work: () => Promise<void>): Promise
   return frames / ((performance.now() - startedMs) / MS)
 }
 
-/** Makes the page run as on a processor that is slower by this factor. */
+/** Throttles the page to a processor that is slower by this factor. */
 export async function slowDown(cdp: CDPSession, rate: number): Promise<void> {
   await cdp.send('Emulation.setCPUThrottlingRate', { rate })
 }
 
-/** Notes when a bitmap is first drawn on the sheet of the carts; to be given to a page before it opens. */
+/** Script that records when a bitmap is first drawn on the carts' canvas; must be added to a page before it opens. */
 export const NOTE_FIRST_CART = `{
   const draw = CanvasRenderingContext2D.prototype.drawImage
   CanvasRenderingContext2D.prototype.drawImage = function (...args) {
@@ -121,7 +119,7 @@ const READ_TIMES = `({
 })`
 const timesSchema = z.object({ paintMs: z.number().nullable(), cartsMs: z.number().nullable() })
 
-/** Milliseconds from when the page began to load; null for what has not happened yet. */
+/** Milliseconds since the page began to load; null for what has not happened yet. */
 export async function readTimes(page: Page): Promise<z.infer<typeof timesSchema>> {
   return timesSchema.parse(await page.evaluate(READ_TIMES))
 }

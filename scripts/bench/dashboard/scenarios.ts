@@ -8,11 +8,11 @@ import { runSlow } from './slow.ts'
 import { runZones } from './zones.ts'
 
 /**
- * The door of this room: one Chromium without a GPU and a gateway of its own for each scenario, beside carts that are
- * heard of once a second. Times of the main thread are Chromium's own, of CPU; frames compare within a machine only.
+ * Scenarios of the dashboard: each uses one Chromium without a GPU and its own gateway, with carts that report once a
+ * second. Times of the main thread are CPU times as Chromium reports them; frames compare within a machine only.
  */
 export const DASHBOARD: readonly Scenario[] = [
-  { name: 'first-load', summary: 'bytes until the map is there, seconds of a build', run: runFirstLoad },
+  { name: 'first-load', summary: 'bytes until the map is shown, seconds of a build', run: runFirstLoad },
   { name: 'load', summary: '500 carts at one message a second: main thread of a page', run: runLoad },
   { name: 'slow', summary: 'the same on a tablet four times as slow: first paint, frames', run: runSlow },
   {
@@ -20,10 +20,10 @@ export const DASHBOARD: readonly Scenario[] = [
     summary: 'a corner of 100 zones of 200 corners dragged, four times as slow',
     run: runZones,
   },
-  { name: 'memory', summary: 'the same for an hour: what the page holds', run: runMemory },
+  { name: 'memory', summary: 'the same for an hour: heap of the page', run: runMemory },
   {
     name: 'line',
-    summary: 'a line that closes or falls silent, and 40 tablets that come back',
+    summary: 'a connection that closes or goes silent, and 40 tablets that reconnect',
     run: runLine,
   },
   {

@@ -12,7 +12,7 @@ const SHORT_S = 3
 const ROUNDS = 5
 const LIMIT_MS = 60_000
 
-/** A tablet that is four times as slow: how soon there is something to see, and how smoothly the map moves. */
+/** Measures a tablet that is four times as slow: time until something is visible, and smoothness of the map. */
 export async function runSlow(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const durationS = context.durationS ?? (isShort ? SHORT_S : DURATION_S)
@@ -20,7 +20,7 @@ export async function runSlow(context: ScenarioContext): Promise<ScenarioReport>
   const ground = await DashboardGround.lay(context)
   const raw = { paintS: [] as number[], cartsS: [] as number[], restFps: 0, dragFps: 0 }
   for (let round = 0; round < rounds; round++) {
-    // a browser that has never been here: nothing is cached
+    // a new browser: nothing is cached
     const opened = await ground.openPage()
     await slowDown(opened.cdp, RATE)
     await opened.page.addInitScript(NOTE_FIRST_CART)

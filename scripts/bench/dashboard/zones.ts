@@ -14,12 +14,12 @@ const FRAMES_PER_S = 30
 const DURATION_S = 15
 const SHORT_S = 3
 const ZONES = { count: 100, perRow: 10, corners: 200, apartM: 90, radiusM: 40 }
-/** The edge of the chosen zone lies about so far from the middle of the map. */
+/** Approximate distance of the chosen zone's edge from the middle of the map. */
 const EDGE_PX = { from: 70, to: 240, step: 8 }
 const MOVE_MS = 16
 const REACH_PX = 30
 
-/** How smoothly a corner and the map are dragged in the editor of zones, on a tablet that is four times as slow. */
+/** Measures how smoothly a corner and the map are dragged in the zone editor, on a tablet four times as slow. */
 export async function runZones(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const durationS = context.durationS ?? (isShort ? SHORT_S : DURATION_S)
@@ -32,7 +32,7 @@ export async function runZones(context: ScenarioContext): Promise<ScenarioReport
   await slowDown(cdp, RATE)
   const panned = await framesPerS(page, () => drag(page, durationS))
   await page.getByRole('button', { name: 'Zone 45', exact: false }).first().click()
-  // the map comes to it
+  // time for the map to pan to the zone
   await sleep(2_000)
   const edge = await findCorner(page)
   const corner = await framesPerS(page, () => dragCorner(page, edge, durationS))
@@ -49,7 +49,7 @@ export async function runZones(context: ScenarioContext): Promise<ScenarioReport
   }
 }
 
-/** A ring that is no circle: every other corner is further in. */
+/** Ring that is not a circle: every other corner is further in. */
 function zone(index: number): object {
   const middle = {
     xM: ((index % ZONES.perRow) - ZONES.perRow / 2) * ZONES.apartM,
@@ -72,7 +72,7 @@ function zone(index: number): object {
   }
 }
 
-/** A place on the map where a corner can be held: what moves the map alone leaves nothing to be undone. */
+/** Finds a position on the map where a corner can be dragged: if only the map moves, there is nothing to undo. */
 async function findCorner(page: Page): Promise<[x: number, y: number]> {
   const box = await page.getByRole('application').boundingBox()
   if (box === null) throw new Error('there is no map')
@@ -90,7 +90,7 @@ async function findCorner(page: Page): Promise<[x: number, y: number]> {
   throw new Error('no corner of the zone was found on the map')
 }
 
-/** Drags a corner round and round. */
+/** Drags a corner in circles. */
 async function dragCorner(page: Page, [x, y]: [x: number, y: number], seconds: number): Promise<void> {
   const endsMs = performance.now() + seconds * 1000
   await page.mouse.move(x, y)

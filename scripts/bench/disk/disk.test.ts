@@ -4,7 +4,7 @@ import { lookShortly } from '../short-look.ts'
 import { runBareDisk, runBusyDisk } from './disk.ts'
 
 for (const [name, run] of Object.entries({ bare: runBareDisk, everything: runBusyDisk })) {
-  test(`a short look at ${name} says what is written, and all is acknowledged and delivered`, async (t) => {
+  test(`the short disk run "${name}" measures writes, and all messages are acknowledged and delivered`, async (t) => {
     const figures = await lookShortly(t, run)
     const written = figures.find(({ name: figure }) => figure === `disk, ${name}: bytes of the process`)
     assert.ok(Number.parseFloat(written?.reached ?? '') > 0)

@@ -31,12 +31,12 @@ type Sizes = typeof COURSE
 const WINDOW = 64
 const WARMUP_MS = 2000
 const FILL_S = 0.1
-/** Of the time a log takes to fill: until it is sealed at the latest. */
+/** Time until the log is sealed at the latest, in multiples of the time it takes to fill. */
 const SEALED_TIMES = 3
 const SEALED_LIMIT_MS = 60_000
 const DELIVERY_LIMIT_MS = 10_000
 
-/** A card of 32 GB, each cell of which can be written 3,000 times, of a gateway that runs 12 hours a day. */
+/** Endurance of a 32 GB card, each cell of which can be written 3,000 times, in use 12 hours a day. */
 const CARD_BYTES = 32e9 * 3000
 const HOURS_A_YEAR = 12 * 365
 
@@ -47,7 +47,7 @@ const TARGETS = {
 
 interface Outcome {
   tookS: number
-  /** null where the machine gave us no disk of our own. */
+  /** Null if the machine has no separate disk for the benchmark. */
   device: DiskUse | null
   processBytes: number
   cpuS: number
@@ -57,12 +57,12 @@ interface Outcome {
   rowsAtHeadOffice: number
 }
 
-/** What a course without anything beside its devices writes. */
+/** Measures what a course with nothing but its devices writes. */
 export function runBareDisk(context: ScenarioContext): Promise<ScenarioReport> {
   return run(context, 'bare')
 }
 
-/** What a course with zones, people who look on and a head office writes. */
+/** Measures what a course with zones, watching users and a hub writes. */
 export function runBusyDisk(context: ScenarioContext): Promise<ScenarioReport> {
   return run(context, 'everything')
 }
@@ -72,7 +72,7 @@ async function run(context: ScenarioContext, kind: keyof typeof TARGETS): Promis
   const sizes = { ...course, durationS: context.durationS ?? course.durationS }
   const disk = await LoopDisk.create()
   if (typeof disk === 'string') {
-    printProgress(`  no disk of its own (${disk}): the journal of the file system is not counted`)
+    printProgress(`  no separate disk (${disk}): the journal of the file system is not counted`)
   }
   const own = typeof disk === 'string' ? null : disk
   const busy = kind === 'everything' ? await BusyCourse.create(context) : null
@@ -147,8 +147,8 @@ function differenceOf(before: DiskUse | null, after: DiskUse | null): DiskUse | 
 }
 
 /**
- * Waits until more than these samples are sealed: a measurement that begins behind one sealing and ends behind another
- * has its share of all that a message causes.
+ * Waits until more than these samples are sealed: a measurement from the end of one sealing to the end of another
+ * includes its share of everything a message causes.
  */
 async function untilSealed(gateway: GatewayProcess, samples: number, limitMs: number, lookMs: number): Promise<void> {
   const isSealed = async () => (await countSealed(gateway)) > samples
@@ -232,7 +232,7 @@ function createFigures(kind: keyof typeof TARGETS, outcome: Outcome, isJudged: b
       ? []
       : [
           noneOf(`disk, ${kind}: not delivered to the socket of its device`, outcome.undelivered),
-          told(`disk, ${kind}: rows at the head office`, formatCount(outcome.rowsAtHeadOffice)),
+          told(`disk, ${kind}: rows at the hub`, formatCount(outcome.rowsAtHeadOffice)),
         ]),
   ]
 }

@@ -17,10 +17,7 @@ interface Phase {
   durationsMs: number[]
 }
 
-/**
- * Finds devices that are on a trip now: with the last minutes in the log, as it usually is, and with everything in
- * blocks.
- */
+/** Measures the search for devices on a trip: with the last minutes in the log, as usual, and all in blocks. */
 export async function runActive(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const part = await history.active()
   const folder = await history.folder()
@@ -44,7 +41,7 @@ export async function runActive(context: ScenarioContext, history: SharedHistory
   return {
     figures: phases.map(({ name, activeCount, durationsMs }) => {
       const figure = `active: GET /trips/active, ${name}, ${activeCount} of ${devices} devices on a trip`
-      // an answer about no device says nothing of the time
+      // a response without any device would make the time meaningless
       const medianMs = activeCount > 0 ? median(durationsMs) : Number.NaN
       return below(figure, medianMs, TARGET_MS, { unit: ' ms', digits: 1, isJudged: !context.isShort })
     }),

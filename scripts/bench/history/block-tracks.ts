@@ -8,22 +8,22 @@ import { toE7, toMilli } from '#shared/geo.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 
-/** How a device reports while its cart lives through its days. */
+/** Reporting style of a device during the days of its cart. */
 export interface TrackStyle {
   readonly name: string
   readonly intervalS: number
-  /** `second` is the time of the model day, which begins at 04:00. */
+  /** True if the device reports; `second` is the time of the model day, which begins at 04:00. */
   readonly keeps: (cart: CartState, second: number) => boolean
-  /** Most milliseconds by which a report is late. */
+  /** Maximum delay of a report, in ms. */
   readonly latenessMs: number
-  /** A receiver that says 0 at rest and tenths of km/h else, one that says every digit, one that says nothing. */
+  /** Receiver that reports 0 at rest and tenths of km/h otherwise, that reports every digit, or no speed. */
   readonly speed: 'tenths' | 'every-digit' | 'none'
 }
 
 const inUse = (cart: CartState) => !cart.isLocked
 const plain = { keeps: inUse, latenessMs: 0, speed: 'tenths' } as const
 
-/** What is measured. */
+/** Measured styles. */
 export const TRACK_STYLES: readonly TrackStyle[] = [
   { ...plain, name: '1 s, driving', intervalS: 1, keeps: (cart) => cart.speedMps > 0 },
   { ...plain, name: '1 s, parked', intervalS: 1, keeps: (cart) => cart.speedMps === 0 },
@@ -40,7 +40,7 @@ const DAY_S = 86_400
 const CART = 2
 const SPEED_ERROR_KMH = 0.2
 
-/** The first `count` positions of a simulated cart in that style; the same in every run. */
+/** Returns the first `count` positions of a simulated cart in that style; the same in every run. */
 export function recordTrack(style: TrackStyle, count: number, index = CART): GpsRecords {
   const plan = planFleet({ seed: 1, carts: 12, center: { lat: 28.41, long: -81.58 }, prefix: 'bench' })
   const cart = createCart(plan, index)

@@ -12,21 +12,21 @@ import { recordTrack, TRACK_STYLES } from './block-tracks.ts'
 const BYTES_TARGET = 9
 const DECODE_TARGET_MHZ = 21
 const ENCODE_TARGET_MHZ = 3
-/** Until then code is compiled, and compiled anew for what it sees in other tracks. */
+/** Rounds before code is compiled, and recompiled for what it sees in other tracks. */
 const WARM_UP_ROUNDS = 3
 
-/** What was measured of one track; rates are millions of positions a second. */
+/** Figures of one track; rates are millions of positions a second. */
 interface BlockFigures {
   track: string
   bytesAFix: number
-  /** Of the whole database file, with nothing but blocks in it. */
+  /** Size of the whole database file, with nothing but blocks in it. */
   fileBytesAFix: number
   encodeMhz: number
   verifyMhz: number
   decodeMhz: number
 }
 
-/** Measures the codec of telemetry blocks. Returns whether every target was met. */
+/** Measures the codec of telemetry blocks. Returns true if every target was met. */
 export async function runBlocks(bench: Workbench, args: readonly string[]): Promise<boolean> {
   const command = createCommandLine('bench blocks', process)
     .description(
@@ -34,8 +34,8 @@ export async function runBlocks(bench: Workbench, args: readonly string[]): Prom
         'what else ' +
         'the machine does counts less.',
     )
-    .option('--short', 'shorter tracks: does it work, not how fast')
-    .option('--rounds <n>', 'of every measurement; the median counts', wholeNumber(1), 15)
+    .option('--short', 'shorter tracks: checks that it works, not the speed')
+    .option('--rounds <n>', 'rounds of every measurement; the median counts', wholeNumber(1), 15)
   const { short, rounds } = parseCommandLine(command, args).opts()
   const tracks = TRACK_STYLES.map((style) => {
     printProgress(`recording ${style.name}`)
@@ -43,7 +43,7 @@ export async function runBlocks(bench: Workbench, args: readonly string[]): Prom
   })
   const subjects = tracks.map(({ style, records }) => new BlockSubject(style.name, records))
   for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    // In turns, so that a minute in which the machine is slow is a part of every track's rounds.
+    // Alternates between the tracks, so that a slow minute of the machine affects the rounds of all of them.
     for (const subject of subjects) subject.measureOnce(round >= 0)
   }
   const all = subjects.map((subject) => subject.figures(bench.createFolder('blocks')))
@@ -57,7 +57,7 @@ export async function runBlocks(bench: Workbench, args: readonly string[]): Prom
   return conclude('blocks', judge(all), all)
 }
 
-/** One track, and how long everything done to it took. */
+/** Track to measure, with the durations of all operations on it. */
 class BlockSubject {
   readonly #name: string
   readonly #parts: readonly GpsRecords[]

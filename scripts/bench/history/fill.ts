@@ -15,17 +15,17 @@ import type { AppendBatch, NewLockEvent } from '#store/writer/append.ts'
 import { Writer } from '#store/writer/writer.ts'
 import { countUnsealed } from './telemetry-log.ts'
 
-/** Between two sealings: as much as the memory of the writer may be asked to hold. */
+/** Samples between two sealings, limited by the memory of the writer. */
 const PORTION_SAMPLES = 1_000_000
 const BATCH_SAMPLES = 8192
 /** A device outside the benchmark: erasing its history makes the gateway seal the whole log. */
 const SPARE = 'spare-00000'
 const SEALED_LIMIT_MS = 120_000
-/** The least the log must hold before the gateway seals it by itself, and what that is for every device. */
+/** Smallest log that the gateway seals automatically, in total; the next constant is the same per device. */
 const SMALL_LOG = 256
 const UNSEALED_PER_DEVICE = 128
 
-/** Of one device at one time; NaN for what it does not say. In the numbers that are stored. */
+/** Sample of one device at one time, in the units of the database; NaN for what the device does not report. */
 export interface FilledSample {
   deviceId: number
   atMs: number
@@ -35,7 +35,7 @@ export interface FilledSample {
   voltageMv: number
 }
 
-/** A folder of a gateway that is made, filled and filled up while no gateway runs in it. */
+/** Data folder of a gateway, created and extended while no gateway runs in it. */
 export class FilledFolder {
   readonly path: string
   readonly #context: ScenarioContext
@@ -52,7 +52,7 @@ export class FilledFolder {
     return folder
   }
 
-  /** The same once more, to be changed by itself. */
+  /** Copies the folder, so that the copy can change independently. */
   copy(): FilledFolder {
     const copy = new FilledFolder(this.#context, this.#context.bench.createFolder('copy'))
     cpSync(this.path, copy.path, { recursive: true })
@@ -74,17 +74,17 @@ export class FilledFolder {
     return devices
   }
 
-  /** What samples call the registered devices of a prefix, in the order of their hardware ids. */
+  /** Device ids of the registered devices of a prefix, as samples use them, in the order of their hardware ids. */
   deviceIds(prefix: string): number[] {
     return this.#columnOf<number>('device_id', prefix)
   }
 
-  /** What lock events call the registrations of those devices, in the same order. */
+  /** Short ids of those registrations, as lock events use them, in the same order. */
   shortIds(prefix: string): string[] {
     return this.#columnOf<string>('short_id', prefix)
   }
 
-  /** Writes the samples and has them sealed, a portion after the other. Returns how many they were. */
+  /** Writes the samples and has them sealed, portion by portion. Returns the number of samples. */
   async fill(samples: Iterable<FilledSample>): Promise<number> {
     const startMs = performance.now()
     const batches = packed(samples)
@@ -102,12 +102,12 @@ export class FilledFolder {
     return total
   }
 
-  /** Writes the samples and leaves them in the log. Returns how many they were. */
+  /** Writes the samples and leaves them in the log. Returns the number of samples. */
   fillLog(samples: Iterable<FilledSample>): Promise<number> {
     return this.#write(packed(samples), Number.POSITIVE_INFINITY)
   }
 
-  /** Writes lock events, as devices have sent them. */
+  /** Writes lock events in the form in which devices send them. */
   async fillLockEvents(events: Iterable<NewLockEvent>): Promise<void> {
     const writer = new Writer(databasePath(this.path), createLog('error'))
     await writer.start()
@@ -120,7 +120,7 @@ export class FilledFolder {
     await writer.stop()
   }
 
-  /** Makes a running gateway seal its log; resolves when only the tail is left that it never seals. */
+  /** Makes a running gateway seal its log; resolves when only the tail is left, which is never sealed. */
   async seal({ api }: GatewayProcess): Promise<void> {
     await api.eraseTelemetry(SPARE)
     const tail = Math.max(SMALL_LOG, UNSEALED_PER_DEVICE * this.#devices)
@@ -133,7 +133,7 @@ export class FilledFolder {
     return readDatabase(this.path, (db) => db.prepare<[string], Value>(sql).pluck().all(`${prefix}-*`))
   }
 
-  /** Writes batches until there are no more or as many samples are written; returns how many were. */
+  /** Writes batches until there are no more or this many samples are written; returns the number written. */
   async #write(batches: Iterator<Float64Array>, samples: number): Promise<number> {
     const writer = new Writer(databasePath(this.path), createLog('error'))
     await writer.start()
@@ -143,7 +143,7 @@ export class FilledFolder {
       const { value: batch } = batches.next()
       if (batch === undefined) break
       written += batch.length / SAMPLE_NUMBERS
-      // two at once: the next is made while one is written
+      // in parallel: the next batch is made while one is written
       await last
       last = append(writer, batch)
     }

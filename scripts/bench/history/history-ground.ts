@@ -5,18 +5,18 @@ import { FilledFolder, type FilledSample } from './fill.ts'
 
 const DEVICES = 500
 const SHORT_DEVICES = 50
-/** Of each stream of the first device: five months at one in five seconds. The whole history is four times that. */
+/** Records of each stream of the first device: five months at one in 5 s. The whole history is four times that. */
 const RECORDS = 2_600_000
 const SHORT_RECORDS = 5_000
 const GAP_MS = 5000
 /** 1 May 2026. */
 const FROM_MS = 1_777_593_600_000
 
-/** What a long history consists of: half GPS, half battery records. */
+/** A long history: half GPS, half battery records. */
 export interface LongHistory {
   /** The device with a record of each stream every five seconds. */
   hardwareId: string
-  /** Of that device, in each stream. */
+  /** Records of that device in each stream. */
   records: number
   fromMs: number
   toMs: number
@@ -30,7 +30,7 @@ export interface HistoryGround {
   history: LongHistory
 }
 
-/** Registers devices, writes their history and starts the gateway anew on it. */
+/** Registers devices, writes their history and restarts the gateway on it. */
 export async function startOnHistory(context: ScenarioContext): Promise<HistoryGround> {
   const { isShort } = context
   const records = isShort ? SHORT_RECORDS : RECORDS
@@ -46,8 +46,8 @@ export async function startOnHistory(context: ScenarioContext): Promise<HistoryG
 }
 
 /**
- * `records` of each stream for the first device and, between them, as many for all others together. In the order of
- * time, as devices send it. Positions go back and forth, in numbers as long as real ones.
+ * Yields `records` of each stream for the first device and, between them, as many for all others together, in the order
+ * of time, as devices send them. Positions go back and forth, in numbers as long as real ones.
  */
 function* samplesOf([first = 0, ...others]: readonly number[], records: number): Generator<FilledSample, void, void> {
   for (let tick = 0; tick < records; tick++) {

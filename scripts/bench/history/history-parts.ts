@@ -3,7 +3,7 @@ import { DAY_MS } from '#shared/time.ts'
 import { recordTrack, type TrackStyle } from './block-tracks.ts'
 import type { FilledSample } from './fill.ts'
 
-/** A simulated track that some devices share, each moved a little in place and time. */
+/** Number of simulated tracks, each shared by some devices with a small shift in space and time. */
 const SHARED_TRACKS = 4
 /** 1e-7 degree: some eleven metres. */
 const PLACE_STEP_E7 = 1000
@@ -28,7 +28,7 @@ const FLEET_STYLES: readonly TrackStyle[] = [
 
 const ACTIVE_STYLE: TrackStyle = { ...always, name: 'active', intervalS: 5, keeps: inUse }
 
-/** From the first to the last record. */
+/** Time from the first to the last record. */
 export interface Period {
   fromMs: number
   toMs: number
@@ -55,7 +55,7 @@ function recordShared(styles: readonly TrackStyle[], count: number): GpsRecords[
   )
 }
 
-/** The samples of whole tracks in the order of time, except those that are late by less than an interval. */
+/** Samples of whole tracks in the order of time, except those that are late by less than an interval. */
 export function* samplesOfTracks(
   deviceIds: readonly number[],
   tracks: readonly GpsRecords[],
@@ -66,10 +66,7 @@ export function* samplesOfTracks(
   }
 }
 
-/**
- * What the devices say every five seconds in a period, each from somewhere else on its track, where it was at
- * `sinceMs`.
- */
+/** Samples every five seconds in a period. Each device starts elsewhere on its track, where it was at `sinceMs`. */
 export function* samplesOfActive(
   deviceIds: readonly number[],
   tracks: readonly GpsRecords[],
@@ -80,13 +77,13 @@ export function* samplesOfActive(
   for (let tick = Math.ceil(fromMs / ACTIVE_INTERVAL_MS); tick <= last; tick++) {
     const atMs = tick * ACTIVE_INTERVAL_MS - MAX_DELAY_MS
     for (const [n, deviceId] of deviceIds.entries()) {
-      // the tick decides the place, so that later samples continue the track
+      // the tick decides the position, so that later samples continue the track
       yield sampleOf(deviceId, n, tracks, tick - first + n * 97, atMs)
     }
   }
 }
 
-/** The time from the first to the last record of all tracks. */
+/** Time from the first to the last record of all tracks. */
 export function periodOf(tracks: readonly GpsRecords[]): Period {
   return {
     fromMs: Math.min(...tracks.map(({ atMs }) => atMs[0] ?? 0)),
@@ -94,10 +91,7 @@ export function periodOf(tracks: readonly GpsRecords[]): Period {
   }
 }
 
-/**
- * What the `n`th device says of a place of its track, which begins again at its end; at the time of the track unless
- * told.
- */
+/** Sample of the `n`th device at a position of its repeating track; `atMs` overrides the time of the track. */
 function sampleOf(
   deviceId: number,
   n: number,
@@ -106,7 +100,7 @@ function sampleOf(
   atMs?: number,
 ): FilledSample {
   const track = tracks[n % tracks.length]
-  if (track === undefined) throw new Error('there is no track')
+  if (track === undefined) throw new Error('no track')
   const i = place % track.atMs.length
   return {
     deviceId,

@@ -11,7 +11,7 @@ import { runTripsOne } from './trips-one.ts'
 
 type Run = (context: ScenarioContext, history: SharedHistory) => Promise<ScenarioReport>
 
-/** What long histories cost: all scenarios share one, of which each part is made when the first of them wants it. */
+/** Scenarios of long histories. All share one history, each part of which is made when first needed. */
 export function createHistoryScenarios(): Scenario[] {
   let history: SharedHistory | undefined
   const scenario = (name: string, summary: string, run: Run): Scenario => ({
@@ -24,11 +24,11 @@ export function createHistoryScenarios(): Scenario[] {
   })
   return [
     scenario('size', 'bytes of a fix on the disk', runSize),
-    scenario('trips-one', 'trips of a device, 31 days at a fix a second, beside SQLite alone', runTripsOne),
+    scenario('trips-one', 'trips of a device, 31 days at a fix a second, compared with SQLite alone', runTripsOne),
     scenario('trips-fleet', 'trips of 50 devices, 31 days at a fix in 5 s: time, memory', runTripsFleet),
-    scenario('active', 'who of 500 devices is on a trip, with and without a log', runActive),
-    scenario('neighbours', '200 devices at 1 message a second beside all of that', runHistoryNeighbours),
-    scenario('sealing', 'the log into blocks: speed, bytes written, 200 devices beside it', runSealing),
-    scenario('start', 'with the history of a year; with --beside in turn with another gateway', runStart),
+    scenario('active', 'those of 500 devices that are on a trip, with and without a log', runActive),
+    scenario('neighbours', '200 devices at 1 message a second during all of that', runHistoryNeighbours),
+    scenario('sealing', 'the log into blocks: speed, bytes written, 200 devices meanwhile', runSealing),
+    scenario('start', 'with the history of a year; with --beside alternating with another gateway', runStart),
   ]
 }

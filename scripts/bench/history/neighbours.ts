@@ -26,15 +26,13 @@ const PER_DEVICE_PER_S = 1
 const TARGET_RATIO = 1.5
 const WARMUP_S = 2
 const ROUNDS = 6
-/**
- * What the host of a virtual machine may keep of a round; others are measured again, as long as there are not too many.
- */
+/** Largest share of a round that the host of a virtual machine may take; rounds above it are repeated. */
 const QUIET_SHARE = 0.02
 const ATTEMPTS_PER_ROUND = 3
 const DURATION_S = 20
 const LOWEST_PRIORITY = 19
 const SETTLE_MS = 2000
-/** The devices on their way grow silent while this is measured; they are still to be looked at. */
+/** The devices on their way stop reporting while this is measured, but must still be evaluated. */
 const MAX_AGE_S = 7200
 
 interface Ground {
@@ -45,18 +43,18 @@ interface Ground {
   durationS: number
 }
 
-/** The last is beside a process that only computes, at the lowest priority: what any work costs on this machine. */
+/** The last phase runs a process that only computes, at the lowest priority: the cost of any work here. */
 const PHASES = ['alone', 'beside', 'besideSpinner'] as const
 type Phase = (typeof PHASES)[number]
 
 interface Round extends Record<Phase, LoadResult> {
-  /** Answered while the load was measured. */
+  /** Queries answered while the load was measured. */
   queries: number
   /** Share of the machine's time that its host gave to others meanwhile. */
   stolenShare: number
 }
 
-/** What devices notice of a client that asks for trips all the time. */
+/** Measures the effect on devices of a client that requests trips without a pause. */
 export async function runHistoryNeighbours(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
   const durationS = context.durationS ?? (context.isShort ? 2 : DURATION_S)
@@ -72,15 +70,16 @@ export async function runHistoryNeighbours(context: ScenarioContext, history: Sh
   while (measured.length < attempts && quiet().length < rounds) {
     const round = await measureRound(ground, measured.length % 2 === 0)
     const [alone, beside, besideSpinner] = p99sOf(round)
-    const others = `${beside} beside ${round.queries} queries, ${besideSpinner} beside a busy process`
+    const others = `${beside} during ${round.queries} queries, ${besideSpinner} with a busy process`
     printProgress(`  PUBACK p99 in ms: ${alone} alone, ${others}; ${formatPercent(round.stolenShare)} stolen`)
     measured.push(round)
   }
   const quietest = measured.toSorted((a, b) => a.stolenShare - b.stolenShare).slice(0, rounds)
   await gateway.process.stop()
   printTable(
-    `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase; the quietest ${quietest.length} of ${measured.length} rounds`,
-    ['round', ...PUBACK_COLUMNS, 'beside a busy process', 'queries', 'stolen'],
+    `Neighbours: PUBACK in ms, ${devices.length} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s a phase; the ` +
+      `quietest ${quietest.length} of ${measured.length} rounds`,
+    ['round', ...PUBACK_COLUMNS, 'with a busy process', 'queries', 'stolen'],
     quietest.map((round, i) => [
       String(i + 1),
       ...pubackCells([round]),
@@ -94,13 +93,13 @@ export async function runHistoryNeighbours(context: ScenarioContext, history: Sh
   const lost = countLost(measured.flatMap((round) => PHASES.map((phase) => round[phase])))
   return {
     figures: [
-      atMost('neighbours: PUBACK p99 beside trips : alone', besideTrips.ratio, TARGET_RATIO, {
+      atMost('neighbours: PUBACK p99 during trips : alone', besideTrips.ratio, TARGET_RATIO, {
         digits: 2,
         detail: besideTrips.detail,
         isJudged: !context.isShort,
       }),
       told(
-        'neighbours: the same beside a process that only computes, nice 19',
+        'neighbours: the same with a process that only computes, nice 19',
         `${besideSpinner.ratio.toFixed(2)} (${besideSpinner.detail})`,
       ),
       noneOf('neighbours: not acknowledged', lost),
@@ -113,7 +112,7 @@ function p99sOf(round: Round): string[] {
   return PHASES.map((phase) => formatMs(round[phase].measured.sinceWrite.p99Ms))
 }
 
-/** `isAloneFirst` changes, so that neither is always the later. */
+/** Measures one round; `isAloneFirst` alternates, so that neither phase is always the later. */
 async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Round> {
   const time = readMachineTime()
   const before = isAloneFirst ? await loadOnce(ground) : undefined

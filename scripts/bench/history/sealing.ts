@@ -31,7 +31,7 @@ const INTERVAL_MS = 5000
 /** 1 May 2026. */
 const FROM_MS = 1_777_593_600_000
 const LOADED_DEVICES = 200
-/** More than the benchmark writes: the gateway seals only when the benchmark makes it. */
+/** More than the benchmark writes: the gateway seals only at the request of the benchmark. */
 const NEVER_BY_ITSELF = '100000000'
 const ALONE_S = 10
 const LIVE_S = 60
@@ -40,7 +40,7 @@ const LIVE_PER_DEVICE_PER_S = 50
 interface SealingRun {
   records: number
   wallS: number
-  /** What the gateway says itself; null if it does not. */
+  /** Work as the gateway reports it; null if it does not. */
   work: Sealing | null
   written: WrittenBytes
   keptBytes: number
@@ -56,7 +56,7 @@ interface LiveRun {
   work: Sealing | null
 }
 
-/** What it costs to bring the log into its final form. */
+/** Measures the cost of turning the log into its final form. */
 export async function runSealing(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
   const log = await LongLog.create(context)
@@ -71,7 +71,7 @@ export async function runSealing(context: ScenarioContext): Promise<ScenarioRepo
   return { figures: createFigures(alone, loaded, live, context.isShort), raw: { alone, loaded, live } }
 }
 
-/** A folder whose log is made long again and again. */
+/** Folder whose log is filled repeatedly. */
 class LongLog {
   readonly #context: ScenarioContext
   readonly #folder: FilledFolder
@@ -132,7 +132,7 @@ class LongLog {
     return run
   }
 
-  /** Makes the log long; returns how many records were added. */
+  /** Fills the log; returns the number of records added. */
   #refill(): Promise<number> {
     const fromMs = this.#fromMs
     this.#fromMs += this.#fixesEach * INTERVAL_MS
@@ -141,13 +141,13 @@ class LongLog {
     return this.#folder.fillLog(samplesOfActive(deviceIds, recordActive(this.#fixesEach), period))
   }
 
-  /** A gateway that leaves the log alone. */
+  /** Starts a gateway that does not seal the log. */
   #start(): Promise<GatewayProcess> {
     return this.#folder.start({ CARTBARN_SEAL_SAMPLES: NEVER_BY_ITSELF })
   }
 }
 
-/** Devices send as usual: the bytes written for a record from its arrival to its place in a block. */
+/** Measures with devices that send as usual: bytes written for a record from its arrival to its block. */
 async function runLive(context: ScenarioContext): Promise<LiveRun> {
   const { bench, entry, isShort } = context
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('live') })
@@ -179,14 +179,14 @@ function blockBytes(folder: string): number {
   return readDatabase(folder, (db) => db.prepare<[], number | null>(sql).pluck().get()) ?? 0
 }
 
-/** Records a second of sealing work, or of waiting for it where the gateway does not tell its work. */
+/** Records per second of sealing work, or of waiting for it if the gateway does not report its work. */
 function rateOf({ records, wallS, work }: SealingRun): number {
   return work === null || work.workS === 0 ? records / wallS : work.records / work.workS
 }
 
 function print(alone: readonly SealingRun[], loaded: readonly LoadedRun[], live: LiveRun): void {
   printTable(
-    'Sealing, nothing beside it',
+    'Sealing alone',
     ['round', 'records', 's waited', 's of work', 'records/s', 'MB kept', 'MB written', 'MB in calls'],
     alone.map((run, i) => [
       String(i + 1),
@@ -224,6 +224,6 @@ function createFigures(
       'sealing: bytes written to the disk a live message, fix and voltage',
       (live.written.toDisk / live.load.acknowledged).toFixed(0),
     ),
-    told('sealing: PUBACK p99 beside : alone', `${ratio.toFixed(2)} (${detail})`),
+    told('sealing: PUBACK p99 disturbed : alone', `${ratio.toFixed(2)} (${detail})`),
   ]
 }

@@ -15,7 +15,7 @@ import {
 } from './history-parts.ts'
 
 const MINUTE_MS = 60_000
-/** `loggedMs` is the last part of `activeMs`, which is left in the log. */
+/** Sizes of the parts. `loggedMs` is the last part of `activeMs`, which is left in the log. */
 const SIZES = {
   singleDays: 31,
   fleetDevices: 50,
@@ -34,13 +34,13 @@ const SHORT_SIZES = {
 }
 const LOADED_DEVICES = 200
 
-/** Some of the history, once it is there. */
+/** Part of the history, once it exists. */
 export interface HistoryPart extends Period {
   hardwareIds: string[]
   records: number
 }
 
-/** One data folder for all scenarios of a run: each part is made when a scenario first wants it. */
+/** Data folder shared by all scenarios of a run; each part is made when a scenario first needs it. */
 export class SharedHistory {
   readonly sizes: typeof SIZES
   readonly #context: ScenarioContext
@@ -66,24 +66,24 @@ export class SharedHistory {
     return [this.#single, this.#fleet, this.#active].reduce((sum, part) => sum + (part?.records ?? 0), 0)
   }
 
-  /** A gateway on it. */
+  /** Starts a gateway on it. */
   async start(): Promise<GatewayProcess> {
     return (await this.folder()).start()
   }
 
-  /** One device, a fix a second. */
+  /** Part with one device, a fix a second. */
   async single(): Promise<HistoryPart> {
     this.#single ??= await this.#make('single', 1, [recordSingle(this.sizes.singleDays)])
     return this.#single
   }
 
-  /** Devices that report every five seconds, twelve hours a day. */
+  /** Part with devices that report every five seconds, twelve hours a day. */
   async fleet(): Promise<HistoryPart> {
     this.#fleet ??= await this.#make('fleet', this.sizes.fleetDevices, recordFleet(this.sizes.fleetDays))
     return this.#fleet
   }
 
-  /** Devices that are on their way now: what they said lately is in the log, all before is sealed. */
+  /** Part with devices that are on their way now: their recent samples are in the log, all before is sealed. */
   async active(): Promise<HistoryPart> {
     const folder = await this.folder()
     const { activeDevices, activeMs, loggedMs } = this.sizes
@@ -93,7 +93,7 @@ export class SharedHistory {
     const [deviceIds, tracks] = [folder.deviceIds('active'), recordActive(activeMs / 5000)]
     this.#activeSinceMs ??= Date.now() - activeMs
     const sinceMs = this.#activeSinceMs
-    // twice, because the first takes its time
+    // in two steps: the recent samples are made after the first step, which takes long, so that they reach the present
     const fromMs = Math.max(Date.now() - activeMs, (known?.toMs ?? 0) + 1)
     const sealedToMs = Math.max(fromMs, Date.now() - loggedMs)
     const sealed = await folder.fill(samplesOfActive(deviceIds, tracks, { fromMs, toMs: sealedToMs, sinceMs }))
@@ -116,7 +116,7 @@ export class SharedHistory {
     printProgress(`  making the history of ${hardwareIds.length} devices`)
     const records = await folder.fill(samplesOfTracks(folder.deviceIds(prefix), tracks))
     const { fromMs, toMs } = periodOf(tracks)
-    // each device after the first is moved a little in time
+    // each device after the first is shifted a little in time
     return { hardwareIds, fromMs, toMs: devices === 1 ? toMs : toMs + MINUTE_MS, records }
   }
 }

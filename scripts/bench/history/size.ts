@@ -9,20 +9,20 @@ import { countUnsealed } from './telemetry-log.ts'
 
 const TARGET_BYTES = 9
 const SPACE_LIMIT_MS = 120_000
-/** The gateway keeps some free space for its next writes. */
+/** Free pages that the gateway keeps for its next writes. */
 const KEPT_PAGES = 1000
-/** Of a database with little in it most is not records. */
+/** Records from which a target applies: most of a small database is not records. */
 const WORTH_JUDGING = 1_000_000
 
-/** What a fix costs on the disk: the whole database file, positions only. */
+/** Measures the disk space of a fix: the whole database file, positions only. */
 export async function runSize(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const [single, fleet, folder] = [await history.single(), await history.fleet(), await history.folder()]
   const gateway = await history.start()
   await folder.seal(gateway)
-  // the pages of what was the log go back to the file system bit by bit
+  // the pages of the former log return to the file system gradually
   const isGivenBack = () => freePages(folder.path) <= KEPT_PAGES
-  await mustReach(isGivenBack, SPACE_LIMIT_MS, 'the gateway does not give free space back')
-  // writes what is in the write-ahead log into the file
+  await mustReach(isGivenBack, SPACE_LIMIT_MS, 'the gateway does not release free space')
+  // writes the content of the write-ahead log into the database file
   await gateway.process.stop()
   const { size: fileBytes } = statSync(join(folder.path, 'cartbarn.db'))
   const { records } = history
@@ -48,7 +48,7 @@ function freePages(folder: string): number {
   return readDatabase(folder, (db) => Number(db.pragma('freelist_count', { simple: true })))
 }
 
-/** The tables and indexes with the most bytes. */
+/** Tables and indexes with the most bytes. */
 function readTables(folder: string): (readonly [string, number])[] {
   const sql = 'SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name ORDER BY bytes DESC LIMIT 4'
   const rows = readDatabase(folder, (db) => db.prepare<[], { name: string; bytes: number }>(sql).all())

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { recordSingle } from './history-parts.ts'
 
-/** The process that asks SQLite itself, with the fixes of one device as rows. */
+/** Process that queries SQLite directly, with the fixes of one device as rows. */
 
 let db: Database.Database
 
@@ -18,7 +18,7 @@ function create(path: string, days: number): void {
   })()
 }
 
-/** Adds up the speeds; returns how many seconds that took. */
+/** Adds up the speeds; returns the seconds that took. */
 function addUp(): number {
   const startMs = performance.now()
   db.prepare<[], number>('SELECT sum(speed) FROM fix').pluck().get()
@@ -27,5 +27,5 @@ function addUp(): number {
 
 const functions = answerCalls({ create, addUp })
 
-/** What the process does when its parent asks. */
+/** Functions of the process, called by its parent. */
 export type SpeedSumFunctions = typeof functions

@@ -21,7 +21,7 @@ const SHORT_ROUNDS = 2
 const DEVICES = 50
 const DAYS = 365
 const SHORT_DAYS = 2
-/** Each cart says where it is once a minute for so long a day. */
+/** Hours of a day in which each cart reports its position, once a minute. */
 const HOURS_A_DAY = 12
 /** 1 May 2025. */
 const FROM_MS = 1_746_057_600_000
@@ -34,7 +34,7 @@ interface Starts {
   cpuMs: number[]
 }
 
-/** How long a start takes with the history of a year; in turn with another gateway on a copy of it, if one is named. */
+/** Measures a start with the history of a year; alternates with another gateway on a copy, if one is named. */
 export async function runStart(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, beside, isShort } = context
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
@@ -45,7 +45,7 @@ export async function runStart(context: ScenarioContext): Promise<ScenarioReport
   const { size } = await stat(databasePath(folder.path))
   const subjects = [startsOf('this', entry, folder)]
   if (beside !== undefined) subjects.push(startsOf('beside', beside, folder.copy()))
-  // notes checksums of a copy; stopped in order, so that Node keeps what it compiled
+  // the first start stores checksums of a copy; it is stopped in order, so that Node keeps its compile cache
   for (const { entry, folder } of subjects) {
     const { process } = await startGateway(bench, { entry, dataDir: folder.path })
     await process.stop()
@@ -78,7 +78,7 @@ function startsOf(name: string, entry: string, folder: FilledFolder): Starts {
   return { name, entry, folder, wallMs: [], cpuMs: [] }
 }
 
-/** It is killed as by a power cut, so that the next has a write-ahead log to look at. */
+/** Starts once and kills the gateway as a power cut would, so that the next start has a write-ahead log to read. */
 async function startOnce({ bench }: ScenarioContext, { entry, folder, wallMs, cpuMs }: Starts): Promise<void> {
   const startedAtMs = performance.now()
   const { process } = await startGateway(bench, { entry, dataDir: folder.path })
@@ -87,7 +87,7 @@ async function startOnce({ bench }: ScenarioContext, { entry, folder, wallMs, cp
   await process.stop('SIGKILL')
 }
 
-/** In the order of time. Positions go back and forth, in numbers as long as real ones. */
+/** Samples in the order of time. Positions go back and forth, in numbers as long as real ones. */
 function* samplesOf(deviceIds: readonly number[], days: number): Generator<FilledSample, void, void> {
   for (let day = 0; day < days; day++) {
     for (let atMs = 0; atMs < HOURS_A_DAY * HOUR_MS; atMs += MINUTE_MS) {

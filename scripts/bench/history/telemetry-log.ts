@@ -1,7 +1,7 @@
 import { readDatabase } from '#scripts/rig/read-database.ts'
 import { decodeBatch } from '#store/telemetry/batch.ts'
 
-/** How many samples of a folder are not in a block yet; the gateway may be running. */
+/** Number of samples in a folder that are not in a block yet; the gateway may be running. */
 export function countUnsealed(dataDir: string): number {
   return readDatabase(dataDir, (db) => {
     const rows = db.prepare<[], Uint8Array>('SELECT samples FROM telemetry_log').pluck()

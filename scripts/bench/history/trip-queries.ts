@@ -14,30 +14,30 @@ export function tripsOfAll(gateway: GatewayProcess, part: HistoryPart): Download
   return { port: gateway.ports.http, path, key: ADMIN_KEY }
 }
 
-/** The devices of the fleet that are on a trip; without a time, of those that reported within the default time. */
+/** Devices of the fleet that are on a trip; without a time, among those that reported within the default time. */
 export function activeTrips(gateway: GatewayProcess, maxAgeSeconds?: number): Download {
   const query = maxAgeSeconds === undefined ? '' : `?maxAgeSeconds=${maxAgeSeconds}`
   return { port: gateway.ports.http, path: `/trips/active${query}`, key: ADMIN_KEY }
 }
 
-/** How many trips and records an answer of the first two speaks of. */
+/** Number of trips, stops and positions in a response of the first two queries. */
 export interface TripCounts {
   trips: number
   stops: number
   positions: number
 }
 
-/** The counts of trips of one device. Throws unless the answer has the documented form. */
+/** Counts the trips of one device. Throws unless the response has the documented form. */
 export async function countTripsOfOne(download: Download): Promise<TripCounts> {
   return countsOf(deviceTripsSchema.parse(await ask(download)))
 }
 
-/** The counts of trips of several devices. */
+/** Counts the trips of several devices. */
 export async function countTripsOfAll(download: Download): Promise<TripCounts> {
   return countsOf(tripsSchema.parse(await ask(download)))
 }
 
-/** How many devices are on a trip. */
+/** Counts the devices that are on a trip. */
 export async function countActive(download: Download): Promise<number> {
   return activeTripsSchema.parse(await ask(download)).summary.activeCount
 }

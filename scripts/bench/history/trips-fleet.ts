@@ -24,7 +24,7 @@ interface Run {
   peakBytes: number
 }
 
-/** A month of as many devices as one request may name: time and memory. */
+/** Measures time and memory of a month of as many devices as one request may name. */
 export async function runTripsFleet(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
@@ -41,14 +41,15 @@ export async function runTripsFleet(context: ScenarioContext, history: SharedHis
     printProgress(`  ${result.durationS.toFixed(2)} s, ${formatMb(peakBytes - idleBytes)} MB above idle`)
   }
   client.kill()
-  // after the measurements: a gateway that had answered this before would have its memory
+  // after the measurements: if the gateway answered this first, its memory would count
   const counts = await countTripsOfAll(query)
   await gateway.process.stop()
   if (counts.positions !== part.records) throw new Error(`trips are of ${counts.positions} positions`)
   const durationS = median(runs.map((run) => run.durationS))
   const aboveBytes = Math.max(...runs.map((run) => run.peakBytes - run.idleBytes))
   printTable(
-    `Trips of ${part.hardwareIds.length} devices: ${formatCount(counts.positions)} fixes, ${formatCount(counts.trips)} trips`,
+    `Trips of ${part.hardwareIds.length} devices: ${formatCount(counts.positions)} fixes, ` +
+      `${formatCount(counts.trips)} trips`,
     ['', 's', 'fixes/s', 'idle MB', 'peak MB'],
     runs.map((run, i) => [
       `round ${i + 1}`,

@@ -20,7 +20,7 @@ const TARGET_RATIO = 1.5
 const ROUNDS = 9
 const SHORT_ROUNDS = 3
 
-/** A month of one device: its trips beside SQLite adding up a column of the same fixes. */
+/** Measures the trips of a month of one device, compared with SQLite adding up a column of the same fixes. */
 export async function runTripsOne(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
@@ -34,7 +34,7 @@ export async function runTripsOne(context: ScenarioContext, history: SharedHisto
   const counts = await countTripsOfOne(query)
   if (counts.positions !== part.records) throw new Error(`trips are of ${counts.positions} positions`)
   const client = startDownloadClient(bench)
-  // each once before it counts, as the answer above was of a process just started
+  // one warm-up of each: the response above came from a process that had just started
   await sqlite.call('addUp')
   await client.call('download', query)
   const runs: { tripsS: number; sumS: number }[] = []

@@ -9,17 +9,17 @@ import { SyncGround } from '../sync/ground.ts'
 
 const SOCKETS = 20
 const DEVICES_A_SOCKET = 10
-/** A file system in memory: what the head office writes is not written to the disk that is measured. */
+/** File system in memory: the hub's writes do not go to the disk that is measured. */
 const MEMORY = '/dev/shm'
 
-/** The carts drive to and fro on parallel lanes (`TelemetryPackets`), 111 m north of each other from here on. */
+/** The carts drive to and fro on parallel lanes (`TelemetryPackets`), 111 m apart, from here to the north. */
 const [SOUTH, WEST, LANE] = [36.568, -121.949, 0.001]
 const HOLES = 18
 /** The one lane with a zone across: one cart in twenty enters and leaves it every ten seconds. */
 const CROSSED_LANE = 7
 const CORNERS = 16
 
-/** What a course has beside its devices: zones, people who look on, and a head office, which all cost something. */
+/** Everything of a course except its devices that costs something: zones, users with open screens, and a hub. */
 export class BusyCourse {
   readonly #context: Pick<ScenarioContext, 'bench'>
   readonly #headOffice: SyncGround
@@ -35,18 +35,18 @@ export class BusyCourse {
     return new BusyCourse(context, await SyncGround.create(context, within))
   }
 
-  /** What a gateway is started with to replicate to the head office. */
+  /** Environment of a gateway that replicates to the hub. */
   get env(): Record<string, string> {
     return this.#headOffice.env
   }
 
-  /** Puts the devices among zones, which stay in the folder of the gateway. */
+  /** Draws zones around the devices; they stay in the folder of the gateway. */
   async drawZones(api: GatewayApi, devices: readonly BenchDevice[]): Promise<void> {
     const hardwareIds = devices.map(({ hardwareId }) => hardwareId)
     await api.createZonedGroup({ type: 'FeatureCollection', features: createZones() }, hardwareIds)
   }
 
-  /** Opens sockets of ten devices each, twenty at most. */
+  /** Opens sockets for ten devices each, at most twenty sockets. */
   async openSockets({ ports }: GatewayProcess, devices: readonly BenchDevice[]): Promise<void> {
     const script = new URL('../realtime/readers.ts', import.meta.url)
     this.#readers = new ForkedScript<ReaderFunctions>(this.#context.bench, 'realtime readers', script)
@@ -61,19 +61,19 @@ export class BusyCourse {
     }
   }
 
-  /** Messages of devices that the open sockets got so far. */
+  /** Messages of devices received by the open sockets so far. */
   async received(): Promise<number> {
     return (await this.#readers?.call('result'))?.received ?? 0
   }
 
-  /** Returns what the sockets got. */
+  /** Closes the sockets; returns the number of messages they received. */
   async closeSockets(): Promise<number> {
     const received = await this.received()
     await this.#readers?.stop()
     return received
   }
 
-  /** Positions and voltages that the head office has. */
+  /** Positions and voltages that the hub has. */
   rowsAtHeadOffice(): Promise<number> {
     return this.#headOffice.rowsTaken()
   }
@@ -83,7 +83,7 @@ export class BusyCourse {
   }
 }
 
-/** The course, greens and slow zones beside the lanes, and one slow zone across a lane. */
+/** Returns the course, greens and slow zones next to the lanes, and one slow zone across a lane. */
 function createZones(): NewFeature[] {
   const holes = Array.from({ length: HOLES }, (_, i) => i + 1)
   const latOf = (hole: number) => SOUTH + hole * LANE

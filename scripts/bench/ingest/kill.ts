@@ -27,7 +27,7 @@ interface Outcome {
   history: HistoryCheck
 }
 
-/** PUBACK means on disk. */
+/** Checks that a message with a PUBACK is on disk. */
 export async function runKill(context: ScenarioContext): Promise<ScenarioReport> {
   const kills = context.rounds ?? (context.isShort ? 3 : 20)
   const outcome = await measure(context, kills)

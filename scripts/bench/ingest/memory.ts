@@ -17,7 +17,7 @@ const PER_DEVICE_PER_S = 0.1
 const TARGET_MB = 200
 const SAMPLES = 6
 
-/** What a thousand connected devices cost in memory. */
+/** Measures the memory of a thousand connected devices. */
 export async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry } = context
   const devices = context.isShort ? 200 : 1000

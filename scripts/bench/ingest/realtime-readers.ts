@@ -4,11 +4,11 @@ import { z } from 'zod'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
 
-/** A process of WebSocket readers. */
+/** Process of WebSocket readers. */
 
-/** What all readers together got. */
+/** Totals of all readers. */
 export interface RealtimeResult {
-  /** `device_data` messages over all sockets. */
+  /** Number of `device_data` messages over all sockets. */
   received: number
   /** Sockets the gateway closed. */
   closed: number
@@ -52,5 +52,5 @@ const functions = answerCalls({
   result: (): RealtimeResult => ({ received, closed, delivery: summarise(delivery) }),
 })
 
-/** What the readers do when their parent asks. */
+/** Functions of the readers, called by the parent process. */
 export type RealtimeFunctions = typeof functions

@@ -8,39 +8,39 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 
 /** Messages of a client that are not acknowledged yet. */
 export const WINDOW = 64
-/** Until a broker has compiled what it needs. */
+/** Time until a broker has compiled what it needs. */
 const WARMUP_MS = 1000
-/** Of what is measured, when that is short. */
+/** Share of the measured time, if that is short. */
 const WARMUP_SHARE = 0.2
 
-/** A broker to be saturated. */
+/** Broker to saturate. */
 export interface SaturationTarget {
   pid: number
   port: number
   devices: readonly BenchDevice[]
   durationS: number
   notBeforeMs: number
-  /** The 99th percentile of the main thread's delay since the last call; absent where it is not ours. */
+  /** 99th percentile of the main thread's delay since the last call; absent for a foreign broker. */
   readLoopDelayP99Ms?(): Promise<number>
 }
 
-/** What one saturated run came to. */
+/** Result of one saturated run. */
 export interface SaturationRun {
   perS: number
   brokerCpuUs: number
   generatorCpuUs: number
-  /** 1 is a whole core: near it the run measures the generator, not the gateway. */
+  /** Share of a core; near 1 the run measures the generator, not the gateway. */
   generatorCpuShare: number
   /** Share of the machine's time that its host gave to others meanwhile. */
   stolenShare: number
-  /** Main thread; null where it is not ours. */
+  /** Main thread; null for a foreign broker. */
   loopDelayP99Ms: number | null
   sinceWrite: LatencySummary
   /** Warm-up and draining included. */
   totals: FullSpeedTotals
 }
 
-/** Waits until what is under load may be measured for that time. */
+/** Waits until a loaded subject may be measured for that time. */
 export async function warmUp(durationS: number): Promise<void> {
   await sleep(Math.min(WARMUP_MS, WARMUP_SHARE * durationS * 1000))
 }

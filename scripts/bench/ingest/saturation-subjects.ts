@@ -7,25 +7,25 @@ import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
 import { BusyCourse } from './busy-course.ts'
 import { type SaturationRun, saturate } from './saturation-run.ts'
 
-/** The subjects that are saturated in turn. */
+/** Name of a subject; the subjects are saturated alternately. */
 export type SubjectName = 'gateway' | 'gateway, everything on' | 'mosquitto' | 'gateway, slow fsync'
 
-/** One run of one subject. */
+/** Run of a subject. */
 export interface SubjectRun extends SaturationRun {
   subject: SubjectName
   clients: number
-  /** Acknowledged samples that the gateway does not count as stored: 0, or something is wrong. */
+  /** Acknowledged samples that the gateway does not count as stored; any other value than 0 is a fault. */
   notStored: number | null
-  /** Frames that sockets got and rows that the head office has, where they are there. */
+  /** Frames received by sockets and rows that the hub has; null without them. */
   beside: { frames: number; rows: number } | null
 }
 
-/** A broker that is saturated again and again. */
+/** Broker that is saturated repeatedly. */
 export interface Subject {
   name: SubjectName
   /** Starts it, loads it with that many clients, and stops it; it keeps its data from one run to the next. */
   measure(clients: number): Promise<SubjectRun>
-  /** What it needs beside itself. */
+  /** Stops its auxiliary processes. */
   stop?(): Promise<void>
 }
 
@@ -35,13 +35,13 @@ interface SubjectOptions {
   durationS: number
 }
 
-/** The subjects this machine can measure. */
+/** Returns the subjects this machine can measure. */
 export async function createSubjects(options: SubjectOptions): Promise<Subject[]> {
   const { bench } = options.context
   const program = findMosquitto()
   const slowFsync = compileSlowFsync(bench)
-  if (program === undefined) printProgress('  no mosquitto here: nothing to compare with')
-  if (slowFsync === undefined) printProgress('  no C compiler here: no run with a slow fsync')
+  if (program === undefined) printProgress('  mosquitto not found: compared with nothing')
+  if (slowFsync === undefined) printProgress('  C compiler not found: no run with a slow fsync')
 
   const busy = await BusyCourse.create(options.context)
   return [
@@ -116,7 +116,7 @@ function createMosquittoSubject(
   return { name: 'mosquitto', measure }
 }
 
-/** Devices of a broker that lets anybody in. */
+/** Devices of a broker that accepts anonymous clients. */
 export function createAnonymousDevices(count: number): BenchDevice[] {
   return Array.from({ length: count }, (_, i) => ({
     hardwareId: `bench-${String(i).padStart(5, '0')}`,

@@ -21,10 +21,10 @@ const SHORT_CLIENT_COUNTS = [20]
 const SUBJECT_NAMES: SubjectName[] = ['gateway', 'gateway, everything on', 'mosquitto', 'gateway, slow fsync']
 const LOOP_DELAY_TARGET_MS = 5
 const CPU_TARGET_US = 6
-/** Of a fleet at full speed, in acknowledgements of Mosquitto, which stores nothing. */
+/** Ratios of a fleet at full speed to the acknowledgements of Mosquitto, which stores nothing. */
 const RATIO_TARGETS = { gateway: 1.5, 'gateway, everything on': 0.8 } as const
 
-/** How much a broker takes when every client sends as fast as it is acknowledged. */
+/** Measures the throughput of a broker when every client sends as fast as it is acknowledged. */
 export async function runSaturation(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const durationS = context.durationS ?? (context.isShort ? 0.5 : 8)
@@ -33,7 +33,7 @@ export async function runSaturation(context: ScenarioContext): Promise<ScenarioR
   const runs: SubjectRun[] = []
   for (const clients of counts) {
     for (let round = 0; round < rounds; round++) {
-      // In turn, so that a machine that gets slower meanwhile does so for all of them.
+      // Alternates, so that a machine that slows down meanwhile affects all of them.
       for (const subject of subjects) {
         const run = await subject.measure(clients)
         printProgress(`  ${clients} clients, ${run.subject}: ${formatCount(run.perS)}/s`)
@@ -54,7 +54,7 @@ export async function runSaturation(context: ScenarioContext): Promise<ScenarioR
         sum((run) => run.notStored ?? 0),
       ),
       told(
-        'saturation, everything on: frames to sockets, rows at the head office',
+        'saturation, everything on: frames to sockets, rows at the hub',
         `${formatCount(frames)}, ${formatCount(rows)}`,
       ),
     ],
@@ -125,7 +125,7 @@ function createFigures(clients: number, runs: readonly SubjectRun[], isJudged: b
 function createRatios(clients: number, of: (subject: SubjectName) => SubjectRun[], isJudged: boolean): Figure[] {
   const mosquitto = of('mosquitto')
   if (mosquitto.length === 0) return []
-  // few clients are no fleet: the targets are for many
+  // few clients are not a fleet: the targets are for many
   const isFleet = clients >= Math.max(...CLIENT_COUNTS)
   return (['gateway', 'gateway, everything on'] as const).flatMap((subject) => {
     const ratio = (pick: (run: SubjectRun) => number) => medianRatio(of(subject).map(pick), mosquitto.map(pick))
@@ -149,7 +149,7 @@ function select(runs: readonly SubjectRun[], subject: SubjectName, clients: numb
   return runs.filter((run) => run.subject === subject && run.clients === clients)
 }
 
-/** Median of the ratios round by round: runs next to each other saw the same machine. */
+/** Median of the ratios round by round: consecutive runs had the same conditions on the machine. */
 function medianRatio(numerators: readonly number[], denominators: readonly number[]): number {
   return median(numerators.map((numerator, round) => numerator / (denominators[round] ?? Number.NaN)))
 }

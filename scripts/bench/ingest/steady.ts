@@ -22,7 +22,7 @@ const DEVICES = 200
 const PER_DEVICE_PER_S = 1
 const SOCKETS = 20
 const WARMUP_S = 2
-/** The last samples are on their way to the readers when the last one is acknowledged. */
+/** Time for the last samples to reach the readers after the last acknowledgement. */
 const DELIVERY_MS = 1000
 
 interface Outcome {
@@ -33,7 +33,7 @@ interface Outcome {
   gatewayCpuShare: number
 }
 
-/** A course on a busy day. */
+/** Measures a course on a busy day. */
 export async function runSteady(context: ScenarioContext): Promise<ScenarioReport> {
   const durationS = context.durationS ?? (context.isShort ? 20 : 300)
   const outcome = await measure(context, durationS)

@@ -12,11 +12,9 @@ import type { RegularsFunctions } from './regulars.ts'
 import type { Ground, Noticed, Others, Run } from './run.ts'
 
 const PER_DEVICE_PER_S = 1
-/**
- * In the first half second after a start V8 compiles what neighbours and others use, and everybody waits 20 to 70 ms.
- */
+/** In the first half second after a start V8 compiles the used code, and every client waits 20 to 70 ms. */
 const WARM_UP_S = 2
-/** The course of all rows of a command; in a short look they share the gateway as well. */
+/** Course of all rows of a command; in the short form they share the gateway as well. */
 export class SharedCourse {
   readonly #context: ScenarioContext
   #course: Course | undefined
@@ -32,14 +30,16 @@ export class SharedCourse {
     return this.#course
   }
 
-  /** They are there for all rows. */
+  /** The regular clients, running during all rows. */
   get regulars(): ForkedScript<RegularsFunctions> {
     const script = new URL('./regulars.ts', import.meta.url)
     this.#regulars ??= new ForkedScript(this.#context.bench, 'regulars', script)
     return this.#regulars
   }
 
-  /** A gateway that has just been started on a copy of the course; in a short look only if `isFresh`. */
+  /**
+   * Starts a gateway on a copy of the course; in the short form only if `isFresh`, otherwise returns the shared one.
+   */
   async start(isFresh: boolean): Promise<GatewayProcess> {
     const { folder } = await this.course()
     if (this.#shared !== undefined && !isFresh) return this.#shared.gateway
@@ -62,7 +62,7 @@ export class SharedCourse {
   }
 }
 
-/** A gateway with 200 devices, an admin and a shop beside one kind of neighbour. */
+/** A gateway with 200 devices, an admin and a shop, and one kind of noisy client. */
 export class CourseGround implements Ground {
   readonly #context: ScenarioContext
   readonly #shared: SharedCourse
@@ -94,7 +94,7 @@ export class CourseGround implements Ground {
     let keysRefused = 0
     return {
       measure: async () => {
-        // good keys are used at once: time would make up for what bad ones had cost them
+        // good keys are used immediately: a warm-up would hide what bad ones had cost them
         if (!this.#context.isShort && !this.#usesGoodKeys) await regulars.call('measure', WARM_UP_S)
         load.measure()
         const keys = this.#usesGoodKeys ? goodKeys : []

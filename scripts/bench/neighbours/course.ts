@@ -7,23 +7,23 @@ const DEVICES = 200
 const LOCK_EVENTS = 400_000
 const RECORDS = 200_000
 const GOOD_KEYS = 110
-/** What stays small in a short look. */
+/** Sizes of the short form. */
 const SHORT = { devices: 50, lockEvents: 8_000, records: 8_192, goodKeys: 30 }
 const GAP_MS = 5000
 /** 1 May 2026. */
 const FROM_MS = 1_777_593_600_000
 
-/** A data folder with a fleet, people and a past; a gateway is started on it or on a copy. */
+/** Data folder with a fleet, people and a history; a gateway is started on it or on a copy. */
 export interface Course extends AttackedCourse {
   folder: FilledFolder
   fleet: BenchDevice[]
-  /** Of an admin: connected, and unlocked. */
+  /** Device that an admin unlocks; connected, and unlocked. */
   unlocked: BenchDevice
   admin: BenchLogin
   goodKeys: string[]
 }
 
-/** Makes the course; no gateway runs on it yet. */
+/** Creates the course; no gateway runs on it yet. */
 export async function createCourse(context: ScenarioContext): Promise<Course> {
   const sizes = context.isShort
     ? SHORT

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { answerCalls } from '#scripts/rig/calls.ts'
 
-/** The process of a port that accepts, reads and discards: what a neighbour costs this machine and not the gateway. */
+/** Process of a port that accepts, reads and discards: the cost of a noisy client without the gateway. */
 
 async function listen(): Promise<number> {
   const server = createServer((socket) => {
@@ -17,5 +17,5 @@ async function listen(): Promise<number> {
 
 const functions = answerCalls({ listen })
 
-/** What the port does when its parent asks. */
+/** Functions of the port, called by the parent process. */
 export type DiscardFunctions = typeof functions

@@ -5,7 +5,7 @@ import { type AttackPlan, planOf } from '#scripts/rig/neighbours/attack-plan.ts'
 import { FRAME_BYTES, FRAME_HEAD_BYTES, finishFrame } from '#shared/telemetry/part-frame.ts'
 import { VarintWriter } from '#shared/telemetry/varints.ts'
 
-/** One kind of neighbour of the sites of a hub; `site` is its own, and has said hello. */
+/** Kind of noisy client of a hub; `site` belongs to it, and has introduced itself with `hello`. */
 export interface HubNeighbour {
   name: string
   summary: string
@@ -13,7 +13,7 @@ export interface HubNeighbour {
 }
 
 const PUSH = '/sync/v1/push'
-/** The most that a part may have. */
+/** Maximum number of records of a batch. */
 const RECORDS_A_PART = 250_000
 const PARTS = 44
 const HEAD_BYTES = 64
@@ -23,7 +23,7 @@ const MAX_NUMBER_BYTES = 7
 export const HUB_NEIGHBOURS: readonly HubNeighbour[] = [
   {
     name: 'hub-slow-posts',
-    summary: 'at the hub: 64 pushes of a site of which one byte comes',
+    summary: 'at the hub: 64 pushes of a site, of which one byte arrives',
     plan: ({ key }, port) =>
       planOf({
         port,
@@ -77,7 +77,7 @@ function guess(siteId: string, number: number): Buffer {
   return postRequest(PUSH, key, gzipSync('{}'))
 }
 
-/** What `encodeRuns` would not write for a gateway: positions that are all the same, a millisecond apart. */
+/** Push that `encodeRuns` would not write for a gateway: positions that are all equal, a millisecond apart. */
 function largePush(site: SiteClient, parts: number): Buffer {
   const made = Array.from({ length: parts }, (_, i) => {
     const content = { data: samePositions(i * RECORDS_A_PART), count: RECORDS_A_PART, encoding: 'runs-1' }

@@ -11,7 +11,7 @@ import type { Ground, Others } from './run.ts'
 const SITES = ['regular', 'neighbour'] as const
 type SiteId = (typeof SITES)[number]
 
-/** A hub with two sites over a PostgreSQL of its own, for all rows of a command. */
+/** A hub with two sites over its own PostgreSQL, for all rows of a command. */
 export class SharedHub {
   readonly #context: ScenarioContext
   #hub: HubProcess | undefined
@@ -23,14 +23,14 @@ export class SharedHub {
     this.#context = context
   }
 
-  /** They are there for all rows. */
+  /** The regular clients, running during all rows. */
   get regulars(): ForkedScript<HubRegularsFunctions> {
     const script = new URL('./hub-regulars.ts', import.meta.url)
     this.#regulars ??= new ForkedScript(this.#context.bench, 'regular site', script)
     return this.#regulars
   }
 
-  /** The hub, just started; in a short look the one that is there. */
+  /** Starts the hub; in the short form returns the one that runs. */
   async start(): Promise<HubProcess> {
     this.#hub ??= await this.#create()
     if (!this.#isRunning) await this.#hub.start()
@@ -38,7 +38,7 @@ export class SharedHub {
     return this.#hub
   }
 
-  /** Kills the hub, unless it is shared: it may still be at work on what it was sent. */
+  /** Kills the hub, unless it is shared: it may still be working on what it received. */
   async end(): Promise<void> {
     if (this.#context.isShort) return
     this.#isRunning = false
@@ -58,7 +58,7 @@ export class SharedHub {
   }
 }
 
-/** A site that replicates beside one kind of neighbour. */
+/** A site that replicates, and one kind of noisy client. */
 export class HubGround implements Ground {
   readonly #context: ScenarioContext
   readonly #shared: SharedHub

@@ -4,16 +4,16 @@ import { answerCalls } from '#scripts/rig/calls.ts'
 import type { LatencySummary } from '#scripts/rig/latency.ts'
 import { probe } from './probe.ts'
 
-/** The process of a site whose gateway does its work, and of who watches the health of the hub. */
+/** Process of a site whose gateway works as usual, and of a monitor that polls the health of the hub. */
 
 const PUSH_GAP_MS = 100
 const HEALTH_GAP_MS = 50
 const RECORDS = 20
-/** For a hub to be through with what it was sent. */
+/** Time limit for a hub to finish what it received. */
 const AFTERWARDS_MS = 60_000
 const AGAIN_MS = 250
 
-/** What they had to wait. */
+/** Waiting times and losses of the regular clients. */
 export interface HubRegularsResult {
   push: LatencySummary
   health: LatencySummary
@@ -36,7 +36,7 @@ async function gather(hubUrl: string, siteId: string, key: string): Promise<void
   if (status !== 200) throw new Error(`hello: ${status}`)
 }
 
-/** Works for that long. */
+/** Works for that many seconds. */
 async function measure(durationS: number): Promise<void> {
   const [push, health] = await Promise.all([
     probe(durationS, PUSH_GAP_MS, async (signal) => {
@@ -51,7 +51,7 @@ async function measure(durationS: number): Promise<void> {
   measured = { push, health }
 }
 
-/** What it was like, once nobody is in the way. */
+/** Returns the results, once no other client loads the hub. */
 async function finish(): Promise<HubRegularsResult> {
   const client = gathered()
   const acknowledged = client.cursors.telemetry.seq
@@ -66,7 +66,7 @@ async function finish(): Promise<HubRegularsResult> {
 }
 
 function gathered(): SiteClient {
-  if (site === undefined) throw new Error('the site has not come')
+  if (site === undefined) throw new Error('the site is not connected')
   return site
 }
 
@@ -80,12 +80,12 @@ async function pushOnce(client: SiteClient, atMs: number): Promise<void> {
   }
   const content = runsContent([{ hardwareId: 'regular-1', stream: 'gps', records }])
   const answer = await client.push(client.part('telemetry', content))
-  // it was taken, and the answer to it was lost
+  // the push was accepted, and its response was lost
   if (answer.status === 409) await client.hello()
   if (answer.status !== 200) throw new Error(`push: ${answer.status}`)
 }
 
 const functions = answerCalls({ gather, measure, finish })
 
-/** What the regulars of a hub do when their parent asks. */
+/** Functions of the hub's regular clients, called by the parent process. */
 export type HubRegularsFunctions = typeof functions

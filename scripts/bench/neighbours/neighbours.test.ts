@@ -9,7 +9,7 @@ import { createNeighbourScenarios } from './neighbours.ts'
 const bench = new Workbench()
 after(() => bench.clear())
 
-/** Set CARTBARN_TEST_LONG=1 for these too: they work for longer than the others, in the same way. */
+/** Set CARTBARN_TEST_LONG=1 to include these: they work for longer than the others, in the same way. */
 const ONLY_LONG = ['sockets-2000', 'long-filters', 'deep-lists', 'refused-upgrades', 'hub-slow-posts']
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 
@@ -20,7 +20,7 @@ const rows = createNeighbourScenarios().filter(
 )
 
 for (const { name, run } of rows) {
-  test(`a short look at ${name} gives figures, and nothing of the others is lost or refused`, async () => {
+  test(`a short run of ${name} yields figures, and other clients have no lost or rejected requests`, async () => {
     const { figures } = await run({
       bench,
       entry: ENTRY,

@@ -5,7 +5,7 @@ import { HUB_NEIGHBOURS } from './hub-attacks.ts'
 import { HubGround, SharedHub } from './hub-ground.ts'
 import { type Ground, measureNeighbour } from './run.ts'
 
-/** What one careless or hostile client costs all others, for each kind of client that the audit found. */
+/** Scenarios of careless or hostile clients, one for each kind that the audit found, and their cost for all others. */
 export function createNeighbourScenarios(): Scenario[] {
   let course: SharedCourse | undefined
   let hub: SharedHub | undefined

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { probe } from './probe.ts'
 
-test('what is refused is tried again, and counts from when it was due', async () => {
+test('a rejected request is retried, and its latency counts from when it was due', async () => {
   let tries = 0
   const { count, p50Ms } = await probe(2, 1_100, async () => {
     tries++
@@ -13,7 +13,7 @@ test('what is refused is tried again, and counts from when it was due', async ()
   assert.ok(p50Ms >= 45, `${p50Ms} ms, with a pause of 50 ms before the second try`)
 })
 
-test('what never comes counts as long as it has waited, and so does what had to wait behind it', async () => {
+test('a request without a response counts with its waiting time, and so do requests queued after it', async () => {
   const never = async (signal: AbortSignal) => {
     await once(signal, 'abort')
     throw new Error('too late')

@@ -5,8 +5,8 @@ import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.t
 const AGAIN_MS = 50
 
 /**
- * Does something at an even pace, one after the other. Each counts from when it was due to when it succeeded; it is
- * tried again until then. What is not there at the end counts as long as it has waited.
+ * Repeats an action at an even rate, one after the other. Each counts from its due time to its success; it is retried
+ * until then. An action that has not succeeded at the end counts as long as it has waited.
  */
 export async function probe(
   durationS: number,
@@ -30,7 +30,7 @@ async function untilDone(act: (signal: AbortSignal) => Promise<void>, signal: Ab
     try {
       return await act(signal)
     } catch {
-      // refused or cut off: whoever needs it tries again
+      // refused or cut off: a real client would retry
       await sleep(AGAIN_MS)
     }
   }

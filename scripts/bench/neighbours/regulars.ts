@@ -11,9 +11,7 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { acknowledgement, DISCONNECT, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { probe } from './probe.ts'
 
-/**
- * The process of those who are there every day: who watches the health, who unlocks carts, and a program that is away.
- */
+/** Process of the usual clients: a health monitor, an admin who unlocks carts, and a program that is offline. */
 
 const HEALTH_GAP_MS = 20
 const UNLOCK_GAP_MS = 200
@@ -24,20 +22,20 @@ const LOGIN_LIMIT_MS = 30_000
 const ORDERS_LIMIT_MS = 10_000
 const KEYS_AT_ONCE = 4
 
-/** Where they are and who they are. */
+/** Addresses and logins of the regular clients. */
 export interface RegularsPlan {
   ports: { http: number; mqtt: number }
   admin: BenchLogin
-  /** Is connected, and unlocked. */
+  /** Connected, and unlocked. */
   cart: BenchDevice
 }
 
-/** What they had to wait, and what of their own was lost. */
+/** Waiting times and losses of the regular clients. */
 export interface RegularsResult {
   health: LatencySummary
-  /** From the request of an admin until it was answered and the cart had it. */
+  /** Time from an admin's request until it was answered and the cart had received the command. */
   unlock: LatencySummary
-  /** Messages that a kept session of a program was to get, and did not. */
+  /** Messages missing from the persistent session of a program. */
   ordersLost: number
 }
 
@@ -47,7 +45,7 @@ let till: { stop(): Set<string> } | undefined
 let measured: Omit<RegularsResult, 'ordersLost'> | undefined
 const delivered = new Set<string>()
 
-/** The shop was there and is away, so that what is published waits for it; the others come. */
+/** Connects the others; the shop was connected before and is offline, so that messages are queued for it. */
 async function gather(given: RegularsPlan): Promise<void> {
   plan = given
   await comeAndGo(given)
@@ -55,7 +53,7 @@ async function gather(given: RegularsPlan): Promise<void> {
   till = await publishOrders(given)
 }
 
-/** Works for that long. */
+/** Works for that many seconds. */
 async function measure(durationS: number): Promise<void> {
   const gathered = thePlan()
   const [health, unlock] = await Promise.all([
@@ -65,7 +63,7 @@ async function measure(durationS: number): Promise<void> {
   measured = { health, unlock }
 }
 
-/** What it was like, once nobody is in the way. */
+/** Returns the results, once no other client loads the gateway. */
 async function finish(): Promise<RegularsResult> {
   if (measured === undefined || till === undefined) throw new Error('nothing was measured')
   cart?.end(DISCONNECT)
@@ -73,7 +71,7 @@ async function finish(): Promise<RegularsResult> {
 }
 
 function thePlan(): RegularsPlan {
-  if (plan === undefined) throw new Error('nobody has come')
+  if (plan === undefined) throw new Error('the regular clients are not connected')
   return plan
 }
 
@@ -95,7 +93,7 @@ async function unlockOnce({ ports, admin, cart: unlocked }: RegularsPlan, signal
   await waitUntil(() => signal.aborted || delivered.has(command_id), LOGIN_LIMIT_MS, 1)
 }
 
-/** The cart that is unlocked: connected, and hears its commands. */
+/** Connects the cart that is unlocked and receives its commands. */
 function watchCart({ ports, cart: unlocked }: RegularsPlan, onCommand: (id: string) => void): Promise<MqttSocket> {
   const { hardwareId, password } = unlocked
   const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
@@ -105,7 +103,7 @@ function watchCart({ ports, cart: unlocked }: RegularsPlan, onCommand: (id: stri
   })
 }
 
-/** The shop was there, and is away. */
+/** Connects the shop and disconnects it again. */
 async function comeAndGo({ ports, admin }: RegularsPlan): Promise<void> {
   const login = { ...loginOf(admin, 'regular-shop'), clean: false }
   const shop = await subscribed(ports.mqtt, login, ORDERS, () => undefined)
@@ -136,7 +134,7 @@ async function publishOrders({ ports, admin }: RegularsPlan): Promise<{ stop(): 
   }
 }
 
-/** The shop comes back: what was acknowledged to the till must be there. */
+/** Reconnects the shop: messages acknowledged to the till must be in its session. */
 async function countLostOrders({ ports, admin }: RegularsPlan, acknowledged: ReadonlySet<string>): Promise<number> {
   const missing = new Set(acknowledged)
   const shop = new MqttSocket(
@@ -184,7 +182,7 @@ async function subscribed(
   return socket
 }
 
-/** Uses each key once, from the address of the neighbour; returns how many were refused. */
+/** Uses each key once, from the address of the noisy client; returns the number of refusals. */
 async function useKeys(port: number, keys: readonly string[]): Promise<number> {
   const refused = await inParallel(keys, KEYS_AT_ONCE, async (key) => {
     const options = { port, path: '/devices?limit=1', host: '127.0.0.1', localAddress: NEIGHBOUR_ADDRESS }
@@ -198,5 +196,5 @@ async function useKeys(port: number, keys: readonly string[]): Promise<number> {
 
 const functions = answerCalls({ gather, measure, finish, useKeys })
 
-/** What the regulars do when their parent asks. */
+/** Functions of the regular clients, called by the parent process. */
 export type RegularsFunctions = typeof functions

@@ -22,47 +22,47 @@ const ROUNDS = 3
 const DURATION_S = 8
 const SHORT_DURATION_S = 0.5
 
-/** What others noticed, by what they did. */
+/** Measurements of the other clients, by the name of their action. */
 export interface Noticed {
   p99Ms: Record<string, number>
   longestMs: Record<string, number>
-  /** Each must be 0. */
+  /** Numbers of losses; each must be 0. */
   lost: Record<string, number>
 }
 
 interface Side {
   noticed: Noticed
-  /** Until all connections were tried. */
+  /** Result until all connections were tried. */
   start: AttackResult
-  /** While the others were measured. */
+  /** Result while the others were measured. */
   measured: AttackResult
 }
 
-/** The same others and the same generator twice: beside what is attacked, and against a port that discards. */
+/** The same clients and the same generator twice: with the attacked server, and against a port that discards. */
 export interface Run {
   beside: Side
   base: Side
 }
 
-/** Those who were there before the neighbour, and are there when it has gone. */
+/** Clients that are present before the noisy client and after it has left. */
 export interface Others {
-  /** Resolves when the time that is measured is over. */
+  /** Resolves when the measured time is over. */
   measure(): Promise<void>
   finish(): Promise<Noticed>
 }
 
-/** Where a row is measured. */
+/** Environment in which a row is measured. */
 export interface Ground {
-  /** Called before each side of a run, so that neither has to bear what the other left behind. */
+  /** Called before each side of a run, so that neither is affected by the other. */
   begin(side: keyof Run): Promise<void>
-  /** What the neighbour does; asked for once `begin` is through. */
+  /** Plan of the noisy client; called after `begin`. */
   plan(): AttackPlan | Promise<AttackPlan>
-  /** Lets all others come, and begin their work. */
+  /** Connects all other clients and starts their work. */
   gather(durationS: number): Promise<Others>
   end(): Promise<void>
 }
 
-/** Measures one kind of neighbour: several runs, or a short one. */
+/** Measures one kind of noisy client: several runs, or a short one. */
 export async function measureNeighbour(
   name: string,
   context: ScenarioContext,
@@ -138,7 +138,7 @@ function createFigures(row: string, runs: readonly Run[], isJudged: boolean): Fi
         median(of('base', ({ p99Ms }) => p99Ms[what])),
       ]
       const detail = `${formatMs(beside)} : ${formatMs(base)} ms`
-      return atMost(`${row}: ${what} p99 beside : base`, beside / base, TARGET_RATIO, {
+      return atMost(`${row}: ${what} p99 attacked : base`, beside / base, TARGET_RATIO, {
         digits: 2,
         detail,
         isJudged,
@@ -156,7 +156,7 @@ function createFigures(row: string, runs: readonly Run[], isJudged: boolean): Fi
         both.reduce((sum, each) => sum + each, 0),
       )
     }),
-    told(`${row}: CPU of the generator beside : base; runs`, `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`),
-    told(`${row}: it did, in the last run`, last === undefined ? 'nothing' : didOf(last)),
+    told(`${row}: CPU of the generator attacking : base; runs`, `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`),
+    told(`${row}: operations of the noisy client in the last run`, last === undefined ? 'nothing' : didOf(last)),
   ]
 }

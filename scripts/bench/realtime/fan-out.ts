@@ -19,7 +19,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import type { ReaderFunctions, ReadersResult } from './readers.ts'
 
-/** Who reads what, while how many messages arrive. */
+/** Subscriptions of the readers and rate of messages. */
 interface FanOut {
   name: string
   sockets: number
@@ -29,7 +29,7 @@ interface FanOut {
 }
 
 const WARMUP_S = 2
-/** Two runs of 10 s say more than one of 20: what is beside the benchmark on the machine changes. */
+/** Two runs of 10 s are more reliable than one of 20, because the other load of the machine changes. */
 const DURATION_S = 10
 const DELIVERY_LIMIT_MS = 30_000
 const MAIN_THREAD_TARGET = 30
@@ -46,10 +46,10 @@ const NAMED: FanOut = { ...EVERYTHING, name: 'named', hardwareIds: (all) => all 
 
 interface Outcome {
   load: LoadResult
-  /** CPU seconds a second. */
+  /** CPU seconds per second. */
   mainThread: number
   process: number
-  /** Of the measured time and what came after it. */
+  /** Results of the measured time and of the time after it. */
   readers: ReadersResult | null
   expected: number
 }

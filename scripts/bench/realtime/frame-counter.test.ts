@@ -18,7 +18,7 @@ const TEXTS = [
 /** A close frame without a reason. */
 const CLOSE = Buffer.from([0x88, 0])
 
-/** What a server of ws sends of these texts and a ping, without the answer to the handshake. */
+/** Bytes that a server of ws sends for these texts and a ping, without the response to the handshake. */
 async function sentBytes(): Promise<Buffer> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(server, 'listening')

@@ -1,40 +1,37 @@
 const EXTENDED_16 = 126
 const EXTENDED_64 = 127
 const PING = 9
-/** `{"type":"device_data"` is told from every other type by one letter in the first word and one in the second. */
+/** Offsets of two letters that distinguish `{"type":"device_data"` from every other type. */
 const [KIND_AT, DATA_AT] = ['{"type":"'.length, '{"type":"device_'.length]
 const LETTER_D = 'd'.charCodeAt(0)
-/** The longest header, and as much of the payload as tells what it is. */
+/** Longest header, and as much of the payload as identifies its type. */
 const HEAD_BYTES = 10 + DATA_AT + 1
 
-/** What a `FrameCounter` hears. */
+/** Callbacks of a `FrameCounter`. */
 export interface FrameListener {
-  /** Counts as `deviceData` too; absent where the frame arrived in pieces. */
+  /** Frame that is counted in `deviceData` too; not called for a frame that arrived in several chunks. */
   deviceData?(frame: Buffer, payloadAt: number, end: number): void
   ping(): void
 }
 
-/**
- * Counts the frames that a WebSocket server sends without reading what is in them: a reader of a benchmark is to cost
- * less than what it measures.
- */
+/** Counts a WebSocket server's frames without parsing: a reader must cost less than what it measures. */
 export class FrameCounter {
   /** Frames that hold `device_data`. */
   deviceData = 0
-  /** All others that hold text. */
+  /** All other text frames. */
   others = 0
   readonly #listener: FrameListener
-  /** The beginning of a frame that came in pieces. */
+  /** Beginning of a frame that arrived in several chunks. */
   readonly #head = Buffer.alloc(HEAD_BYTES)
   #headLength = 0
-  /** What is still to come of a frame that is counted already. */
+  /** Missing bytes of a frame that is already counted. */
   #missing = 0
 
   constructor(listener: FrameListener) {
     this.#listener = listener
   }
 
-  /** Takes `chunk[from..end)`; nothing of it is kept. */
+  /** Consumes `chunk[from..end)`; keeps no reference to it. */
   take(chunk: Buffer, from: number, end: number): void {
     let at = from
     while (at < end) {
@@ -59,7 +56,7 @@ export class FrameCounter {
     return Math.min(frameEnd, end)
   }
 
-  /** Copies bytes of a frame until it is clear what it is. */
+  /** Copies bytes of a frame until its type is clear. */
   #gather(chunk: Buffer, from: number, end: number): number {
     let at = from
     while (at < end && !this.#isClear()) this.#head[this.#headLength++] = chunk[at++] ?? 0
@@ -78,7 +75,7 @@ export class FrameCounter {
     return length >= header + Math.min(DATA_AT + 1, payloadLength(this.#head, 0))
   }
 
-  /** Returns whether it is `device_data`. */
+  /** Returns true if it is `device_data`. */
   #count(bytes: Buffer, at: number): boolean {
     const opcode = (bytes[at] ?? 0) & 0x0f
     if (opcode === PING) this.#listener.ping()

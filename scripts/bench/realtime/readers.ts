@@ -5,14 +5,14 @@ import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.t
 import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { FrameCounter } from './frame-counter.ts'
 
-/** A process of cheap `/realtime` readers: plain sockets that count frames. */
+/** Process of cheap `/realtime` readers: plain sockets that count frames. */
 
-/** What all readers together got. */
+/** Totals of all readers. */
 export interface ReadersResult {
-  /** `device_data` of the socket that got least and of the one that got most. */
+  /** `device_data` messages of the socket with the fewest; `most`: of the one with the most. */
   least: number
   most: number
-  /** Of all sockets. */
+  /** Total of all sockets. */
   received: number
   /** Sockets the gateway closed. */
   closed: number
@@ -22,7 +22,7 @@ export interface ReadersResult {
   cpuS: number
 }
 
-/** What a reader subscribes to. */
+/** Subscription of a reader. */
 export interface Reading {
   port: number
   apiKey: string
@@ -98,7 +98,7 @@ function upgradeRequest(port: number, apiKey: string): string {
   ].join('\r\n')
 }
 
-/** A frame of a client, which has to be masked; 0 is a mask too. */
+/** Client frame, which has to be masked; 0 is a valid mask. */
 function textFrame(text: string): Buffer {
   const payload = Buffer.from(text)
   const header = Buffer.from([0x81, 0x80 | 126, payload.length >> 8, payload.length & 0xff])
@@ -126,5 +126,5 @@ const functions = answerCalls({
   },
 })
 
-/** What the readers do when their parent asks. */
+/** Functions of the readers, called by the parent process. */
 export type ReaderFunctions = typeof functions

@@ -5,11 +5,11 @@ import { toE7, toMilli } from '#shared/geo.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { FilledSample } from '../history/fill.ts'
 
-/** The day that is simulated; all days are like it. */
+/** The simulated day; all days equal it. */
 const MODEL_DAY = 20_000
 
 /**
- * Days of the carts of a plan, one after the other, as `simulate --history` makes them. `deviceIds` are those of the
+ * Samples of the carts of a plan, day after day, as `simulate --history` makes them. `deviceIds` are those of the
  * carts, in their order; `firstDay` counts days as the plan does.
  */
 export function* samplesOfDays(
@@ -25,7 +25,7 @@ export function* samplesOfDays(
 
 const NUMBERS = 5
 
-/** The samples of one day of a cart, as numbers: there are some thousand of each. */
+/** Samples of one day of a cart, packed as numbers: there are some thousand of each. */
 function packedDay(plan: FleetPlan, index: number): Float64Array {
   const [device] = plan.fleet[index]?.devices ?? []
   if (device === undefined) throw new Error(`cart ${index} has no device`)

@@ -19,7 +19,7 @@ const WEEK_DAYS = 7
 const LOADED_DEVICES = 200
 const SHORT_LOADED_DEVICES = 10
 
-/** The month before this one, of 200 carts: made when a scenario first wants it. */
+/** Last month of 200 carts; made when a scenario first needs it. */
 export class CourseMonth {
   readonly month: string
   readonly carts: number
@@ -37,17 +37,17 @@ export class CourseMonth {
     this.month = toIso(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).slice(0, 7)
   }
 
-  /** A gateway on its first week; that of the benchmark, or another. */
+  /** Starts a gateway on its first week; that of the benchmark, or another. */
   startWeek(entry?: string): Promise<GatewayProcess> {
     return this.#start(WEEK_DAYS, entry)
   }
 
-  /** The same on all of it. */
+  /** Starts a gateway on the whole month. */
   startWhole(entry?: string): Promise<GatewayProcess> {
     return this.#start(daysIn(this.month), entry)
   }
 
-  /** Devices that are no carts of the month, to be loaded. */
+  /** Devices other than the carts of the month, for the load. */
   get loadedDevices(): readonly BenchDevice[] {
     return this.#loaded
   }
@@ -90,7 +90,7 @@ export class CourseMonth {
     await folder.register(this.carts, 'cart')
     this.#loaded = await folder.register(isShort ? SHORT_LOADED_DEVICES : LOADED_DEVICES, 'loaded')
     const gateway = await folder.start()
-    // the sun of the course, as the simulator reckons it
+    // sunrise and sunset as the simulator computes them
     await must(gateway, 'PATCH', '/site', { time_zone: 'Etc/GMT+5' })
     await must(gateway, 'PUT', '/zones', zonesOf(this.#plan.course, this.carts), { 'If-Match': '*' })
     await gateway.process.stop()

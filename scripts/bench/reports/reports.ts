@@ -20,7 +20,7 @@ import { CourseMonth } from './course-month.ts'
 
 const ROUNDS = 5
 const TRAFFIC_S = 3
-/** A person waits for it, and looks at something else meanwhile. */
+/** Limit for a report that a user waits for, but may leave in the background. */
 const MONTH_S = 30
 const MEMORY_MB = 150
 const BESIDE_RATIO = 1.5
@@ -29,7 +29,7 @@ const WARMUP_S = 2
 
 type Run = (context: ScenarioContext, course: CourseMonth) => Promise<ScenarioReport>
 
-/** What reports of a course of 200 carts cost: all scenarios share one month. */
+/** Scenarios that measure the reports of a course of 200 carts; all share one month. */
 export function createReportScenarios(): Scenario[] {
   let course: CourseMonth | undefined
   const scenario = (name: string, summary: string, run: Run): Scenario => ({
@@ -43,7 +43,7 @@ export function createReportScenarios(): Scenario[] {
   return [
     scenario('maps', 'traffic and silences of a week of 200 carts: time, memory', runMaps),
     scenario('months', 'utilisation and batteries of a month of 200 carts: time, memory', runMonths),
-    scenario('neighbours', '200 devices at 1 message a second beside all of that', runReportNeighbours),
+    scenario('neighbours', '200 devices at 1 message a second during all of that', runReportNeighbours),
   ]
 }
 
@@ -67,7 +67,7 @@ interface Report {
   limitS: number
 }
 
-/** What each report takes; of another gateway on the same folder after it, if one is named. */
+/** Measures the time of each report, then that of another gateway on the same folder, if one is named. */
 async function measure(
   context: ScenarioContext,
   course: CourseMonth,
@@ -77,10 +77,10 @@ async function measure(
   const { beside, isShort } = context
   const own = await measureEach(context, await start(), reports)
   const other = beside === undefined ? [] : await measureEach(context, await start(beside), reports)
-  const rows = [...own, ...other.map((one) => ({ ...one, name: `${one.name}, beside` }))]
+  const rows = [...own, ...other.map((one) => ({ ...one, name: `${one.name}, other gateway` }))]
   printTable(
     `Reports of ${course.carts} carts`,
-    ['', 's', 'MB above idle', 'MB of answer'],
+    ['', 's', 'MB above idle', 'MB of response'],
     rows.map(({ name, durationS, aboveBytes, bytes }) => [
       name,
       durationS.toFixed(2),
@@ -100,7 +100,7 @@ async function measure(
     }),
   ])
   const toldBeside = other.map(({ name, durationS }) =>
-    told(`${name} of the gateway beside`, `${durationS.toFixed(2)} s`),
+    told(`${name} of the other gateway`, `${durationS.toFixed(2)} s`),
   )
   return { figures: [...figures, ...toldBeside], raw: { own, other } }
 }
@@ -136,7 +136,7 @@ async function measureEach(
   return measured
 }
 
-/** What devices notice of a person who asks for one report after the other. */
+/** Measures the effect on devices of a user who requests one report after the other. */
 async function runReportNeighbours(context: ScenarioContext, course: CourseMonth): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
@@ -154,7 +154,7 @@ async function runReportNeighbours(context: ScenarioContext, course: CourseMonth
   const load = () => startDeviceLoad(bench, gateway, [...course.loadedDevices], 1, options).result()
   const measured = []
   for (let round = 0; round < rounds; round++) {
-    // neither is always the later
+    // alternates, so that neither is always the later
     const before = round % 2 === 0 ? await load() : undefined
     const { result: beside, downloads } = await besideDownloads(bench, reports, load)
     measured.push({ alone: before ?? (await load()), beside, downloads })
@@ -168,7 +168,7 @@ async function runReportNeighbours(context: ScenarioContext, course: CourseMonth
   const { ratio, detail } = compareP99(measured)
   return {
     figures: [
-      atMost('neighbours: PUBACK p99 beside reports : alone', ratio, BESIDE_RATIO, {
+      atMost('neighbours: PUBACK p99 during reports : alone', ratio, BESIDE_RATIO, {
         digits: 2,
         detail,
         isJudged: !isShort,

@@ -28,13 +28,13 @@ const DURATION_S = 5
 const TARGET_MS = 1000
 const TARGET_RATIO = 2
 const LIMIT_MS = 60_000
-/** One heartbeat later the batteries are known to be at rest. */
+/** Limit until the batteries count as at rest, which takes one tick. */
 const RESTING_LIMIT_MS = 30_000
 
 interface Run {
-  /** Since the alert was opened, of the slowest alert and tablet; null when not all came. */
+  /** Time since the alert was opened, for the slowest alert and tablet; null if not all arrived. */
   slowestMs: number | null
-  /** Until all webhooks that answer had all of them, counted from when the devices had been measured. */
+  /** Time from the devices' reports until all webhooks that respond had all alerts; null if not all did. */
   deliveredMs: number | null
   pair: LoadPair
 }
@@ -48,7 +48,7 @@ interface Course {
   durationS: number
 }
 
-/** All batteries are low at once, and half of those who are to be told do not answer. */
+/** Measures alerts of all carts together (low batteries), while half of the recipients do not respond. */
 export async function runAlerts(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
@@ -84,7 +84,7 @@ export async function runAlerts(context: ScenarioContext): Promise<ScenarioRepor
   return { figures: createFigures(runs, sizes, !isShort), raw: { rounds, durationS, runs } }
 }
 
-/** Half of the webhooks and of the notifiers go to where nothing answers. */
+/** Registers webhooks and notifiers; half of them point to an address that does not respond. */
 async function tellReceivers(gateway: GatewayProcess, port: number, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const way = i % 2 === 0 ? 'ok' : 'hang'
@@ -94,7 +94,7 @@ async function tellReceivers(gateway: GatewayProcess, port: number, count: numbe
   }
 }
 
-/** Until every cart has a voltage at rest, which none is low by. */
+/** Waits until every cart has a resting voltage, none of which is low. */
 async function untilResting(gateway: GatewayProcess, barn: ForkedScript<BarnFunctions>, count: number): Promise<void> {
   const isResting = async () => {
     await barn.call('report')
@@ -152,20 +152,20 @@ function createFigures(runs: readonly Run[], { carts, receivers }: typeof SIZES,
   const { ratio, detail } = compareP99(pairs)
   const delivered = runs.map(({ deliveredMs }) => deliveredMs ?? Number.POSITIVE_INFINITY)
   return [
-    atMost(`staff: ${carts} alerts at once: at the last tablet`, slowest(runs), TARGET_MS, {
+    atMost(`staff: ${carts} alerts together: at the last tablet`, slowest(runs), TARGET_MS, {
       unit: ' ms',
       isJudged,
     }),
-    atMost('staff: alerts: PUBACK p99 of others beside : alone', ratio, TARGET_RATIO, {
+    atMost('staff: alerts: PUBACK p99 of others disturbed : alone', ratio, TARGET_RATIO, {
       digits: 2,
       detail,
       isJudged,
     }),
     noneOf(
-      `staff: runs in which webhooks that answer waited for those of ${receivers} that hang`,
+      `staff: runs in which responsive webhooks waited for the hanging ones of ${receivers}`,
       delivered.filter((ms) => ms > LIMIT_MS).length,
     ),
-    told('staff: alerts at all webhooks that answer', `${(median(delivered) / 1000).toFixed(1)} s later`),
+    told('staff: alerts at all responsive webhooks', `${(median(delivered) / 1000).toFixed(1)} s later`),
     noneOf('staff: alerts: messages of others lost', countLost(pairs.flatMap(Object.values))),
   ]
 }

@@ -4,7 +4,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { answerCalls } from '#scripts/rig/calls.ts'
 
-/** The process of a server that writes and compresses one value anew for each request, and does nothing else. */
+/** Process of a server that only serialises and compresses one value, again for each request. */
 
 const compress = promisify(gzip)
 
@@ -27,5 +27,5 @@ function listen(path: string, text: string): Promise<number> {
 
 const functions = answerCalls({ listen })
 
-/** What the bare server does when its parent asks. */
+/** Functions of the bare server, called by the parent process. */
 export type BareListFunctions = typeof functions

@@ -6,14 +6,14 @@ import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { acknowledgement, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 
-/** The process of devices that stand in the barn, say so, and hear commands. */
+/** Process of devices that stand in the barn, report so and receive commands. */
 
 const CONNECTS_AT_ONCE = 32
 const KEEP_ALIVE_S = 600
 const LIMIT_MS = 60_000
 
 const sockets = new Map<string, MqttSocket>()
-/** When (milliseconds since 1970) each device heard a command since they were last asked. */
+/** Time at which each device received a command since the last `forget`, in ms since 1970. */
 const heardAtMs = new Map<string, number>()
 const packetIds = new Map<string, number>()
 let unacknowledged = 0
@@ -43,19 +43,19 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice): 
     },
     FLEET,
   )
-  // a command that waited for it may come with the answer
+  // a queued command may arrive together with the CONNACK
   sockets.set(hardwareId, socket)
   await ready
 }
 
-/** Says that the command is done. */
+/** Acknowledges the command as completed. */
 function complete(hardwareId: string, payload: string): void {
   const id = /"id":"([^"]+)"/.exec(payload)?.[1]
   if (id === undefined) return
   for (const st of ['acknowledged', 'completed']) publish(hardwareId, 'ack', JSON.stringify({ id, st, ts: Date.now() }))
 }
 
-/** Each says twice that it stands in the barn, unlocked; resolves when all of it is acknowledged. */
+/** Reports twice for each device that it stands in the barn, unlocked; resolves when all is acknowledged. */
 async function report(): Promise<void> {
   const fields = { ...BARN_PLACE, speed: 0, battery_voltage: RESTING_V, lock_status: 0 }
   for (const ageMs of [5000, 0])
@@ -75,7 +75,7 @@ function forget(): void {
   heardAtMs.clear()
 }
 
-/** When the last of so many devices heard a command; null when they did not all in that time. */
+/** Time at which the last of that many devices received a command; null if not all did within the limit. */
 async function lastHeardAtMs(count: number, limitMs: number): Promise<number | null> {
   const isComplete = await waitUntil(() => heardAtMs.size >= count, limitMs, 5)
   return isComplete ? Math.max(...heardAtMs.values()) : null
@@ -83,5 +83,5 @@ async function lastHeardAtMs(count: number, limitMs: number): Promise<number | n
 
 const functions = answerCalls({ connect, report, forget, lastHeardAtMs })
 
-/** What the devices do when their parent asks. */
+/** Functions of the devices, called by the parent process. */
 export type BarnFunctions = typeof functions

@@ -15,45 +15,46 @@ const profileSchema = z.object({
   timeDeltas: z.array(z.number()),
 })
 
-/** A profile as V8 writes it: which node of the call tree was on top, sample by sample. */
+/** Profile in V8's format: for each sample, the node at the top of the call stack. */
 export type CpuProfile = z.infer<typeof profileSchema>
 
-/** From when to when, microseconds of the system's monotonic clock, which all processes share. */
+/** Start and end, in microseconds of the system's monotonic clock, which all processes share. */
 export interface ProfiledTime {
   fromUs: number
   toUs: number
 }
 
-/** The system's monotonic clock, as V8 has it in profiles. */
+/** The system's monotonic clock, as V8 uses it in profiles. */
 export function monotonicUs(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }
 
-/** What makes a Node process write a profile of each of its threads into a folder when it ends in order. */
+/** Environment that makes a Node process write a profile of each thread into a folder when it exits normally. */
 export function profilingEnv(folder: string, intervalUs: number): Record<string, string> {
   return { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${intervalUs}` }
 }
 
-/** The profile of the main thread of a process that has ended. Its name is `CPU.date.time.pid.thread.number`. */
+/** Reads the main thread's profile of a process that has ended, named `CPU.date.time.pid.thread.number`. */
 export function readMainThreadProfile(folder: string, pid: number): CpuProfile {
   const name = readdirSync(folder).find((each) => new RegExp(`\\.${pid}\\.0\\.\\d+\\.cpuprofile$`).test(each))
   if (name === undefined) throw new Error(`process ${pid} has written no profile`)
   return profileSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')))
 }
 
-/** Between two samples of a thread that runs there is less. */
+/** Upper bound of the time between two samples of a running thread. */
 const LONGEST_US = 1000
 
-/** What a profile says of a time; a share is one of the time in which the thread was at work. */
+/** Part of a profile; a share refers to the time in which the thread was at work. */
 export interface ProfiledShare {
   share: number
-  /** By the innermost function that is meant, for those who ask what is dear. */
+  /** Share by the innermost matching function, to find expensive ones. */
   byFunction: Map<string, number>
 }
 
 /**
- * In which share of its work a thread was in a function of a matching file, or in one that such a function called. A
- * share, because on a busy machine a profile counts the time in which a thread waited for its turn as well.
+ * Computes the share of a thread's work that was in a function of a matching file, or in one that such a function
+ * called. It is a share, because on a busy machine a profile also counts the time in which a thread waited for a
+ * processor.
  */
 export function shareOf(
   profile: CpuProfile,
@@ -68,7 +69,7 @@ export function shareOf(
   for (const [i, nodeId] of profile.samples.entries()) {
     const tookUs = profile.timeDeltas[i] ?? 0
     atUs += tookUs
-    // whatever was on top when another process had its turn took none of that time
+    // the function on top while another process ran took none of that time
     const deltaUs = Math.min(tookUs, LONGEST_US)
     if (atUs < fromUs || atUs > toUs || idle.has(nodeId)) continue
     workUs += deltaUs
@@ -85,7 +86,7 @@ function isIdle({ callFrame }: CpuProfile['nodes'][number]): boolean {
   return callFrame.functionName === '(idle)'
 }
 
-/** For each node that is meant, or below one that is: the nearest such function. */
+/** Finds for each node that matches, or is below one that does, the nearest such function. */
 function findInnermost({ nodes }: CpuProfile, isMeant: (url: string) => boolean): Map<number, string> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const found = new Map<number, string>()
@@ -98,7 +99,7 @@ function findInnermost({ nodes }: CpuProfile, isMeant: (url: string) => boolean)
     const { url, functionName } = node.callFrame
     const own = isMeant(url) ? `${functionName} ${url.split('/').slice(-2).join('/')}` : above
     if (own !== undefined) found.set(id, own)
-    // an array yields what is added while it is walked
+    // an array yields elements that are added during the iteration
     for (const child of node.children ?? []) open.push({ id: child, above: own })
   }
   return found

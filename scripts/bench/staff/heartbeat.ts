@@ -20,7 +20,7 @@ const DEVICES = 500
 const SHORT_DEVICES = 20
 const ROUNDS = 3
 const DURATION_S = 10
-/** Until what runs once a second is compiled. */
+/** Time until the code of the tick, which runs once a second, is compiled. */
 const WARMUP_S = 20
 const SHORT_WARMUP_S = 1
 const INTERVAL_US = 200
@@ -28,12 +28,12 @@ const WINDOW = 64
 const TARGET_US = 10
 const SHOWN_FUNCTIONS = 5
 
-/** What carts, alerts and locks that act by themselves are made of; what they call belongs to them. */
+/** Files of carts, alerts and automatic locks; their calls count too. */
 const STAFF_FILES = /\/(?:gateway\/(?:services|domain|store)\/(?:carts?|alerts?|closing|auto-lock)\b|shared\/carts\/)/
 
 interface Rate {
   name: string
-  /** Messages a device and second; null for as many as are acknowledged. */
+  /** Messages per device and second; null for as many as are acknowledged. */
   perDevicePerS: number | null
 }
 
@@ -45,14 +45,14 @@ const RATES: readonly Rate[] = [
 interface Run {
   rate: string
   perS: number
-  /** Of the main thread, a device and second. */
+  /** Time of the main thread, per device and second. */
   staffUs: number
   dearest: [name: string, us: number][]
 }
 
 /**
- * What carts, alerts and auto-lock cost of the main thread, as profiles of a gateway under load say. The difference to
- * a gateway without them would be less than what two runs differ by.
+ * Measures the cost of carts, alerts and auto-lock on the main thread, by profiles of a gateway under load. The
+ * difference to a gateway without them would be smaller than the variation between two runs.
  */
 export async function runHeartbeat(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
@@ -110,11 +110,11 @@ async function measure(context: ScenarioContext, given: Measured): Promise<Run> 
   }
 }
 
-/** What was measured while the devices sent. */
+/** Measurements while the devices sent. */
 interface Loaded {
   perS: number
   time: ProfiledTime
-  /** Of the main thread. */
+  /** CPU seconds of the main thread. */
   cpuS: number
 }
 

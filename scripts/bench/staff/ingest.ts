@@ -20,12 +20,9 @@ const ROUNDS = 5
 const DURATION_S = 8
 const SHORT_S = 0.5
 const TARGET_RATIO = 0.9
-/** Answers nobody: a webhook whose deliveries have to wait. */
+/** Address that does not respond: a webhook whose deliveries have to wait. */
 const NOWHERE = 'http://127.0.0.1:9/'
-/**
- * The `cartbarn.ts` of a checkout from before there were carts; without it the same gateway, of which nobody has said
- * anything about its course.
- */
+/** The `cartbarn.ts` of a checkout from before there were carts; default: this gateway without course settings. */
 const BEFORE = process.env.CARTBARN_BENCH_BEFORE
 
 interface Subject {
@@ -40,7 +37,7 @@ interface Run extends SaturationRun {
   notStored: number
 }
 
-/** How many messages a gateway takes with carts, zones, alerts, auto-lock and webhooks, and how many before. */
+/** Measures the throughput of a gateway with carts, zones, alerts, auto-lock and webhooks, and before them. */
 export async function runIngest(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
@@ -109,12 +106,12 @@ function print(runs: readonly Run[]): void {
 function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
   const perS = ({ perS: rate }: Run) => rate
   const [before, after] = [of(runs, 'before', perS), of(runs, 'with all', perS)]
-  // runs of a round are next to each other and saw the same machine
+  // consecutive runs of a round had the same conditions on the machine
   const ratio = median(after.map((rate, round) => rate / (before[round] ?? Number.NaN)))
   const detail = `${formatCount(median(after))} : ${formatCount(median(before))}/s`
-  const what = BEFORE === undefined ? 'a course that nobody has described' : 'before'
+  const what = BEFORE === undefined ? 'a course without settings' : 'before'
   return [
-    atLeast(`staff: ingest with all of it : ${what}`, ratio, TARGET_RATIO, {
+    atLeast(`staff: ingest with all : ${what}`, ratio, TARGET_RATIO, {
       digits: 2,
       detail,
       isJudged,

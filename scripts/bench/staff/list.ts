@@ -36,7 +36,7 @@ interface Run {
   serverCpuS: number
 }
 
-/** A list of 500 carts, beside a server that writes and compresses the same JSON. */
+/** Measures a list of 500 carts, compared with a server that serialises and compresses the same JSON. */
 export async function runList(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)

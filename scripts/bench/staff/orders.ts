@@ -25,26 +25,26 @@ const ROUNDS = 3
 const TARGET_S = 3
 const TARGET_RATIO = 2
 const HEARD_LIMIT_MS = 30_000
-/** Alone and beside are as long as each other; the orders are given when the second begins. */
+/** Length of each of the two measurements; the orders are given when the second begins. */
 const DURATION_S = 4
 
 interface Order {
   name: string
   count: number
-  /** What of the answer says that one was refused. */
+  /** Gives the order; returns the number of refusals in the response. */
   give(gateway: GatewayProcess): Promise<number>
   takeBack(gateway: GatewayProcess): Promise<void>
 }
 
 interface Run {
   order: string
-  /** Until the last device had it; null when not all got it. */
+  /** Time until the last device had received it; null if not all did. */
   heardAfterS: number | null
   refused: number
   pair: LoadPair
 }
 
-/** All carts are locked with one request, and all screens are called in with another, beside devices that report. */
+/** Measures locking all carts with one request, and recalling all screens with another, while devices report. */
 export async function runOrders(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
@@ -144,7 +144,7 @@ function print(runs: readonly Run[]): void {
     const heard = own.map(({ heardAfterS }) => heardAfterS ?? Number.POSITIVE_INFINITY)
     return [name, median(heard).toFixed(2), ...pubackCells(own.map(({ pair }) => pair))]
   })
-  printTable('Orders to all', ['medians', 'heard by all, s', ...PUBACK_COLUMNS], rows)
+  printTable('Orders to all', ['medians', 'received by all, s', ...PUBACK_COLUMNS], rows)
 }
 
 function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
@@ -163,7 +163,7 @@ function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
         digits: 2,
         isJudged,
       }),
-      atMost(`staff: ${name}: PUBACK p99 of others beside : alone`, ratio, TARGET_RATIO, {
+      atMost(`staff: ${name}: PUBACK p99 of others disturbed : alone`, ratio, TARGET_RATIO, {
         digits: 2,
         detail,
         isJudged,

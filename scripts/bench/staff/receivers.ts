@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 
-/** The process of who is told of alerts: some answer at once, and what is below `/hang/` never. */
+/** Process of the recipients of alerts: some respond immediately, paths below `/hang/` never. */
 
 const received = new Map<string, number>()
 
@@ -26,7 +26,7 @@ function forget(): void {
   received.clear()
 }
 
-/** Milliseconds until each of these paths was asked so often; null when not in that time. */
+/** Milliseconds until each of these paths was requested that often; null if the limit expires. */
 async function waitFor(paths: readonly string[], times: number, limitMs: number): Promise<number | null> {
   const startedAtMs = performance.now()
   const isComplete = () => paths.every((path) => (received.get(path) ?? 0) >= times)
@@ -35,5 +35,5 @@ async function waitFor(paths: readonly string[], times: number, limitMs: number)
 
 const functions = answerCalls({ listen, forget, waitFor })
 
-/** What the receivers do when their parent asks. */
+/** Functions of the receivers, called by the parent process. */
 export type ReceiverFunctions = typeof functions

@@ -2,11 +2,9 @@ import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { must } from '#scripts/rig/staff-course.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 
-/**
- * A day of carts that play: in the barn in the morning, a round, some minutes in the barn, and a round that goes on.
- */
+/** Day of carts that play: in the barn, a round, some minutes in the barn, and a round still in progress. */
 
-/** Strips of land from south to north, of which the northernmost is the barn. */
+/** Strips of land from south to north; the northernmost is the barn. */
 const HOLES = 18
 const SOUTH = 36.551
 const HOLE_HIGH = 0.0022
@@ -16,11 +14,11 @@ const [WEST, EAST] = [-121.97, -121.93]
 const MORNING_MS = 3.5 * HOUR_MS
 const BETWEEN_MS = 5 * MINUTE_MS
 const ROUND_MS = 4.2 * HOUR_MS
-/** All of it. */
+/** Length of the day. */
 export const DAY_MS = MORNING_MS + 2 * ROUND_MS + BETWEEN_MS
 const OUT_EVERY_MS = 5_000
 const IN_EVERY_MS = 60_000
-/** Of an import. */
+/** Records of one import request. */
 const RECORDS = 5_000
 
 /** Draws the zones of the day. */
@@ -33,7 +31,7 @@ export async function drawHoles(gateway: GatewayProcess): Promise<void> {
   await must(gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
 }
 
-/** Stores the day of a device up to `nowMs`; returns how many positions it has. */
+/** Stores the day of a device up to `nowMs`; returns the number of its positions. */
 export async function storeDay(gateway: GatewayProcess, hardwareId: string, nowMs: number): Promise<number> {
   const fixes = [...dayOf(nowMs)]
   for (let at = 0; at < fixes.length; at += RECORDS)
@@ -50,7 +48,7 @@ function* dayOf(nowMs: number) {
     const roundMs = roundsMs.find((fromMs) => atMs >= fromMs && atMs < fromMs + ROUND_MS)
     const isOut = roundMs !== undefined
     const share = isOut ? (atMs - roundMs) / ROUND_MS : 0
-    // it wanders over each hole for its time, as between tee and green
+    // it spends the time of each hole moving over it, as between tee and green
     const lat = isOut ? SOUTH + share * HOLES * HOLE_HIGH : (BARN.south + BARN.north) / 2
     const long = -121.95 + 0.0005 * Math.sin(atMs / 60_000)
     yield {
@@ -63,7 +61,7 @@ function* dayOf(nowMs: number) {
   }
 }
 
-/** A strip whose edges have the corners that a drawn zone has. */
+/** Strip whose edges have as many corners as those of a drawn zone. */
 function strip(id: string, properties: object, south: number, north: number) {
   const corners = 12
   const along = (lat: number, from: number, to: number) =>

@@ -27,7 +27,7 @@ const TABLETS_SHARE = 0.02
 const DAY_S = 2
 const DAY_MB = 100
 
-/** Rounds of a day of 200 carts: those that go on, asked by tablets beside devices, and all of them. */
+/** Measures the rounds of a day of 200 carts: those in progress, requested under device load, and all. */
 export async function runRounds(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
@@ -61,7 +61,7 @@ export async function runRounds(context: ScenarioContext): Promise<ScenarioRepor
   const isJudged = !isShort
   return {
     figures: [
-      below('staff: GET /rounds/active beside devices, median', median(tookMs), ACTIVE_MS, {
+      below('staff: GET /rounds/active under device load, median', median(tookMs), ACTIVE_MS, {
         unit: ' ms',
         digits: 1,
         isJudged,
@@ -126,14 +126,14 @@ async function activeRounds({ ports }: GatewayProcess): Promise<{ tookMs: number
   return { tookMs, count: text.split('"round_id"').length - 1 }
 }
 
-/** Waits until every cart is on a round: what was imported is found in the background. */
+/** Waits until every cart is on a round: imported rounds are found in the background. */
 async function untilFound(gateway: GatewayProcess, carts: number): Promise<void> {
   await must(gateway, 'GET', '/carts')
   for (let tries = 0; tries < 600; tries++) {
     if ((await activeRounds(gateway)).count === carts) return
     await sleep(200)
   }
-  throw new Error('not every cart came to be on a round')
+  throw new Error('not every cart is on a round')
 }
 
 async function askAsTablets(gateway: GatewayProcess, durationS: number): Promise<void> {
@@ -145,7 +145,7 @@ async function askAsTablets(gateway: GatewayProcess, durationS: number): Promise
   }
 }
 
-/** CPU of a process for so long, as a share of a core. */
+/** CPU of a process during that time, as a share of a core. */
 async function cpuShare(pid: number, durationS: number, work: () => Promise<void>): Promise<number> {
   const [cpuS, startMs] = [readCpuSeconds(pid), performance.now()]
   await Promise.all([work(), sleep(durationS * 1000)])

@@ -8,10 +8,10 @@ import { runOrders } from './orders.ts'
 import { runRounds } from './rounds.ts'
 import { runTabletsReturn } from './tablets-return.ts'
 
-/** Each starts several processes, one after the other, and the machine may have others. */
+/** Limit for several processes, started one after the other on a machine that may be busy. */
 const TEST_LIMIT = { timeout: 300_000 }
 
-/** Set CARTBARN_TEST_LONG=1 for those too that use nothing that the others do not. */
+/** Set CARTBARN_TEST_LONG=1 to include those that use nothing that the others do not. */
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const SCENARIOS = {
   heartbeat: runHeartbeat,
@@ -22,7 +22,7 @@ const SCENARIOS = {
 }
 
 for (const [name, run] of Object.entries(SCENARIOS)) {
-  test(`a short look at ${name} of staff gives figures, and nothing is lost or refused`, TEST_LIMIT, async (t) => {
+  test(`a short staff run of ${name} yields figures, without lost or rejected requests`, TEST_LIMIT, async (t) => {
     await lookShortly(t, run)
   })
 }

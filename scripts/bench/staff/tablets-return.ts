@@ -14,7 +14,7 @@ const ROUNDS = 5
 const TARGET_S = 5
 const LIMIT_MS = 60_000
 
-/** Tablets of one user that come back together after a restart, each with a snapshot of all carts. */
+/** Measures tablets of one user that reconnect together after a restart, each with a snapshot of all carts. */
 export async function runTabletsReturn(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
@@ -37,7 +37,7 @@ export async function runTabletsReturn(context: ScenarioContext): Promise<Scenar
   })
   const live = async () => {
     const atMs = await tablets.call('allLiveAtMs', sizes.carts, LIMIT_MS)
-    if (atMs === null) throw new Error('tablets did not come back')
+    if (atMs === null) throw new Error('tablets did not reconnect')
     return atMs
   }
   await live()
@@ -64,7 +64,7 @@ export async function runTabletsReturn(context: ScenarioContext): Promise<Scenar
   }
 }
 
-/** The key of one who sees everything. */
+/** API key of a user who sees everything. */
 export async function createStaff(gateway: GatewayProcess): Promise<string> {
   const body = { name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] }
   return (await must(gateway, 'POST', '/users', body)).api_key

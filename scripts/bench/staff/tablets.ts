@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 
-/** The process of tablets: browsers of one user that are signed in, and connect again when they are cut off. */
+/** Process of tablets: browsers of one user that are signed in, and reconnect when they are cut off. */
 
-/** What the tablets need to sign in and to come back. */
+/** Addresses and credentials of the tablets. */
 export interface TabletsPlan {
   port: number
   apiKey: string
@@ -16,11 +16,11 @@ const AGAIN_MS = 100
 const messageSchema = z.looseObject({ type: z.string(), event: z.string().optional() })
 const snapshotSchema = z.looseObject({ carts: z.array(z.unknown()) })
 
-/** A browser with a session; it wants a snapshot of everything, each time it connects. */
+/** Browser with a session; requests a snapshot of everything each time it connects. */
 class Tablet {
-  /** When (milliseconds since 1970) it got its last snapshot, and of how many carts; null since it was cut off. */
+  /** Time of its last snapshot in ms since 1970, and the number of carts in it; null while cut off. */
   live: { atMs: number; carts: number } | null = null
-  /** When it heard of each opened alert, by its id. */
+  /** Times at which each alert was opened and received, by the alert's id. */
   readonly alertsAtMs = new Map<string, { openedAtMs: number; heardAtMs: number }>()
   readonly #origin: string
   readonly #cookie: string
@@ -85,21 +85,19 @@ async function signIn({ port, apiKey, tablets: count }: TabletsPlan): Promise<vo
   tablets = cookies.map((cookie) => new Tablet(port, cookie))
 }
 
-/** When the last tablet was live with so many carts; null when not all were in that time. */
+/** Time at which the last tablet had a snapshot of that many carts; null if not all did within the limit. */
 async function allLiveAtMs(carts: number, limitMs: number): Promise<number | null> {
   const isLive = () => tablets.every(({ live }) => live !== null && live.carts >= carts)
   if (!(await waitUntil(isLive, limitMs, 5))) return null
   return Math.max(...tablets.map(({ live }) => live?.atMs ?? 0))
 }
 
-/** Forgets the alerts it heard of so far. */
+/** Forgets the alerts received so far. */
 function forgetAlerts(): void {
   for (const { alertsAtMs } of tablets) alertsAtMs.clear()
 }
 
-/**
- * The longest from when an alert was opened until a tablet heard of it, once each tablet heard of so many; else null.
- */
+/** Longest time from an alert's opening to a tablet, once each tablet received that many; otherwise null. */
 async function slowestAlertMs(count: number, limitMs: number): Promise<number | null> {
   const isComplete = () => tablets.every(({ alertsAtMs }) => alertsAtMs.size >= count)
   if (!(await waitUntil(isComplete, limitMs, 5))) return null
@@ -115,12 +113,12 @@ const functions = answerCalls({
   allLiveAtMs,
   forgetAlerts,
   slowestAlertMs,
-  /** How many are cut off now. */
+  /** Number of tablets that are cut off now. */
   countCutOff: () => tablets.filter(({ live }) => live === null).length,
   stop: () => {
     for (const tablet of tablets) tablet.stop()
   },
 })
 
-/** What the tablets do when their parent asks. */
+/** Functions of the tablets, called by the parent process. */
 export type TabletFunctions = typeof functions

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Takes the files of a folder out of the file cache, and nobody else's: coreutils' dd tells the kernel so. */
+/** Evicts the files of a folder from the file cache, and no others: coreutils' dd advises the kernel. */
 export function forgetFiles(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)

@@ -9,7 +9,7 @@ import type { Year } from './year.ts'
 
 const ROUNDS = 5
 const WARM_S = 0.5
-/** A page of an admin, asked for once. */
+/** Limit for a page of an admin that is opened rarely. */
 const COLD_S = 3
 const BESIDE_RATIO = 1.5
 const DURATION_S = 20
@@ -21,16 +21,14 @@ const monthsOf = ({ ports }: GatewayProcess) => ({
   key: ADMIN_KEY,
 })
 
-/**
- * The bytes of each month of a year: how long they take, and what devices notice of somebody who asks without a pause.
- */
+/** Measures the bytes of each month of a year: their time, and the effect of continuous requests on devices. */
 export async function runMonths(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const { folder, carts } = await year()
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
   const client = startDownloadClient(bench)
   const [warm, cold]: [number[], number[]] = [[], []]
-  // notes checksums of what was put there
+  // the first start stores checksums of the new blocks
   await (await folder.start()).process.stop()
   for (let round = 0; round < rounds; round++) {
     forgetFiles(folder.path)
@@ -63,7 +61,7 @@ export async function runMonths(context: ScenarioContext, year: () => Promise<Ye
         unit: ' s',
         ...judged,
       }),
-      atMost('months: PUBACK p99 beside one after the other : alone', ratio, BESIDE_RATIO, {
+      atMost('months: PUBACK p99 during continuous requests : alone', ratio, BESIDE_RATIO, {
         detail,
         ...judged,
       }),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Memory of a process in bytes: `privateDirty` is what only it needs, and cannot be read again from a file. */
+/** Memory of a process in bytes: `privateDirty` is used by it alone, and cannot be read again from a file. */
 export interface ProcessMemory {
   readonly residentBytes: number
   readonly privateDirtyBytes: number

@@ -2,7 +2,7 @@ import { test } from 'node:test'
 import { lookShortly } from '../short-look.ts'
 import { createStartScenarios } from './start.ts'
 
-test('a short look at starts and rest with a history gives figures, and nothing is lost', async (t) => {
+test('a short run of starts and idle time with a history yields figures, and no data is lost', async (t) => {
   await lookShortly(t, async (context) => {
     const figures = []
     // they share a folder, so they share a workbench

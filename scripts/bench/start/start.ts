@@ -31,11 +31,11 @@ const ROUNDS = 10
 const SHORT_ROUNDS = 1
 const WARM_MS = 1000
 const COLD_MS = 1500
-/** In the barn a cart says where it is once a minute. */
+/** Rate of a cart in the barn: a report a minute. */
 const RESTING_PER_S = 1 / 60
 const DURATION_S = 120
 const SHORT_DURATION_S = 2
-/** V8 compiles what is used, and collects what the start left some 100 s after it. */
+/** Time in which V8 compiles the used code, and collects the garbage of the start, some 100 s after it. */
 const SETTLE_S = 120
 const SHORT_SETTLE_S = 0.5
 const RESTING_DIRTY_MB = 100
@@ -49,7 +49,7 @@ const RELEASE = fileURLToPath(new URL('../../../dist/release', import.meta.url))
 
 type Run = (context: ScenarioContext, year: () => Promise<Year>) => Promise<ScenarioReport>
 
-/** What an installation costs in its first minute and in rest, with a year on the disk: all scenarios share it. */
+/** Scenarios of an installation in its first minute and at rest, with a year on the disk, which all share. */
 export function createStartScenarios(): Scenario[] {
   let made: Promise<Year> | undefined
   const scenario = (name: string, summary: string, run: Run): Scenario => ({
@@ -65,9 +65,9 @@ export function createStartScenarios(): Scenario[] {
   })
   return [
     scenario('listening', 'from exec to listening with a year of 200 carts, warm and cold', runListening),
-    scenario('rest', '200 carts that rest: memory and CPU of the gateway', runRest),
-    scenario('trips', 'memory while the trips of 50 carts over 31 days are asked in a loop', runTrips),
-    scenario('months', 'GET /telemetry/months of a year, warm and cold, and beside devices', runMonths),
+    scenario('rest', '200 carts at rest: memory and CPU of the gateway', runRest),
+    scenario('trips', 'memory while the trips of 50 carts over 31 days are requested in a loop', runTrips),
+    scenario('months', 'GET /telemetry/months of a year, warm and cold, and under device load', runMonths),
     scenario('size', 'the packed executables of dist/release', runSize),
   ]
 }
@@ -76,13 +76,13 @@ async function runListening(context: ScenarioContext, year: () => Promise<Year>)
   const { bench, entry, isShort } = context
   const { folder, records } = await year()
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
-  // notes checksums of what was put there; stopped in order, so that Node keeps what it compiled
+  // the first start stores checksums of the new blocks; it is stopped in order, so that Node keeps its compile cache
   await (await folder.start()).process.stop()
   const start = async () => {
     const startedAtMs = performance.now()
     const { process } = await startGateway(bench, { entry, dataDir: folder.path })
     const tookMs = performance.now() - startedAtMs
-    // as by a power cut, so that the next has a write-ahead log to look at
+    // as by a power cut, so that the next start has a write-ahead log to read
     await process.stop('SIGKILL')
     return tookMs
   }

@@ -28,11 +28,11 @@ const STYLE: TrackStyle = {
   keeps: (cart, second) => second > WORK_BEGINS_S && second <= WORK_ENDS_S && (!cart.isLocked || second % 60 === 0),
 }
 
-/** A data folder with the history of a year. */
+/** Data folder with the history of a year. */
 export interface Year {
   readonly folder: FilledFolder
   readonly carts: readonly BenchDevice[]
-  /** Of positions; there are as many voltages. */
+  /** Number of positions; there are as many voltages. */
   readonly records: number
   readonly fromMs: number
   readonly toMs: number
@@ -40,7 +40,7 @@ export interface Year {
 
 /**
  * Makes the history of a year as blocks: a gateway would take an hour to receive it. Some simulated tracks are repeated
- * by whole days, for each cart a little elsewhere.
+ * by whole days, shifted a little for each cart.
  */
 export async function makeYear(context: ScenarioContext): Promise<Year> {
   const sizes = context.isShort ? SHORT_SIZES : SIZES
@@ -58,7 +58,7 @@ export async function makeYear(context: ScenarioContext): Promise<Year> {
     connection.run('BEGIN')
     for (const [n, deviceId] of deviceIds.entries()) {
       const track = tracks[n % tracks.length]
-      if (track === undefined) throw new Error('there is no track')
+      if (track === undefined) throw new Error('no track')
       for (const part of repeated(track, n, toMs)) {
         insert(connection, deviceId, GPS, part)
         insert(connection, deviceId, BATTERY, { atMs: part.atMs, voltageMv: voltagesOf(part.atMs) })
@@ -78,7 +78,7 @@ export async function makeYear(context: ScenarioContext): Promise<Year> {
   return { folder, carts, records, fromMs, toMs }
 }
 
-/** A track, again and again until `toMs`, in parts of a block. */
+/** Repeats a track until `toMs`, in portions of a block. */
 function* repeated(track: GpsRecords, n: number, toMs: number): Generator<GpsRecords, void, void> {
   const count = track.atMs.length
   const spanMs = Math.ceil(((track.atMs[count - 1] ?? 0) - (track.atMs[0] ?? 0) + 1) / DAY_MS) * DAY_MS
@@ -96,7 +96,7 @@ function* repeated(track: GpsRecords, n: number, toMs: number): Generator<GpsRec
   }
 }
 
-/** A battery that falls over the day and wavers. */
+/** Voltages of a battery that falls over the day and fluctuates. */
 function voltagesOf(atMs: Float64Array): Int32Array {
   return Int32Array.from(atMs, (at) => 52_000 - Math.floor((at % DAY_MS) / 30_000) + ((at / 1000) % 7) * 10)
 }

@@ -31,7 +31,7 @@ const TARGET_RATIO = 1.5
 const TARGET_WIRE_BYTES = 7.5
 const TARGET_HUB_BYTES = 15
 const DRAIN_LIMIT_MS = 600_000
-/** Each look is a query of the database that is measured. */
+/** Poll interval; each poll is a query of the database that is measured. */
 const POLL_MS = 50
 /** An address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9'
@@ -44,7 +44,7 @@ interface Round extends LoadPair {
   hubBytes: number
 }
 
-/** Ten days of a course that were never replicated, and then the link is up: the map first, then all the rest. */
+/** Measures ten days of a course, never replicated, once the link is up: the map first, then all the rest. */
 export async function runDrain(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const folder = await FilledFolder.create(context, 'drain')
@@ -79,13 +79,13 @@ export async function runDrain(context: ScenarioContext): Promise<ScenarioReport
   return {
     figures: [
       below(
-        'drain: from the first word to the whole map at the hub',
+        'drain: from the first request to the whole map at the hub',
         of((round) => round.mapS),
         TARGET_MAP_S,
         { unit: ' s', digits: 2 },
       ),
       atLeast('drain: rows a second', of(perS), TARGET_ROWS_PER_S, { isJudged }),
-      atMost('drain: PUBACK p99 beside : alone', ratio, TARGET_RATIO, { digits: 2, detail, isJudged }),
+      atMost('drain: PUBACK p99 disturbed : alone', ratio, TARGET_RATIO, { digits: 2, detail, isJudged }),
       atMost('drain: bytes a row on the wire', wireBytes, TARGET_WIRE_BYTES, { digits: 2, isJudged }),
       atMost('drain: bytes a row in PostgreSQL, all tables and indexes', hubBytes, TARGET_HUB_BYTES, {
         digits: 2,
@@ -97,7 +97,7 @@ export async function runDrain(context: ScenarioContext): Promise<ScenarioReport
   }
 }
 
-/** Against a hub of its own: for each of them the whole history is new, because each is another site's. */
+/** Drains a copy of the folder into a new hub, to which the whole history is new. */
 async function drainOnce(
   context: ScenarioContext,
   folder: FilledFolder,

@@ -7,7 +7,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 
 export const SITE = 'bench'
 
-/** A hub in its own process over a real PostgreSQL of its own, with one site. */
+/** A hub in its own process over its own real PostgreSQL, with one site. */
 export class SyncGround {
   readonly #hub: HubProcess
   readonly #siteKey: string
@@ -28,7 +28,7 @@ export class SyncGround {
     const postgres = await startPostgres(options)
     const hub = new HubProcess(bench, {
       CARTBARN_HUB_DATABASE_URL: postgres.url,
-      // how fast they are, not how fast one site may be
+      // the benchmark measures the hub's speed, not the rate limit of a site
       CARTBARN_HUB_SITE_RECORDS_PER_SECOND: '0',
     })
     const siteKey = await hub.addSite(SITE)
@@ -41,7 +41,7 @@ export class SyncGround {
     return `http://127.0.0.1:${this.#hub.port}`
   }
 
-  /** What a gateway is started with to replicate to this hub. */
+  /** Environment of a gateway that replicates to this hub. */
   get env(): Record<string, string> {
     return {
       CARTBARN_UPSTREAM_URL: this.hubUrl,
@@ -59,7 +59,7 @@ export class SyncGround {
     return Number(Object.values(row ?? {})[0] ?? 0)
   }
 
-  /** Rows of telemetry the hub has taken. */
+  /** Rows of telemetry that the hub has accepted. */
   async rowsTaken(): Promise<number> {
     return await this.number(
       `SELECT coalesce(sum(row_count), 0) FROM sync_cursor
@@ -92,7 +92,7 @@ export class SyncGround {
   }
 }
 
-/** Bytes a gateway says it has sent: data, and states of devices. */
+/** Bytes a gateway reports as sent: data, and states of devices. */
 export async function bytesSent({ api }: GatewayProcess): Promise<{ data: number; states: number }> {
   const sent = async (request: string) =>
     (await api.metrics(`request="${request}"`)).get('cartbarn_sync_sent_bytes_total') ?? 0

@@ -14,10 +14,10 @@ const DURATION_S = 300
 const SHORT_DURATION_S = 12
 const TARGET_LAG_S = 10
 const TARGET_WIRE_BYTES = 7.5
-/** A part may wait so long to be filled. */
+/** Longest time that a batch may wait to be filled. */
 const LAST_PART_MS = 12_000
 
-/** From the device to the row of the hub, and what a row costs on the wire and there, as devices send always. */
+/** Measures the lag from the device to the hub's row, and a row's cost on the wire and there, at a steady rate. */
 export async function runLag(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const ground = await SyncGround.create(context)
@@ -46,7 +46,7 @@ export async function runLag(context: ScenarioContext): Promise<ScenarioReport> 
       ['longest lag, s', (longest ?? 0).toFixed(1)],
       ['bytes a row on the wire', (sent.data / rows).toFixed(2)],
       ['bytes a second on the wire', formatCount(sent.data / durationS)],
-      ['bytes a second beside that, states of devices', formatCount(sent.states / durationS)],
+      ['bytes a second in addition, states of devices', formatCount(sent.states / durationS)],
       ['bytes a row in PostgreSQL', (hubBytes / rows).toFixed(2)],
       ...tables.map(([name, bytes]): [string, string] => [`  bytes of ${name}`, bytes]),
     ],
@@ -54,7 +54,7 @@ export async function runLag(context: ScenarioContext): Promise<ScenarioReport> 
   const missing = 2 * result.acknowledged - rows
   return {
     figures: [
-      // without a row there is no lag to speak of
+      // without a row there is no lag to measure
       below('lag: from the device to the row of the hub, p95', p95 ?? Number.NaN, TARGET_LAG_S, {
         unit: ' s',
         digits: 1,
@@ -64,16 +64,14 @@ export async function runLag(context: ScenarioContext): Promise<ScenarioReport> 
         digits: 2,
         isJudged: !isShort,
       }),
-      // the states of devices take as much after a year: the drain is what is judged
+      // the states of devices take as much after a year; the drain has the target
       told('lag: bytes a row in PostgreSQL so far, states of devices included', (hubBytes / rows).toFixed(2)),
     ],
     raw: { p50, p95, longest, sent, rows, hubBytes, tables, rowsNotYetInBlocks: lagsS.length },
   }
 }
 
-/**
- * Of each record that is not in a block yet: from its time on the device to the transaction of the hub, on one machine.
- */
+/** Lag of each record that is not in a block yet, from the device to the hub's transaction, on one machine. */
 async function readLagsS(ground: SyncGround): Promise<number[]> {
   const segments = await ground.rows<{ received_at_ms: string; body: Buffer }>(
     'SELECT received_at_ms, body FROM segment WHERE site_id = $1',

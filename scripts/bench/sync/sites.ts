@@ -11,10 +11,10 @@ const SHORT_DURATION_S = 20
 const TARGET_LAG_S = 15
 const END_LIMIT_MS = 120_000
 
-/** The last line of the simulator. */
+/** Last line of the simulator. */
 const SUMMARY = /([\d,]+) rows acknowledged in .* (\d+) not acknowledged.* p95 ([\d.]+) s?.* refused (\d+)/
 
-/** Many light sites at once against one hub. */
+/** Measures many light sites together against one hub. */
 export async function runSites(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const sites = isShort ? SHORT_SITES : SITES
@@ -35,7 +35,7 @@ export async function runSites(context: ScenarioContext): Promise<ScenarioReport
   const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)
   await fleet.stop()
   await ground.stop()
-  // without a row there is no lag to speak of
+  // without a row there is no lag to measure
   const lagP95S = result.rows > 0 ? result.lagP95S : Number.NaN
   printProgress(`  ${result.rows} rows of ${sites} sites, lag p95 ${result.lagP95S.toFixed(1)} s`)
   return {

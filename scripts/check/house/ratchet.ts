@@ -39,7 +39,7 @@ export function differences(findings: readonly Finding[], ratchet: Counts): stri
   })
 }
 
-/** Rules with more findings in all than the ratchet has. What moves to another folder is no rise. */
+/** Rules with more findings in all than the ratchet has. A move to another folder is not a rise. */
 export function risenRules(findings: readonly Finding[], ratchet: Counts): string[] {
   const counts = countFindings(findings)
   return Object.keys(counts).filter((rule) => sumOf(counts[rule]) > sumOf(ratchet[rule]))

@@ -85,14 +85,14 @@ function looseFiles(files: readonly CheckedFile[]): Finding[] {
 }
 
 function prose(file: CheckedFile): Finding[] {
-  if (!hasProseFindings(file.text)) return []
+  if (!hasProseFindings(file.path, file.text)) return []
   const { comments, strings } = isCode(file)
     ? readPassages(file)
     : { comments: [{ at: 0, text: file.text }], strings: [] }
   return [
     ...[...comments, ...strings.filter(({ text }) => isSentence(text))]
-      .flatMap(wordsIn)
-      .map(({ word, at }) => finding(`word: ${word}`, file, at)),
+      .flatMap((passage) => wordsIn(file.path, passage))
+      .map(({ word, write, at }) => finding(`word "${word}" (write ${write})`, file, at)),
     ...comments.filter(isOpenedByQuestion).map(({ at }) => finding('first word of a docstring', file, at)),
   ]
 }

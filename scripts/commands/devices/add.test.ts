@@ -28,7 +28,7 @@ async function registered(): Promise<string[]> {
   return body.devices.map(({ hardware_id }: { hardware_id: string }) => hardware_id).sort()
 }
 
-test('a list is shown first, then registered; its passwords work and only their owner can read them', async () => {
+test('a list is shown, then registered; its passwords work and are readable for their owner only', async () => {
   const list = 'hardware_id,device_type,name\ncart-1,teebox,"One, the first"\ncart-2,teebox,\n'
   const shown = await add(list)
   assert.deepEqual(
@@ -53,14 +53,14 @@ test('a list is shown first, then registered; its passwords work and only their 
   }
 })
 
-test('a second time nothing is registered and no file of passwords is made', async () => {
+test('a repeated list registers no device and writes no password file', async () => {
   rmSync(PASSWORDS, { force: true })
   const again = await add('hardware_id,device_type,name\ncart-1,teebox,"One, the first"\ncart-2,teebox,\n', '--yes')
   assert.deepEqual([again.code, again.out], [0, '0 registered, 0 changed, 2 as they were.\n'])
   assert.equal(existsSync(PASSWORDS), false)
 })
 
-test('a file of passwords is never written over, and then nothing is registered', async () => {
+test('a password file is never overwritten, and then no device is registered', async () => {
   writeFileSync(PASSWORDS, 'of others')
   const refused = await add('hardware_id,device_type\ncart-9,teebox\n', '--yes')
   assert.equal(refused.code, 1)
@@ -72,14 +72,14 @@ test('a file of passwords is never written over, and then nothing is registered'
   assert.ok(!(await registered()).includes('cart-9'))
 })
 
-test('a list with faults is refused as a whole, its lines named', async () => {
+test('a list with errors is rejected as a whole, and its lines are named', async () => {
   const refused = await add('hardware_id,device_type\ncart 9,teebox\ncart-10,teebox\ncart-11,none\n', '--yes')
   assert.equal(refused.code, 1)
   assert.match(refused.err, /2 of its lines are wrong, and nothing was changed:\n {2}line 2: .*\n {2}line 4: /)
   assert.ok(!(await registered()).includes('cart-10'))
 })
 
-test('what cannot be read, a wrong key and a gateway that is away are told in one line', async () => {
+test('an unreadable list, a wrong key and an unreachable gateway are reported in one line', async () => {
   const missing = await folder.run(devices, ['add', 'none.csv', '--url', g.http])
   assert.deepEqual([missing.code, missing.err], [1, `devices add: ${folder.file('none.csv')} cannot be read: ENOENT\n`])
   writeFileSync(folder.file('list.csv'), 'hardware_id,device_type\ncart-12,teebox\n')

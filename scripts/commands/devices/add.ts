@@ -16,7 +16,7 @@ import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 type Credentials = AnswerOf<'POST /devices/import'>['credentials']
 
-/** Where passwords go that are shown only once: made before they are, so that none is lost for want of a file. */
+/** File for passwords that are shown only once: created before they are, so that a failure to create it loses none. */
 class CredentialsFile {
   readonly #path: string
   readonly #file: number
@@ -26,7 +26,7 @@ class CredentialsFile {
     this.#file = file
   }
 
-  /** A new file for its owner only; it never takes the place of another. Throws `CommandError`. */
+  /** Creates a file readable only by its owner; never replaces another. Throws `CommandError`. */
   static create(path: string): CredentialsFile {
     try {
       return new CredentialsFile(path, openSync(path, 'wx', 0o600))
@@ -39,7 +39,7 @@ class CredentialsFile {
     }
   }
 
-  /** Resolves with all of them on the disk. */
+  /** Returns once all of them are on the disk. */
   write(credentials: Credentials): void {
     const lines = credentials.map((one) => [one.hardware_id, one.username, one.password].map(field).join(','))
     writeSync(this.#file, `${['hardware_id,username,password', ...lines].join('\n')}\n`)
@@ -47,7 +47,7 @@ class CredentialsFile {
     closeSync(this.#file)
   }
 
-  /** There is nothing to keep. */
+  /** Deletes the file: there is nothing to store. */
   discard(): void {
     closeSync(this.#file)
     rmSync(this.#path, { force: true })
@@ -60,7 +60,7 @@ function field(text: string): string {
 
 type Added = AnswerOf<'POST /devices/import'>
 
-/** Lines of the file with faults that are told one by one. */
+/** Maximum number of faulty lines that are listed. */
 const MAX_FAULTS = 20
 
 /** `cartbarn devices add`: shows what a CSV file would change, and with --yes registers its devices. */
@@ -70,7 +70,7 @@ export const addDevices: RunCommand = (argv, io) =>
       .description(
         'Registers the devices of a CSV file at a running gateway, or changes those it knows: all of its lines or ' +
           'none. The first line names the columns: hardware_id, and if wanted device_type, name, cart and group. ' +
-          'Without --yes it says what would happen and changes nothing. The MQTT passwords of new devices go into a ' +
+          'Without --yes it shows the changes without making them. The MQTT passwords of new devices go into a ' +
           'file that only you can read; the gateway keeps no copy and shows them only this once.',
       )
       .argument('<file>', 'the list; comma, semicolon or tab between the fields')
@@ -83,7 +83,7 @@ export const addDevices: RunCommand = (argv, io) =>
     const api = new ApiClient({ url, apiKey, signal: io.signal })
     const add = (isDryRun: boolean) =>
       inWords(url, api.call('POST /devices/import', { query: { dry_run: isDryRun ? 'true' : 'false' }, body: list }))
-    // a list that is wrong is told before a file is made
+    // an invalid list is reported before a file is created
     const planned = await add(true)
     if (!yes) {
       io.stdout.write(`Would be ${counts(planned)}. Nothing was changed: --yes does it.\n`)
@@ -105,7 +105,7 @@ function tell(io: CommandIo, added: Added, file: CredentialsFile | undefined, pa
     file?.discard()
     return
   }
-  // another program registered none of them when this one looked
+  // another program may have registered some since the dry run
   const into = file ?? CredentialsFile.create(path)
   into.write(added.credentials)
   io.stdout.write(

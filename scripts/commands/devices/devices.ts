@@ -2,7 +2,7 @@ import { EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { addDevices } from './add.ts'
 
-/** `cartbarn devices add FILE`: the devices of a list that people wrote in a spreadsheet. */
+/** `cartbarn devices add FILE`: registers the devices of a list from a spreadsheet. */
 export const devices: RunCommand = (argv, io) => {
   if (argv[0] === 'add') return addDevices(argv.slice(1), io)
   return runCommand('devices', io, async () => {

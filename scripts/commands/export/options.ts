@@ -5,17 +5,17 @@ import { formatOfName, TRACK_FORMATS, type TrackFormat } from '#scripts/cli/form
 import { createPatientCommandLine, type GatewayOptions, requireKey } from '#scripts/cli/gateway-options.ts'
 import { parseIso, toIso } from '#shared/time.ts'
 
-/** What is asked of each device; of battery only what the API writes. */
+/** Requested history of each device; for battery only the formats that the API writes. */
 export type ExportedHistory = { from: string; to: string } & (
   | { stream: 'gps'; format: TrackFormat }
   | { stream: 'battery'; format: 'csv' | 'ndjson' }
 )
 
 export interface ExportOptions {
-  /** Null for all. */
+  /** Null selects all devices. */
   device: string | null
   history: ExportedHistory
-  /** A file, `-`, or with all devices a folder. */
+  /** File, `-`, or, for all devices, a folder. */
   out: string
   isForced: boolean
   isQuiet: boolean
@@ -26,7 +26,8 @@ export interface ExportOptions {
 export function parseExportOptions(argv: readonly string[], io: CommandIo): ExportOptions {
   const command = createPatientCommandLine('export', io)
     .description(
-      'Writes the history of a device into a file. The gateway must be running. The exit code is 0 when everything is ' +
+      'Writes the history of a device into a file. The gateway must be running. The exit code is 0 when ' +
+        'everything is ' +
         'written, else 1.',
     )
     .option('--device <id>', 'whose history it is: hardware_id or short_id')
@@ -37,7 +38,7 @@ export function parseExportOptions(argv: readonly string[], io: CommandIo): Expo
         'a folder with --all',
     )
     .addOption(
-      new Option('--format <format>', 'by default what the name of the file says; of battery csv or ndjson').choices(
+      new Option('--format <format>', 'by default from the name of the file; csv or ndjson for battery').choices(
         TRACK_FORMATS,
       ),
     )

@@ -10,7 +10,7 @@ import { runImport } from '../import/run-import.ts'
 import { runExport } from './run-export.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-/** More than a page, with silences that GPX makes segments of. */
+/** More than a page, with gaps that GPX turns into segments. */
 const COUNT = 700
 const folder = new CommandFolder()
 let g: TestGateway
@@ -46,7 +46,7 @@ interface RecordJson {
   battery_voltage?: number
 }
 
-/** What a device's records say, without whose they are. */
+/** Returns a device's records without its id. */
 async function recordsOf(id: string, stream = 'gps'): Promise<RecordJson[]> {
   const { body } = await g.request('GET', `/devices/${id}/${stream}?limit=10000&order=asc`)
   return body.map(({ _id, device_id, hardware_id, ...rest }: RecordJson & Record<string, unknown>) => rest)
@@ -60,7 +60,7 @@ for (const [stream, format] of [
   ['battery', 'csv'],
   ['battery', 'ndjson'],
 ] as const) {
-  test(`${stream} as ${format}, exported and imported into another device, is the same records`, async () => {
+  test(`${stream} as ${format}, exported and imported into another device, has the same records`, async () => {
     const other = `${stream}-${format}`
     await g.register(other)
     const name = `track-${stream}.${format}`
@@ -75,7 +75,7 @@ for (const [stream, format] of [
   })
 }
 
-test('a device without records gives files that can be imported as well', async () => {
+test('a device without records yields files that can be imported as well', async () => {
   for (const format of ['gpx', 'csv', 'ndjson', 'geojson']) {
     const name = `silent.${format}`
     assert.equal((await exportTo('--device', 'silent', '--out', name)).code, 0)
@@ -108,7 +108,7 @@ test('from and to are included', async () => {
   )
 })
 
-test('a file that is there is not written over, unless that is wanted', async () => {
+test('an existing file is overwritten only on request', async () => {
   writeFileSync(folder.file('mine.csv'), 'mine')
   const refused = await exportTo('--device', 'cart-1', '--out', 'mine.csv')
   assert.equal(refused.code, 1)
@@ -136,7 +136,7 @@ test('all devices go into a folder, a file each', async () => {
   assert.match(again.err, /exists: give --force/)
 })
 
-test('what is wrong with the command, the key, the device or the place is one line, and leaves no file', async () => {
+test('an error in the command, key, device or target is one line, and leaves no file', async () => {
   mkdirSync(folder.file('folder.csv'))
   writeFileSync(folder.file('plain'), '')
   const user = await g.createUser({ allowed_hardware_ids: ['cart-2'] })
@@ -169,7 +169,7 @@ test('what is wrong with the command, the key, the device or the place is one li
   assert.deepEqual(readdirSync(folder.path), before)
 })
 
-test('a download that breaks off leaves nothing that looks whole', async () => {
+test('an interrupted download leaves no file that seems complete', async () => {
   const half = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'text/csv' })
     response.write('hardware_id,timestamp,lat,long,speed\r\n', () => request.socket.destroy())
@@ -188,7 +188,7 @@ test('a download that breaks off leaves nothing that looks whole', async () => {
   )
 })
 
-test('progress: a bar on a terminal, one line elsewhere, nothing when quiet', async () => {
+test('progress is a bar on a terminal, one line elsewhere, and hidden when quiet', async () => {
   const argv = ['--url', g.http, '--device', 'cart-1', '--out', 'bar.csv', '--force']
   assert.match((await folder.run(runExport, argv, { isTerminal: true })).err, /█.* % cart-1: .*records/)
   assert.match((await folder.run(runExport, argv)).err, /^\S+bar.csv: 700 records, 0.1 MB of gps of cart-1\n$/)

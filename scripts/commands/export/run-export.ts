@@ -11,7 +11,7 @@ import { fileNameOf } from '#shared/http/attachment.ts'
 import { type ExportOptions, parseExportOptions } from './options.ts'
 import { requireFree, WholeFile } from './whole-file.ts'
 
-/** What every record has once, and nothing else has. */
+/** Text that occurs exactly once in each record, and nowhere else. */
 const MARKS: Readonly<Record<TrackFormat, string>> = {
   csv: '\n',
   ndjson: '\n',
@@ -19,7 +19,7 @@ const MARKS: Readonly<Record<TrackFormat, string>> = {
   geojson: '"type":"Feature",',
 }
 
-/** Counts the records of a history as its bytes go by. */
+/** Counts the records of a history in the bytes that pass. */
 class RecordCount {
   readonly #mark: Buffer
   readonly #header: number
@@ -35,7 +35,7 @@ class RecordCount {
     const mark = this.#mark
     const data = Buffer.concat([this.#tail, bytes])
     for (let at = data.indexOf(mark); at !== -1; at = data.indexOf(mark, at + mark.length)) this.#marks++
-    // a mark may lie across the border; of one byte none can
+    // a mark may cross the border of two chunks, unless it is one byte
     this.#tail = mark.length === 1 ? this.#tail : data.subarray(1 - mark.length)
   }
 
@@ -100,7 +100,7 @@ class Export {
     } catch (error) {
       throw new CommandError(`${out} cannot be made a folder: ${systemCode(error)}`)
     }
-    // a hardware id has no character that a file name could not hold
+    // all characters of a hardware id are allowed in file names
     const pathOf = (id: string) => join(folder, `${history.stream}-${fileNameOf(id)}.${history.format}`)
     if (!isForced) for (const id of ids) requireFree(pathOf(id))
     for (const [i, id] of ids.entries()) await this.#writeFile(id, pathOf(id), i, ids.length)
@@ -128,7 +128,7 @@ class Export {
     }
   }
 
-  /** Returns how much it was. */
+  /** Returns a description of the amount. */
   async #write(id: string, sink: Sink, index = 0, files = 1): Promise<string> {
     const { stream, format } = this.#options.history
     const expected = files === 1 ? await this.#expectedRecords(id) : null
@@ -149,7 +149,9 @@ class Export {
     this.#progress.say(`${name}: ${written}`)
   }
 
-  /** For the bar only: null where it is not known, as for a part of the history and for who is no admin. */
+  /**
+   * Used only for the bar: null if unknown, for example for a part of the history or for a user who is not an admin.
+   */
   async #expectedRecords(id: string): Promise<number | null> {
     const { history, isQuiet } = this.#options
     const isPart = history.from > '1970-01-01T00:00:00.000Z' || history.to < '9999'

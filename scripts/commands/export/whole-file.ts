@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CommandError, systemCode } from '#scripts/cli/command.ts'
 
-/** A file that is there as a whole or not at all: until then it is `PATH.part`. */
+/** File that exists completely or not at all: while it is written it is `PATH.part`. */
 export class WholeFile {
   readonly #path: string
   readonly #handle: FileHandle
@@ -13,7 +13,7 @@ export class WholeFile {
     this.#handle = handle
   }
 
-  /** Throws `CommandError`. What an earlier try left of it is written over. */
+  /** Throws `CommandError`. Overwrites the remains of an earlier attempt. */
   static async create(path: string): Promise<WholeFile> {
     return new WholeFile(path, await inWords(path, open(`${path}.part`, 'w')))
   }
@@ -22,7 +22,7 @@ export class WholeFile {
     await inWords(this.#path, this.#handle.writeFile(bytes))
   }
 
-  /** Gives it its name, once all of it is on the disk. */
+  /** Renames the file to its final name, once the whole file is on the disk. */
   async finish(): Promise<void> {
     await inWords(this.#path, this.#handle.sync())
     await this.#handle.close()
@@ -41,7 +41,7 @@ export class WholeFile {
   }
 }
 
-/** Throws `CommandError` when there is something at `path` already. */
+/** Throws `CommandError` if `path` already exists. */
 export function requireFree(path: string): void {
   if (existsSync(path)) throw new CommandError(`${path} exists: give --force to write over it`)
 }

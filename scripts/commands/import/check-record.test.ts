@@ -43,7 +43,7 @@ for (const [value, expected] of [
   test(`${JSON.stringify(value)} is ${expected}`, () => assert.equal(readTime(value, false), expected))
 }
 
-test('a time without a zone is UTC if somebody says so', () => {
+test('a time without a zone is UTC only if requested', () => {
   assert.equal(readTime('2026-05-01 12:00', true), NOON_MS)
   assert.equal(readTime('2026-05-01T14:00:00+02:00', true), NOON_MS)
 })
@@ -96,11 +96,11 @@ for (const [what, values, expected] of [
   })
 }
 
-test('speeds are taken in their unit', () => {
+test('speeds are converted from their unit', () => {
   assert.equal(check({ lat: 1, long: 2, speed: '10' }, 3.6).gps?.speed, 36)
 })
 
-test('a cell of many digits takes no time', () => {
+test('a cell of many digits is checked quickly', () => {
   const cell = `${'1'.repeat(500_000)}x`
   const startMs = performance.now()
   assert.deepEqual(check({ lat: cell, long: cell }).drops, ['invalid_position@7'])

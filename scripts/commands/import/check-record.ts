@@ -3,15 +3,15 @@ import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import
 import { readTime } from './read-time.ts'
 import type { FoundRecord, TrackSink } from './track-reader.ts'
 
-/** What a file does not say of itself. */
+/** Facts that a file does not contain. */
 export interface Reading {
-  /** Times without a zone are UTC. */
+  /** True: times without a zone are UTC. */
   isUtc: boolean
-  /** Undefined: the file says it, or they are km/h. */
+  /** Undefined: as stated in the file, else km/h. */
   kmhPerSpeedUnit: number | undefined
 }
 
-/** A record as the gateway takes it. */
+/** Record in the format of the gateway. */
 export interface TrackRecord {
   hardwareId: string | null
   atMs: number
@@ -20,15 +20,15 @@ export interface TrackRecord {
 }
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
-/** The decimal sign of most of Europe. */
+/** Matches the decimal comma of most of Europe. */
 const WITH_COMMA = /^[+-]?\d+,\d+$/
 
-/** What receivers and programs write of a position that none was found for. Source: GPX 1.1 fixType, NMEA 0183 */
+/** Values that receivers and programs write if no position was found. Source: GPX 1.1 fixType, NMEA 0183 */
 const NO_FIX: readonly unknown[] = ['none', 'no', 'no fix', 'nofix', 'false', 'invalid', 'void', 'v', '0']
 
 /**
- * What of a record is numbers and times; whether they are possible is for the gateway to say. Undefined, and its reason
- * to `drop`, when nothing is left; a speed that is no number costs only the speed.
+ * Converts a record to numbers and times; the gateway decides if they are possible. Returns undefined, and passes the
+ * reason to `drop`, if nothing is left; a speed that is not a number loses only the speed.
  */
 export function checkRecord(
   found: FoundRecord,
@@ -81,7 +81,7 @@ function speedOf(
   return {}
 }
 
-/** The number a value is, NaN if it is none, undefined if there is nothing. */
+/** Returns the number of a value, NaN if it is not a number, undefined if it is missing. */
 function numberIn(value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN

@@ -3,19 +3,19 @@ import { emptyRecord, FIELD_NAMES, FIELDS, type FieldMapping, FieldNames, type N
 import { TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 
 export interface CsvOptions {
-  /** Undefined: the header decides. */
+  /** Undefined: determined from the header. */
   delimiter: string | undefined
   mapping: FieldMapping
 }
 
-/** Reads CSV whose first row names the columns; which they are does not matter, nor their order. */
+/** Reads CSV whose first row names the columns, in any selection and order. */
 export class CsvReader implements TrackReader {
   readonly placeName = 'line'
   readonly #rows: CsvRows
   readonly #mapping: FieldMapping
   readonly #sink: TrackSink
   #columns: (NamedField | undefined)[] | undefined
-  /** How many columns the header has, without those at its end that have no name. */
+  /** Number of columns in the header, without unnamed ones at its end. */
   #named = 0
 
   constructor({ delimiter, mapping }: CsvOptions, sink: TrackSink) {
@@ -35,13 +35,13 @@ export class CsvReader implements TrackReader {
 
   #take({ line, fields }: CsvRow): void {
     if (this.#columns === undefined) {
-      if (fields === null) throw new TrackFileError(`line ${line} is no header: its quotes are wrong`)
+      if (fields === null) throw new TrackFileError(`line ${line} is not a header: its quotes are wrong`)
       this.#columns = columnsOf(fields, this.#mapping)
       this.#named = fields.findLastIndex(hasText) + 1
     } else if (fields === null) {
       this.#sink.drop('invalid_quotes', line)
     } else if (fields.length < this.#named || fields.slice(this.#columns.length).some(hasText)) {
-      // some programs end rows with a delimiter, or fill them up, and not the header
+      // some programs end rows, but not the header, with a delimiter, or pad them
       this.#sink.drop('wrong_number_of_fields', line)
     } else {
       const record = emptyRecord(line)
@@ -67,7 +67,7 @@ function asTrackFile(split: () => void): void {
   }
 }
 
-/** Which column is which field. Throws `TrackFileError` when the first row is no header, or could be read two ways. */
+/** Returns the field of each column. Throws `TrackFileError` if the first row is not a header, or is ambiguous. */
 function columnsOf(header: readonly string[], mapping: FieldMapping): (NamedField | undefined)[] {
   const names = new FieldNames(mapping)
   const found = header.map((name) => names.find(name))
@@ -92,7 +92,7 @@ function columnsOf(header: readonly string[], mapping: FieldMapping): (NamedFiel
   if (fields.has('time') && hasRecords) return columns
   const shown = header.slice(0, 8).join(', ').slice(0, 200)
   throw new TrackFileError(
-    `the first line must name the columns ${FIELD_NAMES.time[0]}, lat and long (or battery_voltage); it says: ${shown}. ` +
+    `the first line must name the columns ${FIELD_NAMES.time[0]}, lat and long (or battery_voltage), not ${shown}. ` +
       'Other names go with --column time=NAME',
   )
 }

@@ -3,7 +3,7 @@ import type { FoundRecord } from './track-reader.ts'
 
 export type Field = Exclude<keyof FoundRecord, 'place' | 'kmhPerSpeedUnit'>
 
-/** The names a field has in files, and the first of them on the command line; case does not matter. */
+/** Names of a field in files; the first of them is used on the command line. Case does not matter. */
 export const FIELD_NAMES: Readonly<Record<Field, readonly string[]>> = {
   time: ['time', 'timestamp', 'datetime', 'date_time', 'ts'],
   lat: ['lat', 'latitude'],
@@ -14,7 +14,7 @@ export const FIELD_NAMES: Readonly<Record<Field, readonly string[]>> = {
   hardwareId: ['hardware_id'],
 }
 
-/** Further names, which count where none of those is there: as `columnKey` has them. */
+/** Further names, which count if none of the others is present; in the form of `columnKey`. */
 const OTHER_NAMES: Readonly<Record<Field, readonly string[]>> = {
   time: ['fixtime', 'gpstime', 'timeutc', 'utctime', 'zeit', 'zeitpunkt', 'zeitstempel', 'datumzeit'],
   lat: ['latitudedeg', 'gpslatitude', 'breite', 'breitengrad'],
@@ -33,27 +33,27 @@ const KMH_IN_UNIT: ReadonlyMap<string, number> = new Map([
   ...['kn', 'kt', 'kts', 'knot', 'knots'].map((name) => [name, 1.852] as const),
 ])
 
-/** How many km/h a unit is, whose name may be written in any of the usual ways; undefined for another. */
+/** Returns the km/h in a unit, whose name may have any usual spelling; undefined for an unknown one. */
 export function kmhIn(unit: string): number | undefined {
   return KMH_IN_UNIT.get(columnKey(unit))
 }
 
-/** Names a file has of its own for fields. */
+/** Names of fields specific to a file. */
 export type FieldMapping = Partial<Record<Field, string>>
 
-/** Object.keys, typed: the table has these keys and no others. */
+/** Typed Object.keys: the table has these keys and no others. */
 export const FIELDS = Object.keys(FIELD_NAMES) as Field[]
 
-/** The field that a name stands for. */
+/** Field of a name in a file. */
 export interface NamedField {
   field: Field
-  /** False: it counts only where no usual name of the field is there. */
+  /** False: it counts only if no usual name of the field is present. */
   isUsual: boolean
-  /** Of a speed whose name has its unit, such as `speed_kn` or `Speed (m/s)`. */
+  /** Unit of a speed whose name contains it, such as `speed_kn` or `Speed (m/s)`. */
   kmhPerSpeedUnit: number | undefined
 }
 
-/** Finds what the names in a file stand for. */
+/** Maps the names in a file to fields. */
 export class FieldNames {
   readonly #usual = new Map<string, NamedField>()
   readonly #other = new Map<string, NamedField>()
@@ -77,7 +77,7 @@ export class FieldNames {
     return this.#usual.get(name.trim().toLowerCase()) ?? this.#other.get(columnKey(name))
   }
 
-  /** What a JSON object has; of two names for one field the usual one counts, and of two such the first. */
+  /** Reads a JSON object; of two names for one field the usual one counts, and of two usual ones the first. */
   readObject(object: object, place: number): FoundRecord {
     const record = emptyRecord(place)
     const others: [NamedField, unknown][] = []

@@ -4,14 +4,16 @@ import type { FoundRecord, TrackReader, TrackSink } from './track-reader.ts'
 
 type JsonObject = Record<string, unknown>
 
-/** Points without a device that may come before a line shows that they are no track: a GPX file has fewer waypoints. */
+/**
+ * Maximum number of points without a device to hold before a line shows that they are not a track: a GPX file has fewer
+ * waypoints.
+ */
 const HELD_MAX = 10_000
 
 /**
- * Reads the points of GeoJSON. A Point has its time, speed and the rest in its properties; a line has a list of times
- * of its own there: coordTimes, times, or coordinateProperties.times. Points beside lines with times are waypoints, and
- * dropped, unless they name their device.
- * Source: RFC 7946, https://github.com/placemark/togeojson
+ * Reads the points of GeoJSON. The properties of a Point contain its time, speed and the other fields; those of a line
+ * contain a list of times: coordTimes, times, or coordinateProperties.times. If there are lines with times, points are
+ * waypoints, and dropped, unless they name their device. Source: RFC 7946, https://github.com/placemark/togeojson
  */
 export class GeojsonReader implements TrackReader {
   readonly placeName = 'point'
@@ -19,9 +21,9 @@ export class GeojsonReader implements TrackReader {
   readonly #names: FieldNames
   readonly #sink: TrackSink
   #point = 0
-  /** Whether a line with times was there. */
+  /** True after a line with times. */
   #hasTrack = false
-  /** Points that may be waypoints; undefined once there are so many that they are the track. */
+  /** Points that may be waypoints; undefined once there are so many that they must be the track. */
   #held: FoundRecord[] | undefined = []
 
   constructor(mapping: FieldMapping, sink: TrackSink) {
@@ -69,7 +71,7 @@ export class GeojsonReader implements TrackReader {
     for (const [i, position] of positions.entries()) {
       const record = this.#recordAt(position, properties)
       record.time = Array.isArray(times) ? (times[i] ?? null) : null
-      // of the line as a whole, if at all
+      // applies to the line as a whole, if at all
       record.speed = undefined
       record.voltage = undefined
       this.#sink.record(record)

@@ -2,7 +2,7 @@ import { emptyRecord } from './fields.ts'
 import { type FoundRecord, TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 import { type XmlSink, XmlTokens } from './xml-tokens.ts'
 
-/** Where somebody planned to go, or marked a place: the cart need not have been there. */
+/** Elements of planned routes and marked places: the cart need not have been there. */
 const NO_TRACK = new Map([
   ['wpt', 'waypoint'],
   ['rtept', 'route_point'],
@@ -14,8 +14,8 @@ const VALUE_LIMIT = 200
 
 /**
  * Reads the points of GPX tracks; waypoints and points of routes are dropped. Speeds are m/s: GPX 1.0 has an element
- * for them, in 1.1 they are an extension: of Garmin, or as OsmAnd and others write it, right below `extensions`.
- * Elements are known by their names without prefixes, which files use freely. Source:
+ * for them, in 1.1 they are an extension: of Garmin, or as OsmAnd and others write it, directly below `extensions`.
+ * Elements are identified by their names without prefixes, which files use freely. Source:
  * https://www.topografix.com/GPX/1/0/, https://www.topografix.com/GPX/1/1/,
  * https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
  */
@@ -26,9 +26,9 @@ export class GpxReader implements TrackReader, XmlSink {
   readonly #path: string[] = []
   #points = 0
   #point: FoundRecord | undefined
-  /** How deep the point is. */
+  /** Depth of the point in the tree. */
   #pointDepth = 0
-  /** The text of the element that is wanted now; undefined while none is. */
+  /** Text of the element that is being read; undefined if it is not needed. */
   #value: string | undefined
 
   constructor(sink: TrackSink) {
@@ -45,7 +45,7 @@ export class GpxReader implements TrackReader, XmlSink {
 
   open(qualifiedName: string, attributes: Readonly<Record<string, string>>): void {
     const name = localName(qualifiedName)
-    if (this.#path.length === 0 && name !== 'gpx') throw new TrackFileError(`the file is no GPX but <${name}>`)
+    if (this.#path.length === 0 && name !== 'gpx') throw new TrackFileError(`the file is not GPX but <${name}>`)
     this.#path.push(name)
     if (this.#point === undefined) {
       const reason = NO_TRACK.get(name)
@@ -63,7 +63,7 @@ export class GpxReader implements TrackReader, XmlSink {
     if (point === undefined) return
     const field = VALUES.find((one) => one === name)
     if (this.#value !== undefined && field !== undefined) {
-      // what is defined somewhere goes before what programs just write
+      // a value with a defined meaning has precedence over an undefined extension
       if (this.#path.at(-1) !== 'extensions') point[field] = this.#value
       else point[field] ??= this.#value
       this.#value = undefined

@@ -7,23 +7,23 @@ const SHOWN_LENGTH = 40
 interface DroppedHere {
   count: number
   places: number[]
-  /** Of the first place. */
+  /** Value at the first position. */
   value: unknown
 }
 
-/** What became of the records of a file. */
+/** Result of the import, by record of the file. */
 export class ImportReport {
   read = 0
   stored = { gps: 0, battery: 0 }
   duplicates = { gps: 0, battery: 0 }
-  /** Usable, so sent or to be sent. */
+  /** Usable records, sent or waiting to be sent. */
   usable = 0
   firstMs = Number.POSITIVE_INFINITY
   lastMs = Number.NEGATIVE_INFINITY
   readonly #droppedHere = new Map<string, DroppedHere>()
   readonly #droppedThere = new Map<string, number>()
 
-  /** Something of the file was left out, before anything was sent. */
+  /** Counts a record of the file that was dropped before sending. */
   drop(reason: string, place: number, value?: unknown): void {
     const dropped = this.#droppedHere.get(reason) ?? { count: 0, places: [], value }
     this.#droppedHere.set(reason, dropped)
@@ -31,7 +31,7 @@ export class ImportReport {
     if (dropped.places.length < EXAMPLES) dropped.places.push(place)
   }
 
-  /** The gateway left something out. */
+  /** Counts records that the gateway dropped. */
   dropThere(reason: string, count: number): void {
     this.#droppedThere.set(reason, (this.#droppedThere.get(reason) ?? 0) + count)
   }
@@ -46,11 +46,11 @@ export class ImportReport {
     return stored.gps + stored.battery + duplicates.gps + duplicates.battery
   }
 
-  /** The lines that the import prints. */
+  /** Returns the lines that the import prints. */
   summary(placeName: string, elapsedS: number, isDryRun: boolean): string {
     const range = this.usable === 0 ? '' : `, ${toIso(this.firstMs)} to ${toIso(this.lastMs)}`
     const lines = [`  read           ${grouped(this.read)} records${range}`]
-    if (isDryRun) lines.push(`  usable         ${grouped(this.usable)}, as far as a file can tell; nothing was sent`)
+    if (isDryRun) lines.push(`  usable         ${grouped(this.usable)}, according to the file alone; nothing was sent`)
     else {
       lines.push(`  stored         ${byStream(this.stored)}`, `  already there  ${byStream(this.duplicates)}`)
     }
@@ -64,7 +64,10 @@ export class ImportReport {
     const here = [...this.#droppedHere].map(([reason, { count, places, value }]) => {
       const [first, ...others] = places
       const more = count > places.length ? ' …' : ''
-      return `  dropped        ${grouped(count)} ${reason}: ${placeName} ${first}${shown(value)}${others.map((place) => `, ${place}`).join('')}${more}${advice(reason)}`
+      return (
+        `  dropped        ${grouped(count)} ${reason}: ${placeName} ` +
+        `${first}${shown(value)}${others.map((place) => `, ${place}`).join('')}${more}${advice(reason)}`
+      )
     })
     const there = [...this.#droppedThere].map(
       ([reason, count]) => `  dropped        ${grouped(count)} ${reason}, by the gateway${advice(reason)}`,
@@ -73,7 +76,7 @@ export class ImportReport {
   }
 }
 
-/** A value of the file, short: it may be anything. */
+/** Shortens a value of the file, which may be anything. */
 function shown(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   if (text.trim() === '') return ''
@@ -85,13 +88,13 @@ function byStream({ gps, battery }: { gps: number; battery: number }): string {
   return `${grouped(gps)} gps, ${grouped(battery)} battery`
 }
 
-/** What a reason does not say of itself. */
+/** Returns advice for a reason that does not explain itself. */
 function advice(reason: string): string {
   switch (reason) {
     case 'time_without_zone':
       return ' (give --utc if they are UTC)'
     case 'ambiguous_time':
-      return ' (a number that is no time in seconds or milliseconds)'
+      return ' (a number that is not a time in seconds or milliseconds)'
     case 'implausible_time':
       return ' (before 2020, or in the future)'
     case 'waypoint':

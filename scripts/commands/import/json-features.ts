@@ -1,6 +1,6 @@
 import { TrackFileError } from './track-reader.ts'
 
-/** Characters of one feature, or of all that is not one of the features of a collection. */
+/** Maximum characters of one feature, or of everything outside the features of a collection. */
 const TEXT_LIMIT = 64 * 1_048_576
 const FEATURES_KEY = /"features"\s*:\s*$/
 const GEOMETRIES = [
@@ -16,18 +16,19 @@ const GEOMETRIES = [
 const [QUOTE, BACKSLASH, COMMA] = [34, 92, 44]
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [91, 93, 123, 125]
 
-/** Told of each feature; null for one that is no JSON. */
+/** Called for each feature; null for invalid JSON. */
 type OnFeature = (feature: unknown) => void
 
 /**
- * Splits GeoJSON into features as it comes: a collection feature by feature, whatever its size; anything else whole, up
- * to 64 MiB. Texts may follow each other, with or without record separators. Source: RFC 7946, RFC 8142
+ * Splits GeoJSON into features as it arrives: a collection feature by feature, whatever its size; anything else as a
+ * whole, up to 64 MiB. Several texts may follow each other, with or without record separators. Source: RFC 7946, RFC
+ * 8142
  */
 export class JsonFeatures {
   readonly #onFeature: OnFeature
-  /** What is read now: a feature of a collection, or the text around the features. */
+  /** Text being read: a feature of a collection, or the text around the features. */
   #part = ''
-  /** The text before the features, while they are read. */
+  /** Text before the features, kept while they are read. */
   #frame = ''
   #depth = 0
   #isInFeatures = false
@@ -94,13 +95,14 @@ export class JsonFeatures {
     this.#part += text.slice(from)
     if (this.#part.length > TEXT_LIMIT)
       throw new TrackFileError(
-        `one feature has more than ${TEXT_LIMIT / 1_048_576} MiB: a collection of features may have any size, a single one may not`,
+        `one feature has more than ${TEXT_LIMIT / 1_048_576} MiB: a collection of features may have any size, a ` +
+          'single one may not',
       )
   }
 
   end(): void {
     if (this.#depth > 0) throw new TrackFileError('the file ends in the middle of its JSON')
-    if (this.#texts === 0) throw new TrackFileError('the file is empty, which is no GeoJSON')
+    if (this.#texts === 0) throw new TrackFileError('the file is empty, which is not GeoJSON')
   }
 
   #takeFeature(text: string): void {
@@ -131,5 +133,5 @@ function parse(text: string): unknown {
 }
 
 function notGeoJson(): TrackFileError {
-  return new TrackFileError('the file is no GeoJSON')
+  return new TrackFileError('the file is not GeoJSON')
 }

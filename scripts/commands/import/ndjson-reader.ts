@@ -1,7 +1,7 @@
 import { type FieldMapping, FieldNames } from './fields.ts'
 import { LINE_LIMIT, TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 
-/** Reads one JSON object a line. */
+/** Reads one JSON object per line. */
 export class NdjsonReader implements TrackReader {
   readonly placeName = 'line'
   readonly #names: FieldNames

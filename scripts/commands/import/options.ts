@@ -7,7 +7,7 @@ import { FIELD_NAMES, FIELDS, type FieldMapping, kmhIn } from './fields.ts'
 
 export interface ImportOptions {
   files: string[]
-  /** Null: each record says it. */
+  /** Null: named in each record. */
   device: string | null
   /** Null: by the name of the file. */
   format: TrackFormat | null
@@ -15,10 +15,10 @@ export interface ImportOptions {
   gateway: GatewayOptions | null
   mapping: FieldMapping
   delimiter: string | undefined
-  /** Undefined: the file says it, or it is UTF-8. */
+  /** Undefined: as declared in the file, else UTF-8. */
   encoding: string | undefined
   isUtc: boolean
-  /** Undefined: the file says it, or they are km/h. */
+  /** Undefined: as stated in the file, else km/h. */
   kmhPerSpeedUnit: number | undefined
   isQuiet: boolean
 }
@@ -36,7 +36,7 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     .addOption(
       new Option('--by-hardware-id', 'instead: each record names its device in hardware_id').conflicts('device'),
     )
-    .addOption(new Option('--format <format>', 'by default what the name of the file says').choices(TRACK_FORMATS))
+    .addOption(new Option('--format <format>', 'by default from the name of the file').choices(TRACK_FORMATS))
     .option(
       '--column <field=name>',
       'a column or JSON field with a name of its own; may be repeated. FIELD is time, lat, long, speed, fix, ' +
@@ -45,19 +45,19 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     )
     .option(
       '--delimiter <char>',
-      'between the fields of CSV, a character or tab (by default what a first line such as sep=; says, else the ' +
+      'between the fields of CSV, a character or tab (by default from a first line such as sep=;, else the ' +
         'one the header has most of: , ; or tab)',
       delimiter,
     )
     .option(
       '--encoding <name>',
-      'such as windows-1252 (by default utf-8, utf-16, or what the first line of a GPX file says)',
+      'such as windows-1252 (by default utf-8, utf-16, or as declared in the first line of a GPX file)',
       encoding,
     )
     .option('--utc', 'times without a zone are UTC (without this option such records are dropped)')
     .option(
       '--speed-unit <unit>',
-      'unit of speeds: km/h, m/s, mph or kn (by default what the name of the field says, such as speed_kn, else ' +
+      'unit of speeds: km/h, m/s, mph or kn (by default from the name of the field, such as speed_kn, else ' +
         'km/h); GPX always has m/s',
       speedUnit,
     )
@@ -84,7 +84,7 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
 function addToMapping(column: string, mapping: FieldMapping = {}): FieldMapping {
   const at = column.indexOf('=')
   const [name, own] = [column.slice(0, at), column.slice(at + 1)]
-  // the name the API has for it, or ours
+  // the name in the API, or that of the command line
   const field = FIELDS.find((one) => one === name || FIELD_NAMES[one].includes(name))
   if (at < 1 || own === '' || field === undefined)
     throw new InvalidArgumentError('It must be FIELD=NAME such as time=When.')

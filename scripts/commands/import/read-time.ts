@@ -3,9 +3,9 @@ import { hasZone, parseIso } from '#shared/time.ts'
 const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/
 
 /**
- * A time of a file in milliseconds since 1970, or the reason why it is none. Numbers are seconds or milliseconds since
- * 1970 where only one of the two makes sense: from 1973 to 2286. A text without a zone is read only if it `isUtc`:
- * its author may have meant any place on Earth.
+ * Returns the time of a file in milliseconds since 1970, or the reason why it is not one. Numbers are seconds or
+ * milliseconds since 1970 if only one of the two is plausible: from 1973 to 2286. A text without a zone is read only if
+ * `isUtc`: its author may have meant any time zone.
  */
 export function readTime(value: unknown, isUtc: boolean): number | string {
   if (typeof value === 'number') return epochTime(value)

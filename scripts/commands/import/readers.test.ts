@@ -9,7 +9,7 @@ import type { FoundRecord, TrackReader, TrackSink } from './track-reader.ts'
 
 type Found = Partial<FoundRecord> | string
 
-/** What a reader finds, whatever pieces the text comes in; a dropped one is `reason@place`. */
+/** Returns the findings of a reader, however the text is split into chunks; a dropped one is `reason@place`. */
 function find(create: (sink: TrackSink) => TrackReader, text: string): Found[] {
   const [whole = [], ...others] = [text.length + 1, 7, 1].map((size) => {
     const found: Found[] = []
@@ -90,23 +90,23 @@ for (const [what, text, expected] of [
   test(`CSV: ${what}`, () => assert.deepEqual(csv(text), expected))
 }
 
-test('CSV: a missing header is named, and what it should have been', () => {
+test('CSV: a missing header is reported with the expected names', () => {
   const [message] = csv('2026-05-01T12:00:00Z,28.4,-81.5\n')
-  assert.match(String(message), /^! the first line must name the columns time, lat and long .* it says: 2026-05-01T12/)
+  assert.match(String(message), /^! the first line must name the columns time, lat and long .*, not 2026-05-01T12/)
 })
 
-test('CSV: two columns for one field are not guessed, unless told which', () => {
+test('CSV: two columns for one field are rejected unless one is chosen', () => {
   const text = 'time,timestamp,lat,lon\nA,B,1,2\n'
   assert.match(String(csv(text)[0]), /columns time and timestamp both could be time/)
   assert.deepEqual(csv(text, { time: 'timestamp' }), [{ place: 2, time: 'B', lat: '1', long: '2' }])
   assert.deepEqual(csv(text, { time: 'When' }), ['! there is no column "When"'])
 })
 
-test('CSV: a delimiter that is told', () => {
+test('CSV: a given delimiter is used', () => {
   assert.deepEqual(csv('time|lat|lon\nT|1|2', {}, '|'), [{ place: 2, time: 'T', lat: '1', long: '2' }])
 })
 
-test('CSV: a line without an end is given up, not kept', () => {
+test('CSV: a line without an end is rejected without buffering it', () => {
   const reader = new CsvReader({ mapping: {}, delimiter: undefined }, { record: () => {}, drop: () => {} })
   reader.read('time,lat,lon\n"')
   assert.throws(() => {
@@ -131,7 +131,7 @@ test('NDJSON: objects are records, everything else has a reason', () => {
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-test('GPX 1.1: points of tracks with a time and the speed of the extension; routes and waypoints are none', () => {
+test('GPX 1.1: track points with a time are read with the extension speed, other points rejected', () => {
   const text = `\ufeff${HEAD}<!-- a > b --><gpx xmlns="http://www.topografix.com/GPX/1/1" xmlns:ns3="x">
     <metadata><time>no</time></metadata>
     <wpt lat="1" lon='2'><ele>5</ele><time>W</time></wpt>
@@ -149,7 +149,7 @@ test('GPX 1.1: points of tracks with a time and the speed of the extension; rout
   ])
 })
 
-test('GPX: what a waypoint has in it is no point, whatever the order, and a point tells its fix', () => {
+test('GPX: points inside a waypoint are ignored, in any order, and a track point has its fix type', () => {
   const text = `<gpx><rte><rtept lat="1" lon="2"><time>R</time><extensions><x:rpt lat="7" lon="7"/></extensions></rtept></rte>
     <trk><trkseg><trkpt lat="3" lon="4"><time>T</time><fix> none</fix></trkpt>
       <trkpt lat="3" lon="4"><fix>2d</fix><time>T</time></trkpt></trkseg></trk>
@@ -163,7 +163,7 @@ test('GPX: what a waypoint has in it is no point, whatever the order, and a poin
   ])
 })
 
-test('GPX of OsmAnd: speed is right below the extensions, with or without a prefix', () => {
+test('GPX of OsmAnd: speed is read directly below the extensions, with or without a prefix', () => {
   const point = (speed: string) => `<trkpt lat="1" lon="2"><time>T</time><extensions>${speed}</extensions></trkpt>`
   const points = [
     '<osmand:speed>1.5</osmand:speed><osmand:heading>7</osmand:heading>',
@@ -203,7 +203,7 @@ for (const [first, delimiter] of [
   ['sep=\\t', '\t'],
   ['sep=~', '~'],
 ] as const) {
-  test(`CSV: the line ${JSON.stringify(first)} before the header says what stands between fields`, () => {
+  test(`CSV: the line ${JSON.stringify(first)} before the header sets the delimiter`, () => {
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const text = [first, ['time', 'lat', 'lon'].join(delimiter), ['T', '1', '2'].join(delimiter), '']
       assert.deepEqual(csv(text.join(lineEnd)), [{ ...ROW, place: 3 }])
@@ -211,11 +211,11 @@ for (const [first, delimiter] of [
   })
 }
 
-test('CSV: a delimiter that is told goes before a line sep=', () => {
+test('CSV: a given delimiter takes precedence over a sep= line', () => {
   assert.deepEqual(csv('sep=;\ntime,lat,lon\nT,1,2\n', {}, ','), [{ ...ROW, place: 3 }])
 })
 
-test('CSV: a row that is filled with more than blanks, or breaks off, is wrong', () => {
+test('CSV: a row with extra values, or too few, is rejected', () => {
   assert.deepEqual(csv('time,lat,lon,\nT,1,2,,3\nT,1,\nT,1\n'), [
     'wrong_number_of_fields@2',
     { place: 3, time: 'T', lat: '1', long: '' },
@@ -238,15 +238,16 @@ for (const header of [
   })
 }
 
-test('CSV and NDJSON: the usual name of a field goes before another', () => {
+test('CSV and NDJSON: the usual name of a field takes precedence over others', () => {
   assert.deepEqual(csv('fixTime,time,lat,lon,valid\nA,T,1,2,no\n'), [{ ...ROW, fix: 'no' }])
   assert.deepEqual(ndjson('{"fixTime":"A","time":"T","lat":"1","lon":"2"}'), [{ ...ROW, place: 1 }])
   assert.match(String(csv('fixTime,gpstime,lat,lon\n')[0]), /columns fixTime and gpstime both could be time/)
 })
 
-test('GPX 1.0: speed is an element, prefixes are the choice of the file', () => {
+test('GPX 1.0: speed is an element, and the file may choose its prefixes', () => {
   const text =
-    '<g:gpx xmlns:g="http://www.topografix.com/GPX/1/0"><g:trk><g:trkseg><g:trkpt lat="1" lon="2"><g:time>T</g:time><g:speed>3</g:speed></g:trkpt></g:trkseg></g:trk></g:gpx>'
+    '<g:gpx xmlns:g="http://www.topografix.com/GPX/1/0"><g:trk><g:trkseg><g:trkpt lat="1" ' +
+    'lon="2"><g:time>T</g:time><g:speed>3</g:speed></g:trkpt></g:trkseg></g:trk></g:gpx>'
   assert.deepEqual(gpx(text), [{ place: 1, lat: '1', long: '2', time: 'T', speed: '3' }])
 })
 
@@ -255,9 +256,9 @@ const FOUND = { place: 1, lat: '1', long: '2', time: 'T' }
 for (const [what, text, expected] of [
   ['no point', '<gpx></gpx>', []],
   ['no root', '<gpx/>', []],
-  ['nothing', '', ['! the file is empty, which is no XML']],
+  ['nothing', '', ['! the file is empty, which is not XML']],
   ['no element', ' ', ['! line 1: the file ends in the middle: document must contain a root element']],
-  ['another document', '<kml></kml>', ['! the file is no GPX but <kml>']],
+  ['another document', '<kml></kml>', ['! the file is not GPX but <kml>']],
   ['JSON', '{"type":"FeatureCollection"}', ['! line 1: text data outside of root node']],
   ['text before the root', `x<gpx>${POINT}</gpx>`, ['! line 1: text data outside of root node']],
   ['a second root', `<gpx>${POINT}</gpx><gpx>`, [FOUND, '! line 1: documents may contain only one root']],
@@ -318,7 +319,7 @@ for (const [what, begin, more] of [
   ['a processing instruction', '<?x ', ' '],
   ['a DOCTYPE', '<!DOCTYPE ', ' '],
 ] as const) {
-  test(`GPX: ${what} without an end is given up, in little time`, () => {
+  test(`GPX: ${what} without an end is rejected quickly`, () => {
     const reader = new GpxReader({ record: () => {}, drop: () => {} })
     reader.read(begin)
     assert.throws(() => {
@@ -379,7 +380,7 @@ test('GeoJSON: lines have a list of times, in each of the places where programs 
   assert.deepEqual(geojson(short), [expected[0], { place: 2, time: null, lat: 3, long: 4 }])
 })
 
-test('GeoJSON: points beside a line with times are waypoints, in any order; those of a device are not', () => {
+test('GeoJSON: points next to a line with times are waypoints, unless they have a device', () => {
   const line = {
     type: 'Feature',
     geometry: { type: 'LineString', coordinates: [[2, 1]] },
@@ -405,11 +406,11 @@ test('GeoJSON: points beside a line with times are waypoints, in any order; thos
   ])
   assert.deepEqual(geojson(JSON.stringify(collection(shop, shop)).replace('},{', '},1,{')), [
     { place: 1, time: 'W', lat: 1, long: 2 },
-    '! the file is no GeoJSON',
+    '! the file is not GeoJSON',
   ])
 })
 
-test('GeoJSON: what is no track has a reason', () => {
+test('GeoJSON: a feature that is not a track is rejected with a reason', () => {
   const polygon = { type: 'Polygon', coordinates: [] }
   assert.deepEqual(geojson(collection({ type: 'Feature', geometry: polygon, properties: null }, { type: 'feature' })), [
     'no_track@1',
@@ -419,7 +420,7 @@ test('GeoJSON: what is no track has a reason', () => {
   assert.deepEqual(geojson('{"type":"FeatureCollection","features":[{"a":}]}'), ['invalid_feature@1'])
 })
 
-test('GeoJSON: texts after each other, with record separators or lines', () => {
+test('GeoJSON: successive texts are read, with record separators or lines', () => {
   const texts = [1, 2].map((time) => JSON.stringify(point({ time })))
   const expected = [
     { place: 1, time: 1, lat: 1, long: 2 },
@@ -430,19 +431,19 @@ test('GeoJSON: texts after each other, with record separators or lines', () => {
 })
 
 for (const [text, message] of [
-  ['', 'the file is empty, which is no GeoJSON'],
-  ['[]', 'the file is no GeoJSON'],
-  ['{}', 'the file is no GeoJSON'],
-  ['{"type":"Topology"}', 'the file is no GeoJSON'],
-  ['{"type":"FeatureCollection"}', 'the file is no GeoJSON'],
-  ['{"type":"FeatureCollection","features":[1]}', 'the file is no GeoJSON'],
+  ['', 'the file is empty, which is not GeoJSON'],
+  ['[]', 'the file is not GeoJSON'],
+  ['{}', 'the file is not GeoJSON'],
+  ['{"type":"Topology"}', 'the file is not GeoJSON'],
+  ['{"type":"FeatureCollection"}', 'the file is not GeoJSON'],
+  ['{"type":"FeatureCollection","features":[1]}', 'the file is not GeoJSON'],
   ['{"type":"FeatureCollection","features":[', 'the file ends in the middle of its JSON'],
   ['{"type":"Feature","x":"', 'the file ends in the middle of its JSON'],
 ] as const) {
-  test(`GeoJSON: ${text} is refused`, () => assert.deepEqual(geojson(text), [`! ${message}`]))
+  test(`GeoJSON: ${text} is rejected`, () => assert.deepEqual(geojson(text), [`! ${message}`]))
 }
 
-test('GeoJSON: a collection that breaks off gives what came before', () => {
+test('GeoJSON: a truncated collection yields the features before the cut', () => {
   const text = JSON.stringify(collection(point({ time: 1 }), point({ time: 2 })))
   assert.deepEqual(geojson(text.slice(0, -20)), [
     { place: 1, time: 1, lat: 1, long: 2 },

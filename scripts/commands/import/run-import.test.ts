@@ -69,7 +69,7 @@ for (const [what, name, content] of [
       .concat('}'),
   ],
 ] as const) {
-  test(`${what} is read by its name and stored once, however often it comes`, async () => {
+  test(`${what} is read by its name and stored once, however often it is imported`, async () => {
     const id = await newDevice()
     const first = await importAs(id, write(name, content))
     assert.deepEqual([first.code, first.err], [0, ''], first.out)
@@ -84,7 +84,7 @@ for (const [what, name, content] of [
   })
 }
 
-test('files without records: only a header and an empty NDJSON are fine, other empty files are none', async () => {
+test('a lone header and an empty NDJSON file are accepted, other empty files are rejected', async () => {
   const id = await newDevice()
   assert.equal((await importAs(id, write('h.csv', `${HEADER}\n`))).code, 0)
   assert.equal((await importAs(id, write('h.ndjson', ''))).code, 0)
@@ -96,7 +96,7 @@ test('files without records: only a header and an empty NDJSON are fine, other e
   }
 })
 
-test('what cannot be used is told by reason and place, and the rest is stored, whatever its order', async () => {
+test('unusable records are reported by reason and line, and the rest is stored in any order', async () => {
   const id = await newDevice()
   const rows = [
     '2026-05-01T11:00:03Z,1,2,3',
@@ -133,7 +133,7 @@ test('what cannot be used is told by reason and place, and the rest is stored, w
   }
 })
 
-test('a file of which nothing can be used is a failure', async () => {
+test('a file without any usable record is a failure', async () => {
   const id = await newDevice()
   const name = write('local.csv', `${HEADER}\n${ROW.replace('Z', '')}\n`)
   const { code, out } = await importAs(id, name)
@@ -143,7 +143,7 @@ test('a file of which nothing can be used is a failure', async () => {
   assert.equal((await recordsOf(id)).length, 1)
 })
 
-test('an XML file says its encoding itself; --encoding goes before that, and an unknown one is named', async () => {
+test('the encoding of an XML file is used unless --encoding is given; an unknown one is reported', async () => {
   const id = await newDevice()
   const gpxIn = (encoding: string) =>
     gpxOf('<trkpt lat="1" lon="2"><name>Höhe</name><time>2026-05-01T11:00:00Z</time></trkpt>').replace(
@@ -157,10 +157,10 @@ test('an XML file says its encoding itself; --encoding goes before that, and an 
   assert.match((await importAs(id, wrong)).err, /the file is not utf-8.*give --encoding/)
   assert.equal((await importAs(id, '--encoding', 'latin1', wrong)).code, 0)
   const unknown = write('unknown.gpx', gpxIn('EBCDIC-CP-DE'))
-  assert.match((await importAs(id, unknown)).err, /it is EBCDIC-CP-DE, which is not known here: give --encoding/)
+  assert.match((await importAs(id, unknown)).err, /declares EBCDIC-CP-DE, which is not supported: give --encoding/)
 })
 
-test('a value that is shown is short, whatever it is', async () => {
+test('a displayed value is short, whatever it is', async () => {
   const id = await newDevice()
   const long = `${'9'.repeat(1000)}`
   const { out } = await importAs(id, write('long.csv', `${HEADER}\n${long}x,1,2,3\n`))
@@ -182,7 +182,7 @@ for (const content of [
     )
   })
 
-test('units of speed: the option goes before the name of the field, and without both it is km/h', async () => {
+test('the option for the unit of speed overrides the field name, and the default is km/h', async () => {
   for (const [header, unit, speed] of [
     ['speed', undefined, 10],
     ['speed', 'km/h', 10],
@@ -239,7 +239,7 @@ for (const [what, name, content, dropped] of [
     /1 no_fix: point 2/,
   ],
 ] as const) {
-  test(`${what}: only where the cart was is stored; what is left out has a reason`, async () => {
+  test(`${what}: only real positions are stored, and dropped ones have a reason`, async () => {
     const id = await newDevice()
     const { code, out } = await importAs(id, write(name, content))
     assert.equal(code, 0, out)
@@ -251,7 +251,7 @@ for (const [what, name, content, dropped] of [
   })
 }
 
-test('UTF-16 is known without a byte order mark, and XML in pieces of a byte, too', async () => {
+test('UTF-16 without a byte order mark is detected, also in XML read byte by byte', async () => {
   const text = `${HEADER}\r\n${ROW}\r\n`
   const bigEndian = Buffer.from(text, 'utf16le').swap16()
   for (const content of [Buffer.from(text, 'utf16le'), bigEndian, Buffer.from(`\ufeff${text}`, 'utf16le')]) {
@@ -267,7 +267,7 @@ test('UTF-16 is known without a byte order mark, and XML in pieces of a byte, to
   }
 })
 
-test('names, delimiter, encoding and unit of speed can be told', async () => {
+test('names, delimiter, encoding and unit of speed can be given', async () => {
   const id = await newDevice()
   const content = Buffer.from('Zeit|Höhe|Breite|Länge|Tempo\n2026-05-01 11:00|5|1|2|10\n', 'latin1')
   const name = write('odd.txt', content)
@@ -284,7 +284,7 @@ test('names, delimiter, encoding and unit of speed can be told', async () => {
   )
 })
 
-test('a file that breaks off is stored up to there, and is a failure', async () => {
+test('a truncated file is stored up to the cut, and is a failure', async () => {
   const id = await newDevice()
   const at = (i: number) => toIso(NOON_MS - i * 1000)
   const point = (i: number) => `<trkpt lat="1" lon="2"><time>${at(i)}</time></trkpt>`
@@ -301,9 +301,11 @@ test('a file that breaks off is stored up to there, and is a failure', async () 
   assert.match(bad.out, /stored {9}1 gps/)
 })
 
-test('hostile XML is refused before it costs anything', async () => {
+test('hostile XML is rejected before it uses resources', async () => {
   const id = await newDevice()
-  const bomb = `<!DOCTYPE gpx [<!ENTITY a0 "ha">${Array.from({ length: 20 }, (_, i) => `<!ENTITY a${i + 1} "&a${i};&a${i};">`)}]><gpx>&a20;</gpx>`
+  const bomb =
+    '<!DOCTYPE gpx [<!ENTITY a0 ' +
+    `"ha">${Array.from({ length: 20 }, (_, i) => `<!ENTITY a${i + 1} "&a${i};&a${i};">`)}]><gpx>&a20;</gpx>`
   for (const [content, message] of [
     [bomb, /has a DOCTYPE/],
     ['<gpx>'.repeat(1_000_000), /nested too deep/],
@@ -318,7 +320,7 @@ test('hostile XML is refused before it costs anything', async () => {
   }
 })
 
-test('records say themselves whose they are; those of unknown devices are counted', async () => {
+test('records may name their device, and those of unknown devices are counted', async () => {
   const [one, other] = [await newDevice(), await newDevice()]
   const rows = [one, other, 'nowhere', '', one].map((id, i) => `${id},${toIso(NOON_MS - i * 1000)},1,2,`)
   const name = write('fleet.csv', `hardware_id,timestamp,lat,long,battery_voltage\n${rows.join('\n')}\n`)
@@ -349,7 +351,7 @@ test('standard input needs a format, and is read like a file', async () => {
   assert.equal((await folder.run(runImport, ['--device', id, '-'], { stdin })).code, 2)
 })
 
-test('what is wrong with the command, the key, the device or the file is one line', async () => {
+test('an error in the command, key, device or file is one line', async () => {
   const id = await newDevice()
   const name = write('good.csv', `${HEADER}\n${ROW}\n`)
   const user = await g.createUser({ allowed_hardware_ids: [id] })
@@ -361,7 +363,7 @@ test('what is wrong with the command, the key, the device or the file is one lin
     [['--url', g.http, '--device', 'nowhere', name], 1, /404 device_not_found/, ADMIN_KEY],
     [[...base, 'missing.csv'], 1, /missing.csv cannot be read: ENOENT/, ADMIN_KEY],
     [[...base, '--format', 'csv', '.'], 1, /is a folder/, ADMIN_KEY],
-    [[...base, 'what.bin'], 2, /what is what.bin\? Give --format/, ADMIN_KEY],
+    [[...base, 'what.bin'], 2, /the format of .*what.bin is unknown; give --format/, ADMIN_KEY],
     [base, 2, /missing required argument 'file'/, ADMIN_KEY],
     [['--url', g.http, name], 2, /either --device ID or --by-hardware-id/, ADMIN_KEY],
     [[...base, '--by-hardware-id', name], 2, /'--by-hardware-id' cannot be used with .*'--device <id>'/, ADMIN_KEY],
@@ -381,7 +383,7 @@ test('what is wrong with the command, the key, the device or the file is one lin
   assert.equal((await folder.run(runImport, ['--help'])).code, 0)
 })
 
-test('a gateway that stays away is given up after the time that was told', async () => {
+test('an unreachable gateway fails the import after the given retry time', async () => {
   const url = `http://127.0.0.1:${await freePort()}`
   const argv = ['--url', url, '--device', 'cart-1', '--retry-for', '0.3', write('away.csv', `${HEADER}\n${ROW}\n`)]
   const { code, err } = await folder.run(runImport, argv)
@@ -390,7 +392,7 @@ test('a gateway that stays away is given up after the time that was told', async
   assert.match(err, /import: the gateway was away for 0.3 s: ECONNREFUSED\n$/)
 })
 
-test('a rate limit slows it down and loses nothing', async () => {
+test('a rate limit slows the import without losing data', async () => {
   const slow = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' })
   try {
     await slow.register('cart-1')
@@ -405,7 +407,7 @@ test('a rate limit slows it down and loses nothing', async () => {
   }
 })
 
-test('interrupted, it says so; run again, it goes on', async () => {
+test('an interrupted import reports that, and continues when run again', async () => {
   const id = await newDevice()
   const rows = Array.from({ length: 30_000 }, (_, i) => `${toIso(NOON_MS - i * 1000)},1,2,3`)
   const name = write('long.csv', `${HEADER}\n${rows.join('\n')}\n`)
@@ -416,14 +418,14 @@ test('interrupted, it says so; run again, it goes on', async () => {
   interruption.abort()
   const { code, err } = await running
   assert.equal(code, 130)
-  assert.match(err, /interrupted; run it again to go on/)
+  assert.match(err, /interrupted; run it again to continue/)
   const again = await importAs(id, name)
   assert.equal(again.code, 0)
   const { body } = await g.request('GET', `/devices/${id}/telemetry/stats`)
   assert.equal(body.gps, 30_000)
 })
 
-test('progress: a bar on a terminal, nothing when quiet', async () => {
+test('progress is a bar on a terminal, and hidden when quiet', async () => {
   const id = await newDevice()
   const name = write('bar.csv', `${HEADER}\n${ROW}\n`)
   const argv = ['--url', g.http, '--device', id, name]

@@ -24,7 +24,7 @@ export function runImport(argv: readonly string[], io: CommandIo): Promise<numbe
   })
 }
 
-/** One file on its way into the gateway. */
+/** Import of one file into the gateway. */
 class Import {
   readonly #path: string
   readonly #format: TrackFormat
@@ -38,7 +38,7 @@ class Import {
     this.#options = options
     this.#io = io
     const format = options.format ?? formatOfName(path)
-    if (format === undefined) throw new UsageError(`what is ${path}? Give --format`)
+    if (format === undefined) throw new UsageError(`the format of ${path} is unknown; give --format`)
     this.#format = format
     this.#progress = new Progress(io.stderr, options.isQuiet)
   }
@@ -54,11 +54,11 @@ class Import {
     let failure: CommandError | undefined
     try {
       await this.#readAll(file, reader, found, upload)
-      // a part of a file is worth more than nothing: what was found before it broke off is sent too
+      // a part of a file is worth more than nothing: records found before the fault are sent too
     } catch (error) {
       this.#progress.end()
       file.stream.destroy()
-      if (signal.aborted) failure = new CommandError('interrupted; run it again to go on')
+      if (signal.aborted) failure = new CommandError('interrupted; run it again to continue')
       else if (error instanceof CommandError) failure = error
       else throw error
     }
@@ -103,7 +103,7 @@ class Import {
     if (device !== null) await upload.add(device, record)
   }
 
-  /** Null for a dry run. The device and the key are asked for before anything is read. */
+  /** Returns null for a dry run. Checks the device and the key before anything is read. */
   async #openUpload(): Promise<Upload | null> {
     const { gateway, device } = this.#options
     if (gateway === null) return null
@@ -126,7 +126,7 @@ class Import {
     const { mapping, delimiter, device, kmhPerSpeedUnit, isUtc } = this.#options
     const report = this.#report
     const drop: TrackSink['drop'] = (reason, place, value) => report.drop(reason, place, value)
-    // GPX has no other unit, and its times have no other zone
+    // GPX has only this unit, and its times are UTC
     const reading = this.#format === 'gpx' ? { kmhPerSpeedUnit: 3.6, isUtc: true } : { kmhPerSpeedUnit, isUtc }
     const sink: TrackSink = {
       record: (found) => {
@@ -158,7 +158,7 @@ class Import {
     }
   }
 
-  /** A file of which nothing can be used is most likely not what was meant. */
+  /** A file without usable records is most likely the wrong file. */
   #isAllLost(): boolean {
     const { read, usable, settled } = this.#report
     return read > 0 && (this.#options.gateway === null ? usable : settled) === 0

@@ -10,15 +10,15 @@ import { TrackFileError } from './track-reader.ts'
 /** Longer than any XML declaration. */
 const DECLARATION_LIMIT = 200
 
-/** A file, or standard input. */
+/** File, or standard input. */
 export interface TrackFile {
   name: string
   stream: Readable
-  /** Null when it is unknown, as for a pipe. */
+  /** Null if unknown, as for a pipe. */
   bytes: number | null
 }
 
-/** Opens what was named on the command line. Throws `CommandError`. */
+/** Opens the file named on the command line. Throws `CommandError`. */
 export async function openTrackFile(path: string, io: CommandIo): Promise<TrackFile> {
   if (path === '-') return { name: 'standard input', stream: io.stdin, bytes: null }
   const full = pathFrom(io, path)
@@ -33,8 +33,8 @@ export async function openTrackFile(path: string, io: CommandIo): Promise<TrackF
 }
 
 /**
- * The text of a file, a piece at a time, in the encoding that was told or that the file tells; `onBytes` is told how
- * much of it was read. Throws `TrackFileError` where bytes are no text in this encoding: read on, they would give false
+ * Yields the text of a file in chunks, in the given encoding or the one that the file declares; `onBytes` receives the
+ * number of bytes read. Throws `TrackFileError` if bytes are invalid in this encoding: reading on would produce wrong
  * records.
  */
 export async function* textOf(
@@ -69,7 +69,10 @@ function decode(decoder: TextDecoder, offset: number, bytes?: Uint8Array): strin
   }
 }
 
-/** The bytes of a stream, of which the first piece has `leastBytes` where there are as many: a pipe may bring one. */
+/**
+ * Yields the bytes of a stream; the first chunk has `leastBytes` if there are as many, since a pipe may deliver a
+ * single byte.
+ */
 async function* inChunksFrom(stream: Readable, leastBytes: number): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | undefined = Buffer.alloc(0)
   for await (const chunk of stream) {
@@ -86,7 +89,7 @@ async function* inChunksFrom(stream: Readable, leastBytes: number): AsyncGenerat
   if (start !== undefined) yield start
 }
 
-/** The encoding an XML declaration names. Source: https://www.w3.org/TR/xml/#NT-EncodingDecl */
+/** Returns the encoding named by an XML declaration. Source: https://www.w3.org/TR/xml/#NT-EncodingDecl */
 function declaredEncoding(bytes: Uint8Array): string {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, DECLARATION_LIMIT))
   return /^<\?xml\s[^>]*?\sencoding\s*=\s*["']([\w.-]+)["']/.exec(start)?.[1] ?? 'utf-8'
@@ -97,7 +100,7 @@ function decoderOf(encoding: string): TextDecoder {
     return new TextDecoder(encoding, { fatal: true })
   } catch {
     throw new TrackFileError(
-      `the file says that it is ${encoding}, which is not known here: give --encoding, or save it as UTF-8`,
+      `the file declares ${encoding}, which is not supported: give --encoding, or save it as UTF-8`,
     )
   }
 }

@@ -1,40 +1,42 @@
 import { CommandError } from '#scripts/cli/command.ts'
 
-/** A record as it stands in a file: values are what they are there, mostly text; undefined is absent. */
+/** Record as found in a file: values are unchanged, mostly text; undefined is absent. */
 export interface FoundRecord {
-  /** Where it is: the number of its line, or of its point. */
+  /** Position in the file: number of the line, or of the point. */
   place: number
   time: unknown
   lat: unknown
   long: unknown
   speed: unknown
-  /** Of its speed, where the file says it; undefined is what the command says. */
+  /** Unit of its speed, if the file states it; undefined: as given on the command line. */
   kmhPerSpeedUnit: number | undefined
-  /** What the receiver says of its position. */
+  /** Receiver's report on the quality of its position. */
   fix: unknown
   voltage: unknown
   hardwareId: unknown
 }
 
-/** Told of what a reader finds, in the order of the file but for points that a reader keeps back. */
+/** Receives the findings of a reader, in the order of the file except for points that a reader holds back. */
 export interface TrackSink {
   record(record: FoundRecord): void
-  /** `value` is what the reason is about. */
+  /** `value` is the one that the reason is about. */
   drop(reason: string, place: number, value?: unknown): void
 }
 
-/** Reads one kind of file as it comes, in pieces of any size; memory stays the same however long the file is. */
+/**
+ * Reads one kind of file as it arrives, in chunks of any size; its memory use is constant, however long the file is.
+ */
 export interface TrackReader {
-  /** What `place` counts. */
+  /** Unit that `place` counts. */
   readonly placeName: 'line' | 'point'
-  /** Throws `TrackFileError` where the file is not what it should be; what was found before it is good. */
+  /** Throws `TrackFileError` if the file is invalid; records found before are valid. */
   read(text: string): void
-  /** The file ends here. Throws `TrackFileError` if it must not. */
+  /** Called at the end of the file. Throws `TrackFileError` if the file is incomplete. */
   end(): void
 }
 
 /** The file cannot be read any further. */
 export class TrackFileError extends CommandError {}
 
-/** Longer than any line of any file that is meant to be one. */
+/** Longer than any line of a valid file. */
 export const LINE_LIMIT = 1_048_576

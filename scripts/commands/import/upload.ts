@@ -4,10 +4,10 @@ import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import
 import type { TrackRecord } from './check-record.ts'
 import type { ImportReport } from './import-report.ts'
 
-/** Small, because devices wait meanwhile: of 1000 the median PUBACK took 13 ms instead of 8, on two busy cores. */
+/** Small, because devices wait meanwhile: with 1000 the median PUBACK took 13 ms instead of 8, on two busy cores. */
 const BATCH_RECORDS = 500
 const BATCHES_IN_FLIGHT = 2
-/** Of all devices together: what is kept until there is a batch of it. */
+/** Maximum number of records of all devices together that wait until a batch is full. */
 const WAITING_RECORDS = 50_000
 
 interface Batch {
@@ -31,7 +31,7 @@ export class Upload {
     this.#report = report
   }
 
-  /** Throws what a batch sent before has failed with. */
+  /** Throws the error of an earlier failed batch. */
   async add(device: string, { gps, battery }: Pick<TrackRecord, 'gps' | 'battery'>): Promise<void> {
     const batch = this.#waiting.get(device) ?? { gps: [], battery: [] }
     this.#waiting.set(device, batch)
@@ -42,7 +42,7 @@ export class Upload {
     else if (this.#waitingRecords >= WAITING_RECORDS) await this.#sendWaiting()
   }
 
-  /** Resolves when everything added is stored. */
+  /** Resolves when all added records are stored. */
   async finish(): Promise<void> {
     await this.#sendWaiting()
     await Promise.all(this.#inFlight)
@@ -82,7 +82,7 @@ export class Upload {
       }
       for (const { reason, count } of dropped) report.dropThere(reason, count)
     } catch (error) {
-      // of many devices one may be unknown; a single one was asked for before
+      // of many devices one may be unknown; a single one was checked before
       if (!isAnswer(error, 'device_not_found')) throw error
       report.dropThere(`unknown_device ${device}`, sizeOf(batch))
     }

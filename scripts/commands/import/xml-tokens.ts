@@ -1,32 +1,35 @@
 import { SaxesParser } from 'saxes'
 import { TrackFileError } from './track-reader.ts'
 
-/** Told of elements and text, in the order of the file; names as they stand, with their prefixes. */
+/** Receives elements and text, in the order of the file; names include their prefixes. */
 export interface XmlSink {
   open(name: string, attributes: Readonly<Record<string, string>>): void
   close(): void
-  /** A piece of text; the whole of it may come in several, decoded. */
+  /** Chunk of decoded text; the whole text may arrive in several chunks. */
   text(piece: string): void
 }
 
-/** What a tag, text, comments and the like may be, to within a piece: the parser keeps them until they end. */
+/**
+ * Approximate maximum length of a tag, text, comment and the like, to within a chunk: the parser keeps them until they
+ * end.
+ */
 const TOKEN_LIMIT = 1_048_576
 const DEPTH_LIMIT = 100
 
 /**
- * Reads XML as it comes, within bounds. A DOCTYPE is refused, so no entity but the five every document has is known.
- * Source: https://www.w3.org/TR/xml/
+ * Reads XML as it arrives, with limits. A DOCTYPE is refused, so only the five predefined entities are known. Source:
+ * https://www.w3.org/TR/xml/
  */
 export class XmlTokens {
   readonly #sink: XmlSink
   readonly #parser = new SaxesParser({ position: false, xmlns: false })
   #depth = 0
   #length = 0
-  /** Where the last token ended, and thus the one begins that is at fault when one is. */
+  /** End of the last token, which is the start of a faulty one. */
   #tokenAt = 0
   #tokenLine = 1
   #isEnding = false
-  /** Where an element ended of which the sink is not told yet. */
+  /** End of an element that was not reported to the sink yet. */
   #closedAt: number | undefined
 
   /** With more than seven handlers V8 keeps the parser as a dictionary, which makes it four times slower. */
@@ -38,7 +41,7 @@ export class XmlTokens {
       if (++this.#depth > DEPTH_LIMIT) throw this.#error('elements are nested too deep')
       sink.open(name, attributes)
     })
-    // it says so before it looks whether the end tag is that of another element
+    // the parser emits it before it checks if the end tag belongs to another element
     parser.on('closetag', () => {
       this.#token()
       this.#depth--
@@ -60,18 +63,18 @@ export class XmlTokens {
     })
   }
 
-  /** Throws `TrackFileError` where the text is no XML, or a part of it is too long. */
+  /** Throws `TrackFileError` if the text is not XML, or has a part that is too long. */
   read(text: string): void {
     this.#parser.write(text)
     this.#tellClose()
     this.#length += text.length
     if (this.#length - this.#tokenAt > TOKEN_LIMIT)
-      throw this.#error('a tag, a comment or a text does not end: this is no XML')
+      throw this.#error('a tag, a comment or a text does not end: this is not XML')
   }
 
-  /** Throws `TrackFileError` when an element is still open, or there was none. */
+  /** Throws `TrackFileError` if an element is still open, or there was none. */
   end(): void {
-    if (this.#length === 0) throw new TrackFileError('the file is empty, which is no XML')
+    if (this.#length === 0) throw new TrackFileError('the file is empty, which is not XML')
     this.#isEnding = true
     this.#parser.close()
   }

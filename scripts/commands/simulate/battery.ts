@@ -2,7 +2,7 @@ const CAPACITY_AH = 105
 const INNER_OHM = 0.028
 const POLARISATION_OHM = 0.012
 const POLARISATION_S = 45
-/** What is left of a difference after one second; worked out once because every second of every cart needs it. */
+/** Share of a difference that is left after one second; computed once because every second of every cart needs it. */
 const KEPT_PER_SECOND = Math.exp(-1 / POLARISATION_S)
 const IDLE_A = 1.5
 const CHARGE_A = 18
@@ -14,22 +14,22 @@ const EFFICIENCY = 0.75
 const NOMINAL_V = 48
 const RECUPERATION = 0.3
 
-/** What the pack has to do for one second. */
+/** Load on the battery during one second. */
 export interface Load {
   readonly speedMps: number
-  /** Change of speed in the second; braking gives a little back. */
+  /** Change of speed in the second; braking recovers a little energy. */
   readonly speedChangeMps: number
   readonly isAwake: boolean
   readonly isPluggedIn: boolean
 }
 
 /**
- * A 48 V lead-acid pack: the voltage sags at once under load, sags further while the load lasts, recovers at rest
+ * 48 V lead-acid battery: the voltage sags immediately under load, sags further while the load lasts, recovers at rest
  * in about a minute, falls over the day and rises while the charger is connected.
  */
 export class Battery {
   #charge: number
-  /** What lasting current has done to the voltage; negative under load, positive at the charger. */
+  /** Effect of lasting current on the voltage; negative under load, positive at the charger. */
   #shiftV = 0
   #currentA = 0
 
@@ -42,7 +42,7 @@ export class Battery {
     return this.#charge
   }
 
-  /** At the terminals, now. */
+  /** Current voltage at the terminals. */
   get voltageV(): number {
     return 46.9 + 4.1 * this.#charge + this.#shiftV - this.#currentA * INNER_OHM
   }
@@ -54,7 +54,7 @@ export class Battery {
     this.#shiftV += (targetV - this.#shiftV) * (1 - KEPT_PER_SECOND)
   }
 
-  /** Constant until the pack is nearly full, then less and less. */
+  /** Constant until the battery is nearly full, then decreasing. */
   #chargingA(): number {
     return this.#charge < 0.85 ? CHARGE_A : Math.max(0.3, (CHARGE_A * (1 - this.#charge)) / 0.15)
   }

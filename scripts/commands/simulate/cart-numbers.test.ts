@@ -31,12 +31,12 @@ test('a real cart keeps its number, whether it has it as its cart, its name or i
   assert.deepEqual([carts['t-tb-002'], carts['t-cc-003'], carts['t-tb-004']], ['t 2', 't 3', '4'])
 })
 
-test('a simulated device that somebody has put into a cart stays there', () => {
+test('a simulated device that a user has put into a cart stays there', () => {
   const carts = cartsBeside(known('t-tb-001', { cart: 'Ranger' }), known('t-cc-001'))
   assert.deepEqual([carts['t-tb-001'], carts['t-cc-001']], ['Ranger', '1'])
 })
 
-test('a name is never longer than a cart may have, and none is better than one that is taken', () => {
+test('a name stays within the limit of a cart, and is left empty rather than duplicated', () => {
   const choose = (...devices: KnownDevice[]) => chooseCarts(planned, devices, 'x'.repeat(48)).get('t-tb-001') ?? null
   assert.equal(choose(known('a', { cart: '1' })), `${'x'.repeat(14)} 1`)
   assert.equal(choose(known('a', { cart: '1' }), known('b', { cart: `${'x'.repeat(14)} 1` })), null)

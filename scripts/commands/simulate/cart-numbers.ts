@@ -1,6 +1,6 @@
 import type { PlannedDevice } from './fleet-plan.ts'
 
-/** A device of the gateway, as far as it matters for which numbers are free. */
+/** Device of the gateway, with the fields that decide which numbers are free. */
 export interface KnownDevice {
   readonly hardware_id: string
   readonly name?: string | null | undefined
@@ -10,8 +10,8 @@ export interface KnownDevice {
 const LONGEST = 16
 
 /**
- * The cart of each planned device. A number that a device of somebody else goes by is left to it, and so is what a
- * planned device was given by somebody; `prefix` makes another name of it. Null where that is taken too.
+ * Returns the cart of each planned device. Numbers used by devices that are not planned, and carts already assigned to
+ * planned devices, are left unchanged; `prefix` turns a used number into another name. Null if that is taken too.
  */
 export function chooseCarts(
   planned: readonly PlannedDevice[],

@@ -8,17 +8,17 @@ const BATTERY_MS = 10_000
 const EXTRAS_MS = 30_000
 const SPEED_ERROR_KMH = 0.2
 
-/** What differs from one cartcaddie to the next. */
+/** Properties that differ between cartcaddies. */
 export interface CartcaddieOptions {
   /** Seconds between two reports. */
   readonly intervalS: number
-  /** Reports the lock too: on a cart without a teebox. */
+  /** True if it also reports the lock: on a cart without a teebox. */
   readonly hasLock: boolean
 }
 
 /**
- * The in-cart screen: reports every second or few seconds from the moment the cart is unlocked until two minutes
- * after it was locked, and sleeps otherwise.
+ * In-cart screen: reports every second or few seconds from the moment the cart is unlocked until two minutes after it
+ * was locked, and sleeps otherwise.
  */
 export class Cartcaddie implements DeviceModel {
   readonly #random: Random

@@ -42,7 +42,7 @@ before(async () => {
   const zones = { type: 'FeatureCollection', features: [] }
   assert.equal((await g.request('PUT', '/groups/7/geofences', { body: zones })).status, 200)
   fleet = new LiveFleet({
-    // nobody is out of reach unless a test says so
+    // no device loses its signal unless a test requests it
     plan: { ...plan, shadows: [] },
     gatewayUrl: g.http,
     speedUp: 1,
@@ -77,7 +77,7 @@ function deviceOf(hardwareId: string): LiveDevice {
 }
 
 async function command(hardwareId: string, name: string, fields = {}): Promise<string> {
-  // the fleet drives: what is tested here is what a device does with a lock that reaches it
+  // the fleet drives: this tests the reaction of a device to a lock that reaches it
   return (await askCommand(g, hardwareId, name, { force: true, ...fields })).command_id
 }
 
@@ -98,7 +98,7 @@ for (const [hardwareId, type] of [
   }
 }
 
-test('it turns its lock and says which command it was', async () => {
+test('a simulated device turns its lock and reports the command id', async () => {
   for (const name of ['lock', 'unlock']) {
     await command(TEEBOX, name, { metadata: { by: name } })
     await eventually(async () => {
@@ -109,17 +109,17 @@ test('it turns its lock and says which command it was', async () => {
   }
 })
 
-test('it reports where it is when it is asked', async () => {
+test('a simulated device reports its position on request', async () => {
   const latest = async () => (await g.request('GET', `/devices/${TEEBOX}/gps/latest`)).body.timestamp
   const before = await latest()
   await eventually(async () => {
-    // it looks where it is once a second
+    // it checks its position once a second
     await becomes(await command(TEEBOX, 'locate'), 'completed')
     return (await latest()) > before
   }, 'a newer position')
 })
 
-test('it reboots once, though it loses its connection over it, and comes back', async () => {
+test('a simulated device reboots once, despite losing its connection, and comes back', async () => {
   const { boot } = deviceOf(TEEBOX)
   await becomes(await command(TEEBOX, 'reboot'), 'completed')
   await eventually(() => deviceOf(TEEBOX).isConnected, 'up again')
@@ -127,7 +127,7 @@ test('it reboots once, though it loses its connection over it, and comes back', 
   assert.equal(deviceOf(TEEBOX).boot, boot + 1)
 })
 
-test('a command it had already is answered again after a reconnect, not obeyed again', async () => {
+test('a repeated command is answered again after a reconnect, not obeyed again', async () => {
   const { boot } = deviceOf(TEEBOX)
   const commandId = await command(TEEBOX, 'reboot')
   await becomes(commandId, 'completed')
@@ -141,7 +141,7 @@ test('a command it had already is answered again after a reconnect, not obeyed a
   assert.equal(deviceOf(TEEBOX).boot, boot + 1)
 })
 
-test('what waited for it while it was away is obeyed when it comes back', async () => {
+test('commands that waited for an offline device are obeyed when it comes back', async () => {
   const live = deviceOf(CARTCADDIE)
   await live.stop()
   const commandId = await command(CARTCADDIE, 'message', { params: { text: 'Welcome back' } })

@@ -20,7 +20,7 @@ test('every known command is acknowledged, then completed', async () => {
   }
 })
 
-test('an unknown command fails, and so does a download that does not work', async () => {
+test('an unknown command fails, and so does a failed download', async () => {
   const failed = (acks: CommandAck[]) => acks.at(-1)?.st === 'failed'
   assert.ok(failed(await obey('{"id":"1","cmd":"dance"}')))
   assert.ok(failed(await obey('{"id":"1","cmd":"constructor"}')))
@@ -29,7 +29,7 @@ test('an unknown command fails, and so does a download that does not work', asyn
   assert.ok(failed(await obey('{"id":"1","cmd":"fetch_geofences","params":{"url":"/x"}}', { download })))
 })
 
-test('what is no command is ignored', () => {
+test('a payload that is not a command is ignored', () => {
   for (const payload of ['', '{', '[]', '{"id":1,"cmd":"lock"}', '{"cmd":"lock"}']) {
     assert.equal(parseCommand(payload), undefined)
   }

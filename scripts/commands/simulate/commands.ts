@@ -10,14 +10,14 @@ const commandSchema = z.looseObject({
 })
 export type Command = z.infer<typeof commandSchema>
 
-/** What a device says about a command. */
+/** Acknowledgement of a command by a device. */
 export interface CommandAck {
   readonly id: string
   readonly st: 'acknowledged' | 'completed' | 'failed'
   readonly err?: string
 }
 
-/** What a command can do to a device. */
+/** Possible effects of a command on a device. */
 export interface CommandEffects {
   turnLock(event: LockAction['event'], commandId: string): void
   reportPosition(): void
@@ -39,7 +39,10 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 
 const REMEMBERED = 100
 
-/** The commands a device has had, and what it last said of each: one that comes again is answered, not obeyed. */
+/**
+ * Commands that a device has received, with its last acknowledgement of each: a repeated one is acknowledged, not
+ * executed.
+ */
 export class CommandMemory {
   readonly #answers = new Map<string, CommandAck>()
 
@@ -55,8 +58,8 @@ export class CommandMemory {
 }
 
 /**
- * Whether it is too late to obey. A device without a clock cannot know how long a command was under way and counts from
- * when it heard it.
+ * True if it is too late to execute the command. A device without a clock cannot know how long a command was in flight
+ * and counts from its receipt.
  */
 export function isTooLate(command: Command, heardAtMs: number, nowMs: number, hasClock: boolean): boolean {
   if (command.ttl === undefined) return false
@@ -68,7 +71,7 @@ export function parseCommand(payload: string): Command | undefined {
   return readMessage(commandSchema, payload)
 }
 
-/** What a message says; undefined when it is none of its kind. */
+/** Parses a message; undefined if it does not fit the schema. */
 export function readMessage<Schema extends z.ZodType>(schema: Schema, payload: string): z.output<Schema> | undefined {
   try {
     return schema.safeParse(JSON.parse(payload)).data
@@ -77,7 +80,7 @@ export function readMessage<Schema extends z.ZodType>(schema: Schema, payload: s
   }
 }
 
-/** Carries a command out and says so: acknowledged at once, then completed or failed. */
+/** Executes a command and reports it: acknowledged immediately, then completed or failed. */
 export async function carryOut(
   command: Command,
   effects: CommandEffects,
@@ -88,7 +91,7 @@ export async function carryOut(
   const handle = Object.hasOwn(HANDLERS, command.cmd) ? HANDLERS[command.cmd] : undefined
   if (handle === undefined) return acknowledge({ id, st: 'failed', err: 'unsupported' })
   try {
-    // a reboot breaks the connection, so it is completed before it is done
+    // a reboot breaks the connection, so it is reported as completed before it happens
     if (command.cmd === 'reboot') acknowledge({ id, st: 'completed' })
     await handle(command, effects)
     if (command.cmd !== 'reboot') acknowledge({ id, st: 'completed' })

@@ -13,7 +13,7 @@ const DAY_S = 86_400
 const PAUSE_S = COURSE_TRIPS.minimalParkingDuration
 const center = { lat: 28.41, long: -81.58 }
 
-/** One day of a cart: how far each of its rounds went, and what a device of it said. */
+/** Runs one day of a cart; returns the distance of each of its rounds, and the reports of one of its devices. */
 function liveOneDay(seed: number, index: number, deviceIndex: number) {
   const plan = planFleet({ seed, carts: 20, center, prefix: 't' })
   const cart = createCart(plan, index)

@@ -11,7 +11,7 @@ interface Seen {
   readonly retain: boolean
 }
 
-/** A bare broker on a free port that keeps what is published, and lets a test wait for it. */
+/** Starts a bare broker on a free port that stores published messages, and lets a test wait for one. */
 async function startBroker(t: TestContext) {
   const aedes = await Aedes.createBroker()
   const sockets = new Set<Socket>()
@@ -69,7 +69,7 @@ function createClient(t: TestContext, brokerUrl: string) {
   return { client, traffic, heard }
 }
 
-test('a device announces itself, retained, and says goodbye when it goes to sleep', async (t) => {
+test('a device publishes a retained status, and disconnects cleanly when it goes to sleep', async (t) => {
   const broker = await startBroker(t)
   const { client } = createClient(t, broker.url)
   client.connect()
@@ -87,7 +87,7 @@ test('a device announces itself, retained, and says goodbye when it goes to slee
   })
 })
 
-test('a device that loses its signal leaves its last will, and comes back when told to', async (t) => {
+test('a device that loses its signal leaves its last will, and reconnects on request', async (t) => {
   const broker = await startBroker(t)
   const { client } = createClient(t, broker.url)
   client.connect()
@@ -101,7 +101,7 @@ test('a device that loses its signal leaves its last will, and comes back when t
   await client.sleep()
 })
 
-test('what was not acknowledged is sent again after the connection broke', async (t) => {
+test('unacknowledged messages are sent again after a lost connection', async (t) => {
   const broker = await startBroker(t)
   const { client, traffic } = createClient(t, broker.url)
   client.connect()
@@ -123,7 +123,7 @@ test('what was not acknowledged is sent again after the connection broke', async
   assert.equal(traffic.sent, traffic.acked)
 })
 
-test('what was published while older messages were sent again survives the next break too', async (t) => {
+test('messages published during a resend survive the next lost connection too', async (t) => {
   const broker = await startBroker(t)
   const { client, traffic } = createClient(t, broker.url)
   client.connect()
@@ -144,7 +144,7 @@ test('what was published while older messages were sent again survives the next 
   assert.equal(traffic.lost, 0)
 })
 
-test('a device hears its commands and the topics it follows', async (t) => {
+test('a device receives its commands and the topics it subscribes to', async (t) => {
   const broker = await startBroker(t)
   const { client, heard } = createClient(t, broker.url)
   const subscribed = once(broker.aedes, 'subscribe')

@@ -5,19 +5,19 @@ import { simulatedType } from './device-types.ts'
 import type { Qos } from './options.ts'
 import type { MqttCredentials } from './register.ts'
 
-/** The connection of one device, as the rest of the simulator sees it. */
+/** Connection of one device, as the rest of the simulator sees it. */
 export interface DeviceLink {
   readonly isConnected: boolean
-  /** Messages published and not yet acknowledged. */
+  /** Number of published messages that are not acknowledged yet. */
   readonly inFlight: number
   connect(): void
-  /** The radio goes dead: no goodbye, so the broker publishes the last will. `connect` brings it back. */
+  /** Cuts the connection without a DISCONNECT, so that the broker publishes the last will. `connect` restores it. */
   loseSignal(): void
-  /** Says goodbye and disconnects; `connect` wakes the device again. */
+  /** Publishes the offline status and disconnects; `connect` wakes the device again. */
   sleep(): Promise<void>
-  /** Resolves when the broker has acknowledged it, however many reconnects that takes. */
+  /** Resolves when the broker has acknowledged the message, however many reconnects that takes. */
   publish(level: Uplink, payload: string): Promise<void>
-  /** Subscribes to one topic more, now and after every reconnect, in the place of the one before; null for none. */
+  /** Subscribes to one additional topic, now and after every reconnect, replacing the previous one; null for none. */
   follow(topic: string | null): void
 }
 
@@ -28,7 +28,7 @@ export interface DeviceClientOptions {
   readonly credentials: MqttCredentials
   readonly qos: Qos
   readonly traffic: Traffic
-  /** The number of the present boot, for the birth message. */
+  /** Returns the number of the current boot, for the birth message. */
   readonly boot: () => number
   readonly onMessage: (topic: string, payload: string) => void
 }
@@ -38,7 +38,7 @@ const LONGEST_RETRY_MS = 8_000
 const GOODBYE_MS = 3_000
 const KEEPALIVE_S = 60
 
-/** One MQTT client of one device: persistent session, birth and last will, reconnects with a growing pause. */
+/** MQTT client of one device: persistent session, birth and last will, reconnects with increasing pauses. */
 export class DeviceClient implements DeviceLink {
   readonly #options: DeviceClientOptions
   // kept over reconnects, so that what was not acknowledged is sent again
@@ -52,7 +52,7 @@ export class DeviceClient implements DeviceLink {
   #retryMs = FIRST_RETRY_MS
   #retryTimer: NodeJS.Timeout | undefined
   #inFlight = 0
-  /** True once the broker has what was left over from the last connection. */
+  /** True once the broker has the messages left over from the last connection. */
   #isReady = false
   #refused: (() => void)[] = []
 
@@ -89,7 +89,7 @@ export class DeviceClient implements DeviceLink {
       const goodbye = this.#publishOn(client, 'st', '{"online":false,"r":"sleep"}', 1, true)
       await Promise.race([goodbye, wait(GOODBYE_MS, undefined, { ref: false })])
     }
-    // a polite end waits for every acknowledgement, which a gateway that is down never gives
+    // a clean end waits for all acknowledgements, which a stopped gateway never sends
     if (client.connected && this.#inFlight === 0)
       await Promise.race([client.endAsync(), wait(GOODBYE_MS, undefined, { ref: false })])
     client.stream.destroy()
@@ -106,7 +106,7 @@ export class DeviceClient implements DeviceLink {
     if (topic === previous) return
     this.#followed = topic
     if (!this.isConnected) return
-    // the session is kept, and with it whatever is not unsubscribed
+    // the session is persistent, and so are subscriptions that are not removed
     if (previous !== null) this.#client?.unsubscribe(previous)
     if (topic !== null) this.#client?.subscribe(topic, { qos: 1 })
   }
@@ -119,7 +119,7 @@ export class DeviceClient implements DeviceLink {
   #createClient(): MqttClient {
     const { brokerUrl, hardwareId, credentials } = this.#options
     const client = connect(brokerUrl, {
-      // as everything else in Node does; mqtt insists unless it is told
+      // like the rest of Node; mqtt rejects by default
       rejectUnauthorized: process.env.NODE_TLS_REJECT_UNAUTHORIZED !== '0',
       clientId: credentials.client_id,
       username: credentials.username,
@@ -127,7 +127,7 @@ export class DeviceClient implements DeviceLink {
       protocolVersion: 4,
       clean: false,
       keepalive: KEEPALIVE_S,
-      // the pauses between attempts are ours: they grow, and a device without signal does not try
+      // this class makes the pauses between attempts: they increase, and a device without signal makes no attempt
       reconnectPeriod: 0,
       resubscribe: false,
       will: {
@@ -144,7 +144,7 @@ export class DeviceClient implements DeviceLink {
       if (topic === deviceTopic(hardwareId, 'key')) this.#keepPassword(client, payload.toString())
       else this.#options.onMessage(topic, payload.toString())
     })
-    // every error is followed by a close, which is where it is dealt with
+    // every error is followed by a close, which handles it
     client.on('error', () => undefined)
     return client
   }
@@ -170,7 +170,7 @@ export class DeviceClient implements DeviceLink {
     for (const publishAgain of this.#refused.splice(0)) publishAgain()
   }
 
-  /** The device has a password of its own from now on, in the place of the enrolment key. */
+  /** Stores the device's own password, which replaces the enrolment key. */
   #keepPassword(client: MqttClient, payload: string): void {
     const { password } = keyMessageSchema.parse(JSON.parse(payload))
     Object.assign(this.#options.credentials, { password, isEnrolmentKey: false })
@@ -207,8 +207,8 @@ export class DeviceClient implements DeviceLink {
       const send = () =>
         client.publish(deviceTopic(hardwareId, level), payload, { qos, retain }, (error) => {
           if (error === undefined || error === null) settle(true)
-          // mqtt.js gives up what was published while it was resending when that connection breaks, QoS 1 too.
-          // A status is not repeated: an old goodbye after a new birth would be wrong.
+          // mqtt.js drops messages published while it was resending when that connection breaks, QoS 1 too. A status is
+          // not repeated: an old offline status after a new birth would be wrong.
           else if (qos > 0 && level !== 'st') this.#refused.push(send)
           else settle(false)
         })
@@ -217,12 +217,12 @@ export class DeviceClient implements DeviceLink {
   }
 }
 
-/** What the simulated devices have done so far: the figures of the status line. */
+/** Counters of the simulated devices: the figures of the status line. */
 export class Traffic {
   sent = 0
   acked = 0
   /** Published without acknowledgement (QoS 0) into a connection that broke. */
   lost = 0
-  /** Connections lost or refused without our doing. */
+  /** Connections lost or refused unintentionally. */
   drops = 0
 }

@@ -6,7 +6,7 @@ import type { Sample } from './sample.ts'
 const START_MS = 1_765_000_000_000
 const plan = planFleet({ seed: 1, carts: 6, center: { lat: 28.41, long: -81.58 }, prefix: 't' })
 
-/** Every sample of one day, with the true speed at its time and whether the cart was locked. */
+/** Returns every sample of one day, with the true speed at its time and the state of the lock. */
 function dayOf(hardwareId: string): { sample: Sample; speedMps: number; isLocked: boolean }[] {
   const planned = plan.fleet.find((cart) => cart.devices.some((device) => device.hardwareId === hardwareId))
   const device = planned?.devices.find((each) => each.hardwareId === hardwareId)

@@ -7,7 +7,7 @@ test('every device type has a simulated model', () => {
   for (const { name } of deviceTypes) assert.doesNotThrow(() => simulatedType(name))
 })
 
-test('a type without a model is refused with what is missing', () => {
+test('a type without a model is rejected with a hint', () => {
   assert.throws(() => simulatedType('drone'), /no model of drone: add one to SIMULATED_TYPES/)
 })
 

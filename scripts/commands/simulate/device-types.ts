@@ -5,24 +5,24 @@ import type { LatLong } from './course/plane.ts'
 import { type DeviceModel, FIRMWARE } from './sample.ts'
 import { Teebox } from './teebox.ts'
 
-/** What a model is made from. */
+/** Input of the creation of a model. */
 export interface ModelOptions {
   readonly center: LatLong
-  /** Reports the turns of the cart's lock. */
+  /** True if it reports changes of the cart's lock. */
   readonly hasLock: boolean
-  /** Of the device on one day. */
+  /** Random numbers of the device on one day. */
   readonly random: Random
-  /** Of the device, the same on every day. */
+  /** Random numbers of the device, the same on every day. */
   readonly lasting: Random
 }
 
-/** How the simulator plays the devices of one type. */
+/** Simulation of the devices of one type. */
 export interface SimulatedType {
-  /** Stands for the type in a hardware id. */
+  /** Name of the type in a hardware id. */
   readonly idPart: string
   readonly name: (cart: string) => string
   readonly firmware: string
-  /** Some of its devices have no clock of their own. */
+  /** True if some of its devices have no clock. */
   readonly mayLackClock: boolean
   readonly createModel: (options: ModelOptions) => DeviceModel
 }
@@ -45,17 +45,17 @@ const SIMULATED_TYPES: Readonly<Record<string, SimulatedType>> = {
   },
 }
 
-/** Throws when the simulator has no model for a type of `gateway/devices/all.ts`. */
+/** Throws if the simulator has no model for a type of `gateway/devices/all.ts`. */
 export function simulatedType(name: string): SimulatedType {
   const type = SIMULATED_TYPES[name]
   if (type !== undefined) return type
   throw new Error(`the simulator has no model of ${name}: add one to SIMULATED_TYPES (simulate/device-types.ts)`)
 }
 
-/** Whether devices of the type download their zones; the others follow the topic of their group. */
+/** True if devices of the type download their zones; the others follow the topic of their group. */
 export function downloadsZones(name: string): boolean {
   return deviceTypes.some((type) => type.name === name && type.downloadsZones)
 }
 
-/** The names of all types, as the gateway brings them. */
+/** Names of all types that the gateway supports. */
 export const DEVICE_TYPE_NAMES: readonly string[] = deviceTypes.map(({ name }) => name)

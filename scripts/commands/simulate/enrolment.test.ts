@@ -11,7 +11,7 @@ const devices = planFleet({ seed: 1, carts: 2, center: { lat: 0, long: 0 }, pref
   (cart) => cart.devices,
 )
 
-test('simulated devices enrol, and come back with the password they were given, over a restart of the gateway too', async (t) => {
+test('simulated devices enrol, and reconnect with their password, also after a gateway restart', async (t) => {
   const gateway = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY })
   t.after(() => gateway.stop())
   const { signal } = new AbortController()
@@ -48,7 +48,7 @@ test('simulated devices enrol, and come back with the password they were given, 
   const { body } = await gateway.request('GET', '/devices?cart=1')
   assert.equal(body.devices.length, 2)
   for (const client of first) await client.sleep()
-  // the same client comes back, and after a restart another one with what it was given
+  // the same client returns, and after a restart another one with the received password
   for (const client of first) client.connect()
   await eventually(() => first.every(({ isConnected }) => isConnected), 'back')
   for (const client of first) await client.sleep()

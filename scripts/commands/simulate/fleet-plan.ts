@@ -15,7 +15,7 @@ export interface FleetPlanOptions {
   readonly center: LatLong
   /** First part of every hardware id. */
   readonly prefix: string
-  /** Whether things happen to some carts of a live fleet: see `incidents.ts`. */
+  /** True if incidents happen to some carts of a live fleet: see `incidents.ts`. */
   readonly hasIncidents?: boolean
 }
 
@@ -23,11 +23,11 @@ export interface PlannedDevice {
   readonly hardwareId: string
   readonly deviceType: string
   readonly name: string
-  /** The number of its cart, which all its devices share. */
+  /** Number of its cart, shared by all devices of the cart. */
   readonly cart: string
-  /** Reports the turns of the cart's lock: one device of every cart does. */
+  /** True if it reports changes of the cart's lock: one device of every cart does. */
   readonly hasLock: boolean
-  /** Without a clock of its own a device sends no `ts`; what it buffers is dated by its uptime. */
+  /** A device without a clock sends no `ts`; its buffered samples are dated by its uptime. */
   readonly hasClock: boolean
 }
 
@@ -42,13 +42,13 @@ export interface FleetPlan extends FleetPlanOptions {
   readonly fleet: readonly PlannedCart[]
 }
 
-/** What the carts carry, in turn: a device of every type, or one of a single type. */
+/** Equipment of carts, in rotation: a device of every type, or one of a single type. */
 const EQUIPMENT = [DEVICE_TYPE_NAMES, ...DEVICE_TYPE_NAMES.map((name) => [name])]
 const CLOCKLESS_EVERY = 5
 
 /**
- * The course and who drives on it. What a cart carries follows from its number alone, never from the seed,
- * so that runs with different seeds can share the devices of one gateway.
+ * Plans the course and its carts. The equipment of a cart depends only on its number, never on the seed, so that runs
+ * with different seeds can share the devices of one gateway.
  */
 export function planFleet(options: FleetPlanOptions): FleetPlan {
   const course = createCourse(options.seed, options.center)
@@ -65,7 +65,7 @@ export function createCart(plan: FleetPlan, index: number): Cart {
   return new Cart(plan.course, { seed: plan.seed, index, fleetSize: plan.carts, isSlow })
 }
 
-/** The device as it behaves on one day; every day has its own errors, so that each can be computed alone. */
+/** Creates the model of a device on one day; every day has its own errors, so that each can be computed separately. */
 export function createDeviceModel(plan: FleetPlan, device: PlannedDevice, day: number): DeviceModel {
   return simulatedType(device.deviceType).createModel({
     center: plan.course.center,
@@ -75,7 +75,7 @@ export function createDeviceModel(plan: FleetPlan, device: PlannedDevice, day: n
   })
 }
 
-/** The device as its past has it, on one day of the cart of that index. */
+/** Creates the model of a device in the past, on one day of the cart with this index. */
 export function createLoggedDevice(
   plan: FleetPlan,
   { device, index, day }: { device: PlannedDevice; index: number; day: number },

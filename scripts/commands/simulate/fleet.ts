@@ -12,24 +12,24 @@ import { type MqttCredentials, registerDevices } from './register.ts'
 import { groupFleet, setUpCourse } from './set-up.ts'
 
 /**
- * How work ended: `cut` is stopped before what was asked for was there. To drive live until stopped is all that is
- * asked.
+ * End of the work: `cut` means stopped before the requested result was complete. Driving live until stopped is
+ * complete.
  */
 type WorkEnd = 'finished' | 'cut'
 
-/** A simulated fleet at work. */
+/** Running simulated fleet. */
 export interface Fleet {
-  /** Settles when the work is over or was stopped; rejects with a `CommandError` when it cannot go on. */
+  /** Settles when the work is complete or stopped; rejects with a `CommandError` when it cannot continue. */
   readonly done: Promise<WorkEnd>
-  /** Says goodbye for every device and disconnects; `done` settles then. May be called twice. */
+  /** Publishes the offline status of every device and disconnects; `done` settles then. May be called twice. */
   stop(): Promise<void>
 }
 
-/** Where the fleet shows what it does. */
+/** Output of the fleet. */
 export interface FleetScreen {
-  /** A line that stays. */
+  /** Prints a line that stays. */
   line(text: string): void
-  /** How far the work is: a share of the whole, and what is done. */
+  /** Shows the progress of the work: a share of the whole, and a description. */
   progress(share: number, text: string): void
 }
 
@@ -43,21 +43,24 @@ interface Session {
 }
 
 const STATUS_MS = 5_000
-/** The first ten minutes have a line each time; from then on a minute has one: a demo may run for months. */
+/**
+ * Number of status lines printed at full rate, for ten minutes; then one per minute is printed, as a demo may run for
+ * months.
+ */
 const FIRST_LINES = 120
 const LATER_EACH = 12
 const PROGRESS_MS = 500
 
-/** Registers the devices, fills the past if asked to, then drives until stopped or until the duration is over. */
+/** Registers the devices, fills the past if requested, then drives until stopped or until the duration is over. */
 export function startFleet(options: SimulateOptions, screen: FleetScreen): Fleet {
   return startWork((signal) => run(options, screen, signal))
 }
 
-/** Begins work that goes on until it is done or its signal is given. */
+/** Starts work that runs until it is done or its signal is aborted. */
 export function startWork(work: (stopping: AbortSignal) => Promise<WorkEnd>): Fleet {
   const stopping = new AbortController()
   const done = work(stopping.signal).catch((error: unknown): WorkEnd => {
-    // what is a failure is one also after it was told to stop
+    // a failure stays a failure, even after a stop was requested
     if (!stopping.signal.aborted || error instanceof CommandError) throw error
     return 'cut'
   })
@@ -102,7 +105,7 @@ async function fillPast(session: Session): Promise<void> {
   )
 }
 
-/** Fills days, with a line about how far it is now and then, and one at the end. */
+/** Fills days, with an occasional line about the progress, and one at the end. */
 async function shown(
   { screen }: Session,
   days: number,
@@ -123,7 +126,7 @@ async function shown(
     const { samples, rows, bytes } = progress
     if (samples === 0) return
     screen.line(`${days} days filled: ${grouped(samples)} samples in ${minutes(elapsedS())} (${rate()})`)
-    // what is imported is counted by the gateway
+    // the gateway counts imported records
     if (rows > 0) screen.line(`${grouped(rows)} rows (fixes and voltages), ${grouped(bytes)} bytes of messages`)
   } finally {
     clearInterval(timer)
@@ -131,8 +134,8 @@ async function shown(
 }
 
 /**
- * Fills the days before the fleet was registered. False for a failure, which is said, and which the fleet drives on
- * with.
+ * Fills the days before the fleet was registered. Returns false after a failure, which is printed and does not stop the
+ * fleet.
  */
 async function fillBeside(session: Session, over: AbortSignal): Promise<boolean> {
   const { plan, options, screen } = session
@@ -183,7 +186,7 @@ async function driveLive(session: Session): Promise<void> {
   if (!(await past)) throw new CommandError('the days before could not be filled, see above')
 }
 
-/** Resolves when the signal is given or the seconds are over. */
+/** Resolves when the signal is aborted or the seconds are over. */
 export function stopped(signal: AbortSignal, seconds: number | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()

@@ -62,7 +62,7 @@ test('a later run repeats every sample of an earlier one and only adds newer one
   }
 })
 
-test('samples of a device come in order, each time once, none later than now', async () => {
+test('samples of a device arrive in order, each time once, none later than now', async () => {
   const { links, progress } = await fill(3, NOW_MS)
   let samples = 0
   for (const [hardwareId, link] of links) {
@@ -76,7 +76,7 @@ test('samples of a device come in order, each time once, none later than now', a
   assert.ok(progress.cartDays > 6 && progress.cartDays <= progress.cartDaysTotal)
 })
 
-test('a cart says where it is every 5 s while it is out, every 60 s while it is in, 12 hours a day', async () => {
+test('a cart reports its position every 5 s while out, every 60 s while in, 12 hours a day', async () => {
   const { links, progress } = await fill(5, NOW_MS)
   let rows = 0
   let bytes = 0
@@ -95,7 +95,7 @@ test('a cart says where it is every 5 s while it is out, every 60 s while it is 
   const count = (isSuch: (gap: number) => boolean) => gaps.filter(isSuch).length
   assert.ok(count((gap) => gap === 5) > 3000)
   assert.ok(count((gap) => gap === 60) > 300)
-  // beside the nights, and the first and last of each stretch
+  // except the nights, and the first and last of each stretch
   assert.equal(
     count((gap) => gap > 60 && gap < 10 * 3600),
     0,
@@ -109,7 +109,7 @@ test('a cart says where it is every 5 s while it is out, every 60 s while it is 
   )
 })
 
-test('lock events have ids of their own and come from one device of each cart', async () => {
+test('lock events have unique ids and come from one device of each cart', async () => {
   const { links } = await fill(4, NOW_MS)
   assert.deepEqual(
     [...links].filter(([, link]) => link.of('evt').length > 0).map(([hardwareId]) => hardwareId),
@@ -121,7 +121,7 @@ test('lock events have ids of their own and come from one device of each cart', 
   }
 })
 
-test('filling ends when it is aborted, even if nothing is acknowledged any more', async () => {
+test('filling ends when it is aborted, even if acknowledgements have stopped', async () => {
   const stopping = new AbortController()
   const filling = fillHistory({
     plan: planFleet({ seed: 1, carts: 1, center, prefix: 't' }),

@@ -8,7 +8,7 @@ import type { DeviceModel, Sample } from './sample.ts'
 
 export interface HistoryOptions {
   readonly plan: FleetPlan
-  /** Whole days before the present one, which is filled up to now. */
+  /** Number of whole days before the current one, which is filled up to now. */
   readonly days: number
   readonly nowMs: number
   readonly signal: AbortSignal
@@ -17,14 +17,14 @@ export interface HistoryOptions {
   readonly createLink: (device: PlannedDevice, boot: number) => DeviceLink
 }
 
-/** The progress of the filling, which the caller shows. */
+/** Progress of the filling, shown by the caller. */
 export interface HistoryProgress {
   samples: number
-  /** Records that the samples are: fixes and voltages. */
+  /** Number of records in the samples: fixes and voltages. */
   rows: number
-  /** Of the messages they went in. */
+  /** Bytes of their messages. */
   bytes: number
-  /** Days of carts done, with the present ones in part. */
+  /** Completed days of carts, including fractions of the current ones. */
   cartDays: number
   cartDaysTotal: number
 }
@@ -34,9 +34,9 @@ const UNACKED_PER_DEVICE = 4
 const HOUR_S = 3600
 
 /**
- * Publishes what the fleet would have reported over the past days, oldest first for each device, in full batches: a fix
- * in 5 seconds while a cart is out and in 60 while it is in, twelve hours a day. A day depends on nothing but the seed
- * and its date: filling it twice sends the same samples twice.
+ * Publishes the reports of the fleet over the past days, oldest first for each device, in full batches: a fix every 5
+ * seconds while a cart is out and every 60 while it is in, twelve hours a day. A day depends only on the seed and its
+ * date: filling it twice sends the same samples twice.
  */
 export async function fillHistory(options: HistoryOptions): Promise<void> {
   const { plan, days, progress } = options
@@ -91,7 +91,7 @@ async function fillDay(
   progress.cartDays = Math.round(progress.cartDays * 24) / 24
 }
 
-/** One device on one past day: batches on their way to the gateway, a few at a time. */
+/** Device on one past day: sends batches to the gateway, a few at a time. */
 class HistoryDevice {
   readonly model: DeviceModel
   readonly batch: BatchWriter
@@ -117,11 +117,11 @@ class HistoryDevice {
     this.#day = day
     this.#dayEndMs = bootedAtMs + DAY_S * 1000
     this.#signal = signal
-    // both forms of a batch are in use; samples carry `ts` in either, or a second run would date them anew
+    // devices use both forms of a batch; samples carry `ts` in either, or a second run would give them new times
     this.batch = new BatchWriter({ isEnvelope: day % 2 === 0, hasClock: true, boot: day, bootedAtMs })
   }
 
-  /** Sends the full batch; the sample that had no room is the first of the next one. */
+  /** Sends the full batch; the sample that did not fit is the first of the next one. */
   async publishBatch(next?: Sample): Promise<void> {
     const payload = this.batch.finish(this.#dayEndMs)
     if (next !== undefined) this.batch.add(next)
@@ -148,7 +148,7 @@ class HistoryDevice {
   }
 }
 
-/** Waits for a promise, or throws when the signal is given first: an acknowledgement may never come. */
+/** Waits for a promise, or throws if the signal is aborted first: an acknowledgement may never arrive. */
 async function orAbort(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const { promise: aborted, reject } = Promise.withResolvers<never>()

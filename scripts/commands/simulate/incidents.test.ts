@@ -57,7 +57,7 @@ const toPlace = ({ lat = 0, long = 0 }: { lat?: number; long?: number }) => ({
   longE7: toE7(long),
 })
 
-test('a fleet of ten has a cart that runs low: it stands, and says so', async () => {
+test('a fleet of ten has a cart with a low battery, which stops and reports it', async () => {
   const { readings } = await drive(10)
   const voltages = readings('t-cc-003').flatMap(({ battery_voltage: voltageV }) => voltageV ?? [])
   assert.ok((voltages.at(-1) ?? 0) > 46 && (voltages.at(-1) ?? 0) < 47.7, String(voltages.at(-1)))
@@ -67,7 +67,7 @@ test('a fleet of ten has a cart that runs low: it stands, and says so', async ()
   assert.ok(Math.max(...places) - Math.min(...places) < 0.0002)
 })
 
-test('one drives over the boundary, far enough to be seen there, and comes back', async () => {
+test('one cart drives over the boundary, far enough to be seen there, and comes back', async () => {
   const { plan, readings } = await drive(25)
   const boundary = boundaryOf(plan.course, 10).map((point) => toPlace(toLatLong(plan.center, point)))
   const inside = readings('t-tb-004').map((reading) => isInRing(packRing(boundary), toPlace(reading)))
@@ -75,7 +75,7 @@ test('one drives over the boundary, far enough to be seen there, and comes back'
   assert.deepEqual([inside[0], inside.at(-1)], [true, true])
 })
 
-test('one falls asleep in its bay, and says goodbye', async () => {
+test('one cart falls asleep in its bay, with a clean disconnect', async () => {
   const { links, readings, plan } = await drive(6)
   const link = links.get('t-cc-006')
   assert.deepEqual([link?.isConnected, link?.sleeps], [false, 1])
@@ -84,20 +84,20 @@ test('one falls asleep in its bay, and says goodbye', async () => {
   assert.ok(Math.abs((last?.lat ?? 0) - bay.lat) < 1e-4 && Math.abs((last?.long ?? 0) - bay.long) < 1e-4)
 })
 
-test('one falls silent on the course, without a goodbye', async () => {
+test('one cart loses its signal on the course, without a clean disconnect', async () => {
   const { links } = await drive(6)
   const link = links.get('t-tb-008')
   assert.deepEqual([link?.isConnected, link?.signalLosses, link?.sleeps], [false, 1, 0])
 })
 
-test('one is left unlocked in its bay until somebody sees it', async () => {
+test('one cart is left unlocked in its bay', async () => {
   const { readings, links } = await drive(50)
   const lock = readings('t-tb-010').flatMap(({ lock_status: status }) => status ?? [])
   assert.deepEqual([lock[0], lock.at(-1)], [0, 1])
   assert.match(links.get('t-tb-010')?.of('evt').at(-1) ?? '', /"event":"lock","source":"key"/)
 })
 
-test('the two carts of one group play slowly: holes behind where they would be', async () => {
+test('the two carts of one group play slowly and fall holes behind', async () => {
   const { plan } = await drive(1, 20)
   const holeAt = (index: number, hasIncidents: boolean) => {
     const cart = createCart({ ...plan, hasIncidents }, index)
@@ -111,7 +111,7 @@ test('the two carts of one group play slowly: holes behind where they would be',
   }
 })
 
-test('a smaller fleet drives undisturbed, and so does one that is told to', async () => {
+test('a smaller fleet, or one with incidents disabled, drives undisturbed', async () => {
   const [few, told, without] = [await drive(3, 9), await drive(3, 10, false), await drive(3, 9, false)]
   assert.deepEqual(
     [...few.links].map(([id, link]) => [id, link.published]),

@@ -5,7 +5,7 @@ import { createPath } from './course/path.ts'
 import { between, distanceM, type Point } from './course/plane.ts'
 import { boundaryOf } from './course/zones.ts'
 
-/** What happens to a cart of a live fleet, so that there is something to be warned of. */
+/** Incident of a cart in a live fleet, which causes alerts. */
 export type Incident =
   | 'runs low'
   | 'leaves the course'
@@ -14,7 +14,7 @@ export type Incident =
   | 'is left unlocked'
   | 'plays slowly'
 
-/** What of the plan of a fleet incidents go by. */
+/** Facts about a fleet that incidents depend on. */
 interface Fleet {
   readonly carts: number
   readonly course: Course
@@ -22,8 +22,9 @@ interface Fleet {
 }
 
 /**
- * By the index of a cart: the first has a screen only, which says its voltage every few seconds; the third and the
- * fourth have what can sleep and what reports while it drives; the eleventh and the twelfth play in one group.
+ * Keyed by the index of a cart: the first has only a screen, which reports its voltage every few seconds; the third and
+ * the fourth have devices that can sleep and devices that report while driving; the eleventh and the twelfth play in
+ * one group.
  */
 const INCIDENTS: Readonly<Record<number, Incident>> = {
   2: 'runs low',
@@ -34,12 +35,12 @@ const INCIDENTS: Readonly<Record<number, Incident>> = {
   10: 'plays slowly',
   11: 'plays slowly',
 }
-/** Smaller fleets drive undisturbed. */
+/** Smaller fleets have no incidents. */
 const SMALLEST_FLEET = 10
 
 const LOW_CHARGE = 0.12
 const LOW_AFTER_S = 60
-/** Longer than voltage needs to be one at rest. */
+/** Longer than a voltage takes to count as resting. */
 const STANDS_S = 720
 const LEAVES_AFTER_S = 90
 const STRAYS_M = 120
@@ -48,29 +49,29 @@ const STRAY_MPS = 5
 const LOCKED_AFTER_S = 60
 const SILENT_FROM_S = 120
 const SILENT_S = 2700
-/** When somebody of the staff sees the cart that was left unlocked. */
+/** Time after which staff see the cart that was left unlocked. */
 const SEEN_AFTER_S = 2700
 
-/** What happens to the cart of that index; undefined to most. */
+/** Returns the incident of the cart with this index; undefined for most. */
 export function incidentOf({ carts, hasIncidents }: Omit<Fleet, 'course'>, index: number): Incident | undefined {
   return hasIncidents && carts >= SMALLEST_FLEET ? INCIDENTS[index] : undefined
 }
 
-/** Prepares a cart, at the moment in which the fleet begins to drive live. */
+/** Prepares a cart when the fleet starts to drive live. */
 export function prepareIncident(cart: Cart, incident: Incident | undefined): void {
   if (incident === 'runs low') cart.drainTo(LOW_CHARGE)
   else if (incident === 'falls asleep') cart.comeBack([...locked(LOCKED_AFTER_S), { kind: 'plug-in' }])
   else if (incident === 'is left unlocked') cart.comeBack(locked(SEEN_AFTER_S))
 }
 
-/** Lets happen what is due `second` model seconds after the fleet began to drive live. */
+/** Applies the incident that is due `second` model seconds after the fleet started to drive live. */
 export function stepIncident(cart: Cart, incident: Incident | undefined, second: number, plan: Fleet): void {
   if (incident === 'runs low' && second === LOW_AFTER_S) cart.interrupt(() => [{ kind: 'wait', seconds: STANDS_S }])
   if (incident === 'leaves the course' && second === LEAVES_AFTER_S)
     cart.interrupt((from) => wayOutside(from, boundaryOf(plan.course, plan.carts)))
 }
 
-/** Whether nothing of the cart can be heard, wherever it is. */
+/** True if no device of the cart can send, wherever it is. */
 export function isMuted(incident: Incident | undefined, second: number): boolean {
   return incident === 'falls silent' && second >= SILENT_FROM_S && second < SILENT_FROM_S + SILENT_S
 }
@@ -82,7 +83,7 @@ function locked(afterS: number): Activity[] {
   ]
 }
 
-/** Straight over the nearest edge, and back to where it was. */
+/** Returns the path straight over the nearest edge, and back. */
 function wayOutside(from: Point, boundary: readonly Point[]): Activity[] {
   const edge = nearestEdgePoint(from, boundary)
   const toEdgeM = distanceM(from, edge)

@@ -58,7 +58,9 @@ interface Wire {
   s?: Wire[]
 }
 
-/** Times of all samples a device sent, as the gateway would date them on arrival at that time of day. */
+/**
+ * Returns the times of all samples that a device sent, as the gateway would date them on arrival at that time of day.
+ */
 function timesSent(payloads: readonly string[]): number[] {
   return payloads.flatMap((payload) => {
     const parsed: Wire | Wire[] = JSON.parse(payload)
@@ -67,7 +69,7 @@ function timesSent(payloads: readonly string[]): number[] {
   })
 }
 
-test('what a shadow held back is uploaded completely, once and in order', () => {
+test('readings buffered in a radio shadow are uploaded completely, once and in order', () => {
   for (const shadowS of [5, 60, 200, 2000]) {
     const { link, drive, taken } = setUp('t-cc-003')
     drive(30)
@@ -80,7 +82,7 @@ test('what a shadow held back is uploaded completely, once and in order', () => 
   }
 })
 
-test('a device without a clock dates what it buffered by its uptime', () => {
+test('a device without a clock dates its buffered readings by its uptime', () => {
   const { link, drive, taken } = setUp('t-tb-002')
   drive(300, true)
   drive(1)
@@ -89,7 +91,7 @@ test('a device without a clock dates what it buffered by its uptime', () => {
   assert.deepEqual(timesSent([first]), taken)
 })
 
-test('a long shadow breaks the connection, the end of it brings it back', () => {
+test('a long radio shadow breaks the connection, which is restored at its end', () => {
   const { link, drive } = setUp('t-tb-001')
   drive(10)
   drive(60, true)
@@ -116,7 +118,7 @@ test('an unlock command is acknowledged, reported as a lock event with the comma
   assert.equal(link.of('ack')[0], '{"id":"c1","st":"acknowledged"}')
 })
 
-test('commands wait while the device is in a shadow', () => {
+test('commands wait while the device is in a radio shadow', () => {
   const { live, link, drive } = setUp('t-tb-001')
   drive(1)
   drive(1, true)
@@ -126,7 +128,7 @@ test('commands wait while the device is in a shadow', () => {
   assert.equal(link.of('ack')[0], '{"id":"c1","st":"acknowledged"}')
 })
 
-test('a configuration is acknowledged with its version, and its group is followed by a teebox', () => {
+test('a configuration is acknowledged with its version, and a teebox subscribes to its group', () => {
   const { live, link, drive } = setUp('t-tb-001')
   drive(1)
   live.receive('dev/t-tb-001/cfg', '{"v":12,"ts":1,"group_id":42,"config":{}}')
@@ -137,7 +139,7 @@ test('a configuration is acknowledged with its version, and its group is followe
   assert.deepEqual(link.topics, ['sit/42/sz', null])
 })
 
-test('a reboot counts the boot up and breaks the connection', () => {
+test('a reboot increments the boot count and breaks the connection', () => {
   const { live, link, drive } = setUp('t-tb-001')
   drive(1)
   live.receive('dev/t-tb-001/cmd', '{"id":"c1","cmd":"reboot"}')
@@ -146,7 +148,7 @@ test('a reboot counts the boot up and breaks the connection', () => {
   assert.deepEqual(link.of('ack'), ['{"id":"c1","st":"acknowledged"}', '{"id":"c1","st":"completed"}'])
 })
 
-test('a command that comes again is answered again and not obeyed again, also after a reconnect', () => {
+test('a repeated command is answered again and not obeyed again, also after a reconnect', () => {
   const { live, link, cart, drive } = setUp('t-tb-001')
   drive(1)
   const lock = '{"id":"c1","cmd":"lock","params":{},"ts":1765000000000,"ttl":60}'
@@ -160,7 +162,7 @@ test('a command that comes again is answered again and not obeyed again, also af
   assert.equal(link.connects, 2)
 })
 
-test('a command heard too late is refused: by its time of sending, or without a clock by when it was heard', () => {
+test('a late command is rejected by its send time, or by its time of receipt without a clock', () => {
   for (const [hardwareId, ts] of [
     ['t-tb-001', START_MS - 60_000],
     ['t-tb-002', START_MS + 5000],

@@ -30,14 +30,17 @@ export interface LiveDeviceOptions {
   readonly createLink: (live: LiveDevice) => DeviceLink
 }
 
-/** A device that has been out of reach for so long is gone for the broker too. */
+/** Time without signal after which the broker also considers a device gone. */
 const LINK_LOST_MS = 90_000
-/** Messages on their way at once; beyond it a device buffers, so that a gateway that stalls fills no memory here. */
+/**
+ * Maximum number of unacknowledged messages; beyond it a device buffers, so that a stalled gateway does not fill the
+ * memory here.
+ */
 const WINDOW = 8
 
 const versionSchema = z.looseObject({ v: z.number(), group_id: z.number().nullish() })
 
-/** One device of the running fleet: what it measures goes out at once, or later when it is out of reach. */
+/** Device of the running fleet: sends its samples immediately, or later after a signal loss. */
 export class LiveDevice {
   readonly device: PlannedDevice
   readonly #options: LiveDeviceOptions
@@ -67,12 +70,12 @@ export class LiveDevice {
     this.#link = options.createLink(this)
   }
 
-  /** The number of the present boot; a reboot counts it up. */
+  /** Number of the current boot, incremented by a reboot. */
   get boot(): number {
     return this.#boot
   }
 
-  /** Samples and lock events not sent yet. */
+  /** Number of samples and lock events not sent yet. */
   get buffered(): number {
     return this.#outbox.size + this.#events.length
   }
@@ -85,7 +88,7 @@ export class LiveDevice {
     return this.#options.model.isAwake
   }
 
-  /** One look at the cart. `atMs` is the time of what is seen, `nowMs` the time of day on the wall. */
+  /** Observes the cart once. `atMs` is the time of the observed state, `nowMs` the wall-clock time. */
   observe(atMs: number, nowMs: number, isInShadow: boolean): void {
     this.#nowMs = nowMs
     const sample = this.#options.model.observe(atMs, this.#options.cart)
@@ -94,14 +97,14 @@ export class LiveDevice {
     this.#flush()
   }
 
-  /** The lock was turned, at the cart or from afar. */
+  /** Reports a change of the lock, at the cart or remotely. */
   reportLock(event: Omit<LockMessage, 'eid' | 'ts'>, atMs: number): void {
     const eid = `${this.#boot}-${this.#nextEvent}`
     this.#nextEvent += 1
     this.#events.push({ eid, ...event, ...(this.device.hasClock && { ts: atMs }) })
   }
 
-  /** A message of the broker to this device. */
+  /** Handles a message of the broker to this device. */
   receive(topic: string, payload: string): void {
     const level = topic.split('/').at(-1)
     if (level === 'cmd') {

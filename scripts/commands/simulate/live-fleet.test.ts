@@ -74,7 +74,7 @@ test('the fleet plays on after its last day', async () => {
   assert.ok(unlocks.length >= 12, `${unlocks.length}`)
 })
 
-test('after a suspended laptop wakes the fleet goes on instead of catching up', async () => {
+test('after a suspended laptop wakes, the fleet continues from now instead of catching up', async () => {
   const { links, run, clock } = await prepare(1)
   run(5)
   const before = [...links.values()].reduce((sum, link) => sum + link.published.length, 0)

@@ -14,7 +14,7 @@ export interface LiveFleetOptions {
   readonly gatewayUrl: string
   /** Model seconds per second. */
   readonly speedUp: number
-  /** Different days of play; after the last the first is played again. */
+  /** Number of different days of play; after the last the first is played again. */
   readonly days: number
   readonly clock: Clock
   readonly createLink: (device: LiveDevice) => DeviceLink
@@ -27,16 +27,16 @@ interface LiveCart {
   dueAtMs: number
   /** Seconds of model time since the morning of the first day. */
   second: number
-  /** Model time that has passed and was not stepped through yet, below one second. */
+  /** Elapsed model time not stepped through yet, below one second. */
   owedS: number
 }
 
 const LOOK_MS = 1000
 const TICK_MS = 50
-/** After a longer pause of the process (a suspended laptop) the fleet goes on instead of catching up. */
+/** After a longer pause of the process (a suspended laptop) the fleet continues instead of catching up. */
 const LONGEST_LAG_MS = 30_000
 
-/** All carts of the course, driving now. Each is looked at once a second, spread over the second. */
+/** All carts of the course, driving now. Each is observed once a second, spread over the second. */
 export class LiveFleet {
   readonly #options: LiveFleetOptions
   readonly #carts: LiveCart[] = []
@@ -61,7 +61,7 @@ export class LiveFleet {
     await Promise.all(this.devices.map((device) => device.stop()))
   }
 
-  /** Puts every cart to where it is at half past ten. */
+  /** Moves every cart to its position at half past ten. */
   async prepare(): Promise<void> {
     const { plan, clock } = this.#options
     const startedAtMs = clock.nowMs()
@@ -69,12 +69,12 @@ export class LiveFleet {
     for (const planned of plan.fleet) {
       const offsetMs = Math.floor((planned.index * LOOK_MS) / plan.carts)
       this.#carts.push(this.#createLiveCart(planned, startedAtMs, startedAtMs + offsetMs))
-      // hundreds of carts take a second or two: leave room for signals and sockets
+      // hundreds of carts take a second or two: lets signals and sockets run
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  /** Looks at every cart that is due. Samples carry the time they were due at, so that they do not depend on delays. */
+  /** Observes every cart that is due. Samples carry the time they were due at, so that they do not depend on delays. */
   runOnce(): void {
     const nowMs = this.#options.clock.nowMs()
     for (const cart of this.#carts) {
@@ -115,7 +115,7 @@ export class LiveFleet {
         model: createDeviceModel(this.#options.plan, device, this.#firstDay),
         cart,
         gatewayUrl: this.#options.gatewayUrl,
-        // a number no earlier run has used, so that its lock events are not taken for repetitions
+        // a number that no earlier run has used, so that its lock events do not count as duplicates
         boot: Math.floor(startedAtMs / 1000),
         bootedAtMs: startedAtMs,
         random: createRandom(this.#options.plan.seed, 'upload', device.hardwareId),
@@ -124,7 +124,7 @@ export class LiveFleet {
     })
     for (let second = 1; second <= MID_MORNING_S; second++) {
       for (const action of cart.step()) {
-        // how the morning went, so that the list of lock events does not begin empty
+        // lock events of the morning, so that their list does not start empty
         const withClock = devices.filter(({ device }) => device.hasLock && device.hasClock)
         for (const device of withClock) device.reportLock(action, startedAtMs - (MID_MORNING_S - second) * 1000)
       }

@@ -4,33 +4,33 @@ import { DAY_START_HOUR } from './course/itinerary.ts'
 import { distanceM, type LatLong, type Point } from './course/plane.ts'
 import { type DeviceModel, FIRMWARE, type Sample, Sensors } from './sample.ts'
 
-/** Seconds from fix to fix while the cart is out, and while it is in. */
+/** Seconds between fixes while the cart is out, and while it is in. */
 const OUT_S = 5
 const IN_S = 60
-/** A second device of a cart. */
+/** Seconds between reports of a second device of a cart. */
 const BESIDE_S = 60
 const BATTERY_S = 60
-/** The twelve hours of a day, in seconds since it began, in which a cart that is in says so. */
+/** Twelve hours of a day, in seconds since its start, in which a cart that is in reports. */
 const OPENS_S = (6.5 - DAY_START_HOUR) * 3600
 const CLOSES_S = OPENS_S + 12 * 3600
-/** Nearer to its bay a cart is in. */
+/** Distance from its bay within which a cart is in. */
 const BAY_M = 20
 const SPEED_ERROR_KMH = 0.3
 
-/** What a device on record is made from. */
+/** Input of the creation of a device of the past. */
 export interface LoggedDeviceOptions {
   readonly center: LatLong
   readonly random: Random
   readonly bay: Point
   readonly dayStartMs: number
   readonly deviceType: string
-  /** The one that speaks for its cart. */
+  /** True for the main device of a cart. */
   readonly hasLock: boolean
 }
 
 /**
- * A device as the past has it, at the rate that figures of a course are measured with: a fix in 5 seconds while the
- * cart is out and in 60 while it is in, twelve hours a day.
+ * Device of the past, at the rate used to measure figures of a course: a fix every 5 seconds while the cart is out and
+ * every 60 while it is in, twelve hours a day.
  */
 export class LoggedDevice implements DeviceModel {
   readonly isAwake = true

@@ -26,13 +26,13 @@ export interface SimulateOptions {
   readonly qos: Qos
   readonly historyDays: number
   readonly isLive: boolean
-  /** Days before the fleet was registered, filled beside driving live, unless they are there. */
+  /** Days before the fleet was registered, filled in parallel with driving live, unless they exist. */
   readonly pastDays: number
   /** Undefined: until it is stopped. */
   readonly durationS: number | undefined
   readonly center: LatLong
   readonly prefix: string
-  /** Give the gateway the zones and the settings of the course, if it has none. */
+  /** True: sets the zones and the settings of the course at the gateway, if it has none. */
   readonly setsUp: boolean
   readonly hasIncidents: boolean
 }
@@ -44,7 +44,8 @@ export function parseOptions(
 ): SimulateOptions {
   const command = createCommandLine('simulate', io)
     .description(
-      'Drives a simulated fleet of golf carts against a running gateway. The day begins mid-morning with every cart on ' +
+      'Drives a simulated fleet of golf carts against a running gateway. The day begins mid-morning with every ' +
+        'cart on ' +
         'the course. With --sites N it simulates N sites with their gateways that replicate to one hub: --sites 1 ' +
         '--help prints those options.',
     )
@@ -58,7 +59,7 @@ export function parseOptions(
     .option('--key-file <file>', 'instead: the file that holds it')
     .option('--enrolment-key <key>', 'devices that are not known yet register themselves with it')
     .option('--carts <n>', 'carts on the course', wholeNumber(1, 5000), 20)
-    .option('--seed <n>', 'another seed is another course and fleet', wholeNumber(0), 1)
+    .option('--seed <n>', 'seed of the course and the fleet', wholeNumber(0), 1)
     .addOption(
       new Option('--center <lat,long>', 'where the course lies')
         .argParser(center)
@@ -90,7 +91,8 @@ export function parseOptions(
     .option('--duration <s>', 'stop after this many seconds (by default at Ctrl-C)', number(0, 1e9))
     .option(
       '--past <days>',
-      'meanwhile, import the positions and voltages of the days before the fleet was registered, where they are missing',
+      'meanwhile, import the positions and voltages of the days before the fleet was registered, where they are ' +
+        'missing',
       wholeNumber(0, 3650),
       0,
     )

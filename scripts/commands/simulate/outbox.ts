@@ -4,15 +4,15 @@ import type { Sample } from './sample.ts'
 const DEFAULT_CAPACITY = 20_000
 
 /**
- * The samples a device could not send yet. One alone goes out as it is, several as batches, oldest first.
- * When it is full the oldest are lost, as on a real device.
+ * Samples that a device could not send yet. A single one is sent as it is, several as batches, oldest first. When it is
+ * full the oldest are lost, as on a real device.
  */
 export class Outbox {
   readonly #style: () => BatchStyle
   readonly #capacity: number
   #waiting: Sample[] = []
 
-  /** `style` is asked before every batch: devices use arrays and envelopes, and a reboot changes the envelope. */
+  /** `style` is called before every batch: devices use arrays and envelopes, and a reboot changes the envelope. */
   constructor(style: () => BatchStyle, capacity: number = DEFAULT_CAPACITY) {
     this.#style = style
     this.#capacity = capacity
@@ -25,16 +25,16 @@ export class Outbox {
   add(sample: Sample): void {
     this.#waiting.push(sample)
     if (this.#waiting.length <= this.#capacity) return
-    // a whole part at once: one by one would move the array for every new sample
+    // a whole part in one go: single removals would move the array for every new sample
     this.#waiting.splice(0, Math.ceil(this.#capacity / 20))
   }
 
-  /** Removes and encodes what goes into the next message; undefined when nothing waits. */
+  /** Removes and encodes the samples of the next message; undefined if none wait. */
   take(nowMs: number): string | undefined {
     const [first] = this.#waiting
     if (first === undefined) return undefined
     const style = this.#style()
-    // without a clock only a fresh sample may go alone: the gateway dates it by its arrival
+    // without a clock only a fresh sample may be sent alone: the gateway dates it by its arrival
     if (this.#waiting.length === 1 && (style.hasClock || nowMs - first.atMs < 1000)) {
       this.#waiting = []
       return encodeSample(first, style.hasClock)

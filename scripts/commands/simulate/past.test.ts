@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => g.stop())
 
-/** Registers the fleet anew; returns when that was. */
+/** Registers the fleet again; returns the time of its registration. */
 async function register(): Promise<number> {
   for (const id of ids) await g.request('DELETE', `/devices/${id}`)
   const { signal } = new AbortController()
@@ -43,7 +43,7 @@ async function countOf(id: string): Promise<number> {
   return (await g.request('GET', `/devices/${id}/telemetry/stats`)).body.gps
 }
 
-test('the days before the fleet are there up to the moment it was registered, once', async () => {
+test('the days before the registration of the fleet are filled once', async () => {
   const beganMs = await register()
   const { samples, cartDays, cartDaysTotal } = await fill()
   const counts = await Promise.all(ids.map(countOf))
@@ -62,7 +62,7 @@ test('the days before the fleet are there up to the moment it was registered, on
   assert.deepEqual(await Promise.all(ids.map(countOf)), counts)
 })
 
-test('what was interrupted is gone on with, and comes to the same', async () => {
+test('an interrupted fill continues, with the same result', async () => {
   await register()
   const stopping = new AbortController()
   const progress = {
@@ -98,7 +98,7 @@ test('what was interrupted is gone on with, and comes to the same', async () => 
   )
 })
 
-test('of a fleet that nobody has registered nothing is filled', async () => {
+test('a fleet that is not registered gets no history', async () => {
   for (const id of ids) await g.request('DELETE', `/devices/${id}`)
   assert.equal((await fill()).samples, 0)
 })

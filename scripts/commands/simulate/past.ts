@@ -14,7 +14,7 @@ import type { Sample } from './sample.ts'
 
 export interface PastOptions {
   readonly plan: FleetPlan
-  /** Whole days before the one on which the fleet was registered. */
+  /** Number of whole days before the one on which the fleet was registered. */
   readonly days: number
   readonly gatewayUrl: string
   readonly adminKey: string
@@ -22,15 +22,15 @@ export interface PastOptions {
   readonly progress: HistoryProgress
 }
 
-/** How long the gateway may be away. */
+/** Seconds for which requests are retried while the gateway is unreachable. */
 const RETRY_S = 60
 const HOUR_S = 3600
 
 /**
- * Imports what a fleet would have reported before it was registered, beside the fleet itself: an hour of a cart at a
- * time, then as long a rest. That moment is half past ten for it, when a live fleet begins. What a cart would have
- * reported at that very moment is stored last: where it is there nothing is missing, and a fill that was interrupted is
- * begun again. Throws what `Patience` does, and the reason of `signal`.
+ * Imports the reports of a fleet from before it was registered, while the fleet runs: an hour of a cart at a time,
+ * followed by an equal pause. The registration is half past ten in model time, when a live fleet starts. The reports of
+ * a cart at that very moment are stored last: if they exist nothing is missing, and an interrupted fill starts again.
+ * Throws the errors of `RetryTimeout`, and the reason of `signal`.
  */
 export async function importPast(options: PastOptions): Promise<void> {
   const { plan, days, progress, gatewayUrl: url, adminKey: apiKey, signal } = options
@@ -46,7 +46,7 @@ export async function importPast(options: PastOptions): Promise<void> {
   }
 }
 
-/** When the first device of the fleet was registered; null when none is. */
+/** Returns the time when the first device of the fleet was registered; null if none is. */
 async function registeredAtMs(plan: FleetPlan, client: ApiClient, patience: RetryTimeout): Promise<number | null> {
   const own = new Set(plan.fleet.flatMap(({ devices }) => devices.map(({ hardwareId }) => hardwareId)))
   const known = await patience.with(() => listDevices(client))
@@ -61,7 +61,7 @@ interface PastDeps {
   signal: AbortSignal
 }
 
-/** The days of one cart before the fleet began. */
+/** Days of one cart before the fleet started. */
 class PastCart {
   readonly #planned: PlannedCart
   readonly #plan: FleetPlan
@@ -120,7 +120,7 @@ class PastCart {
     await this.#deps.upload.add(hardwareId, recordsOf(sample))
   }
 
-  /** Leaves as much time to what drives live. */
+  /** Pauses to leave as much time to live devices. */
   async #rest(workedMs: number): Promise<void> {
     const { progress, signal } = this.#deps
     progress.cartDays += HOUR_S / DAY_S
@@ -128,7 +128,7 @@ class PastCart {
   }
 }
 
-/** What of a sample an import takes: the position and the voltage. */
+/** Returns the parts of a sample that an import accepts: the position and the voltage. */
 function recordsOf({ atMs, fields }: Sample): Pick<TrackRecord, 'gps' | 'battery'> {
   const timestamp = toIso(atMs)
   const { lat, long, speed, battery_voltage: voltage } = fields

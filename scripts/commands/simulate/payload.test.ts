@@ -49,7 +49,7 @@ test('a batch of a device with a clock is dated by ts, without one by its uptime
   assert.equal(envelope.finish(1_009_000), '{"boot":7,"up":9000,"s":[{"up":5000,"speed":3}]}')
 })
 
-test('a single sample without a clock says no time', () => {
+test('a single sample without a clock has no time', () => {
   assert.equal(encodeSample({ atMs: 5, fields: { speed: 3 } }, true), '{"ts":5,"speed":3}')
   assert.equal(encodeSample({ atMs: 5, fields: { speed: 3 } }, false), '{"speed":3}')
 })

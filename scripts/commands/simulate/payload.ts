@@ -1,13 +1,13 @@
 import type { LockAction } from './course/itinerary.ts'
 import type { Sample } from './sample.ts'
 
-/** What the gateway takes in one telemetry message. */
+/** Maximum number of samples that the gateway accepts in one telemetry message. */
 export const MAX_BATCH_SAMPLES = 500
 export const MAX_PAYLOAD_BYTES = 65_536
 
 const ENVELOPE_BYTES = 80
 
-/** How a device dates and packs what it sends. */
+/** Format of times and batches that a device sends. */
 export interface BatchStyle {
   readonly isEnvelope: boolean
   /** False: samples carry `up`, milliseconds since boot, instead of `ts`. */
@@ -16,18 +16,18 @@ export interface BatchStyle {
   readonly bootedAtMs: number
 }
 
-/** A lock event as it goes out on `evt`. */
+/** Lock event as published on `evt`. */
 export interface LockMessage {
   readonly eid: string
   readonly event: LockAction['event']
   readonly source: LockAction['source'] | 'remote'
   readonly code?: string
-  /** The command's id, for source remote. */
+  /** Id of the command, for source remote. */
   readonly cmd?: string
   readonly ts?: number
 }
 
-/** One live sample; without a clock it says no time, and the gateway takes the time of receipt. */
+/** Encodes one live sample; without a clock it has no time, and the gateway uses the time of receipt. */
 export function encodeSample(sample: Sample, hasClock: boolean): string {
   return JSON.stringify(hasClock ? { ts: sample.atMs, ...sample.fields } : sample.fields)
 }
@@ -46,7 +46,7 @@ export class BatchWriter {
     return this.#parts.length
   }
 
-  /** Takes a sample if there is room for it; false means: `finish` first. */
+  /** Adds a sample if there is room for it; false requires a call of `finish` first. */
   add(sample: Sample): boolean {
     const { hasClock, bootedAtMs } = this.#style
     const time = hasClock ? { ts: sample.atMs } : { up: sample.atMs - bootedAtMs }
@@ -59,7 +59,9 @@ export class BatchWriter {
     return true
   }
 
-  /** The message of what was added; `nowMs` tells the gateway how old samples dated by uptime are. */
+  /**
+   * Returns the message with the added samples; `nowMs` lets the gateway compute the age of samples dated by uptime.
+   */
   finish(nowMs: number): string {
     const { isEnvelope, boot, bootedAtMs } = this.#style
     const samples = `[${this.#parts.join(',')}]`

@@ -18,7 +18,10 @@ interface Reply {
   readonly headers?: Record<string, string>
 }
 
-/** A gateway that knows these devices, answers everything else as told and keeps the requests. */
+/**
+ * Starts a gateway that knows these devices, gives the configured response to all other requests and records the
+ * requests.
+ */
 async function startGateway(
   t: TestContext,
   reply: (path: string, attempt: number) => Reply,

@@ -8,18 +8,18 @@ import { chooseCarts } from './cart-numbers.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
 
-/** What a device logs in to the broker with. */
+/** Credentials of a device at the broker. */
 export interface MqttCredentials {
   readonly username: string
-  /** Replaced once, when it is the enrolment key and the device has been sent its own. */
+  /** Replaced once, if it is the enrolment key and the device has received its own. */
   password: string
   readonly client_id: string
   isEnrolmentKey?: boolean
-  /** The cart it says it is in, when it enrols. */
+  /** Cart that it reports when it enrols. */
   readonly cart?: string | null
 }
 
-/** The program that registers something. */
+/** Program at which objects are registered. */
 export interface Registry {
   readonly name: 'gateway' | 'hub'
   readonly startedWith: string
@@ -29,17 +29,17 @@ export interface Registry {
 
 type RegisteredDevice = AnswerOf<'GET /devices'>['devices'][number]
 
-/** How many requests are made at a time. */
+/** Number of concurrent requests. */
 export const AT_ONCE = 8
 const ATTEMPTS = 10
 const LONGEST_WAIT_S = 30
-/** The most devices that a gateway lists at once. */
+/** Maximum number of devices that a gateway returns in one list. */
 const PAGE = 1000
 
 /**
- * Registers every device with its cart, or gives those already known a new password, and the cart where they have none.
- * With an enrolment key, those that are not known are to register themselves. Numbers of carts that are there are not
- * touched. `gatewayUrl` has no slash at the end. Throws `CommandError` when the gateway does not answer or refuses.
+ * Registers every device with its cart, or gives known ones a new password, and the cart if they have none. With an
+ * enrolment key, unknown devices register themselves later. Existing numbers of carts are not changed. `gatewayUrl` has
+ * no slash at the end. Throws `CommandError` if the gateway does not respond or refuses.
  */
 export async function registerDevices(
   devices: readonly PlannedDevice[],
@@ -76,7 +76,7 @@ export async function registerDevices(
   return new Map(credentials)
 }
 
-/** All devices of a gateway. */
+/** Returns all devices of a gateway. */
 export async function listDevices(client: ApiClient): Promise<RegisteredDevice[]> {
   const all: RegisteredDevice[] = []
   for (;;) {
@@ -88,8 +88,8 @@ export async function listDevices(client: ApiClient): Promise<RegisteredDevice[]
 }
 
 /**
- * What `create` resolves to; what `renew` does where `id` is known already. When the program asks to come back later,
- * waits as long as told. Throws `CommandError` when it does not answer or refuses.
+ * Returns the result of `create`, or that of `renew` if `id` is already known. If the program asks to retry later,
+ * waits as long as requested. Throws `CommandError` if it does not respond or refuses.
  */
 export function registered<Answer>(
   registry: Registry,
@@ -104,7 +104,10 @@ export function registered<Answer>(
   )
 }
 
-/** What a call resolves to, with the patience and the errors of `registered`; `what` it does, for people. */
+/**
+ * Returns the result of a call, with the retries and the errors of `registered`; `what` describes the call for the
+ * user.
+ */
 export async function asked<Answer>(registry: Registry, what: string, call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await patiently(call, registry.signal)
@@ -129,7 +132,7 @@ function isRefusal(error: unknown, ...statuses: number[]): error is ApiError {
   return error instanceof ApiError && statuses.includes(error.status)
 }
 
-/** The same failure for the person at the terminal. */
+/** Turns the failure into a message for the user at the terminal. */
 function explained(error: unknown, what: string, { name, startedWith, url }: Registry): CommandError {
   if (!(error instanceof ApiError)) {
     return new CommandError(`No ${name} answers at ${url}: start it with ${startedWith}`, { cause: error })

@@ -17,10 +17,10 @@ const center = { lat: 28.41, long: -81.58 }
 const DAY = 20_000
 const DAY_S = 86_400
 const MINUTES_PER_HOLE = 15
-/** Nobody sends a ranger for that. */
+/** A delay too small to send a ranger. */
 const LITTLE_MIN = 9
 
-/** Where a cart really drove from its bay and back, with the holes in their order. */
+/** True drive of a cart from its bay and back, with the holes in order. */
 interface Outing {
   startedMs: number
   endedMs: number
@@ -28,7 +28,7 @@ interface Outing {
   holes: number[]
 }
 
-/** A day of a cart: what really happened, and what is found in what its lock reported. */
+/** Returns a day of a cart: its true drives, and the rounds found from the reports of its lock. */
 function liveDay(plan: FleetPlan, index: number): { outings: Outing[]; rounds: Round[] } {
   const cart = createCart(plan, index)
   const [device] = plan.fleet[index]?.devices ?? []

@@ -5,33 +5,36 @@ import { type LatLong, toLatLong } from './course/plane.ts'
 
 type Scalar = number | string | boolean
 
-/** What a device measured at one time; `fields` are the keys of a telemetry message, without the time. */
+/** Measurements of a device at one time; `fields` are the keys of a telemetry message, without the time. */
 export interface Sample {
   readonly atMs: number
   readonly fields: Readonly<Record<string, Scalar>>
 }
 
-/** What a device says it runs. */
+/** Firmware versions that devices report. */
 export const FIRMWARE = { teebox: '2.3.1', cartcaddie: '5.12.0' } as const
 
-/** A device mounted on a cart: decides when to report, and what. */
+/** Device mounted on a cart: decides when to report, and what. */
 export interface DeviceModel {
-  /** False while the device sleeps: it is not connected then. */
+  /** False while the device sleeps, when it is not connected. */
   readonly isAwake: boolean
-  /** Looks at the cart; a sample if one is due. To be called about once a second, with times that do not go back. */
+  /**
+   * Observes the cart; returns a sample if one is due. Must be called about once a second, with times that do not
+   * decrease.
+   */
   observe(atMs: number, cart: CartState): Sample | undefined
-  /** A complete sample now, due or not. */
+  /** Returns a complete sample now, due or not. */
   measure(atMs: number, cart: CartState): Sample
 }
 
-/** Speed as a receiver reports it, km/h, from the true one in m/s. */
+/** Converts the true speed in m/s to km/h as reported by a receiver. */
 export function reportedKmh(speedMps: number, errorKmh: number): number {
   return speedMps === 0 ? 0 : Math.round(Math.max(0, speedMps * 3.6 + errorKmh) * 10) / 10
 }
 
 const VOLTAGE_ERROR_V = 0.02
 
-/** The receiver and the voltmeter of a device, each with its errors; what they measure are fields of a sample. */
+/** Receiver and voltmeter of a device, each with its errors; they return fields of a sample. */
 export class Sensors {
   readonly #center: LatLong
   readonly #random: Random
@@ -45,7 +48,7 @@ export class Sensors {
     this.#noise = new GpsNoise(random)
   }
 
-  /** Times must not go back. */
+  /** Times must not decrease. */
   gps({ position, speedMps }: CartState, atMs: number) {
     const place = toLatLong(this.#center, this.#noise.observe(position, atMs))
     return { ...place, speed: reportedKmh(speedMps, this.#speedErrorKmh * this.#random.gaussian()) }

@@ -26,7 +26,7 @@ async function setUp(gateway: TestGateway, nowMs: number) {
   return { site, zones }
 }
 
-test('a bare gateway gets the zones and the settings of the simulated course', async (t) => {
+test('an empty gateway gets the zones and the settings of the simulated course', async (t) => {
   const { site, zones } = await setUp(await start(t), MORNING_MS)
   assert.deepEqual([site.name, site.time_zone, site.auto_lock_after_min], [COURSE_NAME, 'Etc/GMT', 10])
   assert.ok(site.pack.low_v > site.pack.empty_v && site.opening_hours.sun !== null)
@@ -36,7 +36,7 @@ test('a bare gateway gets the zones and the settings of the simulated course', a
   )
 })
 
-test('its drawing is there, and zones of it: eighteen holes, greens, and fairways to be switched on', async (t) => {
+test('the simulated course has a map with eighteen holes, greens and fairways that can be switched on', async (t) => {
   const gateway = await start(t)
   const { zones } = await setUp(gateway, MORNING_MS)
   const { counts } = (await gateway.request('GET', '/course')).body
@@ -62,7 +62,7 @@ test('its carts are in one group, so that they get the zones', async (t) => {
   )
 })
 
-test('a course that was set up before begins its mid-morning anew, and keeps all else', async (t) => {
+test('an existing simulated course restarts its mid-morning, and keeps all else', async (t) => {
   const gateway = await start(t)
   const first = await setUp(gateway, MORNING_MS)
   await gateway.request('PATCH', '/site', { body: { auto_lock_after_min: 3 } })

@@ -11,7 +11,7 @@ import { asked, listDevices, type Registry } from './register.ts'
 
 const drawnSchema = z.looseObject({ features: z.array(z.unknown()) })
 
-/** Gives a gateway that has no zones and no name those of the simulated course; leaves one that has some as it is. */
+/** Sets the zones and the name of the simulated course at a gateway that has none; leaves other gateways unchanged. */
 export async function setUpCourse(
   plan: FleetPlan,
   { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,
@@ -25,8 +25,8 @@ export async function setUpCourse(
 }
 
 /**
- * Once they are registered: zones go to carts by their group. One of all where there is none and the course is not a
- * real one.
+ * Creates one group of all carts, since zones are sent by group, if none exists and the course is not a real one. To
+ * be called once the devices are registered.
  */
 export async function groupFleet(
   plan: FleetPlan,
@@ -38,7 +38,7 @@ export async function groupFleet(
   await asked(gateway, 'take a group', () => groupCarts(client, plan))
 }
 
-/** A course that was set up before begins its mid-morning anew. */
+/** A course that was set up before starts its mid-morning again. */
 async function setUpSite(client: ApiClient, nowMs: number): Promise<void> {
   const { name, time_zone: zone } = await client.call('GET /site')
   const settings = courseSettings(nowMs)
@@ -47,7 +47,7 @@ async function setUpSite(client: ApiClient, nowMs: number): Promise<void> {
     await client.call('PATCH /site', { body: { time_zone: settings.time_zone } })
 }
 
-/** A drawing of what carts drive on, where there is none and the course is not a real one. */
+/** Stores a course map of the area that carts drive on, if none exists and the course is not a real one. */
 async function drawCourse(client: ApiClient, plan: FleetPlan): Promise<void> {
   const { features } = drawnSchema.parse(await (await client.download('GET /course')).json())
   if (features.length > 0 || (await isReal(client))) return
@@ -65,18 +65,18 @@ async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
     await client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } })
 }
 
-/** Somebody gave it another name, or has drawn its zones. */
+/** True if staff have given it another name, or have drawn its zones. */
 async function isReal(client: ApiClient): Promise<boolean> {
   const { name } = await client.call('GET /site')
   return name !== COURSE_NAME
 }
 
-/** Where nobody has drawn any. */
+/** Stores zones if none have been drawn. */
 async function drawZones(client: ApiClient, plan: FleetPlan): Promise<void> {
   const response = await client.download('GET /zones')
   const { features } = drawnSchema.parse(await response.json())
   if (features.length > 0) return
-  // a person who draws zones meanwhile has drawn them first
+  // zones that staff draw meanwhile win
   const headers = { 'If-Match': response.headers.get('etag') ?? '*' }
   const body = await zonesFor(client, plan)
   await client.call('PUT /zones', { body, headers }).catch((error: unknown) => {
@@ -84,7 +84,7 @@ async function drawZones(client: ApiClient, plan: FleetPlan): Promise<void> {
   })
 }
 
-/** Those of the simulated course alone where nothing can be proposed: a real one without a drawing. */
+/** Returns only those of the simulated course if nothing can be proposed: for a real one without a course map. */
 async function zonesFor(client: ApiClient, plan: FleetPlan): Promise<NewGeofences> {
   const simulated = zonesOf(plan.course, plan.carts)
   try {

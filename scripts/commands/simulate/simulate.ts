@@ -5,11 +5,11 @@ import { parseOptions } from './options.ts'
 import { isAboutSites, parseSitesOptions } from './sites/options.ts'
 import { startSites } from './sites/sites.ts'
 
-/** `cartbarn simulate`: devices of a gateway, or sites of a hub, until the work is done or a signal. */
+/** `cartbarn simulate`: simulates devices of a gateway, or sites of a hub, until the work is done or a signal. */
 export const simulate: RunCommand = (argv, io) =>
   runCommand('simulate', io, async () => {
     const fleet = start(argv, io)
-    // what goes wrong is reported by `done`
+    // `done` reports failures
     io.signal.addEventListener('abort', () => void fleet.stop().catch(() => undefined))
     return (await fleet.done) === 'cut' ? EXIT.interrupted : EXIT.ok
   })
@@ -20,7 +20,7 @@ function start(argv: readonly string[], io: CommandIo): Fleet {
 }
 
 function screenOn({ stdout, stderr }: CommandIo): FleetScreen {
-  // it reckons the time that is left from its first line
+  // it estimates the time left from its first line on
   let progress: Progress | undefined
   return {
     line: (text) => {

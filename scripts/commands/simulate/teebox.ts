@@ -10,8 +10,8 @@ const MOVING_MPS = 0.4
 const SPEED_ERROR_KMH = 0.3
 
 /**
- * The lock with a tracker: reports at the start of a movement, every 10 s in it, once after it and whenever
- * the lock turns; at rest every 10 minutes.
+ * Lock with a tracker: reports at the start of a movement, every 10 s during it, once after it and at each change of
+ * the lock; at rest every 10 minutes.
  */
 export class Teebox implements DeviceModel {
   readonly isAwake = true

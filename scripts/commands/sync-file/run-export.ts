@@ -15,18 +15,19 @@ import { typedCommand } from '#shared/typed-command.ts'
 import { syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { requireFree, WholeFile } from '../export/whole-file.ts'
 
-/** The command; returns its exit code. */
+/** Runs the command; returns its exit code. */
 export function runSyncExport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('sync-export', io, async () => {
     const command = createGatewayCommandLine('sync-export', io)
       .description(
-        'Writes what the head office of a gateway lacks into a file, to be carried there where no network goes: ' +
-          'first --out FILE at the gateway, then sync-import FILE at the head office, which writes FILE.receipt.json, ' +
-          'then --receipt FILE.receipt.json at the gateway. Until the gateway has the receipt, or is online, it keeps ' +
+        'Writes the data that the hub of a gateway lacks into a file, to be carried there without a network: ' +
+          'first --out FILE at the gateway, then sync-import FILE at the hub, which writes FILE.receipt.json, ' +
+          'then --receipt FILE.receipt.json at the gateway. Until the gateway has the receipt, or is online, it ' +
+          'keeps ' +
           'what was in the file, and writes it into the next one again.',
       )
       .option('--out <file>', 'the file to write; it is there once it is complete')
-      .option('--receipt <file>', 'what the head office answered to the last file')
+      .option('--receipt <file>', 'the receipt of the hub for the last file')
       .option('--force', 'write over a file that is there')
     const { url, out, receipt, force = false, ...given } = parseCommandLine(command, argv).opts()
     if ((out === undefined) === (receipt === undefined)) throw new UsageError('either --out or --receipt is needed')
@@ -64,7 +65,7 @@ async function writeFile(io: CommandIo, gateway: Gateway, path: string, isForced
     throw new CommandError('the gateway broke off: try again')
   }
   io.stderr.write(
-    `${path}: ${bytes.toLocaleString('en-US')} bytes. Carry it to the head office: ${typedCommand('sync-import')}\n`,
+    `${path}: ${bytes.toLocaleString('en-US')} bytes. Carry it to the hub: ${typedCommand('sync-import')}\n`,
   )
 }
 
@@ -77,7 +78,7 @@ async function giveReceipt(io: CommandIo, gateway: Gateway, path: string): Promi
     if (error instanceof ApiError) throw new CommandError(error.message)
     throw new CommandError(`no answer from ${gateway.url}`)
   }
-  io.stderr.write(`the gateway knows that the head office has ${receipt.rows.toLocaleString('en-US')} rows more\n`)
+  io.stderr.write(`the gateway has recorded that the hub has ${receipt.rows.toLocaleString('en-US')} rows more\n`)
 }
 
 async function readReceipt(path: string) {
@@ -85,11 +86,11 @@ async function readReceipt(path: string) {
     return syncFileReceiptSchema.parse(JSON.parse(await readFile(path, 'utf8')))
   } catch (error) {
     const code = systemCode(error)
-    throw new CommandError(code === undefined ? `${path} is no receipt` : `${path} cannot be read: ${code}`)
+    throw new CommandError(code === undefined ? `${path} is not a receipt` : `${path} cannot be read: ${code}`)
   }
 }
 
-/** Throws `CommandError` when the gateway does not answer. */
+/** Throws `CommandError` if the gateway does not respond. */
 export async function answered(url: string, ask: () => Promise<Response>): Promise<Response> {
   try {
     return await ask()

@@ -20,7 +20,7 @@ const head = {
   cursors,
 }
 const WHOLE = `${JSON.stringify({ head })}\n${JSON.stringify({ end: { parts: 0, rows: 0, cursors } })}\n`
-// nobody listens there: what is wrong with a file is said before anybody is asked
+// no hub is listening there: a fault in a file is reported before any request
 const HUB = ['--hub', 'http://127.0.0.1:9', '--key', 'k']
 
 async function run(bytes: Uint8Array): Promise<[code: number, said: string]> {
@@ -43,22 +43,22 @@ async function run(bytes: Uint8Array): Promise<[code: number, said: string]> {
   }
 }
 
-test('a whole file goes on to the hub', async () => {
+test('a complete file is sent to the hub', async () => {
   assert.match((await run(gzipSync(WHOLE)))[1], /no answer from http:\/\/127\.0\.0\.1:9/)
 })
 
-test('a file that is cut anywhere, or goes on behind its end, is not sent at all', async () => {
+test('a file that is truncated anywhere, or has data after its end, is not sent at all', async () => {
   const bytes = gzipSync(WHOLE)
   for (let length = 0; length < bytes.length; length += 7) {
     const [code, said] = await run(bytes.subarray(0, length))
     assert.equal(code, 1)
     assert.match(said, /is no (whole )?file of sync:export/, `${length} of ${bytes.length} bytes`)
   }
-  assert.match((await run(gzipSync(WHOLE.slice(0, -40))))[1], /is no whole file/)
-  assert.match((await run(gzipSync(`${WHOLE}{}\n`)))[1], /is no whole file/)
+  assert.match((await run(gzipSync(WHOLE.slice(0, -40))))[1], /is not a complete file/)
+  assert.match((await run(gzipSync(`${WHOLE}{}\n`)))[1], /is not a complete file/)
 })
 
-test('what is no such file is not sent', async () => {
-  assert.match((await run(Buffer.from(WHOLE)))[1], /is no whole file/)
-  assert.match((await run(gzipSync('{"head":{}}\n')))[1], /is no file/)
+test('a file of another format is not sent', async () => {
+  assert.match((await run(Buffer.from(WHOLE)))[1], /is not a complete file/)
+  assert.match((await run(gzipSync('{"head":{}}\n')))[1], /is not a file/)
 })

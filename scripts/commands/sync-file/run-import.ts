@@ -12,7 +12,7 @@ import { answered } from './run-export.ts'
 
 const HEAD_BYTES = 65_536
 
-/** The command; returns its exit code. */
+/** Runs the command; returns its exit code. */
 export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('sync-import', io, async () => {
     const command = createCommandLine('sync-import', io)
@@ -43,7 +43,7 @@ async function importFile(io: CommandIo, path: string, hub: { url: string; key: 
     fetch(`${hub.url}/sites/${site}/import`, {
       method: 'POST',
       headers: { 'X-API-Key': hub.key, 'Content-Type': 'application/gzip' },
-      // a body that is read while it is sent
+      // the body is read while it is sent
       body: Readable.toWeb(createReadStream(path)) as ReadableStream,
       duplex: 'half',
       signal: io.signal,
@@ -63,8 +63,8 @@ async function importFile(io: CommandIo, path: string, hub: { url: string; key: 
 }
 
 /**
- * Which site a file is of, as its first line says. Reads all of it: a file that is not whole would leave the hub where
- * the gateway does not know it to be.
+ * Returns the site of a file, from its first line. Reads the whole file: an incomplete one would move the hub's cursors
+ * to a position that the gateway does not know.
  */
 async function siteOf(path: string): Promise<string> {
   let head = ''
@@ -77,13 +77,13 @@ async function siteOf(path: string): Promise<string> {
       tail = (tail + text).slice(-HEAD_BYTES)
     }
   } catch {
-    throw new CommandError(`${path} is no whole file of sync:export: copy it again`)
+    throw new CommandError(`${path} is not a complete file of sync:export: copy it again`)
   }
   const first = readLine(head.split('\n')[0])
-  if (first === undefined || !('head' in first)) throw new CommandError(`${path} is no file of sync:export`)
+  if (first === undefined || !('head' in first)) throw new CommandError(`${path} is not a file of sync:export`)
   const last = readLine(tail.split('\n').at(-2))
   if (last === undefined || !('end' in last))
-    throw new CommandError(`${path} is no whole file of sync:export: copy it again`)
+    throw new CommandError(`${path} is not a complete file of sync:export: copy it again`)
   return first.head.site
 }
 

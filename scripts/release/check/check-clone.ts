@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runSteps } from './run-steps.ts'
 
-/**
- * The oldest Node that README.md names, with its newest npm; and one that is too old for some packages with binaries.
- */
+/** Oldest Node in README.md, with its newest npm; and one that is too old for some packages with binaries. */
 const NODES = { '18.20.8': '10.9.9', '20.11.0': '10.9.9' }
 
-/** Starts bare clones of `root` by older Nodes. Needs the network. Returns how many failed. */
+/** Starts bare clones of `root` with older versions of Node. Needs the network. Returns the number of failures. */
 export function checkClone(root: string): Promise<number> {
   const steps = Object.entries(NODES).map(([node, npm]) => [
     `a bare clone builds its app and prints its settings on Node ${node}`,

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { runSteps } from './run-steps.ts'
 
-/** Builds the release of this commit once more, beside the one in `release`. Returns how many steps failed. */
+/**
+ * Builds the release of this commit again and compares it with the one in `release`. Returns the number of failed
+ * steps.
+ */
 export async function checkRebuild(root: string, release: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-rebuild-'))
   try {
@@ -19,7 +22,7 @@ export async function checkRebuild(root: string, release: string): Promise<numbe
         assert.deepEqual(filesIn(folder), names)
         for (const name of names) {
           const isSame = readFileSync(join(folder, name)).equals(readFileSync(join(release, name)))
-          assert.ok(isSame, `${name} of ${release} is another: is it of this commit, signed by this key?`)
+          assert.ok(isSame, `${name} of ${release} differs: is it of this commit, signed by this key?`)
         }
       },
     })

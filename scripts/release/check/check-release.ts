@@ -1,8 +1,8 @@
-// npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as
-// README.md says, word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn.
-// Folders HERE are seen at THERE. Then the archive of dist/release, the executable for arm64 by qemu, whether a second
-// build has the same bytes, and containers, with buildah and crun. Last, bare clones on older Nodes. `npm run
-// check:release -- program`, `-- rebuild`, `-- containers` and `-- clone` try only these.
+// npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, word for
+// word as in README.md, and tests the failures that a service must survive. Needs root, mmdebstrap and systemd-nspawn.
+// Folders HERE are mounted at THERE. Then tests the archive of dist/release, the executable for arm64 in qemu, if a
+// second build has the same bytes, and containers, with buildah and crun. Last, bare clones on older versions of Node.
+// `npm run check:release -- program`, `-- rebuild`, `-- containers` and `-- clone` run only these tests.
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -21,26 +21,26 @@ import { swapBackSteps } from './swap-back-steps.ts'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/cartbarn-machines')
 const RELEASE = join(ROOT, 'dist/release')
-/** What is named in place of a package, to try nothing else. */
+/** Arguments in place of a package that select a single test. */
 const ALONE = ['program', 'rebuild', 'containers', 'clone']
 const SUITES = ['bookworm', 'trixie']
 const INSTALL_S = 60
 const CONF = '/etc/cartbarn/cartbarn.conf'
-/** Beside the package of a release, and not beside one that `npm run build:deb` made. */
+/** Files next to the package of a release, but not next to one made by `npm run build:deb`. */
 const SUMS = ['SHA256SUMS', 'SHA256SUMS.sig']
 const SIGNED = 'upgrade installs a package that was signed, and no altered one'
-const LAST = 'removed and purged it leaves the data, and says where'
+const LAST = 'after remove and purge the data remains, and the output names its folder'
 
-/** The blocks that README.md has people type to install, in order. */
+/** Returns the installation commands of README.md, in order. */
 function installLines(): string[] {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
   const [, section = ''] = /^## Install\n([\s\S]*?)^## /m.exec(readme) ?? []
   return [...section.matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(([, lines = '']) => lines)
 }
 
-/** The lines of docs/head-office.md that make a service of the hub. */
+/** Returns the lines of docs/hub.md that set up the hub as a service. */
 function hubLines(): string[] {
-  const page = readFileSync(join(ROOT, 'docs/head-office.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'docs/hub.md'), 'utf8')
   const [, block = ''] = /^- \*\*As a service\.\*\*[\s\S]*?```sh\n([\s\S]*?)```/m.exec(page) ?? []
   return block.trim().split(/\n\s*/)
 }
@@ -106,7 +106,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
         '/run/systemd/system/cartbarn.service.d/soon.conf; systemctl daemon-reload; systemctl restart cartbarn',
     )
     const pid = state(machine, 'MainPID')
-    // it lives for three times its patience while it works
+    // stays alive while it works for three times the watchdog timeout
     await new Promise((resolve) => setTimeout(resolve, 18_000))
     assert.equal(state(machine, 'MainPID'), pid)
     machine.must(`kill -STOP ${pid}`)
@@ -124,11 +124,11 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
         machine.must('journalctl -u cartbarn --no-pager -n 20'),
         /line \d+ of the configuration file .* must be NAME=value/,
       )
-      // the unit that is asked after a failure takes a moment to answer
+      // the unit that runs after a failure takes a moment to respond
       await eventually(() => /a setting is wrong/.test(swapBackLog(machine)), 'it was looked at')
       assert.equal(state(machine, 'ActiveState'), 'failed')
     } finally {
-      // the steps before have started it as often as systemd lets it
+      // the steps before have started it as often as systemd allows
       machine.must(`cp -p /root/good.conf ${CONF}; systemctl reset-failed cartbarn; systemctl start cartbarn`)
     }
   },
@@ -152,7 +152,8 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     machine.must('systemctl stop cartbarn; rm -rf /var/lib/cartbarn/*; systemctl start --no-block cartbarn')
     for (let i = 1; i <= 12; i++) {
       machine.run(
-        `sleep ${(i * 0.15).toFixed(2)}; systemctl kill --signal=KILL cartbarn; systemctl reset-failed cartbarn; systemctl start --no-block cartbarn`,
+        `sleep ${(i * 0.15).toFixed(2)}; systemctl kill --signal=KILL cartbarn; systemctl reset-failed ` +
+          'cartbarn; systemctl start --no-block cartbarn',
       )
     }
     await servesAgain(machine, '0')
@@ -171,15 +172,14 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     assert.match(printed, /is as it was signed\.\n[\s\S]*Installed\./)
     await servesAgain(machine, pid)
     const altered = machine.run(
-      `mkdir altered; cp cartbarn_*.deb ${SUMS.join(' ')} altered; cd altered; printf . >> cartbarn_*.deb; cartbarn upgrade cartbarn_*.deb`,
+      `mkdir altered; cp cartbarn_*.deb ${SUMS.join(' ')} altered; cd altered; printf . >> cartbarn_*.deb; ` +
+        'cartbarn upgrade cartbarn_*.deb',
     )
     assert.equal(altered.code, 1)
     assert.match(altered.out, /nothing was changed: \S+ was altered/)
     machine.must('rm -r altered')
   },
-  'the lines of docs/head-office.md start a hub, which is started again after a kill and by an upgrade': async (
-    machine,
-  ) => {
+  'the lines of docs/hub.md start a hub, which is started again after a kill and by an upgrade': async (machine) => {
     // the network of the machine has no PostgreSQL
     const lines = hubLines().filter((line) => !line.includes('postgres://'))
     assert.equal(lines.length, 3)

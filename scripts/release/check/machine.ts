@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '#shared/testing/eventually.ts'
 
-/** Nothing but what boots: no Node, no curl, no sudo. */
+/** Only the packages that are needed to boot: no Node, no curl, no sudo. */
 const PACKAGES = 'systemd,systemd-sysv'
 const START_MS = 60_000
 const BESIDE_MS = 60_000
 
-/** A bare Debian, as a tar archive in `cache`; it is made once. Needs the network then. */
+/** Returns a bare Debian, as a tar archive in `cache`; it is created once, which needs the network. */
 export function bareDebian(suite: string, cache: string): string {
   const archive = join(cache, `${suite}.tar`)
   if (existsSync(archive)) return archive
@@ -22,13 +22,13 @@ export function bareDebian(suite: string, cache: string): string {
   return archive
 }
 
-/** What a command in a machine came to. */
+/** Result of a command in a machine. */
 export interface Outcome {
   code: number | null
   out: string
 }
 
-/** A clean Debian that systemd runs, in name spaces of its own, with a network of its own: the loopback. */
+/** Clean Debian booted by systemd in its own namespaces, with its own network: the loopback. */
 export class Machine {
   readonly root: string
   readonly #folder: string
@@ -36,7 +36,7 @@ export class Machine {
   #nspawn: ChildProcess | undefined
   #leader = ''
 
-  /** `binds` are folders of this machine that it sees, read-only, as `HERE:THERE`. */
+  /** `binds` are folders of the host that it sees, read-only, as `HERE:THERE`. */
   constructor(archive: string, binds: readonly string[] = []) {
     this.#folder = mkdtempSync(join(tmpdir(), 'cartbarn-machine-'))
     this.root = join(this.#folder, 'root')
@@ -46,9 +46,9 @@ export class Machine {
     writeFileSync(join(this.root, 'etc/machine-id'), '')
   }
 
-  /** Boots it; resolves when systemd says that it has. */
+  /** Boots it; resolves when systemd reports the end of the boot. */
   async start(): Promise<void> {
-    // with --console=pipe Debian 13 hangs
+    // Debian 13 hangs with --console=pipe
     const options = ['--quiet', '--boot', '--register=no', '--keep-unit', '--private-network']
     const binds = this.#binds.map((path) => `--bind-ro=${path}`)
     this.#nspawn = spawn('systemd-nspawn', [...options, ...binds, `--directory=${this.root}`], {
@@ -65,7 +65,7 @@ export class Machine {
     )
   }
 
-  /** Runs lines as root in it, as a person types them. */
+  /** Runs lines in it as root, as a user would type them. */
   run(script: string, timeoutMs = 120_000): Outcome {
     const inside = ['-t', this.#leader, '-m', '-u', '-i', '-n', '-p', '-r', '-w']
     const env = ['/usr/bin/env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root', 'LANG=C.UTF-8']
@@ -76,21 +76,23 @@ export class Machine {
     return { code: status, out: `${stdout}${stderr}` }
   }
 
-  /** The same, for lines that must succeed; returns what they print. */
+  /** Like `run`, for lines that must succeed; returns their output. */
   must(script: string, timeoutMs?: number): string {
     const { code, out } = this.run(script, timeoutMs)
     if (code !== 0) throw new Error(`${script}\nended with ${code}:\n${out}`)
     return out.trim()
   }
 
-  /** The page at a path of what serves in it: the gateway, or another port. */
+  /** Returns the page at a path of the gateway, or of a server on another port. */
   get(path: string, port = 8080, header = 'Accept: text/html'): string {
-    // bash opens connections by itself: a bare Debian has no curl
-    const request = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\n${header}\\r\\n\\r\\n' >&3; cat <&3`
+    // bash can open connections: a bare Debian has no curl
+    const request =
+      `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET ${path} HTTP/1.0\\r\\nHost: ` +
+      `localhost\\r\\n${header}\\r\\n\\r\\n' >&3; cat <&3`
     return this.run(request, 10_000).out
   }
 
-  /** Runs a program of this checkout in its network, as somebody beside it; returns what it prints. */
+  /** Runs a program of this checkout in its network, as another host would; returns its output. */
   beside(program: string, ...args: string[]): string {
     return execFileSync('nsenter', ['-t', this.#leader, '-n', process.execPath, program, ...args], {
       encoding: 'utf8',
@@ -98,7 +100,7 @@ export class Machine {
     })
   }
 
-  /** Gives it a network beside the loopback, with this address and nobody else in it. */
+  /** Adds a network in addition to the loopback, with this address and no other host. */
   connect(address: string): void {
     for (const line of [
       'link add lan type veth peer name others',

@@ -1,7 +1,7 @@
-/** Something that is tried on `M`. */
+/** Test step that runs on `M`. */
 type Step<M> = (machine: M) => Promise<void> | void
 
-/** Tries one after the other, also after a failure, and prints what came of each. Returns how many failed. */
+/** Runs all steps in sequence, also after a failure, and prints the result of each. Returns the number of failures. */
 export async function runSteps<M>(
   title: string,
   machine: M,

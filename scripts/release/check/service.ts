@@ -1,17 +1,17 @@
 import { eventually } from '#shared/testing/eventually.ts'
 import type { Machine } from './machine.ts'
 
-/** What systemd says of the gateway. */
+/** Returns a systemd property of the gateway. */
 export function state(machine: Machine, property: string, unit = 'cartbarn'): string {
   return machine.must(`systemctl show ${unit} --property=${property} --value`)
 }
 
-/** What was said of upgrades that were to be undone. */
+/** Returns the log of attempts to undo upgrades. */
 export function swapBackLog(machine: Machine): string {
   return machine.must('journalctl -u cartbarn-swap-back --no-pager --output=cat')
 }
 
-/** How the gateway is, as an admin reads it. */
+/** Returns the health of the gateway, as an admin reads it. */
 export function healthOf(
   machine: Machine,
   key: string,
@@ -20,14 +20,14 @@ export function healthOf(
 }
 
 /**
- * Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it
+ * Resolves when the gateway serves in a process other than `before`: shortly after a kill systemd has not noticed it
  * yet.
  */
 export function servesAgain(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
   return unitServesAgain(machine, { unit: 'cartbarn', port: 8080 }, before, timeoutMs)
 }
 
-/** The same for a hub. */
+/** Like `servesAgain`, for a hub. */
 export function hubServesAgain(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
   return unitServesAgain(machine, { unit: 'cartbarn-hub', port: 8090 }, before, timeoutMs)
 }

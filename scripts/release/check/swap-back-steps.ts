@@ -14,13 +14,16 @@ exit 1
 `
 const DROP_IN = '/run/systemd/system/cartbarn.service.d/check.conf'
 const DATABASE = '/var/lib/cartbarn/cartbarn.db'
-/** Eight starts, five seconds apart. */
+/** Eight starts at intervals of five seconds. */
 const SWAPPED_MS = 120_000
 
-/** Upgrades that fail, and services that fail of something else. `deb` is the package in `/root` that is checked. */
+/**
+ * Returns steps with upgrades that fail, and services that fail for another reason. `deb` is the package in `/root`
+ * that is tested.
+ */
 export function swapBackSteps(deb: string): Record<string, (machine: Machine) => Promise<void>> {
   return {
-    'a new program that ends at once is swapped back once, and says so': async (machine) => {
+    'a new program that exits immediately is swapped back once, with a report': async (machine) => {
       const later = putLater(machine, NO_PROGRAM)
       const own = machine.must('cartbarn version')
       machine.must(`dpkg --install /root/${later}`)
@@ -38,9 +41,9 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       assert.equal(state(machine, 'Result', 'cartbarn-swap-back'), 'success')
       machine.must(`rm /root/${later}`)
     },
-    'what is no failed upgrade is started again for ever': async (machine) => {
+    'a failure without an upgrade is restarted without a limit': async (machine) => {
       setService(machine, 'RestartSec=200ms')
-      const restarts = () => swapBackLog(machine).split('No upgrade is to be undone').length - 1
+      const restarts = () => swapBackLog(machine).split('There is no upgrade to undo').length - 1
       machine.must(`systemctl stop cartbarn; cp -p ${DATABASE} /root/whole.db; truncate --size=8192 ${DATABASE}`)
       const before = restarts()
       machine.run('systemctl start --no-block cartbarn')
@@ -61,18 +64,18 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       setService(machine, 'RestartSec=200ms')
       const looks = () => swapBackLog(machine).split('no fault of an upgrade').length
       const before = looks()
-      // sometimes it is ready, sometimes it starts
+      // each kill hits it either ready or starting
       machine.run('for i in $(seq 30); do systemctl kill --signal=KILL cartbarn; sleep 1; done', 240_000)
       await eventually(() => looks() > before, 'it was given up and looked at', SWAPPED_MS)
       await servesAgain(machine, '0')
       machine.must('! test /usr/lib/cartbarn/cartbarn -ef /usr/lib/cartbarn/cartbarn.previous')
       machine.must(`rm ${DROP_IN} /root/${later}; systemctl daemon-reload`)
     },
-    'stopped by a person, it stays stopped, also when it does not end by itself': async (machine) => {
-      // it is never told to end, and killed for it
+    'a service stopped by an operator stays stopped, also if it has to be killed': async (machine) => {
+      // systemd sends no signal that ends it, and kills it after the timeout
       setService(machine, 'KillSignal=SIGCONT', 'TimeoutStopSec=2')
       machine.must('systemctl stop cartbarn || true')
-      await eventually(() => /somebody has stopped it/.test(swapBackLog(machine)), 'it was looked at')
+      await eventually(() => /it was stopped manually/.test(swapBackLog(machine)), 'it was looked at')
       assert.equal(state(machine, 'ActiveState'), 'failed')
       machine.must(`rm ${DROP_IN}; systemctl daemon-reload; systemctl start cartbarn`)
       await servesAgain(machine, '0')
@@ -108,6 +111,7 @@ function putLater(machine: Machine, program: string | Buffer): string {
 
 function setService(machine: Machine, ...lines: string[]): void {
   machine.must(
-    `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${lines.join('\\n')}\\n' > ${DROP_IN}; systemctl daemon-reload`,
+    `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${lines.join('\\n')}\\n' > ${DROP_IN}; systemctl ` +
+      `daemon-reload`,
   )
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Commands of a person act on the gateway that runs as a service: they have its settings.
+# Commands of a user act on the gateway that runs as a service, with its settings.
 : "${CARTBARN_CONFIG=/etc/cartbarn/cartbarn.conf}"
 export CARTBARN_CONFIG
 exec /usr/lib/cartbarn/cartbarn "$@"

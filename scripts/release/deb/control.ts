@@ -1,23 +1,24 @@
 import { describeSettings } from '#gateway/config.ts'
 
-/** Names of processors, as Debian has them. */
+/** Names of processors in Debian. */
 export type DebianArchitecture = 'amd64' | 'arm64'
 
-/** The only setting of the package that is not the default: everything else is a comment. */
+/** The only setting of the package with a value: everything else is a comment. */
 const DATA_DIR = '/var/lib/cartbarn'
 
-/** The project has no address of its own, and one of a domain of others would send its mail there. */
+/** The project has no mail address, and one in another domain would send its mail there. */
 const MAINTAINER = 'The cartbarn authors <cartbarn@localhost>'
 
 export interface PackageFacts {
   version: string
   architecture: DebianArchitecture
-  /** Of all files. */
+  /** Total of all files. */
   sizeKb: number
 }
 
 /**
- * What dpkg is told of the package. Node is built against glibc 2.28; the rest are libraries that a bare Debian has.
+ * Returns the control file of the package. Node is built against glibc 2.28; the other dependencies are libraries of a
+ * bare Debian.
  */
 export function controlFile({ version, architecture, sizeKb }: PackageFacts): string {
   return `Package: cartbarn
@@ -36,13 +37,16 @@ Description: fleet gateway of a golf course
 `
 }
 
-/** The changelog as Debian's programs read it; what changed is in that of the project, beside it. */
+/** Returns the changelog in Debian's format; the changes are listed in that of the project, next to it. */
 export function debianChangelog(version: string, changedAtS: number): string {
   const date = new Date(changedAtS * 1000).toUTCString().replace('GMT', '+0000')
-  return `cartbarn (${version}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz in this folder.\n\n -- ${MAINTAINER}  ${date}\n`
+  return (
+    `cartbarn (${version}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz in this folder.\n\n -- ${MAINTAINER} ` +
+    ` ${date}\n`
+  )
 }
 
-/** What lintian says of the package and is meant so. */
+/** Returns the findings of lintian that are intended. */
 export function lintianOverrides(): string {
   return [
     '# the project has no address of its own',
@@ -50,13 +54,13 @@ export function lintianOverrides(): string {
     'cartbarn: bogus-mail-host-in-debian-changelog cartbarn@localhost *',
     '# systemd is recommended, not needed: the scripts call it only where it runs',
     'cartbarn: maintainer-script-calls-systemctl *',
-    '# the first installation makes the file of settings in it, which is no conffile',
+    '# the first installation creates the settings file in it, which is not a conffile',
     'cartbarn: package-contains-empty-directory [etc/cartbarn/]',
     '# Node brings its libraries along and is built so; to strip it would cut the program off that it carries',
     ...['embedded-library libxml2', 'embedded-library zlib', 'hardening-no-pie', 'unstripped-binary-or-object'].map(
       (tag) => `cartbarn: ${tag} *`,
     ),
-    '# the licences are those of everything inside, word for word as they came',
+    '# the licences are those of everything inside, word for word',
     ...[
       'copyright-file-contains-full-apache-2-license',
       'copyright-not-using-common-license-for-gpl',
@@ -68,12 +72,12 @@ export function lintianOverrides(): string {
   ].join('\n')
 }
 
-/** The file of settings: each with what it does and its default, in a comment. */
+/** Returns the settings file: each setting with its description and its default, in a comment. */
 export function settingsTemplate(): string {
   const lines = describeSettings().map(({ name, defaultValue, help }) =>
     name === 'CARTBARN_DATA_DIR'
       ? `# ${help}\n${name}=${DATA_DIR}\n`
-      : // an empty value is none
+      : // an empty value counts as missing
         `# ${help}\n#${name}=${defaultValue === 'none' ? '' : defaultValue}\n`,
   )
   return [
@@ -84,7 +88,10 @@ export function settingsTemplate(): string {
   ].join('\n')
 }
 
-/** Debian wants to know what may be done with the files. `licences` are those of everything inside the program. */
+/** Returns the copyright file that Debian requires. `licences` are those of everything inside the program. */
 export function copyrightFile(licences: string): string {
-  return `cartbarn is under the MIT licence. The program contains others' work, each under its own licence:\n\n${licences}`
+  return (
+    "cartbarn is under the MIT licence. The program contains others' work, each under its own " +
+    `licence:\n\n${licences}`
+  )
 }

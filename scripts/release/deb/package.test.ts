@@ -118,7 +118,7 @@ test('each line of the settings can be made a setting, and then still changes no
   assert.deepEqual(readConfig({}, path), readConfig({ CARTBARN_DATA_DIR: '/var/lib/cartbarn' }))
 })
 
-/** Runs what the package does once its files are there, on a machine of this folder. */
+/** Runs the postinst script of the package, on a machine in this folder. */
 function configure(machine: string, previous: string): void {
   const [bin, programs] = [join(machine, 'bin'), join(machine, 'usr/lib/cartbarn')]
   for (const made of [bin, programs, join(machine, 'etc/cartbarn')]) mkdirSync(made, { recursive: true })
@@ -149,7 +149,7 @@ test('settings are written once, and never changed by an upgrade', () => {
     configure(machine, '1.0.0')
     assert.equal(readFileSync(settings, 'utf8'), content)
   }
-  // one that leads to a disk that is not there
+  // a link to a disk that is missing
   rmSync(settings)
   symlinkSync('/nowhere/cartbarn.conf', settings)
   configure(machine, '1.0.0')

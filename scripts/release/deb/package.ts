@@ -28,20 +28,20 @@ import {
 const HERE = import.meta.dirname
 const PROJECT = join(HERE, '../../..')
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
-/** Two is as small as nine within a tenth, in a quarter of the time. */
+/** Level two is within a tenth as small as nine, in a quarter of the time. */
 const PACKING = ['-Zxz', '-z2', '--threads-max=1']
 
 export interface DebOptions {
-  /** The executable. */
+  /** Path of the executable. */
   program: string
   version: string
   architecture: DebianArchitecture
-  /** Of everything inside the executable. */
+  /** Licences of everything inside the executable. */
   licences: string
   changelog: string
-  /** Seconds since 1970 that all files say they were changed at. */
+  /** Modification time of all files, in seconds since 1970. */
   changedAtS: number
-  /** Where the package goes. */
+  /** Folder of the package. */
   folder: string
 }
 
@@ -75,7 +75,7 @@ function putFiles(root: string, { program, version, licences, changelog, changed
   for (const unit of readdirSync(HERE).filter((name) => name.endsWith('.service') && name !== 'avahi.service'))
     put(root, `usr/lib/systemd/system/${unit}`, read(unit))
   put(root, 'usr/lib/cartbarn/swap-back', read('swap-back.sh'), 0o755)
-  // postinst makes the file of settings from it; minimal systems install nothing below /usr/share/doc
+  // postinst creates the settings file from it; minimal systems install nothing below /usr/share/doc
   for (const folder of ['usr/lib/cartbarn', 'usr/share/doc/cartbarn'])
     put(root, `${folder}/cartbarn.conf`, settingsTemplate())
   mkdirSync(join(root, 'etc/cartbarn'), { recursive: true })

@@ -10,22 +10,22 @@ fi
 if [ ! -e "$data" ]; then
 	install -d -m 0700 -o cartbarn -g cartbarn "$data"
 fi
-# The settings are written once and are the person's from then on: dpkg compares no conffile and asks nothing. Up to 1.0.0
-# the file was a conffile, which stays as it is.
+# The settings are written once and belong to the admin from then on: dpkg compares no conffile and asks nothing. Up to
+# 1.0.0 the file was a conffile, which stays as it is.
 programs=/usr/lib/cartbarn
 settings=/etc/cartbarn/cartbarn.conf
 if [ ! -e "$settings" ] && [ ! -L "$settings" ]; then
 	install -m 0600 "$programs/cartbarn.conf" "$settings.new"
 	mv "$settings.new" "$settings"
 fi
-# settings may be secrets
+# settings may contain secrets
 if [ -f "$settings" ]; then
 	chown root:cartbarn "$settings"
 	chmod 0640 "$settings"
 fi
 
-# a file that somebody has deleted stays so, and one that somebody has changed too; avahi reads a file as soon as it has this
-# name, so it gets the name once it is whole and for all to read
+# a file that an admin has deleted stays deleted, and a changed one stays changed; avahi reads a file as soon as it has
+# this name, so it is renamed once it is complete and readable for all
 announced=/etc/avahi/services/cartbarn.service
 if [ -e "$programs/is-new" ] && [ -d /etc/avahi/services ] && [ ! -e "$announced" ]; then
 	install -m 0644 "$programs/avahi.service" "$announced.new"
@@ -45,13 +45,13 @@ else
 fi
 if [ -d /run/systemd/system ]; then
 	systemctl --system daemon-reload >/dev/null || true
-	# starts of the program before do not count for this one
+	# starts of the previous program do not count for this one
 	systemctl reset-failed cartbarn.service 2>/dev/null || true
 	if [ -n "$2" ]; then action=restart; else action=start; fi
-	# it returns when the gateway listens; one that does not start must not leave the package half installed
+	# returns when the gateway listens; one that does not start must not leave the package half installed
 	deb-systemd-invoke "$action" cartbarn.service >/dev/null ||
 		echo "cartbarn does not run: 'journalctl -u cartbarn' says why." >&2
-	# a hub only where a person has started one
+	# a hub only if an admin has started one
 	if [ -n "$2" ]; then systemctl try-restart cartbarn-hub.service >/dev/null || true; fi
 fi
 if [ -e "$data/admin-key.txt" ]; then

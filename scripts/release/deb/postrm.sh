@@ -23,6 +23,6 @@ if [ "$1" = purge ]; then
 fi
 [ ! -d "$data-hub" ] || data="$data $data-hub"
 if { [ "$1" = remove ] || [ "$1" = purge ]; } && [ -d "${data%% *}" ]; then
-	# the history of a course is not settings: a person who means it deletes it
+	# the history of a course is not settings: only the admin deletes it
 	echo "cartbarn: all data stays in $data; 'rm -r $data && userdel cartbarn' deletes it."
 fi

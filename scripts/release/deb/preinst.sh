@@ -1,7 +1,7 @@
 #!/bin/sh
 set -e
 
-# what is being put in place is not to be swapped meanwhile
+# a program that is being installed must not be swapped meanwhile
 if [ "$1" = upgrade ] && [ -d /run/systemd/system ]; then
 	systemctl stop cartbarn-swap-back.service 2>/dev/null || true
 	systemctl reset-failed cartbarn.service 2>/dev/null || true
@@ -13,8 +13,8 @@ if [ "$1" = install ]; then
 	: >/usr/lib/cartbarn/is-new
 fi
 
-# the program that has run so far stays beside the new one, as a second name of the same file: nothing is copied
-# (after an upgrade that was undone both names are of one file already, which mv refuses)
+# the current program stays next to the new one, as a second name of the same file: nothing is copied
+# (after an undone upgrade both names already belong to one file, which mv refuses)
 last=/usr/lib/cartbarn/cartbarn
 if [ "$1" = upgrade ] && [ "$2" != "@VERSION@" ] && [ -f "$last" ] && ! [ "$last" -ef "$last.previous" ]; then
 	ln -f "$last" "$last.previous.new"

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 
-/** What systemd shows of a service whose last process ended before it was ready. */
+/** Properties that systemd shows for a service whose last process ended before it was ready. */
 const NEVER_READY = { ActiveEnterTimestampMonotonic: 1_000, ExecMainStartTimestampMonotonic: 5_000 }
 const READY = { ActiveEnterTimestampMonotonic: 6_000, ExecMainStartTimestampMonotonic: 5_000 }
 const EXITED = 1

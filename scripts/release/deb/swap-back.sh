@@ -1,11 +1,12 @@
 #!/bin/sh
-# systemd calls this when cartbarn.service has failed. The program before decides what to do, as the new one may be what is
-# broken; where it cannot, the service is only started again, unless a wrong setting (78) ended it.
+# Called by systemd when cartbarn.service has failed. The previous program decides what to do, as the new one may be
+# broken; if it cannot, the service is only started again, unless a wrong setting (78) ended it.
 programs=/usr/lib/cartbarn
 show() { systemctl show cartbarn.service --property="$1" --value; }
 
-# Only a program that failed by itself before it was ready is a failed upgrade. One that was ready can run, whatever ended it
-# afterwards; an end in order, a kill from outside and a sandbox that systemd cannot set up are no faults of the program.
+# An upgrade has failed only if the program failed on its own before it was ready. One that was ready can run, whatever
+# ended it afterwards; a clean exit, a kill from outside and a sandbox that systemd cannot set up are not faults of the
+# program.
 failed_by_itself() {
 	[ "$(show ActiveEnterTimestampMonotonic)" -lt "$(show ExecMainStartTimestampMonotonic)" ] 2>/dev/null || return 1
 	case "$(show Result)" in
@@ -26,7 +27,7 @@ program=$programs/cartbarn
 if [ -x "$program.previous" ]; then program=$program.previous; fi
 if ! failed_by_itself; then
 	echo 'What ended the gateway is no fault of an upgrade: no other program takes its place.'
-	# where there is no other program every version only starts the service again
+	# without another program every version only starts the service again
 	programs=/nonexistent
 fi
 "$program" swap-back --programs "$programs" && exit 0

@@ -13,7 +13,7 @@ const CHANGELOG = '# Changelog\n\n## Unreleased\n\nnew\n\n## 1.2.3 (2026)\n\nof 
 function pack(name: string, version = '1.2.3'): string {
   const program = join(folder, 'program')
   writeFileSync(program, 'a program', { mode: 0o700 })
-  // when it was built is no matter
+  // the build time must not matter
   utimesSync(program, name.length, name.length)
   mkdirSync(join(folder, name))
   const about = { version, system: 'linux-x64', licences: 'MIT', changelog: CHANGELOG }
@@ -24,7 +24,7 @@ function fileOf(archive: string, name: string): string {
   return execFileSync('tar', ['-xJOf', archive, name], { encoding: 'utf8' })
 }
 
-test('the same files give the same bytes, whoever packs them and when', () => {
+test('the same files yield the same bytes, regardless of user and time', () => {
   const before = process.umask(0o077)
   const first = pack('first')
   process.umask(before)
@@ -33,7 +33,7 @@ test('the same files give the same bytes, whoever packs them and when', () => {
   assert.ok(readFileSync(first).equals(readFileSync(second)))
 })
 
-test('it has program, licences, changes and a note, of root and of the time of the commit', () => {
+test('the archive has program, licences, changes and a note, owned by root, with the commit time', () => {
   const list = execFileSync('tar', ['-tvJf', pack('list')], {
     encoding: 'utf8',
     env: { ...process.env, TZ: 'UTC' },
@@ -51,7 +51,7 @@ test('it has program, licences, changes and a note, of root and of the time of t
   ])
 })
 
-test('the changes are those of the version, before it is released the newest', () => {
+test('the changes are those of the version, or the newest before it is released', () => {
   assert.equal(fileOf(pack('own'), 'cartbarn-1.2.3-linux-x64/CHANGELOG.md'), '## 1.2.3 (2026)\n\nof it\n\n')
   assert.match(fileOf(pack('next', '1.3.0'), 'cartbarn-1.3.0-linux-x64/CHANGELOG.md'), /^## Unreleased/)
 })

@@ -4,24 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface ArchiveOptions {
-  /** The executable. */
+  /** Path of the executable. */
   program: string
   version: string
-  /** What it runs on, as linux-x64. */
+  /** System of the executable, such as linux-x64. */
   system: string
-  /** Of everything inside the executable. */
+  /** Licences of everything inside the executable. */
   licences: string
   changelog: string
-  /** Seconds since 1970 that all files say they were changed at. */
+  /** Modification time of all files, in seconds since 1970. */
   changedAtS: number
-  /** Where the archive goes. */
+  /** Folder of the archive. */
   folder: string
 }
 
-/**
- * Packs the executable with what a person reads of it. The same input gives the same bytes. Returns the name of the
- * file.
- */
+/** Packs the executable with its documents. The same input gives the same bytes. Returns the name of the file. */
 export function packArchive(options: ArchiveOptions): string {
   const { version, system, changedAtS, folder } = options
   const name = `cartbarn-${version}-${system}`
@@ -40,7 +37,7 @@ export function packArchive(options: ArchiveOptions): string {
     const order = ['--sort=name', `--mtime=@${changedAtS}`, '--owner=0', '--group=0', '--numeric-owner']
     const tar = join(work, `${name}.tar`)
     execFileSync('tar', ['--format=ustar', ...order, '-cf', tar, '-C', work, name])
-    // two packs nearly as well as nine, in a quarter of the time; several threads would cut elsewhere
+    // level two compresses nearly as well as nine, in a quarter of the time; several threads would change the bytes
     execFileSync('xz', ['-2', '--threads=1', tar])
     copyFileSync(`${tar}.xz`, join(folder, `${name}.tar.xz`))
     return `${name}.tar.xz`
@@ -49,11 +46,11 @@ export function packArchive(options: ArchiveOptions): string {
   }
 }
 
-/** What changed with a version: its own section of the changelog, or what is not released yet. */
+/** Returns the changes of a version: its section of the changelog, or the unreleased changes. */
 function changesOf(version: string, changelog: string): string {
   const sections = changelog.split(/^(?=## )/m).slice(1)
   const own = sections.find((section) => /^## (\S+)/.exec(section)?.[1] === version)
   const found = own ?? sections.find((section) => section.startsWith('## Unreleased'))
-  if (found === undefined) throw new Error(`CHANGELOG.md says nothing of ${version}`)
+  if (found === undefined) throw new Error(`CHANGELOG.md has no section for ${version}`)
   return found
 }

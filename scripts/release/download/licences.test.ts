@@ -9,7 +9,7 @@ import { licencesText } from './licences.ts'
 const root = mkdtempSync(join(tmpdir(), 'cartbarn-licences-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
-/** Installs a package; the name of its folder. */
+/** Installs a package; returns the name of its folder. */
 function install(name: string, about: object, files: Record<string, string> = {}): string {
   const folder = `node_modules/${name}`
   mkdirSync(join(root, folder), { recursive: true })

@@ -5,12 +5,12 @@ const LICENCE_FILE = /^(?:un)?licen[cs]e|^copying|^notice|^third-party-licen[cs]
 const LICENCE_SECTION = /^#+\s*licen[cs]e\s*$([\s\S]*)/im
 const COPYRIGHT = /copyright/i
 
-/** The text of a licence that a package only names. */
+/** Texts of licences that packages only name. */
 const TEXTS: Record<string, string> = {
   MIT: `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights
-to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to
-whom the Software is furnished to do so, subject to the following conditions:
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
 
 The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
 Software.
@@ -30,7 +30,7 @@ THIS SOFTWARE.`,
 }
 
 /**
- * The licences of packages and of what else is in the program, one after the other. Throws when a package has none: it
+ * Returns the licences of packages and other contents of the program, in sequence. Throws if a package has none: it
  * must not be shipped.
  */
 export function licencesText(root: string, packages: readonly string[], others: ReadonlyMap<string, string>): string {
@@ -56,7 +56,7 @@ function licenceOf(folder: string): string {
   const text = TEXTS[license]
   if (text === undefined) throw new Error(`the package ${folder} has no licence that is known here (${license})`)
   const owner = author ?? `the authors of ${basename(folder)}`
-  return `${license} License, as its package.json says\n\nCopyright (c) ${owner}\n\n${text}`
+  return `${license} License, as in its package.json\n\nCopyright (c) ${owner}\n\n${text}`
 }
 
 function readmeOf(folder: string): string {
@@ -66,7 +66,7 @@ function readmeOf(folder: string): string {
 
 function readPackage(folder: string): { name: string; version: string; license?: string; author?: string } {
   const path = join(folder, 'package.json')
-  if (!existsSync(path)) throw new Error(`${folder} is no package`)
+  if (!existsSync(path)) throw new Error(`${folder} is not a package`)
   const { name, version, license, author } = JSON.parse(readFileSync(path, 'utf8'))
   return { name, version, license, author: typeof author === 'object' ? author?.name : author }
 }

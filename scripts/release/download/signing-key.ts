@@ -3,18 +3,18 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The private key that signs releases, and the public one as programs have it: SPKI in base64. */
+/** Private key that signs releases, and the public one in the form that programs contain: SPKI in base64. */
 export interface SigningKey {
   path: string
   privateKey: KeyObject
   publicKey: string
-  /** Whether there was none before. */
+  /** True if it was created now. */
   isNew: boolean
 }
 
 /**
- * Reads the key of the PEM file CARTBARN_RELEASE_KEY_FILE. Without that setting it is one in the home folder, made when
- * there is none.
+ * Reads the key of the PEM file CARTBARN_RELEASE_KEY_FILE. Without that setting it uses one in the home folder, created
+ * if none exists.
  */
 export function signingKey(environment: Record<string, string | undefined>, home: string = homedir()): SigningKey {
   const { CARTBARN_RELEASE_KEY_FILE: named = '' } = environment

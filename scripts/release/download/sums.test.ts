@@ -14,7 +14,7 @@ function newFolder(t: TestContext): string {
   return folder
 }
 
-/** A signed release of two files. */
+/** Creates a signed release of two files. */
 function newRelease(t: TestContext) {
   const key = signingKey({}, newFolder(t))
   const folder = newFolder(t)
@@ -47,20 +47,20 @@ test('an altered file is refused', (t) => {
 
 test('altered sums are refused, and so are those of another key or of none', (t) => {
   const { path, refusal, keys } = newRelease(t)
-  refusal([signingKey({}, newFolder(t)).publicKey], /not signed by a key/)
-  refusal([], /not signed by a key/)
+  refusal([signingKey({}, newFolder(t)).publicKey], /not signed with a key/)
+  refusal([], /not signed with a key/)
   const sums = readFileSync(path('SHA256SUMS'))
   appendFileSync(path('SHA256SUMS'), `${'0'.repeat(64)}  c.deb\n`)
-  refusal(keys, /not signed by a key/)
+  refusal(keys, /not signed with a key/)
   writeFileSync(path('SHA256SUMS'), sums)
   writeFileSync(path('SHA256SUMS.sig'), 'not a signature')
-  refusal(keys, /not signed by a key/)
+  refusal(keys, /not signed with a key/)
 })
 
 test('without sums, signature or a file of the release it is refused', (t) => {
   for (const [name, reason] of [
-    ['SHA256SUMS', /there is no SHA256SUMS in/],
-    ['SHA256SUMS.sig', /there is no SHA256SUMS\.sig in/],
+    ['SHA256SUMS', /SHA256SUMS is missing in/],
+    ['SHA256SUMS.sig', /SHA256SUMS\.sig is missing in/],
     ['a.deb', /a\.deb is missing/],
   ] as const) {
     const { path, refusal, keys } = newRelease(t)
@@ -73,7 +73,7 @@ test('a file that is not in the sums is refused', (t) => {
   const { path, refusal, keys } = newRelease(t)
   writeFileSync(path('c.deb'), 'another')
   refusal(keys, /c\.deb is not a file of this release/)
-  assert.throws(() => verifyReleaseFile(path('c.deb'), keys), /c\.deb is not in the SHA256SUMS/)
+  assert.throws(() => verifyReleaseFile(path('c.deb'), keys), /c\.deb is not listed in the adjacent SHA256SUMS/)
 })
 
 test('signed sums that lead out of their folder are refused', (t) => {
@@ -81,7 +81,7 @@ test('signed sums that lead out of their folder are refused', (t) => {
   writeFileSync(join(folder, '..', 'cartbarn-outside'), '')
   t.after(() => rmSync(join(folder, '..', 'cartbarn-outside')))
   writeSums(folder, ['../cartbarn-outside'], key.privateKey)
-  refusal(keys, /a line of SHA256SUMS is not one of a release/)
+  refusal(keys, /SHA256SUMS contains an invalid line/)
   writeFileSync(path('SHA256SUMS'), Buffer.alloc(70_000))
   refusal(keys, /too long/)
 })

@@ -7,15 +7,15 @@ const HERE = import.meta.dirname
 const ROOT = join(HERE, '../../..')
 const SHARED = join(ROOT, 'shared')
 
-/** The code of the program as CommonJS. */
+/** Code of the program as CommonJS. */
 export interface Bundle {
-  /** By name; the one of a thread has its name. */
+  /** Keyed by name; that of a thread is the thread's name. */
   chunks: ReadonlyMap<string, string>
-  /** Paths of the files it was made of. */
+  /** Paths of its source files. */
   sources: readonly string[]
 }
 
-/** What the executable has in place of some modules. */
+/** Replaces some modules in the executable. */
 const replacements: Plugin = {
   name: 'replacements',
   resolveId(name, importer = '') {
@@ -26,7 +26,7 @@ const replacements: Plugin = {
       if (name === 'bl') return join(ROOT, 'node_modules/bl/BufferList.js')
     }
     if (basename(name) === 'light-mqtt-packet.ts') return '\0nothing'
-    // its messages in fifty languages; English is imported by itself
+    // zod's messages in fifty languages; English is imported separately
     if (name === '../locales/index.js' && importer.includes('/node_modules/zod/')) return '\0nothing'
     return null
   },
@@ -36,7 +36,7 @@ const replacements: Plugin = {
   },
 }
 
-/** Bundles every command and thread. It takes releases signed by `releaseKeys`, as `shared/release` says. */
+/** Bundles every command and thread. The program accepts releases signed by `releaseKeys`, see `shared/release`. */
 export async function bundleProgram(releaseKeys: readonly string[]): Promise<Bundle> {
   const threads = Object.entries(THREADS).map(([name, file]) => [name, join(SHARED, file)])
   const program = await bundle({ cartbarn: ENTRY, ...Object.fromEntries(threads) }, releaseKeys)
@@ -55,7 +55,7 @@ async function bundle(input: Record<string, string>, releaseKeys: readonly strin
     plugins: [replacements],
     transform: { define: { BUILT_RELEASE_KEYS: JSON.stringify(releaseKeys) } },
     onLog(level, log, report) {
-      // packages that would use these if they were installed
+      // optional imports of packages that are not installed
       if (log.code !== 'UNRESOLVED_IMPORT') return report(level, log)
     },
     output: {
@@ -74,8 +74,8 @@ async function bundle(input: Record<string, string>, releaseKeys: readonly strin
 }
 
 /**
- * The same code without characters outside of ASCII, which are in strings, templates and regular expressions: for one
- * of them V8 keeps two bytes of each character of a chunk, for as long as the program runs.
+ * Escapes characters outside of ASCII, which occur in strings, templates and regular expressions: a single one makes V8
+ * store two bytes for each character of a chunk, as long as the program runs.
  */
 function inAscii(code: string): string {
   const wide = /[\u0080-\uffff]/g

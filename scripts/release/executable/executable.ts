@@ -26,14 +26,14 @@ export async function buildExecutable(system: System, bundle: Bundle, target: st
     })
     const files = filesOf(system).map((path) => [path, join(ROOT, path)])
     const config = {
-      // goes into the executable, so it must not be a path of this machine
+      // stored in the executable, so it must not be a path of this machine
       main: THREAD_ENTRY,
       output: 'blob',
       disableExperimentalSEAWarning: true,
-      // of another machine they would be useless
+      // snapshots of another machine would be useless
       useSnapshot: false,
       useCodeCache: false,
-      // as scripts/run.mjs says
+      // see scripts/run.mjs
       execArgv: ['--max-semi-space-size=4', '--v8-pool-size=1', '--disable-warning=ExperimentalWarning'],
       assets: Object.fromEntries([...code, ...files].sort(([a = ''], [b = '']) => (a < b ? -1 : 1))),
     }
@@ -53,7 +53,7 @@ export async function buildExecutable(system: System, bundle: Bundle, target: st
   }
 }
 
-/** Paths of the files that an executable carries beside its code. */
+/** Returns the paths of the files that an executable contains in addition to its code. */
 function filesOf(system: System): string[] {
   const found = PROGRAM_FILES.flatMap((one) =>
     one.endsWith('/')

@@ -5,7 +5,7 @@ import { checkLoadSegments } from './load-segments.ts'
 const LOAD = 1
 const NOTE = 4
 
-/** The head of a 64-bit ELF file with these segments. */
+/** Returns the header of a 64-bit ELF file with these segments. */
 function elf(segments: readonly { type: number; offset: number; address: number }[]): Buffer {
   const file = Buffer.alloc(64 + segments.length * 56)
   file.writeBigUInt64LE(64n, 32)
@@ -22,21 +22,21 @@ function elf(segments: readonly { type: number; offset: number; address: number 
 
 const FIRST = { type: LOAD, offset: 0, address: 0x400000 }
 
-test('segments that fall on pages of 64 KB are taken for arm64', () => {
+test('segments aligned to pages of 64 KB are accepted for arm64', () => {
   checkLoadSegments(elf([FIRST, { type: LOAD, offset: 0x31234, address: 0x7_0000_1234 }]), 'linux-arm64')
 })
 
-test('one that only falls on pages of 4 KB is refused for arm64, and taken for x64', () => {
+test('a segment aligned to pages of 4 KB only is rejected for arm64, and accepted for x64', () => {
   const file = elf([FIRST, { type: LOAD, offset: 0x31000, address: 0x7_0000_2000 }])
   assert.throws(() => checkLoadSegments(file, 'linux-arm64'), /linux-arm64 would not start with pages of 65536 bytes/)
   checkLoadSegments(file, 'linux-x64')
 })
 
-test('one that falls on no page is refused for x64 too', () => {
+test('a segment that is not aligned to any page is rejected for x64 too', () => {
   const file = elf([FIRST, { type: LOAD, offset: 0x31010, address: 0x7_0000_2000 }])
   assert.throws(() => checkLoadSegments(file, 'linux-x64'), /a segment at 200720 of the file/)
 })
 
-test('what is not loaded may lie anywhere', () => {
+test('a segment that is not loaded may be anywhere', () => {
   checkLoadSegments(elf([FIRST, { type: NOTE, offset: 0x31010, address: 0x2000 }]), 'linux-x64')
 })

@@ -1,14 +1,15 @@
 const PT_LOAD = 1
-/** The largest pages of the systems that are built for; a Raspberry Pi 5 has 16 KB. */
+/** Largest pages of the supported systems; a Raspberry Pi 5 has 16 KB. */
 const LARGEST_PAGE = { 'linux-x64': 4096, 'linux-arm64': 65536 } as const
 
-/** Throws when a system with large pages could not map a 64-bit ELF file: postject promises only 4 KB. */
+/** Throws if a system with large pages could not map a 64-bit ELF file: postject guarantees only 4 KB. */
 export function checkLoadSegments(elf: Buffer, system: keyof typeof LARGEST_PAGE): void {
   const page = LARGEST_PAGE[system]
   for (const { offset, address } of loadSegments(elf)) {
     if ((address - offset) % page === 0) continue
     throw new Error(
-      `the executable for ${system} would not start with pages of ${page} bytes: a segment at ${offset} of the file is to be ` +
+      `the executable for ${system} would not start with pages of ${page} bytes: a segment at ${offset} of the ` +
+        'file has to be ' +
         `at address ${address}, which differ within a page`,
     )
   }

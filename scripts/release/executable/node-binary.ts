@@ -6,19 +6,19 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../../..')
 const VERSION = '24.21.0'
 
-/** The Node of each system, with the SHA-256 of its binary: an executable is made of no other. */
+/** Node of each system, with the SHA-256 of its binary: executables are made from no other. */
 const BINARIES = {
   'linux-x64': '7fde7b8afa198da66257f42ee2001d874c7355631e6d1579a5fb5ef1f246df4c',
   'linux-arm64': '0f8949d1028f6d61506b2d5bc57e7e6fe893d7b1997509b7847294fc9c616584',
 } as const
 
-/** What an executable is made for. */
+/** Target system of an executable. */
 export type System = keyof typeof BINARIES
 export const SYSTEMS = ['linux-x64', 'linux-arm64'] as const satisfies readonly System[]
 
 /**
- * The folder of the npm package that carries the Node of a system: installed with `node`, else fetched by `npm pack`.
- * Not a dependency: the one for arm64 would put its binary in the place of that of this machine.
+ * Returns the folder of the npm package with the Node of a system: installed with `node`, else fetched by `npm pack`.
+ * Not a dependency: the one for arm64 would replace the binary of this machine.
  */
 export function nodeFolder(
   system: System,

@@ -1,4 +1,4 @@
 declare module 'postject' {
-  /** Puts a resource into an executable. */
+  /** Adds a resource to an executable. */
   export function inject(path: string, name: string, content: Buffer, options: { sentinelFuse: string }): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Stands for lib/binding.js of better-sqlite3 in the executable, whose code cannot require an addon.
+// Replaces lib/binding.js of better-sqlite3 in the executable, whose code cannot require an addon.
 import { loadLibrary } from '#shared/program-files.ts'
 
 let addon: unknown

@@ -1,25 +1,23 @@
 import { formatMs, median } from '../report.ts'
 import type { LoadResult } from './plan.ts'
 
-/** The same load alone, and beside something that may disturb it. */
+/** The same load alone, and together with something that may disturb it. */
 export interface LoadPair {
   alone: LoadResult
   beside: LoadResult
 }
 
-/** Heads the columns of `pubackCells`. */
-export const PUBACK_COLUMNS = ['p50 alone', 'beside', 'p99 alone', 'beside'] as const
+/** Headings of the columns of `pubackCells`. */
+export const PUBACK_COLUMNS = ['p50 alone', 'disturbed', 'p99 alone', 'disturbed'] as const
 
-/**
- * PUBACK of pairs, in milliseconds since the write: the medians of p50 alone and beside, and of p99 alone and beside.
- */
+/** PUBACK latencies in ms since the write, medians of all pairs: p50 alone and disturbed, then p99 likewise. */
 export function pubackCells(pairs: readonly LoadPair[]): [string, string, string, string] {
   const of = (side: keyof LoadPair, percentile: 'p50Ms' | 'p99Ms') =>
     formatMs(median(pairs.map((pair) => pair[side].measured.sinceWrite[percentile])))
   return [of('alone', 'p50Ms'), of('beside', 'p50Ms'), of('alone', 'p99Ms'), of('beside', 'p99Ms')]
 }
 
-/** PUBACK p99 beside : alone, of the medians of all pairs, and the two as text. */
+/** Ratio of the PUBACK p99 with the disturbance to that alone, from the medians of all pairs, and both as text. */
 export function compareP99(pairs: readonly LoadPair[]): { ratio: number; detail: string } {
   const p99Ms = (side: keyof LoadPair) => median(pairs.map((pair) => pair[side].measured.sinceWrite.p99Ms))
   const [alone, beside] = [p99Ms('alone'), p99Ms('beside')]

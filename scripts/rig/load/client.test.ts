@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { LoadClient } from './client.ts'
 import { LoadMeter } from './meter.ts'
 
-/** A broker that says which sample it got and leaves it to the test whether it acknowledges. */
+/** Broker that reports each sample and leaves its acknowledgement to the test. */
 async function startBroker(t: TestContext, onSample: (tsMs: number, acknowledge: () => void) => void) {
   const broker = await Aedes.createBroker()
   broker.authorizePublish = (_client, packet, done) => {

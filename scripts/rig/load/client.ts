@@ -4,16 +4,16 @@ import type { LoadMeter } from './meter.ts'
 import { FLEET, MqttSocket } from './mqtt-socket.ts'
 import { TelemetryPackets } from './telemetry-packets.ts'
 
-/** What a load client needs to know. */
+/** Settings of a load client. */
 export interface LoadClientSettings {
   port: number
   hardwareId: string
   password: string
-  /** Where it drives; without it where all others do. */
+  /** Lane it drives on; without it the lane of all others. */
   lane?: number
-  /** With a last will, subscriptions and an `st` message. */
+  /** Connects with a last will, subscriptions and an `st` message. */
   asDevice: boolean
-  /** Most messages without an acknowledgement. */
+  /** Maximum number of unacknowledged messages. */
   window: number
   notBeforeMs: number
   keepsJournal: boolean
@@ -25,18 +25,18 @@ const RECONNECT_MIN_MS = 100
 const RECONNECT_SPREAD_MS = 200
 
 /**
- * One device under load: connects, sends telemetry, counts acknowledgements, and after a lost
- * connection comes back and repeats unacknowledged messages, as a real device does.
+ * Simulates one device under load: connects, sends telemetry, counts acknowledgements, and after a lost connection
+ * reconnects and repeats unacknowledged messages, as a real device does.
  */
 export class LoadClient {
-  /** Called when the session stands, the first time and after every outage. */
+  /** Called when the session is established, the first time and after every outage. */
   onReady: (() => void) | null = null
-  /** Called when an acknowledgement made room. */
+  /** Called when an acknowledgement freed a slot. */
   onAcknowledged: (() => void) | null = null
   /** Called when the broker refuses the first connection. */
   onRefused: ((error: Error) => void) | null = null
 
-  /** Times of the acknowledged samples, where a journal is kept. */
+  /** Times of the acknowledged samples, if a journal is kept. */
   readonly journal: number[] = []
   readonly hardwareId: string
   readonly #settings: LoadClientSettings
@@ -91,7 +91,7 @@ export class LoadClient {
     this.#socket = new MqttSocket(this.#settings.port, this.#connectFields(), listener, FLEET)
   }
 
-  /** Makes `count` messages that were due at `dueAtMs` (performance.now) and sends them if it can. */
+  /** Makes `count` messages that were due at `dueAtMs` (performance.now) and sends them if possible. */
   publish(count: number, dueAtMs: number): void {
     const made = Math.min(count, this.#window.free)
     this.#meter.skipped += count - made
@@ -110,7 +110,7 @@ export class LoadClient {
     if (this.#isReady) this.#sendUnsent()
   }
 
-  /** Counts what is not acknowledged yet, as long as it has waited. */
+  /** Records unacknowledged messages with the time they have waited so far. */
   recordWaiting(): void {
     const nowMs = performance.now()
     this.#window.forEachToRepeat((slot) => {

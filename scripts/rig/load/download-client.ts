@@ -1,22 +1,22 @@
 import { get, type IncomingMessage } from 'node:http'
 import { answerCalls } from '../calls.ts'
 
-/** The process of a client that downloads. */
+/** Process of a client that downloads. */
 
-/** One GET of something long. */
+/** GET with a long response. */
 export interface Download {
   port: number
   path: string
   key: string
 }
 
-/** How a download went. */
+/** Duration and size of a download. */
 export interface DownloadResult {
   bytes: number
   durationS: number
 }
 
-/** Throws when it breaks off or is not answered 200. */
+/** Throws if it is cut off or not answered with 200. */
 async function download({ port, path, key }: Download): Promise<DownloadResult> {
   const startMs = performance.now()
   const options = { port, path, host: '127.0.0.1', agent: false, headers: { 'X-API-Key': key } }
@@ -25,12 +25,12 @@ async function download({ port, path, key }: Download): Promise<DownloadResult> 
   })
   if (response.statusCode !== 200) throw new Error(`GET ${path}: ${response.statusCode}`)
   let bytes = 0
-  // a response that breaks off makes the loop throw
+  // a response that is cut off makes the loop throw
   for await (const chunk of response) bytes += chunk.length
   return { bytes, durationS: (performance.now() - startMs) / 1000 }
 }
 
 const functions = answerCalls({ download })
 
-/** What the download client does when its parent asks. */
+/** Functions of the download client, called by the parent process. */
 export type DownloadFunctions = typeof functions

@@ -2,12 +2,12 @@ import { ForkedScript } from '../calls.ts'
 import type { Workbench } from '../processes.ts'
 import type { Download, DownloadFunctions } from './download-client.ts'
 
-/** Starts a client that downloads, one thing after the other. */
+/** Starts a client that downloads, one after the other. */
 export function startDownloadClient(bench: Workbench): ForkedScript<DownloadFunctions> {
   return new ForkedScript(bench, 'download client', new URL('./download-client.ts', import.meta.url))
 }
 
-/** Does `work` beside a client that downloads, one after the other; also counts the downloads that ended meanwhile. */
+/** Does `work` while a client downloads in a loop; also counts the downloads that ended meanwhile. */
 export async function besideDownloads<Result>(
   bench: Workbench,
   downloads: readonly Download[],
@@ -32,7 +32,7 @@ export async function besideDownloads<Result>(
   } finally {
     isOver = true
     client.kill()
-    // the client was killed in the middle of one
+    // the client was killed during a download
     await downloading.catch(() => undefined)
   }
 }

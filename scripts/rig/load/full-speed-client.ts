@@ -2,29 +2,29 @@ import type { BenchDevice } from '../gateway-api.ts'
 import { FLEET, MqttSocket } from './mqtt-socket.ts'
 import { TelemetryPackets } from './telemetry-packets.ts'
 
-/** While one half of the window is on its way back, the other is on its way there. */
+/** Chunks of the window: while one half is being acknowledged, the other is being sent. */
 const CHUNKS = 2
 
-/** What the clients of a generator count together; times are `performance.now()`. */
+/** Shared counters of a generator's clients; times are `performance.now()`. */
 export interface FullSpeedMeter {
-  /** When the bytes arrived that are read now. */
+  /** Arrival time of the bytes that are being read. */
   nowMs: number
   record(waitedMs: number): void
 }
 
-/** What a full-speed client needs to know. */
+/** Settings of a full-speed client. */
 export interface FullSpeedSettings {
   port: number
-  /** Messages that are not acknowledged yet: an even number. */
+  /** Maximum number of unacknowledged messages: an even number. */
   window: number
-  /** No sample is older: the devices may have sent newer ones before. */
+  /** Lower bound of the samples' times: the devices may have sent newer ones before. */
   notBeforeMs: number
 }
 
 /**
- * A device that sends as fast as it is acknowledged, for a fraction of what a real one costs: half a window is one
- * write, and as acknowledgements come in the order of the messages [MQTT-4.6.0-2], counting them is enough. It does not
- * come back after a lost connection.
+ * Device that sends as fast as it is acknowledged, for a fraction of the cost of a real one: half a window is one
+ * write, and as acknowledgements arrive in the order of the messages [MQTT-4.6.0-2], it only counts them. It does not
+ * reconnect after a lost connection.
  */
 export class FullSpeedClient {
   readonly hardwareId: string
@@ -34,7 +34,7 @@ export class FullSpeedClient {
   readonly #packets: TelemetryPackets
   readonly #chunkMessages: number
   readonly #writtenAtMs = new Float64Array(CHUNKS)
-  /** Of each chunk that was sent, the time of its first sample; the others follow a millisecond after the other. */
+  /** Time of the first sample of each chunk that was sent; the others follow at intervals of a millisecond. */
   readonly #firstSampleMs: number[] = []
   #socket: MqttSocket | undefined
   #isSending = false
@@ -64,12 +64,12 @@ export class FullSpeedClient {
     return this.#newestSampleMs
   }
 
-  /** Nothing more will be acknowledged. */
+  /** True if no further acknowledgement will arrive. */
   get isDone(): boolean {
     return !this.#isOpen || this.#acknowledged === this.sent
   }
 
-  /** Times of the acknowledged samples, milliseconds since 1970. */
+  /** Times of the acknowledged samples, in ms since 1970. */
   journal(): number[] {
     return Array.from({ length: this.#acknowledged }, (_, i) => {
       const first = this.#firstSampleMs[Math.floor(i / this.#chunkMessages)] ?? 0
@@ -77,7 +77,7 @@ export class FullSpeedClient {
     })
   }
 
-  /** Rejects when the broker does not let it in. */
+  /** Rejects if the broker refuses the connection. */
   connect(): Promise<void> {
     const { hardwareId, password } = this.#device
     const login = { clientId: hardwareId, username: hardwareId, password, clean: true, keepaliveS: 0 }
@@ -111,7 +111,7 @@ export class FullSpeedClient {
     for (let chunk = 0; chunk < CHUNKS; chunk++) this.#send(chunk)
   }
 
-  /** Sends nothing more; what is on its way may still be acknowledged. */
+  /** Stops sending; messages in flight may still be acknowledged. */
   finish(): void {
     this.#isSending = false
   }

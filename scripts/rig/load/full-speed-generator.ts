@@ -9,24 +9,24 @@ import { waitUntil } from '../wait-until.ts'
 import { FullSpeedClient, type FullSpeedMeter, type FullSpeedSettings } from './full-speed-client.ts'
 import type { Journal } from './plan.ts'
 
-/** The process of a load generator that is not to be what is measured. */
+/** Process of a load generator that must not become the bottleneck. */
 
-/** What a full-speed generator does. */
+/** Settings of a full-speed generator. */
 export interface FullSpeedPlan extends FullSpeedSettings {
   clients: readonly BenchDevice[]
 }
 
-/** What it found in the measured time. */
+/** Results of the measured time. */
 export interface FullSpeedResult {
   acknowledged: number
   durationS: number
   /** CPU seconds of the generator itself. */
   cpuS: number
-  /** PUBACK since the write of the half window that the message was in. */
+  /** PUBACK latency since the write of the half window with the message. */
   sinceWrite: LatencySummary
 }
 
-/** What it sent from its first message to its last. */
+/** Totals from its first message to its last. */
 export interface FullSpeedTotals {
   sent: number
   acknowledged: number
@@ -37,8 +37,9 @@ const CONNECTS_AT_ONCE = 32
 const DRAIN_LIMIT_MS = 30_000
 const MAX_AHEAD_MS = 270_000
 /**
- * Between two looks at the sockets. What came meanwhile is one read instead of many: a broker that writes each PUBACK
- * by itself would otherwise wake the generator for each. At full speed a message waits ten times as long anyway.
+ * Pause between two reads of the sockets. Whatever arrived meanwhile is one read instead of many: a broker that writes
+ * each PUBACK separately would otherwise wake the generator for each. At full speed a message waits ten times as long
+ * anyway.
  */
 const REST_MS = 2
 const resting = new Int32Array(new SharedArrayBuffer(4))
@@ -87,7 +88,7 @@ async function finish(): Promise<FullSpeedTotals> {
   await waitUntil(() => clients.every((client) => client.isDone), DRAIN_LIMIT_MS)
   for (const client of clients) client.cut()
   const newestSampleMs = Math.max(...clients.map((client) => client.newestSampleMs))
-  // A gateway takes a sample from further ahead for one of a wrong clock and uses its own time.
+  // A gateway attributes a sample further ahead to a wrong clock and uses its own time.
   if (newestSampleMs > Date.now() + MAX_AHEAD_MS) {
     throw new Error('samples ran ahead of the clock: fewer rounds or a shorter duration, or more clients')
   }
@@ -98,10 +99,10 @@ const functions = answerCalls({
   /** Resolves when all are connected and sending. */
   start,
   measure,
-  /** Resolves when all that was sent is acknowledged, or can no longer be. */
+  /** Resolves when all messages sent are acknowledged, or can no longer be. */
   finish,
   journal: (): Journal => Object.fromEntries(clients.map((client) => [client.hardwareId, client.journal()])),
 })
 
-/** What the generator does when its parent asks. */
+/** Functions of the generator, called by the parent process. */
 export type FullSpeedFunctions = typeof functions

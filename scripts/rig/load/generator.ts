@@ -7,7 +7,7 @@ import { LoadMeter } from './meter.ts'
 import { createSteadyPace } from './pace.ts'
 import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 
-/** The load generator's process. */
+/** Process of the load generator. */
 
 const CONNECTS_AT_ONCE = 32
 const DRAIN_LIMIT_MS = 30_000
@@ -17,7 +17,7 @@ const BUFFER_S = 15
 const BUFFER_MIN = 16
 
 const events = new EventEmitter()
-/** Keeps what happens before it is asked for. */
+/** Buffers events that happen before they are awaited. */
 const connections = on(events, 'connected')
 const warm = Promise.withResolvers<void>()
 const measuring = Promise.withResolvers<void>()
@@ -35,7 +35,7 @@ function createClients(plan: LoadPlan, meter: LoadMeter): LoadClient[] {
   })
 }
 
-/** Connects all, a few at a time; says `connected` then, and again whenever all are back after an outage. */
+/** Connects all clients, a few at a time; emits `connected` then, and again whenever all are back after an outage. */
 function connectAll(): Promise<void> {
   return new Promise((resolve, reject) => {
     let started = 0
@@ -76,7 +76,7 @@ async function run(plan: LoadPlan): Promise<void> {
   await drain()
 
   for (const client of clients) client.close()
-  // A gateway takes a sample from further ahead for one of a wrong clock and uses its own time.
+  // A gateway attributes a sample further ahead to a wrong clock and uses its own time.
   if (meter.newestSampleMs > Date.now() + MAX_AHEAD_MS) {
     throw new Error('samples ran ahead of the clock: fewer rounds or a shorter duration, or more clients')
   }
@@ -97,5 +97,5 @@ const functions = answerCalls({
   result: () => finished.promise,
 })
 
-/** What the load generator does when its parent asks. */
+/** Functions of the load generator, called by the parent process. */
 export type LoadFunctions = typeof functions

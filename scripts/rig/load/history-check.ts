@@ -1,13 +1,13 @@
 import { inParallel } from '#shared/in-parallel.ts'
 import type { Journal } from './plan.ts'
 
-/** Whoever has stored the samples. */
+/** Store of the samples. */
 export interface SampleHistory {
   /** Times (milliseconds) of the positions of a device from `fromMs` to `toMs`, both included. */
   gpsTimes(hardwareId: string, fromMs: number, toMs: number): Promise<number[]>
 }
 
-/** What a comparison of acknowledged samples with the history found. */
+/** Result of comparing acknowledged samples with the history. */
 export interface HistoryCheck {
   acknowledged: number
   stored: number
@@ -15,7 +15,7 @@ export interface HistoryCheck {
   missing: number
   /** In the history more than once. */
   duplicates: number
-  /** The first few missing ones, to look for in a log. */
+  /** First few missing ones, to search for in a log. */
   examples: string[]
 }
 
@@ -23,8 +23,8 @@ const READS_AT_ONCE = 4
 const MAX_EXAMPLES = 10
 
 /**
- * Reads the history of every device in the journal and looks for every acknowledged sample.
- * Samples stored but not acknowledged are fine: the answer may have been lost.
+ * Reads the history of every device in the journal and searches for every acknowledged sample. Samples stored but not
+ * acknowledged are fine: the acknowledgement may have been lost.
  */
 export async function checkHistory(history: SampleHistory, journal: Journal): Promise<HistoryCheck> {
   const checks = await inParallel(Object.entries(journal), READS_AT_ONCE, async ([hardwareId, acknowledged]) =>
@@ -40,7 +40,7 @@ export async function checkHistory(history: SampleHistory, journal: Journal): Pr
   }
 }
 
-/** The history from the first to the last acknowledged sample. */
+/** Reads the history from the first to the last acknowledged sample. */
 async function readAround(history: SampleHistory, hardwareId: string, times: readonly number[]): Promise<number[]> {
   if (times.length === 0) return []
   // Acknowledged out of order after a reconnect: the ends of the list are not the extremes.

@@ -17,7 +17,7 @@ function toRepeat(window: MessageWindow): number[] {
 }
 
 describe('MessageWindow', () => {
-  test('an acknowledged slot is free only when all older ones are', () => {
+  test('frees an acknowledged slot only when all older ones are acknowledged', () => {
     const window = windowWithSent(4, 3)
     assert.equal(window.acknowledge(1), true)
     assert.equal(window.free, 1)
@@ -25,7 +25,7 @@ describe('MessageWindow', () => {
     assert.equal(window.free, 3)
   })
 
-  test('an answer to nothing, or a second one, does not count', () => {
+  test('does not count an unknown or repeated acknowledgement', () => {
     const window = windowWithSent(4, 2)
     assert.equal(window.acknowledge(3), false)
     assert.equal(window.acknowledge(1), true)
@@ -33,14 +33,14 @@ describe('MessageWindow', () => {
     assert.equal(window.unacknowledged, 2)
   })
 
-  test('a message that was made but not sent cannot be acknowledged', () => {
+  test('does not accept the acknowledgement of a message that was not sent', () => {
     const window = new MessageWindow(4)
     window.make()
     assert.equal(window.acknowledge(0), false)
     assert.equal(window.unsent, 1)
   })
 
-  test('what is repeated is what was sent and has no answer, oldest first', () => {
+  test('repeats messages that were sent and are not acknowledged, oldest first', () => {
     const window = windowWithSent(4, 4)
     window.acknowledge(0)
     window.acknowledge(2)
@@ -48,7 +48,7 @@ describe('MessageWindow', () => {
     assert.deepEqual(toRepeat(window), [1, 3])
   })
 
-  test('every message is acknowledged exactly once, whatever the order of the answers', () => {
+  test('acknowledges every message exactly once, whatever the order of the responses', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 7 }), { maxLength: 300 }), (answers) => {
         const window = new MessageWindow(8)

@@ -1,10 +1,10 @@
 /**
- * The messages of one client that are not acknowledged yet: a ring of numbered slots.
- * Messages are made, sent and released in order; acknowledgements may come in any order.
+ * Unacknowledged messages of one client: a ring of numbered slots. Messages are made, sent and released in order;
+ * acknowledgements may arrive in any order.
  */
 export class MessageWindow {
   readonly slots: number
-  /** When each slot's message was due, was written (`performance.now()`) and was sampled (since 1970). */
+  /** Due time and write time (`performance.now()`) of each slot's message, and the time of its sample (since 1970). */
   readonly dueAtMs: Float64Array
   readonly writtenAtMs: Float64Array
   readonly sampleMs: Float64Array
@@ -45,12 +45,12 @@ export class MessageWindow {
     return slot
   }
 
-  /** The next `count` messages were sent. */
+  /** Marks the next `count` messages as sent. */
   markSent(count: number): void {
     this.#sent += count
   }
 
-  /** Returns false for a slot whose message is not on its way. */
+  /** Returns false for a slot whose message is not in flight. */
   acknowledge(slot: number): boolean {
     const distance = (slot - (this.#released % this.slots) + this.slots) % this.slots
     if (distance >= this.#sent - this.#released || this.#isAcknowledged[slot] !== 0) return false
@@ -61,7 +61,7 @@ export class MessageWindow {
     return true
   }
 
-  /** After a lost connection: calls back for every sent message without an answer, oldest first. */
+  /** Calls back for every sent, unacknowledged message, oldest first; used after a lost connection. */
   forEachToRepeat(repeat: (slot: number) => void): void {
     for (let n = this.#released; n < this.#sent; n++) {
       const slot = n % this.slots

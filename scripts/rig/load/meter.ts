@@ -3,7 +3,7 @@ import { recordMs, summarise } from '../latency.ts'
 import { ownCpuSeconds } from '../process-usage.ts'
 import type { LoadResult } from './plan.ts'
 
-/** Counts what all clients of one load generator do. */
+/** Counters of all clients of one load generator. */
 export class LoadMeter {
   readonly #sinceDue = createHistogram()
   readonly #sinceWrite = createHistogram()
@@ -36,13 +36,13 @@ export class LoadMeter {
     this.#cpuS = ownCpuSeconds() - this.#cpuBeforeS
   }
 
-  /** One message was acknowledged now; all times are `performance.now()`. */
+  /** Records a message that was acknowledged now; all times are `performance.now()`. */
   recordAcknowledged(nowMs: number, dueAtMs: number, writtenAtMs: number): void {
     this.acknowledged++
     if (this.#isMeasuring) this.recordWaited(nowMs, dueAtMs, writtenAtMs)
   }
 
-  /** A message has waited until now, acknowledged or not. */
+  /** Records a message that has waited until now, acknowledged or not. */
   recordWaited(nowMs: number, dueAtMs: number, writtenAtMs: number): void {
     recordMs(this.#sinceDue, nowMs - dueAtMs)
     recordMs(this.#sinceWrite, nowMs - writtenAtMs)

@@ -6,23 +6,23 @@ import { type PacketListener, PacketReader } from './packet-reader.ts'
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
 /**
- * Where the devices of the fleet are: no address is chosen for them. With one, the system may give a client the port of
- * a gateway that is down, and the client is connected to itself.
+ * Origin of the fleet's devices: no local address is set. With one, the system may assign a client the port of a
+ * gateway that is down, which connects the client to itself.
  */
 export const FLEET = {}
-/** Another host, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */
+/** Another host, for the limits per address; all of 127.0.0.0/8 is the loopback on Linux. */
 const OTHER_HOST = process.platform === 'linux' ? { localAddress: '127.0.0.2' } : {}
 
-/** What an MQTT socket hears: bytes, the packets in them, and its own end. */
+/** Callbacks of an MQTT socket: bytes, the packets in them, and its end. */
 export interface SocketListener extends PacketListener {
   connected?(): void
   arrived?(): void
-  /** `closed` follows. */
+  /** Called before `closed`. */
   failed?(error: Error): void
   closed?(): void
 }
 
-/** One network connection that speaks MQTT: cheap enough for thousands in a process. */
+/** Network connection that speaks MQTT: cheap enough for thousands in a process. */
 export class MqttSocket {
   readonly #socket: net.Socket
 
@@ -34,7 +34,7 @@ export class MqttSocket {
     origin: { localAddress?: string } = OTHER_HOST,
   ) {
     const reader = new PacketReader(listener)
-    // One buffer for all reads: a fresh one for each costs more than the parsing.
+    // One buffer for all reads: a new one for each costs more than the parsing.
     const callback = (count: number) => {
       listener.arrived?.()
       reader.read(readBuffer.subarray(0, count))
@@ -51,12 +51,12 @@ export class MqttSocket {
     socket.on('close', () => listener.closed?.())
   }
 
-  /** Returns false when the bytes have to wait for the broker to read. */
+  /** Returns false if the bytes have to wait for the broker to read. */
   write(bytes: Buffer, onTaken?: () => void): boolean {
     return this.#socket.write(bytes, onTaken)
   }
 
-  /** Stops reading: what the broker sends stays where it is. */
+  /** Stops reading: the broker's bytes stay in the buffers. */
   pause(): void {
     this.#socket.pause()
   }
@@ -66,7 +66,7 @@ export class MqttSocket {
     this.#socket.resetAndDestroy()
   }
 
-  /** Ends the connection after what was written. */
+  /** Ends the connection after pending bytes and these. */
   end(bytes: Buffer): void {
     this.#socket.end(bytes)
   }

@@ -1,17 +1,17 @@
 import type { LoadClient } from './client.ts'
 
-/** Decides when the clients send. */
+/** Schedule of the clients' messages. */
 export interface Pace {
   start(): void
   stop(): void
 }
 
-/** Share of its window that a saturating client lets become free before it writes again. */
+/** Share of its window that must be free before a saturating client writes again. */
 const REFILL_SHARE = 1 / 2
 
 /**
- * Sends in turn, evenly spread over time.
- * A message is due at its place in the schedule, whether or not the process could send it then.
+ * Sends from the clients in rotation, evenly spread over time. A message is due at its position in the schedule, even
+ * if the process could not send it then.
  */
 export function createSteadyPace(clients: readonly LoadClient[], perClientPerS: number): Pace {
   const gapMs = 1000 / (clients.length * perClientPerS)

@@ -1,6 +1,6 @@
 import { cutPackets, idOf, PACKET, type RawPacket, readPublish } from '#testing/mqtt-packets.ts'
 
-/** What a load client wants to hear of; every other packet is skipped. */
+/** Packets that a load client handles; every other packet is skipped. */
 export interface PacketListener {
   connack?(returnCode: number, isSessionPresent: boolean): void
   puback?(packetId: number): void
@@ -14,8 +14,8 @@ const PUBACK_LENGTH = 4
 const MAX_LENGTH_BYTES = 4
 
 /**
- * Cuts what a broker sends into packets, however the stream was split.
- * Bytes passed to `read` may be overwritten after it returns. Throws on a length no packet can have.
+ * Splits the stream of a broker into packets, however it was fragmented. Bytes passed to `read` may be overwritten
+ * after it returns. Throws on a length no packet can have.
  */
 export class PacketReader {
   readonly #listener: PacketListener
@@ -28,7 +28,7 @@ export class PacketReader {
   read(chunk: Buffer): void {
     const bytes = this.#incomplete.length === 0 ? chunk : Buffer.concat([this.#incomplete, chunk])
     let at = 0
-    // Nearly everything that comes back under load is a PUBACK: keep it clear of the general path.
+    // Nearly all packets under load are PUBACKs: they bypass the general path.
     for (; bytes[at] === PUBACK && at + PUBACK_LENGTH <= bytes.length; at += PUBACK_LENGTH) {
       this.#listener.puback?.(bytes.readUInt16BE(at + 2))
     }

@@ -1,24 +1,24 @@
 import type { BenchDevice } from '../gateway-api.ts'
 import type { LatencySummary } from '../latency.ts'
 
-/** What a load generator does: devices that send at an even pace, as real ones do. */
+/** Plan of a load generator: devices that send at an even rate, as real ones do. */
 export interface LoadPlan {
   port: number
   clients: readonly BenchDevice[]
   perClientPerS: number
   /** `device`: with a last will, three subscriptions and an `st` message, as real ones connect. */
   session: 'bare' | 'device'
-  /** null: until `measure` is called. */
+  /** Null: until `measure` is called. */
   warmupS: number | null
-  /** null: until `stop` is called. */
+  /** Null: until `stop` is called. */
   durationS: number | null
-  /** No sample is older than this: the devices may have sent newer ones before. */
+  /** Lower bound of the samples' times: the devices may have sent newer ones before. */
   notBeforeMs: number
-  /** Whether it remembers the acknowledged messages. */
+  /** True if the generator keeps the acknowledged messages. */
   keepsJournal: boolean
 }
 
-/** What the load generator found. */
+/** Results of the load generator. */
 export interface LoadResult {
   /** Over the whole run, warm-up and draining included. */
   sent: number
@@ -36,14 +36,14 @@ export interface LoadResult {
     /** CPU seconds of the generator itself. */
     cpuS: number
     /**
-     * Measured from when the message was due, so that a stall counts for all messages that waited. What is not
-     * acknowledged at the end counts as long as it has waited.
+     * Latency since the message was due, so that a stall counts for all messages that waited. An unacknowledged message
+     * counts with the time it has waited until the end.
      */
     sinceDue: LatencySummary
-    /** From the write to the socket. */
+    /** Latency since the write to the socket. */
     sinceWrite: LatencySummary
   }
 }
 
-/** Acknowledged samples by device: times in milliseconds. */
+/** Times of acknowledged samples in milliseconds, by device. */
 export type Journal = Record<string, number[]>

@@ -6,11 +6,11 @@ import type { FullSpeedFunctions, FullSpeedPlan } from './full-speed-generator.t
 import type { LoadFunctions } from './generator.ts'
 import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 
-/** Beside the time it measures: to connect all clients, or to drain. */
+/** Limit in addition to the measured time: to connect all clients, or to drain. */
 const LIMIT_MS = 120_000
 const MS = 1000
 
-/** A running load generator. */
+/** Running load generator. */
 export class LoadProcess {
   readonly #script: ForkedScript<LoadFunctions>
 
@@ -21,7 +21,7 @@ export class LoadProcess {
     this.#script.tell('start', plan)
   }
 
-  /** All clients have their session: at the start, and again after each outage. */
+  /** Resolves when all clients have their session: at the start, and again after each outage. */
   connected(): Promise<void> {
     return this.#script.call('connected')
   }
@@ -39,7 +39,7 @@ export class LoadProcess {
     this.#script.tell('measure')
   }
 
-  /** The messages acknowledged so far. */
+  /** Messages acknowledged so far. */
   journal(): Promise<Journal> {
     return this.#script.call('journal')
   }
@@ -48,7 +48,7 @@ export class LoadProcess {
     this.#script.tell('stop')
   }
 
-  /** Ends it at once, without a result. */
+  /** Kills it immediately, without a result. */
   kill(): void {
     this.#script.kill()
   }
@@ -57,7 +57,7 @@ export class LoadProcess {
     return (await this.finish()).load
   }
 
-  /** What it found, and all that was acknowledged where the plan says that it is remembered. */
+  /** Returns the results, and all acknowledged messages if the plan keeps a journal. */
   async finish(): Promise<{ load: LoadResult; journal: Journal }> {
     const [load, journal] = [await this.#script.call('result'), await this.#script.call('journal')]
     await this.#script.stop()
@@ -65,9 +65,7 @@ export class LoadProcess {
   }
 }
 
-/**
- * Devices that send at an even pace as real ones do; without a warm-up and without an end unless `options` set them.
- */
+/** Starts devices that send at an even rate; without a warm-up and without an end unless `options` set them. */
 export function startDeviceLoad(
   bench: Workbench,
   gateway: GatewayProcess,
@@ -88,9 +86,7 @@ export function startDeviceLoad(
   })
 }
 
-/**
- * Devices that send as fast as they are acknowledged, in a process that costs little; resolves when all are sending.
- */
+/** Starts devices that send as fast as they are acknowledged, in a cheap process; resolves when all are sending. */
 export async function startFullSpeed(bench: Workbench, plan: FullSpeedPlan): Promise<ForkedScript<FullSpeedFunctions>> {
   const script = new URL('./full-speed-generator.ts', import.meta.url)
   const load = new ForkedScript<FullSpeedFunctions>(bench, 'full-speed generator', script)

@@ -5,13 +5,13 @@ const DUP_FLAG = 0x08
 
 const TS_DIGITS = 13
 const FIX_DIGITS = 4
-/** Side by side, each some 111 m north of the last. */
+/** Number of parallel lanes, some 111 m apart. */
 const LANES = 20
 
 /**
- * The telemetry PUBLISH packets of one device, encoded once and then only patched.
- * Slot i always has packet id i + 1. The slots lie one after the other, so a run of them is one write.
- * A slot may be stamped again only after it was acknowledged: until then a socket may still read it.
+ * Telemetry PUBLISH packets of one device, encoded once and then only patched. Slot i always has packet id i + 1. The
+ * slots are contiguous, so a range of them is one write. A slot may be stamped again only after it was acknowledged:
+ * until then a socket may still read it.
  */
 export class TelemetryPackets {
   readonly slots: number
@@ -39,7 +39,7 @@ export class TelemetryPackets {
     const packetAt = slot * this.#packetLength
     const digits = String(tsMs)
     this.#write(digits, packetAt + this.#tsAt)
-    // Every fix differs, as a moving cart's do, so that the store compresses what it will really get.
+    // Every fix differs, as a moving cart's do, so that the store compresses realistic data.
     const place = digits.slice(-FIX_DIGITS)
     this.#write(place, packetAt + this.#latDigitsAt)
     this.#write(place, packetAt + this.#longDigitsAt)
@@ -51,12 +51,12 @@ export class TelemetryPackets {
     this.#bytes[slot * this.#packetLength] = this.#header | DUP_FLAG
   }
 
-  /** The bytes of `count` packets from `slot` on; not a copy. */
+  /** Bytes of `count` packets from `slot` on; not a copy. */
   bytes(slot: number, count: number): Buffer {
     return this.#bytes.subarray(slot * this.#packetLength, (slot + count) * this.#packetLength)
   }
 
-  /** Character by character: for so few faster than any function of Buffer. */
+  /** Writes character by character: for so few faster than any function of Buffer. */
   #write(digits: string, at: number): void {
     for (let i = 0; i < digits.length; i++) this.#bytes[at + i] = digits.charCodeAt(i)
   }

@@ -1,10 +1,10 @@
-/** Requests and frames as bytes, ready to be sent again and again. */
+/** Requests and frames as bytes, ready to be sent repeatedly. */
 
 const TEXT_FRAME = 0x81
 const MASKED = 0x80
 const LENGTH_16 = 126
 
-/** Whose key a request has. */
+/** Owner of the API key in a request. */
 interface Keyed {
   password: string
 }
@@ -25,7 +25,7 @@ export function upgradeRequest(path: string, who?: Keyed): Buffer {
   )
 }
 
-/** A POST to the hub; `lengthTold` is more than the body has, where it never comes. */
+/** POST to the hub; a `lengthTold` above the body's length announces bytes that are never sent. */
 export function postRequest(path: string, siteKey: string, body: Buffer, lengthTold = body.length): Buffer {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${siteKey}\r\n` +
@@ -34,7 +34,7 @@ export function postRequest(path: string, siteKey: string, body: Buffer, lengthT
   return Buffer.concat([Buffer.from(head), body])
 }
 
-/** A text of 126 to 65,535 bytes as a client sends it; the mask is 0, which changes nothing (RFC 6455, 5.3). */
+/** Client frame with a text of 126 to 65,535 bytes; the mask is 0, which changes nothing (RFC 6455, 5.3). */
 export function webSocketFrame(text: string): Buffer {
   const payload = Buffer.from(text)
   const head = Buffer.alloc(8)

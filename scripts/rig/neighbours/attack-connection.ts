@@ -3,15 +3,13 @@ import { DISCONNECT } from '#testing/mqtt-packets.ts'
 import { PacketReader } from '../load/packet-reader.ts'
 import type { AttackPlan } from './attack-plan.ts'
 
-/**
- * Another host than that of the fleet, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux.
- */
+/** Address apart from the fleet's, for the limits per address; all of 127.0.0.0/8 is the loopback on Linux. */
 export const NEIGHBOUR_ADDRESS = '127.0.0.2'
 
 const MAX_UNSENT_BYTES = 262_144
 const HEAD_BYTES = 16
 
-/** One connection of a neighbour, which may be opened again and again. */
+/** Connection of a noisy client, which may be reopened. */
 export class AttackConnection {
   isClosed = true
   readonly #plan: AttackPlan
@@ -26,12 +24,12 @@ export class AttackConnection {
     this.#count = count
   }
 
-  /** Whether the next may be written: the last was answered, where the plan waits for that, and is on its way. */
+  /** True if the next bytes may be written: the last were answered, if the plan waits for that, and few are unsent. */
   get isReady(): boolean {
     return this.#mayWrite && !this.isClosed && (this.#socket?.writableLength ?? 0) < MAX_UNSENT_BYTES
   }
 
-  /** Cuts what is open, and connects. */
+  /** Cuts an open connection, and connects. */
   open(): void {
     this.#socket?.removeAllListeners('close').destroy()
     const { port, after } = this.#plan
@@ -62,7 +60,7 @@ export class AttackConnection {
   #begin(socket: net.Socket): void {
     socket.write(this.#first)
     this.#mayWrite = this.#plan.waitsFor === 'nothing'
-    // nobody answers
+    // no response to wait for
     if (this.#mayWrite) this.#leave(socket)
   }
 

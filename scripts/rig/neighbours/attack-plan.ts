@@ -1,49 +1,46 @@
 /**
- * What a neighbour does, as bytes and a rate: so that the same generator does the same against a port that discards all
- * of it. Rates are a second, over all its connections.
+ * Behaviour of a noisy client, as bytes and rates, so that the same generator does the same against a port that
+ * discards everything. Rates are per second, over all its connections.
  */
 export interface AttackPlan {
   port: number
-  /** In which language answers come, so that refusals are counted. */
+  /** Protocol of the responses, to count refusals. */
   speaks: 'http' | 'websocket' | 'mqtt'
   /** Connections that are tried before anything is measured, and that are held. */
   connections: number
   opensPerS: number
-  /** Of those that the other side closed; the rest of them stays closed. */
+  /** Rate of reopening connections that the other side closed; the others stay closed. */
   reopensPerS: number
-  /** Connections that are cut and opened again although they stand: what reopening is where nobody closes them. */
+  /** Rate of cutting and reopening intact connections: replaces `reopensPerS` where the server closes none. */
   churnPerS: number
-  /** Written on a new connection; the n-th gets the n-th, and so on in turn. */
+  /** Written on a new connection; the n-th gets the n-th, repeating from the start. */
   first: readonly Buffer[]
   /** Written afterwards, on one connection after the other. */
   next: readonly Buffer[]
   nextPerS: number
-  /** Where each of `next` has a number of ten digits that is a new one each time. */
+  /** Offset of a ten-digit number in each of `next`, which is different each time. */
   numbersAt: readonly number[]
-  /**
-   * Whether a connection writes on when it is open, when something has come, or when something has come since the last
-   * time.
-   */
+  /** Condition for further writes on a connection: it is open, has received bytes, or has since the last write. */
   waitsFor: 'nothing' | 'an answer' | 'each answer'
-  /** What becomes of a connection after `first`. */
+  /** Behaviour of a connection after `first`. */
   after: 'stays' | 'leaves once subscribed' | 'stops reading' | 'never closes its end'
 }
 
-/** What a neighbour did since it was asked the last time. */
+/** Counters of a noisy client since the last request for them. */
 export interface AttackResult {
   tookS: number
   /** CPU seconds of the generator. */
   cpuS: number
   opens: number
   writes: number
-  /** Of everything else, by name. */
+  /** Counters of all other events, by name. */
   counts: Record<string, number>
 }
 
-/** It ends by itself after this, whatever happens. */
+/** Time after which it ends in any case. */
 export const LIFE_S = 180
 
-/** A plan without what most do not need. */
+/** Creates a plan with defaults for what most do not need. */
 export function planOf(
   plan: Pick<AttackPlan, 'port' | 'speaks' | 'connections' | 'opensPerS' | 'first'> & Partial<AttackPlan>,
 ): AttackPlan {
@@ -59,7 +56,7 @@ export function planOf(
   }
 }
 
-/** The same at the rate it reached, against a port that accepts and discards. */
+/** Returns the same plan at the rate it reached, against a port that accepts and discards. */
 export function replayOf(
   plan: AttackPlan,
   reached: { start: AttackResult; measured: AttackResult },

@@ -3,39 +3,39 @@ import type { BenchDevice, BenchLogin } from '../gateway-api.ts'
 import { getRequest, searchRequest, upgradeRequest, webSocketFrame } from './attack-bytes.ts'
 import { type AttackPlan, planOf } from './attack-plan.ts'
 
-/** A user who is no admin. */
+/** User who is not an admin. */
 export interface Person extends BenchLogin {
-  /** What it may see. */
+  /** Devices visible to the user. */
   hardwareIds: string[]
 }
 
-/** What neighbours of a gateway use and ask for. */
+/** Devices, users and sizes of a course that noisy clients use. */
 export interface AttackedCourse {
-  /** A cart that is not what it seems. */
+  /** Cart that floods the gateway with lock events. */
   rogue: BenchDevice
   /** Sees one cart of the fleet. */
   viewer: Person
-  /** Sees none. */
+  /** Sees no cart. */
   nobody: Person
   /** Sees the fleet. */
   captain: Person
   lockEvents: number
-  /** A history long enough that nobody has it in his buffers. */
+  /** Path of a history too long for the buffers of any connection. */
   longHistoryPath: string
 }
 
-/** Where a message has a number that is a new one each time. */
+/** Placeholder for a number that differs in each message. */
 const NUMBER = '0000000000'
-/** The row in which good keys are used beside bad ones. */
+/** Row in which good keys are used as well as bad ones. */
 export const ROW_OF_GOOD_KEYS = 'bad-keys'
-/** Enough of them for a short form of torture; a short look of the benchmark takes the others. */
+/** Enough of them for a short form of torture; the short form of the benchmark takes the others. */
 export const SHORT_NEIGHBOURS: readonly string[] = ['sockets-60', 'subscribers', 'lock-events', ROW_OF_GOOD_KEYS]
-/** Characters: what the audit sent, and the most that is looked for. */
+/** Lengths in characters: that of the audit's request, and the longest that is searched for. */
 const LONG_SEARCH = 15_000
 const LONGEST_SEARCH = 64
 const METADATA = 'x'.repeat(3900)
 
-/** One kind of neighbour of a gateway. */
+/** Kind of noisy client of a gateway. */
 export interface Neighbour {
   name: string
   summary: string
@@ -48,11 +48,11 @@ function neighbour(name: string, summary: string, plan: Plan): Neighbour {
   return { name, summary, plan }
 }
 
-/** Neighbours of a gateway; what the audit of the engine found, with the sizes it had there. */
+/** Noisy clients of a gateway: findings of the audit of the engine, with the sizes it used. */
 export const NEIGHBOURS: readonly Neighbour[] = [
   neighbour(
     'sockets-60',
-    '60 realtime sockets of one user that lock and subscribe as fast as they may',
+    '60 realtime sockets of one user that lock and subscribe as fast as permitted',
     (course, ports, isShort) => chatter(course, ports.http, isShort ? 20 : 60),
   ),
   neighbour('sockets-2000', 'the same with 2,000 sockets tried', (course, ports, isShort) => ({
@@ -116,7 +116,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
       waitsFor: 'each answer',
       nextPerS: 45,
       ...asked(
-        // as deep as there are events, as deep as is allowed, and all of them for nothing
+        // as deep as there are events, as deep as is allowed, and all of them without a match
         [`offset=${course.lockEvents - 2000}`, 'offset=10000', 'source=keypad'].map((query) =>
           getRequest(`/lock-events?limit=1000&${query}`, course.captain),
         ),
@@ -206,7 +206,7 @@ const WIDE_FILTERS = [
   '+/+/st',
 ]
 
-/** Sockets that in turn ask for a lock with much beside it, and subscribe to and unsubscribe from 200 devices. */
+/** Sockets that alternately request a lock with large metadata, and subscribe to and unsubscribe from 200 devices. */
 function chatter(course: AttackedCourse, port: number, connections: number): AttackPlan {
   const { viewer, captain } = course
   const hardwareIds = captain.hardwareIds

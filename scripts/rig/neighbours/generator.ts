@@ -4,7 +4,7 @@ import { ownCpuSeconds } from '../process-usage.ts'
 import { AttackConnection } from './attack-connection.ts'
 import { type AttackPlan, type AttackResult, LIFE_S } from './attack-plan.ts'
 
-/** The process of a neighbour. */
+/** Process of a noisy client. */
 
 const TICK_MS = 5
 const START_LIMIT_MS = 30_000
@@ -18,7 +18,7 @@ function count(name: string): void {
   tally.counts[name] = (tally.counts[name] ?? 0) + 1
 }
 
-/** How often something is due; what could not be done in time is not made up for. */
+/** Repeats an action at a rate; does not make up for late ones. */
 function every(perS: number, act: () => boolean): void {
   if (perS <= 0) return
   let [lastMs, due] = [performance.now(), 0]
@@ -32,7 +32,7 @@ function every(perS: number, act: () => boolean): void {
   }, TICK_MS)
 }
 
-/** Tries all connections once; resolves when that is done, or the time is up. */
+/** Tries all connections once; resolves when that is done, or the limit expires. */
 async function start(plan: AttackPlan): Promise<AttackResult> {
   setTimeout(() => process.exit(0), LIFE_S * 1000)
   const connections = Array.from(
@@ -72,7 +72,7 @@ function writeOn(plan: AttackPlan, connections: readonly AttackConnection[]): vo
   })
 }
 
-/** A copy, as a socket may still have the last one. */
+/** Copies the bytes, as a socket may still have the last ones. */
 function numbered(bytes: Buffer, numbersAt: readonly number[]): Buffer {
   if (numbersAt.length === 0) return bytes
   const copy = Buffer.from(bytes)
@@ -80,7 +80,7 @@ function numbered(bytes: Buffer, numbersAt: readonly number[]): Buffer {
   return copy
 }
 
-/** What was done since the last call. */
+/** Returns the counters since the last call. */
 function result(): AttackResult {
   const now = { ms: performance.now(), cpuS: ownCpuSeconds() }
   const taken = { ...tally, tookS: (now.ms - since.ms) / 1000, cpuS: now.cpuS - since.cpuS }
@@ -91,5 +91,5 @@ function result(): AttackResult {
 
 const functions = answerCalls({ start, result })
 
-/** What a neighbour does when its parent asks. */
+/** Functions of a noisy client, called by the parent process. */
 export type AttackFunctions = typeof functions

@@ -5,16 +5,16 @@ import { ClockCourse } from './course.ts'
 import { mayBeGone } from './readings.ts'
 import { playStory } from './story.ts'
 
-// one after a first start in 1970, one after a first start with the right time
+// one with a first start in 1970, one with a first start at the right time
 for (const seed of [102, 1018]) {
-  test(`nothing is missing and every wrong time is said in the story of seed ${seed}`, async () => {
+  test(`the story of seed ${seed} has no missing reading and no unreported wrong time`, async () => {
     const { acknowledged, missing, unsaid, steps } = await playStory(seed)
     assert.ok(acknowledged > 100 && steps.length > 6)
     assert.deepEqual({ missing, unsaid }, { missing: [], unsaid: [] })
   })
 }
 
-test('what is gone without being old is found', async (t) => {
+test('a reading that is gone without being old is found', async (t) => {
   const course = await ClockCourse.open(0)
   t.after(() => course.close())
   await course.send(['satellite-1'], 10, 10 * DAY_MS)
@@ -22,7 +22,7 @@ test('what is gone without being old is found', async (t) => {
   assert.equal((await course.findings()).missing.length, 10)
 })
 
-test('a reading may be gone once it is old, in truth, or by the time the gateway gave it', () => {
+test('a reading may be gone once it is old by its true time, or by the time from the gateway', () => {
   const nowMs = Date.UTC(2026, 4, 1)
   const kept = { byRetentionMs: 60 * DAY_MS, purges: [] }
   const reading = (trueDays: number, gatewayDays: number | null) => ({

@@ -6,7 +6,7 @@ import { playStory, type Story } from './story.ts'
 const STORIES = 50
 const SHORT_STORIES = 5
 
-/** Whatever a clock shows, nothing that was acknowledged is gone before its time, and a wrong time is said. */
+/** Checks that, whatever a clock shows, no acknowledged record is deleted early and a wrong time is reported. */
 export const clocks: TortureScenario = {
   name: 'clocks',
   summary: 'clocks that jump by minutes to years while the gateway runs and between two starts',
@@ -16,7 +16,7 @@ export const clocks: TortureScenario = {
   },
 }
 
-/** Plays stories one after the other and prints the seed of each: `--cycles 1 --seed N` plays one again. */
+/** Plays stories one after the other and prints the seed of each: `--cycles 1 --seed N` replays one. */
 async function playStories({
   isShort,
   cycles,
@@ -41,10 +41,10 @@ function createFigures(stories: readonly Story[]): Figure[] {
       total(({ missing }) => missing.length),
     ),
     noneOf(
-      `clocks: wrong times without a word, in ${stories.length} stories`,
+      `clocks: unreported wrong times, in ${stories.length} stories`,
       total(({ unsaid }) => unsaid.length),
     ),
-    told('clocks: looks that said that the clock is in doubt', String(total(({ doubts }) => doubts))),
+    told('clocks: checks in which a clock fault was reported', String(total(({ doubts }) => doubts))),
     told('clocks: single readings dated by a clock behind', String(total(({ redated }) => redated))),
     told('clocks: readings in the quarantine', String(total(({ inQuarantine }) => inQuarantine))),
   ]

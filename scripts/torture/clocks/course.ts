@@ -5,42 +5,42 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { type Kept, mayBeGone, type SentReading } from './readings.ts'
 
-/** Where the truth begins. */
+/** True time at the start of a story. */
 export const BEGIN_MS = Date.UTC(2026, 4, 1, 12)
 const KEPT_DAYS = 60
-/** A purge by an admin counts back from now, which may be so much ahead without a doubt. */
+/** Jump that a gateway accepts without a clock fault; the present that a purge counts back from may be off by it. */
 const UNCONFIRMED_MS = 31 * DAY_MS
-/** What clocks that are right may be apart, and what goes by while devices send. */
+/** Difference between correct clocks, plus the time that passes while devices send. */
 const RIGHT_MS = 6 * MINUTE_MS
 
-/** Before this there are only guesses of a gateway that has never known the time: it counts on from 2020. */
+/** End of the times that a gateway guesses before it has ever known the time: it counts on from 2020. */
 const FIRST_GUESS_END_MS = Date.UTC(2021, 0, 1)
 
-/** What the gateway says of its clock. */
+/** Time and clock fault as the gateway reports them. */
 interface Said {
   gatewayMs: number
   doubt: string | null
 }
 
-/** Kinds of devices by how they know the time. */
+/** Devices by their source of time. */
 export const DEVICES = ['satellite-1', 'satellite-2', 'without', 'uptime', 'told'] as const
 export type DeviceId = (typeof DEVICES)[number]
 
-/** What was found wrong at the end of a story. */
+/** Faults found at the end of a story. */
 export interface Findings {
   acknowledged: number
   /** Neither stored nor in the quarantine, and not old. */
   missing: string[]
-  /** Moments at which the gateway's time was wrong and it said nothing. */
+  /** Moments at which the gateway's time was wrong without a reported fault. */
   unsaid: string[]
   inQuarantine: number
   /** Single readings that the gateway dated although they had a time: by its clock, that time was ahead. */
   redated: number
-  /** Moments at which it said that its clock is in doubt. */
+  /** Moments at which it reported a clock fault. */
   doubts: number
 }
 
-/** A gateway in this process on a clock that can be set to anything, its devices, and the truth. */
+/** A gateway in this process on a clock that can be set to anything, its devices, and the true time. */
 export class ClockCourse {
   readonly system: FakeClock
   readonly #gateway: TestGateway
@@ -52,15 +52,13 @@ export class ClockCourse {
   readonly #unsaid: string[] = []
   #trueMs = BEGIN_MS
   #voltageMv = 0
-  /**
-   * How wrong the gateway has been since it took a time for right that could be; more it must not be without a word.
-   */
+  /** Error of the gateway's time when it last accepted a plausible but wrong time; a larger error must be reported. */
   #excusedMs = 0
   #isJustStarted = true
   #said: Said | null = null
   #doubts = 0
   #redated = 0
-  /** By how much the clock of the device that asks the gateway is off. */
+  /** Error of the clock of the device that requests the time from the gateway; null before it has a time. */
   #toldOffMs: number | null = null
 
   private constructor(system: FakeClock, gateway: TestGateway, isSynchronized: { now: boolean }) {
@@ -92,25 +90,25 @@ export class ClockCourse {
     return this.#trueMs
   }
 
-  /** Time goes by, in truth and by all clocks. */
+  /** Advances the true time and all clocks. */
   passTime(ms: number): void {
     this.#trueMs += ms
     this.system.advance(ms)
   }
 
-  /** Somebody sets the system clock. */
+  /** Sets the system clock, as a user would. */
   setClock(offMs: number): void {
     this.#isSynchronized.now = false
     this.system.set(this.#trueMs + offMs)
   }
 
-  /** The operating system sets its clock, and knows that it is right. */
+  /** Sets the system clock correctly, as the operating system does, which then reports it as synchronised. */
   synchronize(): void {
     this.setClock(0)
     this.#isSynchronized.now = true
   }
 
-  /** A stop, and a start `offlineMs` later with a system clock that shows `showsMs` then. */
+  /** Stops the gateway, and starts it `offlineMs` later with a system clock that then shows `showsMs`. */
   async restart(offlineMs: number, showsMs: (system: FakeClock, trueMs: number) => number): Promise<void> {
     this.#clients.clear()
     this.#isSynchronized.now = false
@@ -121,7 +119,7 @@ export class ClockCourse {
     this.#isJustStarted = true
   }
 
-  /** An admin tells the gateway what time it is. */
+  /** Confirms the true time, as an admin. */
   async confirm(): Promise<void> {
     const body = { time: toIso(this.#trueMs) }
     const { status } = await this.#gateway.request('POST', '/clock/confirm', { body })
@@ -136,7 +134,7 @@ export class ClockCourse {
     else if (status !== 409) throw new Error(`a purge: ${status}`)
   }
 
-  /** Deletes all that a device sent, as nothing should. */
+  /** Deletes everything a device sent, which no clock should cause. */
   async remove(device: DeviceId): Promise<void> {
     await this.#gateway.request('DELETE', `/devices/${device}/telemetry`)
   }
@@ -145,7 +143,7 @@ export class ClockCourse {
     return this.#gateway.runRetention()
   }
 
-  /** Notes it if the gateway's time is wrong, could be known to be, and the gateway says nothing. */
+  /** Records a fault if the gateway's time is wrong, it could know so, and it reports nothing. */
   async look(what: string): Promise<void> {
     const said = await this.#ask()
     const { gatewayMs, doubt } = said
@@ -164,12 +162,12 @@ export class ClockCourse {
       this.#unsaid.push(`${what}: the metric differs from /health`)
   }
 
-  /** `count` readings of each device in one message, the first from `spanMs` ago, as after an outage. */
+  /** Sends `count` readings of each device in one message, the first from `spanMs` ago, as after an outage. */
   async send(devices: readonly DeviceId[], count: number, spanMs: number): Promise<void> {
     for (const device of devices) {
       const client = await this.#connect(device)
       if (device === 'told') await this.#askForTime(client)
-      // without any time only what was measured just now can be told
+      // without any time, only a reading of the present moment can be sent
       const canWait = device !== 'without' && !(device === 'told' && this.#toldOffMs === null)
       await this.#sendOf(device, client, canWait ? count : 1, spanMs)
     }
@@ -200,7 +198,7 @@ export class ClockCourse {
     }
   }
 
-  /** Whether a time after a start may be right, for all that the gateway can know: it was switched off until then. */
+  /** True if the gateway cannot rule out a time after a start, because it was switched off until then. */
   #couldBe(gatewayMs: number): boolean {
     if (this.#said === null || this.#said.gatewayMs < FIRST_GUESS_END_MS) return true
     const afterMs = gatewayMs - this.#said.gatewayMs
@@ -215,7 +213,7 @@ export class ClockCourse {
   async #sendOf(device: DeviceId, client: MqttClient, count: number, spanMs: number): Promise<void> {
     const { gatewayMs, doubt } = await this.#ask()
     const readings = Array.from({ length: count }, (_, i) => ({
-      // no two at one moment, nor at moments that a jump of whole hours makes one
+      // no two readings at one time, nor at times that a jump of whole hours makes equal
       trueMs: this.#trueMs - Math.round((spanMs * (count - 1 - i)) / count) - 7 * i,
       voltageMv: ++this.#voltageMv,
     }))
@@ -223,16 +221,16 @@ export class ClockCourse {
     await client.publishAsync(`dev/${device}/tlm`, JSON.stringify(payload), { qos: 1 })
     for (const reading of readings) {
       const saidMs = this.#saidOf(device, reading)
-      // of a single reading such a time is not believed: the gateway dates it
+      // in a single reading such a time is not trusted: the gateway dates it
       const isRedated = count === 1 && doubt === null && saidMs !== null && saidMs > gatewayMs + MAX_AHEAD_MS
       if (isRedated) this.#redated++
       this.#sent.push({ ...reading, hardwareId: device, saidMs: isRedated ? null : saidMs, gatewayMs })
     }
-    // the next device is never at the same millisecond
+    // the next device never sends at the same millisecond
     this.passTime(1000 + (this.#voltageMv % 977))
   }
 
-  /** A reading without a clock, or several of them as a device of this kind sends them. */
+  /** A reading without a clock, or several of them in the format of this kind of device. */
   #payload(device: DeviceId, readings: readonly { trueMs: number; voltageMv: number }[]): unknown {
     const one = (reading: { trueMs: number; voltageMv: number }) => {
       const ts = this.#saidOf(device, reading)
@@ -250,21 +248,21 @@ export class ClockCourse {
     return others.length === 0 ? first : [first, ...others]
   }
 
-  /** What time the device gives a reading. */
+  /** Time that the device gives a reading. */
   #saidOf(device: DeviceId, { trueMs }: { trueMs: number }): number | null {
     if (device === 'without' || device === 'uptime') return null
     if (device !== 'told') return trueMs
     return this.#toldOffMs === null ? null : trueMs + this.#toldOffMs
   }
 
-  /** It keeps the time it was told last; it is told none while the clock is in doubt. */
+  /** Requests the time, as the device does; it keeps the last response, and receives none during a clock fault. */
   async #askForTime(client: MqttClient): Promise<void> {
     await client.subscribeAsync('dev/told/ta')
     const told = Promise.withResolvers<number>()
     const take = (_: string, payload: Buffer) => told.resolve(JSON.parse(payload.toString()).t)
     client.on('message', take)
     await client.publishAsync('dev/told/tq', '{"up":1}', { qos: 1 })
-    // what it publishes now is acknowledged after the answer was sent
+    // once this publication is acknowledged, the response has been sent
     await client.publishAsync('dev/told/st', '{"online":true,"type":"teebox"}', { qos: 1 })
     const t = await Promise.race([told.promise, new Promise<null>((done) => setImmediate(done, null))])
     client.off('message', take)

@@ -3,11 +3,11 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import { BEGIN_MS, ClockCourse, DEVICES, type Findings } from './course.ts'
 
 const YEAR_MS = 365 * DAY_MS
-/** Days of history that a device brings at the beginning: none of it is old in truth. */
+/** Days of history that a device sends at the beginning, all of which are truly recent. */
 const HISTORY_DAYS = 50
 const STEPS = { least: 6, most: 12 }
 
-/** What happened to the clock, and what was found wrong at the end. */
+/** Events of the clock, and the faults found at the end. */
 export interface Story extends Findings {
   seed: number
   steps: string[]
@@ -30,7 +30,7 @@ export async function playStory(seed: number): Promise<Story> {
   }
 }
 
-// Nothing confirms the time of a first start.
+// No source confirms the time of a first start.
 function firstStart(random: Random): { name: string; offMs: number } {
   const chance = random.next()
   if (chance < 0.7) return { name: 'first start with the right time', offMs: 0 }
@@ -39,12 +39,12 @@ function firstStart(random: Random): { name: string; offMs: number } {
   return { name: `first start ${span(offMs)}`, offMs }
 }
 
-/** One thing happens to the clock; devices send, retention runs, and sometimes an admin purges. Returns what it was. */
+/** Plays one clock event; devices send, retention runs, sometimes an admin purges. Returns its description. */
 async function takeStep(course: ClockCourse, random: Random): Promise<string> {
   const step = await changeClock(course, random)
   await course.look(step)
   const isOutage = random.chance(0.4)
-  // it comes back with what it measured meanwhile
+  // after an outage the device sends what it measured meanwhile
   const [count, spanMs] = isOutage ? [random.integer(2, 40), random.integer(1, 48) * HOUR_MS] : [1, 0]
   await course.send(DEVICES, count, spanMs)
   await course.runRetention()
@@ -61,7 +61,7 @@ function changeClock(course: ClockCourse, random: Random): string | Promise<stri
   return random.pick(CHANGES)(course, random)
 }
 
-/** Somebody or something sets the system clock while the gateway runs. */
+/** Sets the system clock while the gateway runs, as a user or a program may. */
 function jump(course: ClockCourse, random: Random): string {
   if (random.chance(0.1)) {
     course.setClock(5000 - course.trueMs)
@@ -72,7 +72,7 @@ function jump(course: ClockCourse, random: Random): string {
   return `set ${span(offMs)}`
 }
 
-/** From minutes to years, ahead or back; among them the whole hours of a wrong time zone. */
+/** Error from minutes to years, ahead or back, including the whole hours of a wrong time zone. */
 function randomOffMs(random: Random): number {
   const sizes: [number, ...number[]] = [
     random.integer(6, 59) * MINUTE_MS,
@@ -82,11 +82,11 @@ function randomOffMs(random: Random): number {
     random.integer(40, 300) * DAY_MS,
     random.integer(1, 10) * YEAR_MS,
   ]
-  // beyond a gateway's first millisecond no two jumps meet
+  // random milliseconds keep the results of two jumps distinct
   return (random.chance(0.5) ? 1 : -1) * random.pick(sizes) + random.integer(0, 999)
 }
 
-/** The gateway stops, and starts with a clock that was lost, stood still, was set meanwhile, or is right. */
+/** Stops the gateway and starts it with a clock that was lost, stood still, was set meanwhile, or is right. */
 async function restart(course: ClockCourse, random: Random): Promise<string> {
   const offline: [number, ...number[]] = [
     random.integer(5, 300) * 1000,
@@ -104,13 +104,13 @@ async function restart(course: ClockCourse, random: Random): Promise<string> {
     ['a clock that stood still', stoodAtMs - course.trueMs - offlineMs],
     [span(wrongMs), wrongMs],
   ]
-  // readings that it dates by a clock that stood still for months are taken for that old, as nobody can know better
+  // readings dated by a clock that stood still for months count as that old, because their age cannot be known
   const [what, offMs] = random.pick(clocks)
   await course.restart(offlineMs, (system, trueMs) => (offMs === null ? system.nowMs() : trueMs + offMs))
   return `restart after ${span(offlineMs)}, ${what}`
 }
 
-/** The clock is put right: by the network, or by a person, who may confirm it. */
+/** Corrects the clock: by the network, or by a user, who may confirm it. */
 async function putRight(course: ClockCourse, random: Random): Promise<string> {
   if (random.chance(0.4)) {
     course.synchronize()

@@ -41,11 +41,11 @@ function judge(knownAtMs: number[], stored: StoredAlert[], deliveries = told('a'
   return Object.fromEntries(Object.entries(faults).filter(([, count]) => count > 0))
 }
 
-test('an excursion with one alert that was opened soon, closed, and told once is right', () => {
+test('an excursion with one alert, opened soon, closed and sent once, is right', () => {
   assert.deepEqual(judge([1000], [alert('a', 1500)]), {})
 })
 
-test('every way to be wrong is noticed', () => {
+test('every kind of error is detected', () => {
   assert.deepEqual(judge([1000], []), { missing: 1 })
   assert.deepEqual(judge([1000], [alert('a', 1500, false)]), { notClosed: 1 })
   assert.deepEqual(judge([1000], [alert('a', 60_000)]), { late: 1 })

@@ -12,40 +12,40 @@ const commandsSchema = z.looseObject({
   commands: z.array(z.looseObject({ command_id: z.string(), requested_by: z.string().nullable() })),
 })
 
-/** An alert as the gateway has it. */
+/** Alert as the gateway stores it. */
 export interface StoredAlert {
   alertId: string
   openedAtMs: number
   isClosed: boolean
 }
 
-/** What the gateway and those who are told made of the excursions and stays of all carts. */
+/** Comparison of the excursions and stays of all carts with the gateway's reactions and the deliveries. */
 export interface CourseCheck {
   excursions: number
   stays: number
   /** Excursions without an alert. */
   missing: number
-  /** Alerts beyond one an excursion. */
+  /** Additional alerts of one excursion. */
   twice: number
-  /** Alerts that were opened long after the gateway knew. */
+  /** Alerts that were opened long after the gateway knew of the excursion. */
   late: number
-  /** Of the time in which the gateway was there. */
+  /** Longest delay, in uptime of the gateway. */
   longestMs: number
   notClosed: number
-  /** Events of alerts that were delivered never, more than once under several ids, or the end before the beginning. */
+  /** Events of alerts that were never delivered, delivered under several ids, or with the end before the beginning. */
   notDelivered: number
   deliveredTwice: number
   outOfOrder: number
-  /** Stays without a lock, and locks beyond one a stay. */
+  /** Stays without a lock; `lockedTwice`: additional locks of one stay. */
   notLocked: number
   lockedTwice: number
 }
 
-/** Of the time in which the gateway was there: many heartbeats, each of which is to notice. */
+/** Limit in uptime of the gateway: many ticks, each of which must notice. */
 const LATE_MS = 10_000
 const PAGE = 1000
 
-/** Compares what carts did with the alerts and commands of a gateway, and with what was delivered. */
+/** Compares the carts' movements with the alerts and commands of a gateway, and with the deliveries. */
 export async function checkCourse(
   gateway: GatewayProcess,
   carts: readonly GolfCart[],
@@ -77,14 +77,14 @@ export async function checkCourse(
   return check
 }
 
-/** What the gateway made of the excursions of a cart; alerts as they were opened. */
+/** Reactions of the gateway to the excursions of a cart; alerts in the order of their opening. */
 interface Made {
   stored: readonly StoredAlert[]
   deliveries: readonly Delivery[]
   uptime: Uptime
 }
 
-/** Adds to `check` what became of the excursions of a cart. */
+/** Adds the result for the excursions of a cart to `check`. */
 export function judgeAlerts(
   check: CourseCheck,
   { excursions }: Pick<GolfCart, 'excursions'>,

@@ -23,7 +23,7 @@ const SHORT_FLEET: FleetSize = { devices: 10, perDevicePerS: 5, lockDevices: 2 }
 /** Six seconds: more than a kill and a start take, so that a cart that is about to leave is not locked meanwhile. */
 const AUTO_LOCK_MIN = 0.1
 const PROGRESS_EVERY = 10
-/** Retries of a delivery are up to so far apart when the gateway was killed in the middle of it. */
+/** Largest gap between the retries of a delivery, after a kill in the middle of one. */
 const DELIVERED_LIMIT_MS = 60_000
 
 interface Outcome {
@@ -36,7 +36,7 @@ interface Outcome {
   damage: string[]
 }
 
-/** What acts by itself may be killed at any moment. */
+/** Checks that automatic actions survive a kill at any moment. */
 export const course: TortureScenario = {
   name: 'course',
   summary: 'kill -9 of a course with alerts, auto-locks, a webhook, zones and drawings: none lost, twice or late',
@@ -106,7 +106,7 @@ async function openTorturedCourse(
   return devices.map((device, i) => new GolfCart(device, `golf ${i + 1}`, gateway.ports.mqtt, witnesses))
 }
 
-/** What came of it, once all that is still under way has had its time. */
+/** Repeats the check until everything still in progress has had its time. */
 async function settled(look: () => Promise<CourseCheck>): Promise<CourseCheck> {
   let check = await look()
   const isSettled = async () => {
@@ -131,33 +131,30 @@ function print({ kills, check, ground, missed, repeated }: Outcome): void {
     ],
   )
   for (const what of missed) printProgress(`  ${what}`)
-  for (const what of ground.gone) printProgress(`  answered, and gone: ${what}`)
-  for (const what of ground.overdue) printProgress(`  on when it is over: ${what}`)
+  for (const what of ground.gone) printProgress(`  confirmed and lost: ${what}`)
+  for (const what of ground.overdue) printProgress(`  in effect after its end: ${what}`)
 }
 
 function createFigures({ check, ground, missed, fleet, damage }: Outcome): Figure[] {
   const { excursions, stays, longestMs } = check
   return [
     noneOf(`course: excursions without an alert, of ${formatCount(excursions)}`, check.missing),
-    noneOf('course: alerts beyond one an excursion', check.twice),
+    noneOf('course: additional alerts of one excursion', check.twice),
     noneOf('course: alerts opened late', check.late),
-    told(
-      'course: longest from the fix to the alert, while the gateway was there',
-      `${(longestMs / 1000).toFixed(1)} s`,
-    ),
+    told('course: longest from the fix to the alert, in uptime of the gateway', `${(longestMs / 1000).toFixed(1)} s`),
     noneOf('course: alerts that never end', check.notClosed),
-    noneOf('course: alerts or ends that the webhook was not told', check.notDelivered),
-    noneOf('course: alerts or ends that it was told twice', check.deliveredTwice),
-    noneOf('course: ends told before their alerts', check.outOfOrder),
+    noneOf('course: alerts or ends that the webhook did not receive', check.notDelivered),
+    noneOf('course: alerts or ends that it received twice', check.deliveredTwice),
+    noneOf('course: ends received before their alerts', check.outOfOrder),
     noneOf(`course: stays in which the cart was not locked, of ${formatCount(stays)}`, check.notLocked),
-    noneOf('course: locks beyond one a stay', check.lockedTwice),
-    noneOf('course: carts that waited in vain', missed.length),
+    noneOf('course: additional locks of one stay', check.lockedTwice),
+    noneOf('course: reactions that did not come in time', missed.length),
     noneOf(
-      `course: zones, switches, drawings and photos answered and gone, of ${formatCount(ground.changes)}`,
+      `course: zones, overrides, drawings and photos confirmed and lost, of ${formatCount(ground.changes)}`,
       ground.gone.length,
     ),
-    noneOf('course: switches that did not end in time', ground.overdue.length),
-    told('course: switches whose end passed while there was no gateway', formatCount(ground.endedUnattended)),
+    noneOf('course: overrides that did not end in time', ground.overdue.length),
+    told('course: overrides whose end passed while no gateway ran', formatCount(ground.endedUnattended)),
     ...fleetFigures('course', fleet),
     noneOf('course: damage found by integrity_check', damage.length),
   ]

@@ -6,31 +6,28 @@ import { SessionClient } from '../session-client.ts'
 import type { WebhookReceiver } from './receiver.ts'
 import type { Uptime } from './uptime.ts'
 
-/** An excursion beyond the boundary that was acknowledged. */
+/** Excursion beyond the boundary that was acknowledged. */
 export interface Excursion {
-  /** When the gateway had acknowledged the fix by which it must know of it. */
+  /** Time at which the gateway had acknowledged the fix that reveals the excursion. */
   knownAtMs: number
 }
 
 const FIX_GAP_MS = 300
 const PARKED_GAP_MS = 700
 const POLL_MS = 50
-/** How long the gateway may be there until an alert, its end or a lock comes: many lives, however long starts take. */
+/** Uptime of the gateway within which an alert, its end or a lock must come: many lives, however long starts take. */
 const LIMIT_UP_MS = 40_000
 
-/**
- * A cart that leaves the course, comes back, and is parked unlocked until it is locked from afar, again and again,
- * whatever happens to the gateway.
- */
+/** Cart that leaves the course, returns, and is parked unlocked until locked remotely, in a loop across all lives. */
 export class GolfCart {
   readonly hardwareId: string
   readonly cart: string
   readonly excursions: Excursion[] = []
-  /** Stays in the barn that are over or have been waited for. */
+  /** Stays in the barn that have ended or have timed out. */
   stays = 0
-  /** Ids of lock commands, one after the other. */
+  /** Ids of lock commands, in order. */
   readonly locks = new Set<string>()
-  /** What did not come in time. */
+  /** Reactions that did not come in time. */
   readonly missed: string[] = []
   readonly #client: SessionClient
   readonly #receiver: WebhookReceiver
@@ -66,7 +63,7 @@ export class GolfCart {
     this.#ended = this.#drive()
   }
 
-  /** Resolves when the excursion and the stay under way are over. */
+  /** Resolves when the excursion and the stay in progress are over. */
   async end(): Promise<void> {
     this.#isEnding = true
     await this.#ended
@@ -109,10 +106,10 @@ export class GolfCart {
   async #mustBeTold(event: 'opened' | 'closed'): Promise<void> {
     const wanted = this.excursions.length
     const isTold = () => this.#receiver.count(this.cart, 'outside', event) >= wanted
-    if (!(await this.#until(isTold))) this.missed.push(`${this.cart}: excursion ${wanted} was not told to be ${event}`)
+    if (!(await this.#until(isTold))) this.missed.push(`${this.cart}: no ${event} event of excursion ${wanted}`)
   }
 
-  /** Resolves with whether it is so before this cart waits in vain. */
+  /** Resolves to true if the condition becomes true before the limit, in uptime, expires. */
   async #until(isSo: () => boolean): Promise<boolean> {
     const fromMs = Date.now()
     await waitUntil(() => isSo() || this.#waitsInVain(fromMs), Number.POSITIVE_INFINITY, POLL_MS)

@@ -17,9 +17,9 @@ const DRAWING_THOUSANDS = [1, 1, 1, 80] as const
 const PHOTO_BYTES = 1_000_000
 const CHANGES = ['switch', 'switch', 'switch', 'switch', 'rename', 'rename', 'drawing', 'photo'] as const
 const GAP_MS = 50
-/** Until all switches are over: longer than any, and than a look. */
+/** Time until all overrides have ended: longer than any, plus one check. */
 const ENDED_LIMIT_MS = 60_000
-/** Of the middle of a photo: what the gateway strips is at its ends. */
+/** Length of a sample from the middle of a photo: the gateway strips data at its ends. */
 const SAMPLE_BYTES = 1000
 const CORNER_STEPS = 1e5
 
@@ -29,19 +29,19 @@ interface Drawing {
 }
 
 interface Photo {
-  /** Its first corner, which is another for each. */
+  /** Latitude of its first corner, which identifies the photo. */
   lat: number
   sample: Buffer
 }
 
-/** Switches zones, draws, and places photos, and remembers what it was answered, whatever happens to the gateway. */
+/** Client that overrides zones, draws and uploads photos across all lives, and remembers the responses. */
 export class Greenkeeper {
   changes = 0
-  /** Switches that ended while there was no gateway. */
+  /** Overrides that ended while no gateway ran. */
   endedUnattended = 0
-  /** What was answered and is not there. */
+  /** Confirmed changes that are missing. */
   readonly gone: string[] = []
-  /** Switches that went on when they were over. */
+  /** Overrides that were still in effect after their end. */
   readonly overdue: string[] = []
   readonly #client: ApiClient
   readonly #uptime: Uptime
@@ -60,9 +60,7 @@ export class Greenkeeper {
     this.#uptime = uptime
   }
 
-  /**
-   * Draws a fairway, which is off, and a green, which is on, of each hole, and a zone that has a new name now and then.
-   */
+  /** Draws a fairway (off) and a green (on) for each hole, and a zone that is renamed now and then. */
   async start(): Promise<void> {
     const { features } = await this.#client.call('GET /zones')
     const more = HOLES.flatMap((hole) => [groundZone('fairway', hole, false), groundZone('green', hole, true)])
@@ -75,12 +73,12 @@ export class Greenkeeper {
     this.#ended = this.#work()
   }
 
-  /** The gateway before is dead, and another is about to be started. */
+  /** Records that the previous gateway is dead, and another is about to be started. */
   expectLife(atMs: number): void {
     this.#bornAtMs = atMs
   }
 
-  /** Changes nothing more; resolves when all switches have ended, or should have. */
+  /** Makes no further changes; resolves when all overrides have ended, or should have. */
   async end(): Promise<void> {
     this.#isEnding = true
     await this.#ended
@@ -90,12 +88,13 @@ export class Greenkeeper {
       await this.#look()
       return [...this.#switches.values()].every(({ possible: [shown] }) => shown === null)
     }
-    if (!(await waitUntil(isOver, ENDED_LIMIT_MS, GAP_MS))) this.overdue.push('a switch that never ends')
+    if (!(await waitUntil(isOver, ENDED_LIMIT_MS, GAP_MS))) this.overdue.push('an override that never ends')
   }
 
   async #work(): Promise<void> {
     while (!this.#isEnding) {
-      // without a gateway there is nothing to look at, and nothing is changed before a look at what the last one left
+      // without a gateway there is nothing to check, and the state that the last one left is checked before the next
+      // change
       await this.#look()
         .then(() => this.#change())
         .catch(() => undefined)
@@ -117,7 +116,7 @@ export class Greenkeeper {
 
   #judgeZone(id: string, shown: ShownZone, look: Look): void {
     if (id === 'mark' && !this.#name.settle(shown.name, (name) => name === shown.name))
-      this.gone.push(`a name, and there is ${shown.name}`)
+      this.gone.push(`a name, now ${shown.name}`)
     const promised = this.#switches.get(id)
     if (promised === undefined) return
     const isOn = shown.enabled
@@ -127,20 +126,20 @@ export class Greenkeeper {
     if (now === null && promised.possible.length === 1 && endedUnattended(promised.possible[0] ?? null, look))
       this.endedUnattended += 1
     if (!promised.settle(now, (each) => mayShow(each, now, look)))
-      this.gone.push(`a switch of ${id}, and it is ${JSON.stringify(now)}`)
-    if (now === null && isOn !== id.startsWith('green')) this.gone.push(`how ${id} was drawn`)
+      this.gone.push(`an override of ${id}, now ${JSON.stringify(now)}`)
+    if (now === null && isOn !== id.startsWith('green')) this.gone.push(`the drawn state of ${id}`)
   }
 
   async #lookAtGround(): Promise<void> {
     const { attribution, features, photo } = await this.#client.call('GET /course')
     const shown = { attribution, features }
     if (!this.#drawing.settle(shown, (each) => isDeepStrictEqual(each, shown)))
-      this.gone.push(`a drawing, and there is ${attribution}`)
+      this.gone.push(`a drawing, now ${attribution}`)
     const image = photo && Buffer.from(await (await this.#client.download('GET /course/photo')).arrayBuffer())
     const steps = photo && stepsOf(photo.corners[0]?.lat ?? 0)
     const known = this.#photo.possible.find((each) => (each && stepsOf(each.lat)) === steps)
     if (known === undefined || (known !== null && image?.includes(known.sample) !== true))
-      this.gone.push(`a photo, and there is ${JSON.stringify(photo)}`)
+      this.gone.push(`a photo, now ${JSON.stringify(photo)}`)
     else this.#photo.answered(known)
   }
 
@@ -170,7 +169,7 @@ export class Greenkeeper {
     )
   }
 
-  /** As the editor of zones does: what is shown, with one change, unless it was changed meanwhile. */
+  /** Renames a zone as the zone editor does: writes what was read, with one change, unless it changed meanwhile. */
   async #rename(name: string): Promise<void> {
     const response = await this.#client.download('GET /zones')
     const shown: { features: { id: string; properties: object }[] } = JSON.parse(await response.text())
@@ -180,7 +179,7 @@ export class Greenkeeper {
     const headers = { 'if-match': response.headers.get('etag') ?? '' }
     const body = { type: 'FeatureCollection' as const, features }
     await this.#ask(
-      // what was answered is taken again
+      // the response of the GET is sent back
       () => this.#client.call('PUT /zones', { headers, body: body as never }),
       [keeps(this.#name, name)],
     )
@@ -205,7 +204,7 @@ export class Greenkeeper {
     )
   }
 
-  /** Makes a request, and notes what may hold from then on. */
+  /** Makes a request, and records the states that are possible afterwards. */
   async #ask(request: () => Promise<unknown>, all: readonly Keeping[]): Promise<void> {
     try {
       await request()
@@ -213,7 +212,8 @@ export class Greenkeeper {
     } catch (error) {
       const isRefused = error instanceof ApiError && error.status < 500
       if (!isRefused) for (const { unanswered } of all) unanswered()
-      // zones that a switch ended meanwhile, and an end that is past when the request comes
+      // expected refusals: an override ended meanwhile and changed the zones, or its end had passed when the request
+      // arrived
       else if (error.status !== 412 && error.code !== 'invalid_field') this.gone.push(error.message)
     }
   }

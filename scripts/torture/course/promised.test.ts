@@ -5,7 +5,7 @@ import { Uptime } from './uptime.ts'
 
 const on = (untilMs: number) => ({ isOn: true, untilMs })
 
-/** It was there from 0 to 1,000, and is again since 5,000, having been started at 4,000. */
+/** The gateway ran from 0 to 1,000, and runs again since 5,000, having been started at 4,000. */
 function lookAt(askedAtMs: number): Look {
   const uptime = new Uptime()
   uptime.begin(0)

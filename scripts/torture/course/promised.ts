@@ -1,6 +1,6 @@
 import type { Uptime } from './uptime.ts'
 
-/** What a gateway has answered for, or may have taken although its answer was lost. */
+/** State that a gateway has confirmed, or may have accepted although its response was lost. */
 export class Promised<Value> {
   #possible: Value[]
 
@@ -12,17 +12,17 @@ export class Promised<Value> {
     this.#possible = [value]
   }
 
-  /** It may hold from now on, or what held before. */
+  /** Adds a value that may apply from now on, in addition to the previous ones. */
   unanswered(value: Value): void {
     this.#possible.push(value)
   }
 
-  /** What may hold: one thing, unless an answer was lost. */
+  /** Possible values: only one, unless a response was lost. */
   get possible(): readonly Value[] {
     return this.#possible
   }
 
-  /** Whether what is shown may hold; it is what holds then. */
+  /** Returns true if the shown value is possible; it is the only possible one afterwards. */
   settle(shown: Value, mayShow: (promised: Value) => boolean): boolean {
     const isPromised = this.#possible.some(mayShow)
     this.#possible = [shown]
@@ -30,10 +30,10 @@ export class Promised<Value> {
   }
 }
 
-/** A zone that is on or off for a while; null is one that is as it was drawn. */
+/** Override of a zone, on or off for a while; null if the zone is as drawn. */
 export type Switched = { isOn: boolean; untilMs: number } | null
 
-/** When a gateway was asked, and since when the one that answered has been running. */
+/** Times of a request and its response, and start of the gateway that answered. */
 export interface Look {
   bornAtMs: number
   askedAtMs: number
@@ -41,22 +41,22 @@ export interface Look {
   uptime: Uptime
 }
 
-/** Of the time in which the gateway was there: many heartbeats, each of which ends what is over. */
+/** Limit in uptime of the gateway: many ticks, each of which ends expired overrides. */
 const LATE_MS = 10_000
 
-/** Whether a zone that was switched like this may be shown like that. */
+/** True if a zone with one override may be shown with the other. */
 export function mayShow(promised: Switched, shown: Switched, { answeredAtMs }: Look): boolean {
   if (shown === null) return promised === null || promised.untilMs <= answeredAtMs
   return promised?.untilMs === shown.untilMs && promised.isOn === shown.isOn
 }
 
-/** Whether a switch that is shown should have ended: at the start, or long ago. */
+/** True if a shown override should have ended: at the start, or long ago. */
 export function isOverdue(shown: Switched, { bornAtMs, askedAtMs, uptime }: Look): boolean {
   if (shown === null) return false
   return shown.untilMs <= bornAtMs || uptime.upMs(shown.untilMs, askedAtMs) > LATE_MS
 }
 
-/** Whether a switch ended while there was no gateway to end it. */
+/** True if an override ended while no gateway ran. */
 export function endedUnattended(promised: Switched, { bornAtMs, uptime }: Look): boolean {
   return promised !== null && promised.untilMs <= bornAtMs && uptime.upMs(promised.untilMs, bornAtMs) === 0
 }

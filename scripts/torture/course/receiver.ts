@@ -6,7 +6,7 @@ const bodySchema = z.looseObject({
   alert: z.looseObject({ alert_id: z.string(), kind: z.string(), cart: z.string().nullable() }),
 })
 
-/** One delivery of a webhook, as it came first. */
+/** First delivery of a webhook event. */
 export interface Delivery {
   deliveryId: string
   event: string
@@ -15,11 +15,11 @@ export interface Delivery {
   cart: string | null
 }
 
-/** Is told of alerts, and outlives the gateway: a delivery that comes again, because the answer was lost, is known. */
+/** Receives alerts and outlives the gateway; recognises a delivery repeated because its response was lost. */
 export class WebhookReceiver {
-  /** In the order in which they came first. */
+  /** In the order of their first arrival. */
   readonly deliveries: Delivery[] = []
-  /** Times that one came again. */
+  /** Number of repeated deliveries. */
   repeated = 0
   readonly #known = new Set<string>()
   readonly #server: Server
@@ -34,7 +34,7 @@ export class WebhookReceiver {
     })
   }
 
-  /** Returns where it listens. */
+  /** Returns its URL. */
   listen(): Promise<string> {
     return new Promise((resolve) => {
       this.#server.listen(0, '127.0.0.1', () => {
@@ -50,7 +50,7 @@ export class WebhookReceiver {
     this.#server.closeAllConnections()
   }
 
-  /** How many alerts of a cart were told to be so. */
+  /** Number of alerts of a cart delivered with that event. */
   count(cart: string, kind: string, event: Delivery['event']): number {
     return this.deliveries.filter((each) => each.cart === cart && each.kind === kind && each.event === event).length
   }

@@ -26,10 +26,10 @@ export interface Course {
   devices: readonly CourseDevice[]
   users: readonly CourseUser[]
   groupIds: readonly number[]
-  /** All that was sent lies between these times. */
+  /** Start of the period with all records; `toMs` is its end. */
   fromMs: number
   toMs: number
-  /** A program with a kept session and messages that wait for it. */
+  /** Program with a persistent session and queued messages. */
   program: { clientId: string; username: string }
 }
 
@@ -45,12 +45,12 @@ const WAITING = 12
 const LAST_SAMPLES = 150
 const HISTORY_MS = 6 * 3_600_000
 const BATCH = 500
-/** With its times: another one would not be the same file. */
+/** Keeps the times: with others it would not be the same file. */
 const COPY = { recursive: true, preserveTimestamps: true }
-/** Sealed early, so that there are blocks as well as a log. */
+/** Seals early, so that there are blocks as well as a log. */
 const ENV = { CARTBARN_SEAL_SAMPLES: '4096' }
 
-/** Makes a course, with everything in it that a gateway answers with. */
+/** Creates a course with data for every response of a gateway. */
 export async function makeCourse(bench: Workbench, entry: string): Promise<Course> {
   const live = createDataFolder(bench, 'course')
   const stopped = createDataFolder(bench, 'course-stopped')
@@ -67,7 +67,7 @@ export async function makeCourse(bench: Workbench, entry: string): Promise<Cours
   await second.process.stop('SIGKILL')
   cpSync(live, killed, COPY)
   rmSync(live, { recursive: true })
-  // whoever starts a copy later must not be told that it is in use
+  // a later start of a copy must not find the folder in use
   for (const folder of [stopped, killed]) rmSync(`${folder}/cartbarn.lock`, { force: true })
   return { folders: { stopped, killed }, ...made, fromMs, toMs: Date.now() + 60_000 }
 }
@@ -189,7 +189,7 @@ class CourseMaker {
       for (let n = 0; n < COMMANDS; n++) {
         await this.#api.call('POST /devices/{id}/commands', {
           path: { id: hardwareId },
-          // lives longer than the torture takes: what it says of itself must not change meanwhile
+          // lives longer than the torture takes, so that its state does not change meanwhile
           body: { command: 'refresh_config', metadata: { note: `number ${n}` } },
         })
       }
@@ -225,7 +225,7 @@ export function connectDevice(
   })
 }
 
-/** How a program of the admin logs in, with a kept session. */
+/** Login of the admin's program, with a persistent session. */
 export function programOptions({ clientId, username }: Course['program']): IClientOptions {
   return { clientId, username, password: ADMIN_KEY, clean: false, reconnectPeriod: 0 }
 }

@@ -16,27 +16,27 @@ const SHORT_CASES = 4
 const SHORT_PAGES = 4
 const PROGRESS_EVERY = 50
 const AT_ONCE = 2
-/** How long a gateway may take to notice by itself what it answered wrongly. */
+/** Time within which a gateway must detect a wrong response itself. */
 const NOTICE_LIMIT_MS = 15_000
 const ACKNOWLEDGEMENT_LIMIT_MS = 10_000
 
-/** What came of one piece of damage. */
+/** Outcome of one strike. */
 interface Outcome {
   what: string
   strike: Strike
-  /** Null when the gateway did not start. */
+  /** Null if the gateway did not start. */
   comparison: Comparison | null
-  /** `/health`, or what it said when it ended. */
+  /** `/health`, or the output of a gateway that ended. */
   said: string
   isSaid: boolean
-  /** Devices that are still known and were not acknowledged. */
+  /** Devices that are still known but whose messages were not acknowledged. */
   unacknowledged: string[]
 }
 
-/** What flash does to a stopped gateway's files: every answer is right, or it is said that it is not. */
+/** Damages a stopped gateway's files as flash does: every response must be right, or the damage reported. */
 export const damage: TortureScenario = {
   name: 'damage',
-  summary: 'flipped bits, zeros and noise in the files of a stopped gateway; no answer may be wrong without a word',
+  summary: 'flipped bits, zeros and noise in the files of a stopped gateway; every wrong response must be reported',
   run: async (context) => {
     const torture = new DamageTorture(context)
     const { random, pages } = await torture.run()
@@ -64,7 +64,7 @@ class DamageTorture {
     }
     const again = compare(twins.stopped, await this.#answersOf(course, course.folders.stopped))
     if (again.differing.length > 0)
-      throw new Error(`without any damage: ${JSON.stringify(again.differing.slice(0, 3))}`)
+      throw new Error(`responses differ without any damage: ${JSON.stringify(again.differing.slice(0, 3))}`)
     const named = namedPages(course.folders.stopped, this.#seed)
     const chosen = isShort ? named.filter((_, n) => n % Math.ceil(named.length / SHORT_PAGES) === 0) : named
     const pages = await this.#all(chosen, (page) =>
@@ -72,7 +72,7 @@ class DamageTorture {
     )
     const numbers = Array.from({ length: cycles ?? (isShort ? SHORT_CASES : CASES) }, (_, n) => n)
     const random = await this.#all(numbers, (n) => {
-      // half of them hit the log, where the newest lies
+      // half of them hit the log, which holds the newest records
       const [folder, file] =
         n % 2 === 0 ? (['stopped', 'cartbarn.db'] as const) : (['killed', 'cartbarn.db-wal'] as const)
       const chosen = chooseStrike(course.folders[folder], file, this.#seed + n)
@@ -143,7 +143,7 @@ class DamageTorture {
     }
   }
 
-  /** What it says of damage; waits for it where something is wrong. */
+  /** Reads the reported damage; waits for it if a response is wrong. */
   async #heardOf(gateway: GatewayProcess, isAwaited: boolean): Promise<string> {
     const untilMs = performance.now() + (isAwaited ? NOTICE_LIMIT_MS : 0)
     for (;;) {
@@ -160,14 +160,14 @@ class DamageTorture {
 
   #copy(folder: string): string {
     const dataDir = createDataFolder(this.#context.bench, 'damaged')
-    // with its times: another one would not be the same file
+    // keeps the times: with others it would not be the same file
     cpSync(folder, dataDir, { recursive: true, preserveTimestamps: true })
     passForOriginal(dataDir)
     return dataDir
   }
 }
 
-/** Devices that the gateway still knows, and that get no acknowledgement of telemetry and a lock event. */
+/** Devices that the gateway still knows, and whose telemetry and lock event it does not acknowledge. */
 async function unacknowledged(gateway: GatewayProcess, devices: readonly CourseDevice[]): Promise<string[]> {
   const known = new Set(await gateway.api.hardwareIds().catch(() => []))
   const waiting = devices.filter(({ hardwareId }) => known.has(hardwareId))
@@ -192,7 +192,7 @@ async function isAcknowledged(gateway: GatewayProcess, device: CourseDevice): Pr
   return Promise.race([send().catch(() => false), limit])
 }
 
-/** An answer that is wrong and nobody says so, a start that fails without a way out, or a cart that waits for ever. */
+/** True for an unreported wrong response, a failed start without a way out, or a cart that is never acknowledged. */
 function isBad(outcome: Outcome): boolean {
   return isSilentlyWrong(outcome) || isStuck(outcome) || outcome.unacknowledged.length > 0
 }
@@ -233,7 +233,7 @@ function print(random: readonly Outcome[], pages: readonly Outcome[]): void {
   ])
   printTable(
     'Damage',
-    ['where', 'cases', 'all right', 'differs, said', 'differs, not said', 'with other values', 'not started'],
+    ['where', 'cases', 'all right', 'differs, reported', 'differs, silent', 'with other values', 'not started'],
     rows,
   )
 }
@@ -241,7 +241,7 @@ function print(random: readonly Outcome[], pages: readonly Outcome[]): void {
 function createFigures(random: readonly Outcome[], pages: readonly Outcome[]): Figure[] {
   const all = [...random, ...pages]
   return [
-    noneOf(`damage: cases with an answer that is wrong without a word, of ${all.length}`, count(all, isSilentlyWrong)),
+    noneOf(`damage: cases with an unreported wrong response, of ${all.length}`, count(all, isSilentlyWrong)),
     noneOf('damage: starts that fail without naming the way out', count(all, isStuck)),
     noneOf(
       'damage: cases in which a known cart is not acknowledged',
@@ -252,7 +252,7 @@ function createFigures(random: readonly Outcome[], pages: readonly Outcome[]): F
       count(pages, ({ comparison }) => comparison === null),
     ),
     told(
-      'damage: answers with values that the undamaged twin does not have, all said',
+      'damage: responses with values that the undamaged gateway does not have, all reported',
       formatCount(count(all, ({ comparison }) => (comparison?.verdicts.other ?? 0) > 0)),
     ),
   ]

@@ -1,23 +1,23 @@
 import type { Answer, Answers } from './questions.ts'
 
-/** How an answer of a damaged gateway stands to that of its undamaged twin. */
+/** Result of comparing a damaged gateway's response with the undamaged one's. */
 export type Verdict =
   | 'the same'
-  /** No answer was given, or one that says that something could not be read. */
+  /** No response, or one that reports that something could not be read. */
   | 'refused'
   /** Something is missing in it. */
   | 'less'
-  /** It has something that the twin's does not have. */
+  /** It contains something that the undamaged gateway's does not. */
   | 'other'
 
-/** What a comparison of all answers found. */
+/** Result of comparing all responses. */
 export interface Comparison {
   verdicts: Record<Verdict, number>
-  /** The questions whose answers are not the same. */
+  /** Questions whose responses differ. */
   differing: { question: string; verdict: Verdict }[]
 }
 
-/** Compares all answers with those of the undamaged twin. */
+/** Compares all responses with those of the undamaged gateway. */
 export function compare(twin: Answers, damaged: Answers): Comparison {
   const known = leavesOf([...twin.values()].map(({ text }) => text))
   const comparison: Comparison = {
@@ -36,19 +36,19 @@ function judge(twin: Answer, damaged: Answer | undefined, known: ReadonlySet<str
   if (damaged === undefined) return 'refused'
   if (damaged.status === twin.status && damaged.text === twin.text) return 'the same'
   if (damaged.status === 0 || damaged.status >= 500 || damaged.isWarned) return 'refused'
-  // counts are right where something is missing: numbers of their own are looked at where they stand for something
+  // counts differ rightly if something is missing, so a new value only matters if it is not a count
   for (const leaf of leavesOf([damaged.text])) if (!known.has(leaf) && !isCount(leaf)) return 'other'
   return 'less'
 }
 
 const COUNT = /\.(total|count|records|gps|battery|devices|device_count|commands|[a-zA-Z]*Count|[a-z_]*count)=/
 
-/** Sums over what was read, which differ when something is missing. */
+/** True for sums over the rows read, which differ if something is missing. */
 function isCount(leaf: string): boolean {
   return COUNT.test(leaf) || /summary|totals|pagination|telemetry/.test(leaf)
 }
 
-/** Every value in the texts with the names of the fields that lead to it. */
+/** Every value in the texts, preceded by the names of its fields. */
 function leavesOf(texts: readonly string[]): Set<string> {
   const leaves = new Set<string>()
   for (const text of texts) addLeaves(parse(text), '', leaves)

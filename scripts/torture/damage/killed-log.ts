@@ -10,14 +10,14 @@ const HEAD_BYTES = 24
 const FRAME_BYTES = HEAD_BYTES + 4096
 const SECTOR_BYTES = 512
 
-/** The files of a database whose process was killed. */
+/** Files of a database whose process was killed. */
 export interface KilledFiles {
   database: Buffer
   log: Buffer
   index: Buffer | null
 }
 
-/** Null when it has no log: nothing was written since the last was emptied. */
+/** Null if it has no log: nothing was written since the last one was emptied. */
 export function readKilled(path: string): KilledFiles | null {
   const read = (end: string) => (existsSync(path + end) ? readFileSync(path + end) : null)
   const log = read('-wal')
@@ -25,7 +25,7 @@ export function readKilled(path: string): KilledFiles | null {
   return { database: readFileSync(path), log, index: read('-shm') }
 }
 
-/** Writes the files into a folder, in place of those of the last time. */
+/** Writes the files into a folder, replacing those of the previous call. */
 function putDown(folder: string, { database, log, index }: KilledFiles): string {
   const path = join(folder, 'cartbarn.db')
   for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })
@@ -35,17 +35,17 @@ function putDown(folder: string, { database, log, index }: KilledFiles): string 
   return path
 }
 
-/** What the check says of the files. */
+/** Finding of the log check for the files. */
 export function findingOf(folder: string, files: KilledFiles): DamageFinding | null {
   return checkLog(putDown(folder, files), 0)
 }
 
-/** How many transactions SQLite finds in the files by itself; a text when what it finds is no prefix of them. */
+/** Number of transactions that SQLite finds on its own; a text if they are not a prefix of the written ones. */
 export function transactionsIn(folder: string, files: KilledFiles, seed: number): number | string {
   return countIn(putDown(folder, files), seed)
 }
 
-/** The same, after the check. */
+/** Number of transactions after the check, likewise. */
 export function checkedTransactionsIn(
   folder: string,
   files: KilledFiles,
@@ -64,7 +64,7 @@ function countIn(path: string, seed: number): number | string {
   }
 }
 
-/** The bytes of the last transaction in a log; null when it has none. */
+/** Bytes of the last transaction in a log; null if it has none. */
 function lastTransaction(log: Buffer): { from: number; to: number } | null {
   const salts = log.readBigUInt64BE(16)
   let [from, to] = [HEADER_BYTES, 0]
@@ -78,9 +78,9 @@ function lastTransaction(log: Buffer): { from: number; to: number } | null {
 }
 
 /**
- * Whether a log that is damaged there may be one whose last transaction was being written when the power went: the
- * damage is in the last, or hides the end of the one before, and then both look like one. Behind any other damage are
- * two ends.
+ * True if a log with this damage looks as if its last transaction was being written when the power was cut: the damage
+ * is in the last transaction, or hides the end of the one before, so that both look like one. Any other damage is
+ * followed by two ends.
  */
 export function looksTorn(whole: Buffer, damage: { log: Buffer; from: number; to: number }): boolean {
   const last = lastTransaction(whole)
@@ -88,7 +88,8 @@ export function looksTorn(whole: Buffer, damage: { log: Buffer; from: number; to
 }
 
 /**
- * How many ends of transactions can be seen from the damage on: whole heads, those of damaged pages if written at once.
+ * Number of ends of transactions visible from the damage on: whole heads; those of damaged pages only if the disk
+ * writes them in one sector.
  */
 function endsAfter(whole: Buffer, { log, from, to }: { log: Buffer; from: number; to: number }): number {
   const salts = whole.readBigUInt64BE(16)
@@ -104,14 +105,14 @@ function endsAfter(whole: Buffer, { log, from, to }: { log: Buffer; from: number
   return ends
 }
 
-/** Whether a checkpoint of the log was begun: `nBackfillAttempted` of its index. */
+/** True if a checkpoint of the log was begun: `nBackfillAttempted` of its index. */
 export function isCopied({ index }: KilledFiles): boolean {
   return index !== null && index.length >= 132 && index.readUInt32LE(128) > 0
 }
 
 const DAMAGE = ['a bit', 'a bit of the header', 'a bit of a head', 'a sector', 'a page'] as const
 
-/** A log as a failing disk gives it back. */
+/** Returns a log as a failing disk reads it. */
 export function damaged(log: Buffer, random: Random): { log: Buffer; from: number; to: number } {
   const copy = Buffer.from(log)
   const end = lastTransaction(log)?.to ?? log.length
@@ -140,7 +141,7 @@ function place(kind: (typeof DAMAGE)[number], end: number, random: Random): [fro
   }
 }
 
-/** A log whose last transaction was being written when the power went; `before` is what the disk held there. */
+/** Returns a log with a torn last transaction, as in a power cut; `before` is the previous content of the disk. */
 export function torn(log: Buffer, before: Buffer, random: Random): Buffer | null {
   const last = lastTransaction(log)
   if (last === null) return null

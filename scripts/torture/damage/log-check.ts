@@ -24,13 +24,13 @@ import {
 
 const KILLS = 500
 const SHORT_KILLS = 6
-/** For each kill. */
+/** Damaged copies of each kill. */
 const DAMAGES = 2
 const TORN_TAILS = 2
 const GATEWAY_KILLS = 40
 const SHORT_GATEWAY_KILLS = 2
 const FLEET: FleetSize = { devices: 60, perDevicePerS: 10, lockDevices: 10 }
-/** A database is begun anew after so many lives, or looking through it takes too long. */
+/** Lives after which a new database begins, because reading a larger one takes too long. */
 const LIVES_OF_DATABASE = 10
 const LIFE_MS = 250
 const STARTED_LIMIT_MS = 20_000
@@ -42,21 +42,21 @@ interface Tally {
   kills: number
   transactions: number
   frames: number
-  /** Findings in logs that nothing happened to. */
+  /** Findings in undamaged logs. */
   falseAlarms: string[]
   torn: number
   tornAlarms: string[]
   damaged: number
-  /** Damage with which SQLite by itself loses something acknowledged, and what was said of it. */
+  /** Damage by which SQLite on its own loses acknowledged transactions; the fields below count the findings for it. */
   losing: number
   mended: number
   lost: number
-  /** Of these without an index those that look as if the last transaction had been torn. */
+  /** Losing damage in logs without an index that looks like a torn last transaction. */
   untold: number
   silent: string[]
 }
 
-/** The check of the write-ahead log at a start must see what is lost, and nothing else. */
+/** Checks that the log check at a start detects every loss, and nothing else. */
 export const log: TortureScenario = {
   name: 'log',
   summary: 'logs of killed writers and gateways, whole, torn and damaged: no false alarm, no silent loss',
@@ -110,7 +110,7 @@ interface WriterLife {
   lifeMs: number
 }
 
-/** Returns the last transaction that was told to be on the disk. */
+/** Returns the last transaction that the writer reported as committed. */
 async function killWriter(bench: Workbench, { path, seed, lifeMs }: WriterLife): Promise<number> {
   const writer = bench.spawn('writer', process.execPath, [WRITER, path, String(seed)])
   let acknowledged = 0
@@ -123,7 +123,7 @@ async function killWriter(bench: Workbench, { path, seed, lifeMs }: WriterLife):
   return acknowledged
 }
 
-/** Looks at copies of what a killed writer left. */
+/** Evaluates copies of the files that a killed writer left. */
 class Judge {
   readonly #folder: string
   readonly #random: Random
@@ -160,7 +160,7 @@ class Judge {
   }
 
   #judgeTorn(files: KilledFiles, seed: number, whole: number): void {
-    // what was copied into the database was on the disk before
+    // pages copied into the database were on the disk before
     if (isCopied(files)) return
     const log = torn(files.log, this.#before, this.#random)
     if (log === null) return
@@ -187,7 +187,7 @@ class Judge {
     if (finding === null && index === null && looksTorn(files.log, damage)) tally.untold++
     else
       tally.silent.push(
-        `${damage.from} to ${damage.to}, ${finding?.outcome ?? 'nothing'} said: ${transactions} of ${known.whole}`,
+        `${damage.from} to ${damage.to}, ${finding?.outcome ?? 'nothing'} reported: ${transactions} of ${known.whole}`,
       )
   }
 }
@@ -198,7 +198,7 @@ interface Gateways {
   check: FleetCheck
 }
 
-/** The same for real gateways under load. */
+/** Checks the logs of real gateways killed under load. */
 async function killGateways(context: TortureContext, kills: number): Promise<Gateways> {
   const { bench, entry } = context
   const dataDir = createDataFolder(bench, 'log')
@@ -227,7 +227,7 @@ async function killGateways(context: TortureContext, kills: number): Promise<Gat
 
 function describe({ transactions, losing, silent, falseAlarms, tornAlarms }: Tally): string {
   return (
-    `${formatCount(transactions)} transactions, ${losing} damages that lose something, ${silent.length} silent, ` +
+    `${formatCount(transactions)} transactions, ${losing} losing damages, ${silent.length} silent, ` +
     `${falseAlarms.length + tornAlarms.length} false alarms`
   )
 }
@@ -235,7 +235,7 @@ function describe({ transactions, losing, silent, falseAlarms, tornAlarms }: Tal
 function print(tally: Tally): void {
   printTable(
     `Log: ${tally.kills} writers killed, seed ${tally.seed}`,
-    ['frames', 'torn tails', 'damaged', 'losing by SQLite alone', 'mended', 'said to be lost', 'as if torn'],
+    ['frames', 'torn tails', 'damaged', 'losing by SQLite alone', 'repaired', 'reported lost', 'as if torn'],
     [[tally.frames, tally.torn, tally.damaged, tally.losing, tally.mended, tally.lost, tally.untold].map(formatCount)],
   )
   for (const example of [...tally.silent, ...tally.falseAlarms, ...tally.tornAlarms].slice(0, 10))
@@ -246,7 +246,7 @@ function createFigures(tally: Tally, { kills, falseAlarms, check }: Gateways): F
   return [
     noneOf(`log: false alarms of ${tally.kills} kills, with and without -shm`, tally.falseAlarms.length),
     noneOf(`log: false alarms of ${tally.torn} torn tails`, tally.tornAlarms.length),
-    noneOf(`log: silent losses of ${tally.losing} damages that lose something`, tally.silent.length),
+    noneOf(`log: silent losses of ${tally.losing} losing damages`, tally.silent.length),
     told('log: last transactions that looked torn, without -shm', formatCount(tally.untold)),
     noneOf(`log: false alarms of ${kills} killed gateways`, falseAlarms.length),
     ...fleetFigures('log', check),

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs'
 import { NumberedWriter } from '#testing/damage/written-log.ts'
 
-// A process that writes until it is killed: log-writer.ts DATABASE SEED. Each number on standard output is committed.
+// Process that writes until it is killed: log-writer.ts DATABASE SEED. Each number on standard output is committed.
 
-/** Small enough for the log to be begun anew a few times in a life. */
+/** Small enough for the log to restart a few times in a life. */
 const CHECKPOINT_PAGES = 400
 
 const [path, seed] = process.argv.slice(2)

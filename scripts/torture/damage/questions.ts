@@ -4,26 +4,26 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { toIso } from '#shared/time.ts'
 import { type Course, programOptions } from './course.ts'
 
-/** An answer: a JSON text without what differs from moment to moment, or why there is none. */
+/** Response: a JSON text without volatile fields, or the reason why it is missing. */
 export interface Answer {
   status: number
   text: string
-  /** It says itself that something may be missing in it. */
+  /** True if the response reports that something may be missing. */
   isWarned?: boolean
 }
 
-/** Answers by question. */
+/** Responses by question. */
 export type Answers = ReadonlyMap<string, Answer>
 
-/** Fewer than the downloads that one user may have at once. */
+/** Fewer than the parallel downloads permitted per user. */
 const AT_ONCE = 3
-/** Nothing more comes when nothing has come for so long. */
+/** Silence after which no more messages are expected. */
 const QUIET_MS = 250
 const REQUEST_LIMIT_MS = 20_000
-/** Of users: counted by the torture itself. Of devices and details: whether they are connected. */
+/** Volatile fields. Of users: usage, which the torture itself changes. Of devices and details: their connection. */
 const VOLATILE = /^(usage|timestamp|is_online|mqtt|instance|request_id|updated_at|last_responded_at)$/
 
-/** Asks a gateway everything that a course can be asked. Never throws. */
+/** Sends a gateway every request that a course can answer. Never throws. */
 export async function askEverything(gateway: GatewayProcess, course: Course): Promise<Answers> {
   const answers = new Map<string, Answer>()
   await inParallel(questionsOf(course), AT_ONCE, async ({ path, key, name }) => {
@@ -95,7 +95,7 @@ function steady(text: string): string {
   }
 }
 
-/** What the broker keeps for programs: retained messages, and those that wait for a kept session. */
+/** Reads the messages the broker keeps for programs: retained ones, and those queued in a persistent session. */
 async function listen({ ports }: GatewayProcess, { program }: Course): Promise<{ retained: Answer; waiting: Answer }> {
   let client: MqttClient | undefined
   try {

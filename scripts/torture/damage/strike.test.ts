@@ -31,7 +31,7 @@ test('the same seed does the same damage, another one mostly other damage', (t) 
   assert.equal(new Set([1, 2, 3, 4, 5, 6, 7, 8].map(after)).size, 8)
 })
 
-test('damage of each kind changes what it says and nothing else', (t) => {
+test('damage of each kind changes the stated bytes only', (t) => {
   const folder = folderWithDatabase(t)
   const path = join(folder, 'cartbarn.db')
   const whole = readFileSync(path)

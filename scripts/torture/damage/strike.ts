@@ -4,20 +4,20 @@ import { readDatabase } from '#scripts/rig/read-database.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { silently } from '#testing/silently.ts'
 
-/** What flash does: one bit, a sector that comes back as zeros, a page of something else. */
+/** Damage typical of flash: one bit, a sector that reads as zeros, a page with other content. */
 export type StrikeKind = 'bit' | 'sector of zeros' | 'page of noise'
 
-/** One piece of damage to a file. */
+/** Damage to one place of a file. */
 export interface Strike {
   file: 'cartbarn.db' | 'cartbarn.db-wal'
   kind: StrikeKind
   /** In bytes. */
   offset: number
-  /** Of what is random in it. */
+  /** Seed of its random parts. */
   seed: number
 }
 
-/** A page of a table or an index of a database. */
+/** Page of a table or an index of a database. */
 export interface NamedPage {
   name: string
   /** From 1. */
@@ -28,7 +28,7 @@ const PAGE_BYTES = 4096
 const SECTOR_BYTES = 512
 const KINDS: readonly [StrikeKind, ...StrikeKind[]] = ['bit', 'sector of zeros', 'page of noise']
 
-/** Chooses damage somewhere in a file of the folder; the same seed, the same damage. */
+/** Chooses damage somewhere in a file of the folder; the same seed gives the same damage. */
 export function chooseStrike(dataDir: string, file: Strike['file'], seed: number): Strike {
   const random = createRandom('strike', seed)
   const kind = random.pick(KINDS)
@@ -38,12 +38,12 @@ export function chooseStrike(dataDir: string, file: Strike['file'], seed: number
   return { file, kind, offset, seed }
 }
 
-/** A page of noise over one page of the database. */
+/** Returns damage that overwrites one page of the database with noise. */
 export function strikePage({ page }: NamedPage, seed: number): Strike {
   return { file: 'cartbarn.db', kind: 'page of noise', offset: (page - 1) * PAGE_BYTES, seed }
 }
 
-/** Damages the file, as a disk does: its time stays. */
+/** Damages the file as a disk does, without changing its time. */
 export function strike(dataDir: string, { file, kind, offset, seed }: Strike): void {
   const path = join(dataDir, file)
   silently(path, () => {
@@ -66,7 +66,7 @@ function damaged(fd: number, kind: StrikeKind, offset: number, random: Random): 
   return Uint8Array.of((byte[0] ?? 0) ^ (1 << random.integer(0, 7)))
 }
 
-/** One page of each table and each index, the schema's left out; the same seed, the same pages. */
+/** Returns one page of each table and index, except the schema's; the same seed gives the same pages. */
 export function namedPages(dataDir: string, seed: number): NamedPage[] {
   const random = createRandom('pages', seed)
   return readDatabase(dataDir, (db) => {

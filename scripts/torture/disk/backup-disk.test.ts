@@ -17,7 +17,7 @@ const [data, larger] = [join(folder, 'data'), join(folder, 'larger')]
 mkdirSync(stick)
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A database of a gateway with so many megabytes that cannot be packed. */
+/** Database of a gateway with that many incompressible megabytes. */
 function makeData(path: string, megabytes: number): void {
   mkdirSync(path)
   const table = new BlockTable(join(path, 'cartbarn.db'))
@@ -41,7 +41,7 @@ const back = async (number?: number) => {
 describe('backups on a stick that is really small, or pulled out', () => {
   let isMounted = false
   before(() => {
-    // root may, in a container perhaps not
+    // root is permitted to mount, except perhaps in a container
     isMounted = mount('-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', stick)
     if (!isMounted) return
     makeData(data, 3)
@@ -51,7 +51,7 @@ describe('backups on a stick that is really small, or pulled out', () => {
     if (isMounted) spawnSync('umount', [stick])
   })
 
-  test('a stick that is full is told, and the backups that it has stay whole', async (t) => {
+  test('report a full stick, and existing backups on it stay complete', async (t) => {
     if (!isMounted) {
       t.skip('no right to mount')
       return
@@ -65,13 +65,13 @@ describe('backups on a stick that is really small, or pulled out', () => {
     )
     assert.deepEqual(readdirSync(stick), ['sets'])
     assert.equal((await back()).manifest.number, 1)
-    // room is all that it lacked
+    // only space was missing
     assert.ok(mount('-o', 'remount,size=32m', stick))
     assert.equal((await backUp({ dataDir: larger, to: place(), atMs: T0 })).number, 2)
     assert.equal((await back(2)).manifest.tables.find(({ name }) => name === 'mqtt_retained')?.rows, 128)
   })
 
-  test('a stick that is pulled out in the middle is told, and nothing is written below it', async (t) => {
+  test('report a stick pulled out during a backup, and nothing is written to its mount point', async (t) => {
     if (!isMounted) {
       t.skip('no right to mount')
       return
@@ -84,13 +84,13 @@ describe('backups on a stick that is really small, or pulled out', () => {
       if (++parts === 3) {
         assert.equal(spawnSync('umount', ['-l', stick]).status, 0)
         isMounted = false
-        // the card may have a folder of that name, of a day when the stick was not in
+        // the card may have a folder of that name, from a day when the stick was not connected
         mkdirSync(sets)
       }
       return write.call(to, name, content)
     }
     await assert.rejects(backUp({ dataDir: larger, to, atMs: T0 }), {
-      message: `${sets} is no longer there: was the disk pulled out?`,
+      message: `${sets} no longer exists: check that the disk is connected`,
     })
     assert.equal(parts, 3)
     assert.deepEqual(readdirSync(stick, { recursive: true }), ['sets'])

@@ -14,22 +14,22 @@ import { pagesOf, type TreePage } from '#testing/damage/damaged-pages.ts'
 import { compileDiskFaults, type DiskFault, DiskFaults } from './faults.ts'
 import { FaultyGateway } from './faulty-gateway.ts'
 
-// One sector of the database gives EIO for ever; all others are read and written as ever.
+// One sector of the database permanently gives EIO; all others are read and written normally.
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-sector-'))
 const whole = join(folder, 'whole')
 const library = compileDiskFaults(folder)
-// where tests must not be left out there is a compiler
+// in CI, where tests must not be skipped, there is a compiler
 const skip = library === undefined && process.env.CI === undefined ? 'no C compiler' : false
 const EVENTS = 3000
 const BLOCKS = 100
 const BLOCKS_FROM_MS = Date.UTC(2026, 3, 1)
 const RANGE = 'from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z'
 const FIRST = 1
-/** How many places are looked at, to tell a sector that is lost from a disk that is gone. */
+/** Number of positions read to distinguish a lost sector from a missing disk. */
 const PLACES = 16
 
-describe('a sector that cannot be read any more', { skip }, () => {
+describe('a sector that became unreadable', { skip }, () => {
   before(async () => {
     assert.ok(library !== undefined, 'cc cannot build faults.c')
     const gateway = await FaultyGateway.start(whole)
@@ -41,14 +41,14 @@ describe('a sector that cannot be read any more', { skip }, () => {
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('a start begins a small table anew, and says so', async (t) => {
+  test('in a small table makes a start recreate the table and report it', async (t) => {
     const { data, faults } = onDisk(t, { badPage: middleOf(leavesOf('user')).page })
     const gateway = await start(t, data, faults)
     await assertAtWork(gateway)
     assert.deepEqual(await damagedPlaces(gateway), ['user'])
   })
 
-  test('a page of a large table, one of those that tell whether the disk is there', async (t) => {
+  test('in a page of a large table that the disk check reads is reported as damage', async (t) => {
     const places = placesLookedAt()
     const page = leavesOf('lock_event').find((leaf) => places.includes(leaf.page))
     assert.ok(page !== undefined)
@@ -62,7 +62,7 @@ describe('a sector that cannot be read any more', { skip }, () => {
     await eventually(async () => (await gateway.request('GET', '/lock-events')).status === 200, 'lock events')
   })
 
-  test('a page of telemetry costs the blocks on it', async (t) => {
+  test('in a page of telemetry loses the blocks on it', async (t) => {
     const { data, faults } = onDisk(t, { badPage: middleOf(leavesOf('telemetry_block')).page })
     const gateway = await start(t, data, faults)
     await assertAtWork(gateway)
@@ -75,18 +75,18 @@ describe('a sector that cannot be read any more', { skip }, () => {
     }, 'the blocks are named')
   })
 
-  test('the first page ends a start, with the way out, and that way is one', async (t) => {
+  test('in the first page ends a start with the advice to run repair, which recovers all rows', async (t) => {
     const { data, faults } = onDisk(t, { badPage: FIRST })
     const gateway = FaultyGateway.spawn(data, faults.env)
     t.after(() => gateway.stop('SIGKILL'))
     assert.notEqual(await gateway.exited, 0)
-    assert.match(JSON.stringify(gateway.log), /npm run repair makes a new one of all that can be read/)
+    assert.match(JSON.stringify(gateway.log), /npm run repair creates a new one from all readable data/)
     const { status, stdout, stderr } = repair(data, onOld(faults, FIRST))
     assert.equal(status, 0, stderr)
     assert.match(stdout, /^All of the \d+ rows/m)
   })
 
-  test('repair tells the rows of the sector, and has all others', async (t) => {
+  test('is reported by repair with its rows, and all other rows are recovered', async (t) => {
     const lost = middleOf(leavesOf('lock_event'))
     const { data, faults } = onDisk(t, {})
     const { status, stdout, stderr } = repair(data, onOld(faults, lost.page))
@@ -97,17 +97,17 @@ describe('a sector that cannot be read any more', { skip }, () => {
     )
   })
 
-  test('a disk that is gone is not taken for an empty one', async (t) => {
+  test('on a disk that returns no data makes repair fail without replacing any file', async (t) => {
     const { data, faults } = onDisk(t, {})
     faults.set({ read: 'EIO', suffix: 'cartbarn.db' })
     const { status, stderr } = repair(data, faults.env)
     assert.equal(status, 1)
-    assert.match(stderr, /the disk does not return what is on it .*: nothing was replaced; see to its cable/)
+    assert.match(stderr, /the disk does not return its data .*: nothing was replaced; see to its cable/)
     assert.ok(existsSync(join(data, 'cartbarn.db')))
   })
 })
 
-// as much as years bring: a gateway takes that at the pace of devices only
+// years of data, which a gateway would receive only at the rate of devices
 function fillUp(path: string): void {
   const sums = new PageSums(path, createLog('silent'))
   sums.prepare()
@@ -151,10 +151,10 @@ function placesLookedAt(): number[] {
   return Array.from({ length: PLACES }, (_, i) => 1 + Math.floor((pages * i) / PLACES))
 }
 
-/** A copy of the whole data folder, on a disk that does not return this page of the database. */
+/** Copy of the whole data folder, on a disk that does not return this page of the database. */
 function onDisk(t: TestContext, { badPage }: Pick<DiskFault, 'badPage'>) {
   const data = mkdtempSync(join(folder, 'data-'))
-  // the time of the file says whether the checksums are of it
+  // the file's time decides if the checksums belong to it
   cpSync(whole, data, { recursive: true, preserveTimestamps: true })
   const faults = new DiskFaults(library ?? '', mkdtempSync(join(folder, 'control-')), data)
   if (badPage !== undefined) faults.set({ read: 'EIO', badPage, suffix: 'cartbarn.db' })
@@ -184,7 +184,7 @@ async function damagedPlaces(gateway: FaultyGateway): Promise<string[]> {
   return (body.damage ?? []).map(({ place }: { place: string }) => place)
 }
 
-/** A repair reads the old database under a name of its own; the new one is on other sectors. */
+/** A repair reads the old database under another name; the new one is on other sectors. */
 function onOld(faults: DiskFaults, badPage: number): Record<string, string> {
   faults.set({ read: 'EIO', badPage, suffix: 'old.db' })
   return faults.env

@@ -1,4 +1,4 @@
-/** Changes in the order in which they were made, and how many of them a sync has made safe. */
+/** Changes in the order in which they were made, and the number of them that a sync has made safe. */
 export class ChangeLog<Change> {
   readonly all: Change[] = []
   #synced = 0
@@ -7,7 +7,7 @@ export class ChangeLog<Change> {
     this.all.push(change)
   }
 
-  /** The first `changes` of all changes are safe from now on: a sync that began earlier may end later. */
+  /** Marks the first `changes` of all changes as safe: a sync that began earlier may end later. */
   sync(changes: number): void {
     this.#synced = Math.max(this.#synced, changes)
   }

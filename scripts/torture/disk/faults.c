@@ -1,6 +1,6 @@
 /*
  * Makes the files below a folder fail like those of a bad disk. Loaded by LD_PRELOAD; DISK_FAULTS_DIR is the folder
- * and DISK_FAULTS_CONTROL a file of 4096 bytes that says, at any time, what goes wrong (`faults.ts` writes it).
+ * and DISK_FAULTS_CONTROL a file of 4096 bytes with the current faults (`faults.ts` writes it).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,15 +22,15 @@ struct control {
   uint32_t write_errno; /* of write, pwrite, ftruncate, fallocate; EROFS: of opening for writing too */
   uint32_t sync_errno;  /* of fsync and fdatasync */
   uint32_t read_errno;  /* of read and pread */
-  uint32_t is_short;    /* half of what is written goes through before the error */
+  uint32_t is_short;    /* half of the bytes are written before the error */
   uint32_t sync_delay_ms;
-  uint32_t is_lossy; /* what a failed sync should have saved is gone, as the page cache may have dropped it */
-  uint32_t bad_page; /* reads fail only where they touch this page of 4096 bytes, counted from 1; all with 0 */
-  char suffix[32];   /* only of files that end so; empty for all */
+  uint32_t is_lossy; /* a failed sync loses its data, as the page cache may drop it */
+  uint32_t bad_page; /* reads fail only if they include this page of 4096 bytes, counted from 1; 0: all */
+  char suffix[32];   /* only files whose name ends with this; empty for all */
   _Atomic uint32_t faults;
 };
 
-/* What a file held before a write that is not synced yet. */
+/* Content of a file before a write that is not synced yet. */
 struct undo {
   struct undo *older;
   dev_t device;
@@ -78,7 +78,7 @@ static int fail(uint32_t error) {
   return -1;
 }
 
-/* Bytes of a write of `size` that go through; -1 with errno when it fails. */
+/* Returns how many bytes of a write of `size` succeed; -1 with errno if it fails. */
 static ssize_t writable(int fd, size_t size) {
   if (!control || !control->write_errno || !is_open_file_meant(fd)) return (ssize_t)size;
   if (control->is_short && size > 1 && !is_half_written) {

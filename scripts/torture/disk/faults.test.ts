@@ -12,12 +12,12 @@ import { type FaultyDevice, FaultyGateway } from './faulty-gateway.ts'
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-faults-'))
 const dataDir = join(folder, 'data')
 const library = compileDiskFaults(folder)
-// where tests must not be left out there is a compiler
+// in CI, where tests must not be skipped, there is a compiler
 const skip = library === undefined && process.env.CI === undefined ? 'no C compiler' : false
 
-/** The number of the newest payload that was kept. */
+/** Number of the newest payload that was kept. */
 const KEPT_ROWS = 'SELECT ifnull(max(rowid), 0) FROM quarantine'
-/** Hundreds of commits, on a machine that may be busy. */
+/** Limit for hundreds of commits, on a machine that may be busy. */
 const CHECKPOINT_LIMIT_MS = 40_000
 
 const FAULTS: Record<string, DiskFault> = {
@@ -52,7 +52,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
   })
 
   for (const [name, fault] of Object.entries(FAULTS)) {
-    test(`${name}: nothing is acknowledged until it is stored, reading goes on, and it ends by itself`, async () => {
+    test(`${name}: messages are acknowledged only once stored, reads work, and it recovers alone`, async () => {
       faults.set(fault)
       for (const device of devices) device.publish(4)
       await eventually(async () => !(await gateway.isHealthy()), 'bad health')
@@ -68,7 +68,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     })
   }
 
-  test('after a fault the log is emptied: a commit that failed leaves none of its frames there', async () => {
+  test('a fault empties the log, so that a failed commit leaves none of its frames', async () => {
     const logBytes = () => statSync(join(dataDir, 'cartbarn.db-wal')).size
     await eventually(async () => {
       await publishAll(1)
@@ -82,7 +82,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await eventually(() => logBytes() < 200_000, 'short log')
   })
 
-  test('a fault that only a write of the API meets shows in the health, and ends by itself', async () => {
+  test('a fault that only an API write meets shows in the health, and clears automatically', async () => {
     faults.set({ write: 'ENOSPC' })
     assert.equal((await gateway.register('cart-refused')).status, 503)
     assert.equal(await gateway.isHealthy(), false)
@@ -93,8 +93,8 @@ describe('the disk fails under a running gateway', { skip }, () => {
     assert.equal((await gateway.register('cart-refused')).status, 201)
   })
 
-  test('a disk that cannot be read answers 503, and what is in memory goes on', async () => {
-    // a commit makes readers forget the pages they know
+  test('an unreadable disk yields 503, while data in memory stays available', async () => {
+    // a commit invalidates the pages that readers have cached
     await publishAll(1)
     faults.set({ read: 'EIO' })
     for (const path of [`/devices/cart-1/gps?${ALL}`, '/stats', '/lock-events']) {
@@ -109,7 +109,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await requireReadable()
   })
 
-  test('a lock event that cannot be looked up waits: it is neither refused nor acknowledged', async () => {
+  test('a lock event that cannot be checked waits, without rejection or acknowledgement', async () => {
     await publishAll(1)
     faults.set({ read: 'EIO' })
     const [device] = devices
@@ -126,7 +126,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     assert.equal((await gateway.request('GET', '/lock-events')).body.events.length, 1)
   })
 
-  test('what was left to delete is deleted when the disk is well again', async () => {
+  test('unfinished deletions resume when the disk is well again', async () => {
     const db = new Database(join(dataDir, 'cartbarn.db'))
     db.exec('INSERT INTO telemetry_deletion (device_id) VALUES (999999)')
     db.close()
@@ -137,7 +137,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await eventually(() => inDatabase('SELECT count(*) FROM telemetry_deletion') === 0, 'deletion')
   })
 
-  test('a database that another program has locked is waited for', async () => {
+  test('the gateway waits for a database that another program has locked', async () => {
     const db = new Database(join(dataDir, 'cartbarn.db'))
     db.exec('BEGIN IMMEDIATE')
     for (const device of devices) device.publish(2)
@@ -148,7 +148,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await recovered()
   })
 
-  test('a database that is moved away or replaced takes nothing until it is back', async () => {
+  test('a database that is moved or replaced accepts no writes until it is back', async () => {
     const [path, aside] = [join(dataDir, 'cartbarn.db'), join(dataDir, 'aside.db')]
     renameSync(path, aside)
     for (const device of devices) device.publish(2)
@@ -160,7 +160,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     await recovered()
   })
 
-  test('a slow disk is late and true: acknowledgements wait for it, reading and the channel do not', async () => {
+  test('a slow disk delays acknowledgements, but not reads or the realtime channel', async () => {
     faults.set({ syncDelayMs: 100 })
     const startedAtMs = performance.now()
     for (const device of devices) device.publish(200)
@@ -175,13 +175,13 @@ describe('the disk fails under a running gateway', { skip }, () => {
     faults.clear()
   })
 
-  test('a checkpoint that fails is told, costs no acknowledgement, and is made up for', async () => {
+  test('a failed checkpoint is reported, loses no acknowledgement, and is repeated', async () => {
     faults.set({ sync: 'EIO', isLossy: true, suffix: '.db' })
     await eventually(
       async () => {
         await publishPages()
         return gateway.log.some(
-          ({ msg }) => msg === 'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
+          ({ msg }) => msg === 'checkpoint of the write-ahead log failed; the log grows until one succeeds',
         )
       },
       'checkpoint that fails',
@@ -203,7 +203,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     faults.clear()
   })
 
-  test('everything acknowledged is there after a kill, once', async () => {
+  test('all acknowledged messages are there after a kill, once', async () => {
     const expected = await storedTimes()
     for (const [i, device] of devices.entries()) assert.deepEqual(expected[i], device.acknowledged)
     await gateway.stop('SIGKILL')
@@ -212,7 +212,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     assert.deepEqual(await storedTimes(), expected)
   })
 
-  test('a gateway that stops on a bad disk ends, says what is lost to it, and starts again', async () => {
+  test('a gateway that stops on a faulty disk exits, reports what it lost, and starts again', async () => {
     const device = await gateway.device('cart-last')
     device.publish(2)
     await device.allAcknowledged()
@@ -231,7 +231,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
   })
 })
 
-/** The log is as many pages as it takes to a checkpoint the sooner, the more a message brings. */
+/** Large messages, with which the log sooner reaches the pages of a checkpoint. */
 async function publishPages(): Promise<void> {
   const thrice = [...devices, ...devices, ...devices]
   await Promise.all(thrice.map((device) => device.publishUnreadable(60_000)))
@@ -283,7 +283,7 @@ async function healthDetail(): Promise<string> {
 }
 
 /**
- * Payloads kept in the database file alone, as it would be without its log; undefined when the copy is of a half-done
+ * Payloads in the database file alone, as it would be without its log; undefined if the copy is of a half-done
  * checkpoint.
  */
 function rowsWithoutLog(): number | undefined {
@@ -315,7 +315,7 @@ async function rowsOf(hardwareId: string): Promise<number> {
   return (await gateway.request('GET', `/devices/${hardwareId}/gps?${ALL}`)).body.length
 }
 
-/** The only value of a query, read by a connection of our own. */
+/** Single value of a query, read by a separate connection. */
 function inDatabase(sql: string): string | number {
   const db = new Database(join(dataDir, 'cartbarn.db'), { readonly: true })
   try {

@@ -4,20 +4,20 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The faults of the files of a folder; operations that are not named succeed. */
+/** Faults of the files of a folder; operations that are not named succeed. */
 export interface DiskFault {
-  /** Of everything that writes; `EROFS` also of opening a file for writing. */
+  /** Error of every write; `EROFS` also of opening a file for writing. */
   write?: 'ENOSPC' | 'EROFS' | 'EIO' | 'EDQUOT'
   /** Half of the bytes are written before the error. */
   isShort?: boolean
   sync?: 'EIO'
-  /** What a failed sync should have saved is gone: the system may drop such pages from its cache. */
+  /** A failed sync loses its data: the system may drop such pages from its cache. */
   isLossy?: boolean
   read?: 'EIO'
-  /** Reads fail only where they touch this page of 4,096 bytes, counted from 1: a sector that is lost for good. */
+  /** Reads fail only if they include this page of 4,096 bytes, counted from 1: a permanently lost sector. */
   badPage?: number
   syncDelayMs?: number
-  /** Only files whose name ends so. */
+  /** Restricts the faults to files whose name ends with this. */
   suffix?: string
 }
 
@@ -26,10 +26,7 @@ const SUFFIX_AT = 7 * FIELD_BYTES
 const COUNT_AT = SUFFIX_AT + 32
 const PAGE_BYTES = 4096
 
-/**
- * Builds `disk-faults.c` into a folder; returns the path of the library.
- * Returns undefined where `cc` is missing or cannot build it.
- */
+/** Builds `faults.c` into a folder; returns the library's path, or undefined if `cc` cannot build it. */
 export function compileDiskFaults(folder: string): string | undefined {
   const source = fileURLToPath(new URL('./faults.c', import.meta.url))
   const library = join(folder, 'disk-faults.so')
@@ -37,9 +34,9 @@ export function compileDiskFaults(folder: string): string | undefined {
   return status === 0 ? library : undefined
 }
 
-/** The faults of the disk under a running process: a page of memory that it and we share. */
+/** Faults of the disk under a running process: a page of memory shared with it. */
 export class DiskFaults {
-  /** Environment of the process that is to meet the faults. */
+  /** Environment of the process that gets the faults. */
   readonly env: Record<string, string>
   readonly #control: number
 
@@ -72,7 +69,7 @@ export class DiskFaults {
     this.set({})
   }
 
-  /** How many calls have failed so far. */
+  /** Number of calls that have failed so far. */
   get count(): number {
     const field = Buffer.alloc(FIELD_BYTES)
     readSync(this.#control, field, 0, field.length, COUNT_AT)

@@ -22,7 +22,7 @@ interface Answer {
   body: any
 }
 
-/** A gateway in a process of its own, on a disk that may fail, and clients of it. */
+/** Gateway in its own process, on a disk that may fail, with its clients. */
 export class FaultyGateway {
   readonly log: LogLine[] = []
   readonly #process: BenchProcess
@@ -36,7 +36,7 @@ export class FaultyGateway {
     this.#process.watchLines((line) => this.log.push(JSON.parse(line)))
   }
 
-  /** Starts a gateway that may fail to: look at `exited` and `log`. */
+  /** Starts a gateway that may fail to start: see `exited` and `log`. */
   static spawn(dataDir: string, env: Record<string, string> = {}): FaultyGateway {
     return new FaultyGateway(dataDir, env)
   }
@@ -52,7 +52,7 @@ export class FaultyGateway {
     return this.#process.exited.then(() => this.#process.exitCode)
   }
 
-  /** The first log line with this message, once it is there; rejects when the process ends without it. */
+  /** Waits for the first log line with this message; rejects if the process ends without it. */
   async logged(msg: string): Promise<LogLine> {
     const find = () => this.log.find((line) => line.msg === msg)
     const isOver = () => find() !== undefined || this.#process.hasExited
@@ -106,7 +106,7 @@ export class FaultyGateway {
     return (await this.request('GET', '/health', undefined, null)).status === 200
   }
 
-  /** The value of a metric, all labels together. */
+  /** Value of a metric, summed over all labels. */
   async metric(name: string): Promise<number> {
     const { body } = await this.request('GET', '/metrics')
     const lines: string[] = body.split('\n').filter((line: string) => line.startsWith(name))
@@ -127,7 +127,7 @@ export class FaultyGateway {
   }
 }
 
-/** A device that keeps which of its samples were acknowledged, by their times. */
+/** Device that records the times of its acknowledged samples. */
 export class FaultyDevice {
   readonly hardwareId: string
   readonly acknowledged: number[] = []
@@ -165,7 +165,7 @@ export class FaultyDevice {
     await this.#client.publishAsync(`dev/${this.hardwareId}/evt`, payload, { qos: 1 })
   }
 
-  /** Publishes what the gateway keeps as it came, because it cannot read it; resolves when it is acknowledged. */
+  /** Publishes an unreadable message, which the gateway keeps unchanged; resolves when it is acknowledged. */
   async publishUnreadable(bytes: number): Promise<void> {
     await this.#client.publishAsync(`dev/${this.hardwareId}/evt`, '?'.repeat(bytes), { qos: 1 })
   }

@@ -1,15 +1,15 @@
 import { ChangeLog } from './change-log.ts'
 
-/** A change of a file's content. */
+/** Change of a file's content. */
 export type Change = { kind: 'write'; offset: number; bytes: Buffer } | { kind: 'resize'; size: number }
 
-/** What of the changes since the last sync a disk holds when the power goes. */
+/** Part of the changes since the last sync that a disk keeps in a power cut. */
 export type Unsynced = 'none' | 'all' | 'some sectors'
 
-/** The unit a disk writes whole or not at all. */
+/** Unit that a disk writes whole or not at all. */
 const SECTOR_BYTES = 512
 
-/** A file as a disk has it: its content at the beginning, and what has been written since. */
+/** File on a disk: its content at the beginning, and the changes since. */
 export class DiskFile extends ChangeLog<Change> {
   readonly #before: Buffer
   #size: number
@@ -21,23 +21,23 @@ export class DiskFile extends ChangeLog<Change> {
   }
 
   override add(change: Change): void {
-    // SQLite ends a checkpoint by cutting the database to the size it has
+    // SQLite ends a checkpoint by truncating the database to the size it has
     if (change.kind === 'resize' && change.size === this.#size) return
     this.#size = sizeAfter(change, this.#size)
     super.add(change)
   }
 
-  /** The content after a power cut. */
+  /** Content after a power cut. */
   afterCut(unsynced: Unsynced, random: () => number): Buffer {
     if (unsynced === 'some sectors') return this.#torn(random)
     return this.#contentAfter(unsynced === 'none' ? this.synced : this.all).toBuffer()
   }
 
   /**
-   * Each sector holds one of the contents it has gone through since the sync, whatever its neighbours hold.
-   * A sector itself is never half of each: SQLite relies on that too ("powersafe overwrite", sqlite.org/psow.html).
-   * A file is cut off by one step of the file system's journal: it has happened or not, and if not, the blocks that
-   * were written afterwards do not belong to the file.
+   * Builds a content in which each sector holds one of its contents since the sync, independently of adjacent sectors.
+   * A sector is never torn itself: SQLite relies on that too ("powersafe overwrite", sqlite.org/psow.html). A
+   * truncation is one step of the file system's journal: it has happened or not, and if not, the blocks that were
+   * written afterwards do not belong to the file.
    */
   #torn(random: () => number): Buffer {
     const happened = this.#upToSomeResize(random)
@@ -62,7 +62,7 @@ export class DiskFile extends ChangeLog<Change> {
         if (random() * seen < 1) torn.apply({ kind: 'write', offset: at, bytes })
       }
     }
-    // half of the time the size is the newest, or what tore would mostly be cut off
+    // half of the time the size is the newest, or most of what tore would be truncated
     const size = random() < 0.5 ? current.size : (sizes[Math.floor(random() * sizes.length)] ?? 0)
     torn.apply({ kind: 'resize', size })
     return torn.toBuffer()
@@ -82,12 +82,12 @@ export class DiskFile extends ChangeLog<Change> {
   }
 }
 
-/** The bytes of a file that grows and shrinks; bytes that were never written read as zeros. */
+/** Bytes of a file that grows and shrinks; bytes that were never written read as zeros. */
 class FileContent {
   readonly #bytes: Buffer
   size: number
 
-  /** It never becomes larger than `largest` or what it is. */
+  /** Its size never exceeds `largest` or the initial size. */
   constructor(bytes: Buffer, largest: number) {
     this.#bytes = Buffer.alloc(Math.max(bytes.length, largest))
     this.size = bytes.copy(this.#bytes)
@@ -100,7 +100,7 @@ class FileContent {
     this.size = size
   }
 
-  /** A part of it; beyond the end there is nothing. A view, not a copy. */
+  /** Returns a part, shortened at the end of the file. A view, not a copy. */
   slice(start: number, end: number): Buffer {
     return this.#bytes.subarray(Math.min(start, this.size), Math.min(end, this.size))
   }
@@ -114,7 +114,7 @@ function sizeAfter(change: Change, size: number): number {
   return change.kind === 'resize' ? change.size : Math.max(size, change.offset + change.bytes.length)
 }
 
-/** The bytes a write changes; a resize is not torn. */
+/** Range of the bytes that a write changes; a resize is not torn. */
 function extentOf(change: Change, size: number): [start: number, end: number] {
   return change.kind === 'write' ? [change.offset, change.offset + change.bytes.length] : [size, size]
 }

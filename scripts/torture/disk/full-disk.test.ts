@@ -11,14 +11,14 @@ import { FaultyGateway } from './faulty-gateway.ts'
 const disk = mkdtempSync(join(tmpdir(), 'cartbarn-disk-'))
 const dataDir = join(disk, 'data')
 const filler = join(disk, 'filler')
-// root may, in a container perhaps not; the faults of disk-faults.test.ts need no rights
+// root is permitted to mount, except perhaps in a container; the faults of faults.test.ts need no rights
 const skip = mount('-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk) ? false : 'no right to mount'
 
 function mount(...args: string[]): boolean {
   return spawnSync('mount', args, { stdio: 'ignore' }).status === 0
 }
 
-/** Leaves not a byte. */
+/** Leaves not one byte free. */
 function fillUp(): void {
   const file = openSync(filler, 'a')
   try {
@@ -30,14 +30,14 @@ function fillUp(): void {
   }
 }
 
-/** The exit code of a start that fails, and the reason it gives. */
+/** Exit code of a start that fails, and the reason it gives. */
 async function failedStart(folder: string): Promise<{ code: number | null; reason: string }> {
   const gateway = FaultyGateway.spawn(folder)
   try {
     const { reason } = await gateway.logged('not started')
     return { code: await gateway.exited, reason: String(reason) }
   } finally {
-    // one that did start must not keep the disk busy
+    // a gateway that did start must not keep the disk busy
     await gateway.stop()
   }
 }
@@ -55,12 +55,12 @@ describe('a disk that is really full or read-only', { skip }, () => {
     rmSync(disk, { recursive: true, force: true })
   })
 
-  test('a running gateway waits for room, with everything readable, and goes on by itself', async () => {
+  test('a running gateway waits for space, with everything readable, and recovers automatically', async () => {
     const device = await gateway.device('cart-1')
     device.publish(5)
     await device.allAcknowledged()
     fillUp()
-    // what the log has room for already may still be stored
+    // rows that still fit into the log may be stored
     await eventually(async () => {
       if (device.waiting === 0) device.publish(20)
       return !(await gateway.isHealthy())
@@ -88,7 +88,7 @@ describe('a disk that is really full or read-only', { skip }, () => {
     const { gps } = (await gateway.request('GET', '/stats')).body.telemetry
     fillUp()
     assert.equal(await gateway.stop('SIGTERM'), 0)
-    // the log is gone, and its room with it
+    // the log is gone, and its space with it
     fillUp()
     const { code, reason } = await failedStart(dataDir)
     assert.equal(code, 1)
@@ -98,7 +98,7 @@ describe('a disk that is really full or read-only', { skip }, () => {
     assert.equal((await gateway.request('GET', '/stats')).body.telemetry.gps, gps)
   })
 
-  test('a first start on a full disk says so, and what it left behind does not stop the next', async () => {
+  test('a first start on a full disk reports that, and its leftovers do not block the next start', async () => {
     await gateway.stop()
     fillUp()
     const folder = join(disk, 'new')
@@ -111,7 +111,7 @@ describe('a disk that is really full or read-only', { skip }, () => {
     await gateway.stop()
   })
 
-  test('a start on a read-only disk says so and changes nothing', async () => {
+  test('a start on a read-only disk reports that and changes nothing', async () => {
     assert.ok(mount('-o', 'remount,ro', disk))
     for (const folder of [dataDir, join(disk, 'never')]) {
       const { code, reason } = await failedStart(folder)

@@ -10,8 +10,8 @@ import { PageSums } from '#store/pages/page-sums.ts'
 const MAX_PROBLEMS = 5
 
 /**
- * The findings of `PRAGMA integrity_check`, and wrong checksums of pages, in the databases of a folder that no process
- * has open. Looks at a copy: opening the files would recover them, which is left to the gateway.
+ * Findings of `PRAGMA integrity_check`, and wrong checksums of pages, in the databases of a folder that no process has
+ * open. Reads a copy: opening the files would recover them, which is left to the gateway.
  */
 export function findDamage(bench: Workbench, folder: string): string[] {
   const copy = bench.createFolder('integrity')
@@ -25,14 +25,14 @@ export function findDamage(bench: Workbench, folder: string): string[] {
 }
 
 function checkDatabase(path: string): string[] {
-  // a checksum that a kill or a power cut left wrong is damage to a gateway
+  // for a gateway, a checksum that a kill or a power cut left wrong is damage
   new PageSums(path, createLog('silent')).prepare()
   const db = new Database(path)
   try {
-    // one column of text a row, 'ok' alone when there is nothing to say
+    // one column of text a row, only 'ok' without a finding
     const rows = db.pragma('integrity_check') as { integrity_check: string }[]
     const problems = rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
-    // it was read as it should be, but a checksum that a cut left wrong would look like that too
+    // the page was read correctly, but a checksum that a cut left wrong would look like a wrong bit too
     const pages = pagesWithWrongBit(new Connection(db)).map((page) => `page ${page} has a wrong bit`)
     return [...problems, ...pages].slice(0, MAX_PROBLEMS)
   } catch (error) {

@@ -1,4 +1,4 @@
-/** One thing a recorded process did to a file of its folder; `name` is '' for the folder itself. */
+/** Operation of a recorded process on a file of its folder; `name` is '' for the folder itself. */
 export type DiskRecord =
   | { kind: 'open'; fd: number; name: string; creates: boolean; truncates: boolean }
   | { kind: 'close'; fd: number }
@@ -9,7 +9,7 @@ export type DiskRecord =
   | { kind: 'unlink'; name: string }
   | { kind: 'rename'; name: string; to: string }
 
-/** Lengths and places of `struct record` in recorder.c. */
+/** Length and offsets of `struct record` in recorder.c. */
 const HEAD_BYTES = 24
 const FD_AT = 4
 const VALUE_AT = 8
@@ -19,9 +19,9 @@ const CREATES = 1
 const TRUNCATES = 2
 
 /**
- * Reads what recorder.c wrote, oldest first. A last record that is not all there is left out: the process was
- * killed before it could do what it was about to record.
- * Throws on calls that cannot be replayed. The bytes of a write are a view of `log`.
+ * Parses the log of recorder.c, oldest first. An incomplete last record is omitted: the process was killed before it
+ * could do what it was about to record. Throws on calls that cannot be replayed. The bytes of a write are a view of
+ * `log`.
  */
 export function readDiskLog(log: Buffer): DiskRecord[] {
   const records: DiskRecord[] = []
@@ -66,7 +66,7 @@ function readRecord(head: Buffer, name: string, bytes: Buffer): DiskRecord {
     case 'r':
       return { kind: 'rename', name, to: nameWithin(bytes.toString()) }
     default:
-      throw new Error(`the process did what cannot be replayed: ${name || kind}`)
+      throw new Error(`the process made a call that cannot be replayed: ${name || kind}`)
   }
 }
 

@@ -17,13 +17,13 @@ const sync = (fd: number, number: number): DiskRecord[] => [
   { kind: 'synced', fd, sync: number },
 ]
 
-test('what was synced is there, what was written after it is not', () => {
+test('synced data survives, data written after the sync does not', () => {
   const model = replay([open(3, 'db'), at(3, 0, 'new'), ...sync(3, 0), at(3, 0, 'lost')])
   assert.equal(contentOf(model.afterCut('none', never), 'db'), `new${OLD.slice(3)}`)
   assert.equal(contentOf(model.afterCut('all', never), 'db'), `lost${OLD.slice(4)}`)
 })
 
-test('what is written while a sync runs is not safe with it', () => {
+test('data written during a sync is not made durable by it', () => {
   const model = replay([
     open(3, 'db'),
     at(3, 0, 'safe'),
@@ -34,12 +34,12 @@ test('what is written while a sync runs is not safe with it', () => {
   assert.equal(contentOf(model.afterCut('none', never), 'db'), `safe${OLD.slice(4)}`)
 })
 
-test('a sync that did not end has made nothing safe', () => {
+test('a sync that did not end makes no data durable', () => {
   const model = replay([open(3, 'db'), at(3, 0, 'new'), { kind: 'syncStarted', fd: 3, sync: 0 }])
   assert.equal(contentOf(model.afterCut('none', never), 'db'), OLD)
 })
 
-test('of two syncs at the same time the later one ends first and both together make safe what came before it', () => {
+test('two overlapping syncs that end in reverse order make all data before the later one durable', () => {
   const model = replay([
     open(3, 'db'),
     at(3, 0, 'a'),
@@ -53,7 +53,7 @@ test('of two syncs at the same time the later one ends first and both together m
   assert.equal(contentOf(model.afterCut('none', never), 'db').slice(0, 3), 'abo')
 })
 
-test('a new file is there once the folder is synced; its own sync is not enough', () => {
+test('a new file is durable once the folder is synced; its own sync is not enough', () => {
   const records = [open(3, 'wal', true), at(3, 0, 'frame'), ...sync(3, 0)]
   assert.equal(replay(records).afterCut('none', never).has('wal'), false)
   const model = replay([...records, open(4, ''), ...sync(4, 1)])
@@ -68,7 +68,7 @@ test('a removed file comes back unless the folder is synced', () => {
   assert.equal(synced.afterCut('none', never).has('db'), false)
 })
 
-test('a renamed file is at the one name or the other, and the file that was there comes back unless the folder is synced', () => {
+test('a renamed file has either name, and the replaced file comes back unless the folder is synced', () => {
   const renamed: DiskRecord[] = [
     open(3, 'db-next', true),
     at(3, 0, 'new'),
@@ -86,7 +86,7 @@ test('a renamed file is at the one name or the other, and the file that was ther
     assert.deepEqual([contentOf(after, 'db'), after.has('db-next')], ['new', false])
 })
 
-test('a file of the same name is another file', () => {
+test('a new file of the same name is separate from the deleted one', () => {
   const model = replay([
     open(3, 'db'),
     { kind: 'unlink', name: 'db' },
@@ -97,7 +97,7 @@ test('a file of the same name is another file', () => {
   assert.equal(contentOf(model.afterCut('all', never), 'db'), 'here')
 })
 
-test('each sector holds one of the contents it had, whatever its neighbour holds', () => {
+test('each sector holds one of the contents it had, independently of the next sector', () => {
   const [b, c] = ['b'.repeat(1024), 'c'.repeat(1024)]
   const model = replay([open(3, 'db'), at(3, 0, b), at(3, 0, c)])
   const seen = new Set<string>()
@@ -110,7 +110,7 @@ test('each sector holds one of the contents it had, whatever its neighbour holds
   assert.deepEqual([...seen].sort(), ['bb', 'bc', 'bo', 'cb', 'cc', 'co', 'ob', 'oc', 'oo'])
 })
 
-test('a file that was not cut off yet has nothing of what was written after it', () => {
+test('a file that is not truncated yet has none of the data written after the truncation', () => {
   const model = replay([open(3, 'db'), { kind: 'truncate', fd: 3, size: 0 }, at(3, 0, 'n'.repeat(600))])
   const seen = new Set<string>()
   const random = createRandom(11).next
@@ -122,7 +122,7 @@ test('a file that was not cut off yet has nothing of what was written after it',
   assert.ok(seen.has(OLD) && seen.has('') && seen.has('n'.repeat(600)))
 })
 
-test('a disk that ignores syncs has nothing', () => {
+test('a disk that ignores syncs keeps no data', () => {
   const records = [open(3, 'db'), at(3, 0, 'new'), ...sync(3, 0)]
   assert.equal(contentOf(replay(records, 'ignored').afterCut('none', never), 'db'), OLD)
 })

@@ -2,13 +2,13 @@ import { ChangeLog } from './change-log.ts'
 import { DiskFile, type Unsynced } from './file.ts'
 import type { DiskRecord } from './log.ts'
 
-/** The files of a folder by name. */
+/** Files of a folder by name. */
 export type Folder = ReadonlyMap<string, Buffer>
 
-/** `ignored` is a disk that says "done" and has done nothing: the control that shows a check can fail. */
+/** `ignored` is a disk that reports success without syncing: the control that shows a check can fail. */
 export type Syncs = 'honoured' | 'ignored'
 
-/** Making or removing an entry of the folder, or both in one: what was at `from` is at `name`. */
+/** Creation or removal of an entry of the folder, or both in one: the file at `from` is now at `name`. */
 interface EntryChange {
   name: string
   file: DiskFile | null
@@ -16,22 +16,22 @@ interface EntryChange {
 }
 
 /**
- * What a disk holds of a folder, change by change. Strict where file systems differ: a sync of a file makes its content
+ * Model of a folder on a disk, change by change. Strict where file systems differ: a sync of a file makes its content
  * safe but not its name, which takes a sync of the folder (POSIX; ext4 would keep the name of a new file as well).
  * SQLite does sync the folder after making a journal or a write-ahead log (`unixSync` in os_unix.c).
  */
 export class DiskModel {
   readonly #syncs: Syncs
-  /** The folder as it was at the beginning, the changes since, and as the process sees it. */
+  /** The folder at the beginning, the changes since, and the folder as the process sees it. */
   readonly #before: ReadonlyMap<string, DiskFile>
   readonly #changes = new ChangeLog<EntryChange>()
   readonly #entries: Map<string, DiskFile>
-  /** The changes of a file, or of the folder itself, by descriptor. */
+  /** Changes of a file, or of the folder itself, by descriptor. */
   readonly #open = new Map<number, DiskFile | ChangeLog<EntryChange>>()
-  /** Makes safe what was changed when the sync began. */
+  /** Functions that make the changes before the sync's beginning safe. */
   readonly #running = new Map<number, () => void>()
 
-  /** `folder` is all on the disk. */
+  /** All of `folder` is on the disk. */
   constructor(folder: Folder, syncs: Syncs = 'honoured') {
     this.#syncs = syncs
     this.#before = new Map([...folder].map(([name, content]) => [name, new DiskFile(content)]))
@@ -66,7 +66,7 @@ export class DiskModel {
     }
   }
 
-  /** The content of the folder when the power comes back. */
+  /** Content of the folder after the power cut. */
   afterCut(unsynced: Unsynced, random: () => number): Folder {
     const entries = new Map(this.#before)
     const { synced, unsynced: changes } = this.#changes
@@ -88,7 +88,7 @@ export class DiskModel {
 
   #openFile({ name, creates, truncates }: { name: string; creates: boolean; truncates: boolean }): DiskFile {
     const known = this.#entries.get(name)
-    if (known === undefined && !creates) throw new Error(`the log opens ${name}, which is not there`)
+    if (known === undefined && !creates) throw new Error(`the log opens ${name}, which does not exist`)
     const file = known ?? new DiskFile()
     if (known === undefined) this.#change({ name, file })
     else if (truncates) file.add({ kind: 'resize', size: 0 })
@@ -97,7 +97,7 @@ export class DiskModel {
 
   #rename({ name: from, to: name }: { name: string; to: string }): void {
     const file = this.#entries.get(from)
-    if (file === undefined) throw new Error(`the log renames ${from}, which is not there`)
+    if (file === undefined) throw new Error(`the log renames ${from}, which does not exist`)
     this.#change({ name, file, from })
   }
 

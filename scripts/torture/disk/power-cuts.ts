@@ -7,29 +7,27 @@ import { compileDiskRecorder } from './recorder.ts'
 
 /** Torn writes twice as often: there are many ways to tear. */
 const MODES: readonly Unsynced[] = ['some sectors', 'none', 'some sectors', 'all']
-/** How many of the cuts are in the middle of writing, and before which change at the latest. */
+/** Share of the cuts that are in the middle of writing, and the highest number of the change at which they happen. */
 const AT_A_CHANGE = 0.7
 const LAST_CHANGE = 4000
 const DURING_START = 0.4
 
-/** What the disk keeps at the n-th power cut of a series. */
+/** Part of the changes that the disk keeps at the n-th power cut of a series. */
 export function unsyncedOf(n: number): Unsynced {
   return MODES[n % MODES.length] ?? 'none'
 }
 
-/** When the power goes, by chance. */
+/** Chooses a random moment of a power cut. */
 export function chooseCutMoment(): Moment {
   return Math.random() < AT_A_CHANGE ? 'at a change' : chooseMoment()
 }
 
-/** Before which change: often among the few of a start, else among the many under load. */
+/** Chooses the number of the change to cut at: often among the few of a start, otherwise among all. */
 export function chooseChange(): number {
   return Math.ceil(Math.random() < DURING_START ? LAST_CHANGE ** Math.random() : LAST_CHANGE * Math.random())
 }
 
-/**
- * Cuts the power of a folder again and again. Returns where it is then, and null cuts where they cannot be simulated.
- */
+/** Cuts the power repeatedly. Returns the folder's last path, and null cuts if they cannot be simulated. */
 export async function cutAgain(
   bench: Workbench,
   dataDir: string,

@@ -6,16 +6,16 @@ import type { Unsynced } from './file.ts'
 import { type DiskRecord, readDiskLog } from './log.ts'
 import { DiskModel, type Folder, type Syncs } from './model.ts'
 
-/** What a power cut met. */
+/** State of the disk at a power cut. */
 export interface PowerCut {
   unsynced: Unsynced
-  /** Changes recorded, and how many of them no sync had made safe. */
+  /** Number of recorded changes; `unsyncedChanges`: those that no sync had made safe. */
   changes: number
   unsyncedChanges: number
   recordedBytes: number
 }
 
-/** A data folder whose changes are recorded, and that becomes what a disk holds of it after a power cut. */
+/** Data folder whose changes are recorded, and which takes the disk's state after a power cut. */
 export class RecordedFolder {
   readonly #bench: Workbench
   readonly #library: string
@@ -24,7 +24,7 @@ export class RecordedFolder {
   #path: string
   #before: Folder = new Map()
 
-  /** `path` must have no link in it. */
+  /** `path` must not contain a link. */
   constructor(bench: Workbench, library: string, path: string, random: () => number = Math.random) {
     this.#bench = bench
     this.#library = library
@@ -33,14 +33,14 @@ export class RecordedFolder {
     this.#logFile = join(createDataFolder(bench, 'record'), 'changes')
   }
 
-  /** Where it is now: another folder after every cut. */
+  /** Current path: another folder after every cut. */
   get path(): string {
     return this.#path
   }
 
   /**
-   * Begins a life of a process in it: what is there counts as being on the disk. Returns how to start the process,
-   * which is killed when it is about to make the `killAt`-th change.
+   * Begins the life of a process in it: the present content counts as on the disk. Returns the options to start the
+   * process, which is killed when it is about to make the `killAt`-th change.
    */
   begin(killAt = 0): { preload: string; env: Record<string, string> } {
     this.#before = readFolder(this.#path)
@@ -53,7 +53,7 @@ export class RecordedFolder {
     return { preload: this.#library, env }
   }
 
-  /** After the process was killed: makes the folder what a disk holds when the power goes in that moment. */
+  /** Replaces the folder by a disk's state after a power cut at this moment; call it after the process was killed. */
   cut(unsynced: Unsynced, syncs: Syncs = 'honoured'): PowerCut {
     const { path, cut } = this.rebuild(unsynced, syncs)
     rmSync(this.#path, { recursive: true })
@@ -61,7 +61,7 @@ export class RecordedFolder {
     return cut
   }
 
-  /** The same in another folder, so that one death can have many outcomes. Throws when the log is not complete. */
+  /** Builds that state in another folder: one death can have many outcomes. Throws if the log is incomplete. */
   rebuild(unsynced: Unsynced, syncs: Syncs = 'honoured'): { path: string; cut: PowerCut } {
     const log = readFileSync(this.#logFile)
     const records = readDiskLog(log)
@@ -76,13 +76,13 @@ export class RecordedFolder {
     return { path, cut: { unsynced, changes: records.length, unsyncedChanges, recordedBytes: log.length } }
   }
 
-  /** Throws when the log is not all that happened to the files: then nothing that follows from it would mean much. */
+  /** Throws if the log does not explain the files completely: its replay would be meaningless. */
   #compare(records: readonly DiskRecord[]): void {
     const real = readFolder(this.#path)
     const differing = this.#difference(records, real)
     // recorded, and killed before it was done
     if (differing === null || this.#difference(records.slice(0, -1), real) === null) return
-    throw new Error(`the recorder did not see all that happened to ${differing}`)
+    throw new Error(`the recorder missed changes of ${differing}`)
   }
 
   #difference(records: readonly DiskRecord[], real: Folder): string | null {
@@ -98,7 +98,7 @@ export class RecordedFolder {
 
 const NOTHING = Buffer.alloc(0)
 
-/** A temporary folder whose path has no link in it. */
+/** Creates a temporary folder whose path contains no link. */
 export function createDataFolder(bench: Workbench, name: string): string {
   return realpathSync(bench.createFolder(name))
 }

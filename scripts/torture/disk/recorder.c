@@ -1,16 +1,16 @@
 /*
- * Writes down, in order and with their bytes, all changes a process makes to the files of one folder, so that what a
- * disk holds after a power cut can be worked out afterwards. Loaded by LD_PRELOAD; log.ts reads what it writes.
+ * Records, in order and with their bytes, all changes a process makes to the files of one folder, so that the content
+ * of a disk after a power cut can be computed afterwards. Loaded by LD_PRELOAD; log.ts reads the records.
  *
  * TORTURE_FOLDER  the folder, an absolute path without links; only files directly in it are recorded
- * TORTURE_LOG     where to write, outside the folder
- * TORTURE_KILL_AT the process is killed when it has recorded so many changes, before it makes the last; 0 for never
+ * TORTURE_LOG     the file to write the records to, outside the folder
+ * TORTURE_KILL_AT the process is killed after recording that many changes, before it makes the last; 0 for never
  *
- * One write() a record: what a process has written survives its SIGKILL. A change is recorded before it is made (only a
- * file that is opened, after it) and both under one lock, so at the end of a killed process the log and the files are
- * at most one change apart. What is not followed here (mapped writes, duplicated descriptors, copy_file_range) shows as a
- * difference between the files of the killed process and the log, which the caller compares. Files ending in -shm are
- * left out: SQLite maps them and makes them anew from the log at the first connection
+ * Each record is one write(), which survives a SIGKILL of the process. A change is recorded before it is made (only the
+ * opening of a file, after it) and both under one lock, so after a kill the log and the files are at most one change
+ * apart. Untracked changes (mapped writes, duplicated descriptors, copy_file_range) show as a difference between the
+ * files of the killed process and the log, which the caller compares. Files ending in -shm are omitted: SQLite maps
+ * them and recreates them from the log at the first connection
  * (https://sqlite.org/walformat.html#the_wal_index_file_format).
  */
 #define _GNU_SOURCE
@@ -71,7 +71,7 @@ typedef int (*truncate_function)(int, off_t);
 
 static void append(const void *bytes, size_t length) {
   REAL(write_function, "write");
-  /* half a log would make a wrong disk: rather no process */
+  /* an incomplete log would give a wrong disk: end the process */
   if (function(log_fd, bytes, length) != (ssize_t)length) abort();
 }
 
@@ -104,7 +104,7 @@ __attribute__((constructor)) static void begin(void) {
   if (log_fd < 0) abort();
 }
 
-/* The name in the folder, "" for the folder itself, NULL for what is not ours. */
+/* Returns the name in the folder, "" for the folder itself, NULL for an untracked path. */
 static const char *name_of(const char *path) {
   if (log_fd < 0 || !path || strncmp(path, folder, folder_length) != 0) return NULL;
   const char *rest = path + folder_length;
@@ -164,8 +164,9 @@ EXPORT int close(int fd) {
 }
 
 /*
- * libuv closes files by syscall(SYS_close), so fs.close() comes through here (uv__close_nocancel in
- * https://github.com/libuv/libuv/blob/v1.x/src/unix/core.c). Missed, the next socket of that number would be the file.
+ * libuv closes files by syscall(SYS_close), so fs.close() gets here (uv__close_nocancel in
+ * https://github.com/libuv/libuv/blob/v1.x/src/unix/core.c). If missed, the next socket of that number would count as
+ * the file.
  */
 EXPORT long syscall(long number, ...) {
   static long (*function)(long, ...);
@@ -231,7 +232,7 @@ static int do_truncate(truncate_function function, int fd, off_t size) {
 TRUNCATE(ftruncate)
 TRUNCATE(ftruncate64)
 
-/* What was written while a sync ran may or may not be in it: only what came before it counts. */
+/* A sync may or may not include what is written while it runs: only earlier changes count. */
 static int do_sync(fd_function function, int fd) {
   pthread_mutex_lock(&lock);
   uint64_t number = syncs++;
@@ -286,7 +287,7 @@ EXPORT int unlink(const char *path) {
   return result;
 }
 
-/* Calls that no model is made of: the log says so, and its reader refuses it. */
+/* Calls without a model: they are recorded as such, and the reader of the log rejects it. */
 static void refuse(const char *what) {
   pthread_mutex_lock(&lock);
   record('x', -1, 0, what, NULL, 0);

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Workbench } from '#scripts/rig/processes.ts'
 
-/** The library of the recorder, or why it is missing. */
+/** Library of the recorder, or the reason why it is missing. */
 export type DiskRecorder = { library: string } | { missing: string }
 
 /**
- * Builds the library that records what a process does to its data folder.
- * Throws in CI (environment variable `CI`), where a check that is left out would pass for one that was made.
+ * Builds the library that records the operations of a process on its data folder. Throws in CI (environment variable
+ * `CI`), where an omitted check would pass as a successful one.
  */
 export function compileDiskRecorder(bench: Workbench): DiskRecorder {
   const recorder = process.platform === 'linux' ? compile(bench) : { missing: 'power cuts need Linux' }
@@ -19,9 +19,9 @@ export function compileDiskRecorder(bench: Workbench): DiskRecorder {
 function compile(bench: Workbench): DiskRecorder {
   const source = fileURLToPath(new URL('./recorder.c', import.meta.url))
   const library = join(bench.createFolder('recorder'), 'disk-recorder.so')
-  // a fortified libc has inline functions of the names that are to be replaced
+  // a fortified libc has inline functions with the names that the library replaces
   const args = ['-shared', '-fPIC', '-O2', '-U_FORTIFY_SOURCE', '-o', library, source, '-ldl']
   const { status, error, stderr } = spawnSync('cc', args, { encoding: 'utf8' })
-  if (error !== undefined) return { missing: 'power cuts need a C compiler, and there is no cc' }
+  if (error !== undefined) return { missing: 'power cuts need a C compiler, and cc was not found' }
   return status === 0 ? { library } : { missing: `cc cannot build the recorder: ${stderr.slice(0, 500)}` }
 }

@@ -13,7 +13,7 @@ const disk = join(folder, 'disk')
 const library = compileDiskFaults(folder)
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A data folder with a database of some 2 MB. */
+/** Data folder with a database of some 2 MB. */
 function makeData(data: string): void {
   const table = new BlockTable(join(data, 'cartbarn.db'))
   const device = table.newDevice()
@@ -36,7 +36,7 @@ function repair(data: string, env: Record<string, string> = {}): SpawnSyncReturn
   })
 }
 
-/** One sentence with the way out; the old database as it was, and nothing beside it. */
+/** Asserts one sentence with the way out, the old database unchanged, and no other file next to it. */
 function assertRefused(data: string, before: Buffer, answer: SpawnSyncReturns<string>, reason: RegExp): void {
   assert.equal(answer.status, 1, answer.stderr)
   assert.match(answer.stderr, reason)
@@ -46,7 +46,7 @@ function assertRefused(data: string, before: Buffer, answer: SpawnSyncReturns<st
   assert.ok(readFileSync(join(data, 'cartbarn.db')).equals(before))
 }
 
-describe('repair on a disk that takes nothing', { skip: library === undefined && 'no C compiler' }, () => {
+describe('repair on a disk that rejects writes', { skip: library === undefined && 'no C compiler' }, () => {
   function withFault(t: TestContext, fault: DiskFault, reason: RegExp): void {
     const data = mkdtempSync(join(folder, 'data-'))
     makeData(data)
@@ -59,10 +59,10 @@ describe('repair on a disk that takes nothing', { skip: library === undefined &&
     assert.equal(repair(data, faults.env).status, 0)
   }
 
-  test('a folder that cannot be written', (t) =>
+  test('replaces nothing in a folder that cannot be written', (t) =>
     withFault(t, { write: 'EROFS' }, /cannot be written .*: nothing was replaced; make it writable/))
 
-  test('a disk that gets full while the new database is made', (t) =>
+  test('replaces nothing if the disk gets full while the new database is written', (t) =>
     withFault(
       t,
       { write: 'ENOSPC', suffix: 'cartbarn-repaired.db' },
@@ -76,7 +76,7 @@ describe('repair on a disk that is really small or read-only', () => {
   let isMounted = false
   before(() => {
     spawnSync('mkdir', [disk])
-    // root may, in a container perhaps not
+    // root is permitted to mount, except perhaps in a container
     isMounted = mount('-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk)
     if (!isMounted) return
     const made = mkdtempSync(join(folder, 'made-'))
@@ -87,7 +87,7 @@ describe('repair on a disk that is really small or read-only', () => {
     if (isMounted) spawnSync('umount', [disk])
   })
 
-  test('there is not enough space, and it says how much', (t) => {
+  test('reports the needed and the free space if there is not enough', (t) => {
     if (!isMounted) return t.skip('no right to mount')
     const before = readFileSync(join(disk, 'cartbarn.db'))
     const filler = join(disk, 'filler')
@@ -97,7 +97,7 @@ describe('repair on a disk that is really small or read-only', () => {
     assertRefused(disk, before, answer, /not enough space .* it needs \d MB and \d MB are free in .*; free some/)
   })
 
-  test('a read-only disk', (t) => {
+  test('replaces nothing on a read-only disk', (t) => {
     if (!isMounted) return t.skip('no right to mount')
     const before = readFileSync(join(disk, 'cartbarn.db'))
     assert.ok(mount('-o', 'remount,ro', disk))

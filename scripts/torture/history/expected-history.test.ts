@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeletionScope, ExpectedHistory } from './expected-history.ts'
 
-/** A time of GPS only. */
+/** Time with a GPS record only. */
 const T = 250
 const ALL: DeletionScope = { device: 0, streams: ['gps', 'battery'], beforeMs: Number.POSITIVE_INFINITY }
 
@@ -13,7 +13,7 @@ function faultsOf(expected: ExpectedHistory, listed: number[]) {
 
 const FINE = { count: 0, missing: 0, returned: 0, unknown: 0, twice: 0 }
 
-test('what was acknowledged must be there, what was only sent may be', () => {
+test('acknowledged records must be there, records that were only sent may be', () => {
   const expected = new ExpectedHistory(1)
   const send = expected.send(0, [T])
   assert.deepEqual(faultsOf(expected, []), FINE)
@@ -23,14 +23,14 @@ test('what was acknowledged must be there, what was only sent may be', () => {
   assert.deepEqual(faultsOf(expected, []), { ...FINE, count: 1, missing: 1 })
 })
 
-test('what nobody sent and what is there twice is a fault', () => {
+test('an unsent record and a duplicate are faults', () => {
   const expected = new ExpectedHistory(1)
   assert.deepEqual(faultsOf(expected, [T]), { ...FINE, unknown: 1 })
   expected.acknowledge(expected.send(0, [T]))
   assert.deepEqual(faultsOf(expected, [T, T]), { ...FINE, count: 1, twice: 1 })
 })
 
-test('what was there when a confirmed deletion began must be gone, until it is sent again', () => {
+test('records from before a confirmed deletion must be gone, until they are sent again', () => {
   const expected = new ExpectedHistory(1)
   expected.acknowledge(expected.send(0, [T]))
   expected.confirmDeletion(expected.startDeletion(ALL), ALL.beforeMs)
@@ -42,7 +42,7 @@ test('what was there when a confirmed deletion began must be gone, until it is s
   assert.deepEqual(faultsOf(expected, []), { ...FINE, count: 1, missing: 1 })
 })
 
-test('nobody can say what a deletion without an answer left, nor what was sent while it ran', () => {
+test('after a deletion without a response its records, and those sent meanwhile, are optional', () => {
   const expected = new ExpectedHistory(1)
   expected.acknowledge(expected.send(0, [T]))
   const deletion = expected.startDeletion(ALL)
@@ -51,7 +51,7 @@ test('nobody can say what a deletion without an answer left, nor what was sent w
   for (const listed of [[], [T], [T + 1], [T, T + 1]]) assert.deepEqual(faultsOf(expected, listed), FINE)
 })
 
-test('a deletion that was refused did nothing', () => {
+test('a rejected deletion has no effect', () => {
   const expected = new ExpectedHistory(1)
   expected.acknowledge(expected.send(0, [T]))
   expected.withdrawDeletion(expected.startDeletion(ALL))
@@ -67,7 +67,7 @@ test('a deletion of old records leaves the others, and those of other devices', 
   assert.equal(expected.judge(1, 'gps', []).missing, 1)
 })
 
-test('another place knows only some deletions, and may lack what is excused', () => {
+test('another storage applies only some deletions, and may lack excused records', () => {
   const expected = new ExpectedHistory(1)
   expected.acknowledge(expected.send(0, [T, 2 * T]))
   const purge = expected.startDeletion({ device: null, streams: ['gps'], beforeMs: 2 * T })

@@ -1,14 +1,14 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { streamsAt } from './records.ts'
 
-/** Something that was sent and may be acknowledged. */
+/** Records that were sent and may be acknowledged. */
 export interface Send {
   readonly device: number
   readonly times: readonly number[]
   readonly at: number
 }
 
-/** The records to delete. */
+/** Records to delete. */
 export interface DeletionScope {
   /** Null: all of them. */
   device: number | null
@@ -17,21 +17,21 @@ export interface DeletionScope {
   beforeMs: number
 }
 
-/** A deletion that was asked for. */
+/** Deletion that was requested. */
 export interface Deletion extends DeletionScope {
   readonly startedAt: number
   endedAt: number
   isDone: boolean
 }
 
-/** The result of comparing a history with the records that must be in it. */
+/** Result of comparing a history with the records that must be in it. */
 export interface HistoryFaults {
   /** Records that must be there. */
   expected: number
   /** Records that are there. */
   listed: number
   missing: number
-  /** Of those that must be there, not there, with a word about it: they do not count as missing. */
+  /** Required records that are not there and known to be missing; they do not count as missing. */
   excused: number
   /** In the history although its deletion was confirmed and no device sent it again. */
   returned: number
@@ -41,20 +41,20 @@ export interface HistoryFaults {
   examples: string[]
 }
 
-/** How a place other than the gateway itself is judged. */
+/** Rules for a history at a place other than the gateway. */
 export interface Place {
-  /** Whether a deletion holds there too. */
+  /** True if a deletion also applies there. */
   isDeletedBy(deletion: DeletionScope): boolean
-  /** Whether a record is known to be missing. */
+  /** True if a record is known to be missing. */
   isExcused(device: number, stream: TelemetryStream, atMs: number): boolean
 }
 
-/** Where everything is deleted and nothing excused. */
+/** Rules of the gateway: every deletion applies, and no missing record is excused. */
 const GATEWAY: Place = { isDeletedBy: () => true, isExcused: () => false }
 
 interface Fate {
   lastSentAt: number
-  /** When the newest of its sends that were acknowledged was sent. */
+  /** Send time of its newest acknowledged transmission. */
   confirmedSentAt: number
   lastAcknowledgedAt: number
   unacknowledged: number
@@ -63,13 +63,13 @@ interface Fate {
 const MAX_EXAMPLES = 5
 
 /**
- * Knows which records must be in the history, which must not, and which may be: those sent and not
- * acknowledged, and those sent while they were deleted, or deleted without an answer.
+ * Tracks which records must be in the history, which must not, and which may be: those sent and not acknowledged, and
+ * those sent while they were deleted, or deleted without a response.
  */
 export class ExpectedHistory {
   readonly #fates: Record<TelemetryStream, Map<number, Fate>>[]
   readonly #deletions: Deletion[] = []
-  /** Counts what happens: later is higher. */
+  /** Logical clock: later events have higher values. */
   #now = 0
 
   constructor(devices: number) {
@@ -94,7 +94,7 @@ export class ExpectedHistory {
     }
   }
 
-  /** The request was refused, or no gateway was running. */
+  /** Cancels a send: the request was refused, or no gateway was running. */
   withdraw({ device, times }: Send): void {
     for (const fate of this.#fatesOf(device, times)) fate.unacknowledged--
   }
@@ -106,24 +106,24 @@ export class ExpectedHistory {
     return deletion
   }
 
-  /** It was answered: everything before `beforeMs` that was there when it began is gone. */
+  /** Records a successful response: everything before `beforeMs` that existed when the deletion began is gone. */
   confirmDeletion(deletion: Deletion, beforeMs: number): void {
     deletion.endedAt = ++this.#now
     deletion.isDone = true
     deletion.beforeMs = beforeMs
   }
 
-  /** The gateway died over it: some of it may have been done, and none of it will be any more. */
+  /** Records that the gateway died during the deletion: a part may have been done, the rest never will be. */
   breakOffDeletion(deletion: Deletion): void {
     deletion.endedAt = ++this.#now
   }
 
-  /** It was refused: nothing was done. */
+  /** Cancels a deletion that was refused: nothing was done. */
   withdrawDeletion(deletion: Deletion): void {
     this.#deletions.splice(this.#deletions.indexOf(deletion), 1)
   }
 
-  /** Compares a whole history of a device, when nothing is under way. */
+  /** Compares a whole history of a device, while no request is in progress. */
   judge(device: number, stream: TelemetryStream, listed: Iterable<number>, place: Place = GATEWAY): HistoryFaults {
     const fates = this.#fates[device]?.[stream] ?? new Map<number, Fate>()
     const deletions = this.#deletions.filter(
@@ -161,7 +161,7 @@ export class ExpectedHistory {
         note('missing', atMs)
       } else if (there.has(atMs) && isSurelyGone(fate, covering)) {
         faults.returned++
-        note('came back', atMs)
+        note('returned', atMs)
       }
     }
     for (const atMs of there) {
@@ -172,7 +172,7 @@ export class ExpectedHistory {
     return faults
   }
 
-  /** Whether records of the whole fleet of that time were ever to be deleted for their age. */
+  /** True if the whole fleet's records of that time were ever included in a deletion by age. */
   wasPurged(stream: TelemetryStream, atMs: number): boolean {
     return this.#deletions.some(
       ({ device, streams, beforeMs }) => device === null && streams.includes(stream) && atMs < beforeMs,
@@ -195,12 +195,12 @@ export class ExpectedHistory {
   }
 }
 
-/** It was sent after every deletion that could have met it, and acknowledged. */
+/** True if it was sent after every deletion that could have included it, and acknowledged. */
 function isSurelyThere({ confirmedSentAt }: Fate, covering: readonly Deletion[]): boolean {
   return confirmedSentAt > 0 && covering.every(({ endedAt }) => endedAt < confirmedSentAt)
 }
 
-/** All that was ever sent of it was acknowledged before a deletion began, and the deletion was confirmed. */
+/** True if all its transmissions were acknowledged before a deletion began that was confirmed. */
 function isSurelyGone(fate: Fate, covering: readonly Deletion[]): boolean {
   if (fate.unacknowledged > 0) return false
   return covering.some(

@@ -16,29 +16,29 @@ const KILLS = 100
 const SHORT_KILLS = 2
 const CUTS = 20
 const SHORT_CUTS = 1
-/** Kills or cuts between two looks at the whole history. */
+/** Kills or cuts between two checks of the whole history. */
 const CHECK_EVERY = 10
 const DEVICES = 8
-/** With this few in the log it is sealed several times a second. */
+/** With so few samples in the log it is sealed several times a second. */
 const ENV = { CARTBARN_SEAL_SAMPLES: '256' }
-/** How many of the lives end over a request, and how many while blocks are being written. */
+/** Share of the lives that end during a request; `WHILE_SEALING`: while blocks are being written. */
 const OVER_A_REQUEST = 0.3
 const WHILE_SEALING = 0.4
-/** Of those over a request, how many right after the answer: a deletion that was confirmed must stay done. */
+/** Share of those during a request that end right after the response: a confirmed deletion must stay done. */
 const AFTER_AN_ANSWER = 0.5
-/** Longer than the gateway takes to look at its log again. */
+/** Longer than the interval between two sealing passes of the gateway. */
 const SEALING_LIMIT_MS = 4000
-/** From when the first blocks of a pass are written. */
+/** Longest time from the first written blocks of a pass to the kill. */
 const SEALING_SPREAD_MS = 8
 const LIFE_MIN_MS = 200
 const LIFE_SPREAD_MS = 800
-/** From when a request begins. */
+/** Longest time from the beginning of a request to the kill. */
 const REQUEST_SPREAD_MS = 25
 
-/** The results of all cycles. */
+/** Results of all cycles. */
 export interface HistoryOutcome {
   kills: number
-  /** null where power cuts cannot be simulated. */
+  /** Null if power cuts cannot be simulated. */
   cuts: number | null
   /** Deaths between writing blocks and shortening the log. */
   whileSealing: number
@@ -49,7 +49,7 @@ export interface HistoryOutcome {
   incompleteImports: number
 }
 
-/** Blocks are written, merged and deleted all the time: none of it may be half done. */
+/** Checks that no writing, merging or deleting of blocks is ever half done. */
 export const history: TortureScenario = {
   name: 'history',
   summary: 'sealing, backlogs, imports, purges and erasing through kills and power cuts',
@@ -60,7 +60,7 @@ export const history: TortureScenario = {
   },
 }
 
-/** Kills a gateway again and again, then cuts its power, and checks the history that is left. */
+/** Kills a gateway repeatedly, then cuts its power, and checks the remaining history. */
 export async function tortureHistory(context: TortureContext): Promise<HistoryOutcome> {
   const { bench, isShort, cycles } = context
   const kills = cycles ?? (isShort ? SHORT_KILLS : KILLS)
@@ -82,7 +82,7 @@ export async function tortureHistory(context: TortureContext): Promise<HistoryOu
   return { kills, cuts, ...victim.finish() }
 }
 
-/** A gateway that dies again and again while its history goes on. */
+/** Gateway that dies repeatedly while its history grows. */
 class Victim {
   readonly #bench: Workbench
   readonly #traffic: HistoryTraffic
@@ -120,7 +120,7 @@ class Victim {
     this.#inspect(folder.path)
   }
 
-  /** Lets a gateway answer everything and looks at the whole history; it is killed afterwards. */
+  /** Lets a gateway answer all requests and checks the whole history; it is killed afterwards. */
   async check(dataDir: string): Promise<void> {
     await this.#killWhen(dataDir, async () => {
       await this.#traffic.pause()
@@ -171,7 +171,7 @@ class Victim {
 
   #inspect(dataDir: string): void {
     const { faults, inBoth } = inspectTelemetry(this.#bench, dataDir)
-    // one that the next life did not come to finish counts once
+    // a sealing that the next life did not finish either counts once
     if (inBoth > 0 && !this.#wasHalfSealed) this.#whileSealing++
     this.#wasHalfSealed = inBoth > 0
     this.#damage.push(...faults)
@@ -216,12 +216,12 @@ function createFigures(outcome: HistoryOutcome, isShort: boolean): Figure[] {
   })
   return [
     noneOf(`history: records acknowledged but missing, of ${formatCount(sum('expected'))}`, sum('missing')),
-    noneOf('history: deleted records that came back', sum('returned')),
-    noneOf('history: records there twice', sum('twice')),
+    noneOf('history: deleted records that returned', sum('returned')),
+    noneOf('history: records stored twice', sum('twice')),
     noneOf('history: records not as sent, or never sent', sum('wrongValues') + sum('unknown')),
-    noneOf('history: counts that are not what is listed', sum('wrongCounts')),
+    noneOf('history: counts that differ from the list', sum('wrongCounts')),
     noneOf('history: damage found in the files', damage.length),
-    noneOf('history: imports that were not taken whole', incompleteImports + imports.refused),
+    noneOf('history: imports that were incomplete', incompleteImports + imports.refused),
     noneOf('history: deletions refused', deletions.refused),
     some('history: deaths while sealing', whileSealing),
     some('history: deaths while deleting', deletions.brokenOff),

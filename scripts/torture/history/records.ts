@@ -2,7 +2,7 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
 import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 
-/** One record of a stream as the API lists it, without who it is of. */
+/** Record of a stream in the API's format, without its device. */
 export interface ListedRecord {
   timestamp: string
   lat?: number
@@ -15,7 +15,7 @@ const SLOT_MS = 250
 const E7 = 1e7
 const MILLI = 1000
 
-/** Which streams have a record at that time: the time decides, so that all senders send the same record. */
+/** Streams that have a record at that time: the time decides, so that all senders send the same record. */
 export function streamsAt(atMs: number): TelemetryStream[] {
   switch (Math.floor(atMs / SLOT_MS) % 8) {
     case 0:
@@ -27,7 +27,7 @@ export function streamsAt(atMs: number): TelemetryStream[] {
   }
 }
 
-/** The records a device has at a time: the values follow from both, so that any other is a fault. */
+/** Records of a device at a time: the values follow from both, so that any other is a fault. */
 export const RECORD_AT = { gps: gpsAt, battery: batteryAt }
 
 function batteryAt(_device: number, atMs: number): ImportedBattery {
@@ -48,7 +48,7 @@ function tickOf(atMs: number): number {
   return Math.floor(atMs / SLOT_MS) + atMs
 }
 
-/** What a device says of that time in a telemetry message. */
+/** Sample of that time in a device's telemetry message. */
 export function sampleAt(device: number, atMs: number): Record<string, number> {
   const sample: Record<string, number> = { ts: atMs }
   for (const stream of streamsAt(atMs)) {
@@ -58,7 +58,7 @@ export function sampleAt(device: number, atMs: number): Record<string, number> {
   return sample
 }
 
-/** Whether a record has the values that were sent for its time. */
+/** True if a record has the values that were sent for its time. */
 export function isAsSent(device: number, stream: TelemetryStream, record: ListedRecord): boolean {
   const sent: ListedRecord = RECORD_AT[stream](device, Date.parse(record.timestamp))
   const fields = ['timestamp', 'lat', 'long', 'speed', 'battery_voltage'] as const

@@ -6,7 +6,7 @@ import { RECORD_AT, streamsAt } from './records.ts'
 import { BACKLOG_DAYS, type HistorySenders } from './senders.ts'
 
 const DAY_MS = 86_400_000
-/** No gateway: asked again after so long. */
+/** Retry interval without a gateway. */
 const DOWN_MS = 50
 const IMPORT_PAUSE_MS = 100
 const IMPORT_RECORDS = 1000
@@ -23,17 +23,17 @@ const ERASURES = [
 ] as const
 
 /**
- * What came of a request: `away` when there was no gateway to ask, `brokenOff` when it died before it gave an answer,
- * `failed` when it could not do it, or not any more.
+ * Outcome of a request: `away` if no gateway ran, `brokenOff` if it died before it responded, `failed` if it could not
+ * do it, or no longer.
  */
 type Fate = 'confirmed' | 'brokenOff' | 'failed' | 'refused' | 'away'
 
-/** How often each came of a kind of request. */
+/** Number of requests of one kind, by outcome. */
 type Outcomes = Record<Fate, number>
 
 const NONE: Outcomes = { confirmed: 0, brokenOff: 0, failed: 0, refused: 0, away: 0 }
 
-/** A client that adds old records over HTTP, and deletes some, all the time. */
+/** Client that continuously adds old records over HTTP, and deletes some. */
 export class HistoryRequests {
   readonly imports = { ...NONE }
   readonly deletions = { ...NONE }
@@ -69,7 +69,7 @@ export class HistoryRequests {
     await Promise.all(this.#running)
   }
 
-  /** Resolves when the next one begins that is sent to a gateway. */
+  /** Resolves when the next request to a running gateway begins. */
   nextBegins(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(resolve))
   }
@@ -86,7 +86,7 @@ export class HistoryRequests {
     }
   }
 
-  /** Adds records of times past to a device; returns whether there was a gateway. */
+  /** Adds records of times past to a device; returns true if a gateway ran. */
   async import(): Promise<boolean> {
     return this.importTimes(
       this.#chooseDevice(),
@@ -94,7 +94,7 @@ export class HistoryRequests {
     )
   }
 
-  /** Adds records of these times to a device; returns whether there was a gateway. */
+  /** Adds records of these times to a device; returns true if a gateway ran. */
   async importTimes(device: number, times: readonly number[]): Promise<boolean> {
     const of = (stream: TelemetryStream) => times.filter((atMs) => streamsAt(atMs).includes(stream))
     const body = {
@@ -119,11 +119,11 @@ export class HistoryRequests {
     return Math.random() < 0.5 ? this.purge() : this.erase()
   }
 
-  /** Deletes the oldest records of all devices; returns whether there was a gateway. */
+  /** Deletes the oldest records of all devices; returns true if a gateway ran. */
   async purge(): Promise<boolean> {
     const spread = OLDEST_PURGE_DAYS - YOUNGEST_PURGE_DAYS + 1
     const days = YOUNGEST_PURGE_DAYS + Math.floor(Math.random() * spread)
-    // what the gateway takes for now is not later than an hour from now
+    // the gateway's present is at most an hour from now
     const latestMs = Date.now() + DAY_MS / 24 - days * DAY_MS
     const scope = { device: null, streams: ['gps', 'battery'], beforeMs: latestMs } as const
     return this.#carryOut(scope, async () => {
@@ -132,7 +132,7 @@ export class HistoryRequests {
     })
   }
 
-  /** Deletes records of a device; returns whether there was a gateway. */
+  /** Deletes records of a device; returns true if a gateway ran. */
   async erase(): Promise<boolean> {
     const device = this.#chooseDevice()
     const { operation, streams } = ERASURES[Math.floor(Math.random() * ERASURES.length)] ?? ERASURES[0]
@@ -140,13 +140,13 @@ export class HistoryRequests {
     return this.#carryOut(scope, () => this.#client.call(operation, { path: this.#pathOf(device) }))
   }
 
-  /** Deletes a device with all it has; returns whether there was a gateway. */
+  /** Deletes a device with all its data; returns true if a gateway ran. */
   deleteDevice(device: number): Promise<boolean> {
     const path = this.#pathOf(device)
     return this.#carryOut({ ...EVER, device }, () => this.#client.call('DELETE /devices/{id}', { path }))
   }
 
-  /** `request` may say before when records are gone, in milliseconds; else it is as in the scope. */
+  /** Executes a deletion; `request` may return the time (ms) before which records are gone, instead of the scope's. */
   async #carryOut(scope: DeletionScope, request: () => Promise<unknown>): Promise<boolean> {
     const deletion = this.#expected.startDeletion(scope)
     const { fate, answer } = await this.#ask(this.deletions, request)

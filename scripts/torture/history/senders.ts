@@ -14,14 +14,14 @@ const READY_LIMIT_MS = 30_000
 const DAY_MS = 86_400_000
 const SECOND_MS = 1000
 const HOUR_S = 3600
-/** A backlog covers an hour of one of these days: so few different times that many are sent again. */
+/** Days of the backlogs, each of which covers an hour of one: so few times that many are sent again. */
 export const BACKLOG_DAYS = 20
 
-/** How much they send. */
+/** Rates and sizes of the messages. */
 export interface SendingPace {
   tickMs: number
   messagesATick: number
-  /** In a message of times past, at most. */
+  /** Maximum number of samples in a message of times past. */
   backlogSamples: number
 }
 
@@ -36,7 +36,7 @@ interface Sender {
   sends: Map<Outgoing, Send>
 }
 
-/** Devices that send what they measure now, long backlogs of times past, and what they sent before once more. */
+/** Devices that send current samples, long backlogs of times past, and repetitions of what they sent before. */
 export class HistorySenders {
   readonly #expected: ExpectedHistory
   readonly #port: number
@@ -52,14 +52,14 @@ export class HistorySenders {
     this.#senders = devices.map((login, device) => this.#createSender(device, login))
   }
 
-  /** A device is not to send any more; what it has not been acknowledged never will be. */
+  /** Stops a device; its unacknowledged messages will never be acknowledged. */
   leave(device: number): void {
     const left = this.#senders.find((sender) => sender.device === device)
     left?.client.goOffline('abruptly')
     this.#senders = this.#senders.filter((sender) => sender !== left)
   }
 
-  /** A device sends, with another login than before. */
+  /** Starts a device, with another login than before. */
   join(device: number, login: BenchDevice): void {
     this.leave(device)
     const sender = this.#createSender(device, login)
@@ -71,10 +71,10 @@ export class HistorySenders {
     return this.#senders.reduce((sum, { client }) => sum + client.unacknowledged, 0)
   }
 
-  /** Resolves when all that are to send are connected. */
+  /** Resolves when all active devices are connected. */
   ready(): Promise<void> {
     const areReady = () => this.#senders.every(({ client }) => client.isReady)
-    return mustReach(areReady, READY_LIMIT_MS, 'the devices do not get a connection')
+    return mustReach(areReady, READY_LIMIT_MS, 'the devices cannot connect')
   }
 
   goOnline(): void {
@@ -87,7 +87,7 @@ export class HistorySenders {
     }, this.#pace.tickMs)
   }
 
-  /** Ends new messages; those on their way are still repeated until they are acknowledged. */
+  /** Ends new messages; those in flight are still repeated until they are acknowledged. */
   pause(): void {
     clearInterval(this.#timer)
   }
@@ -97,7 +97,7 @@ export class HistorySenders {
     for (const { client } of this.#senders) client.goOffline('politely')
   }
 
-  /** `count` consecutive times of the past, some of them of records that exist already. */
+  /** `count` consecutive times of the past, some of which have records already. */
   pastTimes(count: number): number[] {
     return pastTimes(this.#startMs, count)
   }

@@ -10,13 +10,13 @@ import { deviceCounts } from '#store/tables/devices.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
 import { UnsavedRecords } from '#store/telemetry/unsaved-states.ts'
 
-/** What the files of a gateway that is not running say of its telemetry. */
+/** Telemetry in the files of a gateway that is not running. */
 export interface TelemetryFiles {
-  /** What must never be so. */
+  /** Violated invariants. */
   faults: string[]
   blocks: number
   logRows: number
-  /** Records of the log that are in a block too: it died between writing blocks and shortening the log. */
+  /** Records of the log that are in a block too: the gateway died between writing blocks and shortening the log. */
   inBoth: number
 }
 
@@ -48,7 +48,7 @@ export function inspectTelemetry(bench: Workbench, folder: string): TelemetryFil
   }
 }
 
-/** Holds every block and every row of the log to what must be true of them. */
+/** Checks the invariants of every block and every row of the log. */
 export function inspectDatabase(db: Database.Database): TelemetryFiles {
   const faults: string[] = []
   const sealed = new RecordTimes()
@@ -72,7 +72,7 @@ class RecordTimes {
     return times
   }
 
-  /** How many are in `other` too. */
+  /** Number of records that are in `other` too. */
   countShared(other: RecordTimes): number {
     const sharedOf = ([key, times]: [string, Set<number>]) =>
       [...times].filter((atMs) => other.#times.get(key)?.has(atMs))
@@ -97,7 +97,7 @@ function inspectBlocks(db: Database.Database, sealed: RecordTimes, faults: strin
     try {
       const header = verifyBlock(row.records)
       if (header.count !== count || header.firstMs !== firstMs || header.lastMs !== lastMs)
-        faults.push(`${name} is not what its row says`)
+        faults.push(`${name} differs from its row`)
       for (const atMs of timesOf(stream, row.records)) sealed.of(deviceId, stream).add(atMs)
     } catch (error) {
       faults.push(`${name}: ${String(error)}`)
@@ -106,7 +106,7 @@ function inspectBlocks(db: Database.Database, sealed: RecordTimes, faults: strin
   return blocks
 }
 
-/** The times of the records of a block. Throws where it is damaged. */
+/** Times of the records of a block. Throws if it is damaged. */
 export function timesOf(stream: TelemetryStream, block: Uint8Array): Float64Array {
   return stream === 'gps' ? readTimes(GPS, block) : readTimes(BATTERY, block)
 }
@@ -144,7 +144,7 @@ function inspectLog(db: Database.Database, logged: RecordTimes, faults: string[]
   return logRows
 }
 
-/** The counts must match the rows in every state in which a process can die. */
+/** Checks that the counts match the rows, as they must in every state in which a process can die. */
 function inspectCounts(db: Database.Database, sealed: RecordTimes, logged: RecordTimes, faults: string[]): void {
   const connection = new Connection(db)
   const unsaved = new UnsavedRecords(connection)

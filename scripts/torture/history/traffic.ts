@@ -9,11 +9,11 @@ import { isAsSent } from './records.ts'
 import { HistoryRequests } from './requests.ts'
 import { HistorySenders } from './senders.ts'
 
-/** What a look at the whole history found. */
+/** Result of a check of the whole history. */
 export interface TrafficFaults extends HistoryFaults {
   /** Records with other values than were sent. */
   wrongValues: number
-  /** Devices of which other numbers are counted than listed. */
+  /** Devices whose counts differ from the listed records. */
   wrongCounts: number
 }
 
@@ -54,7 +54,7 @@ export class HistoryTraffic {
     this.requests.start()
   }
 
-  /** Stops and lets the running gateway answer everything. */
+  /** Stops and lets the running gateway answer all requests. */
   async pause(): Promise<void> {
     this.#senders.pause()
     await this.requests.pause()

@@ -33,7 +33,7 @@ import { SessionClient } from '../session-client.ts'
 import { Regulars, type RegularsResult, TIMEOUT_MS } from './regulars.ts'
 
 const FULL = { kills: 40, killsOfGroup: 4, atOnce: 3, underAttackMs: 4000, pastSamples: 50_000 }
-/** Those who cost most, of each door one. */
+/** Sizes of the short form, with the most expensive noisy client of each port. */
 const SHORT = { kills: 2, killsOfGroup: 2, atOnce: 4, underAttackMs: 1500, pastSamples: 2000 }
 const FLEET = { devices: 100, perDevicePerS: 2, lockDevices: 5 }
 const SHORT_FLEET = { devices: 20, perDevicePerS: 2, lockDevices: 2 }
@@ -41,7 +41,7 @@ const GOOD_KEYS = 6
 const SAMPLES_A_MESSAGE = 500
 const LOOK_GAP_MS = 500
 const PAST_LIMIT_MS = 60_000
-/** Of a gateway with two cores: what it needs without neighbours is a fifth of it. */
+/** Memory limit of a gateway with two cores; without noisy clients it needs a fifth. */
 const MAX_MB = 1024
 const BUDGETS = { full: 6, short: 2 }
 const BUDGET = /^cartbarn_budget_refused_total\{budget="(\w+)"\} (\d+)/gm
@@ -49,7 +49,7 @@ const RESIDENT = /^process_resident_memory_bytes (\S+)/m
 
 interface Outcome {
   kills: number
-  /** What was refused in lives that were asked, by budget. */
+  /** Number of refusals by budget, in the lives that were queried. */
   refused: Record<string, number>
   mostMb: number
   startsMs: number[]
@@ -59,11 +59,11 @@ interface Outcome {
   check: FleetCheck
 }
 
-/** Careless and hostile clients, at a gateway that dies under them. */
+/** Careless and hostile clients, at a gateway that is killed under their load. */
 export const neighbours: TortureScenario = {
   name: 'neighbours',
   summary:
-    'careless and hostile clients, some kinds at once, while the gateway is killed under them; nobody else may ' +
+    'careless and hostile clients, several kinds together, while the gateway is killed; no other client may ' +
     'lose anything',
   run: async (context) => {
     const outcome = await torture(context)
@@ -102,13 +102,13 @@ async function torture(context: TortureContext): Promise<Outcome> {
       return process
     })
     const left = Math.min(sizes.killsOfGroup, kills - done)
-    // one of each group dies with all of its neighbours at work
+    // one of each group dies with all its noisy clients at work
     for (let n = 0; n < left; n++) await gateway.kill(dataDir, n === 0 ? 'under load' : undefined)
     await Promise.all(running.map((process) => process.stop()))
-    printProgress(`  ${done + left} of ${kills} kills, beside ${group.map(({ name }) => name).join(', ')}`)
+    printProgress(`  ${done + left} of ${kills} kills, with ${group.map(({ name }) => name).join(', ')}`)
   }
   const damage = findDamage(bench, dataDir)
-  // nobody attacks any more; what was acknowledged is looked for as fast as the gateway can
+  // the noisy clients are gone; acknowledged records are searched for as fast as the gateway can
   const last = await untilListening(gateway.spawn({ dataDir, env: { CARTBARN_REQUESTS_PER_SECOND: '0' } }))
   await fleet.connected()
   const asked = await regulars.stop()
@@ -128,7 +128,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   }
 }
 
-/** All kinds in turn, each time with others. */
+/** Rotates through all kinds, in changing combinations. */
 function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour[] {
   if (isShort) return NEIGHBOURS.filter(({ name }) => SHORT_NEIGHBOURS.includes(name))
   const from = turn * atOnce + Math.floor((turn * atOnce) / NEIGHBOURS.length)
@@ -139,7 +139,7 @@ function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour[] {
 
 interface Furnished {
   course: AttackedCourse
-  /** A cart of the regulars. */
+  /** Cart of the regular clients. */
   regular: BenchDevice
   keys: string[]
 }
@@ -174,7 +174,7 @@ async function keysOf(api: GatewayApi, hardwareIds: string[]): Promise<string[]>
   return keys
 }
 
-/** A history to download, as a cart that was away sends it. */
+/** Sends a history to download, as a cart does after an absence. */
 async function sendPast({ hardwareId, password }: BenchDevice, port: number, count: number): Promise<void> {
   const login = { clientId: hardwareId, username: hardwareId, password }
   const client = new SessionClient({ port, ...login, isPersistent: false })
@@ -198,7 +198,7 @@ async function sendPast({ hardwareId, password }: BenchDevice, port: number, cou
   client.goOffline('politely')
 }
 
-/** What the gateway counts, asked before it is killed. */
+/** Reads the counters of the gateway before it is killed. */
 class Watch {
   readonly refused = new Map<string, number>()
   mostMb = 0
@@ -208,7 +208,7 @@ class Watch {
     this.#client = new ApiClient({ url: `http://127.0.0.1:${port}`, apiKey: ADMIN_KEY })
   }
 
-  /** On a slow machine neighbours need longer until so many budgets have refused them something. */
+  /** Waits until that many budgets have refused something, which takes noisy clients longer on a slow machine. */
   async look(budgets: number): Promise<void> {
     let text = ''
     let counts: [string, number][] = []
@@ -229,7 +229,7 @@ class Watch {
 
 function print({ kills, regulars, refused }: Outcome): void {
   printTable(
-    `Neighbours: ${kills} times kill -9 under them`,
+    `Neighbours: ${kills} times kill -9 under their load`,
     ['refused', ''],
     Object.entries(refused).map(([budget, count]) => [budget, formatCount(count)]),
   )
@@ -247,12 +247,12 @@ function createFigures(
     ...fleetFigures('neighbours', check),
     noneOf('neighbours: never acknowledged', load.sent - load.acknowledged + regulars.unacknowledged),
     noneOf(`neighbours: good keys refused, of ${formatCount(answered)} requests`, regulars.refused),
-    noneOf(`neighbours: requests of others without an answer after ${patienceS} s`, regulars.unanswered),
+    noneOf(`neighbours: requests of others without a response after ${patienceS} s`, regulars.unanswered),
     atLeast('neighbours: budgets that refused them', budgets, isShort ? BUDGETS.short : BUDGETS.full),
     below('neighbours: most memory of the gateway', mostMb, MAX_MB, { unit: ' MB' }),
     noneOf('neighbours: damage found by integrity_check', damage.length),
     told('neighbours: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
-    told('neighbours: longest answer to others', `${formatCount(longestAnswerMs)} ms`),
+    told('neighbours: longest response to others', `${formatCount(longestAnswerMs)} ms`),
     told('neighbours: longest until a PUBACK, starts included', `${formatCount(longestAcknowledgementMs)} ms`),
   ]
 }

@@ -8,28 +8,28 @@ import { SessionClient } from '../session-client.ts'
 const OWN_ADDRESS = '127.0.0.1'
 const REQUEST_GAP_MS = 200
 const SAMPLE_GAP_MS = 250
-/** No promise, but the end of patience: a request that has no answer by then never gets one. */
+/** Timeout, not a promised limit: a request without a response by then never gets one. */
 export const TIMEOUT_MS = 20_000
-/** Answers that a good key must never get. */
+/** Statuses that a good key must never get. */
 const REFUSALS = [401, 403, 429]
 const MAX_EXAMPLES = 5
 
-/** What became of what the regulars asked and sent. */
+/** Outcomes of the requests and messages of the regular clients. */
 export interface RegularsResult {
   answered: number
-  /** With a good key, and within its own limits. */
+  /** Refused although with a good key, and within its own limits. */
   refused: number
-  /** By a gateway that lives: the requests of one that is killed end with it. */
+  /** Unanswered by a running gateway: the requests to one that is killed end with it. */
   unanswered: number
   longestAnswerMs: number
   samples: number
   unacknowledged: number
-  /** Until the acknowledgement, starts of the gateway included. */
+  /** Longest time until an acknowledgement, starts of the gateway included. */
   longestAcknowledgementMs: number
   examples: string[]
 }
 
-/** Who is at the course every day: a cart, and people and programs with keys, some at the address of the neighbours. */
+/** Clients of every day: a cart, and users and programs with keys, some at the address of the noisy clients. */
 export class Regulars {
   readonly #port: number
   readonly #cart: SessionClient
@@ -59,7 +59,7 @@ export class Regulars {
     }
   }
 
-  /** Each key asks on and on; without one `/health` is asked. */
+  /** Sends requests with each key continuously; without keys it requests `/health`. */
   start(keys: readonly string[]): void {
     this.#cart.goOnline()
     this.#loops.push(this.#sendSamples())
@@ -70,7 +70,7 @@ export class Regulars {
     }
   }
 
-  /** Ends, once the gateway that runs has acknowledged everything or its time is up. */
+  /** Ends once the running gateway has acknowledged everything, or the limit expires. */
   async stop(): Promise<RegularsResult> {
     this.#isStopping = true
     await Promise.all(this.#loops)
@@ -101,7 +101,7 @@ export class Regulars {
 
   #note(what: string, outcome: Outcome, tookMs: number): void {
     const result = this.#result
-    // killed just now, or not started yet; or too many sockets of the neighbours, whose address this one shares
+    // killed just now, or not started yet; or too many sockets of the noisy clients, whose address this one shares
     if (outcome === 'cut off') return
     if (outcome === 'no answer') {
       result.unanswered++

@@ -1,4 +1,4 @@
-/** What publishers know of one topic: its messages are numbered from 1. */
+/** Publishers' record of one topic: its messages are numbered from 1. */
 export interface TopicJournal {
   publishQos: 1 | 2
   isRetained: boolean
@@ -7,32 +7,32 @@ export interface TopicJournal {
   acknowledged: ReadonlySet<number>
 }
 
-/** What one subscriber was to get, and got. */
+/** Subscriptions and deliveries of one subscriber. */
 export interface SubscriberJournal {
   name: string
   subscriptions: Readonly<Record<string, 0 | 1 | 2>>
-  /** By topic, the numbers in the order of their delivery, repetitions included. */
+  /** Numbers by topic in the order of their delivery, repetitions included. */
   received: ReadonlyMap<string, readonly number[]>
 }
 
-/** What a comparison of acknowledged with received messages found. */
+/** Result of comparing acknowledged with received messages. */
 export interface DeliveryCheck {
   /** Acknowledged messages, once for each subscriber they were for. */
   expected: number
   missing: number
   /** More than once although QoS 2 all the way. */
   twice: number
-  /** More than once at QoS 1, as it may be. */
+  /** More than once at QoS 1, which is permitted. */
   repeated: number
   /** Later than a younger one of the same topic, counting each message's first delivery. */
   outOfOrder: number
-  /** The first few faults. */
+  /** First few faults. */
   examples: string[]
 }
 
 const MAX_EXAMPLES = 10
 
-/** Looks for every acknowledged message at every subscriber it was for. */
+/** Searches for every acknowledged message at every subscriber it was for. */
 export function checkDeliveries(
   topics: ReadonlyMap<string, TopicJournal>,
   subscribers: readonly SubscriberJournal[],
@@ -83,8 +83,8 @@ function checkTopic(
 }
 
 /**
- * Compares the retained messages a new subscriber got with what was acknowledged before it asked and what had been
- * made when it had them. Returns the faults.
+ * Compares the retained messages a new subscriber received with those acknowledged before it subscribed and those made
+ * by the time it had them. Returns the faults.
  */
 export function checkRetained(
   acknowledgedBefore: ReadonlyMap<string, number>,
@@ -101,7 +101,7 @@ export function checkRetained(
   return faults
 }
 
-/** The highest QoS among the filters that match; null when none does. */
+/** Highest QoS among the filters that match; null if none does. */
 export function grantedQos(subscriptions: Readonly<Record<string, 0 | 1 | 2>>, topic: string): 0 | 1 | 2 | null {
   const granted = Object.entries(subscriptions).filter(([filter]) => isMatch(filter, topic))
   return (

@@ -2,14 +2,14 @@ import type { Outgoing } from '../outgoing.ts'
 import { SessionClient } from '../session-client.ts'
 import type { TopicJournal } from './check.ts'
 
-/** Who all clients of the scenario log in as. */
+/** Login of all clients of the scenario. */
 export interface Login {
   port: number
   username: string
   password: string
 }
 
-/** What all topics begin with. */
+/** First level of all topics. */
 export const TOPIC_ROOT = 'torture'
 
 interface Topic extends TopicJournal {
@@ -18,11 +18,11 @@ interface Topic extends TopicJournal {
   inFlight: number
 }
 
-/** Messages of a topic without an acknowledgement; of a retained one, the next would race with its repetition. */
+/** Unacknowledged messages of a topic; a retained one has only one, as the next would race with its repetition. */
 const MAX_IN_FLIGHT = 8
 const MAX_RETAINED_IN_FLIGHT = 1
 
-/** Publishes numbered messages to topics of its own and notes which were acknowledged. */
+/** Publishes numbered messages to topics of its own and records which were acknowledged. */
 export class SessionPublisher {
   readonly client: SessionClient
   readonly #topics: Topic[]
@@ -37,14 +37,14 @@ export class SessionPublisher {
       createTopic(`${prefix}/state-once`, 1, true),
       createTopic(`${prefix}/state-exactly`, 2, true),
     ]
-    // with a subscription there is a session to be remembered, and with it the packet ids of QoS 2
+    // a subscription gives it a session to keep, and with it the packet ids of QoS 2
     const subscriptions = { [`${TOPIC_ROOT}-answers/${number}`]: 1 as const }
     this.client = new SessionClient({ ...login, clientId, isPersistent: true, subscriptions })
     this.client.onRefused = onRefused
     this.client.onAcknowledged = (message) => this.#note(message)
   }
 
-  /** Makes the next message of the topic whose turn it is. */
+  /** Makes the next message, rotating through the topics. */
   publishNext(): void {
     const topic = this.#topics[this.#turn++ % this.#topics.length]
     if (topic === undefined) return

@@ -14,13 +14,13 @@ const SHORT_CUTS = 1
 
 interface Outcome {
   kills: number
-  /** null where power cuts cannot be simulated. */
+  /** Null if power cuts cannot be simulated. */
   cuts: number | null
   damage: string[]
   check: TrafficCheck
 }
 
-/** What the broker keeps for its clients is kept. */
+/** Checks that the broker keeps its clients' sessions and messages. */
 export const sessions: TortureScenario = {
   name: 'sessions',
   summary: 'persistent sessions, QoS 1 and 2, retained messages and wills, through kills and power cuts',
@@ -92,7 +92,7 @@ function createFigures({ cuts, damage, check }: Outcome): Figure[] {
     noneOf('sessions: never acknowledged', check.neverAcknowledged),
     noneOf('sessions: sessions lost', check.lostSessions),
     noneOf('sessions: delivered again although acknowledged', check.leftInQueues),
-    noneOf(`sessions: retained messages wrong, ${check.retainedChecks} looks`, check.retainedFaults.length),
+    noneOf(`sessions: retained messages wrong, ${check.retainedChecks} checks`, check.retainedFaults.length),
     noneOf(`sessions: wills missing, of ${wills.owed}`, wills.missing.length),
     noneOf('sessions: damage found by integrity_check', damage.length),
     ...(cuts === null ? [told('sessions: power cuts', 'skipped')] : []),

@@ -2,11 +2,11 @@ import { type Delivery, SessionClient } from '../session-client.ts'
 import type { SubscriberJournal } from './check.ts'
 import type { Login } from './publisher.ts'
 
-/** How long a subscriber stays online or offline. */
+/** Shortest time that a subscriber stays online or offline. */
 const STAY_MIN_MS = 100
 const STAY_SPREAD_MS = 2000
 
-/** A client with a persistent session that is online at times, and notes what it gets. */
+/** Client with a persistent session that is online at times, and records its deliveries. */
 export class SessionSubscriber implements SubscriberJournal {
   readonly client: SessionClient
   readonly name: string
@@ -33,7 +33,7 @@ export class SessionSubscriber implements SubscriberJournal {
     return [...this.received.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Comes and goes from now on. */
+  /** Starts to connect and disconnect. */
   startWandering(): void {
     this.#timer = setTimeout(
       () => {

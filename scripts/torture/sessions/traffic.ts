@@ -11,10 +11,10 @@ const MESSAGES_PER_S = 200
 const READY_LIMIT_MS = 30_000
 const RETAINED_LIMIT_MS = 5_000
 const DRAIN_LIMIT_MS = 60_000
-/** Nothing came for so long: nothing will. */
+/** Silence after which no further message is expected. */
 const QUIET_MS = 1_500
 
-/** What came of all the traffic. */
+/** Result of all the traffic. */
 export interface TrafficCheck {
   deliveries: DeliveryCheck
   neverAcknowledged: number
@@ -27,8 +27,8 @@ export interface TrafficCheck {
 }
 
 /**
- * Clients that are no devices: publishers, subscribers with persistent sessions that come and go, retained messages
- * and last wills. It keeps going whatever happens to the gateway.
+ * Clients other than devices: publishers, subscribers with persistent sessions that connect and disconnect, retained
+ * messages and last wills. The traffic continues whatever happens to the gateway.
  */
 export class SessionTraffic {
   readonly #login: Login
@@ -61,7 +61,7 @@ export class SessionTraffic {
     this.#wills = new SessionWills(login, onRefused)
   }
 
-  /** Makes the sessions, then starts to publish. Rejects when the gateway does not let the clients in. */
+  /** Creates the sessions, then starts to publish. Rejects if the gateway refuses the clients. */
   async start(): Promise<void> {
     for (const client of this.#clients) client.goOnline()
     await this.connected()
@@ -73,7 +73,7 @@ export class SessionTraffic {
     )
   }
 
-  /** After a start of the gateway: looks at the retained messages, and connects a client with a will. */
+  /** Checks the retained messages, and connects a client with a will; call it after a start of the gateway. */
   async gatewayStarted(): Promise<void> {
     await this.#checkRetained()
     await this.#wills.connectOne()
@@ -83,13 +83,13 @@ export class SessionTraffic {
     this.#wills.gatewayDied()
   }
 
-  /** All clients that are to stay are connected. */
+  /** Resolves when all clients that stay online are connected. */
   async connected(): Promise<void> {
     const ready = waitUntil(() => this.#clients.every((client) => client.isReady), READY_LIMIT_MS)
-    if (!(await Promise.race([ready, this.#refused.promise]))) throw new Error('the clients do not get in')
+    if (!(await Promise.race([ready, this.#refused.promise]))) throw new Error('the clients cannot connect')
   }
 
-  /** Ends the traffic, waits for messages still under way, and compares. */
+  /** Ends the traffic, waits for messages in flight, and compares. */
   async finish(): Promise<TrafficCheck> {
     clearInterval(this.#timer)
     for (const subscriber of this.#subscribers) subscriber.stay()
@@ -127,7 +127,7 @@ export class SessionTraffic {
     return checkDeliveries(this.#topics, this.#subscribers)
   }
 
-  /** Everything was acknowledged: sessions that are left and taken up again have nothing to deliver. */
+  /** Resumes the sessions, in which everything was acknowledged; returns the number of deliveries, which must be 0. */
   async #readAgain(): Promise<number> {
     await this.#quiet()
     const before = this.#deliveries
@@ -150,7 +150,7 @@ export class SessionTraffic {
     return this.#subscribers.reduce((sum, { deliveries }) => sum + deliveries, 0)
   }
 
-  /** Asks for the retained messages as a client that has no session does. */
+  /** Subscribes to the retained messages as a client without a session does. */
   async #checkRetained(): Promise<void> {
     const retainedTopics = (pick: (journal: TopicJournal) => number) => {
       const topics = [...this.#topics].filter(([, { isRetained }]) => isRetained)

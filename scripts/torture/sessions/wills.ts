@@ -4,10 +4,7 @@ import { type Login, TOPIC_ROOT } from './publisher.ts'
 const WILL_TOPIC = `${TOPIC_ROOT}-wills`
 const CONNECT_LIMIT_MS = 10_000
 
-/**
- * Clients with a last will that are connected when the gateway dies and never come back, and one that waits for what
- * they leave behind.
- */
+/** Clients with a last will that never return once the gateway dies, and a subscriber to the wills. */
 export class SessionWills {
   readonly #login: Login
   readonly #heir: SessionClient
@@ -29,7 +26,7 @@ export class SessionWills {
     return this.#heir
   }
 
-  /** Connects one more client with a will; resolves when it is in, or it takes too long. */
+  /** Connects one more client with a will; resolves when it is connected, or the limit expires. */
   connectOne(): Promise<void> {
     const will = String(++this.#made)
     const client = new SessionClient({
@@ -49,7 +46,7 @@ export class SessionWills {
     })
   }
 
-  /** The gateway is dead: the will of who was connected is owed. */
+  /** Records that the gateway died: the wills of the connected clients are due. */
   gatewayDied(): void {
     if (this.#current === null) return
     this.#owed.add(this.#current.will)
@@ -61,7 +58,7 @@ export class SessionWills {
     return this.#owed.size
   }
 
-  /** Wills owed that did not arrive. */
+  /** Due wills that did not arrive. */
   get missing(): string[] {
     return [...this.#owed].filter((will) => !this.#arrived.has(will))
   }

@@ -12,12 +12,12 @@ export async function checkCourse({ sql, siteId }: HubSite, client: ApiClient, f
   if (!isDeepStrictEqual(there, here))
     findings.note('course', `a drawing of version ${there.version} and ${there.features.length} features`)
   const photoThere = await sitePhotoOf(sql, siteId)
-  if ((photo === null) !== (photoThere === null)) findings.note('course', 'a photo on one side alone')
+  if ((photo === null) !== (photoThere === null)) findings.note('course', 'a photo on one side only')
   if (photo === null || photoThere === null) return
   const { body } = await client.download('GET /course/photo')
   if (body === null) throw new Error('GET /course/photo: no body')
   const image = await buffer(body)
   if (!image.equals(await buffer(siteChunks(sql, siteId, photoThere))))
-    findings.note('course', 'a photo of other bytes')
+    findings.note('course', 'a photo with other bytes')
   findings.looked.photoBytes += image.length
 }

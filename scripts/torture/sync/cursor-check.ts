@@ -8,7 +8,7 @@ interface Cursor {
   hash: string
 }
 
-/** Compares where both sides say a replication is, and looks into the hub's quarantine and at what it counted. */
+/** Compares the cursors of both sides, and checks the hub's quarantine and counts. */
 export async function checkCursors(
   { sql, siteId }: HubSite,
   gateway: Database.Database,
@@ -31,9 +31,9 @@ export async function checkCursors(
     known.delete(stream)
   }
   for (const [stream, text] of known) {
-    if (!text.startsWith('0 ')) findings.note('cursors', `${stream}: ${text} at the gateway alone`)
+    if (!text.startsWith('0 ')) findings.note('cursors', `${stream}: ${text} at the gateway only`)
   }
-  // each event is sent once, whatever happens to the answer; a new epoch sends it again
+  // each event counts once, even if its response was lost; a new epoch sends it again
   const counted = await sql.all<{ stream: string; taken: number; events: number }>(
     `SELECT stream, row_count AS taken, (SELECT COUNT(*) FROM event
        WHERE event.site_id = sync_cursor.site_id AND event.stream = sync_cursor.stream) AS events
@@ -43,7 +43,7 @@ export async function checkCursors(
     [siteId, identity?.epoch ?? ''],
   )
   for (const { stream, taken, events } of counted) {
-    if (taken !== events) findings.note('counts', `${stream}: ${taken} taken, ${events} there`)
+    if (taken !== events) findings.note('counts', `${stream}: ${taken} counted, ${events} stored`)
   }
   const quarantined = await sql.all<{ stream: string; reason: string }>(
     'SELECT stream, reason FROM quarantine WHERE site_id = $1',

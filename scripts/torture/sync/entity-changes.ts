@@ -5,25 +5,22 @@ import { drawingOf } from '../drawing.ts'
 
 const LAT = 28
 const LONG = -81
-/** Of what half of the positions of the first devices are in. */
+/** Width of a zone that contains half of the positions of the first devices. */
 const WIDTH = 0.005
 const HEIGHT = 0.035
 const MAX_GROUPS = 4
 const PHOTO_CORNERS = '28.1,-81.1;28.1,-81;28,-81;28,-81.1'
 const MAX_USERS = 5
-/** Up to sixty pieces of it are replicated, one after the other. */
+/** Size of a photo that is replicated in up to sixty chunks, one after the other. */
 const PHOTO_BYTES = 3_000_000
-/** Of the places in a drawing: the larger half of them is replicated in pieces. */
+/** Range of the positions in a drawing, in thousands: the larger half is replicated in chunks. */
 const DRAWING_THOUSANDS = [60, 140] as const
 
 const CHANGES = ['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'] as const
 const COURSE_CHANGES = ['photo', 'photo', 'drawing'] as const
 type Change = (typeof CHANGES | typeof COURSE_CHANGES)[number]
 
-/**
- * A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands,
- * the course.
- */
+/** Client that changes everything else replicated: devices, groups, configurations, zones, users, commands, course. */
 export class EntityChanges {
   readonly #client: ApiClient
   readonly #hardwareIds: readonly string[]
@@ -36,7 +33,7 @@ export class EntityChanges {
     this.#random = random
   }
 
-  /** A group whose zones the devices cross all the time. */
+  /** Creates a group whose zones the devices cross all the time. */
   async createZones(): Promise<void> {
     const { group_id: groupId } = await this.#client.call('POST /groups', { body: { name: 'Course' } })
     await this.#putZones(groupId)
@@ -45,17 +42,17 @@ export class EntityChanges {
     }
   }
 
-  /** Changes one thing, or tries to: what came of it is read from the gateway later. Returns what it was. */
+  /** Changes one thing, or tries to; its result is read from the gateway later. Returns its description. */
   async change(): Promise<string> {
     return this.#try(this.#random.pick(CHANGES))
   }
 
-  /** The same of the photo or the drawing, which take many requests to replicate. */
+  /** Changes the photo or the drawing, which take many requests to replicate. */
   async changeCourse(): Promise<string> {
     return this.#try(this.#random.pick(COURSE_CHANGES))
   }
 
-  /** Puts a photo where there is none. */
+  /** Uploads a photo if the course has none. */
   async requirePhoto(): Promise<void> {
     const { photo } = await this.#client.call('GET /course')
     if (photo === null) await this.#putPhoto()
@@ -147,7 +144,7 @@ export class EntityChanges {
       type: 'Feature' as const,
       id: 'half',
       geometry: { type: 'Polygon' as const, coordinates: [ring] },
-      properties: { name: 'Half of it', type: 'alert' as const },
+      properties: { name: 'Half', type: 'alert' as const },
     }
     const body = { type: 'FeatureCollection' as const, features: [zone] }
     return this.#client.call('PUT /groups/{groupId}/geofences', { path: { groupId }, body })

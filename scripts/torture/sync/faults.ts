@@ -1,35 +1,35 @@
 import { createRandom, type Random } from '#shared/random.ts'
 
-/** What becomes of a request and its answer on the way. `share` is how much of it arrives, from 0 to 1. */
+/** Fault of a request and its response on the network. `share` is the part that arrives, from 0 to 1. */
 export type RequestFault =
   | { kind: 'none' }
   | { kind: 'cut before' }
   | { kind: 'cut in request'; share: number }
-  /** The hub handles the request, but the answer is lost. */
+  /** The hub handles the request, but the response is lost. */
   | { kind: 'cut before answer' }
   | { kind: 'cut in answer'; share: number }
   | { kind: 'delay'; ms: number }
-  /** Two of them at the same time. */
+  /** Two copies at the same time. */
   | { kind: 'twice' }
-  /** Answered, and the same bytes once more later. */
+  /** Answered, and the same bytes are sent once more later. */
   | { kind: 'again'; afterMs: number }
-  /** The connection ends at once, the request arrives later: after those that came after it. */
+  /** The connection ends immediately, and the request arrives later, after those that followed it. */
   | { kind: 'late'; afterMs: number }
   | { kind: 'answer'; status: RefusalStatus; retryAfterS: number }
 
 export type FaultKind = RequestFault['kind'] | 'refuse'
 
-/** Answers that a load balancer, or a hub with too much to do, gives. */
+/** Statuses of a load balancer, or of an overloaded hub. */
 export type RefusalStatus = 413 | 429 | 502 | 503
 
-/** Says for every connection and request what becomes of it. */
+/** Source of the fault for every connection and request. */
 export interface FaultPlan {
-  /** Whether a new connection is reset. */
+  /** True if a new connection is reset. */
   refuses(): boolean
   next(startLine: string): RequestFault
 }
 
-/** Nothing happens. */
+/** Plan without faults. */
 export const NO_FAULTS: FaultPlan = { refuses: () => false, next: () => ({ kind: 'none' }) }
 
 const REFUSE_CHANCE = 0.06
@@ -50,7 +50,7 @@ const DELAY_MAX_MS = 300
 const LATER_MAX_MS = 1500
 const RETRY_AFTER_S = 1
 
-/** Faults by chance, the same for the same labels; `rate` is how many of the requests meet one. */
+/** Random faults, the same for the same labels; `rate` is the share of the requests with a fault. */
 export function chooseFaults(rate: number, ...labels: readonly (string | number)[]): FaultPlan {
   const random = createRandom(...labels)
   return {
@@ -72,7 +72,7 @@ function chooseFault(random: Random, startLine: string): RequestFault {
       return { kind, afterMs: random.between(0, LATER_MAX_MS) }
     case 'answer': {
       const status = random.pick(STATUSES)
-      // only what has a large body can be too large
+      // only a request with a large body can be too large
       const isPush = startLine.includes('/push')
       return { kind, status: status === 413 && !isPush ? 503 : status, retryAfterS: RETRY_AFTER_S }
     }

@@ -1,31 +1,31 @@
-/** What can be wrong at a hub when nothing is under way. */
+/** Kinds of faults at a hub while nothing is in transit. */
 export const SYNC_FAULTS = {
   lacking: 'records at the gateway that the hub does not have',
-  lost: 'acknowledged records at neither side, and no gap or erasure says so',
+  lost: 'acknowledged records on neither side, without a gap or an erasure',
   different: 'records with other values than at the gateway',
-  surplus: 'records at the hub that the gateway does not have, and no purge took',
-  returned: 'erased records that came back',
+  surplus: 'records at the hub that the gateway does not have, without a purge',
+  returned: 'erased records that returned',
   twice: 'records in two blocks of the hub',
-  damaged: 'blocks of the hub that are not what their row says',
-  events: 'events and notes that are not the same on both sides',
+  damaged: 'blocks of the hub that differ from their row',
+  events: 'events and notes that differ between the sides',
   lockEventsLost: 'acknowledged lock events the hub does not have',
-  entities: 'entities that are not the same on both sides',
-  course: 'drawings and photos that are not the same on both sides',
-  states: 'states of devices that are not the same on both sides',
-  cursors: 'cursors that are not the same on both sides',
-  counts: 'counts of rows that are not what is there',
-  audits: 'groups an audit finds different',
-  quarantined: 'parts in quarantine',
+  entities: 'entities that differ between the sides',
+  course: 'drawings and photos that differ between the sides',
+  states: 'states of devices that differ between the sides',
+  cursors: 'cursors that differ between the sides',
+  counts: 'counts of rows that differ from the rows',
+  audits: 'groups that differ in an audit',
+  quarantined: 'batches in quarantine',
 } as const
 
 export type SyncFault = keyof typeof SYNC_FAULTS
 
 const MAX_EXAMPLES = 5
 
-/** What a judgement found, by kind, with a few examples of each. */
+/** Findings of a check, by kind, with a few examples of each. */
 export class SyncFindings {
   readonly examples: string[] = []
-  /** The checks that were made. */
+  /** Number of checks made. */
   readonly looked = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0, photoBytes: 0 }
   readonly #counts = new Map<SyncFault, number>()
 

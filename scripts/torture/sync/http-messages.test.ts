@@ -19,7 +19,7 @@ test('messages are found wherever the connection splits them', () => {
   }
 })
 
-test('a message says its start line and where its body begins', () => {
+test('a message has its start line and the position of its body', () => {
   const [message] = new HttpMessageReader().take(Buffer.from(SIZED))
   assert.equal(message?.startLine, 'POST /a HTTP/1.1')
   assert.equal(message.bytes.subarray(message.headBytes).toString(), 'abc')

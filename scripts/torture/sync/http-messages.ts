@@ -1,9 +1,9 @@
-/** One HTTP/1.1 message, byte for byte as it came. */
+/** HTTP/1.1 message, byte for byte as received. */
 export interface HttpMessage {
   bytes: Buffer
-  /** Up to where its body begins. */
+  /** Length up to its body. */
   headBytes: number
-  /** Of a request, `POST /path HTTP/1.1`. */
+  /** First line of a request, `POST /path HTTP/1.1`. */
   startLine: string
 }
 
@@ -12,11 +12,11 @@ const LINE_END = '\r\n'
 const LENGTH = /\r\ncontent-length: *(\d+)/i
 const IS_CHUNKED = /\r\ntransfer-encoding: *chunked/i
 
-/** Finds where the messages of a connection end; one without a length has no body [RFC 9112, 6.3]. */
+/** Finds the ends of the messages of a connection; one without a length has no body [RFC 9112, 6.3]. */
 export class HttpMessageReader {
   #pending: Buffer = Buffer.alloc(0)
 
-  /** Takes what came; returns the messages that are complete with it. */
+  /** Consumes received bytes; returns the messages they complete. */
   take(chunk: Buffer): HttpMessage[] {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
     const messages: HttpMessage[] = []
@@ -39,7 +39,7 @@ export class HttpMessageReader {
   }
 }
 
-/** Null while the last chunk is not there; trailers are not known here [RFC 9112, 7.1]. */
+/** Null until the last chunk has arrived; trailers are not supported [RFC 9112, 7.1]. */
 function findChunksEnd(bytes: Buffer, start: number): number | null {
   let position = start
   for (;;) {

@@ -6,18 +6,18 @@ import { HubProcess } from '#scripts/rig/hub-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createLog } from '#shared/log.ts'
 
-/** Which database a hub is on. */
+/** Database of a hub. */
 export type HubDatabase = 'PostgreSQL' | 'PGlite'
 
 interface HubOptions {
   database: HubDatabase
-  /** How many programs there are over the database; with an embedded one only one can be. */
+  /** Number of processes over the database; an embedded one permits only one. */
   processes?: number
-  /** Where the folder of PostgreSQL is. */
+  /** Parent of the folder of PostgreSQL. */
   within?: string
 }
 
-/** A hub of one or several programs, which may be killed, and its database, which may be too. */
+/** Hub of one or several processes, which may be killed, and its database, which may be killed too. */
 export class TorturedHub {
   readonly processes: readonly HubProcess[]
   readonly #dataDir: string
@@ -36,7 +36,7 @@ export class TorturedHub {
     this.#url = url
   }
 
-  /** An empty one with its database; no program of it is running yet. */
+  /** Creates an empty hub with its database; no process is running yet. */
   static async create(bench: Workbench, { database, processes = 1, within }: HubOptions): Promise<TorturedHub> {
     const dataDir = bench.createFolder('hub')
     const options = { survivesKill: true, ...(within === undefined ? {} : { within }) }
@@ -47,19 +47,19 @@ export class TorturedHub {
     return new TorturedHub(all, dataDir, server, url)
   }
 
-  /** Of one of the programs, by chance, as a load balancer that does not look chooses it. */
+  /** Port of a random process, as a load balancer without state chooses one. */
   get port(): number {
     return this.processes[Math.floor(Math.random() * this.processes.length)]?.port ?? 0
   }
 
-  /** Makes a site while nothing of it is running; returns its key. */
+  /** Creates a site while no process of the hub is running; returns its key. */
   async addSite(siteId: string): Promise<string> {
     const [first] = this.processes
-    if (first === undefined) throw new Error('a hub without a program')
+    if (first === undefined) throw new Error('a hub without a process')
     return first.addSite(siteId)
   }
 
-  /** How many databases were ever replicated as a site. */
+  /** Number of databases that were ever replicated as a site. */
   async countEpochs(siteId: string): Promise<number> {
     const row = await this.look((sql) =>
       sql.get<{ count: number }>('SELECT COUNT(*) AS count FROM site_epoch WHERE site_id = $1', [siteId]),
@@ -67,12 +67,12 @@ export class TorturedHub {
     return Number(row?.count ?? 0)
   }
 
-  /** Resolves when all programs listen. */
+  /** Resolves when all processes listen. */
   async start(): Promise<void> {
     await Promise.all(this.processes.map((process) => process.start()))
   }
 
-  /** Ends the database at once, as a power cut of its machine without one of its disk. */
+  /** Kills the database, as a power cut of its machine that loses nothing on its disk. */
   async killDatabase(): Promise<void> {
     await this.#server?.kill()
   }
@@ -81,15 +81,15 @@ export class TorturedHub {
     await this.#server?.restart()
   }
 
-  /** Keeps the database as it is now; returns what puts it back to that. The hub is there again when either is done. */
+  /** Saves the database; returns the function that restores it. The hub runs again when either is done. */
   async keepBackup(): Promise<() => Promise<void>> {
     const server = this.#server
-    if (server === null) throw new Error('only PostgreSQL is put back')
+    if (server === null) throw new Error('only PostgreSQL can be restored')
     const putBack = await this.#whileDown(() => server.keepBackup())
     return () => this.#whileDown(putBack)
   }
 
-  /** Lets `work` look into the database. An embedded one has one owner: its hub is stopped meanwhile. */
+  /** Opens the database for `work`. An embedded one permits only one process: its hub is stopped meanwhile. */
   async look<Result>(work: (sql: Database) => Promise<Result>): Promise<Result> {
     const isEmbedded = this.#url === undefined
     if (isEmbedded) await this.#end('SIGTERM')
@@ -104,10 +104,10 @@ export class TorturedHub {
     }
   }
 
-  /** Makes blocks of what came in parts, as any program of it would; nothing with an embedded database. */
+  /** Compacts received batches into blocks, as any of its processes would; has no effect with an embedded database. */
   async compact(siteId: string): Promise<void> {
     if (this.#url === undefined) return
-    // the database may go away over it
+    // the database may be killed meanwhile
     await this.look((database) => compactSegments(database, siteId, Date.now())).catch(() => undefined)
   }
 

@@ -8,7 +8,7 @@ import { checkRows } from './row-check.ts'
 import { checkBlocks, checkTelemetry, type HubSite, readGaps } from './telemetry-check.ts'
 import type { SyncTraffic } from './traffic.ts'
 
-/** A gateway, and the devices that know what they sent to it. */
+/** Gateway, with the devices that know what they sent to it. */
 export interface JudgedGateway {
   siteId: string
   dataDir: string
@@ -16,7 +16,7 @@ export interface JudgedGateway {
   isRestored?: boolean
 }
 
-/** Compares everything a hub has of a site with its gateway; only when nothing is under way. */
+/** Compares all the hub's data of a site with its gateway; only while nothing is in transit. */
 export async function judgeSync(sql: Sql, gateway: JudgedGateway): Promise<SyncFindings> {
   const { siteId, dataDir, traffic, isRestored = false } = gateway
   const site: HubSite = { sql, siteId }
@@ -36,7 +36,7 @@ export async function judgeSync(sql: Sql, gateway: JudgedGateway): Promise<SyncF
     lockEventCodes: (hardwareId) => readLockCodes(site, hardwareId),
   })
   findings.note('lockEventsLost', `${missing} acknowledged lock events`, missing)
-  findings.note('events', `${twice} lock events are there twice`, twice)
+  findings.note('events', `${twice} lock events are stored twice`, twice)
   return findings
 }
 

@@ -3,12 +3,12 @@ import type { ApiClient } from '#shared/client.ts'
 import type { SyncFindings } from './findings.ts'
 import type { HubSite } from './telemetry-check.ts'
 
-/** What changes by itself, or is put right some minutes later. */
+/** Fields that change automatically, or are corrected some minutes later. */
 const SLOW: readonly string[] = ['name', 'updated_at']
-/** Of registered devices. */
+/** Maximum number of registered devices. */
 const LIMIT = 1000
 
-/** Compares the states of all devices with those the gateway tells; some seconds after the last one changed. */
+/** Compares the states of all devices with those the gateway reports; some seconds after the last change. */
 export async function checkLatest({ sql, siteId }: HubSite, client: ApiClient, findings: SyncFindings): Promise<void> {
   const { devices } = await client.call('GET /devices', { query: { limit: LIMIT } })
   const rows = await sql.all<{ hardwareId: string; body: string }>(

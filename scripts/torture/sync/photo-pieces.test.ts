@@ -11,12 +11,12 @@ import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gatewa
 const PIECE_BYTES = 49_152
 const CORNERS = '51.2,7.1;51.2,7.2;51.1,7.2;51.1,7.1'
 const PATIENCE_MS = 120_000
-/** Of the requests that carry something, in turn. */
+/** Faults of the pushes, in rotation. */
 const FAULTS: readonly FrontFault[] = ['pass', 'cut_after', 'pass', 'cut_before', 'pass']
 
 const [PGLITE] = DATABASE_KINDS
 
-/** A gateway and its head office, with a line between them that is cut before and after requests. */
+/** A gateway and its hub, connected by a line that is cut before and after requests. */
 async function open(t: TestContext) {
   assert.ok(PGLITE !== undefined)
   const { hub } = await openHub(PGLITE)
@@ -58,7 +58,7 @@ async function place(g: TestGateway, weight: number): Promise<Buffer> {
   return Buffer.from(await photo.arrayBuffer())
 }
 
-test('a photo is whole at the head office whatever is cut between its pieces, and a newer one takes its place', async (t) => {
+test('a photo arrives complete despite cuts between its chunks, and a newer one replaces it', async (t) => {
   const { g, front, piecesThere, photoThere } = await open(t)
   let pushes = 0
   front.faultOf = (path) => (path.endsWith('/push') ? (FAULTS[pushes++ % FAULTS.length] ?? 'pass') : 'pass')

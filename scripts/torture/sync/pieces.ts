@@ -1,6 +1,6 @@
 import { readDatabase } from '#scripts/rig/read-database.ts'
 
-/** Whether the head office has some pieces of a photo or drawing of a gateway, and not all. */
+/** True if the hub has some chunks of a photo or drawing of a gateway, and not all. */
 export function isBetweenPieces(dataDir: string): boolean {
   return readDatabase(
     dataDir,

@@ -7,7 +7,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { NO_FAULTS, type RequestFault } from './faults.ts'
 import { SyncProxy } from './proxy.ts'
 
-/** Bodies of requests the hub read to their end, and how many broke off before. */
+/** Bodies that the hub read to their end; `broken` counts those cut off before. */
 const whole: string[] = []
 let broken = 0
 const hub: Server = createServer((incoming, response) => {
@@ -37,10 +37,10 @@ after(async () => {
   hub.close()
 })
 
-/** In which another request comes and goes, on a machine that has much else to do. */
+/** Time for another request and its response, on a machine that is busy. */
 const REST_MS = 700
 
-/** The faults in turn, and none after them. */
+/** Sets the faults of the next requests; later ones have none. */
 function meet(...faults: RequestFault[]): void {
   proxy.plan = { refuses: () => false, next: () => faults.shift() ?? { kind: 'none' } }
 }
@@ -51,7 +51,7 @@ interface Answer {
   body: string
 }
 
-/** Rejects when the connection ends before the answer is whole. */
+/** Rejects if the connection ends before the response is complete. */
 function post(body: string, agent: Agent | false = false): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { port } = proxy
@@ -69,7 +69,7 @@ function post(body: string, agent: Agent | false = false): Promise<Answer> {
   })
 }
 
-test('without a fault requests and answers go through as they are, several on a connection', async () => {
+test('without a fault requests and responses pass unchanged, several on a connection', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const large = 'x'.repeat(300_000)
   for (const body of ['one', large, '']) {
@@ -93,13 +93,13 @@ test('a request that is cut in its middle breaks off at the hub', async () => {
   assert.deepEqual(whole, [])
 })
 
-test('a request that is cut before its answer was carried out', async () => {
+test('a request that is cut before its response was executed', async () => {
   meet({ kind: 'cut before answer' })
   await assert.rejects(post('done'))
   assert.deepEqual(whole, ['done'])
 })
 
-test('an answer that is cut in its middle was carried out and does not arrive whole', async () => {
+test('a response that is cut in its middle was executed and arrives incomplete', async () => {
   meet({ kind: 'cut in answer', share: 0.9 })
   await assert.rejects(post('z'.repeat(100_000)))
   assert.equal(whole.length, 1)
@@ -120,7 +120,7 @@ test('a request arrives again after others', async () => {
   assert.deepEqual(whole, ['first', 'second', 'first'])
 })
 
-test('a late request arrives after those that came after it', async () => {
+test('a late request arrives after those sent later', async () => {
   meet({ kind: 'late', afterMs: REST_MS })
   await assert.rejects(post('late'))
   assert.equal((await post('early')).body, 'taken: early')
@@ -136,14 +136,14 @@ test('a delayed request is answered later, others meanwhile', async () => {
   assert.deepEqual(order, ['taken: fast', 'taken: slow'])
 })
 
-test('a refusal says when to come again and never reaches the hub', async () => {
+test('a rejection has a Retry-After and never reaches the hub', async () => {
   meet({ kind: 'answer', status: 503, retryAfterS: 1 })
   const { status, headers } = await post('not now')
   assert.deepEqual([status, headers['retry-after']], [503, '1'])
   assert.deepEqual(whole, [])
 })
 
-test('a connection is refused by the plan, and all of them while nobody is there', async () => {
+test('a connection is rejected by the plan, and all of them while the proxy is stopped', async () => {
   proxy.plan = { refuses: () => true, next: () => ({ kind: 'none' }) }
   await assert.rejects(post('no'))
   proxy.plan = NO_FAULTS
@@ -153,7 +153,7 @@ test('a connection is refused by the plan, and all of them while nobody is there
   assert.equal((await post('again')).body, 'taken: again')
 })
 
-test('a push of long ago can be sent once more', async () => {
+test('an old push can be sent once more', async () => {
   await proxy.repeatOld()
   assert.equal(whole.length, 1)
 })

@@ -13,13 +13,13 @@ const REASONS: Record<RefusalStatus, string> = {
 }
 
 /**
- * The network between a gateway and its hub, as bad as a plan says. Each request goes to the hub in a connection of its
- * own, so that what happens to one does not touch the others.
+ * Network between a gateway and its hub, as bad as a plan requires. Each request goes to the hub in its own connection,
+ * so that a fault of one does not affect the others.
  */
 export class SyncProxy {
-  /** What becomes of the requests from now on. */
+  /** Faults of the requests from now on. */
   plan: FaultPlan = NO_FAULTS
-  /** How many connections and requests met which fault. */
+  /** Number of connections and requests by fault. */
   readonly counts = new Map<FaultKind, number>()
   /** Bytes of requests that were sent to the hub. */
   sentBytes = 0
@@ -35,7 +35,7 @@ export class SyncProxy {
   #port = 0
   #server: Server | null = null
 
-  /** `hubPort` is asked for every connection: a hub may come back at another. */
+  /** `hubPort` is called for every connection: a hub may return on another port. */
   constructor(hubPort: () => number, random: () => number = Math.random) {
     this.#hubPort = hubPort
     this.#random = random
@@ -45,7 +45,7 @@ export class SyncProxy {
     return this.#port
   }
 
-  /** Listens, at the same port as before if there was one. */
+  /** Listens, on the same port as before if there was one. */
   async start(): Promise<void> {
     if (this.#server !== null) return
     const server = createServer({ noDelay: true }, (client) => this.#onClient(client))
@@ -56,7 +56,7 @@ export class SyncProxy {
     this.#port = (server.address() as AddressInfo).port
   }
 
-  /** The hub is gone: connections end, new ones are refused. */
+  /** Simulates an unreachable hub: connections end, new ones are refused. */
   async stop(): Promise<void> {
     const server = this.#server
     if (server === null) return
@@ -68,7 +68,7 @@ export class SyncProxy {
     await once(server, 'close')
   }
 
-  /** Sends one of all pushes there ever were once more; its answer goes nowhere. */
+  /** Repeats one of all pushes so far; discards the response. */
   async repeatOld(): Promise<void> {
     const bytes = this.#kept[Math.floor(this.#random() * this.#kept.length)]
     if (bytes === undefined) return
@@ -111,7 +111,7 @@ export class SyncProxy {
   async #handle(client: Socket, { bytes, startLine }: HttpMessage): Promise<void> {
     const fault = this.plan.next(startLine)
     this.#count(fault.kind)
-    // an old state that is sent again would be believed until the next one
+    // only pushes: an old state that is repeated would be believed until the next one
     if (startLine.includes('/push')) this.#keep(bytes)
     switch (fault.kind) {
       case 'none':
@@ -162,7 +162,7 @@ export class SyncProxy {
     else client.write(answer)
   }
 
-  /** Null when there is no answer: no hub, or a connection that ended too early. */
+  /** Null without a response: no hub, or a connection that ended too early. */
   #ask(bytes: Buffer, how: 'whole' | 'broken off' = 'whole', signal?: AbortSignal): Promise<Buffer | null> {
     return new Promise((resolve) => {
       const reader = new HttpMessageReader()
@@ -189,7 +189,7 @@ export class SyncProxy {
     })
   }
 
-  /** A fair choice, however many there are: each is as likely to be among those kept. */
+  /** Reservoir sampling: each push so far is equally likely to be kept. */
   #keep(bytes: Buffer): void {
     this.#seen++
     if (this.#kept.length < MAX_KEPT) {

@@ -21,10 +21,10 @@ const SHORT_LIVE_MS = 3_000
 const IN_SYNC_LIMIT_MS = 120_000
 const CAUGHT_UP_LIMIT_MS = 600_000
 const POLL_MS = 100
-/** Until the gateway compares; one that has ended meanwhile is restarted all the same. */
+/** Time limit until the gateway compares; if the comparison has ended already, both are restarted anyway. */
 const COMPARING_LIMIT_MS = 20_000
 
-/** How old the copy is that is put back: what devices recorded in between comes after it was made. */
+/** Ages of the restored copy: records of the time in between follow its creation. */
 const AGES = [
   { name: '20 seconds', spanMs: 0, stepMs: 1 },
   { name: 'an hour', spanMs: HOUR_MS, stepMs: 20_000 },
@@ -34,18 +34,18 @@ type Age = (typeof AGES)[number]
 
 interface Restore {
   age: Age['name']
-  /** Rows that the hub had before and lacked when it was there again. */
+  /** Rows that the hub had before and lacked after the restore. */
   lost: number
-  /** Rows the gateway sent again beside its streams. */
+  /** Rows the gateway sent again outside its streams. */
   resent: number
   caughtUpMs: number
   problems: string[]
 }
 
-/** The database of a head office is put back while all devices of a course are at work. */
+/** Restores the database of a hub while all devices of a course are at work. */
 export const restores: TortureScenario = {
   name: 'restores',
-  summary: 'a head office put back to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
+  summary: 'a hub restored to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
   run: runRestores,
 }
 
@@ -101,7 +101,7 @@ async function restoreOnce(
   return { age: age.name, lost, resent, caughtUpMs, problems: story.problems }
 }
 
-/** Ends both sides while they compare. */
+/** Restarts both sides while they compare. */
 async function restartBoth(hub: TorturedHub, gateway: StoryGateway): Promise<void> {
   await untilStatus(gateway.client, ({ state }) => state === 'comparing', COMPARING_LIMIT_MS)
   await gateway.stop()
@@ -114,8 +114,8 @@ async function restartBoth(hub: TorturedHub, gateway: StoryGateway): Promise<voi
 }
 
 /**
- * Looks at both sides until both say that everything is there. Nobody may say so before the gateway was seen to
- * compare, and before that comparison of everything has ended.
+ * Polls both sides until both report that everything is there. Neither may report so before the gateway has begun a
+ * comparison of everything and that comparison has ended.
  */
 async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Story): Promise<SyncStatusJson> {
   const restoredAtMs = Date.now()
@@ -125,7 +125,7 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
   let isOver = false
   do {
     await sleep(POLL_MS)
-    // the site first: what the gateway says a moment later must bear it out
+    // the site first: the gateway's later status must confirm it
     const site = await siteOf(hub, gateway)
     status = await gateway.client.call('GET /sync/status')
     const isCompared = hasComparedSince(status, restoredAtMs)
@@ -133,12 +133,12 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
     if (!isCompared && isAllThere(status)) early.set('the gateway', heardOf(status, restoredAtMs))
     isOver = isCompared && isAllThere(status) && site.unconfirmed_rows === 0
   } while (!isOver && performance.now() < giveUpAtMs)
-  for (const [who, detail] of early) story.require(false, `${who} says too early that everything is there (${detail})`)
+  for (const [who, detail] of early) story.require(false, `${who} reports completeness too early (${detail})`)
   story.require(isOver, `not caught up: ${status.explanation}`)
   return status
 }
 
-/** When it heard of the hub: before the restore it can know nothing of it. */
+/** Describes the gateway's last contact with the hub: it cannot know of the restore before. */
 function heardOf({ details, explanation }: SyncStatusJson, restoredAtMs: number): string {
   const heardAtMs = Date.parse(details?.last_contact_at ?? '')
   return `last contact ${heardAtMs - restoredAtMs} ms after the restore: ${explanation}`
@@ -191,11 +191,11 @@ function createFigures(all: readonly Restore[]) {
   const times = all.map(({ caughtUpMs }) => caughtUpMs)
   return [
     noneOf(
-      'restores: differences, and claims that came too early',
+      'restores: differences, and completeness reported too early',
       sum(({ problems }) => problems.length),
     ),
-    told('restores: of a head office', formatCount(all.length)),
-    told('restores: rows that the head office lost', formatCount(sum(({ lost }) => lost))),
+    told('restores: of a hub', formatCount(all.length)),
+    told('restores: rows that the hub lost', formatCount(sum(({ lost }) => lost))),
     told('restores: caught up after, median', seconds(median(times))),
     told('restores: caught up after, at most', seconds(Math.max(0, ...times))),
   ]

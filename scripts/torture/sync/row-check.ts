@@ -12,11 +12,11 @@ interface HubRow {
 }
 
 interface Compared {
-  /** How a row of the gateway is read, with `key` for what it is known by at the hub. */
+  /** Query of the gateway's rows, with the key at the hub as `key`. */
   sql: string
   /** Columns that are not replicated. */
   hidden: readonly string[]
-  /** A column that is not sent where it is null. */
+  /** Column that is not sent if it is null. */
   leftOut?: string
 }
 
@@ -51,7 +51,7 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     ],
   },
   command: {
-    // not sent where nothing was forced
+    // not sent if nothing was forced
     sql: `SELECT *, command_id AS key, iif(forced IS NULL, NULL, 1) AS forced FROM command`,
     hidden: ['seq'],
     leftOut: 'forced',
@@ -59,8 +59,10 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
   site: { sql: `SELECT *, 'site' AS key FROM site`, hidden: ['only'] },
   course: {
     sql: `SELECT version, attribution, features AS sent, drawing, updated_at_ms, 'site' AS key,
-      (SELECT json_object('hash', hash, 'bytes', bytes, 'content_type', content_type, 'corners', json(corners), 'pieces',
-        (SELECT count(*) FROM course_piece piece WHERE piece.hash = course_photo.hash)) FROM course_photo) AS photo FROM course`,
+      (SELECT json_object('hash', hash, 'bytes', bytes, 'content_type', content_type, 'corners', json(corners),
+      'pieces',
+        (SELECT count(*) FROM course_piece piece WHERE piece.hash = course_photo.hash)) FROM course_photo) AS photo
+        FROM course`,
     hidden: [],
   },
   course_piece: { sql: `SELECT *, printf('%s/%04d', hash, number) AS key FROM course_piece`, hidden: [] },
@@ -82,8 +84,8 @@ const EVENTS: Record<string, Compared> = {
 }
 
 /**
- * Compares events, notes and entities row by row; `gateway` is its database, open for reading. One from a backup lacks
- * events it once had; at a hub none ever goes.
+ * Compares events, notes and entities row by row; `gateway` is its database, open for reading. A restored gateway lacks
+ * events it once had; a hub never loses any.
  */
 export async function checkRows(
   { sql, siteId }: HubSite,
@@ -140,7 +142,7 @@ function isSame(columns: Row, body: Row): boolean {
   return names.length === Object.keys(body).length && names.every((name) => isAsSent(columns[name], body[name]))
 }
 
-/** SQLite has neither booleans nor JSON, and JSON no bytes. */
+/** Compares in spite of types: SQLite has neither booleans nor JSON, and JSON no bytes. */
 function isAsSent(stored: unknown, sent: unknown): boolean {
   if (stored instanceof Uint8Array) return Buffer.from(stored).toString('base64') === sent
   if (typeof sent === 'boolean') return stored === Number(sent)

@@ -6,15 +6,15 @@ import type { SyncFault } from './findings.ts'
 import { type JudgedGateway, judgeSync } from './judge.ts'
 import type { HubSite } from './telemetry-check.ts'
 
-/** One way of spoiling what a hub has, and what a judge must say of it. */
+/** Way to damage a hub's data, and the finding that must result. */
 export interface Sabotage {
   name: string
   noticedAs: readonly SyncFault[]
-  /** Returns false when there was nothing to spoil. */
+  /** Returns false if there was nothing to damage. */
   spoil(site: HubSite, hardwareIds: readonly string[]): Promise<boolean>
 }
 
-/** What shows that a judge notices. */
+/** Damages that show that the checks notice. */
 const SABOTAGES: readonly Sabotage[] = [
   { name: 'a lost block', noticedAs: ['lacking', 'lost'], spoil: loseBlock },
   { name: 'a record twice', noticedAs: ['twice'], spoil: addTwice },
@@ -33,7 +33,7 @@ async function loseBlock({ sql, siteId }: HubSite): Promise<boolean> {
   return blocks > 0 || (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
 }
 
-/** Two blocks of three records of a device that share one of them. */
+/** Adds two blocks of three records of a device that share one of them. */
 async function addTwice({ sql, siteId }: HubSite, hardwareIds: readonly string[]): Promise<boolean> {
   const range = { fromMs: 0, toMs: Date.now(), limit: 3 }
   for (const hardwareId of hardwareIds) {
@@ -97,7 +97,7 @@ export async function findUnnoticed(database: Database, gateway: JudgedGateway):
   for (const { name, noticedAs, spoil } of SABOTAGES) {
     const attempt = database.transaction(async (sql) => {
       const site = { sql, siteId: gateway.siteId }
-      if (!(await spoil(site, gateway.traffic.hardwareIds))) unnoticed.push(`${name}: nothing to spoil`)
+      if (!(await spoil(site, gateway.traffic.hardwareIds))) unnoticed.push(`${name}: nothing to damage`)
       else {
         const findings = await judgeSync(sql, gateway)
         if (noticedAs.every((fault) => findings.of(fault) === 0)) unnoticed.push(name)

@@ -5,7 +5,7 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 
 const PIECE_BYTES = 65_536
 
-/** A file system of its own that can be filled to its last byte. */
+/** Separate file system that can be filled to its last byte. */
 export class SmallDisk {
   readonly path: string
   readonly #ballast: string
@@ -15,7 +15,7 @@ export class SmallDisk {
     this.#ballast = join(path, 'ballast')
   }
 
-  /** Null where mounting is not permitted. */
+  /** Null if mounting is not permitted. */
   static mount(bench: Workbench, megabytes: number): SmallDisk | null {
     const path = bench.createFolder('disk')
     const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
@@ -40,7 +40,7 @@ export class SmallDisk {
     rmSync(this.#ballast, { force: true })
   }
 
-  /** Also while something is open in it. */
+  /** Works even while a file is open in it. */
   unmount(): void {
     spawnSync('umount', ['-l', this.path])
   }

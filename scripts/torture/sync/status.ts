@@ -6,7 +6,7 @@ import type { SyncFindings } from './findings.ts'
 const AUDIT_LIMIT_MS = 90_000
 const POLL_MS = 200
 
-/** Waits until the status of a gateway is the expected one; returns the last status when the time is up. */
+/** Waits until the status of a gateway is the expected one; returns the last status when the limit expires. */
 export async function untilStatus(
   client: ApiClient,
   isWanted: (status: SyncStatusJson) => boolean,
@@ -22,8 +22,8 @@ export async function untilStatus(
 }
 
 /**
- * Has a gateway compare everything with its hub, twice: when nothing is under way nothing may be missing. Where the hub
- * has more than the gateway, as after a purge, it asks for what it may lack all the same; but only once.
+ * Makes a gateway compare everything with its hub, twice: while nothing is in transit, nothing may be missing. If the
+ * hub has more than the gateway, as after a purge, the hub requests what it may lack anyway, but only once.
  */
 export async function audit(client: ApiClient, findings: SyncFindings): Promise<void> {
   const first = await auditOnce(client, findings)

@@ -10,16 +10,16 @@ import { Story } from './story.ts'
 import { StoryGateway } from './story-gateway.ts'
 
 const LIVING_MS = 2500
-/** The hub takes an older start of a gateway for a late one for a minute. */
+/** Longer than the minute in which the hub treats an older start of a gateway as a late one. */
 const TWINS_MS = 75_000
 const STATUS_LIMIT_MS = 20_000
 const AUDIT_LIMIT_MS = 60_000
 /** Enough for an empty database with its log. */
 const DISK_MB = 192
-/** Until the log of the database has to grow. */
+/** Time until the log of the database has to grow. */
 const FULL_MS = 10_000
 
-/** All stories, on one hub. */
+/** Plays all stories, on one hub. */
 export async function tellStories(context: TortureContext): Promise<Story[]> {
   const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
   const stories: Story[] = []
@@ -42,10 +42,10 @@ export async function tellStories(context: TortureContext): Promise<Story[]> {
   return stories
 }
 
-/** The disk of the hub's database is full for a while. */
+/** Fills the disk of the hub's database for a while. */
 async function fillDisk(context: TortureContext, disk: SmallDisk): Promise<Story> {
   const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL', within: disk.path })
-  const story = new Story("the head office's disk is full", hub)
+  const story = new Story("the hub's disk is full", hub)
   try {
     const key = await hub.addSite('full')
     await hub.start()
@@ -57,7 +57,7 @@ async function fillDisk(context: TortureContext, disk: SmallDisk): Promise<Story
     story.note(status)
     story.require(status.state === 'waiting', 'nothing was refused')
     disk.empty()
-    // a full disk may end PostgreSQL, which an operator would start again
+    // a full disk may end PostgreSQL, which an operator would restart
     await hub.killDatabase().catch(() => undefined)
     await hub.restartDatabase()
     await gateway.replicate(LIVING_MS)
@@ -70,16 +70,16 @@ async function fillDisk(context: TortureContext, disk: SmallDisk): Promise<Story
   return story
 }
 
-/** The folder of an earlier time is put back, and devices have gone on sending in between. */
+/** Restores an earlier copy of the folder, while devices have continued to send. */
 async function restoreBackup(
   { bench }: TortureContext,
   hub: TorturedHub,
   gateway: StoryGateway,
   sideFile: 'kept' | 'gone',
 ): Promise<Story> {
-  const story = new Story(`a backup is put back, the side file ${sideFile}`, hub)
+  const story = new Story(`a backup is restored, the side file ${sideFile}`, hub)
   await gateway.live(LIVING_MS)
-  // data of after an erasure must outlive that the restored gateway tells of the erasure again
+  // data recorded after an erasure must survive that the restored gateway reports the erasure again
   await gateway.erase()
   await gateway.replicate(LIVING_MS)
   await gateway.stop()
@@ -103,9 +103,9 @@ async function restoreBackup(
   return story
 }
 
-/** The database of the hub is restored to an earlier time: the gateway must notice, and send the missing data again. */
+/** Restores the hub's database to an earlier time: the gateway must notice, and send the missing data again. */
 async function restoreHub(hub: TorturedHub, gateway: StoryGateway): Promise<Story> {
-  const story = new Story('a backup of the head office is put back', hub)
+  const story = new Story('a backup of the hub is restored', hub)
   await gateway.replicate(LIVING_MS)
   const putBack = await hub.keepBackup()
   await gateway.live(LIVING_MS)
@@ -126,7 +126,7 @@ async function restoreHub(hub: TorturedHub, gateway: StoryGateway): Promise<Stor
   return story
 }
 
-/** A gateway gets the disk of another site's. */
+/** Gives a gateway the disk of another site's. */
 async function swapDisks(hub: TorturedHub, north: StoryGateway, south: StoryGateway): Promise<Story> {
   const story = new Story('the disk of another site', hub)
   for (const gateway of [north, south]) {
@@ -140,7 +140,7 @@ async function swapDisks(hub: TorturedHub, north: StoryGateway, south: StoryGate
   story.note(status)
   story.require(status.state === 'other_site', `its state is ${status.state}`)
   const isNamed = /south/.test(status.explanation) && /CARTBARN_SITE_ID/.test(status.explanation)
-  story.require(isNamed, 'the words do not name the other site and the setting')
+  story.require(isNamed, 'the explanation does not name the other site and the setting')
   await north.client.call('POST /groups', { body: { name: 'Late' } })
   await sleep(LIVING_MS)
   story.require((await describe()) === before, 'something was sent')
@@ -155,7 +155,7 @@ async function swapDisks(hub: TorturedHub, north: StoryGateway, south: StoryGate
   return story
 }
 
-/** A disk is copied, and both copies run. */
+/** Copies a disk and runs both copies. */
 async function runTwins({ bench }: TortureContext, hub: TorturedHub, first: StoryGateway): Promise<Story> {
   const story = new Story('two gateways of one identity', hub)
   await first.replicate(LIVING_MS)

@@ -18,7 +18,7 @@ interface Parts {
   dataDir: string
 }
 
-/** A gateway of a site, with devices that send, which can be stopped and started with other data. */
+/** Gateway of a site, with devices that send; it can be stopped and started with other data. */
 export class StoryGateway {
   readonly site: string
   readonly dataDir: string
@@ -48,7 +48,7 @@ export class StoryGateway {
     return new StoryGateway(parts, running, traffic)
   }
 
-  /** Of its API. */
+  /** Client of its API. */
   get client(): ApiClient {
     return this.#traffic.client
   }
@@ -83,13 +83,13 @@ export class StoryGateway {
     return this.#traffic.erase()
   }
 
-  /** The same, and lets everything be sent. */
+  /** Lets the devices send for a while, then waits until everything is replicated. */
   async replicate(ms: number): Promise<void> {
     await this.live(ms)
     await this.quiet()
   }
 
-  /** Until everything is sent. */
+  /** Waits until everything is sent. */
   async quiet(): Promise<void> {
     await untilDrained(this.dataDir, this.client)
   }
@@ -98,19 +98,19 @@ export class StoryGateway {
     await this.#running.process.stop()
   }
 
-  /** At the same ports; with the data of another, if that is said. */
+  /** Starts on the same ports; with the data of another folder, if given. */
   async startAgain({ dataDir = this.dataDir }: { dataDir?: string } = {}): Promise<void> {
     this.#running = await launch({ ...this.#parts, dataDir }, this.#running.ports)
   }
 
-  /** The same gateway once more, on a copy of its data, with the same devices. */
+  /** Starts the same gateway a second time, on a copy of its data, with the same devices. */
   async twin(dataDir: string): Promise<StoryGateway> {
     const parts = { ...this.#parts, dataDir }
     const running = await launch(parts)
     return new StoryGateway(parts, running, this.#traffic.twin(running.ports))
   }
 
-  /** Where the streams of the site are at the hub, as a text to compare. */
+  /** Positions of the site's streams at the hub, as a text to compare. */
   async describeHub(): Promise<string> {
     const rows = await this.#parts.hub.look((sql) =>
       sql.all(`SELECT epoch, stream, seq, hash FROM sync_cursor WHERE site_id = $1 ORDER BY epoch, stream`, [

@@ -3,10 +3,10 @@ import type { TorturedHub } from './hub.ts'
 import { judgeSync } from './judge.ts'
 import type { StoryGateway } from './story-gateway.ts'
 
-/** Something that goes wrong at a course, and what both sides say of it. */
+/** Fault at a course, and the reports of both sides about it. */
 export class Story {
   readonly name: string
-  /** The statuses of the gateway and the hub, word for word. */
+  /** Statuses of the gateway and the hub, word for word. */
   readonly said: string[] = []
   readonly problems: string[] = []
   readonly #hub: TorturedHub
@@ -20,16 +20,16 @@ export class Story {
     if (!isRight) this.problems.push(problem)
   }
 
-  /** Notes the status of a gateway and what else there is to say. */
+  /** Records the status of a gateway and an additional remark. */
   note({ state, explanation }: { state: string; explanation: string }, more = ''): void {
     this.said.push(`GET /sync/status: ${state}: ${explanation}${more}`)
   }
 
-  /** What both sides say: the gateway and the hub have to say `wanted`. */
+  /** Requires that the statuses of both the gateway and the hub match `wanted`. */
   async hear(gateway: StoryGateway, wanted: RegExp): Promise<void> {
     const status = await gateway.client.call('GET /sync/status')
     this.note(status)
-    this.require(wanted.test(status.explanation), `the gateway does not say ${wanted}`)
+    this.require(wanted.test(status.explanation), `the gateway does not report ${wanted}`)
     const response = await fetch(`http://127.0.0.1:${this.#hub.port}/sites/${gateway.site}`, {
       headers: { 'X-API-Key': HUB_ADMIN_KEY },
     })
@@ -37,7 +37,7 @@ export class Story {
     // held to its schema by the hub's own tests
     const site = (await response.json()) as { state: string; explanation: string }
     this.said.push(`GET /sites/${gateway.site}: ${site.state}: ${site.explanation}`)
-    this.require(wanted.test(site.explanation), `the hub does not say ${wanted}`)
+    this.require(wanted.test(site.explanation), `the hub does not report ${wanted}`)
   }
 
   /** Compares both sides; more than one epoch is for a gateway from a backup or from a copy. */

@@ -17,13 +17,13 @@ import { SyncWorld } from './world.ts'
 
 const CYCLES = 500
 const SHORT_CYCLES = 15
-/** Of the cycles, how many are on the embedded database, which takes seconds to start; none of a few. */
+/** Share of the cycles that are on the embedded database, which takes seconds to start; none if there are few. */
 const EMBEDDED_SHARE = 0.05
-/** Cycles between two looks at everything. */
+/** Cycles between two checks of everything. */
 const JUDGE_EVERY = 25
 const TRACE = 30
 
-/** One world: the faults it had, and the findings. */
+/** World with its faults, and the findings. */
 interface Life {
   database: HubDatabase
   seed: number
@@ -33,7 +33,7 @@ interface Life {
   faults: Record<string, number>
   actions: Record<string, number>
   judgements: SyncFindings[]
-  /** Ways of spoiling a hub that no judge noticed. */
+  /** Ways of damaging a hub that no check noticed. */
   unnoticed: string[]
   epochs: number
   seconds: number
@@ -44,7 +44,7 @@ interface Outcome {
   stories: Story[]
 }
 
-/** What a head office gets must be what the gateway has, whatever happens on the way. */
+/** Checks that a hub gets everything the gateway has, whatever happens on the network. */
 export const sync: TortureScenario = {
   name: 'sync',
   summary: 'replication through a bad network and kills of gateway, hub and database; both sides must be equal',
@@ -65,7 +65,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   return { lives, stories }
 }
 
-/** Without what takes long: a second database, audits, stories. */
+/** Leaves out what takes long: a second database, audits, stories. */
 function isBrief({ isShort, proves }: TortureContext): boolean {
   return isShort || proves
 }
@@ -117,7 +117,7 @@ function print({ lives, stories }: Outcome): void {
     const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0)
     printTable(
       `Sync: ${cycles} cycles on ${database} in ${seconds.toFixed(0)} s`,
-      ['records', 'excused', 'events', 'entities', 'blocks', 'faults on the way', 'actions'],
+      ['records', 'excused', 'events', 'entities', 'blocks', 'faults on the network', 'actions'],
       [
         [
           looked?.records ?? 0,
@@ -174,12 +174,12 @@ function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[
       lives.reduce((total, { unnoticed }) => total + unnoticed.length, 0),
     ),
     ...stories.map(({ name, problems }) => noneOf(`sync: ${name}`, problems.length)),
-    told('sync: records at the hub in the end', records),
+    told('sync: records at the hub at the end', records),
     told('sync: bytes of photos that were compared', formatCount(photoBytes)),
     sum('sync: deaths of a gateway', ({ kills }) => kills.gateway ?? 0),
     sum('sync: deaths of a hub', ({ kills }) => kills.hub ?? 0),
     sum('sync: deaths of a database', ({ kills }) => kills.database ?? 0),
-    sum('sync: deaths between two pieces of a photo or drawing', (life) => life.killsBetweenPieces),
-    sum('sync: commits whose answer was lost', ({ faults }) => faults['cut before answer'] ?? 0),
+    sum('sync: deaths between two chunks of a photo or drawing', (life) => life.killsBetweenPieces),
+    sum('sync: commits whose response was lost', ({ faults }) => faults['cut before answer'] ?? 0),
   ]
 }

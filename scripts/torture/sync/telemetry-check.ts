@@ -12,7 +12,7 @@ import type { ListedRecord } from '../history/records.ts'
 import { timesOf } from '../history/telemetry-files.ts'
 import type { SyncFindings } from './findings.ts'
 
-/** Whose records at a hub are looked at. */
+/** Site whose records at a hub are checked. */
 export interface HubSite {
   sql: Sql
   siteId: string
@@ -21,14 +21,14 @@ export interface HubSite {
 const EVER = { fromMs: -8_640_000_000_000_000, toMs: 8_640_000_000_000_000 }
 const STREAMS = ['gps', 'battery'] as const
 
-/** The values of records by time, each as one text. */
+/** Values of records by time, each as one text. */
 type RecordValues = Map<number, string>
 
-/** What the gateway and the sending devices know of the telemetry of a site. */
+/** Telemetry of a site as the gateway and the sending devices know it. */
 export interface KnownTelemetry {
-  /** Of the gateway's API. */
+  /** Client of the gateway's API. */
   client: ApiClient
-  /** By the number the devices have in `expected`. */
+  /** Hardware ids by the devices' numbers in `expected`. */
   hardwareIds: readonly string[]
   expected: ExpectedHistory
   /** A gateway from a backup lacks what it had after it: then only what it has is compared. */
@@ -43,7 +43,7 @@ export async function checkTelemetry(
   findings: SyncFindings,
 ): Promise<void> {
   const { client, hardwareIds, expected } = known
-  // an erasure is a decision about the data, a purge about the disk of the gateway
+  // an erasure concerns the data, a purge only the gateway's disk
   const hub: Place = {
     isDeletedBy: ({ device }) => device !== null,
     isExcused: (device, stream, atMs) => isCovered(gaps, hardwareIds[device] ?? '', stream, atMs),
@@ -73,7 +73,7 @@ export async function checkTelemetry(
   }
 }
 
-/** Looks into every block of a site for records that are there twice, and for counts that are wrong. */
+/** Checks every block of a site for duplicate records and wrong counts. */
 export async function checkBlocks({ sql, siteId }: HubSite, findings: SyncFindings): Promise<void> {
   const rows = await sql.all<{
     hardwareId: string
@@ -98,7 +98,7 @@ export async function checkBlocks({ sql, siteId }: HubSite, findings: SyncFindin
     try {
       const header = verifyBlock(body)
       if (header.count !== recordCount || header.firstMs !== firstMs || header.lastMs !== lastMs)
-        findings.note('damaged', `${name} is not what its row says`)
+        findings.note('damaged', `${name} differs from its row`)
       for (const atMs of timesOf(stream, body)) {
         if (times.has(atMs)) findings.note('twice', `${name}: ${new Date(atMs).toISOString()}`)
         times.add(atMs)
@@ -131,7 +131,7 @@ function valuesOf(records: readonly ListedRecord[]): RecordValues {
 /** A gap names at most this many devices; one with more may be of any device. */
 const MAX_NAMED = 100
 
-/** What a gateway told its hub that it lost; what the hub made of each must be the same. */
+/** Reads the losses that a gateway reported to its hub; the hub's row for each must agree. */
 export async function readGaps({ sql, siteId }: HubSite, findings: SyncFindings): Promise<Gap[]> {
   const notes = await sql.all<{ noteId: string; body: string }>(
     `SELECT event_id AS "noteId", body FROM event WHERE site_id = $1 AND stream = 'notes'`,
@@ -151,13 +151,14 @@ export async function readGaps({ sql, siteId }: HubSite, findings: SyncFindings)
     gaps.push(gap)
     const { stream, from_ms: fromMs, to_ms: toMs, count: rowCount } = gap
     if (byId.get(noteId) !== JSON.stringify({ stream, fromMs, toMs, rowCount }))
-      findings.note('counts', `gap ${noteId} is not as it was told`)
+      findings.note('counts', `gap ${noteId} differs from the reported one`)
   }
-  if (rows.length !== gaps.length) findings.note('counts', `${rows.length} gaps at the hub, ${gaps.length} were told`)
+  if (rows.length !== gaps.length)
+    findings.note('counts', `${rows.length} gaps at the hub, ${gaps.length} were reported`)
   return gaps
 }
 
-/** Whether a record of that time may be missing. */
+/** True if a record of that time may be missing. */
 function isCovered(gaps: readonly Gap[], hardwareId: string, stream: TelemetryStream, atMs: number): boolean {
   return gaps.some((gap) => {
     const isOfDevice = gap.hardware_ids.length >= MAX_NAMED || gap.hardware_ids.includes(hardwareId)

@@ -17,10 +17,10 @@ const LOCK_EVENTS_PER_S = 2
 const PACE: SendingPace = { tickMs: 50, messagesATick: 1, backlogSamples: 60 }
 const LIMIT_MS = 30_000
 const IMPORTS_AT_ONCE = 4
-/** No gateway: asked again after so long. */
+/** Retry interval without a gateway. */
 const DOWN_MS = 100
 
-/** The requests to the API besides the samples of devices. */
+/** Requests to the API in addition to the samples of devices. */
 const ACTIONS = [
   'change',
   'change',
@@ -47,9 +47,9 @@ export class SyncTraffic {
   readonly expected: ExpectedHistory
   readonly hardwareIds: readonly string[]
   readonly locks: LockDevices
-  /** Of the gateway's API. */
+  /** Client of the gateway's API. */
   readonly client: ApiClient
-  /** How often each request was made. */
+  /** Number of requests by kind. */
   readonly counts = new Map<string, number>()
   readonly #devices: { readonly carts: readonly BenchDevice[]; readonly locks: readonly BenchDevice[] }
   readonly #senders: HistorySenders
@@ -89,14 +89,14 @@ export class SyncTraffic {
     return traffic
   }
 
-  /** The same devices once more, at another gateway. */
+  /** Returns the same devices a second time, at another gateway. */
   twin(ports: GatewayProcess['ports']): SyncTraffic {
     const twin = new SyncTraffic(this.#devices, ports, this.#random, 'twin-')
     twin.#senders.goOnline()
     return twin
   }
 
-  /** Resolves when all devices that are registered are connected. */
+  /** Resolves when all registered devices are connected. */
   ready(): Promise<void> {
     return this.#senders.ready()
   }
@@ -106,7 +106,7 @@ export class SyncTraffic {
     this.locks.start()
   }
 
-  /** Stops, and lets the running gateway answer everything. */
+  /** Stops, and lets the running gateway answer all requests. */
   async pause(): Promise<void> {
     this.#senders.pause()
     this.locks.stopReporting()
@@ -124,7 +124,7 @@ export class SyncTraffic {
     await this.#requests.erase()
   }
 
-  /** Gives each device records of the last while, one every `stepMs`, that none of them had. */
+  /** Adds recent records to each device, one every `stepMs`, at times without a record. */
   async addHistory(spanMs: number, stepMs: number): Promise<void> {
     const nowMs = Date.now()
     const times = Array.from({ length: Math.floor(spanMs / stepMs) }, (_, i) => nowMs - i * stepMs)
@@ -165,7 +165,7 @@ export class SyncTraffic {
     return this.#count(action)
   }
 
-  /** Brings back a device that was deleted, if there is one and a gateway; its login is another then. */
+  /** Registers a deleted device again, if there is one and a gateway runs; its login differs then. */
   async #registerDeleted(): Promise<void> {
     const [device] = this.#deleted
     if (device === undefined) return
@@ -179,7 +179,7 @@ export class SyncTraffic {
     this.#senders.join(device, { hardwareId, password })
   }
 
-  /** One that was not deleted after all, or registered without an answer, gets another password. */
+  /** Registers a device; one that exists (not deleted, or its response was lost) gets another password. */
   async #register(hardwareId: string): Promise<string> {
     try {
       const { mqtt } = await this.client.call('POST /devices', {

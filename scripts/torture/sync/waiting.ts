@@ -7,7 +7,7 @@ import { decodeBatch } from '#store/telemetry/batch.ts'
 const LIMIT_MS = 120_000
 const POLL_MS = 100
 
-/** The streams of which a gateway still has something to send, as its database says; `dataDir` may be in use. */
+/** Streams with unsent rows according to the gateway's database; `dataDir` may be in use. */
 function streamsWaiting(dataDir: string): string[] {
   return readDatabase(dataDir, (db) => {
     const cursors = db.prepare<[], { stream: string; seq: number }>('SELECT stream, seq FROM sync_cursor').all()

@@ -21,27 +21,27 @@ const SITE = 'course'
 const HUB_PROCESSES = 2
 const FAULT_RATES = [0, 0.2, 0.4, 0.8] as const
 const UNREACHABLE_CHANCE = 0.08
-/** How often the outage is so long that the gateway seals telemetry that the hub does not have. */
+/** Probability of an outage so long that the gateway seals telemetry that the hub does not have. */
 const LONG_CHANCE = 0.25
 const LONG_MS = 6000
 const ACT_CHANCE = 0.8
 const REPEAT_CHANCE = 0.3
 const COMPACT_CHANCE = 0.1
-/** How often while a request is answered, and for how long that may be. */
+/** Probability of a kill during a request; the next constants limit the wait for one and the time into it. */
 const OVER_REQUEST_CHANCE = 0.6
 const REQUEST_LIMIT_MS = 800
 const OVER_REQUEST_MS = 30
-/** How often something is killed that may be starting still. */
+/** Probability of killing a process that may still be starting. */
 const EARLY_CHANCE = 0.2
 const MIN_MS = 150
 const MAX_MS = 1000
 /** Samples in the log before they are sealed: as few as there can be. */
 const SEAL_SAMPLES = '256'
-/** A cycle is short. */
+/** Short, because a cycle is short. */
 const HOLD_MS = '300'
 const RETRY_S = '2'
 
-/** The programs that a cycle kills. */
+/** Programs that a cycle kills. */
 const VICTIMS = [
   'gateway',
   'gateway',
@@ -56,10 +56,10 @@ const VICTIMS = [
 ] as const
 export type Victim = (typeof VICTIMS)[number]
 
-/** What can be killed and started again. */
+/** Process that can be killed and restarted. */
 interface Mortal {
   kill(): Promise<void>
-  /** Resolves when it is there. */
+  /** Resolves when it is ready. */
   start(): Promise<unknown>
 }
 
@@ -70,9 +70,9 @@ export class SyncWorld {
   readonly traffic: SyncTraffic
   readonly dataDir: string
   readonly kills = new Map<string, number>()
-  /** Deaths while the hub had some pieces of a photo or drawing and not all. */
+  /** Deaths while the hub had some chunks of a photo or drawing and not all. */
   killsBetweenPieces = 0
-  /** How long it took each time until everything was sent, from when all faults were over. */
+  /** Times until everything was sent, each since all faults were over. */
   readonly drainedMs: number[] = []
   readonly #context: TortureContext
   readonly #seed: number
@@ -81,7 +81,7 @@ export class SyncWorld {
   #gateway: BenchProcess
   #isUp = true
   readonly #mortals: Readonly<Record<Exclude<Victim, 'nothing'>, readonly Mortal[]>>
-  /** Each is kept when it is there, or was killed before. */
+  /** Starts by process; each promise settles when the process is ready, or was killed before. */
   readonly #starting = new Map<Mortal, Promise<unknown>>()
 
   private constructor(
@@ -127,7 +127,7 @@ export class SyncWorld {
     return new SyncWorld(context, seed, { hub, proxy, traffic, dataDir }, first, env)
   }
 
-  /** Some faults, something at the API, and at some moment a death. */
+  /** Runs one cycle: some faults, requests to the API, and at some moment a kill. */
   async cycle(number: number): Promise<Victim> {
     const random = createRandom(this.#seed, 'cycle', number)
     const { proxy } = this
@@ -154,8 +154,8 @@ export class SyncWorld {
   }
 
   /**
-   * Ends all faults and lets everything be sent; then compares both sides, and lets them compare themselves if wanted.
-   * Traffic goes on afterwards. At the last look there is a photo to compare.
+   * Ends all faults and lets everything be sent; then compares both sides, and makes them run an audit if requested.
+   * Traffic continues afterwards. The last check has a photo to compare.
    */
   async judge({ withAudit, isLast }: { withAudit: boolean; isLast: boolean }): Promise<SyncFindings> {
     if (isLast) {
@@ -174,17 +174,17 @@ export class SyncWorld {
     return findings
   }
 
-  /** Each epoch is a database that was replicated: more than one is a needless fork. */
+  /** Number of epochs, each of which is a database that was replicated: more than one is a needless fork. */
   countEpochs(): Promise<number> {
     return this.hub.countEpochs(SITE)
   }
 
-  /** The damages that the checks do not notice. */
+  /** Damages that the checks do not notice. */
   async findUnnoticed(): Promise<string[]> {
     return this.quietly(findUnnoticed)
   }
 
-  /** Lets `work` look when nothing is under way. */
+  /** Runs `work` while nothing is in transit. */
   async quietly<Result>(work: (sql: Database, gateway: JudgedGateway) => Promise<Result>): Promise<Result> {
     const { traffic, hub, dataDir } = this
     const startedAtMs = performance.now()
@@ -206,7 +206,7 @@ export class SyncWorld {
     await this.hub.stop()
   }
 
-  /** Ends all faults; resolves when everything that was killed is there again. */
+  /** Ends all faults; resolves when everything that was killed is running again. */
   async #recovered(): Promise<void> {
     this.proxy.plan = NO_FAULTS
     await this.proxy.start()
@@ -222,11 +222,11 @@ export class SyncWorld {
     const all = this.#mortals[victim]
     const mortal = all[random.integer(0, all.length - 1)]
     if (mortal === undefined) return
-    // mostly one that works, sometimes one that is starting
+    // mostly a running one, sometimes one that is starting
     if (victim === 'database' || !random.chance(EARLY_CHANCE)) await this.#starting.get(mortal)
     if (this.#isUp && isBetweenPieces(this.dataDir)) this.killsBetweenPieces++
     await mortal.kill()
-    // a process that is killed during its start is never up
+    // a process that is killed during its start never gets ready
     const starting = mortal.start().catch(() => undefined)
     this.#starting.set(mortal, starting)
   }

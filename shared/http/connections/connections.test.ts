@@ -66,7 +66,7 @@ async function textUntil(socket: Socket, isThere: (text: string) => boolean): Pr
 for (const isSecure of [false, true]) {
   const over = isSecure ? 'HTTPS' : 'HTTP'
 
-  test(`requests that come at once over ${over} are worked on one after the other, and all are answered`, async (t) => {
+  test(`pipelined requests over ${over} are handled one after the other, and all get a response`, async (t) => {
     let atWork = 0
     let mostAtWork = 0
     const { open } = await serve(t, {
@@ -89,7 +89,7 @@ for (const isSecure of [false, true]) {
     assert.equal(mostAtWork, 1)
   })
 
-  test(`a client that reads nothing over ${over} is answered no further, and gets all when it reads`, async (t) => {
+  test(`a client that stops reading over ${over} pauses its responses, and gets all when it reads again`, async (t) => {
     let answered = 0
     const { open } = await serve(t, {
       isSecure,
@@ -117,13 +117,14 @@ for (const isSecure of [false, true]) {
   })
 }
 
-test('bodies and heads are told apart however they are cut', async (t) => {
+test('bodies and heads are separated correctly however they are cut', async (t) => {
   const { open } = await serve(t)
   const bodies = ['', 'a', '\r\n\r\n', `${'x'.repeat(200)}\r\n\r\nGET / HTTP/1.1\r\n\r\n`, '\r\n'.repeat(300)]
   const requests = bodies.map((body, i) =>
     i % 2 === 0
       ? `POST /${i} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-      : `POST /${i} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      : `POST /${i} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ` +
+        `chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
   )
   const all = requests.join('')
   for (const size of [1, 3, 7, 64, 129, 500, all.length]) {
@@ -139,7 +140,7 @@ test('bodies and heads are told apart however they are cut', async (t) => {
   }
 })
 
-test('what comes right behind an upgrade goes to whoever took it, in order', async (t) => {
+test('bytes right after an upgrade go to the upgrade handler, in order', async (t) => {
   const { open } = await serve(t, {
     onUpgrade: (_request, socket, head) => {
       socket.unshift(head)
@@ -153,7 +154,7 @@ test('what comes right behind an upgrade goes to whoever took it, in order', asy
   assert.ok(text.endsWith(`</first >${sent}`))
 })
 
-test('a client that takes nothing of a response for a minute is cut off, and others are not', async (t) => {
+test('a client that reads no byte of a response for a minute is disconnected, and others are not', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const closed = new Counter()
   const { open } = await serve(t, { closed, fetch: () => new Response(LARGE.repeat(39)) })
@@ -180,14 +181,14 @@ for (const [what, request, status, detail] of [
   ['with the same Host twice', 'GET / HTTP/1.1\r\nhost: a\r\nHOST: a\r\n\r\n', 400, 'one Host'],
   ['of HTTP/1.0 with two Hosts', 'GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n', 400, 'one Host'],
   ['with a Host that is none', 'GET / HTTP/1.1\r\nHost: a b\r\n\r\n', 400, 'Host'],
-  ['of an address that is none', 'GET * HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'address'],
+  ['of an address that is none', 'GET * HTTP/1.1\r\nHost: a\r\n\r\n', 400, 'URL'],
   ['that expects nonsense', 'GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n', 417, '100-continue'],
   ['that is no HTTP', 'hello\r\n\r\n', 400, 'HTTP'],
   ['of TLS to a plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'HTTP'],
   ['with a long head', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, '16 KB'],
   ['with two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx', 400, 'HTTP'],
 ] as const)
-  test(`a request ${what} is answered ${status}${status === 200 ? '' : ' with the reason'}`, async (t) => {
+  test(`a request ${what} gets ${status}${status === 200 ? '' : ' with the reason'}`, async (t) => {
     const { open } = await serve(t)
     const socket = await open()
     socket.write(Buffer.from(request, 'latin1'))
@@ -202,7 +203,7 @@ for (const [what, request, status, detail] of [
     assert.ok(problem.detail.includes(detail), problem.detail)
   })
 
-test('a client that goes away in the middle of its body writes no line to the log', async (t) => {
+test('a client that disconnects in the middle of its body causes no line in the log', async (t) => {
   const lines: string[] = []
   const log = createLog('info', { write: (line) => lines.push(line) })
   const app = createApiOf()

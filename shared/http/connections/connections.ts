@@ -15,29 +15,29 @@ import { WaitingBytes } from './waiting-bytes.ts'
 const MB = 1 << 20
 const LIMITS = { perOwner: 32 * MB, total: 64 * MB }
 const CHECK_MS = 5_000
-/** How long a client may take nothing of a response. */
+/** Time for which a client may read nothing of a response. */
 const STALL_MS = 60_000
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i
 
 interface ConnectionsOptions {
-  /** Each connection of a proxy stands for other people: no two of them count together. */
+  /** Addresses of trusted proxies, whose connections are not counted together: each serves another client. */
   addresses: ClientAddresses | undefined
-  /** Counts connections that are closed: `http_unread` for too many bytes, `http_stalled` for too long. */
+  /** Counts closed connections: `http_unread` for too many bytes, `http_stalled` for too long. */
   closed: Counter
   answer(request: IncomingMessage, response: PacedResponse): void
 }
 
 interface Connection {
   readonly turns: RequestTurns
-  /** Bytes that the system had taken at the last check. */
+  /** Bytes that the system had accepted at the last check. */
   takenBytes: number
-  /** Checks since then that found no more. */
+  /** Number of checks since then without progress. */
   stalledChecks: number
 }
 
 /**
- * The connections of an HTTP server until they are closed or upgraded: one request of each at work at a time, bounded
- * memory for clients that do not read, and an answer to what cannot be read as HTTP.
+ * Connections of an HTTP server until they are closed or upgraded. Each handles one request at a time, uses bounded
+ * memory for a client that does not read, and responds to input that is not valid HTTP.
  */
 export class HttpConnections {
   readonly #options: ConnectionsOptions
@@ -50,7 +50,7 @@ export class HttpConnections {
     this.#options = options
     for (const reason of ['http_unread', 'http_stalled']) options.closed.add(reason, 0)
     this.#waiting = new WaitingBytes(LIMITS, () => options.closed.add('http_unread'))
-    // behind Node's own listener, which begins to read
+    // runs after Node's own listener, which starts to read
     server.on(event, (socket: Socket) => this.#add(socket))
     const take = (request: IncomingMessage, response: unknown) => {
       if (response instanceof PacedResponse) this.#open.get(request.socket)?.turns.add(request, response)
@@ -69,7 +69,7 @@ export class HttpConnections {
     clearInterval(this.#check)
   }
 
-  /** Lets a connection go that becomes a WebSocket. */
+  /** Releases a connection that becomes a WebSocket. */
   release(socket: Socket): void {
     this.#open.get(socket)?.turns.release()
     this.#open.delete(socket)
@@ -91,7 +91,7 @@ export class HttpConnections {
   }
 
   #answer(request: IncomingMessage, response: PacedResponse): void {
-    // the client left before its turn
+    // the client disconnected while the request was queued
     if (response.destroyed) return
     const error = refusalOf(request)
     if (error === undefined) this.#options.answer(request, response)
@@ -101,7 +101,7 @@ export class HttpConnections {
   #refuse({ code }: NodeJS.ErrnoException, stream: unknown): void {
     if (!(stream instanceof Socket)) return
     const connection = this.#open.get(stream)
-    // a failed handshake, a client that has left, or a response that has begun
+    // a failed handshake, a disconnected client, or a response that has started
     if (connection === undefined || code === 'ECONNRESET' || !stream.writable || connection.turns.hasBegun) {
       stream.destroy()
       return
@@ -123,12 +123,12 @@ export class HttpConnections {
   }
 }
 
-/** Why a request is refused before any app sees it. Source: RFC 9112 3.2, RFC 9110 10.1.1. */
+/** Returns the error of a request that is rejected before it reaches an app. Source: RFC 9112 3.2, RFC 9110 10.1.1. */
 function refusalOf({ httpVersion, rawHeaders, headers }: IncomingMessage): AppError | undefined {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && /^host$/i.test(name)).length
-  if (hosts > 1) return new InvalidRequestError('invalid_request', 'a request has one Host header')
+  if (hosts > 1) return new InvalidRequestError('invalid_request', 'send exactly one Host header')
   if (httpVersion !== '1.1') return undefined
-  if (hosts === 0) return new InvalidRequestError('invalid_request', 'send the header Host')
+  if (hosts === 0) return new InvalidRequestError('invalid_request', 'send a Host header')
   if (headers.expect === undefined || CONTINUE.test(headers.expect)) return undefined
-  return new AppError('expectation_failed', 'expectation_failed', 'the only Expect is 100-continue')
+  return new AppError('expectation_failed', 'expectation_failed', 'the only supported Expect is 100-continue')
 }

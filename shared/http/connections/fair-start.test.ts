@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { setImmediate as loopTurn } from 'node:timers/promises'
 import { FairStart } from './fair-start.ts'
 
-test('few requests begin at once', () => {
+test('a few requests start immediately', () => {
   const start = new FairStart()
   const begun: string[] = []
   for (const owner of ['a', 'b', 'c']) start.add(owner, () => begun.push(owner))
   assert.deepEqual(begun, ['a', 'b', 'c'])
 })
 
-test('an address with a thousand requests delays another one by a turn or two', async () => {
+test('an address with a thousand requests delays another one by at most two ticks', async () => {
   const start = new FairStart()
   let begun = 0
   let atOnce = 0

@@ -1,21 +1,18 @@
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
 
-/**
- * More begin in the next turn of the event loop: some milliseconds of work, after which connections and timers have
- * theirs.
- */
+/** Requests started per tick of the event loop: some milliseconds of work, after which connections and timers run. */
 const MOST_A_TURN = 16
 
 /**
- * Begins requests, a few in each turn of the event loop, addresses in turn: one with hundreds of connections waits for
- * its own requests, not others for it.
+ * Starts requests, a few per tick of the event loop, round robin over the addresses: a client with hundreds of
+ * connections delays only its own requests.
  */
 export class FairStart {
   readonly #waiting = new FairQueue<() => void>()
   #begunInTurn = 0
   #isTurnAwaited = false
 
-  /** Calls `begin` now, or in one of the next turns of the event loop. */
+  /** Calls `begin` now, or in a later tick of the event loop. */
   add(owner: string, begin: () => void): void {
     this.#awaitTurn()
     if (this.#waiting.isEmpty && this.#begunInTurn < MOST_A_TURN) {

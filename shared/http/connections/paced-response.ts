@@ -1,17 +1,17 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { SAFETY_HEADERS } from '../request-guards.ts'
 
-/** What is given to a connection at once: with TLS so much is encrypted before the client takes any of it. */
+/** Size of a write to a connection: with TLS the whole write is encrypted before the client reads any. */
 const PIECE_BYTES = 32_768
 
 /**
- * A response whose body goes out in pieces, the next when the system has taken the one before. Its headers are safe
- * also where the app does not see the request.
+ * Response whose body is sent in chunks, each after the system has accepted the previous one. Sets safe headers even if
+ * the request does not reach the app.
  */
 export class PacedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** The body is in memory anyway: all who ask for it are sent the same bytes. */
+  /** True if the body is kept in memory anyway and all responses share its bytes. */
   isShared = false
-  /** Receives the size of a body in bytes as soon as it is made; 0 for a shared one. */
+  /** Receives the size of the body in bytes when it is set; 0 for a shared one. */
   onMade: ((bytes: number) => void) | undefined
 
   constructor(request: Request) {

@@ -5,10 +5,10 @@ import { newUuid } from '#shared/ids.ts'
 import { problemOf } from '../problem.ts'
 import { SAFETY_HEADERS } from '../request-guards.ts'
 
-/** How long a refusal may take to be sent. */
+/** Time limit for sending an error response. */
 const GOODBYE_MS = 5_000
 
-/** What was wrong with a request that Node could not read, by the code of its error. */
+/** Returns the error for a request that Node could not parse, by Node's error code. */
 export function unreadable(code: string | undefined): AppError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -16,21 +16,21 @@ export function unreadable(code: string | undefined): AppError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new AppError('request_timeout', 'request_timeout', 'the request took too long to arrive')
     default:
-      return new InvalidRequestError('invalid_request', 'the request cannot be read as HTTP')
+      return new InvalidRequestError('invalid_request', 'the request is not valid HTTP')
   }
 }
 
-/** Refuses a request that no app sees, and closes its connection. */
+/** Rejects a request that does not reach an app, and closes its connection. */
 export function refuseRequest(response: ServerResponse, error: AppError): void {
   const { status, headers, text } = refusalOf(error)
   response.writeHead(status, headers).end(text)
 }
 
-/** The same for a connection that is not at an HTTP response of Node; what it still sends is of no interest. */
+/** Does the same for a connection without an HTTP response of Node; further input is discarded. */
 export function refuseConnection(socket: Duplex, error: AppError): void {
   const { status, headers, text } = refusalOf(error)
   const lines = Object.entries({ ...SAFETY_HEADERS, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
-  // Node's timeouts do not count for it any more, and a client that keeps its end open would keep it open
+  // Node's timeouts no longer apply, and a client could hold the connection half open
   setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
   socket.resume()
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`, () => socket.destroy())

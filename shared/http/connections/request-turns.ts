@@ -2,9 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PacedResponse } from './paced-response.ts'
 
-/** The end of the head of a request. Node's parser takes no other. Source: RFC 9112 2.1. */
+/** End of a request head. Node's parser accepts no other. Source: RFC 9112 2.1. */
 const HEAD_END = Buffer.from('\r\n\r\n')
-/** Shorter slices of a body are not worth a call of the parser; behind its end a few of the shortest requests fit. */
+/**
+ * Minimum slice of a body, to limit calls of the parser; after the end of the body it may contain a few of the shortest
+ * requests.
+ */
 const BODY_SLICE_BYTES = 128
 
 interface Exchange {
@@ -13,62 +16,63 @@ interface Exchange {
 }
 
 interface TurnsOptions {
-  /** Works on a request; called when the response before it is out. */
+  /** Handles a request; called when the previous response is sent. */
   answer(request: IncomingMessage, response: PacedResponse): void
-  /** Receives how many bytes the connection keeps in memory whenever that changes. */
+  /** Receives the number of bytes that the connection keeps in memory whenever it changes. */
   onWaiting(bytes: number): void
 }
 
 /**
- * The requests of one connection, one after the other. Node parses all requests of a chunk at once, and its pause of a
- * slow reader acts on the next chunk only. So its parser gets the chunk in slices with the end of one head in each, the
- * next slice when the system has taken the whole response before; until then bytes stay as they came, and the
- * connection is not read.
+ * Requests of one connection, handled one after another. Node parses all requests of a chunk immediately, and its
+ * backpressure for a slow reader takes effect only at the next chunk. So the parser receives the chunk in slices that
+ * end one request head each, the next slice when the system has accepted the whole previous response. Until then the
+ * bytes stay unparsed, and the connection is not read.
  */
 export class RequestTurns {
   readonly #socket: Socket
   readonly #options: TurnsOptions
-  /** Node's own listener, which parses. */
+  /** Node's own listener, which parses the bytes. */
   readonly #parse: (bytes: Buffer) => void
   readonly #take = (chunk: Buffer) => {
     this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk])
     this.#goOn()
   }
-  /** Requests that the last slice held beside the current one: a few at most. */
+  /** Requests that the last slice contained after the current one: a few at most. */
   readonly #queue: Exchange[] = []
   #current: Exchange | undefined
   #rest: Buffer | undefined
-  /** Of the response that is not out yet. */
+  /** Size of the response that is not fully sent yet. */
   #responseBytes = 0
   #isParsing = false
   #isPaused = false
   #isOver = false
 
-  /** Takes over a connection that a server of Node has begun to listen to. */
+  /** Takes over a connection to which a Node server has attached its listeners. */
   constructor(socket: Socket, options: TurnsOptions) {
     this.#socket = socket
     this.#options = options
     const [parse, ...others] = socket.listeners('data')
-    if (parse === undefined || others.length > 0) throw new Error('this connection is not read by HTTP alone')
+    if (parse === undefined || others.length > 0) throw new Error('the connection has other readers besides HTTP')
     this.#parse = (bytes) => parse.call(socket, bytes)
     socket.on('data', this.#take)
     socket.removeListener('data', parse as () => void)
     socket.once('close', () => this.release())
   }
 
-  /** Takes a request that Node has parsed. */
+  /** Adds a request that Node has parsed. */
   add(request: IncomingMessage, response: PacedResponse): void {
     this.#queue.push({ request, response })
     if (!this.#isParsing) this.#goOn()
   }
 
-  /** The head of the current response is sent, or about to be: nothing else can be sent instead. */
+  /** True if the head of the current response is sent or about to be, so that no other response is possible. */
   get hasBegun(): boolean {
     return this.#current?.response.headersSent === true
   }
 
   /**
-   * Ends: what comes now is another protocol, or of no interest. What was not parsed can be read from the connection.
+   * Stops handling: further input belongs to another protocol or is ignored. Unparsed bytes can be read from the
+   * connection.
    */
   release(): void {
     if (this.#isOver) return
@@ -86,7 +90,7 @@ export class RequestTurns {
     this.#isParsing = true
     while (!this.#isOver) {
       if (this.#current === undefined) this.#beginNext()
-      // a body that is still to come is what its request waits for
+      // the current request waits for the rest of its body
       if (this.#rest === undefined || this.#current?.request.complete === true) break
       this.#parse(this.#nextSlice(this.#rest))
     }
@@ -131,7 +135,7 @@ export class RequestTurns {
 
   #pauseOrResume(): void {
     const mustPause = this.#rest !== undefined
-    // Node itself may have begun to read again, to empty the body of a request
+    // Node may have resumed reading to drain the body of a request
     if (mustPause) this.#socket.pause()
     else if (this.#isPaused) this.#socket.resume()
     this.#isPaused = mustPause

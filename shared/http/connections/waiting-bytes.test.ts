@@ -10,7 +10,7 @@ function bytesOf(limits: { perOwner: number; total: number }) {
   return { waiting, connection, cut, refused: () => refused }
 }
 
-test('past the limit of an owner its fullest connection is cut, and no other owner is', () => {
+test('over the limit of a budget key its fullest connection is closed, and no other key is affected', () => {
   const { waiting, connection, cut, refused } = bytesOf({ perOwner: 100, total: 1_000 })
   const [small, large, other] = [connection('a', 'small'), connection('a', 'large'), connection('b', 'other')]
   waiting.set(other, 100)
@@ -21,7 +21,7 @@ test('past the limit of an owner its fullest connection is cut, and no other own
   assert.deepEqual([cut, refused(), waiting.total], [['large'], 1, 131])
 })
 
-test('past the limit of all the owner that keeps most is cut, whoever comes last', () => {
+test('over the total limit the budget key with most bytes is closed, whichever came last', () => {
   const { waiting, connection, cut } = bytesOf({ perOwner: 100, total: 150 })
   for (let i = 0; i < 9; i++) waiting.set(connection('a', `a${i}`), 10)
   waiting.set(connection('b', 'b'), 50)
@@ -30,7 +30,7 @@ test('past the limit of all the owner that keeps most is cut, whoever comes last
   assert.equal(waiting.total, 145)
 })
 
-test('a response that waits alone is sent whatever its size, and what is sent makes room', () => {
+test('a single waiting response is sent whatever its size, and sent bytes free their share', () => {
   const { waiting, connection, cut } = bytesOf({ perOwner: 100, total: 150 })
   const [first, second] = [connection('a', 'first'), connection('b', 'second')]
   waiting.set(first, 1_000)

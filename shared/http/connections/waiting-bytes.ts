@@ -1,17 +1,15 @@
-/**
- * What one connection keeps in memory: bytes of requests that wait for their turn, and of a response that was not sent.
- */
+/** Memory use of one connection: bytes of queued requests and of an unsent response. */
 export interface WaitingConnection {
-  /** Whose connection it is, as limits count. */
+  /** Budget key of the connection. */
   readonly owner: string
-  /** Closes it, and frees what it keeps. */
+  /** Closes the connection and frees its memory. */
   cut(): void
 }
 
 export interface WaitingLimits {
-  /** Bytes of one owner. */
+  /** Bytes per budget key. */
   readonly perOwner: number
-  /** Bytes of all owners. */
+  /** Bytes over all budget keys. */
   readonly total: number
 }
 
@@ -21,9 +19,9 @@ interface Owned {
 }
 
 /**
- * Bytes that wait in memory for slow readers. Past a limit the fullest connection of the owner is cut, past the limit
- * of all that of the owner who keeps most: who reads what it asked for is never cut for others. A response that waits
- * alone is sent whatever its size.
+ * Bytes in memory for slow readers. Past the limit of a budget key, its fullest connection is closed; past the total,
+ * the fullest one of the key with the most bytes: a client that reads its responses is never closed because of others.
+ * A single waiting response is sent whatever its size.
  */
 export class WaitingBytes {
   readonly #limits: WaitingLimits
@@ -36,7 +34,7 @@ export class WaitingBytes {
     this.#onCut = onCut
   }
 
-  /** Sets how many bytes a connection keeps; 0 when it keeps none or is closed. */
+  /** Sets the bytes of a connection; 0 if it keeps none or is closed. */
   set(connection: WaitingConnection, bytes: number): void {
     const owned = this.#change(connection, bytes)
     while (owned.bytes > this.#limits.perOwner && owned.connections.size > 1) this.#cutFullest(owned)

@@ -13,19 +13,21 @@ const ifNoneMatch = z.object({
   'if-none-match': z
     .string()
     .optional()
-    .meta({ description: 'The ETag of what you have; the answer is 304 if that is still right.' }),
+    .meta({ description: 'ETag of the cached version; if it is current, the response is 304.' }),
 })
-const cacheHeaders = z.object({ ETag: z.string().meta({ description: 'Changes with the document.' }) })
-const NOT_MODIFIED = { description: 'Still what you have.', headers: cacheHeaders }
+const cacheHeaders = z.object({ ETag: z.string().meta({ description: 'ETag that changes with the document.' }) })
+const NOT_MODIFIED = { description: 'Not modified since the cached version.', headers: cacheHeaders }
 
-/** Stands for the host, which every reader calls differently. */
+/** Placeholder for the host, which differs per reader. */
 const HOST = 'this-host.invalid'
-/** What the page names for readers with other addresses than the first few, as a Host header may hold anything. */
+/** Host in pages for origins beyond the cached ones, as a Host header may contain anything. */
 const OTHER_ORIGIN = 'http://localhost'
-/** Addresses for which the page is made, once. */
+/** Number of origins whose page is cached. */
 const PAGES_KEPT = 8
 
-/** `/openapi.json` and `/docs`: what this program can do. Both are made once, when they are first asked for. */
+/**
+ * Serves `/openapi.json` and `/docs`, the API documentation of this program. Both are generated at the first request.
+ */
 export function createDocsApi<Env extends RequestEnv>(
   createDocument: () => OpenApiDocument,
   about: DocsContent,
@@ -39,11 +41,11 @@ export function createDocsApi<Env extends RequestEnv>(
   api.openapi(
     route.get('/openapi.json', 'Get this document', {
       operationId: 'getOpenApiDocument',
-      description: 'OpenAPI 3.1, made from what validates the requests. Needs no key.',
+      description: 'OpenAPI 3.1 document, generated from the schemas that validate requests. Needs no key.',
       request: { headers: ifNoneMatch },
       responses: {
         200: {
-          description: 'The OpenAPI document.',
+          description: 'OpenAPI document.',
           headers: cacheHeaders,
           content: { 'application/json': { schema: z.record(z.string(), z.unknown()) } },
         },
@@ -60,11 +62,11 @@ export function createDocsApi<Env extends RequestEnv>(
   api.openapi(
     route.get('/docs', 'Read this document', {
       operationId: 'getDocs',
-      description: 'The same for people. Needs no key, and nothing from the internet.',
+      description: 'API documentation as a web page. Needs no key and no internet access.',
       request: { headers: ifNoneMatch },
       responses: {
         200: {
-          description: 'A page.',
+          description: 'Web page.',
           headers: cacheHeaders,
           content: { 'text/html': { schema: z.string() } },
         },
@@ -108,7 +110,7 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }
 
-/** The page with the address the reader has used; what else a Host header may hold is not repeated. */
+/** Inserts the origin that the reader used; a Host header with anything else is not echoed. */
 function withAddress(text: string, url: string): string {
   const { protocol, host, hostname } = new URL(url)
   if (!/^[a-z0-9.:[\]-]+$/i.test(host)) return text.replaceAll(HOST, 'localhost')

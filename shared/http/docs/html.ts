@@ -2,23 +2,25 @@ import { html } from 'hono/html'
 
 export type Html = ReturnType<typeof html>
 
-/** Commands with a button that copies them. */
+/** Shell commands with a copy button. */
 export function shell(text: string): Html {
-  return html`<div class="code"><button type="button" class="copy" hidden>Copy</button><pre><code>${text}</code></pre></div>`
+  const button = html`<button type="button" class="copy" hidden>Copy</button>`
+  return html`<div class="code">${button}<pre><code>${text}</code></pre></div>`
 }
 
-/** A value as JSON, to be read. */
+/** Readable JSON of a value. */
 export function jsonBlock(value: unknown): Html {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return html`<div class="code"><pre><code>${text}</code></pre></div>`
 }
 
-/** A table that scrolls by itself on a narrow screen. */
+/** Table that scrolls separately on a narrow screen. */
 export function table(head: string[], rows: Html[]): Html {
-  return html`<div class="table"><table><thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead><tbody>${rows}</tbody></table></div>`
+  const cells = head.map((cell) => html`<th scope="col">${cell}</th>`)
+  return html`<div class="table"><table><thead><tr>${cells}</tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
-/** The few marks of the texts in the document: paragraphs, lists, bold and code. */
+/** Renders the markup used in descriptions: paragraphs, lists, bold and code. */
 export function renderInlineMarkup(markdown: string): Html {
   const blocks = markdown.split(/\n{2,}/).map((block) => {
     if (!block.startsWith('- ')) return html`<p>${inline(block)}</p>`

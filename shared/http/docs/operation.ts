@@ -11,7 +11,7 @@ export interface PlacedOperation extends Operation {
   path: string
 }
 
-/** One operation: what it takes, what it answers, and how to call it from a shell. */
+/** Renders an operation: parameters, responses, and a shell command that calls it. */
 export function renderOperation(operation: PlacedOperation, document: OpenApiDocument, origin: string): Html {
   const { operationId, method, path, summary, description, parameters, requestBody, deprecated } = operation
   const { schemas } = document.components
@@ -27,15 +27,21 @@ export function renderOperation(operation: PlacedOperation, document: OpenApiDoc
       ${accessOf(operation)}${deprecated ? html`<span class="badge">deprecated</span>` : ''}
     </summary>
     ${description === undefined ? '' : renderInlineMarkup(description)}
-    ${parameters.length === 0 ? '' : html`<h3>Parameters</h3>${table(['Name', 'Type', 'What it is'], parameters.map(parameterRow))}`}
+    ${
+      parameters.length === 0
+        ? ''
+        : html`<h3>Parameters</h3>${table(['Name', 'Type', 'Description'], parameters.map(parameterRow))}`
+    }
     ${
       bodySchema === undefined
         ? ''
-        : html`<h3>Body</h3>${bodySchema.$ref === undefined ? '' : html`<p>${typeOf(bodySchema)}</p>`}${renderFields(bodySchema, schemas)}`
+        : html`<h3>Body</h3>
+            ${bodySchema.$ref === undefined ? '' : html`<p>${typeOf(bodySchema)}</p>`}
+            ${renderFields(bodySchema, schemas)}`
     }
     <h3>Try it</h3>
     ${shell(curlOf(call))}
-    <h3>Answers</h3>
+    <h3>Responses</h3>
     ${Object.entries(operation.responses).map(([status, response]) => renderResponse(status, response, document))}
   </details>`
 }
@@ -59,7 +65,8 @@ function renderResponse(status: string, response: Operation['responses'][string]
     const name = response.$ref.split('/').at(-1) ?? ''
     if (status === 'default') return html``
     const shared = document.components.responses[name]
-    return html`<p class="answer"><a href="#errors"><b class="status error">${status}</b></a> ${shared?.description}</p>`
+    return html`<p class="answer"><a href="#errors"><b class="status error">${status}</b></a>
+      ${shared?.description}</p>`
   }
   const { description, content = {}, headers = {} } = response
   const kind = Number(status) < 400 ? 'good' : 'error'
@@ -73,10 +80,11 @@ function renderResponse(status: string, response: Operation['responses'][string]
   }</p>${kind === 'good' && schema !== undefined ? renderAnswer(schema, document) : ''}`
 }
 
-/** Fields where the schema stands only here, and an example. */
+/** Renders the fields of an inline schema, and an example. */
 function renderAnswer(schema: JsonSchema, { components: { schemas } }: OpenApiDocument): Html {
   const fields = schema.$ref === undefined && schema.properties !== undefined ? renderFields(schema, schemas) : html``
-  return html`${fields}<details class="sample"><summary>Example</summary>${jsonBlock(sampleOf(schema, schemas))}</details>`
+  const sample = jsonBlock(sampleOf(schema, schemas))
+  return html`${fields}<details class="sample"><summary>Example</summary>${sample}</details>`
 }
 
 function examplePath(path: string, parameters: readonly Parameter[]): string {

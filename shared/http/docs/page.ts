@@ -6,27 +6,27 @@ import { type PlacedOperation, renderOperation } from './operation.ts'
 import { renderFields } from './schema.ts'
 import { renderTour, type Walkthrough } from './tour.ts'
 
-/** Style and script of the page, which stand in it, so that it needs nothing from anywhere. */
+/** Style and script of the page, embedded so that it loads nothing else. */
 export interface PageParts {
   style: string
   script: string
 }
 
-/** What a page says besides its document. */
+/** Content of the page in addition to the OpenAPI document. */
 export interface DocsContent {
   tour: Walkthrough
-  /** Behind the operations. */
+  /** Sections after the operations. */
   chapters: readonly Section[]
 }
 
-/** A part of the page that lists something in tables; the filter finds each of their rows. */
+/** Section with tables; the filter of the page searches each of their rows. */
 export interface Section {
   id: string
   title: string
   render: (origin: string) => Html
 }
 
-/** The OpenAPI document as a page for people, with the address the reader has used in every command. */
+/** Renders the OpenAPI document as a web page, with the reader's origin in every command. */
 export function renderDocsPage(
   document: OpenApiDocument,
   about: DocsContent,
@@ -54,10 +54,11 @@ export function renderDocsPage(
 <style>${raw(parts.style)}</style>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the text</a>
+<a class="skip" href="#main">Skip to content</a>
 <header>
   <a class="name" href="#top">${document.info.title} <small>API ${document.info.version}</small></a>
-  <input id="filter" type="search" placeholder="Filter (press /)" aria-label="Filter endpoints, messages, topics, settings and error codes" autocomplete="off" hidden>
+  <input id="filter" type="search" placeholder="Filter (press /)"
+    aria-label="Filter endpoints, messages, topics, settings and error codes" autocomplete="off" hidden>
   <a href="/openapi.json">openapi.json</a>
 </header>
 <div class="columns">
@@ -65,12 +66,13 @@ export function renderDocsPage(
   <details open><summary>Contents</summary>
   <ul>
     <li><a href="#tour">${about.tour.title}</a></li>
-    <li><a href="#rules">What holds everywhere</a></li>
+    <li><a href="#rules">General rules</a></li>
     ${byTag.map(
       ({ name, operations: own }) => html`<li class="tag"><a href="#${anchor(name)}">${name}</a>
       <ul>${own.map(
         ({ operationId, method, summary }) =>
-          html`<li><a href="#${operationId}"><span class="method ${method.toLowerCase()}">${method}</span> ${summary}</a></li>`,
+          html`<li><a href="#${operationId}"><span class="method ${method.toLowerCase()}">${method}</span>
+            ${summary}</a></li>`,
       )}</ul></li>`,
     )}
     ${chapters.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
@@ -80,7 +82,7 @@ export function renderDocsPage(
 <main id="main">
   <h1 id="top">${document.info.title} API</h1>
   ${renderTour(about.tour, document, origin)}
-  <section id="rules"><h2>What holds everywhere</h2>${renderInlineMarkup(document.info.description)}</section>
+  <section id="rules"><h2>General rules</h2>${renderInlineMarkup(document.info.description)}</section>
   ${byTag.map(
     ({ name, description, operations: own }) => html`<section class="operations" id="${anchor(name)}">
       <h2>${name}</h2><p>${description}</p>
@@ -91,7 +93,7 @@ export function renderDocsPage(
     ({ id, title, render }) => html`<section class="chapter" id="${id}"><h2>${title}</h2>${render(origin)}</section>`,
   )}
   ${renderSchemas(document)}
-  <p id="nothing" hidden>Nothing fits.</p>
+  <p id="nothing" hidden>No matches.</p>
 </main>
 </div>
 <script type="module">${raw(parts.script)}</script>
@@ -111,11 +113,11 @@ function renderErrors(document: OpenApiDocument): Html {
         <td>${description}</td><td>${Object.keys(headers).join(', ')}</td></tr>`,
     ),
   )}
-    <p>The body, always:</p>
+    <p>Body of every error:</p>
     ${jsonBlock(sampleOf(problem, schemas))}
     <h3>Codes</h3>
     ${table(
-      ['Code', 'Status', 'What it means'],
+      ['Code', 'Status', 'Meaning'],
       Object.entries(document['x-error-codes']).map(
         ([code, { status, meaning }]) => html`<tr>
         <th scope="row"><code>${code}</code></th><td>${status}</td><td>${meaning}</td></tr>`,

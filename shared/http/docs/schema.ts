@@ -5,10 +5,10 @@ import { type Html, table } from './html.ts'
 
 type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** The fields of an object, those of objects inside it too, until a component that has its own place. */
+/** Renders the fields of an object, including those of nested objects up to a component with a section of its own. */
 export function renderFields(given: JsonSchema, schemas: Schemas): Html {
   const rows = [...fieldRows(resolveSchema(given, schemas), '')]
-  return rows.length === 0 ? html`` : table(['Field', 'Type', 'What it is'], rows)
+  return rows.length === 0 ? html`` : table(['Field', 'Type', 'Description'], rows)
 }
 
 function* fieldRows(schema: JsonSchema, prefix: string): Generator<Html> {
@@ -28,7 +28,7 @@ function innerOf(field: JsonSchema): JsonSchema {
   return field.type === 'array' && field.items ? field.items : field
 }
 
-/** A type in words, with links to components. */
+/** Returns the name of a type, with links to components. */
 export function typeOf(schema: JsonSchema): Html {
   const { $ref, anyOf, oneOf, type, items, format, const: constant, additionalProperties } = schema
   if ($ref !== undefined) {
@@ -46,7 +46,7 @@ export function typeOf(schema: JsonSchema): Html {
   return html`${words}${format === undefined ? '' : ` (${format})`}`
 }
 
-/** Description, range, default and example of a value. */
+/** Returns the description, range, default and example of a value. */
 export function explanationOf(schema: JsonSchema, description = schema.description): Html {
   const examples = schema.examples ?? schema.anyOf?.flatMap((one) => one.examples ?? []) ?? []
   const [example] = examples

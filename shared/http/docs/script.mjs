@@ -1,6 +1,6 @@
-// Runs in the page of /docs: filter, copy buttons, and opening what a link points at. Without it the page is whole.
+// True if a text contains every word of a query, in any order, in upper or lower case.
 
-/** Whether a text has every word of a query, in any order, in upper or lower case. */
+/** True if a text has every word of a query, in any order, in upper or lower case. */
 export function fits(text, query) {
   const lowerCase = text.toLowerCase()
   return query
@@ -9,12 +9,12 @@ export function fits(text, query) {
     .every((word) => lowerCase.includes(word))
 }
 
-/** What the filter finds: each operation, and each row of a chapter. */
+/** Targets of the filter: each operation, and each row of a chapter. */
 const ENTRIES = '.operation, .chapter tbody tr'
 
 function textOf(entry) {
   if (entry.matches('tr')) return entry.textContent
-  // what errors mean is said with every operation, so it tells none from another
+  // every operation repeats the meaning of errors, so it does not distinguish them
   const parts = [...entry.querySelectorAll('summary, p:not(.answer), th, td')]
   return `${entry.id} ${parts.map((part) => part.textContent).join(' ')}`
 }

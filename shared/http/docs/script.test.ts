@@ -11,7 +11,7 @@ for (const [query, isFound] of [
   ['  DEVICE  short', true],
   ['device 405', false],
 ] as const) {
-  test(`the filter "${query}" ${isFound ? 'finds' : 'does not find'} a text with all of its words, whatever their case and order`, () => {
+  test(`the filter "${query}" ${isFound ? 'finds' : 'does not find'} a text by all its words`, () => {
     assert.equal(fits('device_not_found 404 No device has this hardware_id or short_id.', query), isFound)
   })
 }

@@ -3,7 +3,7 @@ import type { Setting } from '#shared/wire/settings.ts'
 import { table } from './html.ts'
 import type { Section } from './page.ts'
 
-/** The chapter of `/docs` about the settings of a program. */
+/** Section of `/docs` with the settings of a program. */
 export function settingsChapter(program: string, settings: readonly Setting[]): Section {
   const rows = settings.map(
     ({ name, defaultValue, help }) => html`<tr>
@@ -12,7 +12,7 @@ export function settingsChapter(program: string, settings: readonly Setting[]): 
   return {
     id: 'settings',
     title: 'Settings',
-    render: () => html`<p>Environment variables that the ${program} reads when it starts. A name it does not know, or
-      a value it cannot use, stops it with a message.</p>${table(['Setting', 'Default', 'What it does'], rows)}`,
+    render: () => html`<p>Environment variables that the ${program} reads when it starts. An unknown name or an
+      unusable value stops it with a message.</p>${table(['Setting', 'Default', 'Effect'], rows)}`,
   }
 }

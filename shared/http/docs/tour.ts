@@ -3,7 +3,7 @@ import type { OpenApiDocument } from '../openapi.ts'
 import { findOperation } from '../openapi-paths.ts'
 import { type Html, shell } from './html.ts'
 
-/** One request of the tour, or one line for the shell. */
+/** Request of the walkthrough, or a shell command. */
 export type TourAction =
   | { method: string; path: string; body?: unknown }
   | { publish: { topic: string; payload: Record<string, unknown> } }
@@ -15,16 +15,16 @@ export interface TourStep {
   actions: TourAction[]
 }
 
-/** A way through the API, from nothing to something that works. */
+/** Guided path through the API, from nothing to a working setup. */
 export interface Walkthrough {
   title: string
   intro: string
-  /** Of the key that the reader has. */
+  /** Prefix of the reader's key. */
   keyPrefix: string
   steps: readonly TourStep[]
 }
 
-/** The steps this program can take. */
+/** Returns the steps that this program supports. */
 export function tourOf({ steps }: Walkthrough, document: OpenApiDocument): TourStep[] {
   const isPossible = (action: TourAction) =>
     !('method' in action) || findOperation(document, action.method, action.path) !== undefined
@@ -33,7 +33,7 @@ export function tourOf({ steps }: Walkthrough, document: OpenApiDocument): TourS
     .filter(({ actions }) => actions.length > 0)
 }
 
-/** The tour as commands to be copied, in order. */
+/** Renders the walkthrough as commands to copy, in order. */
 export function renderTour(tour: Walkthrough, document: OpenApiDocument, origin: string): Html {
   return html`<section id="tour">
     <h2>${tour.title}</h2>
@@ -68,11 +68,11 @@ interface CurlCall {
   body?: unknown
   url: string
   end: string
-  /** Left out where no key is needed. */
+  /** Defaults to true. */
   hasKey?: boolean
 }
 
-/** A request as a curl command; the key is `$KEY`. */
+/** Returns a request as a curl command; the key is `$KEY`. */
 export function curlOf({ method, path, body, url, end, hasKey = true }: CurlCall): string {
   const verb = method === 'GET' ? '' : `-X ${method} `
   const key = hasKey ? ` \\\n  -H "X-API-Key: $KEY"` : ''

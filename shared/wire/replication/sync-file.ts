@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { cursorSchema, latestSchema, partSchema, SYNC_PROTOCOL, syncStreamSchema, timeMsSchema } from './sync.ts'
 
-// A file that carries parts to a head office where no network does: gzip of lines of JSON, a head, the parts of one
-// stream after the other, the states of all devices in one line or several, and an end, without which the file is not
-// whole.
+// File that carries batches to a hub without a network: gzip of JSON lines, with a head, the batches of one stream
+// after another, the states of all devices in one or more lines, and an end, without which the file is incomplete.
 
 const count = z.number().int().min(0)
 
@@ -14,9 +13,9 @@ export const syncFileHeadSchema = z.strictObject({
   forked_from: z.strictObject({ epoch: z.string(), reason: z.string() }).nullable(),
   program: z.string().max(64),
   exported_at_ms: timeMsSchema,
-  /** The last sequence number that was ever given in each stream. */
+  /** Last sequence number ever assigned in each stream. */
   ends: z.record(syncStreamSchema, count),
-  /** Where the parts begin. */
+  /** Start of the batches. */
   cursors: z.record(syncStreamSchema, cursorSchema),
 })
 export type SyncFileHead = z.infer<typeof syncFileHeadSchema>
@@ -24,7 +23,7 @@ export type SyncFileHead = z.infer<typeof syncFileHeadSchema>
 export const syncFileEndSchema = z.strictObject({
   parts: z.number().int().min(0),
   rows: z.number().int().min(0),
-  /** Where they end: what the hub acknowledges when it has taken all of them. */
+  /** End of the batches: acknowledged by the hub when it has applied all of them. */
   cursors: z.record(syncStreamSchema, cursorSchema),
 })
 export type SyncFileEnd = z.infer<typeof syncFileEndSchema>
@@ -36,21 +35,21 @@ export const syncFileLineSchema = z.union([
   z.strictObject({ end: syncFileEndSchema }),
 ])
 
-/** What the hub answers to a file, and the gateway takes as an acknowledgement. */
+/** Response of the hub to a file, which the gateway treats as an acknowledgement. */
 export const syncFileReceiptSchema = z
   .strictObject({
-    site: z.string().min(1).max(64).meta({ description: 'The site the file is of.', example: 'pebble' }),
+    site: z.string().min(1).max(64).meta({ description: 'Site of the file.', example: 'pebble' }),
     epoch: z
       .string()
       .regex(/^[0-9a-f]{32}$/)
       .meta({
-        description: 'The database the file is of.',
+        description: 'Epoch of the database that wrote the file.',
         example: '9894304a7b671d36f10ffe459fda2e32',
       }),
-    taken: count.meta({ description: 'Parts of the file that were new.', example: 12 }),
-    known: count.meta({ description: 'Parts of the file that were there already.', example: 0 }),
-    rows: count.meta({ description: 'Rows in the new parts.', example: 306179 }),
-    cursors: z.record(syncStreamSchema, cursorSchema).meta({ description: 'Where each stream is now.' }),
+    taken: count.meta({ description: 'Number of new batches in the file.', example: 12 }),
+    known: count.meta({ description: 'Number of batches in the file that were present already.', example: 0 }),
+    rows: count.meta({ description: 'Number of rows in the new batches.', example: 306179 }),
+    cursors: z.record(syncStreamSchema, cursorSchema).meta({ description: 'Current position of each stream.' }),
   })
   .meta({ id: 'SyncFileReceipt' })
 export type SyncFileReceipt = z.infer<typeof syncFileReceiptSchema>

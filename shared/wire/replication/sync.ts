@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { courseChunkBodySchema } from '../course.ts'
 import { MAX_INTENT_SEQ, SYNC_STREAMS } from './replicated.ts'
 
-/** The version of everything in this file; a hub takes this one and older ones. */
+/** Version of everything in this file; a hub accepts it and older ones. */
 export const SYNC_PROTOCOL = 1
 
 /**
- * In every answer of a hub: its time when it answered, in milliseconds since 1970. A gateway takes the header Date of
- * an older hub, which has seconds, and which a proxy may replace by its own.
+ * Header of every hub response: the time of the response, in milliseconds since 1970. From an older hub a gateway uses
+ * the header Date, which has a resolution of seconds and which a proxy may replace.
  */
 export const HUB_TIME_HEADER = 'cartbarn-time'
 
@@ -15,8 +15,8 @@ export const syncStreamSchema = z.enum(SYNC_STREAMS)
 export type SyncStream = z.infer<typeof syncStreamSchema>
 
 /**
- * A list that is checked up to the first item that does not fit, which alone is in the error: of a body of millions of
- * wrong items an error for each would fill the memory.
+ * List that is validated up to the first invalid item, the only one in the error: for a body of millions of invalid
+ * items, an error for each would exhaust the memory.
  */
 function listOf<Item extends z.ZodType>(item: Item, { least = 0, most = Number.POSITIVE_INFINITY } = {}) {
   return z
@@ -29,7 +29,7 @@ function listOf<Item extends z.ZodType>(item: Item, { least = 0, most = Number.P
         const { success, data, error } = item.safeParse(value)
         if (success) items.push(data)
         else {
-          // an issue of an item is one of the list, at another path
+          // an issue of an item becomes one of the list, at another path
           for (const issue of error.issues)
             context.issues.push({ ...issue, input: value, path: [i, ...issue.path] } as z.core.$ZodRawIssue)
           return z.NEVER
@@ -48,37 +48,37 @@ const sumSchema = z.string().regex(/^[0-9a-f]{16}$/)
 const epochSchema = z.string().regex(/^[0-9a-f]{32}$/)
 const instanceSchema = z.uuid()
 
-/** Where a stream is: everything up to `seq` is taken, and `hash` chains all parts up to there. */
+/** Position of a stream: everything up to `seq` is applied, and `hash` chains all batches up to there. */
 export const cursorSchema = z.object({
-  seq: seqSchema.meta({ description: 'The last number of the stream that is taken.' }),
-  hash: hashSchema.meta({ description: 'Chains all parts up to there.' }),
+  seq: seqSchema.meta({ description: 'Last applied number of the stream.' }),
+  hash: hashSchema.meta({ description: 'Hash that chains all batches up to there.' }),
 })
 export type SyncCursor = z.infer<typeof cursorSchema>
 
 const cursorsSchema = z.record(syncStreamSchema, cursorSchema)
 export type SyncCursors = z.infer<typeof cursorsSchema>
 
-/** What the hub can take now; a gateway keeps to the newest it was told. */
+/** Current limits of the hub; a gateway follows the newest ones that it received. */
 export const syncLimitsSchema = z.object({
-  /** Of the data of one part, before base64. */
+  /** Maximum size of the data of one batch, before base64. */
   part_bytes: z.number().int().min(1024),
-  /** Of one request, before gzip. */
+  /** Maximum size of one request, before gzip. */
   body_bytes: z.number().int().min(4096),
   parts: z.number().int().min(1),
-  /** Between two pushes of telemetry or history. */
+  /** Minimum interval between two pushes of telemetry or history. */
   min_interval_ms: z.number().int().min(0),
   latest_interval_ms: z.number().int().min(1000),
-  /** Of one push. An older hub does not say. */
+  /** Maximum number of records per push. Older hubs omit it. */
   records: z.number().int().min(1).optional(),
-  /** Over time; a hub that has none, or an older one, does not say. */
+  /** Maximum sustained rate; absent if the hub has none or is older. */
   records_per_second: z.number().int().min(1).optional(),
 })
 export type SyncLimits = z.infer<typeof syncLimitsSchema>
 
-/** 400: the hub keeps as much of the site as it may. The other streams of the request may still go alone. */
+/** 400: the hub stores as much of the site as it may. The other streams of the request may still be sent separately. */
 export const SITE_FULL = 'site_full'
 
-/** States of a site that the hub sees and the gateway cannot. */
+/** Problems of a site that only the hub can detect. */
 export const syncWarningSchema = z.enum(['two_gateways', 'quarantined'])
 export type SyncWarning = z.infer<typeof syncWarningSchema>
 
@@ -86,54 +86,58 @@ export const helloSchema = z.strictObject({
   protocol: z.number().int().min(1),
   site: z.string().min(1).max(64),
   epoch: epochSchema,
-  /** New at each start of the gateway. */
+  /** Changes at each start of the gateway. */
   instance: instanceSchema,
   forked_from: z.strictObject({ epoch: epochSchema, reason: z.string().max(200) }).nullable(),
   program: z.string().max(64),
   clock_ms: timeMsSchema,
   clock_trusted: z.boolean(),
-  /** The last sequence number that was ever given in each stream. */
+  /** Last sequence number ever assigned in each stream. */
   ends: z.record(syncStreamSchema, seqSchema),
 })
 export type Hello = z.infer<typeof helloSchema>
 
-/** 409 `ahead`: the hub has more of this epoch than the gateway ever had. 409 `foreign_epoch`: it is another site's. */
+/**
+ * 409 `ahead`: the hub has more of this epoch than the gateway ever had. 409 `foreign_epoch`: it belongs to another
+ * site.
+ */
 export const helloAnswerSchema = z.object({
   server_time_ms: timeMsSchema,
   cursors: cursorsSchema,
   limits: syncLimitsSchema,
   warnings: z.array(syncWarningSchema),
-  /** It understands `through_ms` in audits. An older hub does not say, and refuses it. */
+  /** True if the hub supports `through_ms` in audits. Older hubs omit this field, and reject `through_ms`. */
   audits_through: z.boolean().optional(),
 })
 export type HelloAnswer = z.infer<typeof helloAnswerSchema>
 
 /**
- * How the data of a part is written: rows as a JSON array in UTF-8; many short runs of records
- * (shared/telemetry/runs.ts); whole telemetry blocks (shared/telemetry/blocks.ts).
+ * Encodings of a batch's data: rows as a JSON array in UTF-8; many short runs of records (shared/telemetry/runs.ts);
+ * whole telemetry blocks (shared/telemetry/blocks.ts).
  */
 export const partEncodingSchema = z.enum(['rows-1', 'runs-1', 'blocks-1'])
 export type PartEncoding = z.infer<typeof partEncodingSchema>
 
-/** More rows than any part can hold. */
+/** More rows than any batch can hold. */
 const MAX_PART_ROWS = 1_000_000
 
 /**
- * A piece of a stream: everything behind `from` up to `to`. Gaps are legal: `count` rows may be fewer than positions.
+ * Batch of a stream: everything after `from` up to `to`. Gaps are legal: `count` may be lower than the number of
+ * positions.
  */
 export const partSchema = z.strictObject({
   stream: syncStreamSchema,
   from: seqSchema,
   to: seqSchema,
-  /** Rows: of telemetry and history, GPS records and battery records. */
+  /** Number of rows; in telemetry and history, of GPS and battery records. */
   count: z.number().int().min(0).max(MAX_PART_ROWS),
   prev_hash: hashSchema,
-  /** `partHash` of this part. */
+  /** `partHash` of this batch. */
   hash: hashSchema,
   encoding: z.string().min(1).max(32),
   /** Base64. */
   data: z.string(),
-  /** What an audit found missing: it moves no cursor, `from`, `to` are 0, and rows that are there stay as they are. */
+  /** Data that an audit found missing: moves no cursor, `from` and `to` are 0, and existing rows stay unchanged. */
   is_resend: z.boolean().optional(),
 })
 export type SyncPart = z.infer<typeof partSchema>
@@ -145,39 +149,37 @@ export const pushSchema = z.strictObject({
 })
 export type Push = z.infer<typeof pushSchema>
 
-/** Acknowledged means committed. */
+/** Acknowledged data is committed. */
 export const pushAnswerSchema = z.object({
   acked: z.partialRecord(syncStreamSchema, cursorSchema),
   limits: syncLimitsSchema,
-  /** There are intents behind the last one the gateway asked for. */
+  /** True if there are intents after the last one that the gateway requested. */
   intents_waiting: z.boolean(),
   warnings: z.array(syncWarningSchema),
 })
 export type PushAnswer = z.infer<typeof pushAnswerSchema>
 
-/** The problem body of 409 `cursor`: where the streams of the request really are. Nothing of the request was taken. */
+/** Problem body of 409 `cursor`: the actual positions of the streams. Nothing of the request was applied. */
 export const cursorProblemSchema = z.object({ code: z.literal('cursor'), cursors: cursorsSchema })
 
-/** States of devices, each as `GET /devices/:id` of the gateway says it. Lossy: only the newest matters. */
+/** States of devices, each in the form of `GET /devices/:id` of the gateway. Lossy: only the newest state matters. */
 export const latestSchema = z.strictObject({
   epoch: epochSchema,
   instance: instanceSchema,
   at_ms: timeMsSchema,
-  /** All registered devices are in `devices`: others are gone. */
+  /** True if `devices` contains all registered devices, so that others are deleted. */
   is_complete: z.boolean(),
   devices: listOf(z.record(z.string(), z.unknown())),
-  /** What of the backlog the gateway still has to send, for `GET /sites`. A hub ignores fields it does not know. */
+  /** Backlog of the gateway, for `GET /sites`. A hub ignores unknown fields. */
   backlog: z.object({
     rows: z.number().int().min(0),
     oldest_ms: timeMsSchema.nullable(),
     /**
-     * Acknowledged rows that the hub may have lost since, until a comparison confirms them; null while they are not
-     * counted, 0 when all are confirmed. An older gateway does not say.
+     * Acknowledged rows that the hub may have lost since, until a comparison confirms them; null until counted, 0 if
+     * all are confirmed. Older gateways omit it.
      */
     unconfirmed_rows: z.number().int().min(0).nullable().optional(),
-    /**
-     * How far the hub has acknowledged each stream; one that is not that far has lost data, and answers 409 `cursor`.
-     */
+    /** Acknowledged position of each stream; a hub that has less has lost data, and responds with 409 `cursor`. */
     acked: z.partialRecord(syncStreamSchema, seqSchema).optional(),
   }),
 })
@@ -185,7 +187,7 @@ export type Latest = z.infer<typeof latestSchema>
 
 export const latestAnswerSchema = z.object({ limits: syncLimitsSchema, intents_waiting: z.boolean() })
 
-/** What can be compared: rows of a day by device (`notes`: one group named ''), entities by table without a day. */
+/** Comparable data: rows of a day by device (`notes`: one group named ''), entities by table without a day. */
 export const auditKindSchema = z.enum(['gps', 'battery', 'lock_events', 'geofence_events', 'notes', 'entities'])
 export type AuditKind = z.infer<typeof auditKindSchema>
 export const AUDIT_KINDS: readonly AuditKind[] = auditKindSchema.options
@@ -194,11 +196,11 @@ export const auditGroupSchema = z.strictObject({
   /** hardware_id, or the table of entities. */
   group: z.string().max(64),
   count: z.number().int().min(0).max(1_000_000_000),
-  /** Order-free: the sum of the hashes of the rows. */
+  /** Order-independent sum of the row hashes. */
   sum: sumSchema,
   /**
-   * Compare rows up to this time only: those that the device sends after it was counted do not matter. For a hub that
-   * says `audits_through`.
+   * Upper time limit of the comparison, which excludes rows that arrived after the count. Only for a hub with
+   * `audits_through`.
    */
   through_ms: timeMsSchema.optional(),
 })
@@ -215,7 +217,7 @@ export const auditSchema = z.strictObject({
 export type Audit = z.infer<typeof auditSchema>
 
 /**
- * `resend` are groups the hub lacks rows of; `extra` are groups in which it has rows that the gateway does not have.
+ * `resend` lists groups of which the hub lacks rows; `extra` lists groups in which it has rows that the gateway lacks.
  */
 export const auditAnswerSchema = z.object({
   resend: z.array(z.string()),
@@ -223,9 +225,9 @@ export const auditAnswerSchema = z.object({
 })
 export type AuditAnswer = z.infer<typeof auditAnswerSchema>
 
-// What the rows of `rows-1` parts are. A hub keeps fields it does not know.
+// Rows of `rows-1` batches. A hub keeps unknown fields.
 
-/** Of the registration of the device it is of; older gateways leave it out. */
+/** Registration of the device that the row belongs to; older gateways omit it. */
 const registrationSchema = z.string().min(1).max(64).optional()
 
 export const lockEventRowSchema = z.looseObject({
@@ -259,7 +261,7 @@ export const geofenceEventRowSchema = z.looseObject({
 
 const telemetryKindSchema = z.enum(['gps', 'battery'])
 
-/** Records were dropped before they were acknowledged; at most `count` rows of these times are missing at the hub. */
+/** Records were dropped before they were acknowledged; the hub lacks at most `count` rows of these times. */
 export const gapSchema = z.object({
   stream: telemetryKindSchema,
   from_ms: timeMsSchema,
@@ -270,7 +272,10 @@ export const gapSchema = z.object({
 })
 export type Gap = z.infer<typeof gapSchema>
 
-/** All records of these kinds of a device are to go, also those of parts of this epoch up to these positions. */
+/**
+ * All records of these kinds of a device must be deleted, including those in batches of this epoch up to these
+ * positions.
+ */
 export const eraseSchema = z.object({
   hardware_id: z.string(),
   kinds: z.array(telemetryKindSchema).min(1),
@@ -285,12 +290,12 @@ export type IntentStatus = z.infer<typeof intentStatusSchema>
 export const intentResultSchema = z.object({
   intent_id: z.string(),
   status: intentStatusSchema,
-  /** For people; null when it was applied. */
+  /** Readable reason; null if it was applied. */
   reason: z.string().nullable(),
 })
 export type IntentResult = z.infer<typeof intentResultSchema>
 
-/** What the gateway tells about itself and its data. */
+/** Report of the gateway about itself and its data. */
 export const noteRowSchema = z.looseObject({
   seq: seqSchema,
   note_id: z.string().min(1).max(128),
@@ -311,7 +316,7 @@ export type EntitySyncRow = z.infer<typeof entityRowSchema>
 
 const groupIdSchema = z.number().int()
 
-/** Bodies that a hub shows to people; of others it reads nothing. Fields it does not know are kept. */
+/** Bodies that a hub displays; it does not read any others. Unknown fields are kept. */
 export const deviceGroupBodySchema = z.looseObject({
   group_id: groupIdSchema,
   name: z.string(),
@@ -320,7 +325,8 @@ export const deviceGroupBodySchema = z.looseObject({
 })
 export type DeviceGroupBody = z.infer<typeof deviceGroupBodySchema>
 /**
- * An entry of the audit log. Only an erasure changes it, and a hub keeps it when the gateway deletes it for its age.
+ * Entry of the audit log. Only an erasure changes it, and a hub keeps it when the gateway deletes it because of its
+ * age.
  */
 export const auditEntryBodySchema = z.looseObject({
   at_ms: timeMsSchema,
@@ -335,7 +341,7 @@ export const auditEntryBodySchema = z.looseObject({
 })
 export type AuditEntryBody = z.infer<typeof auditEntryBodySchema>
 
-/** An alert. Gateways may come to know more kinds than a hub. */
+/** Alert. A gateway may know more kinds than a hub. */
 export const alertBodySchema = z.looseObject({
   alert_id: z.string(),
   kind: z.string().max(64),
@@ -359,24 +365,24 @@ const ENTITY_BODIES: Readonly<Record<string, z.ZodType>> = {
   course_piece: courseChunkBodySchema,
 }
 
-/** The schema of an entity's body; undefined for a table whose rows a hub only keeps. */
+/** Returns the schema of an entity's body; undefined for a table whose rows a hub only stores. */
 export function entityBodySchema(table: string): z.ZodType | undefined {
   return Object.hasOwn(ENTITY_BODIES, table) ? ENTITY_BODIES[table] : undefined
 }
 
 export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user.disable', 'resend'] as const
-/** Kinds a gateway of this version knows. */
+/** Kinds that a gateway of this version knows. */
 export const intentKindSchema = z.enum(INTENT_KINDS)
 export type IntentKind = z.infer<typeof intentKindSchema>
 
 /**
- * An intent of the head office. `base_rev`: the revision it was made on; if the site has changed it since, the site
- * wins.
+ * Intent of the hub. `base_rev`: the revision it is based on; if the site has changed it since, the site takes
+ * precedence.
  */
 export const intentSchema = z.object({
   intent_id: z.string().min(1).max(64),
   seq: z.number().int().min(0).max(MAX_INTENT_SEQ),
-  /** One of `INTENT_KINDS`; a gateway rejects one it does not know and goes on with the next. */
+  /** Item of `INTENT_KINDS`; a gateway rejects an unknown one and continues with the next. */
   kind: z.string().min(1).max(32),
   body: z.record(z.string(), z.unknown()),
   issued_at_ms: timeMsSchema,

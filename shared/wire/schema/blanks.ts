@@ -4,12 +4,12 @@ const pathSchema = z.array(z.union([z.string(), z.number().int()])).max(100)
 
 const blankedEventSchema = z.object({
   event_id: z.string().min(1).max(128),
-  /** Its code is null since. */
+  /** True if its code was set to null. */
   code: z.boolean(),
-  /** Where in its metadata strings are empty since. */
+  /** Paths of strings in its metadata that were emptied. */
   metadata: z.array(pathSchema),
 })
 export type BlankedEvent = z.infer<typeof blankedEventSchema>
 
-/** What an erasure took out of lock events: where it was, not what it was. */
+/** Positions of the content that an erasure removed from lock events, without the content itself. */
 export const blankSchema = z.object({ lock_events: z.array(blankedEventSchema) })

@@ -24,7 +24,8 @@ test('an unknown field has the name of its whole path, however deep it is', () =
         const issues = schema.safeParse(value).error?.issues ?? []
         const errors = issues.flatMap((issue) => fieldErrors('body', issue, value))
         const name = [...path, unknown].join('.')
-        assert.deepEqual(errors, [{ in: 'body', name, code: 'unknown_field', detail: 'is no field of this request' }])
+        const detail = 'is not a field of this request'
+        assert.deepEqual(errors, [{ in: 'body', name, code: 'unknown_field', detail }])
       },
     ),
   )

@@ -2,10 +2,10 @@ import type { z } from 'zod'
 import { type FieldError, fieldPath } from '#shared/errors.ts'
 import { schemaText } from './schema-text.ts'
 
-/** What is said of a parameter that takes one value and has several. */
+/** Message for a single-valued parameter with several values. */
 export const GIVEN_TWICE = 'must be given only once'
 
-/** What is wrong with what was sent, field by field, from an issue of its schema. */
+/** Converts an issue of a schema to errors by field. */
 export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     const detail = schemaText(issue)
@@ -39,7 +39,7 @@ export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, s
   return [{ in: target, name, code: target === 'query' ? 'invalid_parameter' : 'invalid_field', detail }]
 }
 
-// zod's issues do not carry the value
+// zod's issues do not contain the value
 function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (value, key) =>

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 
-/** A JSON object of any content. `__proto__` is no key of it: who reads it next may take it for more than a name. */
+/**
+ * JSON object with any content. `__proto__` is not accepted as a key: a later reader may treat it as more than a name.
+ */
 export const jsonObjectSchema = z.preprocess(
   (value, ctx) => {
-    // zod would leave the key out and say nothing
+    // zod would silently drop the key
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '__proto__')) return value
-    ctx.addIssue({ code: 'custom', path: ['__proto__'], message: 'is no name for a key' })
+    ctx.addIssue({ code: 'custom', path: ['__proto__'], message: 'is not permitted as a key' })
     return z.NEVER
   },
   z.record(z.string(), z.unknown()),

@@ -4,8 +4,8 @@ import { isOneLine, ONE_LINE_PATTERN } from '#shared/plain-text.ts'
 const NAME_MAX = 200
 
 /**
- * A name that people read, or another text of theirs that is one line: trimmed, at most 200 characters. In requests
- * only; stored names may be older than the rule.
+ * Name or other user text on one line: trimmed, at most 200 characters. Applies to requests only; stored names may be
+ * older than the rule.
  */
 export const oneLine = z
   .string()

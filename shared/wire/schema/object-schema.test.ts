@@ -33,7 +33,7 @@ for (const [value, name, kind, detail] of REFUSED) {
   })
 }
 
-test('what fits has no misfits', () => {
+test('a valid value has no validation errors', () => {
   const value = {
     text: 'abc',
     realtime_enabled: false,
@@ -53,7 +53,7 @@ for (const wrong of [
   { type: 'object', properties: { a: { type: 'integer', default: 1.5 } } },
   { type: 'object' },
 ]) {
-  test(`a schema that would not be checked as it says is refused: ${JSON.stringify(wrong)}`, () => {
+  test(`a schema that cannot be checked as written is rejected: ${JSON.stringify(wrong)}`, () => {
     assert.equal(objectSchemaSchema.safeParse(wrong).success, false)
   })
 }

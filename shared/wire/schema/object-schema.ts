@@ -19,7 +19,7 @@ const propertySchema = z
     maxLength: z.number().int().min(0).optional(),
   })
   .superRefine(({ type, enum: choices = [], default: preset }, ctx) => {
-    // JSON Schema checks both; zod's reader takes a list of choices for the whole truth
+    // JSON Schema checks both, but zod's reader ignores the type if there are choices
     if (!choices.every((choice) => isOfType(type, choice)))
       ctx.addIssue({ code: 'custom', path: ['enum'], message: `must be values of type ${type}` })
     if (preset !== undefined && !isOfType(type, preset))
@@ -27,9 +27,9 @@ const propertySchema = z
   })
 
 /**
- * A JSON Schema of a flat object: the part of JSON Schema a device type's configuration and its commands are described
- * with. Keywords that would not be checked are refused, so a schema never promises more than it does.
- * Source: json-schema.org, draft 2020-12.
+ * JSON Schema of a flat object: the subset of JSON Schema that describes the configuration and the commands of a device
+ * type. Keywords that would not be checked are rejected, so that a schema never promises more than is enforced. Source:
+ * json-schema.org, draft 2020-12.
  */
 export const objectSchemaSchema = z.strictObject({
   type: z.literal('object'),
@@ -41,14 +41,16 @@ export const objectSchemaSchema = z.strictObject({
 
 export type ObjectSchema = z.infer<typeof objectSchemaSchema>
 
-/** One value that does not fit; `name` is its key. */
+/** Invalid value; `name` is its key. */
 export interface ValidationError {
   name: string
   kind: 'unknown' | 'missing' | 'wrong'
   detail: string
 }
 
-/** Checks a value against a schema; keys the schema does not name are misfits of kind `unknown`. Never throws. */
+/**
+ * Validates a value against a schema; keys that the schema does not name are errors of kind `unknown`. Never throws.
+ */
 export function validate(schema: ObjectSchema, value: Record<string, unknown>): ValidationError[] {
   const found: ValidationError[] = []
   for (const name of schema.required ?? []) {
@@ -66,7 +68,7 @@ export function validate(schema: ObjectSchema, value: Record<string, unknown>): 
 type Property = z.infer<typeof propertySchema>
 
 function checkOf(property: Property): z.ZodType {
-  // zod leaves out what was left out, so nothing in it is undefined
+  // zod omits absent fields, so no value is undefined
   return z.fromJSONSchema(property as Parameters<typeof z.fromJSONSchema>[0])
 }
 

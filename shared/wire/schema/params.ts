@@ -1,24 +1,24 @@
 import { z } from 'zod'
 import { parseIso } from '#shared/time.ts'
 
-/** Reports a wrong parameter under a stable code of our own (`errors[].code` in the answer). */
+/** Reports an invalid parameter with a stable code of this API (`errors[].code` in the response). */
 function fail(ctx: z.RefinementCtx, code: string, message: string): typeof z.NEVER {
   ctx.addIssue({ code: 'custom', message, params: { code } })
   return z.NEVER
 }
 
-/** A device's primary name; `isHardwareId` says which are valid. */
+/** Primary name of a device; `isHardwareId` defines the valid ones. */
 export const hardwareIdSchema = z.string().meta({
-  description: 'The name of the device everywhere: in this API, as MQTT user name, and in its topics.',
+  description: 'Primary id of the device: in this API, as MQTT user name, and in its topics.',
   example: 'cart-07',
 })
 
-/** The `:id` of a device's paths. */
+/** Path parameter `:id` of a device. */
 export const deviceIdParams = z.object({
   id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
 })
 
-/** A whole number written in digits only, within `min` and `max`, both included. */
+/** Whole number written in digits only, from `min` to `max` inclusive. */
 export function wholeNumber(min: number, max: number) {
   const number = z.string().transform((text, ctx) => {
     const value = Number(text)
@@ -28,7 +28,7 @@ export function wholeNumber(min: number, max: number) {
   return number.meta({ type: 'integer', minimum: min, maximum: max })
 }
 
-/** A number from 0 to `max`, both included, written in digits and at most one point. */
+/** Number from 0 to `max` inclusive, written in digits with at most one decimal point. */
 export function numberParam(max = Number.MAX_SAFE_INTEGER) {
   const number = z.string().transform((text, ctx) => {
     const value = Number(text)
@@ -39,7 +39,10 @@ export function numberParam(max = Number.MAX_SAFE_INTEGER) {
   return number.meta({ type: 'number', minimum: 0, maximum: max })
 }
 
-/** Items to skip. What is beyond the exact whole numbers is read as the last of them: it is past every end. */
+/**
+ * Number of items to skip. Values beyond the safe integers are read as the largest one, which is past the end of any
+ * list.
+ */
 const offsetParam = z
   .string()
   .transform((text, ctx) =>
@@ -49,35 +52,35 @@ const offsetParam = z
   )
   .meta({ type: 'integer', minimum: 0 })
   .default(0)
-  .meta({ description: 'Items to skip; of a list that has fewer, none is returned.' })
-const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
+  .meta({ description: 'Number of items to skip; beyond the end of the list no item is returned.' })
+const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Maximum number of items in a page.' })
 
 const LIST_ORDERS = ['asc', 'desc'] as const
 export type ListOrder = (typeof LIST_ORDERS)[number]
 
-/** The order of a list; `what` says by what, in a sentence. */
+/** Order of a list; `what` is a sentence that names the sort key. */
 function orderParam(preset: ListOrder, what: string) {
   return choiceParam(LIST_ORDERS, 'invalid_parameter').default(preset).meta({ description: what })
 }
 
-/** The form of a list; `shared/http/list-route.ts` makes the file. */
+/** Format of a list; `shared/http/list-route.ts` creates the file. */
 const tableFormatParam = choiceParam(['json', 'csv'], 'invalid_format')
   .optional()
-  .meta({ description: 'In place of Accept; csv is a file of the same rows.' })
+  .meta({ description: 'Format, takes precedence over Accept; csv is a file with the same rows.' })
 
-/** The query of a list that is answered whole. */
+/** Query of a list that is returned as a whole. */
 export function listQuery(preset: ListOrder, what: string) {
   return z.object({ order: orderParam(preset, what), format: tableFormatParam })
 }
 
-/** The query of a list that is answered in pages. */
+/** Query of a list that is returned in pages. */
 export function pageQuery(preset: ListOrder, what: string) {
   return listQuery(preset, what).extend({ limit: pageLimitParam, offset: offsetParam })
 }
 
-const BY_TIME = 'By time: desc is newest first, asc oldest first.'
+const BY_TIME = 'Order by time: desc is newest first, asc oldest first.'
 
-/** A page of what happened, by time; `idName` names what `before` takes. */
+/** Query of a page of events in chronological order; `idName` names the id that `before` takes. */
 export function eventPageQuery(idName: string) {
   return pageQuery('desc', BY_TIME).extend({
     before: z
@@ -86,38 +89,40 @@ export function eventPageQuery(idName: string) {
       .max(128)
       .optional()
       .meta({
-        description: `Only what is older than the item with this ${idName}: with that of the last item of a page, the next page.`,
+        description:
+          `Only items older than the one with this ${idName}; pass that of the last item of a page to get the next ` +
+          'page.',
       }),
   })
 }
 
-/** A list that is answered whole, by id. */
-export const idListQuerySchema = listQuery('asc', 'By id: asc or desc.')
+/** Query of a list that is returned as a whole, ordered by id. */
+export const idListQuerySchema = listQuery('asc', 'Order by id: asc or desc.')
 
-/** A page of a list by id. */
-export const idPageQuerySchema = pageQuery('asc', 'By id: asc or desc.')
+/** Query of a page of a list ordered by id. */
+export const idPageQuerySchema = pageQuery('asc', 'Order by id: asc or desc.')
 
-/** A page of what happened, newest first. */
+/** Query of a page of events, newest first. */
 export const newestPageQuerySchema = pageQuery('desc', BY_TIME)
 
-/** A list that is answered whole, by the time something was made. */
-export const oldestListQuerySchema = listQuery('asc', 'By created_at: asc is oldest first.')
+/** Query of a list that is returned as a whole, ordered by creation time. */
+export const oldestListQuerySchema = listQuery('asc', 'Order by created_at: asc is oldest first.')
 
 const SEARCH_MAX = 64
 
-/** A part of a text that is searched for; `what` says of which, in a sentence. */
+/** Text to search for; `what` is a sentence that names the searched fields. */
 export function searchParam(what: string) {
   return z
     .string()
     .superRefine((text, ctx) => {
-      // as JSON Schema counts: an emoji is one character
+      // counted like JSON Schema: an emoji is one character
       if (text.length <= SEARCH_MAX || [...text].length <= SEARCH_MAX) return
       fail(ctx, 'invalid_parameter', `must be at most ${SEARCH_MAX} characters`)
     })
     .meta({ maxLength: SEARCH_MAX, description: what, example: 'cart' })
 }
 
-/** A date parameter, read into milliseconds since 1970. */
+/** Date parameter, parsed to milliseconds since 1970. */
 export const dateParam = z
   .string()
   .transform((text, ctx) => {
@@ -125,11 +130,11 @@ export const dateParam = z
   })
   .meta({
     format: 'date-time',
-    description: 'ISO 8601, included; UTC unless it has an offset; a date alone is its midnight.',
+    description: 'Time in ISO 8601, inclusive; UTC unless it has an offset; a date alone is its midnight.',
     example: '2026-05-01T08:30:00Z',
   })
 
-/** A month by the calendar. */
+/** Calendar month. */
 export const monthParam = z
   .string()
   .transform((text, ctx) =>
@@ -137,11 +142,11 @@ export const monthParam = z
   )
   .meta({
     pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
-    description: 'A month by the clocks of the site.',
+    description: 'Calendar month in local time of the site.',
     example: '2026-05',
   })
 
-/** One of a few words; anything else is refused under `code`, with the words. */
+/** Parameter with a few choices; any other value is rejected with `code` and lists the choices. */
 export function choiceParam<Choice extends string>(choices: readonly Choice[], code: string) {
   const choice = z.string().transform((text, ctx) => {
     const chosen = choices.find((one) => one === text)
@@ -150,7 +155,7 @@ export function choiceParam<Choice extends string>(choices: readonly Choice[], c
   return choice.meta({ enum: [...choices] })
 }
 
-/** A list given repeated or comma-separated; trimmed, without duplicates, never empty. */
+/** List given as repeated parameters or comma-separated; trimmed, without duplicates, never empty. */
 export const stringListParam = z
   .union([z.string(), z.array(z.string())])
   .transform((value, ctx) => {
@@ -159,34 +164,35 @@ export const stringListParam = z
       .flatMap((text) => text.split(','))
       .map((text) => text.trim())
     const distinct = new Set(items.filter((item) => item !== ''))
-    return distinct.size > 0 ? [...distinct] : fail(ctx, 'empty_list', 'must name at least one, or be left out')
+    return distinct.size > 0 ? [...distinct] : fail(ctx, 'empty_list', 'must name at least one, or be omitted')
   })
   .meta({
     type: 'array',
     items: { type: 'string' },
     minItems: 1,
-    description: 'Repeated or comma-separated.',
+    description: 'List, repeated or comma-separated.',
     example: ['cart-07', 'cart-08'],
   })
 
 export const paginationSchema = z
   .object({
-    limit: z.number().int().meta({ description: 'As asked for.', example: 100 }),
-    offset: z.number().int().meta({ description: 'As asked for.', example: 0 }),
+    limit: z.number().int().meta({ description: 'Limit as requested.', example: 100 }),
+    offset: z.number().int().meta({ description: 'Offset as requested.', example: 0 }),
     returned: z
       .number()
       .int()
-      .meta({ description: 'Items in this page; fewer than limit on the last one.', example: 42 }),
+      .meta({ description: 'Number of items in this page; less than limit on the last one.', example: 42 }),
   })
   .meta({ id: 'Pagination' })
 
-/** Of what outlives its device. */
+/** Marks data that outlives its device. */
 export const removedSchema = z.literal(true).optional().meta({
-  description: 'Only present when the device was deleted since. A device registered again is another one.',
+  description:
+    'True if the device was deleted; absent otherwise. A device that is registered again is a different one.',
 })
 
 export const isoSchema = z.string().meta({
   format: 'date-time',
-  description: 'ISO 8601, UTC, milliseconds.',
+  description: 'Time in ISO 8601, UTC, milliseconds.',
   example: '2026-05-01T08:30:00.000Z',
 })

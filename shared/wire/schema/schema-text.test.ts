@@ -5,7 +5,7 @@ import { schemaText } from './schema-text.ts'
 
 const ofKind = (kind: string) => z.object({ kind: z.literal(kind) })
 
-test('the field that says which form a value has lists the forms there are, wherever it is', () => {
+test('an invalid kind of a union is reported with the list of kinds, at any depth', () => {
   const union = z.discriminatedUnion('kind', [ofKind('config'), ofKind('zones'), ofKind('command')])
   for (const [schema, sent] of [
     [union, { kind: 'confg' }],

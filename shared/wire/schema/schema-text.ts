@@ -19,10 +19,10 @@ const UNITS: Readonly<Record<string, string>> = {
   record: ' keys',
 }
 
-/** What zod says when a schema has no words of its own for an issue. */
+/** Start of zod's default messages, for schemas without a message of their own. */
 const ZODS_WORDS = /^(Invalid|Too|Unrecognized) /
 
-/** What is wrong, for a caller who does not know how the program checks it. */
+/** Describes an issue for a caller who does not know the schema library. */
 export function schemaText(issue: z.core.$ZodIssue): string {
   if (!ZODS_WORDS.test(issue.message)) return issue.message
   switch (issue.code) {
@@ -39,17 +39,17 @@ export function schemaText(issue: z.core.$ZodIssue): string {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'unrecognized_keys':
-      return 'is no field of this request'
+      return 'is not a field of this request'
     case 'invalid_union':
-      return options(issue) ?? 'has none of the forms it may have'
+      return options(issue) ?? 'matches none of the permitted forms'
     case 'invalid_key':
-      return 'has a key that is not allowed'
+      return 'has a key that is not permitted'
     default:
       return 'is not valid'
   }
 }
 
-/** The values of the field that says which form it is; undefined for a union without such a field. */
+/** Returns the permitted values of the discriminator; undefined for a union without one. */
 function options(issue: z.core.$ZodIssueInvalidUnion): string | undefined {
   if (!('options' in issue) || !Array.isArray(issue.options) || issue.options.length === 0) return undefined
   return `must be one of: ${issue.options.map(String).join(', ')}`

@@ -25,7 +25,7 @@ for (const kind of DATABASE_KINDS) {
     })
     after(() => database?.stop())
 
-    test('whole numbers come back as numbers, bytes as bytes, lists can be asked for', async () => {
+    test('returns integers as numbers and bytes as bytes, and accepts lists as parameters', async () => {
       const large = 2 ** 53 - 1
       const bytes = Uint8Array.from([0, 255, 92, 39])
       const inserted = await database.run('INSERT INTO thing VALUES ($1, $2, $3, $4), ($5, $6, $7, $8)', [
@@ -58,7 +58,7 @@ for (const kind of DATABASE_KINDS) {
       assert.equal(await database.run('UPDATE thing SET label = $1 WHERE id = $2', ['x', 2]), 1)
     })
 
-    test('a transaction that throws leaves nothing', async () => {
+    test('keeps no rows of a transaction that throws', async () => {
       const work = database.transaction(async (sql) => {
         await sql.run('INSERT INTO thing (id) VALUES (100)')
         throw new Error('no')
@@ -67,7 +67,7 @@ for (const kind of DATABASE_KINDS) {
       assert.equal(await database.get('SELECT id FROM thing WHERE id = 100'), undefined)
     })
 
-    test('what the database breaks off is done again, and other errors are not', async () => {
+    test('retries a transaction that it aborted itself, but no other errors', async () => {
       await database.run('INSERT INTO thing (id, label) VALUES (200, NULL)')
       let attempts = 0
       const result = await database.transaction(async (sql) => {
@@ -89,7 +89,7 @@ for (const kind of DATABASE_KINDS) {
       assert.equal(failures, 1)
     })
 
-    test('transactions that write the same rows in another order all come through', async () => {
+    test('completes concurrent transactions that write the same rows in different orders', async () => {
       await database.run('INSERT INTO thing (id, label) VALUES (301, $1), (302, $1)', ['0'])
       await Promise.all(
         Array.from({ length: 12 }, (_, i) =>
@@ -106,7 +106,7 @@ for (const kind of DATABASE_KINDS) {
       ])
     })
 
-    test('its schema is complete and says its version', async () => {
+    test('has a complete schema and its version', async () => {
       for (const statement of schemaStatements()) {
         const table = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(statement)?.[1]
         if (table !== undefined) await database.all(`SELECT * FROM ${table} LIMIT 1`)
@@ -119,7 +119,7 @@ for (const kind of DATABASE_KINDS) {
 }
 
 describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
-  test('several hubs may start at once on an empty database', async () => {
+  test('allows several hubs to start together on an empty database', async () => {
     const url = await (await sharedPostgres()).createDatabase()
     const databases = Array.from({ length: 6 }, () => openDatabase({ url, dataDir: '', log }))
     try {
@@ -130,7 +130,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     }
   })
 
-  test('a hub does not touch the tables of a later program', async () => {
+  test('keeps a hub from changing the tables of a later program', async () => {
     const url = await (await sharedPostgres()).createDatabase()
     const database = new PostgresDatabase({ url, log })
     try {
@@ -142,7 +142,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     }
   })
 
-  test('while the server is gone everything is unavailable, and nothing is lost by that', async () => {
+  test('makes everything unavailable while the server is stopped, without data loss', async () => {
     const server = await startPostgres({ fsync: true })
     const database = new PostgresDatabase({ url: server.url, log })
     try {
@@ -167,7 +167,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
 })
 
 for (const kind of DATABASE_KINDS) {
-  test(`tables of version 1 get what they lack, and keep their rows (${kind.name})`, {
+  test(`gets missing columns for tables of version 1 and keeps their rows (${kind.name})`, {
     skip: kind.skip,
   }, async () => {
     const database = await kind.open()
@@ -207,7 +207,7 @@ for (const kind of DATABASE_KINDS) {
 }
 
 describe('PGlite in a folder', () => {
-  test('is a handle from its start to its stop: Node hangs when V8 threads wait and there is none', async () => {
+  test('holds a handle from start to stop, because Node hangs if V8 threads wait without one', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-hub-'))
     const before = timers()
@@ -220,7 +220,7 @@ describe('PGlite in a folder', () => {
     rmSync(dataDir, { recursive: true })
   })
 
-  test('keeps what it was given, and a second process off', async () => {
+  test('keeps its data and locks out a second process', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-hub-'))
     const first = openDatabase({ url: undefined, dataDir, log })
     try {

@@ -22,7 +22,7 @@ export async function withRetries<Result>(
   }
 }
 
-/** The SQLSTATE of a database error, or the code of a network error. */
+/** Returns the SQLSTATE of a database error, or the code of a network error. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
@@ -41,8 +41,8 @@ const CONNECTION_GONE = /Connection terminated|timeout exceeded|Query read timeo
 const SQLSTATE_OTHER_SERVER = /^(08...|57P0.|25006)$/
 
 /**
- * Whether the server at the other end is gone or takes no writes any more: all connections to it are useless then,
- * although reads over them may still be answered.
+ * True if the server of a connection is gone or no longer accepts writes: then all connections to it are useless,
+ * although it may still answer reads.
  */
 export function isServerLost(error: unknown): boolean {
   const code = codeOf(error)
@@ -50,15 +50,17 @@ export function isServerLost(error: unknown): boolean {
   return SQLSTATE_OTHER_SERVER.test(code) || NETWORK_GONE.test(code)
 }
 
-/** A pooler between hub and server refuses a setting that connections begin with: the message is that of PgBouncer. */
+/**
+ * True if a pooler between hub and server refuses a startup parameter of connections: the message is that of PgBouncer.
+ */
 export function isStartupParameterRefused(error: unknown): boolean {
   return error instanceof Error && /unsupported startup parameter/i.test(error.message)
 }
 
-// two hubs get the same connection of a pooler one after the other (42P05), or one hub gets two (26000)
+// two hubs share a connection of a pooler in turn (42P05), or one hub gets two connections (26000)
 const SQLSTATE_STATEMENT_NAMES = new Set(['42P05', '26000'])
 
-/** A pooler between hub and server does not keep track of prepared statements. */
+/** True if a pooler between hub and server does not track prepared statements. */
 export function areNamesRefused(error: unknown): boolean {
   return SQLSTATE_STATEMENT_NAMES.has(codeOf(error) ?? '')
 }
@@ -67,8 +69,8 @@ export function areNamesRefused(error: unknown): boolean {
 const NO_TEXT = '22021'
 
 /**
- * Returns an `UnavailableError` when the database cannot be reached, `invalid_parameter` for a text that it cannot
- * hold, or the same error.
+ * Returns an `UnavailableError` if the database cannot be reached, `invalid_parameter` for a text that it cannot store,
+ * or the same error.
  */
 export function asAppError(error: unknown): unknown {
   const code = codeOf(error)

@@ -8,7 +8,7 @@ const SQLITE_BUSY = 5
 export class FolderInUseError extends Error {}
 
 /**
- * Keeps a second process off the folder of an embedded database, which two processes would destroy. The lock is an
+ * Keeps a second process out of the folder of an embedded database, which two processes would destroy. The lock is an
  * exclusive transaction on an empty SQLite file: the operating system releases it however the process ends.
  */
 export class FolderLock {
@@ -19,7 +19,7 @@ export class FolderLock {
     this.#path = join(folder, 'hub.lock')
   }
 
-  /** Throws `FolderInUseError` when another process holds the lock. */
+  /** Throws `FolderInUseError` if another process holds the lock. */
   take(): void {
     let db: DatabaseSync | undefined
     try {

@@ -1,9 +1,9 @@
 import type { Sql, SqlValue } from './database.ts'
 
-/** Parameters of one statement: the protocol allows 65,535. */
+/** Rows per statement: the protocol allows 65,535 parameters. */
 const ROWS_AT_ONCE = 250
 
-/** Inserts rows, many with each statement, and skips rows whose key exists. Returns how many it inserted. */
+/** Inserts rows, many with each statement, and skips rows whose key exists. Returns the number of inserted rows. */
 export async function insertRows(
   sql: Sql,
   table: string,
@@ -22,14 +22,14 @@ export async function insertRows(
   return inserted
 }
 
-/** Rows in pieces, as `updateRows` and others send them. */
+/** Splits rows into chunks of one statement each. */
 export function inChunks<T>(rows: readonly T[]): T[][] {
   const pieces: T[][] = []
   for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) pieces.push(rows.slice(from, from + ROWS_AT_ONCE))
   return pieces
 }
 
-/** `($1, $2), ($3, $4)`; with types for lists that stand alone, and behind `before` other parameters. */
+/** Returns `($1, $2), ($3, $4)`; with types for stand-alone lists, and numbered after `before` other parameters. */
 export function placeholders(rows: number, columns: number, before = 0, types?: readonly string[]): string {
   const one = (row: number) =>
     Array.from({ length: columns }, (_, column) => {

@@ -4,14 +4,14 @@ import { PgliteDatabase } from './pglite.ts'
 import { PostgresDatabase } from './postgres.ts'
 
 export interface DatabaseOptions {
-  /** `postgres://…`; undefined for the embedded one. */
+  /** `postgres://…`; undefined selects the embedded database. */
   readonly url: string | undefined
-  /** Where the embedded one is. */
+  /** Folder of the embedded database. */
   readonly dataDir: string
   readonly log: Log
 }
 
-/** The database of a hub; `start` creates the schema. */
+/** Creates the database of a hub; `start` creates the schema. */
 export function openDatabase({ url, dataDir, log }: DatabaseOptions): Database {
   return url === undefined ? new PgliteDatabase(dataDir) : new PostgresDatabase({ url, log })
 }

@@ -9,7 +9,7 @@ import { FolderLock } from './folder-lock.ts'
 import { createSchema } from './schema.ts'
 
 const FILES = ['hub.lock', 'hub.sock', 'postgres', 'admin-key.txt'] as const
-// Node has it; the types of Node leave it to those of browsers
+// Node has it; its types are only in those of browsers
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
 
 const PARTS = 'node_modules/@electric-sql/pglite/dist'
@@ -28,7 +28,7 @@ export class PgliteDatabase implements Database {
   #db: PGlite | undefined
   #handle: NodeJS.Timeout | undefined
 
-  /** `template`: what a new one begins with, instead of an empty one, which takes seconds to create. */
+  /** `template` is the content of a new database; an empty one takes seconds to create. */
   constructor(folder?: string, template?: Blob, name = 'postgres') {
     this.#folder = folder
     this.#name = name
@@ -36,18 +36,18 @@ export class PgliteDatabase implements Database {
     this.#lock = folder === undefined ? undefined : new FolderLock(folder)
   }
 
-  /** Throws `FolderInUseError` when another process has the folder. */
+  /** Throws `FolderInUseError` if another process uses the folder. */
   async start(): Promise<void> {
     if (this.#db !== undefined) return
     if (this.#folder !== undefined) preparePrivateFolder(this.#folder, FILES)
     this.#lock?.take()
     if (this.#folder !== undefined) finishRestore(this.#folder)
-    // its WASM is no handle: without one Node waits for V8's threads in a way that can hang (nodejs/node#54918)
+    // WASM holds no handle: without one Node waits for V8's threads in a way that can hang (nodejs/node#54918)
     this.#handle ??= setInterval(() => undefined, HANDLE_MS)
     const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, this.#name)
     const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
     this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template, ...(await ownParts()) })
-    // it unpacks a new database with permissions of its own
+    // PGlite unpacks a new database with its own permissions
     if (this.#folder !== undefined) restrictToOwner(dataDir)
     await createSchema(this)
   }
@@ -84,14 +84,14 @@ export class PgliteDatabase implements Database {
     await this.get('SELECT 1 AS one')
   }
 
-  /** All of it as one archive, which `template` takes; nothing else runs meanwhile. */
+  /** Returns the whole database as one archive, in the format of `template`; other requests wait meanwhile. */
   async dump(): Promise<Blob> {
     const db = this.#running()
     await db.query('CHECKPOINT')
     return db.transaction(() => db.dumpDataDir('gzip'))
   }
 
-  /** The rows of a table, as PostgreSQL writes them into a file. */
+  /** Returns the rows of a table in PostgreSQL's format for files. */
   async copyOut(table: string, columns: readonly string[]): Promise<Blob> {
     const { blob } = await this.#running().query(
       `COPY public.${table} (${columns.join(', ')}) TO '/dev/blob' (FORMAT binary)`,
@@ -100,7 +100,7 @@ export class PgliteDatabase implements Database {
     return blob
   }
 
-  /** Adds rows that `copyOut` has read. */
+  /** Adds rows read by `copyOut`. */
   async copyIn(table: string, columns: readonly string[], blob: Blob): Promise<void> {
     await this.#running().query(`COPY public.${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`, [], {
       blob,
@@ -113,7 +113,7 @@ export class PgliteDatabase implements Database {
   }
 }
 
-/** In an executable PGlite cannot look for its parts beside its code. */
+/** In an executable PGlite cannot find its files next to its code. */
 async function ownParts(): Promise<Pick<PGliteOptions, 'pgliteWasmModule' | 'initdbWasmModule' | 'fsBundle'>> {
   if (!isExecutable) return {}
   return {
@@ -123,17 +123,17 @@ async function ownParts(): Promise<Pick<PGliteOptions, 'pgliteWasmModule' | 'ini
   }
 }
 
-/** A whole database under this name takes the place of the one that was moved away. */
+/** Name of a complete database that replaces the one that was moved away. */
 export const NEXT_DATABASE = 'postgres-successor'
 
-/** Finishes a restore that was cut off between its two names. The folder must be locked. */
+/** Completes a restore that was interrupted between its two renames. The folder must be locked. */
 function finishRestore(folder: string): void {
   const [successor, current] = [join(folder, NEXT_DATABASE), join(folder, 'postgres')]
   if (existsSync(successor) && !existsSync(current)) renameSync(successor, current)
 }
 
 function sqlOf(db: Pick<PGlite | Transaction, 'query'>): Sql {
-  // PGlite knows no read-only arrays, and takes any value for a parameter
+  // PGlite's types have no read-only arrays, and allow any value as a parameter
   const query = <Row>(text: string, values: readonly SqlValue[] = []) =>
     db.query<Row>(text, values as SqlValue[]).catch((error: unknown) => {
       throw asAppError(error)

@@ -16,15 +16,15 @@ import { createSchema } from './schema.ts'
 export interface PostgresOptions {
   readonly url: string
   readonly log: Log
-  /** Connections at the same time; further queries wait. */
+  /** Maximum number of connections; further queries wait. */
   readonly connections?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 10_000
-/** A statement that takes longer hangs. */
+/** A statement that takes longer is considered hung. */
 const STATEMENT_TIMEOUT_MS = 60_000
-/** Connections follow a name or a proxy that has come to point at another server within this time. */
+/** Maximum age of a connection: time until a changed name or proxy takes effect. */
 const MAX_LIFETIME_S = 300
 
 /** PostgreSQL, or a compatible database, over a bounded number of connections. */
@@ -32,7 +32,7 @@ export class PostgresDatabase implements Database {
   readonly #options: PostgresOptions
   #pool: pg.Pool
   readonly #names = new StatementNames()
-  /** Connections that were there when a server was lost are used no more. */
+  /** Excludes connections that existed when a server was lost. */
   #usable = new WeakSet<pg.PoolClient>()
   #stopped: Promise<void> | undefined
 
@@ -41,14 +41,14 @@ export class PostgresDatabase implements Database {
     this.#pool = this.#newPool({ statement_timeout: STATEMENT_TIMEOUT_MS })
   }
 
-  /** Throws when the database cannot be reached. */
+  /** Throws if the database cannot be reached. */
   async start(): Promise<void> {
     try {
       await createSchema(this)
     } catch (error) {
       if (!isStartupParameterRefused(error)) throw error
       this.#options.log.info(
-        'a connection pooler refuses statement_timeout: set it for the role in the database (docs/head-office.md)',
+        'a connection pooler refuses statement_timeout: set it for the role in the database (docs/hub.md)',
       )
       await this.#pool.end()
       this.#pool = this.#newPool({})
@@ -66,7 +66,7 @@ export class PostgresDatabase implements Database {
       const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
       if (rows.at(0)?.transaction_read_only !== 'on') return
       this.#usable = new WeakSet()
-      throw new UnavailableError('the database takes no writes: it is a standby, or was set to read only')
+      throw new UnavailableError('the database accepts no writes: it is a standby, or was set to read only')
     })
   }
 
@@ -119,7 +119,7 @@ export class PostgresDatabase implements Database {
       max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       maxLifetimeSeconds: MAX_LIFETIME_S,
-      // the server may be gone without a word: then the connection is given up
+      // the server may be gone without closing the connection, which is then dropped
       query_timeout: 2 * STATEMENT_TIMEOUT_MS,
       keepAlive: true,
       application_name: 'cartbarn-hub',
@@ -148,7 +148,7 @@ export class PostgresDatabase implements Database {
 
   async #connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#connect()
-    // a lost connection emits 'error' here besides failing the query; without a listener it would end the process
+    // a lost connection emits 'error' here in addition to failing the query; without a listener the process would end
     client.on('error', ignore)
     try {
       return await work(client)
@@ -166,7 +166,7 @@ export class PostgresDatabase implements Database {
   #sqlOf(client: pg.PoolClient): Sql {
     const query = <Row>(text: string, values: readonly SqlValue[] = []) => {
       const name = this.#names.nameOf(text)
-      // pg knows no read-only arrays, and takes any value for a parameter
+      // pg's types have no read-only arrays, and allow any value as a parameter
       return client.query<Row & pg.QueryResultRow>({
         text,
         values: values as SqlValue[],
@@ -198,22 +198,22 @@ function isRolledBack(client: pg.PoolClient): Promise<boolean> {
 }
 
 function ignore(): void {
-  // told elsewhere
+  // reported elsewhere
 }
 
 const MAX_NAMES = 256
-/** Longer statements are lists of rows, whose length differs each time. */
+/** Longer statements are lists of rows, whose length varies. */
 const MAX_TEXT = 600
 
 /**
- * Names for statements that come again and again, so that a connection prepares each of them once. A name stands for
- * one text in all hubs and programs: behind a pooler they share connections.
+ * Names of repeated statements, so that a connection prepares each of them once. A name stands for one text in all hubs
+ * and programs: with a pooler they share connections.
  */
 class StatementNames {
   readonly #names = new Map<string, string>()
   #isGivenUp = false
 
-  /** Undefined for a statement that is not worth preparing. */
+  /** Returns undefined for a statement that is not worth preparing. */
   nameOf(text: string): string | undefined {
     if (this.#isGivenUp) return undefined
     const known = this.#names.get(text)
@@ -224,7 +224,7 @@ class StatementNames {
     return name
   }
 
-  /** From now on each statement is prepared each time. */
+  /** Stops using names: from now on each statement is prepared each time. */
   giveUp(): void {
     this.#isGivenUp = true
   }

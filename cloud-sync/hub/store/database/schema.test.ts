@@ -5,7 +5,7 @@ import { citusStatements, schemaStatements } from './schema.ts'
 
 const HUB = new URL('../../', import.meta.url)
 
-/** Tables that are not of a site. */
+/** Tables without a site. */
 const OF_NO_SITE = ['hub_user', 'hub_schema_version']
 
 const tables = new Map<string, string>()
@@ -30,7 +30,7 @@ test('the keys and indexes of every table of a site begin with the site', () => 
     assert.match(text, /^\s+site_id TEXT/m, table)
   }
   for (const { table, columns } of indexes) {
-    // of what is looked for in all sites
+    // indexes for queries over all sites
     if (!OF_NO_SITE.includes(table) && columns !== 'epoch, site_id') assert.match(columns, /^site_id, /, table)
   }
 })

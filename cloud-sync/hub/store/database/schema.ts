@@ -2,10 +2,10 @@ import { readProgramFile } from '#shared/program-files.ts'
 import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
-/** The schema this program knows; a later one adds statements and raises it. */
+/** Version of the schema of this program; a later one adds statements and raises it. */
 export const SCHEMA_VERSION = 6
 
-/** What makes the tables of an earlier version those of this one: each statement may run again. */
+/** Statements that upgrade the tables of an earlier version; each may run again. */
 const UPGRADES = [
   'ALTER TABLE event ADD COLUMN IF NOT EXISTS seq BIGINT',
   'ALTER TABLE site_latest ADD COLUMN IF NOT EXISTS restored_at_ms BIGINT',
@@ -20,7 +20,7 @@ const UPGRADES = [
   'ALTER TABLE site_latest ADD COLUMN IF NOT EXISTS cart_said TEXT',
 ]
 
-/** The statements of `schema.sql`, in order. */
+/** Returns the statements of `schema.sql`, in order. */
 export function schemaStatements(): string[] {
   const text = readProgramFile('cloud-sync/hub/store/database/schema.sql').toString()
   return text
@@ -29,11 +29,14 @@ export function schemaStatements(): string[] {
     .filter((statement) => statement !== '')
 }
 
-/** Two hubs create the same table at once: IF NOT EXISTS checks before it creates, so one of them can still fail. */
+/**
+ * Errors when two hubs create the same table concurrently: IF NOT EXISTS checks before it creates, so one of them can
+ * still fail.
+ */
 const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', 'XX000', '40001', '40P01'])
 
 /**
- * Creates missing tables, columns and indexes. Several hubs may do so at once. Throws for the schema of a later
+ * Creates missing tables, columns and indexes. Several hubs may do so concurrently. Throws for the schema of a later
  * version.
  */
 export async function createSchema(sql: Sql): Promise<void> {
@@ -42,7 +45,8 @@ export async function createSchema(sql: Sql): Promise<void> {
   const version = found?.version ?? 0
   if (version > SCHEMA_VERSION) {
     throw new Error(
-      `the database has tables of version ${version}; this hub knows versions up to ${SCHEMA_VERSION}: run the newer hub`,
+      `the database has tables of version ${version}; this hub knows versions up to ${SCHEMA_VERSION}: run the ` +
+        'newer hub',
     )
   }
   if (version < SCHEMA_VERSION) {
@@ -58,7 +62,7 @@ function runOnce(sql: Sql, statement: string): Promise<number> {
   )
 }
 
-/** The tables of `schema.sql`, in order. */
+/** Returns the tables of `schema.sql`, in order. */
 export function schemaTables(): string[] {
   return schemaStatements().flatMap((statement) => {
     const name = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(statement)?.[1]
@@ -66,14 +70,15 @@ export function schemaTables(): string[] {
   })
 }
 
-/** Tables that belong to no site: every node of a cluster has all of them. */
+/** Tables without a site: every node of a cluster has a full copy. */
 const REFERENCE_TABLES = ['hub_user', 'hub_schema_version']
 
-/** The SQL that distributes the tables of a new database over the nodes of a Citus cluster, by site. */
+/** Returns the SQL that distributes the tables of a new database over the nodes of a Citus cluster, by site. */
 export function citusStatements(): string[] {
   return schemaTables().map((table) =>
     REFERENCE_TABLES.includes(table)
       ? `SELECT create_reference_table('${table}');\n`
-      : `SELECT create_distributed_table('${table}', 'site_id'${table === 'site' ? '' : ", colocate_with => 'site'"});\n`,
+      : `SELECT create_distributed_table('${table}', ` +
+        `'site_id'${table === 'site' ? '' : ", colocate_with => 'site'"});\n`,
   )
 }

@@ -3,13 +3,13 @@ import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import type { Sql } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
 
-/** Whose telemetry. */
+/** Identity of the device that recorded telemetry. */
 export interface DeviceOfSite {
   readonly siteId: string
   readonly hardwareId: string
 }
 
-/** From when until when a block has records; no other block of the stream has the same end. */
+/** Time range of a block's records; no other block of the stream has the same end. */
 export interface BlockSpan {
   readonly firstMs: number
   readonly lastMs: number
@@ -39,7 +39,7 @@ export async function insertBlocks(sql: Sql, siteId: string, blocks: readonly Ne
   )
 }
 
-/** The blocks that reach into a time, both ends included, by their beginning. */
+/** Returns the blocks that overlap a time range, both ends included, by their beginning. */
 export async function blockSpans(
   sql: Sql,
   { siteId, hardwareId }: DeviceOfSite,
@@ -54,7 +54,7 @@ export async function blockSpans(
   )
 }
 
-/** The devices with blocks of a stream that reach into a time, both ends included. */
+/** Returns the devices with blocks of a stream that overlap a time range, both ends included. */
 export async function devicesWithBlocks(
   sql: Sql,
   siteId: string,
@@ -69,7 +69,7 @@ export async function devicesWithBlocks(
   return rows.map(({ hardwareId }) => hardwareId)
 }
 
-/** The records of these blocks that are still there, by the end of the block. */
+/** Returns the records of those of these blocks that still exist, by the end of the block. */
 export async function readBlocks<R extends Records>(
   sql: Sql,
   { siteId, hardwareId }: DeviceOfSite,
@@ -97,7 +97,7 @@ export async function deleteBlocks(
   )
 }
 
-/** Throws as `decodeBlock` does. */
+/** Throws like `decodeBlock`. */
 export function recordsOf<R extends Records>(kind: RecordKind<R>, block: Uint8Array): R {
   const records = kind.allocate(MAX_BLOCK_RECORDS)
   return kind.view(records, 0, decodeBlock(kind, block, records))

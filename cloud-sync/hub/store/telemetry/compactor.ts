@@ -6,23 +6,23 @@ import { inSite } from '../sites.ts'
 import { addRuns } from './device-telemetry.ts'
 import { deleteSegments, oldestSegments, type SegmentBacklog } from './segments.ts'
 
-/** Rows of one transaction: the site waits for it, and the rows are all in memory. */
+/** Rows per transaction: the site waits for it, and all rows are in memory. */
 const ROWS_AT_ONCE = 131_072
-/** From this number of rows on, blocks are worth their heads. */
+/** Number of rows from which blocks are worth their headers. */
 const ROWS_PER_DEVICE = 512
 const OLDEST_MS = 86_400_000
-/** Each read and each erasure goes through all segments, so their number is bounded. */
+/** Limits the number of segments, since each read and each erasure goes through all of them. */
 const MAX_SEGMENTS = 2048
 
-/** Whether the segments of a site with so many devices should become blocks now. */
+/** True if the segments of a site with this number of devices should become blocks now. */
 export function isDue({ rows, segments, oldestMs }: SegmentBacklog, devices: number, nowMs: number): boolean {
   if (segments >= MAX_SEGMENTS) return true
   return rows >= ROWS_PER_DEVICE * Math.max(1, devices) || oldestMs < nowMs - OLDEST_MS
 }
 
 /**
- * Compacts the oldest segments of a site into blocks, by device. Returns how many segments it compacted.
- * Any hub may do it at any time.
+ * Compacts the oldest segments of a site into blocks, by device. Returns the number of compacted segments. Any hub may
+ * do it at any time.
  */
 export async function compactSegments(
   database: Database,
@@ -37,7 +37,7 @@ export async function compactSegments(
       try {
         for (const run of decodeRuns(body)) runs.push(run)
       } catch (error) {
-        // it could be read when it came
+        // it was readable on arrival
         const reason = `the segment is damaged in the database: ${describeError(error)}`
         await insertQuarantine(sql, siteId, epoch, [{ stream: 'telemetry', from: to, to, reason, body }], nowMs)
       }

@@ -12,7 +12,7 @@ import { insertBlocks } from './blocks.ts'
 import { firstMs, lastMs, mergeAll } from './merged-records.ts'
 import { StreamBlocks } from './stream-blocks.ts'
 
-/** A block as the gateway sent it, and its decoded records. */
+/** Block as the gateway sent it, and its decoded records. */
 export type ReadBlock =
   | {
       readonly hardwareId: string
@@ -27,7 +27,7 @@ export type ReadBlock =
       readonly block: Uint8Array
     }
 
-/** Inserts blocks, unchanged where the hub has none of their records. Inside the site's lock. */
+/** Inserts blocks, unchanged if the hub has none of their records. Inside the site's lock. */
 export async function addBlocks(sql: Sql, siteId: string, blocks: readonly ReadBlock[]): Promise<void> {
   for (const [hardwareId, ofDevice] of byDevice(blocks)) {
     const of = { siteId, hardwareId }
@@ -53,7 +53,7 @@ export async function addRuns(sql: Sql, siteId: string, runs: readonly Telemetry
   }
 }
 
-/** Puts pieces of ascending records into blocks; of two records of one time the one that came first stays. */
+/** Puts chunks of ascending records into blocks; of two records with one time the one that arrived first stays. */
 export async function addChunks<R extends Records>(
   sql: Sql,
   of: { siteId: string; hardwareId: string },

@@ -8,7 +8,7 @@ import { addRuns } from './device-telemetry.ts'
 import { lastMs } from './merged-records.ts'
 import { deleteSegments, replaceSegment, segmentsBetween } from './segments.ts'
 
-/** The records of a device that are erased. */
+/** Streams of a device whose records are erased. */
 export interface ErasedStream {
   readonly hardwareId: string
   readonly streams: readonly ('gps' | 'battery')[]
@@ -41,7 +41,7 @@ export async function insertErasure(
   )
 }
 
-/** The erasures that apply to parts of this epoch that end at this position. */
+/** Returns the erasures that apply to parts of this epoch that end at this position. */
 export async function erasedFrom(
   sql: Sql,
   siteId: string,
@@ -57,7 +57,7 @@ export async function erasedFrom(
   return rows.map(readStreams)
 }
 
-/** The erasures since this time (clock of the hub), whatever their position. */
+/** Returns the erasures since this time (clock of the hub), whatever their position. */
 export async function erasedSince(sql: Sql, siteId: string, sinceMs: number): Promise<ErasedStream[]> {
   const rows = await sql.all<{ hardwareId: string; streams: string }>(
     'SELECT hardware_id AS "hardwareId", streams FROM erasure WHERE site_id = $1 AND received_at_ms >= $2',
@@ -77,15 +77,15 @@ export function withoutErased<T extends { readonly hardwareId: string; readonly 
   )
 }
 
-/** Where erased blocks are kept: with the note that erased them. */
+/** Key of archived blocks: the note that erased them. */
 export interface ArchivedBlocks {
   readonly noteId: string
   readonly nowMs: number
 }
 
 /**
- * Takes the records of a device, all or those up to a time, out of blocks and segments, and with `aside` keeps them for
- * `restoreErased`. Inside the site's lock.
+ * Removes the records of a device, all or those up to a time, from blocks and segments, and with `aside` archives them
+ * for `restoreErased`. Inside the site's lock.
  */
 export async function eraseRecords(
   sql: Sql,
@@ -108,14 +108,14 @@ export async function eraseRecords(
     if (rows === 0) await deleteSegments(sql, siteId, [segment])
     else await replaceSegment(sql, siteId, segment, encodeRuns(left), rows)
   }
-  // as a compaction would have: then blocks are all there is to keep
+  // like a compaction, so that only blocks need to be archived
   if (aside !== undefined) await addRuns(sql, siteId, erased)
   const of = { siteId, hardwareId }
   if (streams.includes('gps')) await eraseBlocks(sql, of, GPS, throughMs, aside)
   if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs, aside)
 }
 
-/** The records of a run up to a time, and those behind it; each as no run or one. */
+/** Splits a run into its records up to a time, and those after it; each side has at most one run. */
 function splitRun(run: TelemetryRun, throughMs: number): { before: TelemetryRun[]; behind: TelemetryRun[] } {
   const { atMs } = run.records
   const at = indexAtOrAfter(atMs, throughMs + 1)
@@ -146,7 +146,8 @@ async function eraseBlocks<R extends Records>(
     await sql.run(
       `INSERT INTO erased_block
            (site_id, note_id, stream, last_ms, hardware_id, erased_at_ms, first_ms, record_count, body)
-         SELECT site_id, CAST($5 AS TEXT), stream, last_ms, hardware_id, CAST($6 AS BIGINT), first_ms, record_count, body
+         SELECT site_id, CAST($5 AS TEXT), stream, last_ms, hardware_id, CAST($6 AS BIGINT), first_ms, record_count,
+         body
            FROM telemetry_block WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND first_ms <= $4`,
       [...which, aside.noteId, aside.nowMs],
     )

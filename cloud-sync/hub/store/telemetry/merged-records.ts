@@ -1,7 +1,7 @@
 import { mergeRecords } from '#shared/telemetry/merge.ts'
 import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 
-/** Merges pieces of ascending records. Of two records of one time, the one of the earlier piece stays. */
+/** Merges chunks of ascending records. Of two records with one time, the one of the earlier chunk stays. */
 export function mergeAll<R extends Records>(kind: RecordKind<R>, pieces: readonly R[]): R {
   const sorted = pieces.filter(({ atMs }) => atMs.length > 0).sort((a, b) => firstMs(a) - firstMs(b))
   const chain: R[] = []
@@ -10,8 +10,8 @@ export function mergeAll<R extends Records>(kind: RecordKind<R>, pieces: readonl
 }
 
 /**
- * Puts a piece behind pieces that follow one another, or into the last of them where the two overlap; no piece may
- * begin before the one before it did.
+ * Appends a chunk to consecutive chunks, or merges it into the last of them if the two overlap; no chunk may begin
+ * before the previous one did.
  */
 function appendTo<R extends Records>(chain: R[], kind: RecordKind<R>, piece: R): void {
   const last = chain.at(-1)
@@ -33,7 +33,7 @@ function joined<R extends Records>(kind: RecordKind<R>, chain: readonly R[]): R 
   return all
 }
 
-/** The records at these indices. */
+/** Returns the records at these indices. */
 export function pickRecords<R extends Records>(kind: RecordKind<R>, records: R, indices: readonly number[]): R {
   const picked = kind.allocate(indices.length)
   const from = kind.columnsOf(records)

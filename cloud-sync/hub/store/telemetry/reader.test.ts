@@ -19,7 +19,7 @@ const DEVICES = ['cart-1', 'cart-2', 'cart-10']
 const STREAMS = ['gps', 'battery'] as const
 const LAST_MS = 400
 
-/** What a device measured at a time is always the same. */
+/** Measurements of a device, determined by their times. */
 function gpsAt(times: readonly number[]): GpsRecords {
   const records = GPS.allocate(times.length)
   for (const [i, timeMs] of times.entries()) {
@@ -240,7 +240,7 @@ async function assertNoTimeTwice(database: Database, siteId: string): Promise<vo
   }
 }
 
-/** When all is in blocks their counts are the truth. */
+/** Compares counts, which are exact once everything is in blocks. */
 async function assertCounts(
   database: Database,
   siteId: string,

@@ -6,10 +6,10 @@ import { mergeAll } from './merged-records.ts'
 import { segmentsBetween } from './segments.ts'
 
 export interface TelemetryRange {
-  /** Both included. */
+  /** Both ends are included. */
   readonly fromMs: number
   readonly toMs: number
-  /** From which end `limit` counts. */
+  /** End from which `limit` counts. */
   readonly order?: 'asc' | 'desc'
   readonly limit?: number
 }
@@ -17,8 +17,8 @@ export interface TelemetryRange {
 const BLOCKS_AT_ONCE = 16
 
 /**
- * The records of a device between two times, always oldest first, from blocks and segments. A caller that reads several
- * pages passes the result of `pendingTelemetry` with each: finding them reads the segments of all devices.
+ * Returns the records of a device between two times, always oldest first, from blocks and segments. A caller that reads
+ * several pages passes the result of `pendingTelemetry` with each: computing it reads the segments of all devices.
  */
 export async function readTelemetry<R extends Records>(
   sql: Sql,
@@ -49,7 +49,7 @@ export async function readTelemetry<R extends Records>(
     : kind.view(all, Math.max(0, length - limit), length)
 }
 
-/** The devices with records of a stream in a time, or near it. */
+/** Returns the devices with records of a stream in a time range, or near it. */
 export async function devicesBetween(
   sql: Sql,
   siteId: string,
@@ -64,7 +64,7 @@ export async function devicesBetween(
   return devices
 }
 
-/** A lower bound for the number of different records before all that is still to be read. */
+/** Returns a lower bound for the number of different records before all those not yet read. */
 function countFinal(pieces: readonly Records[], next: BlockSpan, order: 'asc' | 'desc'): number {
   const times = new Set<number>()
   for (const { atMs } of pieces) {
@@ -75,7 +75,7 @@ function countFinal(pieces: readonly Records[], next: BlockSpan, order: 'asc' | 
   return times.size
 }
 
-/** The records of a device that are in no block yet. */
+/** Returns the records of a device that are in no block yet. */
 export async function pendingTelemetry<R extends Records>(
   sql: Sql,
   kind: RecordKind<R>,
@@ -86,7 +86,7 @@ export async function pendingTelemetry<R extends Records>(
   for (const { body } of await segmentsBetween(sql, siteId, range)) {
     for (const run of decodeRuns(body)) {
       if (run.hardwareId !== hardwareId || run.stream !== kind.name) continue
-      // the name of a kind says what its records are
+      // the name of a kind determines the type of its records
       pieces.push(clip(kind, run.records as unknown as R, range))
     }
   }
@@ -98,7 +98,7 @@ function clip<R extends Records>(kind: RecordKind<R>, records: R, { fromMs, toMs
   return kind.view(records, from, indexAtOrAfter(records.atMs, Math.floor(toMs) + 1, from))
 }
 
-/** Whether there is any record of a device. */
+/** True if a device has any record. */
 export async function hasTelemetry(sql: Sql, device: DeviceOfSite): Promise<boolean> {
   const newest = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
   if ((await readTelemetry(sql, GPS, device, newest)).atMs.length > 0) return true

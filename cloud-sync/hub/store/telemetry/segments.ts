@@ -1,6 +1,6 @@
 import type { Sql } from '../database/database.ts'
 
-/** A part of the stream telemetry as the gateway sent it. */
+/** Part of the telemetry stream as the gateway sent it. */
 export interface Segment {
   readonly epoch: string
   readonly from: number
@@ -8,7 +8,7 @@ export interface Segment {
   readonly rows: number
   readonly firstMs: number
   readonly lastMs: number
-  /** Runs. */
+  /** Encoded runs. */
   readonly body: Uint8Array
 }
 
@@ -31,7 +31,7 @@ export interface StoredSegment {
   readonly body: Uint8Array
 }
 
-/** The segments with records of a time, both ends included; in the order in which they came. */
+/** Returns the segments with records of a time range, both ends included, in order of arrival. */
 export async function segmentsBetween(
   sql: Sql,
   siteId: string,
@@ -44,7 +44,7 @@ export async function segmentsBetween(
   )
 }
 
-/** The oldest segments, with up to `rows` rows in all; at least one if there is any. */
+/** Returns the oldest segments, with up to `rows` rows in total; at least one if there is any. */
 export async function oldestSegments(sql: Sql, siteId: string, rows: number): Promise<StoredSegment[]> {
   const sizes = await sql.all<{ epoch: string; to: number; rows: number }>(
     `SELECT epoch, seq_to AS "to", row_count AS "rows" FROM segment
@@ -84,7 +84,7 @@ export async function deleteSegments(
   }
 }
 
-/** Puts other runs in the place of a segment's; their times may be fewer. */
+/** Replaces the runs of a segment; the new ones may cover fewer times. */
 export async function replaceSegment(
   sql: Sql,
   siteId: string,
@@ -108,7 +108,7 @@ export interface SegmentBacklog {
   readonly oldestMs: number
 }
 
-/** What waits to be made into blocks, by site. */
+/** Returns the segments waiting for compaction, by site. */
 export async function segmentBacklogs(sql: Sql): Promise<SegmentBacklog[]> {
   return sql.all<SegmentBacklog>(
     `SELECT site_id AS "siteId", SUM(row_count) AS "rows", COUNT(*) AS "segments", MIN(received_at_ms) AS "oldestMs"

@@ -5,7 +5,7 @@ import type { Sql } from '../database/database.ts'
 import { blockSpans, type DeviceOfSite, type NewBlock, readBlocks } from './blocks.ts'
 import { firstMs, lastMs, pickRecords } from './merged-records.ts'
 
-/** A block that may already have some of the times to be added. */
+/** Block that may already have some of the times to be added. */
 interface KnownBlock {
   readonly firstMs: number
   readonly lastMs: number
@@ -14,15 +14,15 @@ interface KnownBlock {
 }
 
 /**
- * The blocks that a device's stream has between two times, and records to add to them. A record of a time that exists
- * is left out, so that no two records have the same time.
+ * Blocks of a device's stream between two times, and records to add to them. A record with an existing time is omitted,
+ * so that no two records have the same time.
  */
 export class StreamBlocks<R extends Records> {
   readonly #sql: Sql
   readonly #of: DeviceOfSite
   readonly #kind: RecordKind<R>
   readonly #known: KnownBlock[]
-  /** The blocks to insert. */
+  /** Blocks to insert. */
   readonly added: NewBlock[] = []
 
   private constructor(sql: Sql, of: DeviceOfSite, kind: RecordKind<R>, known: KnownBlock[]) {
@@ -47,7 +47,7 @@ export class StreamBlocks<R extends Records> {
     )
   }
 
-  /** `block` is what the records are encoded as, if they are. */
+  /** `block` is the encoded form of the records, if there is one. */
   async add(records: R, block?: Uint8Array): Promise<void> {
     if (records.atMs.length === 0) return
     const fresh = await this.#withoutKnown(records)

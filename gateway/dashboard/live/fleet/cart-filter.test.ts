@@ -8,7 +8,7 @@ const named = (cart: string, name: string) => {
   return { ...known, devices: known.devices.map((device) => ({ ...device, name })) }
 }
 
-test('a cart is counted by its state, and as low wherever it is', () => {
+test('a cart is counted by its state, and as low in any state', () => {
   const carts = [
     cartJson('1'),
     parkedJson('2', { is_low: true }),
@@ -21,12 +21,12 @@ test('a cart is counted by its state, and as low wherever it is', () => {
   assert.deepEqual(countCarts(carts), { out: 1, in: 2, low: 1, silent: 2, outside: 1 })
 })
 
-test('without a filter every cart passes', () => {
+test('without a filter every cart matches', () => {
   assert.equal(matchesFilter(cartJson('1', { state: 'silent' }), null), true)
   assert.equal(matchesFilter(cartJson('1'), 'in'), false)
 })
 
-test('the number itself comes first, then what begins with it, then names', () => {
+test('the exact number comes first, then matching prefixes, then names', () => {
   const carts = [named('9', 'Seventeen 17'), cartJson('170'), cartJson('17'), cartJson('217'), cartJson('8')]
   assert.deepEqual(
     searchCarts(carts, ' 17 ').map(({ cart }) => cart),
@@ -34,7 +34,7 @@ test('the number itself comes first, then what begins with it, then names', () =
   )
 })
 
-test('nothing typed finds nothing, and no more are found than asked for', () => {
+test('an empty search finds no cart, and a limit bounds the result', () => {
   const carts = Array.from({ length: 30 }, (_, index) => cartJson(String(index + 1)))
   assert.deepEqual(searchCarts(carts, '  '), [])
   assert.deepEqual(
@@ -43,7 +43,7 @@ test('nothing typed finds nothing, and no more are found than asked for', () => 
   )
 })
 
-test('what was entered before the list of carts was there opens the best of it, and later only its own number', () => {
+test('a search entered before the carts are loaded opens the best match, later only an exact one', () => {
   const carts = [cartJson('170'), named('9', 'Seventeen 17')]
   assert.equal(searchAgain(carts, '17', true)?.cart, '170')
   assert.equal(searchAgain(carts, '17', false), undefined)

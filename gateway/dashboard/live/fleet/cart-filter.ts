@@ -2,15 +2,14 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { byNumber } from './marker-style.ts'
 
 export const CART_FILTERS = ['out', 'in', 'low', 'silent', 'outside'] as const
-/** What the counters of the map count, and narrow the map and its list to. */
+/** Filter of the counters on the map; it narrows the map and its list. */
 export type CartFilter = (typeof CART_FILTERS)[number]
 
-/** A cart can be of several, as one that is low in the barn. */
+/** True if a cart passes the filter; it can match several, such as a cart in the barn with a low battery. */
 export function matchesFilter(cart: CartJson, filter: CartFilter | null): boolean {
   if (filter === null) return true
   if (filter === 'low') return cart.is_low
-  // the sign of both is the same: it is not known where they are now; one that was never heard from has not fallen
-  // silent
+  // both are drawn alike, because their current position is unknown; a cart that was never seen has not lost its signal
   if (filter === 'silent') return cart.last_heard_at !== null && (cart.state === 'silent' || cart.state === 'unknown')
   return cart.state === filter
 }
@@ -21,7 +20,7 @@ export function countCarts(carts: Iterable<CartJson>): Record<CartFilter, number
   return counts
 }
 
-/** Carts by what somebody typed: the number itself, then what begins with it, then where it is inside a name. */
+/** Finds carts by typed text: the exact number first, then numbers that begin with it, then names that contain it. */
 export function searchCarts(carts: Iterable<CartJson>, text: string, limit = 8): CartJson[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return []
@@ -34,8 +33,9 @@ export function searchCarts(carts: Iterable<CartJson>, text: string, limit = 8):
 }
 
 /**
- * The cart that opens for what somebody entered before it was there. In the `first` list of carts the best one does, as
- * if it were entered now; of what comes later only the cart of this very number, because nobody waits for another.
+ * Returns the cart to open for text that was entered before the cart was known. In the `first` list of carts the best
+ * match opens, as if it were entered now; later only the cart with exactly this number opens, because the user no
+ * longer waits for a different one.
  */
 export function searchAgain(carts: Iterable<CartJson>, text: string, isFirst: boolean): CartJson | undefined {
   const [best] = searchCarts(carts, text, 1)

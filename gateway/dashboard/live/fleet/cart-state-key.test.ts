@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { cartJson } from '#dashboard/testing/cart-json.ts'
 import { cartStateKey } from './cart-state-key.ts'
 
-test('a cart whose last position says that it stands is not said to drive', () => {
+test('a cart whose last position has no speed is not shown as driving', () => {
   const { position } = cartJson('7')
   assert.ok(position !== null)
   const at = (speed: number | null) =>

@@ -1,7 +1,7 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 import { isOpenInBarn } from './fleet-order.ts'
 
-/** What one word or two say of a cart: a key of the texts. */
+/** Short description of a cart's state: a key of the texts. */
 export type StateWord =
   | ('outside' | 'silent' | 'unknown' | 'low' | 'moving' | 'out' | 'in')
   | ('open' | 'service' | 'asleep')
@@ -10,7 +10,7 @@ export function cartStateKey(cart: CartJson): StateWord {
   if (cart.out_of_service !== null) return 'service'
   if (cart.state === 'outside' || cart.state === 'silent' || cart.state === 'unknown') return cart.state
   if (cart.is_low) return 'low'
-  // it moved a moment ago, and its last position says that it stands
+  // it moved a moment ago, and its last position reports a standstill
   if (cart.is_moving && cart.position?.speed !== 0) return 'moving'
   if (isOpenInBarn(cart)) return 'open'
   return cart.is_asleep ? 'asleep' : cart.state

@@ -21,7 +21,7 @@ function told(commandId: string, status: 'published' | 'completed' | 'failed' | 
 }
 
 describe('the evening', () => {
-  test('tells open, out and locked apart; out of service is neither open nor out', () => {
+  test('distinguishes open, out and locked; a cart out of service counts as neither', () => {
     const service = { since: AT, why: 'Brakes', by: { user_id: 'u', name: 'Jane' } }
     const alert: AlertJson = {
       alert_id: 'a',
@@ -57,7 +57,7 @@ function started(results: Parameters<BulkLock['start']>[0]): BulkLock {
   return lock
 }
 
-describe('one press of the button', () => {
+describe('one press of the lock button', () => {
   const results = [
     { cart: '1', command_id: 'c1' },
     { cart: '2', command_id: 'c2' },
@@ -65,7 +65,7 @@ describe('one press of the button', () => {
     { cart: '4', code: 'on_course' },
   ]
 
-  test('follows each cart to its end', () => {
+  test('tracks each cart to its result', () => {
     const lock = started(results)
     assert.equal(lock.take(told('c1', 'published')), true)
     assert.equal(lock.take(told('c1', 'completed')), true)
@@ -83,7 +83,7 @@ describe('one press of the button', () => {
     assert.equal(lock.done, 1)
   })
 
-  test('a cart may be faster than the answer to the request', () => {
+  test('accepts results that arrive before the response to the request', () => {
     const lock = new BulkLock()
     lock.take(told('c1', 'published'))
     for (const id of ['c1', 'other']) lock.take(told(id, 'completed'))
@@ -92,14 +92,14 @@ describe('one press of the button', () => {
     assert.deepEqual([...lock.outcomes.values()], ['done', 'jammed', 'sent', 'on_course'])
   })
 
-  test('commands of others are not its own', () => {
+  test('ignores commands of others', () => {
     const lock = started(results)
     assert.equal(lock.take(told('other', 'completed')), false)
     assert.equal(lock.take({ type: 'pong', time: AT }), false)
     assert.equal(lock.done, 0)
   })
 
-  test('what was said while the line was gone is read from the cart', () => {
+  test('reads updates missed while disconnected from the cart', () => {
     const lock = started(results)
     lock.look(new Map([parkedJson('1'), openJson('2')].map((cart) => [cart.cart, cart])))
     assert.deepEqual([lock.outcomes.get('1'), lock.outcomes.get('2')], ['done', 'sent'])

@@ -5,12 +5,12 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 import { isOpenInBarn } from './fleet-order.ts'
 import { byNumber, isParked } from './marker-style.ts'
 
-/** What people look at before they leave; a cart is in the first of these that holds. */
+/** Groups of the evening check; a cart belongs to the first group that applies. */
 export interface EveningGroups {
   open: CartJson[]
   out: CartJson[]
   locked: CartJson[]
-  /** Whatever the group they are in. */
+  /** Carts that do not charge, whatever their group. */
   notCharging: CartJson[]
 }
 
@@ -26,22 +26,22 @@ export function groupEvening(carts: Iterable<CartJson>, alerts: Iterable<AlertJs
   return groups
 }
 
-/** How the lock of one cart ends: `sent` until its device says so, else a code of why not. */
+/** Result of locking one cart: `sent` until its device acknowledges, else the code of the failure. */
 export type LockOutcome = 'sent' | 'done' | 'timeout' | 'failed' | (string & {})
 
 type Answer = readonly ({ cart: string; command_id: string } | { cart: string; code: string })[]
 
-/** The carts of one press of the button, followed by what the gateway reports of each command. */
+/** Locks requested with one press of the button, updated by the gateway's report on each command. */
 export class BulkLock {
   readonly #cartOf = new Map<string, string>()
   readonly #outcomes = new Map<string, LockOutcome>()
   /**
-   * Ends of commands by id, until the answer to the request says which are its own: a cart may be faster than the
-   * answer.
+   * Results keyed by command id, kept until the response names its own commands: a cart may acknowledge before the
+   * response arrives.
    */
   #early: Map<string, LockOutcome> | null = new Map()
 
-  /** Takes the answer to the request. */
+  /** Applies the response to the request. */
   start(results: Answer): void {
     for (const result of results) {
       if ('code' in result) this.#outcomes.set(result.cart, result.code)
@@ -57,12 +57,12 @@ export class BulkLock {
     return this.#outcomes
   }
 
-  /** How many carts have said that they are locked. */
+  /** Number of carts that have reported that they are locked. */
   get done(): number {
     return [...this.#outcomes.values()].filter((outcome) => outcome === 'done').length
   }
 
-  /** Whether the message was about one of them. */
+  /** Applies a realtime message; true if it was about one of these carts. */
   take(message: ServerMessage): boolean {
     if (message.type !== 'command_status') return false
     const { commandId, status, error } = message
@@ -74,7 +74,7 @@ export class BulkLock {
     return cart !== undefined
   }
 
-  /** What was said while the line was gone is not said again: a cart that is locked is. */
+  /** Marks locked carts as done: messages sent while the connection was lost are not repeated. */
   look(carts: ReadonlyMap<string, CartJson>): void {
     for (const [cart, outcome] of this.#outcomes)
       if (outcome === 'sent' && carts.get(cart)?.lock?.is_locked === true) this.#outcomes.set(cart, 'done')

@@ -3,7 +3,7 @@ import { type CsvCell, type Language, toCsv } from '../csv.ts'
 
 interface CsvOf {
   language: Language
-  /** Times are those on the clocks of the course. */
+  /** Time zone of the course, in which times are written. */
   timeZone: string
 }
 
@@ -26,16 +26,16 @@ const COLUMNS: readonly [name: string, of: Column][] = [
   ['note', ({ note }) => note],
 ]
 
-/** The fleet as a table. */
+/** Formats the fleet as a table. */
 export function toFleetCsv(carts: readonly CartJson[], { language, timeZone }: CsvOf): string {
   const rows = carts.map((cart) => COLUMNS.map(([, of]) => of(cart, timeZone)))
   return toCsv([COLUMNS.map(([name]) => name), ...rows], language)
 }
 
-/** "2026-05-01 14:05:09", which every spreadsheet takes for a time. */
+/** Formats "2026-05-01 14:05:09", which every spreadsheet recognises as a time. */
 function localTime(at: string | null, timeZone: string): string | null {
   if (at === null) return null
   const format = { dateStyle: 'short', timeStyle: 'medium', timeZone } as const
-  // Swedish dates are those of ISO 8601
+  // Swedish dates have the ISO 8601 form
   return new Intl.DateTimeFormat('sv-SE', format).format(Date.parse(at))
 }

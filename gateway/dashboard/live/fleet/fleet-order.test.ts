@@ -25,19 +25,19 @@ function order(sort: FleetSort, filter: FleetFilter = 'all', carts: CartJson[] =
 }
 
 describe('the order of the fleet', () => {
-  test('what matters comes first, and of equals the smaller number', () => {
+  test('puts the most important first, and the smaller number among equals', () => {
     assert.deepEqual(order('matters'), ['8', '12', '9', '13', '11', '5', '7', '6', '2', '10', '14'])
   })
 
-  test('numbers are not letters', () => {
+  test('compares numbers by value, not as text', () => {
     assert.deepEqual(order('number').slice(0, 3), ['2', '5', '6'])
   })
 
-  test('who was heard longest ago comes first, who never was before', () => {
+  test('puts carts that were never seen first, then those last seen longest ago', () => {
     assert.deepEqual(order('heard').slice(0, 2), ['11', '9'])
   })
 
-  test('the emptiest comes first, and what has told nothing last', () => {
+  test('puts the emptiest battery first, and carts without a reading last', () => {
     const battery = {
       voltage: 49,
       at: AT,
@@ -54,11 +54,11 @@ describe('the order of the fleet', () => {
     assert.deepEqual(order('battery', 'all', carts), ['3', '2', '1'])
   })
 
-  test('it is the same whatever order the carts came in', () => {
+  test('is the same whatever order the carts arrived in', () => {
     for (const sort of FLEET_SORTS) assert.deepEqual(order(sort, 'all', [...FLEET].reverse()), order(sort), sort)
   })
 
-  test('a filter leaves those that are so', () => {
+  test('includes only carts that match a filter', () => {
     assert.deepEqual(order('number', 'open'), ['5'])
     assert.deepEqual(order('number', 'silent'), ['9', '11'])
     assert.deepEqual(order('number', 'low'), ['12', '13'])

@@ -10,23 +10,23 @@ export type FleetFilter = (typeof FLEET_FILTERS)[number]
 
 const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {
   all: () => true,
-  // also those that are not heard there
+  // includes carts without a signal there
   in: isParked,
   out: (cart) => matchesFilter(cart, 'out'),
   low: (cart) => matchesFilter(cart, 'low'),
-  // also those that were never heard from
+  // includes carts that were never seen
   silent: ({ state }) => state === 'silent' || state === 'unknown',
   outside: (cart) => matchesFilter(cart, 'outside'),
   open: isOpenInBarn,
   out_of_service: ({ out_of_service }) => out_of_service !== null,
 }
 
-/** Stands in the barn, in service, and has said that it is not locked. */
+/** True if the cart is in the barn, in service, and has reported that it is unlocked. */
 export function isOpenInBarn(cart: CartJson): boolean {
   return isParked(cart) && cart.lock?.is_locked === false && cart.out_of_service === null
 }
 
-/** The carts that a filter leaves, in an order that is the same for every device that asks. */
+/** Returns the carts that pass a filter, in an order that is the same on every tablet. */
 export function orderFleet(carts: Iterable<CartJson>, sort: FleetSort, filter: FleetFilter): CartJson[] {
   return [...carts].filter(CHOSEN[filter]).sort((a, b) => COMPARE[sort](a, b) || byNumber(a, b))
 }
@@ -38,7 +38,7 @@ const COMPARE: Record<FleetSort, (a: CartJson, b: CartJson) => number> = {
   heard: (a, b) => text(a.last_heard_at).localeCompare(text(b.last_heard_at)),
 }
 
-/** Small comes first. */
+/** Smaller values come first. */
 function urgencyOf(cart: CartJson): number {
   if (cart.out_of_service !== null) return 7
   if (cart.state === 'outside') return 0
@@ -50,12 +50,12 @@ function urgencyOf(cart: CartJson): number {
   return isOpenInBarn(cart) ? 4.5 : 6.5
 }
 
-/** Percent where the pack is known, else volts; what has said nothing comes last. */
+/** Percent if the battery is known, else volts; carts without a report come last. */
 function chargeOf({ battery }: CartJson): number {
   return battery === null ? Number.MAX_VALUE : (battery.percent ?? battery.rest_voltage ?? battery.voltage)
 }
 
-// ISO 8601 of one length: as texts they are in the order of time
+// ISO 8601 texts of equal length sort by time
 function text(at: string | null): string {
   return at ?? ''
 }

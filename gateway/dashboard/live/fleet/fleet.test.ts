@@ -9,7 +9,7 @@ import { Fleet } from './fleet.ts'
 const AT = '2026-05-01T12:00:00.000Z'
 const LATER = '2026-05-01T12:00:05.000Z'
 
-/** A fleet whose timer runs when the test says so. */
+/** Creates a fleet whose timer the test runs. */
 function bench() {
   const timers: (() => void)[] = []
   const fleet = new Fleet((action) => timers.push(action))
@@ -28,12 +28,12 @@ function fix(hardwareId: string, lat: number, timestamp = LATER): ServerMessage 
   return { type: 'device_data', hardwareId, payload: { lat, long: -81.5, speed: 12 }, ...times }
 }
 
-/** What the fleet looks at. */
+/** Creates an alert with the members that the fleet reads. */
 function alert(closed_at: string | null): AlertJson {
   return { alert_id: 'a1', closed_at } as AlertJson
 }
 
-test('whoever shows it is told at most once a timer, however much comes', () => {
+test('listeners are notified at most once per timer, however many messages arrive', () => {
   const { fleet, timers, tick } = bench()
   fleet.take(snapshot())
   for (let n = 0; n < 500; n++) fleet.take(fix('tb-17', 28 + n / 1_000))
@@ -46,14 +46,14 @@ test('whoever shows it is told at most once a timer, however much comes', () => 
   assert.equal(fleet.version.value, 2)
 })
 
-test('a message that says nothing of the fleet tells nobody', () => {
+test('a message that does not concern the fleet notifies no listener', () => {
   const { fleet, timers } = bench()
   fleet.take({ type: 'pong', time: AT })
   fleet.take({ type: 'zones_changed', version: 3 })
   assert.equal(timers.length, 0)
 })
 
-test('a snapshot takes the place of all that was known', () => {
+test('a snapshot replaces all known state', () => {
   const { fleet } = bench()
   fleet.take(snapshot({ carts: [cartJson('17'), cartJson('18')], alerts: [alert(null)] }))
   fleet.take(snapshot({ carts: [cartJson('18')] }))
@@ -61,7 +61,7 @@ test('a snapshot takes the place of all that was known', () => {
   assert.equal(fleet.alerts.size, 0)
 })
 
-test('what is there is known from the first snapshot on, until somebody else signs in', () => {
+test('the fleet is known from the first snapshot on, until another sign-in', () => {
   const { fleet, tick } = bench()
   assert.equal(fleet.isKnown, false)
   fleet.take(snapshot({ carts: [] }))
@@ -72,7 +72,7 @@ test('what is there is known from the first snapshot on, until somebody else sig
   assert.deepEqual([fleet.isKnown, fleet.version.value], [false, 2])
 })
 
-test('between two verdicts a cart moves with the device that speaks for it, and with no other', () => {
+test('between two cart messages a cart moves with the device that determines its position only', () => {
   const { fleet } = bench()
   fleet.take(snapshot())
   fleet.take(fix('tb-17', 28.5))
@@ -92,7 +92,7 @@ test('between two verdicts a cart moves with the device that speaks for it, and 
   assert.equal(fleet.carts.get('17')?.last_heard_at, LATER)
 })
 
-test('a verdict that is older than a fix does not move the cart back', () => {
+test('a cart message that is older than a fix does not move the cart back', () => {
   const { fleet } = bench()
   fleet.take(snapshot())
   fleet.take(fix('tb-17', 28.5))
@@ -101,9 +101,9 @@ test('a verdict that is older than a fix does not move the cart back', () => {
   assert.equal(fleet.carts.get('17')?.is_low, true)
 })
 
-test('presence is known of the device and in its cart', () => {
+test('presence is updated for the device and its cart', () => {
   const { fleet } = bench()
-  // what the fleet looks at
+  // only the members that the fleet reads
   const device = { hardware_id: 'tb-17', is_online: true } as DeviceJson
   fleet.take(snapshot({ devices: [device] }))
   fleet.take({ type: 'device_status', hardwareId: 'tb-17', payload: { is_online: false }, timestamp: AT })
@@ -111,7 +111,7 @@ test('presence is known of the device and in its cart', () => {
   assert.equal(fleet.carts.get('17')?.devices[0]?.is_online, false)
 })
 
-test('what is gone is gone, and what is said of unknown devices is no cart', () => {
+test('removed carts, devices and alerts disappear, and a message of an unknown device adds no cart', () => {
   const { fleet } = bench()
   fleet.take(snapshot({ alerts: [alert(null)] }))
   fleet.take({ type: 'alert', event: 'closed', alert: alert(AT), timestamp: AT })

@@ -4,18 +4,18 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 
-/** So often at most the screen is told that something changed. */
+/** Minimum time between two screen updates. */
 const TOLD_EVERY_MS = 250
 
 /**
- * All carts, devices and alerts that are not closed, as the gateway told them last. Messages go into maps; `version`
- * grows at most four times a second, and whoever shows something of the fleet reads it again then.
+ * Latest state of all carts, devices and unclosed alerts from the gateway. Messages update maps; `version` increases at
+ * most four times a second, and components that show the fleet then read it again.
  */
 export class Fleet {
   readonly #carts = new Map<string, CartJson>()
   readonly #devices = new Map<string, DeviceJson>()
   readonly #alerts = new Map<string, AlertJson>()
-  /** The cart whose position a device speaks for. */
+  /** Cart keyed by the device that determines its position. */
   readonly #cartOf = new Map<string, string>()
   readonly #version = signal(0)
   readonly #setTimer: (action: () => void, ms: number) => unknown
@@ -26,13 +26,13 @@ export class Fleet {
     this.#setTimer = setTimer
   }
 
-  /** Grows when anything of it has changed. */
+  /** Increases when any part of the fleet has changed. */
   get version(): ReadonlySignal<number> {
     return this.#version
   }
 
   /**
-   * Whether the gateway has said what there is: that a cart is missing says nothing before. `version` grows with it.
+   * True once the gateway has sent the fleet: before that a missing cart means nothing. `version` increases with it.
    */
   get isKnown(): boolean {
     return this.#isKnown
@@ -46,7 +46,7 @@ export class Fleet {
     return this.#devices
   }
 
-  /** Open and acknowledged ones, by alert_id. */
+  /** Open and acknowledged alerts keyed by alert_id. */
   get alerts(): ReadonlyMap<string, AlertJson> {
     return this.#alerts
   }
@@ -64,7 +64,7 @@ export class Fleet {
     this.#changed()
   }
 
-  /** What was said before a new start, or to somebody else, holds no more. */
+  /** Clears the fleet: data received before a restart or by a different user is invalid. */
   clear(): void {
     this.#isKnown = false
     for (const known of [this.#carts, this.#devices, this.#alerts, this.#cartOf]) known.clear()
@@ -81,7 +81,7 @@ export class Fleet {
 
   #takeCart(cart: CartJson): void {
     const known = this.#carts.get(cart.cart)
-    // its verdict may be older than the fix that came with the telemetry
+    // its evaluated state may be older than the fix in the telemetry
     const isBehind =
       known?.position != null &&
       cart.position !== null &&
@@ -91,7 +91,10 @@ export class Fleet {
     for (const { hardware_id } of cart.devices) this.#cartOf.set(hardware_id, cart.cart)
   }
 
-  /** The gateway tells a cart when its state changes; between, it moves with what the device speaking for it says. */
+  /**
+   * Applies telemetry. The gateway sends a cart when its state changes; in between, the cart moves with the device that
+   * determines its position.
+   */
   #takeData({ hardwareId, payload, timestamp, last_responded_at }: Data): void {
     const cart = this.#carts.get(this.#cartOf.get(hardwareId) ?? '')
     if (cart === undefined) return

@@ -12,8 +12,8 @@ function charged(percent: number) {
   return { battery }
 }
 
-describe('the carts to give out first', () => {
-  test('are in the barn, heard, not low, in service and without an alert', () => {
+describe('the carts to hand out first', () => {
+  test('are in the barn, online, not low, in service and without an alert', () => {
     const service = { since: AT, why: '', by: { user_id: 'u', name: 'Jane' } }
     const carts = [
       cartJson('1'),
@@ -30,7 +30,7 @@ describe('the carts to give out first', () => {
     )
   })
 
-  test('the least used comes first, of equals the fullest, then the smaller number', () => {
+  test('are the least used, then the fullest, then those with the smaller number', () => {
     const carts = [
       parkedJson('10', charged(80)),
       parkedJson('2', charged(80)),
@@ -48,7 +48,7 @@ describe('the carts to give out first', () => {
 describe('the use of a week', () => {
   const nowMs = Date.UTC(2026, 4, 8, 7, 12)
 
-  /** Answers with 1,000 m for tb-1, 2,000 m for tb-2 …; fails while `isDown`. */
+  /** Responds with 1,000 m for tb-1, 2,000 m for tb-2 …; fails while `isDown`. */
   function gateway() {
     const asked: string[] = []
     const state = { isDown: false }
@@ -57,11 +57,11 @@ describe('the use of a week', () => {
       asked.push(`${name} ${path.hardwareId} ${Object.values(query).join(' ')}`)
       return { totalDistance: Number(path.hardwareId.slice(3)) * 1000 }
     }
-    // the one call that is made of it
+    // the only method that is called
     return { asked, state, api: { call } as unknown as Pick<ApiClient, 'call'> }
   }
 
-  test('is asked once an hour for each cart, by whole hours', async () => {
+  test('is requested once an hour for each cart, by whole hours', async () => {
     const { asked, api } = gateway()
     const week = new WeekUsage(api)
     const carts = [parkedJson('1'), parkedJson('2')]
@@ -83,7 +83,7 @@ describe('the use of a week', () => {
     assert.equal(asked.length, 5)
   })
 
-  test('is asked again after a gateway that did not answer', async () => {
+  test('is requested again after a gateway that did not respond', async () => {
     const { api, state } = gateway()
     const week = new WeekUsage(api)
     state.isDown = true

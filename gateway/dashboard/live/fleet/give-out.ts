@@ -1,10 +1,13 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 import { byNumber, isParked } from './marker-style.ts'
 
-/** Kilometres of the last seven days by cart; a cart that is not in it is not known yet. */
+/** Kilometres of the last seven days by cart; a missing cart is not known yet. */
 export type Usage = ReadonlyMap<string, number>
 
-/** Fit to be given to a golfer: in the barn, heard, in service, not low, not being called an open alert. */
+/**
+ * True if the cart can be handed out to a golfer: in the barn, with a signal, in service, battery not low, and without
+ * an open alert.
+ */
 export function isFit(cart: CartJson): boolean {
   return (
     isParked(cart) &&
@@ -15,7 +18,7 @@ export function isFit(cart: CartJson): boolean {
   )
 }
 
-/** The carts to give out first: least used this week, then the fullest, then by number. */
+/** Returns the carts to hand out next: least used this week first, then fullest, then by number. */
 export function orderGiveOut(carts: Iterable<CartJson>, usage: Usage): CartJson[] {
   return [...carts]
     .filter(isFit)

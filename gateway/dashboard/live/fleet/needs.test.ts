@@ -8,7 +8,7 @@ import { type AttentionItems, needsOf } from './needs.ts'
 const AT = '2026-05-01T12:00:00.000Z'
 const LATER = '2026-05-01T12:05:00.000Z'
 
-/** "outside 74", and "low: 71 72" for a group. */
+/** Formats "outside 74", and "low: 71 72" for a group. */
 function shown({ lines, groups }: AttentionItems): string[] {
   return [
     ...lines.map(({ reason, cart }) => `${reason} ${cart?.cart ?? 'site'}`),
@@ -16,7 +16,7 @@ function shown({ lines, groups }: AttentionItems): string[] {
   ]
 }
 
-test('nothing is the matter with carts that are well, or out of service', () => {
+test('carts that are well, or out of service, need no attention', () => {
   const broken = openJson('4', {
     is_low: true,
     out_of_service: { since: AT, why: 'x', by: { user_id: 'u', name: 'U' } },
@@ -24,7 +24,7 @@ test('nothing is the matter with carts that are well, or out of service', () => 
   assert.deepEqual(needsOf([cartJson('1'), parkedJson('2'), broken], []), { lines: [], groups: [], count: 0 })
 })
 
-test('a cart on the course has one line, for what is worst; the worst of all is first', () => {
+test('a cart on the course has one item, for its worst problem; the worst of all comes first', () => {
   const needs = needsOf(
     [
       cartJson('75', { is_low: true }),
@@ -47,7 +47,7 @@ test('a cart on the course has one line, for what is worst; the worst of all is 
   assert.equal(needs.lines[1]?.alert?.kind, 'outside')
 })
 
-test('several of the barn are one line; a cart may be in two of them, and counts once', () => {
+test('several carts in the barn share an item; a cart may be in two items and counts once', () => {
   const needs = needsOf(
     [
       openJson('10', { is_low: true }),
@@ -62,13 +62,13 @@ test('several of the barn are one line; a cart may be in two of them, and counts
   assert.equal(needs.count, 5)
 })
 
-test('one alone in the barn is a line like any other, also when two things are the matter', () => {
+test('a single cart in the barn is an ordinary item, even with two problems', () => {
   const needs = needsOf([openJson('10', { is_low: true })], [alert('not_charging', '10')])
   assert.deepEqual(shown(needs), ['low 10'])
   assert.equal(needs.count, 1)
 })
 
-test('what a person has acknowledged needs nobody any more', () => {
+test('an acknowledged alert needs no attention', () => {
   const known = { acknowledged_at: LATER }
   const carts = [cartJson('74', { state: 'outside' }), cartJson('75', { is_low: true })]
   const alerts = [alert('outside', '74', known), alert('low_battery', '75', known), alert('clock', null, known)]
@@ -76,7 +76,7 @@ test('what a person has acknowledged needs nobody any more', () => {
   assert.deepEqual(shown(needsOf(carts, [...alerts, alert('zone_stay', '74')])), ['zone_stay 74'])
 })
 
-test('a cart that may leave the course needs nobody when it does', () => {
+test('a cart with access outside the course needs no attention there', () => {
   const exempt = {
     zone_types: ['boundary' as const],
     until: LATER,
@@ -90,7 +90,7 @@ test('an alert of a cart that is not known yet is left out', () => {
   assert.equal(needsOf([], [alert('outside', '74')]).count, 0)
 })
 
-test('500 carts are judged in a moment', () => {
+test('500 carts are evaluated in a moment', () => {
   const carts = Array.from({ length: 500 }, (_, index) =>
     openJson(String(index), { is_low: index % 2 === 0, state: index % 5 === 0 ? 'silent' : 'in' }),
   )
@@ -98,7 +98,7 @@ test('500 carts are judged in a moment', () => {
   assert.deepEqual([lines.length, groups.length, count], [100, 2, 500])
 })
 
-test('a cart that is locked on the course by others than its driver needs somebody', () => {
+test('a cart that was locked on the course by others than its driver needs attention', () => {
   const locked = (cart: string, source: string, others: Partial<CartJson> = {}) => {
     const known = cartJson(cart, others)
     return { ...known, lock: known.lock && { ...known.lock, is_locked: true, source } }

@@ -4,7 +4,7 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { isOpenInBarn } from './fleet-order.ts'
 import { byNumber, isLockedOut, isParked } from './marker-style.ts'
 
-/** Why a cart, or the site, needs somebody; what is worse comes first. */
+/** Reasons why a cart or the site needs attention, the most urgent first. */
 export const REASONS = [
   'moved_while_locked',
   'moved_after_hours',
@@ -28,17 +28,17 @@ export const REASONS = [
 ] as const
 export type Reason = (typeof REASONS)[number]
 
-/** One line: a cart, or the site where `cart` is null. */
+/** List item: a cart, or the site if `cart` is null. */
 export interface AttentionItem {
   cart: CartJson | null
   reason: Reason
-  /** Since when, or of a silent cart when it was heard last. */
+  /** Start of the condition; for a cart without a signal, the time it was last seen. */
   at: string | null
-  /** The alert that says so. */
+  /** Alert that reports it. */
   alert: AlertJson | null
 }
 
-/** What is the same of several carts that stand in the barn, or that nobody has seen yet. */
+/** Group of carts with the same reason that stand in the barn or have no position yet. */
 export interface NeedGroup {
   reason: Reason
   carts: CartJson[]
@@ -47,11 +47,11 @@ export interface NeedGroup {
 export interface AttentionItems {
   lines: AttentionItem[]
   groups: NeedGroup[]
-  /** Carts, and troubles of the site. */
+  /** Number of carts and site-wide problems. */
   count: number
 }
 
-/** Reasons that kinds of alerts are. */
+/** Reasons keyed by alert kind. */
 const REASON_OF: Record<AlertKind, Reason> = {
   moved_while_locked: 'moved_while_locked',
   moved_after_hours: 'moved_after_hours',
@@ -72,14 +72,14 @@ const REASON_OF: Record<AlertKind, Reason> = {
   pin_locked: 'pin_locked',
 }
 
-/** Of these several carts are one line, once they stand in the barn. */
+/** Reasons for which carts in the barn are combined into one line. */
 const GROUPED: ReadonlySet<Reason> = new Set<Reason>(['low', 'unlocked', 'not_charging', 'no_position'])
 
 const RANK = new Map(REASONS.map((reason, index) => [reason, index]))
 
 /**
- * What needs somebody now. An alert that a person has acknowledged needs nobody any more, nor does a cart that is out
- * of service; each cart has one line, for what is worst of it, and several of the barn are one line together.
+ * Returns everything that needs attention now. An acknowledged alert and a cart out of service do not; each cart has
+ * one line, for its most urgent reason, and several carts of the barn share one.
  */
 export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>): AttentionItems {
   const [byCart, lines] = [new Map<string, AlertJson[]>(), [] as AttentionItem[]]
@@ -105,7 +105,7 @@ export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>):
   return { lines: [...lines, ...alone].sort(byUrgency), groups, count }
 }
 
-/** Groups of several; a cart that is the only one of its kind has a line like any other, and only one. */
+/** Separates groups of several carts; a cart that is alone in its group gets a normal line, and only one. */
 function splitGroups(grouped: ReadonlyMap<Reason, AttentionItem[]>): { groups: NeedGroup[]; alone: AttentionItem[] } {
   const groups: NeedGroup[] = []
   const alone = new Map<CartJson | null, AttentionItem>()
@@ -118,7 +118,7 @@ function splitGroups(grouped: ReadonlyMap<Reason, AttentionItem[]>): { groups: N
   return { groups, alone: [...alone.values()] }
 }
 
-/** What is the matter with a cart, the worst first. */
+/** Returns the reasons of a cart, the most urgent first. */
 function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): AttentionItem[] {
   const needs = new Map<Reason, AttentionItem>()
   const seen = new Set<Reason>()
@@ -134,7 +134,7 @@ function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): AttentionIte
   return [...needs.values()].sort((a, b) => rankOf(a.reason) - rankOf(b.reason))
 }
 
-/** What its state says, whether or not an alert does. */
+/** Returns the reasons that follow from its state, with or without an alert. */
 function reasonsOf(cart: CartJson): Reason[] {
   const reasons: Reason[] = []
   const mayLeave = cart.exempt?.zone_types.includes('boundary') ?? false
@@ -164,7 +164,7 @@ function rankOf(reason: Reason): number {
   return RANK.get(reason) ?? RANK.size
 }
 
-/** What is worse first, then what began last; of what nobody knows when, by number. */
+/** Orders by urgency, then by the latest start; items without a known start by number. */
 function byUrgency(a: AttentionItem, b: AttentionItem): number {
   const byRank = rankOf(a.reason) - rankOf(b.reason)
   if (byRank !== 0) return byRank

@@ -6,7 +6,7 @@ import type { Usage } from './give-out.ts'
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 
-/** How far each cart drove in the last seven days, in km: asked one after the other, once an hour. */
+/** Distance of each cart in the last seven days, in km; requested one cart after the other, once an hour. */
 export class WeekUsage {
   readonly #api: Pick<ApiClient, 'call'>
   readonly #usage = signal<Usage>(new Map())
@@ -21,7 +21,7 @@ export class WeekUsage {
     return this.#usage
   }
 
-  /** Told all at once when all of `carts` are known, so that no list is sorted again under a finger. */
+  /** Publishes the values together once all of `carts` are known, so that a list is not resorted under a finger. */
   async ask(carts: readonly CartJson[], nowMs: number): Promise<void> {
     const hour = Math.floor(nowMs / HOUR_MS)
     const isKnown = hour === this.#askedHour && carts.every(({ cart }) => this.#usage.value.has(cart))
@@ -35,7 +35,7 @@ export class WeekUsage {
       this.#usage.value = known
       this.#askedHour = hour
     } catch {
-      // a gateway that cannot say it now is asked again by the next look at the list
+      // if the gateway cannot respond now, the next opening of the list requests it again
     } finally {
       this.#isAsking = false
     }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { loadAhead } from './load-ahead.ts'
 
-/** Timers that are over as soon as the test says so. */
+/** Creates timers that the test fires. */
 function createTimers() {
   const waiting: (() => void)[] = []
   return {

@@ -1,12 +1,13 @@
-/** So long after the page is there: what is looked at first comes first, and contact may be lost soon after. */
+/** Delay after the page has loaded: the first screen has priority, but the connection may be lost soon. */
 const AFTER_MS = 3_000
 const BETWEEN_MS = 100
 
 type Load = () => Promise<unknown>
 
 /**
- * Loads the code of screens one after the other before anybody opens them: after an upgrade of the gateway the files of
- * this page are not there any more. What does not come now may come when it is opened. Ends with what it returns.
+ * Loads the code of screens one after the other before they are opened: after an upgrade of the gateway the files of
+ * this page no longer exist. Code that fails to load now may load when its screen is opened. The returned function ends
+ * it.
  */
 export function loadAhead(
   first: readonly Load[],

@@ -6,13 +6,13 @@ const PAGE = `<!doctype html><link rel="stylesheet" crossorigin href="/app/asset
 <script type="module" crossorigin src="/app/assets/index-DECADE.js"></script><div id="app"></div>`
 const FILES = ['/app/assets/index-DECADE.js', '/app/assets/index-C0FFEE.css']
 
-test('the page that names the same files is the same, whatever else is in it', () => {
+test('a page that names the same files is the same, whatever its other contents', () => {
   assert.equal(isOtherPage(PAGE, FILES), false)
   assert.equal(isOtherPage(PAGE.replace('index-DECADE', 'index-0A0A0A'), FILES), true)
   assert.equal(isOtherPage(PAGE.replace('index-C0FFEE', 'index-0A0A0A'), FILES), true)
 })
 
-test('what is no page of the app offers nothing', () => {
+test('a page that is not the app is not offered as an update', () => {
   assert.equal(isOtherPage('<h1>The app is not built</h1>', FILES), false)
   assert.equal(isOtherPage('', FILES), false)
   assert.equal(isOtherPage(PAGE, []), false)

@@ -1,6 +1,6 @@
 /**
- * Keeps the screen of the tablet on; ends with what it returns. Browsers do that for pages over TLS only: over plain
- * HTTP nothing is asked. A page that was out of sight has to ask again.
+ * Keeps the screen of the tablet on; the returned function ends it. Browsers allow that only over TLS: over plain HTTP
+ * it is not requested. A page that was hidden must request it again.
  */
 export function keepScreenOn(): () => void {
   if (location.protocol !== 'https:' || !('wakeLock' in navigator)) return () => undefined
@@ -12,7 +12,7 @@ export function keepScreenOn(): () => void {
       lock = await navigator.wakeLock.request('screen')
       if (isOver) await lock.release()
     } catch {
-      // as with an empty battery: the screen goes off as on any other page
+      // for example with an empty battery: the screen goes off as on any other page
     }
   }
   const seen = () => void ask()

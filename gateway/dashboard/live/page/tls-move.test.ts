@@ -5,7 +5,7 @@ import { TlsMove } from './tls-move.ts'
 
 const TLS = { url: 'https://clubhouse:8080', guide: 'http://clubhouse:8080/trust' }
 
-/** A page in a browser that trusts the gateway or does not. */
+/** Creates a page in a browser that does or does not trust the gateway. */
 function pageOf({ isPlain = true, isTrusted = true, isIdle = true } = {}) {
   const browser = { isTrusted, isIdle, went: [] as string[], asked: 0 }
   const move = new TlsMove({
@@ -20,7 +20,7 @@ function pageOf({ isPlain = true, isTrusted = true, isIdle = true } = {}) {
   return { move, browser }
 }
 
-test('a page that nobody uses goes by itself, one that is used when it is told to', async () => {
+test('an idle page moves to TLS automatically, one in use when its user chooses to', async () => {
   const idle = pageOf()
   idle.move.know(TLS)
   assert.equal(idle.move.offer, undefined)
@@ -34,7 +34,7 @@ test('a page that nobody uses goes by itself, one that is used when it is told t
   assert.deepEqual(used.browser.went, [TLS.url])
 })
 
-test('a browser that does not trust the gateway is shown the guide, and goes once it does', async () => {
+test('a browser that does not trust the gateway gets the guide, and moves once it does', async () => {
   const { move, browser } = pageOf({ isTrusted: false })
   move.know(TLS)
   await setImmediate()
@@ -47,7 +47,7 @@ test('a browser that does not trust the gateway is shown the guide, and goes onc
   assert.deepEqual(browser.went, [TLS.url])
 })
 
-test('without a guide, without TLS, and over TLS nothing is offered', async () => {
+test('without a guide, without TLS, and over TLS no move is offered', async () => {
   const own = pageOf({ isTrusted: false })
   own.move.know({ ...TLS, guide: null })
   const off = pageOf()

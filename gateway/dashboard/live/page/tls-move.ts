@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals-core'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
-/** Where a page that came over plain HTTP is over TLS, as the gateway says. */
+/** TLS address of a page that was loaded over plain HTTP, as the gateway reports it. */
 type Tls = NonNullable<AnswerOf<'GET /sessions/current'>['tls']>
 
-/** What it needs of the page and its browser. */
+/** Functions of the page and its browser. */
 export interface TlsMoveDeps {
-  /** Came over plain HTTP. */
+  /** True if the page was loaded over plain HTTP. */
   isPlain: () => boolean
-  /** Whether the browser takes the certificate at this address. */
+  /** Resolves to true if the browser accepts the certificate at this address. */
   reaches: (url: string) => Promise<boolean>
-  /** Whether nobody would miss the page as it is now. */
+  /** True if the page can be replaced without disturbing its user. */
   isIdle: () => boolean
   go: (url: string) => void
 }
@@ -18,8 +18,8 @@ export interface TlsMoveDeps {
 const LOOK_MS = 60_000
 
 /**
- * Leads a page that came over plain HTTP to the same page over TLS, and nobody to a warning that he cannot get past:
- * only once the browser trusts the gateway. By itself while nobody uses the page, else by a button.
+ * Moves a page that was loaded over plain HTTP to the same page over TLS, only once the browser trusts the gateway, so
+ * that no user meets a warning that cannot be passed. Automatic while the page is idle, else by a button.
  */
 export class TlsMove {
   readonly #deps: TlsMoveDeps
@@ -30,7 +30,7 @@ export class TlsMove {
     this.#deps = deps
   }
 
-  /** The page over TLS, else the guide to trusting the gateway; undefined while nothing is to be done. */
+  /** Page over TLS, else the guide to trusting the gateway; undefined if neither is needed. */
   get offer(): { kind: 'move' } | { kind: 'guide'; url: string } | undefined {
     const [tls, isTrusted] = [this.#tls.value, this.#isTrusted.value]
     if (tls === undefined || isTrusted === null) return undefined
@@ -42,7 +42,9 @@ export class TlsMove {
     if (this.#deps.isPlain()) setInterval(() => void this.look(), LOOK_MS)
   }
 
-  /** What the gateway said last. It is kept while the gateway says nothing: plain HTTP may be closed by then. */
+  /**
+   * Stores the gateway's last report. It is kept while the gateway does not respond: plain HTTP may be closed by then.
+   */
   know(tls: Tls | undefined): void {
     if (!this.#deps.isPlain() || tls?.url === this.#tls.value?.url) return
     this.#tls.value = tls
@@ -50,7 +52,7 @@ export class TlsMove {
     void this.look()
   }
 
-  /** Looks whether the browser trusts the gateway by now, and goes there while nobody uses the page. */
+  /** Checks if the browser trusts the gateway by now, and moves the page if it is idle. */
   async look(): Promise<void> {
     const tls = this.#tls.value
     if (tls === undefined) return
@@ -60,7 +62,7 @@ export class TlsMove {
     if (isTrusted && this.#deps.isIdle()) this.#deps.go(tls.url)
   }
 
-  /** Somebody said so. */
+  /** Moves the page because the user asked for it. */
   go(): void {
     const tls = this.#tls.value
     if (tls !== undefined) this.#deps.go(tls.url)
@@ -68,8 +70,8 @@ export class TlsMove {
 }
 
 /**
- * A cross-origin answer that nobody reads is enough: without trust there is none. The policy of the page allows it, as
- * `'self'` is also this host over TLS.
+ * Returns true if the browser trusts the certificate: any cross-origin response will do, because without trust the
+ * request fails. The policy of the page allows it, as `'self'` includes this host over TLS.
  */
 export async function isTlsTrusted(url: string): Promise<boolean> {
   try {

@@ -6,7 +6,7 @@ import { HOUR_MS } from '#shared/time.ts'
 import { type CartDay, dayEndMs, readCartDay } from './cart-day.ts'
 
 const FROM = '2026-03-28T23:00:00.000Z'
-/** The clocks of Berlin skip an hour on this day. */
+/** Day on which the clocks of Berlin skip an hour. */
 const TO = '2026-03-29T21:59:59.999Z'
 const FROM_MS = Date.parse(FROM)
 
@@ -19,7 +19,7 @@ interface Course {
   alerts?: object[]
 }
 
-/** A gateway that answers this, and what it was asked. */
+/** Creates a gateway with these responses, and records the requests. */
 function gatewayWith({ devices, trips = [], stops = [], locks = [], zones = [], alerts = [] }: Course) {
   const asked: string[] = []
   const answers: Record<string, object> = {
@@ -33,7 +33,7 @@ function gatewayWith({ devices, trips = [], stops = [], locks = [], zones = [], 
     asked.push(`${name} ${JSON.stringify({ ...path, ...query })}`)
     return answers[name]
   }
-  // it answers what the test says, in the shapes of the API
+  // its responses have the shapes of the API
   return { asked, api: { call } as unknown as Pick<ApiClient, 'call'> }
 }
 
@@ -53,14 +53,14 @@ test('a day is shown from the first hour with records to the last', async () => 
   assert.deepEqual(empty.span, empty.day)
 })
 
-test('a day ends now while it lasts, and has no time when it has not come', () => {
+test('the current day ends now, and a future day is empty', () => {
   const span = { fromMs: 100, toMs: 200 }
   assert.deepEqual(dayEndMs(span, 150), { fromMs: 100, toMs: 150 })
   assert.deepEqual(dayEndMs(span, 250), span)
   assert.deepEqual(dayEndMs(span, 50), { fromMs: 100, toMs: 100 })
 })
 
-test('trips and zones are those of the device that spoke, locks those of all devices', async () => {
+test('trips and zones come from the device that determined the position, locks from all devices', async () => {
   const { api, asked } = gatewayWith({
     devices: [deviceTrackJson('a', 'teebox', []), deviceTrackJson('b', 'cartcaddie', seen(8))],
   })
@@ -72,7 +72,7 @@ test('trips and zones are those of the device that spoke, locks those of all dev
   assert.deepEqual(of('GET /lock-events'), ['a', 'b'])
 })
 
-test('what happened is in the order in which it began', async () => {
+test('events are listed in the order in which they began', async () => {
   const iso = (hour: number) => new Date(FROM_MS + hour * HOUR_MS).toISOString()
   const { events, drivenM } = await read({
     devices: [deviceTrackJson('a', 'teebox', seen(8))],
@@ -89,7 +89,7 @@ test('what happened is in the order in which it began', async () => {
   assert.equal(drivenM, 2400)
 })
 
-test('voltages are those of the lock, else of who told most', async () => {
+test('voltages come from the lock, or else from the device with most readings', async () => {
   const lock = deviceTrackJson('a', 'teebox', [], [[60, 50]])
   const other = deviceTrackJson(
     'b',

@@ -6,28 +6,28 @@ import { type DayEvent, dayEvents } from './day-events.ts'
 import type { Span } from './playback.ts'
 import { trackOf, type VoltageTrack, voltagesOf } from './track.ts'
 
-/** All that is known of a cart on one local day. */
+/** All data of a cart on one local day. */
 export interface CartDay {
-  /** The day. */
+  /** Whole day. */
   day: Span
-  /** The hours of it in which there are records; the whole day where there are none. */
+  /** Hours with records; the whole day without records. */
   span: Span
   devices: readonly TrackedDevice[]
   track: SpokenTrack
   voltages: VoltageTrack
   events: readonly DayEvent[]
-  /** Driven on trips, metres. */
+  /** Distance driven on trips, in metres. */
   drivenM: number
-  /** Records may be missing: they lie in damaged blocks. */
+  /** True if records may be missing because they lie in damaged blocks. */
   hasGaps: boolean
 }
 
 const PAGE = 1000
-/** A zone that is crossed a thousand times is no news the thousandth time. */
+/** Maximum number of pages: the thousandth crossing of a zone adds nothing. */
 const PAGES_MAX = 5
 const NO_VOLTAGES: VoltageTrack = { atMs: new Float64Array(0), voltageV: new Float32Array(0) }
 
-/** Reads the day of a cart; the trips are found with what the site has set for them. Throws what `ApiClient` throws. */
+/** Reads the day of a cart; trips are found with the trip settings of the site. Throws the errors of `ApiClient`. */
 export async function readCartDay(
   api: Pick<ApiClient, 'call'>,
   cart: string,
@@ -66,7 +66,7 @@ export async function readCartDay(
   }
 }
 
-/** Until when a day is known: now, while it lasts; from its begin on where it has not come. */
+/** Cuts a day at the present; a future day is cut to its start. */
 export function dayEndMs(span: Span, nowMs: number): Span {
   return { fromMs: span.fromMs, toMs: Math.max(span.fromMs, Math.min(span.toMs, nowMs)) }
 }
@@ -93,7 +93,7 @@ async function readZoneEvents(api: Pick<ApiClient, 'call'>, wanted: Wanted, sign
   return all
 }
 
-/** Those of the lock of the cart, else of the device that told most of them. */
+/** Returns the voltages of the cart's lock, else of the device that reported most of them. */
 function spokenVoltages(devices: CartTrackJson['devices'], fromMs: number): VoltageTrack {
   const told = devices
     .filter(({ battery }) => battery.at.length > 0)
@@ -105,7 +105,7 @@ function rank({ device_type }: { device_type: string }): number {
   return device_type === 'teebox' ? 1 : 0
 }
 
-/** Whole hours from the first of the ascending times to the last, within the day. */
+/** Returns the whole hours from the first of the ascending times to the last, within the day. */
 function hoursWith(columns: readonly Float64Array[], day: Span): Span {
   const known = columns.filter(({ length }) => length > 0)
   if (known.length === 0) return day

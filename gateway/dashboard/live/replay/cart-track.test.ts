@@ -14,7 +14,7 @@ const told = (...devices: ReturnType<typeof device>[]) => {
   return [...track.atMs].map((atMs, i) => [atMs / 1000, devices[track.device[i] ?? -1]?.hardwareId])
 }
 
-test('the lock speaks while it is no more than a minute behind', () => {
+test('the lock determines the position while it is at most a minute behind', () => {
   const lock = device('lock', 'teebox', { atS: 0 }, { atS: 60 })
   const screen = device('screen', 'cartcaddie', { atS: 30 }, { atS: 90 }, { atS: 120 }, { atS: 121 })
   assert.deepEqual(told(lock, screen), [
@@ -24,7 +24,7 @@ test('the lock speaks while it is no more than a minute behind', () => {
   ])
 })
 
-test('before the lock has said anything another device speaks', () => {
+test('another device determines the position before the first fix of the lock', () => {
   const lock = device('lock', 'teebox', { atS: 100 })
   const screen = device('screen', 'cartcaddie', { atS: 5 }, { atS: 100 }, { atS: 130 })
   assert.deepEqual(told(screen, lock), [
@@ -37,7 +37,7 @@ test('before the lock has said anything another device speaks', () => {
   ])
 })
 
-test('of two locks, and of devices without one, the newest speaks', () => {
+test('of two locks, and of devices without one, the newest determines the position', () => {
   const [one, two] = [device('one', 'teebox', { atS: 0 }, { atS: 9 }), device('two', 'teebox', { atS: 5 })]
   assert.deepEqual(told(one, two), [
     [0, 'one'],
@@ -51,7 +51,7 @@ test('of two locks, and of devices without one, the newest speaks', () => {
   ])
 })
 
-test('trips are looked for in what the device said that spoke most', () => {
+test('trips come from the device that determined the position most often', () => {
   const lock = device('lock', 'teebox', { atS: 0 })
   const screen = device('screen', 'cartcaddie', { atS: 100 }, { atS: 101 })
   assert.equal(mainDevice([lock, screen], cartTrack([lock, screen]))?.hardwareId, 'screen')

@@ -1,24 +1,24 @@
 import type { Track } from './track.ts'
 
-/** A device of a cart and where it was. */
+/** Device of a cart with its positions. */
 export interface TrackedDevice {
   hardwareId: string
   deviceType: string
   track: Track
 }
 
-/** The one track of a cart; for each position, which of the devices told it. */
+/** Single track of a cart; for each position, the device that reported it. */
 export interface SpokenTrack extends Track {
   readonly device: Uint8Array
 }
 
-/** Another device speaks once the lock has been behind it for so long. */
+/** Age difference from which another device replaces the lock as the source of the position. */
 const LOCK_IS_BEHIND_MS = 60_000
 const LOCK_TYPE = 'teebox'
 
 /**
- * Where a cart was, by all its devices: its lock speaks, unless another device has a position that is over a minute
- * newer. A cart without a lock is where any of them said it was last.
+ * Merges the positions of all devices of a cart. Its lock has priority unless another device has a position that is
+ * over a minute newer. For a cart without a lock the latest position of any device counts.
  */
 export function cartTrack(devices: readonly TrackedDevice[]): SpokenTrack {
   const total = devices.reduce((sum, { track }) => sum + track.atMs.length, 0)
@@ -42,7 +42,7 @@ export function cartTrack(devices: readonly TrackedDevice[]): SpokenTrack {
     const atMs = track.atMs[at] ?? 0
     if (deviceType === LOCK_TYPE) lockMs = atMs
     else if (atMs - lockMs <= LOCK_IS_BEHIND_MS) continue
-    // two that speak at the same time: the later word counts
+    // of two reports with the same time the later one counts
     if (count > 0 && spoken.atMs[count - 1] === atMs) count--
     spoken.atMs[count] = atMs
     spoken.latE7[count] = track.latE7[at] ?? 0
@@ -60,7 +60,7 @@ export function cartTrack(devices: readonly TrackedDevice[]): SpokenTrack {
   }
 }
 
-/** The device that told most of the track; undefined where it has no position. */
+/** Returns the device that reported most of the track; undefined for a track without positions. */
 export function mainDevice(devices: readonly TrackedDevice[], { device }: SpokenTrack): TrackedDevice | undefined {
   const counts = devices.map(() => 0)
   for (const who of device) counts[who] = (counts[who] ?? 0) + 1
@@ -68,7 +68,9 @@ export function mainDevice(devices: readonly TrackedDevice[], { device }: Spoken
   return most === 0 ? undefined : devices[counts.indexOf(most)]
 }
 
-/** The device whose next position is the oldest; of equals the lock, which then speaks last. */
+/**
+ * Returns the device whose next position is the oldest; of equal ones the lock is applied last, so that it prevails.
+ */
 function earliest(devices: readonly TrackedDevice[], next: readonly number[]): number {
   let who = 0
   let firstMs = Number.POSITIVE_INFINITY

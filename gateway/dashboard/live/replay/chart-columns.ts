@@ -1,13 +1,13 @@
-/** Values along the time. */
+/** Values over time. */
 export interface ChartLine {
   atMs: Float64Array
   values: Float32Array
 }
 
-/** A line is drawn between values that are nearer in time. */
+/** Maximum time between two values that a line connects. */
 const SILENCE_MS = 300_000
 
-/** Seconds and values; nothing where nobody said any, and where it was silent. */
+/** Returns seconds and values; null for a missing value and within a signal loss. */
 export function columnsOf({ atMs, values }: ChartLine): [number[], (number | null)[]] {
   const [xs, ys]: [number[], (number | null)[]] = [[], []]
   let lastMs = Number.POSITIVE_INFINITY

@@ -13,7 +13,7 @@ const FROM_MS = Date.UTC(2026, 4, 1)
 const SPAN = { fromMs: FROM_MS, toMs: FROM_MS + 24 * HOUR_MS - 1 }
 const RULES = { zones: new ReplayZones(zonesJson()), settings: replaySettingsOf(null), groupOf: () => null }
 
-/** Hours that were asked for, in this order. */
+/** Requested hours, in order. */
 let asked: number[]
 let refused: Set<number>
 let isWaiting: boolean
@@ -32,7 +32,7 @@ async function answer(_: string, { query, signal }: { query: { from: string }; s
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-/** What was asked for has come. */
+/** Waits for the pending responses. */
 const answered = async () => {
   for (let turns = 0; turns < 3; turns++) await turn()
 }
@@ -44,7 +44,7 @@ const settle = () => {
 
 beforeEach(() => {
   ;[asked, refused, isWaiting, timers] = [[], new Set(), false, []]
-  // it answers in the shape of GET /replay, and nothing else is asked
+  // it responds in the shape of GET /replay, the only request
   const api = { call: answer } as unknown as Pick<ApiClient, 'call'>
   const deps = {
     api,
@@ -58,7 +58,7 @@ beforeEach(() => {
   timers.length = 0
 })
 
-test('an hour is read when it is looked at, and the next before it is needed', async () => {
+test('an hour is loaded when it is shown, and the next before it is needed', async () => {
   replay.show(at(8, 30))
   assert.equal(isWaiting, true)
   settle()
@@ -69,14 +69,14 @@ test('an hour is read when it is looked at, and the next before it is needed', a
   assert.deepEqual([carts(), isWaiting], [['9'], false])
 })
 
-test('while the slider is dragged nothing is read, and then what it was left at', async () => {
+test('dragging the slider loads no data until it is released', async () => {
   for (const hour of [3, 6, 9, 12]) replay.show(at(hour))
   settle()
   await eventually(() => carts().length > 0, 'it is shown')
   assert.equal(asked[0], 12)
 })
 
-test('what is not wanted any more is left, and is not shown when it comes late', async () => {
+test('an hour that became unwanted is abandoned, and not shown if it arrives late', async () => {
   replay.show(at(3))
   settle()
   replay.show(at(20))
@@ -85,7 +85,7 @@ test('what is not wanted any more is left, and is not shown when it comes late',
   assert.deepEqual([asked.slice(0, 2), carts()], [[3, 20], ['20']])
 })
 
-test('the last hour of the day has none after it', async () => {
+test('the last hour of the day has no successor', async () => {
   replay.show(at(23, 59))
   settle()
   await eventually(() => carts().length > 0, 'it is shown')
@@ -93,7 +93,7 @@ test('the last hour of the day has none after it', async () => {
   assert.deepEqual(asked, [23])
 })
 
-test('a fault is told, and what could not be read is asked for again', async () => {
+test('a failure is reported, and the missing hour is requested again', async () => {
   refused.add(4)
   replay.show(at(4))
   settle()
@@ -106,7 +106,7 @@ test('a fault is told, and what could not be read is asked for again', async () 
   assert.equal(replay.fault.value, null)
 })
 
-test('only a few hours are kept, those looked at last', async () => {
+test('only a few hours are kept, those shown last', async () => {
   for (const hour of [0, 2, 4, 6, 8]) {
     replay.show(at(hour))
     settle()
@@ -121,7 +121,7 @@ test('only a few hours are kept, those looked at last', async () => {
   assert.equal(isWaiting, true)
 })
 
-test('records that may be missing are told, and other zones judge anew', async () => {
+test('possibly missing records are reported, and other zones evaluate the carts again', async () => {
   replay.show(at(5))
   settle()
   await eventually(() => replay.hasGaps.value, 'it is told')

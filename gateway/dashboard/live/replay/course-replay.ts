@@ -7,7 +7,7 @@ import type { ReplayZones } from './replay-zones.ts'
 import { ReplayedCart, type ReplayedDevice, type ReplaySettings } from './replayed-cart.ts'
 import { trackOf } from './track.ts'
 
-/** What carts are judged by; a group's zones count for its devices. */
+/** Rules by which carts are evaluated; a group's zones count for its devices. */
 export interface ReplayRules {
   zones: ReplayZones
   settings: ReplaySettings
@@ -16,24 +16,21 @@ export interface ReplayRules {
 
 interface ReplayDeps {
   api: Pick<ApiClient, 'call'>
-  /** Whether what is shown has to be waited for. */
+  /** Called with true while the data to show is still loading. */
   onWait: (isWaiting: boolean) => void
   setTimer?: (action: () => void, ms: number) => unknown
 }
 
-/** So much of the course is read at once. */
+/** Length of the part of a day that is read with one request. */
 const WINDOW_MS = HOUR_MS
-/** What was looked at last stays: of two hundred carts some megabytes. */
+/** Number of recently shown windows to keep: some megabytes for two hundred carts. */
 const WINDOWS_MAX = 8
-/** A slider that is still dragged asks for nothing. */
+/** Delay of requests, so that dragging the slider sends none. */
 const SETTLED_MS = 150
 
 type Windowed = ReadonlyMap<string, readonly Omit<ReplayedDevice, 'groupId'>[]>
 
-/**
- * The whole course at any moment of a day: an hour of it is read when it is looked at, and the next before it is
- * needed.
- */
+/** Replays the whole course at any moment of a day: an hour is read when it is shown, and the next one in advance. */
 export class CourseReplay {
   readonly fleet = new ReplayFleet()
   readonly #deps: Required<ReplayDeps>
@@ -53,12 +50,12 @@ export class CourseReplay {
     this.#atMs = span.fromMs
   }
 
-  /** Why what is to be shown could not be read; null while all is well. */
+  /** Error of reading the data to show; null if none. */
   get fault(): ReadonlySignal<unknown> {
     return this.#fault
   }
 
-  /** Records may be missing: they lie in damaged blocks. */
+  /** True if records may be missing because they lie in damaged blocks. */
   get hasGaps(): ReadonlySignal<boolean> {
     return this.#hasGaps
   }
@@ -84,7 +81,7 @@ export class CourseReplay {
       this.#settle()
       return
     }
-    // it was looked at last
+    // moves it to the end as the most recently used
     this.#windows.delete(startMs)
     this.#windows.set(startMs, known)
     if (known !== this.#shown) this.#take(known)
@@ -93,7 +90,7 @@ export class CourseReplay {
     if (nextMs <= this.#span.toMs && !this.#windows.has(nextMs) && this.#reading === null) void this.#read(nextMs)
   }
 
-  /** Asks once more for what could not be read. */
+  /** Retries the failed read. */
   again(): void {
     this.#fault.value = null
     this.show(this.#atMs)
@@ -130,7 +127,7 @@ export class CourseReplay {
       this.#fault.value = null
     } catch (error) {
       if (stop.signal.aborted) return
-      // what was read ahead is asked for again when it is needed
+      // a failed read in advance is repeated when its data is needed
       if (startMs === this.#startOf(this.#atMs)) this.#fault.value = error
     } finally {
       if (this.#reading?.stop === stop) this.#reading = null

@@ -1,6 +1,6 @@
 import { dateAfter, isCalendarDate } from '#shared/site/time-zone.ts'
 
-/** Which cart on which local day, and the moment at which the replay begins; null for what the address does not say. */
+/** Cart, local day, and start of the replay; null for parts that the address lacks. */
 export interface DayAddress {
   cart: string | null
   date: string | null
@@ -13,8 +13,8 @@ const PAGE = 'day'
 const DAY = /^([^@]+)(?:@(\d{1,15}))?$/
 
 /**
- * What comes after More in the address of a cart's day: `day/17/2026-05-01`, or with a moment
- * `day/17/2026-05-01@1777618800000`. The day is last, as carts may have a slash.
+ * Builds the part after More in the address of a cart's day: `day/17/2026-05-01`, or with a moment
+ * `day/17/2026-05-01@1777618800000`. The day is last, because cart numbers may contain a slash.
  */
 export function dayPath(cart: string, date: string, atMs: number | null = null): string {
   return `${PAGE}/${cart}/${date}${atMs === null ? '' : `@${atMs}`}`
@@ -30,7 +30,7 @@ export function readDayPath(path: string | null): DayAddress {
     : { cart: rest, date: null, atMs: null }
 }
 
-/** The day before or after another; the other itself where that is beyond what dates can say. */
+/** Returns the day before or after another; the same day at the limit of the date range. */
 export function adjacentDay(date: string, days: -1 | 1): string {
   const beside = dateAfter(date, days)
   return isCalendarDate(beside) ? beside : date

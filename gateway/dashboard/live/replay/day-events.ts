@@ -3,7 +3,7 @@ import type { GeofenceEventJson } from '#shared/wire/geofence-events.ts'
 import type { LockEventJson } from '#shared/wire/lock-events.ts'
 import type { StopJson, TripJson } from '#shared/wire/trips.ts'
 
-/** One thing that happened to a cart on a day. */
+/** Event of a cart on a day. */
 export type DayEvent = { atMs: number; key: string } & (
   | { kind: 'trip'; untilMs: number; trip: TripJson }
   | { kind: 'stop'; untilMs: number; stop: StopJson }
@@ -20,7 +20,7 @@ export interface DayEvents {
   alerts: readonly AlertJson[]
 }
 
-/** In the order in which they began; of what began at once, what lasts comes first. */
+/** Merges the events in order of their start; of simultaneous ones, those with a duration come first. */
 export function dayEvents({ trips, stops, locks, zones, alerts }: DayEvents): DayEvent[] {
   const events: DayEvent[] = [
     ...trips.map((trip) => ({
@@ -59,7 +59,7 @@ export function dayEvents({ trips, stops, locks, zones, alerts }: DayEvents): Da
   return events.sort((a, b) => a.atMs - b.atMs)
 }
 
-/** The last event that had begun at a moment; -1 before the first. */
+/** Returns the last event that had begun at a moment; -1 before the first. */
 export function eventAt(events: readonly DayEvent[], atMs: number): number {
   return events.findLastIndex((event) => event.atMs <= atMs)
 }

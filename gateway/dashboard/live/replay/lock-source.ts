@@ -1,8 +1,8 @@
 import type { LockEventJson, LockSource } from '#shared/wire/lock-events.ts'
 
 /**
- * "RFID tag 04A1B2C3", "from afar, Jane": with what a lock was used, and who it was as far as the gateway tells it
- * here.
+ * Describes the source of a lock event, such as "RFID tag 04A1B2C3" or "from afar, Jane", with the person as far as the
+ * gateway reveals it.
  */
 export function lockSourceOf(
   { source, code, metadata }: LockEventJson,

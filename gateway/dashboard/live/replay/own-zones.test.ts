@@ -12,7 +12,7 @@ test('the groups of devices are asked for their own zones, each once', async () 
   const groups = groupsIn({ devices, version })
   const known = () => groups.value
   assert.equal(known(), '')
-  // what else a device says of itself matters to nobody here
+  // other members of a device are not read
   for (const [id, group_id] of [
     ['a', 40],
     ['b', null],

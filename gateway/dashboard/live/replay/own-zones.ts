@@ -3,12 +3,12 @@ import type { ApiClient } from '#shared/client.ts'
 import type { SiteFeatureJson } from '#shared/wire/zones.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 
-/** The own zones of groups, by the number of the group. */
+/** Own zones of groups, keyed by group number. */
 export type OwnZones = ReadonlyMap<number, readonly SiteFeatureJson[]>
 
 export const NO_OWN_ZONES: OwnZones = new Map()
 
-/** The groups that devices are in, ascending, as a text: other only when they are others. */
+/** Groups of all devices, ascending, as text, so that the signal changes only when the groups do. */
 export function groupsIn({ devices, version }: Pick<Fleet, 'devices' | 'version'>): ReadonlySignal<string> {
   return computed(() => {
     const known = version.value >= 0 ? [...devices.values()] : []
@@ -17,7 +17,7 @@ export function groupsIn({ devices, version }: Pick<Fleet, 'devices' | 'version'
   })
 }
 
-/** Reads the own zones of these groups as they are now. Throws what `ApiClient` throws. */
+/** Reads the current own zones of these groups. Throws the errors of `ApiClient`. */
 export async function readOwnZones(
   api: Pick<ApiClient, 'call'>,
   groupIds: Iterable<number>,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { type AnimationFrames, Playback } from './playback.ts'
 
-/** Frames that a test turns by hand. */
+/** Frames that a test advances manually. */
 class Hand implements AnimationFrames {
   #next: { id: number; frame: (nowMs: number) => void } | null = null
   #nowMs = 1_000
@@ -40,7 +40,7 @@ beforeEach(() => {
   playback.speed = 10
 })
 
-test('time goes by so many times as fast as it did', () => {
+test('playback runs the chosen number of times faster than real time', () => {
   playback.play()
   hand.turn(16)
   assert.equal(playback.atMs.value, 20_000, 'the first frame begins')
@@ -55,7 +55,7 @@ test('time goes by so many times as fast as it did', () => {
   assert.equal(hand.isAsked, false)
 })
 
-test('it ends at the end, and play begins anew there', () => {
+test('playback stops at the end, and starting it there begins again', () => {
   playback.seek(69_999)
   playback.play()
   hand.turn(16)
@@ -65,14 +65,14 @@ test('it ends at the end, and play begins anew there', () => {
   assert.equal(playback.atMs.value, 10_000)
 })
 
-test('what was skipped while nobody looked is not jumped over', () => {
+test('playback does not jump over the time for which the page was hidden', () => {
   playback.play()
   hand.turn(16)
   hand.turn(60_000)
   assert.equal(playback.atMs.value, 25_000)
 })
 
-test('a hand moves it within its span only', () => {
+test('dragging moves the time within its span only', () => {
   playback.seek(0)
   assert.equal(playback.atMs.value, 10_000)
   playback.seek(1e9)
@@ -81,7 +81,7 @@ test('a hand moves it within its span only', () => {
   assert.equal(playback.atMs.value, 50_000)
 })
 
-test('while what is to be shown is not here yet, time stands still', () => {
+test('playback stands still while data is loading', () => {
   playback.play()
   hand.turn(16)
   playback.hold(true)
@@ -92,7 +92,7 @@ test('while what is to be shown is not here yet, time stands still', () => {
   assert.equal(playback.atMs.value, 21_000)
 })
 
-test('whoever follows is told the moment at once and then each other one', () => {
+test('a follower is notified of the current time immediately, and then of each change', () => {
   const told: number[] = []
   const end = playback.follow((atMs) => told.push(atMs))
   playback.seek(30_000)

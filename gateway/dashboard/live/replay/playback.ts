@@ -3,19 +3,19 @@ import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals-
 export const SPEEDS = [1, 10, 30, 60, 120] as const
 export type Speed = (typeof SPEEDS)[number]
 
-/** Frames of the screen; in tests a hand that turns. */
+/** Animation frames of the screen; tests advance them manually. */
 export interface AnimationFrames {
   request(frame: (nowMs: number) => void): number
   cancel(id: number): void
 }
 
-/** What is replayed: both ends included. */
+/** Replayed period, both ends included. */
 export interface Span {
   fromMs: number
   toMs: number
 }
 
-/** One that the screen skipped for longer, as a tablet in a pocket does, is no time that was watched. */
+/** Longest frame that counts as watched time: a tablet in a pocket skips frames. */
 const LONGEST_FRAME_MS = 500
 const USUAL_SPEED: Speed = 60
 
@@ -24,7 +24,7 @@ const SCREEN_FRAMES: AnimationFrames = {
   cancel: (id) => cancelAnimationFrame(id),
 }
 
-/** A moment within a span that is moved by hand, or goes on by itself, so many times as fast as it did. */
+/** Current moment within a span, moved manually or played at a multiple of real time. */
 export class Playback {
   readonly #frames: AnimationFrames
   readonly #atMs = signal(0)
@@ -33,7 +33,7 @@ export class Playback {
   #span: Span = { fromMs: 0, toMs: 0 }
   #asked: number | null = null
   #lastMs: number | null = null
-  /** Time stands still while what is to be shown is not here yet. */
+  /** True while time stands still because the data to show is loading. */
   readonly #isHeld = signal(false)
 
   constructor(frames: AnimationFrames = SCREEN_FRAMES) {
@@ -48,7 +48,7 @@ export class Playback {
     return this.#isPlaying
   }
 
-  /** It waits for what is to be shown. */
+  /** True while it waits for data. */
   get isHeld(): ReadonlySignal<boolean> {
     return this.#isHeld
   }
@@ -57,22 +57,22 @@ export class Playback {
     return this.#speed
   }
 
-  /** Tells the moment, now and whenever it is another; ends with what it returns. */
+  /** Calls `show` with the moment, now and after each change; the returned function ends it. */
   follow(show: (atMs: number) => void): () => void {
     return effect(() => {
       const atMs = this.#atMs.value
-      // what it reads and writes is its own
+      // signals that it reads must not rerun this effect
       untracked(() => show(atMs))
     })
   }
 
-  /** The span has grown or shrunk; it goes on where it is. */
+  /** Replaces the span by a longer or shorter one; the moment stays. */
   stretch(span: Span): void {
     this.#span = span
     this.seek(this.#atMs.value)
   }
 
-  /** Another span, and where to begin in it. */
+  /** Opens another span at a moment. */
   open(span: Span, atMs: number): void {
     this.pause()
     this.#span = span
@@ -92,7 +92,7 @@ export class Playback {
     this.#isHeld.value = isHeld
   }
 
-  /** At the end it begins anew. */
+  /** Plays; at the end it restarts from the beginning. */
   play(): void {
     if (this.#isPlaying.value) return
     if (this.#atMs.value >= this.#span.toMs) this.seek(this.#span.fromMs)

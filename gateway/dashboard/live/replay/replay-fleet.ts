@@ -2,7 +2,7 @@ import { type ReadonlySignal, signal } from '@preact/signals-core'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { ReplayedCart } from './replayed-cart.ts'
 
-/** Carts as they were at one moment: what the map is fed with in place of the fleet of now. */
+/** Carts at one moment of the past; the map shows them in place of the live fleet. */
 export class ReplayFleet {
   readonly #version = signal(0)
   #replayed: readonly ReplayedCart[] = []
@@ -17,7 +17,7 @@ export class ReplayFleet {
     return this.#carts
   }
 
-  /** The moment that is shown. */
+  /** Moment that is shown. */
   get atMs(): number {
     return this.#atMs
   }

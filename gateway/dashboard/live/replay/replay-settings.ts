@@ -5,8 +5,8 @@ import type { ReplaySettings } from './replayed-cart.ts'
 const PACK_UNKNOWN = { emptyV: null, fullV: null, lowV: null }
 
 /**
- * What carts are judged by in a replay: the settings of the site as they are now, or the defaults where nobody tells
- * them.
+ * Returns the settings for evaluating carts in a replay: those of the site as they are now, or the defaults if they are
+ * unknown.
  */
 export function replaySettingsOf(site: SiteSettingsJson | null): ReplaySettings {
   const defaults = DEFAULT_SITE_SETTINGS

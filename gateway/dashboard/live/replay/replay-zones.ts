@@ -13,7 +13,7 @@ interface GroupZones {
   ground: CartZoneContext
 }
 
-/** The zones of the site and those of its group as they are now, by the group of a device: a replay knows no others. */
+/** Present zones of the site and of a device's group, keyed by group: past zones are not known. */
 export class ReplayZones {
   readonly #zones: readonly SiteZone[]
   readonly #own: OwnZones
@@ -28,7 +28,10 @@ export class ReplayZones {
     return this.#of(groupId).ground
   }
 
-  /** Zones that a device is in after these fixes, the oldest first: the last says it, once the one before agrees. */
+  /**
+   * Returns the zones that a device is in after these fixes, oldest first: the last fix decides once the previous one
+   * agrees.
+   */
   staysAfter(fixes: readonly Fix[], groupId: number | null): ZoneStay[] {
     const { watched, byId } = this.#of(groupId)
     let state = NO_ZONE_STATE

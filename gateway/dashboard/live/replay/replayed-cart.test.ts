@@ -10,7 +10,7 @@ import { ReplayedCart } from './replayed-cart.ts'
 import { trackOf } from './track.ts'
 
 const FROM_MS = Date.UTC(2026, 4, 1, 8)
-/** The barn reaches 40 m around where tracks begin, the course a kilometre. */
+/** The barn extends 40 m around the start of the tracks, the course a kilometre. */
 const BARN = boxZone('barn', [-81.5804, 28.4096, -81.5796, 28.4104], { type: 'parking' })
 const COURSE = boxZone('course', [-81.59, 28.4, -81.57, 28.42], { type: 'boundary' })
 const SETTINGS = replaySettingsOf(null)
@@ -38,16 +38,16 @@ const RIDE: Seen[] = [
   { atS: 305, northM: 1510, kmh: 10 },
 ]
 
-test('a cart is what the rule of carts says at the moment that is shown, however one gets there', () => {
+test('a cart has the state its rule yields at the shown time, however that time is reached', () => {
   const states: [atS: number, state: string | undefined, isMoving: boolean | undefined][] = [
     [0, undefined, undefined],
     [10, 'in', false],
     [20, 'in', false],
-    // the first fix outside has to be confirmed
+    // the first fix outside needs confirmation
     [30, 'in', true],
     [35, 'out', true],
     [94, 'out', true],
-    // its speed of a minute ago says nothing
+    // its speed of a minute ago is outdated
     [101, 'out', false],
     [305, 'outside', true],
     [305 + 899, 'outside', false],
@@ -61,14 +61,14 @@ test('a cart is what the rule of carts says at the moment that is shown, however
   for (const [atS, state] of states.toReversed()) assert.equal(at(forward, atS)?.state, state, `back, ${atS}`)
 })
 
-test('its heading is from the last fixes, and its position is the last there was', () => {
+test('its heading comes from the last fixes, and its position is the last known', () => {
   const cart = at(cartOf(RIDE), 41)
   assert.equal(cart?.position?.heading, 53)
   assert.equal(cart?.position?.at, '2026-05-01T08:00:40.000Z')
   assert.ok(Math.abs((cart?.position?.lat ?? 0) - 28.41216) < 1e-6)
 })
 
-test('one that stands in the barn is never silent', () => {
+test('a stationary cart in the barn is never silent', () => {
   assert.equal(at(cartOf(RIDE.slice(0, 2)), 86_000)?.state, 'in')
 })
 
@@ -78,7 +78,7 @@ test('zones of another group do not count', () => {
   assert.equal(at(cartOf(RIDE, { zones: [barn], groupId: 4 }), 20)?.state, 'in')
 })
 
-test('own zones of its group count beside those of the site, those of another group do not', () => {
+test('zones of its own group count in addition to those of the site, those of other groups do not', () => {
   const own = new Map([[4, [BARN]]])
   const inCourse = { zones: [COURSE], own }
   assert.equal(at(cartOf(RIDE, { ...inCourse, groupId: 4 }), 20)?.state, 'in')
@@ -89,13 +89,13 @@ test('own zones of its group count beside those of the site, those of another gr
   for (const groupId of [null, 5]) assert.equal(at(cartOf(RIDE, { ...inCourse, groupId }), 20)?.state, 'out')
 })
 
-test('what did not change is the same object, so that it is not drawn anew', () => {
+test('an unchanged cart stays the same object, so that it is not drawn again', () => {
   const cart = cartOf(RIDE)
   assert.equal(at(cart, 36), at(cart, 39))
   assert.notEqual(at(cart, 39), at(cart, 40))
 })
 
-test('a fleet shows the carts that were seen by then, and says that it did', () => {
+test('the fleet shows the carts seen by then, and reports each change', () => {
   const fleet = new ReplayFleet()
   fleet.take([cartOf(RIDE)])
   const before = fleet.version.value

@@ -6,21 +6,21 @@ import type { TrackedDevice } from './cart-track.ts'
 import type { ReplayZones } from './replay-zones.ts'
 import { lastIndexAt } from './track.ts'
 
-/** A device of a cart, and the group whose zones count for it. */
+/** Device of a cart, and the group whose zones count for it. */
 export interface ReplayedDevice extends TrackedDevice {
   groupId: number | null
 }
 
 export type ReplaySettings = CartSettings & MotionSettings
 
-/** So many positions before a moment say where to and in which zone: the heading needs two, a zone three. */
+/** Number of positions before a moment that determine heading and zones: a heading needs two, a zone three. */
 const LOOK_BACK_FIXES = 8
 
 const NOTHING_SAID = { outOfService: null, exempt: null, note: null }
 
 /**
- * A cart as the rule of carts judges it at any moment of its tracks. What no history tells is left out: whether it was
- * connected (it counts as connected, and is silent after the longer time), its lock and its pack.
+ * Cart as the cart rules evaluate it at any moment of its tracks. Data without a history is left out: the connection
+ * (it counts as connected, so it loses its signal after the longer time), the lock and the battery.
  */
 export class ReplayedCart {
   readonly #key: string
@@ -42,7 +42,7 @@ export class ReplayedCart {
     this.#said = devices.map((device) => ({ index: -1, device: unheard(device) }))
   }
 
-  /** Null before its first position; the same object as long as nothing of it is other. */
+  /** Null before its first position; the same object as long as it is unchanged. */
   at(atMs: number): CartJson | null {
     let isOther = false
     for (const [i, device] of this.#devices.entries()) {

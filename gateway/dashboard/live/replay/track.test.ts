@@ -6,7 +6,7 @@ import { lastIndexAt, trackOf, voltagesOf } from './track.ts'
 
 const FROM_MS = Date.UTC(2026, 4, 1)
 
-test('columns of differences are the positions again', () => {
+test('columns of differences decode to the positions', () => {
   const { gps, battery } = deviceTrackJson(
     'a',
     'teebox',
@@ -26,7 +26,7 @@ test('columns of differences are the positions again', () => {
   assert.deepEqual([...voltages.voltageV], [Math.fround(50.9), Math.fround(49.95)])
 })
 
-test('what is known at a moment is the last that was said by then', () => {
+test('the state at a moment is the last one reported by then', () => {
   const atMs = Float64Array.of(10, 20, 20.5, 30)
   assert.deepEqual(
     [9, 10, 19, 20, 25, 30, 1e9].map((moment) => lastIndexAt(atMs, moment)),
@@ -35,7 +35,7 @@ test('what is known at a moment is the last that was said by then', () => {
   assert.equal(lastIndexAt(new Float64Array(0), 5), -1)
 })
 
-test('the search finds what a walk through all of them finds', () => {
+test('the binary search finds the same as a linear scan', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(50)), fc.integer({ min: -5, max: 60 }), (times, moment) => {
       const atMs = Float64Array.from(times).sort()

@@ -2,23 +2,23 @@ import type { CartTrackJson } from '#shared/wire/tracks.ts'
 
 type DeviceColumns = CartTrackJson['devices'][number]
 
-/** The positions of a device, oldest first. */
+/** Positions of a device, oldest first. */
 export interface Track {
   readonly atMs: Float64Array
   /** 1e-7 degrees. */
   readonly latE7: Int32Array
   readonly longE7: Int32Array
-  /** km/h; NaN where the device said none. */
+  /** km/h; NaN if the device reported none. */
   readonly speedKmh: Float32Array
 }
 
-/** The voltages of a device, oldest first. */
+/** Voltages of a device, oldest first. */
 export interface VoltageTrack {
   readonly atMs: Float64Array
   readonly voltageV: Float32Array
 }
 
-/** What the gateway tells of positions, as columns of differences. */
+/** Decodes the positions from the gateway's columns of differences. */
 export function trackOf({ at, lat, long, speed }: DeviceColumns['gps'], fromMs: number): Track {
   return {
     atMs: summed(at, Float64Array, fromMs),
@@ -35,7 +35,7 @@ export function voltagesOf({ at, voltage }: DeviceColumns['battery'], fromMs: nu
   }
 }
 
-/** The last of the ascending times that is not after this one; -1 where all are. */
+/** Returns the index of the last of the ascending times that is not after this one; -1 if all are later. */
 export function lastIndexAt(atMs: Float64Array, momentMs: number): number {
   let low = 0
   let high = atMs.length

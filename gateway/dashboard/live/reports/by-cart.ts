@@ -1,6 +1,6 @@
 import type { BatteryRowJson, UtilisationRowJson } from '#shared/wire/reports.ts'
 
-/** What one cart was used in a month. */
+/** Usage of one cart in a month. */
 export interface CartUse {
   cart: string
   hours: number
@@ -9,14 +9,14 @@ export interface CartUse {
   rows: readonly UtilisationRowJson[]
 }
 
-/** How the pack of one cart was over a month. */
+/** Battery condition of one cart over a month. */
 export interface CartPack {
   cart: string
-  /** The newest voltage of a morning, at rest. */
+  /** Newest morning voltage at rest. */
   morningV: number | null
   /**
-   * Volts that its mornings gain in thirty days, by the line through all of them; null for fewer than three, or less
-   * than a week.
+   * Volts that the morning voltage gains in thirty days, from the regression line; null for fewer than three mornings,
+   * or less than a week.
    */
   trendV: number | null
   lowestV: number | null
@@ -26,8 +26,8 @@ export interface CartPack {
 const TREND_DAYS = 30
 const TREND_MORNINGS = 3
 /**
- * From the first morning to the last: of three in a row what the weather does would be ten times as much in thirty
- * days.
+ * Minimum days from the first morning to the last: with three consecutive mornings, the effect of the weather would be
+ * multiplied by ten over thirty days.
  */
 const TREND_SPAN_DAYS = 7
 
@@ -37,7 +37,7 @@ export type UseSort = (typeof USE_SORTS)[number]
 export const PACK_SORTS = ['weak', 'falling', 'cart'] as const
 export type PackSort = (typeof PACK_SORTS)[number]
 
-/** What each cart was used, in the order of the rows. */
+/** Returns the usage of each cart, in the order of the rows. */
 export function useByCart(rows: readonly UtilisationRowJson[]): CartUse[] {
   return grouped(rows).map(([cart, ofCart]) => ({
     cart,
@@ -48,7 +48,7 @@ export function useByCart(rows: readonly UtilisationRowJson[]): CartUse[] {
   }))
 }
 
-/** How the pack of each cart was, in the order of the rows. */
+/** Returns the battery condition of each cart, in the order of the rows. */
 export function packByCart(rows: readonly BatteryRowJson[]): CartPack[] {
   return grouped(rows).map(([cart, ofCart]) => {
     const mornings = ofCart.flatMap(({ date, rest_voltage_morning: volts }) =>
@@ -65,20 +65,20 @@ export function packByCart(rows: readonly BatteryRowJson[]): CartPack[] {
   })
 }
 
-/** Most first. */
+/** Sorts the largest values first. */
 export function sortedUse(uses: readonly CartUse[], sort: UseSort): readonly CartUse[] {
   if (sort === 'cart') return uses
   return uses.toSorted((a, b) => (sort === 'hours' ? b.hours - a.hours : b.distanceM - a.distanceM))
 }
 
-/** The weakest first, or what loses most; carts of which it is not known come last. */
+/** Sorts the weakest batteries, or the fastest decline, first; carts with unknown values come last. */
 export function sortedPacks(packs: readonly CartPack[], sort: PackSort): readonly CartPack[] {
   if (sort === 'cart') return packs
   const of = ({ morningV, trendV }: CartPack) => (sort === 'weak' ? morningV : trendV) ?? Number.POSITIVE_INFINITY
   return packs.toSorted((a, b) => (of(a) === of(b) ? 0 : of(a) - of(b)))
 }
 
-/** Hours of all carts on each day of a month; `rows` may be of one cart as well. */
+/** Returns the hours of all carts on each day of a month; `rows` may be of a single cart. */
 export function hoursByDay(rows: readonly UtilisationRowJson[], days: number): number[] {
   const hours = Array.from({ length: days }, () => 0)
   for (const { date, hours_out } of rows) {
@@ -88,7 +88,7 @@ export function hoursByDay(rows: readonly UtilisationRowJson[], days: number): n
   return hours
 }
 
-/** A voltage of each day of a month; null where there is none. */
+/** Returns a voltage for each day of a month; null for a day without one. */
 export function voltsByDay(
   rows: readonly BatteryRowJson[],
   days: number,
@@ -98,7 +98,7 @@ export function voltsByDay(
   return Array.from({ length: days }, (_, i) => byDay.get(i + 1) ?? null)
 }
 
-/** Least squares. */
+/** Slope by least squares. */
 function trendOf(mornings: readonly { day: number; volts: number }[]): number | null {
   const count = mornings.length
   const spanDays = (mornings.at(-1)?.day ?? 0) - (mornings[0]?.day ?? 0)

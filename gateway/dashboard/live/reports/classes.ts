@@ -1,9 +1,9 @@
-/** Shares of all cells from which on a cell is of the next class. */
+/** Shares of all cells at which the next class begins. */
 const SHARES = [0.5, 0.75, 0.9, 0.97]
-/** Minutes that people can say. */
+/** Round class limits in minutes. */
 const ROUND_MIN = [0.5, 1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 600, 900, 1200, 1800, 3600]
 
-/** From how many seconds on a cell is of the next class; ascending, at most four. */
+/** Returns the lower limits of the classes in seconds, ascending; at most four. */
 export function classesOf(seconds: readonly number[]): number[] {
   const ascending = seconds.toSorted((a, b) => a - b)
   const steps = SHARES.map((share) => ascending[Math.floor(share * ascending.length)] ?? 0)
@@ -11,7 +11,7 @@ export function classesOf(seconds: readonly number[]): number[] {
   return [...new Set(rounded)].filter((step) => step > 0)
 }
 
-/** The class of a cell, from 0. */
+/** Returns the class of a cell, from 0. */
 export function classOf(seconds: number, classes: readonly number[]): number {
   return classes.filter((least) => seconds >= least).length
 }

@@ -1,4 +1,4 @@
-/** The month that the clocks of a place show, `2026-05`. */
+/** Returns the month in a time zone, such as `2026-05`. */
 export function monthOf(atMs: number, timeZone: string): string {
   const parts = new Intl.DateTimeFormat('en-CA', {
     year: 'numeric',
@@ -9,7 +9,7 @@ export function monthOf(atMs: number, timeZone: string): string {
   return `${part('year')}-${part('month')}`
 }
 
-/** The month so many after another, or before it. */
+/** Adds months, or subtracts them if `months` is negative. */
 export function monthAfter(month: string, months: number): string {
   const [year, ofYear] = [Number(month.slice(0, 4)), Number(month.slice(5))]
   return new Date(Date.UTC(year, ofYear - 1 + months)).toISOString().slice(0, 7)

@@ -18,7 +18,7 @@ const USE = [
   { cart: '10', date: '2026-05-01', hours_out: 5, distance: 8000, rounds: 2 },
 ]
 
-test('use is added up by cart and by day', () => {
+test('use is summed by cart and by day', () => {
   const uses = useByCart(USE)
   assert.deepEqual(
     uses.map(({ cart, hours, distanceM, rounds }) => [cart, hours, distanceM, rounds]),
@@ -39,7 +39,7 @@ test('use is added up by cart and by day', () => {
   assert.deepEqual(hoursByDay(USE, 3), [9, 0, 0])
 })
 
-test('a pack that loses volts from morning to morning comes first', () => {
+test('a battery that loses volts from morning to morning comes first', () => {
   const day = (cart: string, ofMonth: number, rest: number | null, lowest: number | null) => ({
     cart,
     date: `2026-05-${String(ofMonth).padStart(2, '0')}`,
@@ -71,7 +71,7 @@ test('a pack that loses volts from morning to morning comes first', () => {
   assert.deepEqual(voltsByDay(falling?.rows ?? [], 4, 'lowest_voltage'), [45, null, null, 42])
 })
 
-test('classes of traffic are minutes that people can say', () => {
+test('classes of traffic have round minutes as limits', () => {
   const seconds = Array.from({ length: 100 }, (_, i) => (i + 1) * 20)
   assert.deepEqual(classesOf(seconds), [900, 1200, 1800])
   assert.deepEqual(

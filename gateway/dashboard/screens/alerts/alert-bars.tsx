@@ -10,7 +10,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { alertTitle } from './alert-row.tsx'
 
-/** On every screen while an alert is open: the newest, and how many more there are. */
+/** Bar on every screen while an alert is open: the newest alert, and the number of others. */
 export function AlertBar() {
   const { fleet, clock, second, me } = useDashboard()
   const version = fleet.version.value
@@ -35,7 +35,7 @@ export function AlertBar() {
   )
 }
 
-/** On every screen while all carts are called in. */
+/** Bar on every screen during a recall. */
 export function RecallBar() {
   const { recall, fleet } = useDashboard()
   const now = recall.now.value

@@ -12,13 +12,13 @@ import { detailsInWords } from './details.ts'
 const NOTE_MAX = 500
 
 interface AlertDialogProps {
-  /** One, or several that are acknowledged together. */
+  /** Single alert, or several to acknowledge together. */
   alerts: readonly AlertJson[]
   title: string
   onDone: () => void
 }
 
-/** All about an alert, and a person's note on it. */
+/** Details of an alert, with a field for a note. */
 export function AlertDialog({ alerts, title, onDone }: AlertDialogProps) {
   const { api, gate, me } = useDashboard()
   const texts = alertTexts()

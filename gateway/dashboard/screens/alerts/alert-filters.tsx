@@ -10,7 +10,7 @@ interface AlertFiltersProps {
   onFilter: (filter: AlertFilter) => void
 }
 
-/** Which alerts are shown. */
+/** Filters of the alert list. */
 export function AlertFilters({ filter, onFilter }: AlertFiltersProps) {
   const texts = alertTexts()
   return (
@@ -42,7 +42,7 @@ export function AlertFilters({ filter, onFilter }: AlertFiltersProps) {
   )
 }
 
-/** Whether new alerts are heard on this tablet. */
+/** Button that mutes new alerts on this tablet. */
 export function SoundButton() {
   const { sound } = useDashboard()
   const texts = alertTexts()
@@ -61,6 +61,6 @@ export function SoundButton() {
 
 function kindOf(value: string): AlertKind | null {
   const kinds: Partial<Record<string, string>> = alertTexts().kinds
-  // what the list offers are kinds
+  // the options of the list are alert kinds
   return kinds[value] === undefined ? null : (value as AlertKind)
 }

@@ -7,7 +7,7 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { detailsInWords } from './details.ts'
 
-/** All rows of the list are as high as this. */
+/** Height of all rows of the list. */
 export const ALERT_ROW_PX = 92
 
 /** "Cart 74: Outside the course" */
@@ -16,7 +16,7 @@ export function alertTitle({ cart, kind }: AlertJson): string {
   return `${cart === null ? texts.gateway : texts.cartNamed(cart)}: ${texts.kinds[kind]}`
 }
 
-/** An alert, which a touch opens. */
+/** Row of an alert; a tap opens it. */
 export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => void }) {
   const { fleet, clock, second, site, me } = useDashboard()
   const texts = alertTexts()

@@ -13,7 +13,7 @@ interface Closed {
 
 const NONE: Closed = { alerts: [], hasMore: false, isFailed: false }
 
-/** Alerts that are over, a page at a time; one that ends meanwhile comes first. */
+/** Loads closed alerts page by page; an alert that closes meanwhile is added at the top. */
 export function useClosedAlerts({ kind, cart }: AlertFilter): Closed & { more: () => void } {
   const dashboard = useDashboard()
   const [closed, setClosed] = useState(NONE)
@@ -55,7 +55,7 @@ export function useClosedAlerts({ kind, cart }: AlertFilter): Closed & { more: (
   return { ...closed, more: () => void load(closed.alerts) }
 }
 
-/** Each once: a page may have moved on by those that ended meanwhile. */
+/** Removes duplicates: alerts that closed meanwhile shift the pages. */
 function merged(first: readonly AlertJson[], others: readonly AlertJson[]): AlertJson[] {
   const known = new Set(first.map(({ alert_id }) => alert_id))
   return [...first, ...others.filter(({ alert_id }) => !known.has(alert_id))]

@@ -2,7 +2,7 @@ import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatSpan, formatTime, formatVoltage } from '#dashboard/texts/format.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 
-/** "46.4 V at rest, low below 47.5 V": what an alert says besides its kind; empty where that is all. */
+/** Formats the details of an alert, such as "46.4 V at rest, low below 47.5 V"; empty if it has none. */
 export function detailsInWords({ kind, details }: AlertJson, timeZone: string): string {
   const texts = alertTexts().details
   if (details.reason === 'removed') return texts.removed

@@ -8,7 +8,10 @@ import { ApiError } from '#shared/client.ts'
 
 const TEXT_MAX = 200
 
-/** Calls all carts in: two touches from anywhere. While they are called in it leads to who is still out. */
+/**
+ * Button that calls all carts in, with two taps from any screen. During a recall it opens the list of carts that are
+ * still out.
+ */
 export function RecallButton() {
   const { me, recall, router } = useDashboard()
   const [isAsking, setIsAsking] = useState(false)
@@ -36,7 +39,7 @@ function AskRecall({ onDone }: { onDone: () => void }) {
     try {
       await recall.begin(text.trim())
     } catch (error) {
-      // somebody else was quicker
+      // another user was faster
       if (!(error instanceof ApiError) || error.code !== 'recall_active') throw error
     }
     onDone()

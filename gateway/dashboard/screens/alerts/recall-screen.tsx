@@ -17,7 +17,7 @@ import { placeText } from '../cart-row.tsx'
 
 const ROW_PX = 72
 
-/** All carts are called in: who is still out, and which screens have confirmed. */
+/** Recall screen: carts that are still out, and screens that have confirmed. */
 export function RecallScreen() {
   const { recall, fleet, clock, site } = useDashboard()
   const texts = recallTexts()
@@ -69,7 +69,7 @@ export function RecallScreen() {
   )
 }
 
-/** Undoes an end that was a mistake: the same text to all carts. */
+/** Reverses an end by mistake: sends the same text to all carts again. */
 function CallAgain() {
   const { recall, gate } = useDashboard()
   const texts = recallTexts()

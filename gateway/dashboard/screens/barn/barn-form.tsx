@@ -10,9 +10,9 @@ import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { SiteFeatureJson } from '#shared/wire/zones.ts'
 
-/** So much larger than the building a circle should be. */
+/** Margin of the circle around the building. */
 const MARGIN_M = 10
-/** No cart drives so far in a day. */
+/** Distance that no cart drives in a day. */
 const FAR_M = 20_000
 
 interface BarnFormProps {
@@ -23,7 +23,7 @@ interface BarnFormProps {
 
 type Outcome = { kind: 'saving' } | { kind: 'saved'; circle: Circle } | { kind: 'refused'; why: string }
 
-/** How large the barn is, and whether it is one. */
+/** Form for the size of the barn. */
 export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
   const dashboard = useDashboard()
   const texts = barnTexts()

@@ -8,7 +8,7 @@ interface CartPlacesProps {
   onPlace: (place: [x: number, y: number]) => void
 }
 
-/** A place by the cart that stands there, for who holds the tablet elsewhere. */
+/** Chooses a place by the cart that stands there, for a user whose tablet is elsewhere. */
 export function CartPlaces({ label, onPlace }: CartPlacesProps) {
   const { fleet } = useDashboard()
   const texts = barnTexts()

@@ -5,7 +5,7 @@ import { barnTexts } from '#dashboard/texts/barn.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 
-/** A place by its coordinates, as the map of a phone copies them. */
+/** Chooses a place by its coordinates, as the map of a phone copies them. */
 export function TypedPlace({ onPlace }: { onPlace: (place: [x: number, y: number]) => void }) {
   const texts = barnTexts()
   const [text, setText] = useState('')

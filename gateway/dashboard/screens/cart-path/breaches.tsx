@@ -11,12 +11,15 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 
 const LOOK_EVERY_MS = 10_000
 const EVENTS_MAX = 1_000
-/** Of a day on which nobody keeps to the path. */
+/** Limit for a day on which many carts leave the path. */
 const SHOWN_MAX = 100
 
 type Zones = ZonesJson['features']
 
-/** Who drove where it is not allowed since it is not, and how long, with the track of that day as the proof. */
+/**
+ * List of carts that drove in forbidden zones during the override, with the duration and a link to the day's track as
+ * evidence.
+ */
 export function Breaches({ zones }: { zones: Zones }) {
   const { fleet } = useDashboard()
   const texts = cartPathTexts()
@@ -58,14 +61,14 @@ function BreachRow({ breach: { cart, zoneName, fromMs, untilMs } }: { breach: Br
   )
 }
 
-/** Those of the kinds that are switched on, since the first was; read again while the page is looked at. */
+/** Loads the events of the overridden zone types since the first override; repeated while the page is visible. */
 function useEvents(zones: Zones): GeofenceEventJson[] | null {
   const { api, line } = useDashboard()
   const [events, setEvents] = useState<GeofenceEventJson[] | null>(null)
   const query = JSON.stringify(breachQuery(zones))
   const isLive = line.state.value.kind === 'live'
   useEffect(() => {
-    // what was asked for is what `breachQuery` made
+    // the query is the JSON of a `breachQuery` result
     const asked = JSON.parse(query) as ReturnType<typeof breachQuery>
     if (!isLive || asked === null) return
     let isHere = true

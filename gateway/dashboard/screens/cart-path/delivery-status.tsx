@@ -6,12 +6,12 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 const LOOK_EVERY_MS = 3_000
-/** More are counted only. */
+/** Maximum number of carts listed by name. */
 const NAMED_MAX = 20
 
 type Applied = AnswerOf<'GET /zones/applied'>
 
-/** Which carts have said that they have the zones as they are now. */
+/** Carts that have confirmed the present zones, and those that have not. */
 export function DeliveryStatus({ version }: { version: number }) {
   const { fleet } = useDashboard()
   const texts = cartPathTexts()
@@ -30,7 +30,7 @@ export function DeliveryStatus({ version }: { version: number }) {
   )
 }
 
-/** Each leads to its cart, from which its driver can be sent a message. */
+/** Links to the carts, whose drivers can be sent a message from there. */
 function CartLinks({ title, carts }: { title: string; carts: readonly string[] }) {
   if (carts.length === 0) return null
   return (
@@ -56,7 +56,7 @@ function useApplied(version: number): Applied | null {
     const look = () =>
       api.call('GET /zones/applied').then(
         (answer) => isHere && setApplied(answer),
-        // the line says when nobody answers; what was known stays
+        // the connection state shows the failure; the last result stays
         () => undefined,
       )
     void look()

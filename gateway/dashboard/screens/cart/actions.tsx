@@ -11,18 +11,18 @@ import { type Asking, CartQuestion } from './ask-dialogs.tsx'
 import { LockButtons, MoreButtons } from './buttons.tsx'
 import { CommandOutcome } from './outcome.tsx'
 
-/** A course that ended is told for so long. */
+/** Time for which the result of a command stays visible. */
 const TOLD_MS = 120_000
 
 type Patch = InputOf<'PATCH /carts/{cart}'>['body']
 
 interface CartActionsProps {
   cart: CartJson
-  /** What is known of the cart: below what is done most, which a phone shows without a touch. */
+  /** Details of the cart, placed below the most frequent actions, which a phone shows without scrolling. */
   children: ComponentChildren
 }
 
-/** What can be done with a cart, and what comes of it. */
+/** Actions on a cart, and their results. */
 export function CartActions({ cart, children }: CartActionsProps) {
   const { api, commands, clock, second, me, settings, site, screenTypes } = useDashboard()
   const [asking, setAsking] = useState<Asking | null>(null)
@@ -101,7 +101,7 @@ function isTold(course: CommandProgress, ageMs: number): boolean {
   return (kind !== 'done' && kind !== 'failed') || ageMs < TOLD_MS
 }
 
-/** The refusal of a lock that this person may override; null when there is none. */
+/** Returns the rejection of a lock that this user may override; null if none. */
 function overridable(
   course: CommandProgress | null,
   isMoving: boolean,

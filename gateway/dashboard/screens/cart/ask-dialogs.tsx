@@ -10,7 +10,7 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
 
-/** What is asked before anything is done with a cart. */
+/** Question before an action on a cart. */
 export type Asking = 'lock' | 'unlock' | 'force' | 'message' | 'service' | 'back' | 'note' | 'exempt' | 'exempt-over'
 
 const MESSAGE_MAX = 200
@@ -21,14 +21,14 @@ const NAME_MAX = 100
 interface CartQuestionProps {
   cart: CartJson
   asking: Asking
-  /** The refusal that is to be overridden. */
+  /** Rejection to override. */
   why: string | null
   send: (command: CommandName, more: Partial<CommandInput>) => void
   patch: (body: InputOf<'PATCH /carts/{cart}'>['body']) => Promise<void>
   onCancel: () => void
 }
 
-/** The one that is asked now. */
+/** Question that is open now. */
 export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQuestionProps) {
   const props = { cart, onCancel }
   switch (asking) {
@@ -58,7 +58,7 @@ interface AskProps<Answer> {
   onAnswer: (answer: Answer) => void | Promise<void>
 }
 
-/** `why` is the refusal that is to be overridden. */
+/** `why` is the rejection to override. */
 function AskLock({ cart, why, onCancel, onAnswer }: AskProps<Partial<CommandInput>> & { why: string | null }) {
   const texts = cartActionTexts()
   const isForced = why !== null

@@ -9,9 +9,9 @@ import { MINUTE_MS } from '#shared/time.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 
-/** What a cart is kept out of, or in; parking, holes and messages forbid nothing. */
+/** Zone types that keep a cart in or out; parking, holes and messages forbid nothing. */
 const FORBIDDING: readonly ZoneType[] = ['alert', 'stop', 'slow', 'boundary']
-/** Where the golfer of a disability flag is let: off the path. */
+/** Default selection: leaving the cart path, as for a golfer with a disability flag. */
 const USUAL: readonly ZoneType[] = ['alert', 'stop']
 const WHY_MAX = 200
 
@@ -24,7 +24,7 @@ interface AskProps<Answer> {
   onAnswer: (answer: Answer) => void | Promise<void>
 }
 
-/** Where a cart may drive that others may not, until when, and why. */
+/** Question for access to forbidden zones: zone types, end and reason. */
 export function AskExempt({ cart, onCancel, onAnswer }: AskProps<Exempt>) {
   const { clock, site } = useDashboard()
   const texts = cartActionTexts()
@@ -88,7 +88,7 @@ export function AskExemptOver({ cart, onCancel, onAnswer }: AskProps<null>) {
   )
 }
 
-/** When the clocks of the course show this time of day next, `HH:MM`. */
+/** Returns the next time at which the clocks of the course show `time`, `HH:MM`. */
 function momentOf(zone: TimeZone, nowMs: number, time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number)
   const today = zone.local(nowMs).date

@@ -8,13 +8,13 @@ import type { Asking } from './ask-dialogs.tsx'
 
 interface LockButtonsProps {
   cart: CartJson
-  /** Of the element that says why it cannot be locked now. */
+  /** Id of the element that explains why the cart cannot be locked now. */
   whyNotId: string | null
   onAsk: (asking: Asking) => void
   onBeep: () => void
 }
 
-/** What is likely wanted is the larger one. */
+/** Lock and unlock buttons; the more likely action is the larger one. */
 export function LockButtons({ cart, whyNotId, onAsk, onBeep }: LockButtonsProps) {
   const texts = cartActionTexts()
   const hasNone = lockDeviceOf(cart) === undefined

@@ -6,7 +6,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { placeText } from '../cart-row.tsx'
 
-/** What is known of a cart, each value with its age. */
+/** Details of the cart, each value with its age. */
 export function CartDetails({ cart }: { cart: CartJson }) {
   const { clock, second, site } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
@@ -47,7 +47,7 @@ function Fact({ name, age, children }: { name: string; age: string | null; child
   )
 }
 
-/** The pack: what is left of it, or its voltage while nobody has said what full is. */
+/** Battery level, or the voltage while the full voltage is not configured. */
 export function CartBattery({ cart: { battery, is_low } }: { cart: CartJson }) {
   const { clock, second } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
@@ -70,7 +70,7 @@ export function CartBattery({ cart: { battery, is_low } }: { cart: CartJson }) {
   )
 }
 
-/** Zones, and what people have said of the cart. */
+/** Zones of the cart, and staff notes on it. */
 export function CartNotesPanel({ cart }: { cart: CartJson }) {
   const { clock, site, second } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
@@ -86,7 +86,8 @@ export function CartNotesPanel({ cart }: { cart: CartJson }) {
       )}
       {exempt !== null && (
         <li dir="auto">
-          {`${texts.exempt(exempt.zone_types.map((type) => texts.zoneTypes[type]).join(', '), time(exempt.until))}: ${exempt.why} (${exempt.by.name})`}
+          {`${texts.exempt(exempt.zone_types.map((type) => texts.zoneTypes[type]).join(', '), time(exempt.until))}: ` +
+            `${exempt.why} (${exempt.by.name})`}
         </li>
       )}
       {note !== null && <li dir="auto">{`${texts.note}: ${note}`}</li>}

@@ -3,7 +3,7 @@ import { commandTexts } from '#dashboard/texts/command.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
-/** What becomes of a command, told as it happens. */
+/** Live progress of a command. */
 export function CommandOutcome({ course, isOnline, isLive }: OutcomeProps) {
   const stage = course.stage.value
   const { commands, clock, site } = useDashboard()
@@ -21,13 +21,13 @@ export function CommandOutcome({ course, isOnline, isLive }: OutcomeProps) {
 
 interface OutcomeProps {
   course: CommandProgress
-  /** Whether the cart is connected. */
+  /** True if the cart is connected. */
   isOnline: boolean
-  /** Whether the gateway is. */
+  /** True if the gateway is connected. */
   isLive: boolean
 }
 
-/** Names the act: a card may still show what came of the one before. */
+/** Names the action, because a card may still show the result of the previous command. */
 function doneInWords({ wanted: { command, params } }: CommandProgress, time: string): string {
   const { done } = commandTexts()
   return done[command === 'locate' && params?.beep === true ? 'beep' : command](time)

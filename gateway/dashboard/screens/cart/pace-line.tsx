@@ -1,7 +1,7 @@
 import { holeText, paceText } from '../pace/pace-text.ts'
 import { useRounds } from '../pace/use-rounds.ts'
 
-/** "Hole 7 · 12 min behind"; nothing for a cart that is on no round. */
+/** Line such as "Hole 7 · 12 min behind"; empty for a cart without a round. */
 export function CartPaceLine({ cart }: { cart: string }) {
   const { rounds } = useRounds()
   const round = rounds?.find((one) => one.cart === cart)

@@ -2,7 +2,7 @@ import { cartStateKey } from '#dashboard/live/fleet/cart-state-key.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 
-/** "Driving · Low battery": what a cart is doing, and what is the matter with it besides. */
+/** Formats the state of a cart and its problems, such as "Driving · Low battery". */
 export function stateText(cart: CartJson): string {
   const { states } = fleetTexts()
   const words = [cartStateKey({ ...cart, out_of_service: null, is_low: false })]

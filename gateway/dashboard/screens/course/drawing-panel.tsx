@@ -9,14 +9,14 @@ import { readCourse } from '#shared/course/read-course.ts'
 import type { CourseJson } from '#shared/wire/course.ts'
 import { FileChoice } from './file-choice.tsx'
 
-/** As the gateway takes it; a file may have more in it that is not kept. */
+/** Maximum size of the course in the form that is sent; a file may contain other data, which is dropped. */
 const COURSE_BYTES = 5 * 1_048_576
 const FILE_BYTES = 64 * 1_048_576
 
-/** What is wrong with a file of the course. */
+/** Error of a course file. */
 type FileFault = CourseFaultKind | 'too_large'
 
-/** The course in a file, as it would be sent. */
+/** Reads the course of a file in the form that is sent. */
 async function readCourseFile(file: Blob): Promise<Course | FileFault> {
   if (file.size > FILE_BYTES) return 'too_large'
   try {
@@ -29,7 +29,7 @@ async function readCourseFile(file: Blob): Promise<Course | FileFault> {
 
 interface DrawingPanelProps {
   course: CourseJson | null
-  /** What is to be seen on the map; undefined for what is saved. */
+  /** Called with the features to preview on the map; undefined shows the saved ones. */
   onPreview: (features: readonly CourseFeature[] | undefined) => void
 }
 
@@ -38,7 +38,7 @@ interface Chosen {
   course: Course
 }
 
-/** A drawing of the course: chosen, looked at, saved, or taken away. */
+/** Panel for the course map: choose a file, preview, save or remove it. */
 export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
   const { api, gate } = useDashboard()
   const texts = courseTexts()
@@ -117,7 +117,7 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
 
 const TOLD = ['holes', 'greens', 'bunkers', 'fairways', 'tees', 'water', 'woods', 'buildings', 'paths'] as const
 
-/** "18 holes, 18 greens, 63 bunkers", and what is missed. */
+/** Counts such as "18 holes, 18 greens, 63 bunkers", and missing kinds. */
 function Counted({ counts, isNew = false }: { counts: CourseJson['counts']; isNew?: boolean }) {
   const texts = courseTexts()
   const told = TOLD.filter((kind) => counts[kind] > 0).map((kind) => texts.counts[kind](counts[kind]))

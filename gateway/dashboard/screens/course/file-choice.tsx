@@ -6,7 +6,7 @@ interface FileChoiceProps {
   onFile: (file: File) => void | Promise<void>
 }
 
-/** A file, chosen or dropped. */
+/** Field for a file that is chosen or dropped. */
 export function FileChoice({ label, accept, onFile }: FileChoiceProps) {
   const [isOver, setOver] = useState(false)
   const take = (files: FileList | null | undefined) => {
@@ -34,7 +34,7 @@ export function FileChoice({ label, accept, onFile }: FileChoiceProps) {
         accept={accept}
         onChange={({ currentTarget }) => {
           take(currentTarget.files)
-          // the same file may be chosen again, once it is mended
+          // allows the same file to be chosen again after a correction
           currentTarget.value = ''
         }}
       />

@@ -14,13 +14,13 @@ import { type PhotoProblem, type SmallPhoto, smallPhoto } from './small-photo.ts
 
 interface PhotoPanelProps {
   course: CourseJson | null
-  /** Where the map was touched last. */
+  /** Place on the map that was tapped last. */
   touched: readonly [x: number, y: number] | null
-  /** What is to be seen on the map; undefined for what is saved. */
+  /** Called with the photo to preview on the map; undefined shows the saved one. */
   onPreview: (photo: PlacedPhoto | null | undefined) => void
 }
 
-/** A photo of the course: chosen, placed by points, saved, or taken away. */
+/** Panel for the course photo: choose a file, place it by points, save or remove it. */
 export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
   const { api, gate, site } = useDashboard()
   const texts = courseTexts()
@@ -105,7 +105,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
   )
 }
 
-/** Metres on the ground. */
+/** Largest error of the placement, in true metres. */
 function missOf(pairs: readonly Pair[], affine: NonNullable<ReturnType<typeof fitAffine>>): number {
   return Math.ceil(worstMiss(pairs, affine) * metresPerUnit(pairs[0]?.to[1] ?? 0))
 }

@@ -10,11 +10,11 @@ interface PhotoPointsProps {
   onPairs: (pairs: readonly Pair[]) => void
 }
 
-/** The longest side that is drawn in the panel. */
+/** Longest side of the photo as drawn in the panel. */
 const DRAWN_PX = 1600
 const CROSS_PX = 26
 
-/** Spots on the photo, each with the same spot on the map: touched there, or where a cart stands. */
+/** Spots on the photo, each with the same spot on the map: tapped there, or the position of a cart. */
 export function PhotoPoints({ image, pairs, touched, onPairs }: PhotoPointsProps) {
   const texts = courseTexts()
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -27,7 +27,7 @@ export function PhotoPoints({ image, pairs, touched, onPairs }: PhotoPointsProps
     setSpot(null)
   }
   useEffect(() => {
-    // only what is touched from now on
+    // ignores taps made before
     if (touched !== null) pair(touched)
   }, [touched])
   useEffect(() => {

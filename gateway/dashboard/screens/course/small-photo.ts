@@ -1,23 +1,23 @@
 import { readPhoto } from '#shared/photo/photo.ts'
 import { PhotoFault } from '#shared/photo/photo-fault.ts'
 
-/** A photo as it is sent: upright, and no larger than a tablet draws. */
+/** Photo as it is sent: upright, and no larger than a tablet can draw. */
 export interface SmallPhoto {
   image: ImageBitmap
   blob: Blob
 }
 
-/** Why a file is no photo to be placed. */
+/** Reason why a file cannot be used as a photo. */
 export type PhotoProblem = 'notPhoto' | 'tooLarge'
 
 const SIDE_PX = 4096
 const BLOB_BYTES = 8 * 1_048_576
 const QUALITIES = [0.85, 0.7, 0.5]
 
-/** Makes a photo of a file smaller. A camera's picture comes out upright: the browser turns it when it reads it. */
+/** Reduces the photo of a file. A camera's picture comes out upright, because the browser rotates it while decoding. */
 export async function smallPhoto(file: Blob): Promise<SmallPhoto | PhotoProblem> {
   try {
-    // its head tells how large it is, before a browser runs out of memory on it
+    // checks the size in the header before a browser runs out of memory on the image
     readPhoto(new Uint8Array(await file.arrayBuffer()))
     const whole = await createImageBitmap(file)
     const canvas = smaller(whole)

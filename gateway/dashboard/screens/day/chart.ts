@@ -6,20 +6,23 @@ import { formatTime } from '#dashboard/texts/format.ts'
 export interface ChartOptions {
   span: Span
   timeZone: string
-  /** The scale begins at nothing, as for speeds; voltages would be a flat line then. */
+  /** True for a scale that begins at zero, as for speeds; voltages would be a flat line then. */
   isFromZero: boolean
-  /** Whether the hours stand below. */
+  /** True to show the hours below. */
   hasHours: boolean
   format: (value: number) => string
 }
 
-/** As `--lane-left` and `--lane-right` of time-bar.css: charts, marks and slider are one time line. */
+/**
+ * Same values as `--lane-left` and `--lane-right` in time-bar.css, so that charts, marks and slider share one time
+ * axis.
+ */
 const LEFT_PX = 56
 const RIGHT_PX = 24
 const HOURS_PX = 22
 const HEIGHT_PX = 64
 
-/** A chart in an element, as wide as it. Ends with what it returns. */
+/** Draws a chart that fills the width of an element; the returned function removes it. */
 export function drawChart(element: HTMLElement, line: ChartLine, options: ChartOptions): () => void {
   const { span, timeZone, isFromZero, hasHours, format } = options
   const colors = getComputedStyle(element)

@@ -3,7 +3,7 @@ import { dayTexts } from '#dashboard/texts/day.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { isCalendarDate } from '#shared/site/time-zone.ts'
 
-/** Which day by the clocks of the course, and those beside it. */
+/** Picker for a day in the course's time zone, with buttons for the adjacent days. */
 export function DatePicker({ date, onDate }: { date: string; onDate: (date: string) => void }) {
   const texts = dayTexts()
   const beside = (days: -1 | 1, label: string, icon: 'back' | 'next') => (

@@ -9,7 +9,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { KM_PER_MILE } from '#shared/units.ts'
 import { drawChart } from './chart.ts'
 
-/** How fast the cart drove and what its pack had, along the time of the day. */
+/** Charts of the cart's speed and battery over the day. */
 export function DayCharts({ known, span }: { known: CartDay; span: Span }) {
   const { site } = useDashboard()
   const texts = dayTexts()
@@ -68,7 +68,7 @@ function Chart({ name, line, span: { fromMs, toMs }, isFromZero, hasHours, forma
   )
 }
 
-/** Canvas takes its colours when it is drawn. */
+/** Redraws in dark mode, because a canvas has fixed colours. */
 function useDarkness(): boolean {
   const [isDark, setIsDark] = useState(false)
   useEffect(() => {

@@ -11,13 +11,13 @@ interface DayListProps {
   events: readonly DayEvent[]
   playback: Playback
   label: string
-  /** Said where nothing happened. */
+  /** Text for a day without events. */
   none: string
   wordsOf: (event: DayEvent) => string
   onChoose?: (event: DayEvent) => void
 }
 
-/** What happened, in its order; a touch goes to its time. */
+/** List of events in order; a tap moves the playback to the event. */
 export function DayList({ events, playback, label, none, wordsOf, onChoose }: DayListProps) {
   const { site } = useDashboard()
   const { time_zone } = site.value

@@ -6,10 +6,10 @@ import { formatDistance, formatSpan, formatSpeed, formatVoltage } from '#dashboa
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { Units } from '#shared/units.ts'
 
-/** A position this old says nothing of how fast the cart is. */
+/** Maximum age of a position whose speed is shown. */
 const FRESH_MS = 60_000
 
-/** The day in one line, and what the cart did at the moment that is shown. */
+/** Summary of the day in one line, and the state of the cart at the shown moment. */
 export function DaySummary({ known, fleet }: { known: CartDay; fleet: ReplayFleet }) {
   const { site } = useDashboard()
   const texts = dayTexts()

@@ -1,7 +1,7 @@
 import type { DayEvent } from '#dashboard/live/replay/day-events.ts'
 import type { Span } from '#dashboard/live/replay/playback.ts'
 
-/** Trips and stops as bars, all else as marks, along the time; the list says the same in words. */
+/** Trips and stops as bars, other events as marks, along the time axis; the list has the same content as text. */
 export function Strip({ events, span }: { events: readonly DayEvent[]; span: Span }) {
   const percent = (atMs: number) => (100 * (atMs - span.fromMs)) / Math.max(1, span.toMs - span.fromMs)
   return (

@@ -10,13 +10,13 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 interface TimeBarProps {
   playback: Playback
   span: Span
-  /** What lies along the time, and is as wide as it. */
+  /** Content along the time axis, equally wide. */
   children?: ComponentChildren
 }
 
 const SECOND_MS = 1000
 
-/** The time of a replay: what happened along it, a slider, play and pause, and how fast it goes by. */
+/** Time bar of a replay: events, a slider, play and pause, and the speed. */
 export function TimeBar({ playback, span, children }: TimeBarProps) {
   return (
     <div class="time-bar">
@@ -29,7 +29,7 @@ export function TimeBar({ playback, span, children }: TimeBarProps) {
   )
 }
 
-/** A touch anywhere along the time is that moment. */
+/** Lanes along the time axis; a tap jumps to that moment. */
 function Lanes({ playback, span, children }: TimeBarProps) {
   const lanes = useRef<HTMLDivElement>(null)
   const seek = ({ clientX }: PointerEvent) => {

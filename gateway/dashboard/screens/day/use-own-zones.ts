@@ -3,7 +3,7 @@ import { groupsIn, NO_OWN_ZONES, type OwnZones, readOwnZones } from '#dashboard/
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
 /**
- * The own zones of all groups that devices are in; none before they are read, and for players, who may not read them.
+ * Returns the own zones of all groups with devices; empty before they are read, and for players, who may not read them.
  */
 export function useOwnZones(): OwnZones {
   const { api, fleet, me, zones } = useDashboard()
@@ -14,7 +14,7 @@ export function useOwnZones(): OwnZones {
     if (!mayRead || groups === '') return setOwn(NO_OWN_ZONES)
     const reading = new AbortController()
     readOwnZones(api, groups.split(',').map(Number), reading.signal).then(setOwn, () => {
-      // what was read before is still the best there is
+      // the last read zones stay in use
     })
     return () => reading.abort()
   }, [api, mayRead, groups, zones.value])

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { Playback, type Span } from '#dashboard/live/replay/playback.ts'
 
-/** The time of a replay, which begins at a moment and ends with the screen; its span may grow. */
+/** Returns the playback of a replay, which starts at a moment and ends with the screen; its span may grow. */
 export function usePlayback(span: Span, firstMs: number): Playback {
   const kept = useRef<Playback>(null)
   if (kept.current === null) {

@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 
-/** The date on the clocks of the course; null until the gateway has said what time it is. */
+/** Returns the date in the course's time zone; null until the gateway has sent its time. */
 export function useToday(): string | null {
   const { clock, second, site } = useDashboard()
   const { time_zone: name } = site.value

@@ -8,7 +8,7 @@ import { TextField } from '#dashboard/ui/text-field.tsx'
 import { useUnsaved } from '#dashboard/ui/unsaved.ts'
 import { QrCode } from '../more/qr-code.tsx'
 
-/** Passwords that are shown only now: one of them at once, and all of them on paper or as a file. */
+/** Passwords that are shown only once: one on the screen, and all of them on paper or in a file. */
 export function Credentials({ of }: { of: readonly Credential[] }) {
   const { site } = useDashboard()
   const texts = deviceTexts()
@@ -24,7 +24,7 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
   }
   const [only] = of.length === 1 ? of : []
   const title = useRef<HTMLHeadingElement>(null)
-  // the button that made them may be far below on a long page
+  // the button that created them may be far below on a long page
   useEffect(() => {
     title.current?.scrollIntoView({ block: 'start' })
     title.current?.focus({ preventScroll: true })
@@ -63,7 +63,7 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
   )
 }
 
-/** Where devices may find the broker; empty until the gateway has said, and if it does not. */
+/** Returns the possible addresses of the broker; empty until the gateway has sent them, and if it does not. */
 function useBrokerChoices(): readonly string[] {
   const { api } = useDashboard()
   const [choices, setChoices] = useState<readonly string[]>([])
@@ -91,7 +91,7 @@ function One({ credential, broker }: { credential: Credential; broker: string })
   )
 }
 
-/** Prints a cell for each device: what people call it, its QR code, and what it says. */
+/** Prints a cell for each device: its names, its QR code, and the content of the code. */
 async function printSheet(broker: string, credentials: readonly Credential[]): Promise<void> {
   const { qrPath } = await import('../more/qr-path.ts')
   document.querySelector('.credential-sheet')?.remove()
@@ -117,9 +117,9 @@ async function printSheet(broker: string, credentials: readonly Credential[]): P
     }),
     sheet,
   )
-  // beside the app: of that nothing is printed
+  // outside the app, which is hidden in print
   document.body.append(sheet)
   print()
-  // nobody finds the passwords in the page later
+  // the passwords must not stay in the page
   addEventListener('afterprint', () => sheet.remove(), { once: true })
 }

@@ -10,7 +10,7 @@ import type { LayerPlace } from './save-layer.ts'
 
 type Config = AnswerOf<'GET /devices/{id}/config'>
 
-/** The three layers of the configuration side by side, and which value holds. */
+/** Three layers of the configuration side by side, with the effective value. */
 export function DeviceConfig({ id }: { id: string }) {
   const { api } = useDashboard()
   const texts = deviceTexts()

@@ -2,7 +2,7 @@ import { deviceTexts } from '#dashboard/texts/devices.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { GroupJson } from './use-devices.ts'
 
-/** What an admin decides of a device, as it is typed. */
+/** Properties of a device that an admin sets, as typed. */
 export interface DeviceDraft {
   deviceType: string
   name: string
@@ -18,7 +18,7 @@ interface DeviceFieldsProps {
   onChange: (draft: DeviceDraft) => void
 }
 
-/** Kind, name, cart and group of a device. */
+/** Fields for the type, name, cart and group of a device. */
 export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsProps) {
   const texts = deviceTexts()
   return (
@@ -62,7 +62,7 @@ export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsPro
   )
 }
 
-/** The draft as the API takes it; what is empty is none. */
+/** Converts the draft for the API; empty fields become null. */
 export function toFields({ deviceType, name, cart, groupId }: DeviceDraft) {
   return {
     device_type: deviceType,

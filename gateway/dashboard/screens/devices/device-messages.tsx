@@ -9,7 +9,7 @@ type Message = AnswerOf<'GET /devices/{id}/messages'>['messages'][number]
 
 const REFRESH_MS = 3_000
 
-/** The last messages of a device as they came, and what became of each. */
+/** Last raw messages of a device, with the result of each. */
 export function DeviceMessages({ id }: { id: string }) {
   const { api } = useDashboard()
   const texts = deviceTexts()

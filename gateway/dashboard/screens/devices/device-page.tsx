@@ -21,7 +21,7 @@ const REFRESH_MS = 3_000
 
 type Details = AnswerOf<'GET /devices/{id}/details'>
 
-/** One device: how it is, what it says, what it is set to. */
+/** Page of one device: its state, its messages, its configuration. */
 export function DevicePage({ id }: { id: string }) {
   const { api } = useDashboard()
   const { groups, types } = useRegister()
@@ -47,7 +47,7 @@ export function DevicePage({ id }: { id: string }) {
   )
 }
 
-/** Read again every few seconds: a fitter watches it while the device sends. */
+/** State of the device, read every few seconds for an installer who watches it. */
 function State({ known }: { known: Details }) {
   const { api, clock, second } = useDashboard()
   const path = { id: known.hardware_id }
@@ -108,7 +108,7 @@ interface PlaceProps {
   onChange: () => Promise<void>
 }
 
-/** What an admin decides of it. */
+/** Form for the properties that an admin sets. */
 function Place({ device, types, groups, onChange }: PlaceProps) {
   const { api, gate } = useDashboard()
   const texts = deviceTexts()
@@ -195,7 +195,7 @@ function Removal({ device: { hardware_id: hardwareId } }: { device: Details }) {
   const [typed, setTyped] = useState('')
   const remove = async () => {
     await api.call('DELETE /devices/{id}', { path: { id: hardwareId } })
-    // a password that was made before opens nothing any more
+    // the earlier password has become invalid
     router.leave()
     router.go('more', 'devices')
   }

@@ -7,7 +7,7 @@ import { ImportDevices } from './import-devices.tsx'
 import { NewDevice } from './new-device.tsx'
 import { toPage } from './pages.ts'
 
-/** The devices that may connect: the list, one of them, a new one, or many from a file. */
+/** Pages of the devices that may connect: the list, one device, a new one, or an import from a file. */
 export function DevicesPage() {
   const { router } = useDashboard()
   const texts = deviceTexts()

@@ -6,7 +6,7 @@ import { useAdminList } from '../more/use-admin-list.ts'
 import { LayerForm } from './layer-form.tsx'
 import { useRegister } from './use-devices.ts'
 
-/** What a group sets for each kind of device. */
+/** Settings of a group for each device type. */
 export function GroupConfig({ groupId }: { groupId: number }) {
   const { api } = useDashboard()
   const { types } = useRegister()

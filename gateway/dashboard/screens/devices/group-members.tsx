@@ -17,7 +17,7 @@ interface GroupMembersProps {
   onChange: () => Promise<void>
 }
 
-/** Which devices are in a group; each is in one at most. */
+/** Devices of a group; each device is in one group at most. */
 export function GroupMembers({ group, devices, onChange }: GroupMembersProps) {
   const { api } = useDashboard()
   const texts = groupTexts()

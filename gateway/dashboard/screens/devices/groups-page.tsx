@@ -11,7 +11,7 @@ import { GroupPage } from './group-page.tsx'
 import { toPage } from './pages.ts'
 import { useRegister } from './use-devices.ts'
 
-/** Groups of devices: the list, or one of them. */
+/** Pages of the device groups: the list, or one group. */
 export function GroupsPage() {
   const { router } = useDashboard()
   const texts = groupTexts()

@@ -19,7 +19,10 @@ type Outcome = AnswerOf<'POST /devices/import'>
 const ERROR_ROW_PX = 72
 const SAMPLE = '\u{feff}hardware_id,device_type,name,cart,group\r\nTB-001,teebox,Cart 1,1,\r\n'
 
-/** A file is looked at first; what is wrong in it is said line by line, and nothing is done before it is asked. */
+/**
+ * Import of a device list: the file is checked first and its errors are listed line by line; nothing is saved before
+ * the user confirms.
+ */
 export function ImportDevices() {
   const { api, gate } = useDashboard()
   const { devices, types } = useRegister()
@@ -30,7 +33,7 @@ export function ImportDevices() {
   const [plan, setPlan] = useState<Outcome | null>(null)
   const [errors, setErrors] = useState<readonly LineError[]>([])
   const [done, setDone] = useState<Outcome | null>(null)
-  // of all files: those of one before may be neither printed nor saved yet
+  // from all files: those of an earlier file may be neither printed nor saved yet
   const [issued, setIssued] = useState<readonly Credential[]>([])
   const [isAsked, ask] = useState(false)
   const { send, fault, isSending } = useSending()
@@ -38,7 +41,7 @@ export function ImportDevices() {
     api.call('POST /devices/import', { body, query: { dry_run: isDryRun ? 'true' : 'false' } })
   const look = (chosen: File | undefined) => {
     if (chosen === undefined) return
-    // browsers know CSV by other names where a spreadsheet program is installed
+    // browsers use a different type for CSV if a spreadsheet program is installed
     const csv = new Blob([chosen], { type: 'text/csv' })
     setFile(csv)
     setFileName(chosen.name)
@@ -86,7 +89,7 @@ export function ImportDevices() {
             accept=".csv,text/csv,text/plain"
             onChange={({ currentTarget }) => {
               look(currentTarget.files?.[0])
-              // the same file may be chosen again after it was put right
+              // allows the same file to be chosen again after a correction
               currentTarget.value = ''
             }}
           />
@@ -128,7 +131,7 @@ export function ImportDevices() {
   )
 }
 
-/** The names of all kinds of devices; none until they are known. */
+/** Returns the names of all device types; empty until they are known. */
 function useKinds(types: ReturnType<typeof useRegister>['types']): readonly string[] {
   const [kinds, setKinds] = useState<readonly string[]>([])
   useEffect(() => {
@@ -142,7 +145,7 @@ function useKinds(types: ReturnType<typeof useRegister>['types']): readonly stri
 
 function Errors({ errors }: { errors: readonly LineError[] }) {
   const texts = deviceTexts()
-  // what the gateway says in addition is English
+  // the details of the gateway are in English
   const { language } = useDashboard().site.value
   return (
     <>

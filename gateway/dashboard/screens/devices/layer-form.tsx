@@ -20,7 +20,7 @@ interface LayerFormProps {
   onSaved: () => Promise<void>
 }
 
-/** Settings of one layer: a field for each that the kind knows, JSON for the others. */
+/** Form for one layer: a field for each setting of the type, JSON for the others. */
 export function LayerForm({ place, layer, schema, onCancel, onSaved }: LayerFormProps) {
   const { api, gate } = useDashboard()
   const texts = deviceTexts()
@@ -136,13 +136,13 @@ function SettingField({ name, property, fault, value, onInput }: SettingFieldPro
   )
 }
 
-/** What is wrong with each setting, as the gateway says. */
+/** Returns the gateway's error for each setting. */
 function faultsOf(error: unknown): Record<string, string> {
   if (!(error instanceof ApiError)) return {}
   return Object.fromEntries(error.errors.map(({ name, detail }) => [name.replace(TYPE_PREFIX, ''), detail]))
 }
 
-/** An object as it was typed; nothing is an empty one, and null is what is none. */
+/** Parses a typed object; empty text yields an empty object, invalid text null. */
 function readObject(text: string): Layer | null {
   if (text.trim() === '') return {}
   try {

@@ -11,7 +11,7 @@ import { Credentials } from './credentials.tsx'
 import { DeviceFields, toFields } from './device-fields.tsx'
 import { type GroupJson, useRegister } from './use-devices.ts'
 
-/** Registers one device. */
+/** Form that registers one device. */
 export function NewDevice() {
   const { groups, types } = useRegister()
   const list = useAdminList(async () => ({ types: await types(), groups: await groups() }))
@@ -35,7 +35,7 @@ function NewDeviceForm({ types, groups }: KnownProps) {
     const body = { hardware_id: hardwareId.trim(), ...toFields(draft) }
     const { device, mqtt } = await gate.act(() => api.call('POST /devices', { body }))
     const { hardware_id, name = null, cart } = device
-    // those before may be neither printed nor saved yet
+    // earlier ones may be neither printed nor saved yet
     setMade((before) => [...before, { hardwareId: hardware_id, name, cart, password: mqtt.password }])
     setHardwareId('')
     setDraft({ ...draft, name: '', cart: '' })

@@ -1,6 +1,6 @@
 import { toHash } from '#dashboard/live/route.ts'
 
-/** The address of a page below More, or of a part of it. */
+/** Builds the address of a page below More, or of a section within a page. */
 export function toPage(...parts: string[]): string {
   return toHash('more', parts.join('/'))
 }

@@ -6,7 +6,7 @@ export type GroupJson = AnswerOf<'GET /groups/{groupId}'>
 
 const PAGE = 1000
 
-/** Asks for all devices and groups, as an admin. */
+/** Loads all devices and groups, as an admin. */
 export function useRegister() {
   const { api } = useDashboard()
   const devices = async (): Promise<DeviceJson[]> => {

@@ -15,10 +15,10 @@ import { useMoments } from './moments.ts'
 import { Pager } from './pager.tsx'
 
 const PAGE = 50
-/** As many as the gateway puts into one answer. */
+/** Maximum number of entries in one response of the gateway. */
 const CSV_ENTRIES = 1_000
 
-/** Who did what: a page of More, which has its title. */
+/** Activity log: a page of More, which provides its title. */
 export function AuditLogPage() {
   const { api, gate, fleet } = useDashboard()
   const texts = gatewayTexts()
@@ -113,7 +113,7 @@ export function AuditLogPage() {
   )
 }
 
-/** What people call a user or a device; the id of anything else. */
+/** Returns the name of a user or a device; the id of any other object. */
 function nameIn(
   users: readonly { user_id: string; name: string }[],
   devices: ReadonlyMap<string, { cart: string | null; name?: string | undefined }>,

@@ -11,7 +11,7 @@ import { useMoments } from './moments.ts'
 const LOOK_EVERY_MS = 3_000
 type Backups = AnswerOf<'GET /backups'>
 
-/** Where the nightly backups are and how they went, and one at once: a page of More, which has its title. */
+/** Target and results of the nightly backups, and a backup on request: a page of More, which provides its title. */
 export function BackupsPage() {
   const { api } = useDashboard()
   const texts = backupTexts()

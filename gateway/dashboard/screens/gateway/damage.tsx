@@ -13,7 +13,7 @@ import { Pager } from './pager.tsx'
 const PAGE = 20
 const REPAIR = 'cartbarn repair'
 
-/** What was damaged on the disk, and what came in and could not be read: a page of More, which has its title. */
+/** Damage on the disk, and received messages that could not be parsed: a page of More, which provides its title. */
 export function DamagePage() {
   const { api } = useDashboard()
   const texts = gatewayTexts()
@@ -35,7 +35,7 @@ export function DamagePage() {
               <p>{messages.length === 0 ? texts.noQuarantine : texts.quarantineWhy}</p>
               <ul class="items">
                 {messages.slice(offset, offset + PAGE).map((message, i) => (
-                  // two of the same moment may be alike in all
+                  // two messages received in the same moment may be identical
                   <Message key={`${offset} ${i}`} message={message} />
                 ))}
               </ul>

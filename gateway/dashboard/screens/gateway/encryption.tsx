@@ -12,7 +12,7 @@ import { useMoments } from './moments.ts'
 const LOOK_EVERY_MS = 10_000
 type Tls = AnswerOf<'GET /tls'>
 
-/** Whether others on the network can read along: a page of More, which has its title. */
+/** Encryption of the connections on the network: a page of More, which provides its title. */
 export function EncryptionPage() {
   const { api } = useDashboard()
   const texts = encryptionTexts()
@@ -76,7 +76,7 @@ function Certificate({
   )
 }
 
-/** What a new tablet is shown, and what its person compares. */
+/** Guide for a new tablet, and the fingerprint that its user compares. */
 function Trust({ authority: { fingerprint, guide } }: { authority: NonNullable<Tls['authority']> }) {
   const texts = encryptionTexts()
   return (

@@ -1,7 +1,7 @@
 import { formatMoment } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
-/** Says when something was, on the clocks of the course. */
+/** Returns a formatter of times in the course's time zone. */
 export function useMoments(): (at: string) => string {
   const { clock, site } = useDashboard()
   const { time_zone } = site.value

@@ -15,7 +15,7 @@ const [PAGE, LOOK_EVERY_MS, SEARCH_MAX] = [25, 5_000, 64]
 const CONNECTIONS = ['all', 'connected', 'away'] as const
 type Connections = (typeof CONNECTIONS)[number]
 
-/** Who is at the broker: a page of More, which has its title. */
+/** Clients of the broker: a page of More, which provides its title. */
 export function MqttClientsPage() {
   const { api } = useDashboard()
   const texts = gatewayTexts()

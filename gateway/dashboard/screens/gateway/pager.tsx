@@ -1,14 +1,14 @@
 interface PagerProps {
-  /** Of the first item of the page, and how many a page has. */
+  /** Index of the first item of the page. */
   offset: number
   limit: number
-  /** There is no page after this one. */
+  /** True on the last page. */
   isLast: boolean
   names: { previous: string; next: string }
   onOffset: (offset: number) => void
 }
 
-/** A page before, and one after, where there are any. */
+/** Buttons for the previous and the next page, if they exist. */
 export function Pager({ offset, limit, isLast, names, onOffset }: PagerProps) {
   if (offset === 0 && isLast) return null
   return (

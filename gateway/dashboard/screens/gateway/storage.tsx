@@ -13,10 +13,10 @@ import { useAdminList } from '../more/use-admin-list.ts'
 
 const LOOK_EVERY_MS = 10_000
 const DAY_S = 86_400
-/** Proposed is what hardly anybody looks at any more. */
+/** Default for the age of records to delete: data that old is rarely used. */
 const [PURGE_DAYS, DAYS_MAX] = ['365', 3_650]
 
-/** What is stored and for how long, and the end of what is old: a page of More, which has its title. */
+/** Stored data, its retention, and deletion of old records: a page of More, which provides its title. */
 export function StoragePage() {
   const { api } = useDashboard()
   const texts = gatewayTexts()
@@ -89,7 +89,7 @@ export function StoragePage() {
 interface Storage {
   usedBytes: number
   budgetBytes: number
-  /** 0 is for ever. */
+  /** 0 keeps records permanently. */
   telemetryDays: number
   eventDays: number
   hasHub: boolean
@@ -106,7 +106,7 @@ function readStorage(metrics: string): Storage {
   }
 }
 
-/** What is stored of each month, and when the last of it is too old to be kept. */
+/** Records of each month, and the time at which the last of them expires. */
 function Ages({ keptDays }: { keptDays: number }) {
   const { api, site } = useDashboard()
   const texts = gatewayTexts()

@@ -12,7 +12,7 @@ import { useMoments } from './moments.ts'
 const LOOK_EVERY_MS = 5_000
 type Details = NonNullable<SyncStatusJson['details']>
 
-/** How the replication to the head office is doing: a page of More, which has its title. */
+/** State of the sync with the hub: a page of More, which provides its title. */
 export function SyncPage() {
   const { api } = useDashboard()
   const texts = gatewayTexts()

@@ -8,17 +8,17 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 
-/** What was entered is to open its cart when that comes. */
+/** Entered text whose cart opens when it appears. */
 interface Awaited {
-  /** It was entered before the first list of carts. */
+  /** True if it was entered before the first list of carts. */
   isFirst: boolean
-  /** The cart whose card was open, if any: whoever opens another one waits no more. */
+  /** Cart whose card was open, if any: opening a different card ends the wait. */
   beside: string | null
 }
 
 /**
- * Finds a cart by its number, or by the name of one of its devices; Enter opens the first. One that is not there yet is
- * opened when it comes, as long as nothing else is typed or opened.
+ * Finds a cart by its number, or by the name of one of its devices; Enter opens the first match. A cart that is not
+ * known yet opens when it appears, unless other text is typed or another cart opened.
  */
 export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
   const { fleet, router } = useDashboard()
@@ -41,7 +41,7 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
     onChoose(cart.cart)
   }
   const enter = () => {
-    // what is drawn may be a moment behind the fleet
+    // the rendered list may lag behind the fleet
     const cart = found[current] ?? searchCarts(fleet.carts.values(), text, 1)[0]
     if (cart !== undefined) choose(cart)
     else if (isAsking) setAwaited({ isFirst: !fleet.isKnown, beside: opened })

@@ -9,7 +9,7 @@ interface CountersProps {
   onFilter: (filter: CartFilter | null) => void
 }
 
-/** How many carts there are of each kind; a touch shows only these, another all again. */
+/** Number of carts of each kind; a tap filters the map, a second tap shows all carts again. */
 export function Counters({ filter, onFilter }: CountersProps) {
   const { fleet } = useDashboard()
   const texts = mapTexts()

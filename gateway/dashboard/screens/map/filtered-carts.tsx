@@ -13,7 +13,7 @@ import { placeText } from '../cart-row.tsx'
 
 const ROW_PX = 68
 
-/** The carts that a counter counts, in place of those that need somebody. */
+/** List of the carts of a counter, in place of those that need attention. */
 export function FilteredCarts({ filter }: { filter: CartFilter }) {
   const { fleet, clock, second } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0

@@ -6,16 +6,19 @@ import { mapTexts } from '#dashboard/texts/map.ts'
 const SIZES = ['low', 'half', 'full'] as const
 type Size = (typeof SIZES)[number]
 
-/** A finger that moved less has touched, not dragged. */
+/** Maximum movement of a finger that counts as a tap and not as a drag. */
 const DRAG_PX = 24
 
 interface SidePanelProps {
-  /** The chosen cart: its card is not opened below the edge of the screen. */
+  /** Chosen cart, whose card must not open below the edge of the screen. */
   opened: string | null
   children: ComponentChildren
 }
 
-/** Beside the map; on a phone a sheet at the lower edge that is drawn up and down, by its handle or a touch on it. */
+/**
+ * Panel next to the map; on a phone a sheet at the lower edge, which is dragged up and down by its handle or moved with
+ * a tap on it.
+ */
 export function SidePanel({ opened, children }: SidePanelProps) {
   const texts = mapTexts()
   const [size, setSize] = useState<Size>('half')

@@ -11,7 +11,7 @@ import { type Health, useHealth } from './use-health.ts'
 const ASK_EVERY_MS = 5_000
 
 /**
- * What waits for an admin, on whatever screen: tablets at the door, a copied card, an unconfirmed clock, a failed
+ * Banners for admins on every screen: tablets that request access, a copied card, an unconfirmed clock, a failed
  * upgrade.
  */
 export function AdminBanner() {
@@ -43,7 +43,9 @@ function WaitingBanner() {
   )
 }
 
-/** Only who has the rights of an admin now is told; a PIN is not asked for by what goes on by itself. */
+/**
+ * Loads access requests only while the user has the rights of an admin: a background request must not prompt for a PIN.
+ */
 function useWaiting(): readonly AccessRequestJson[] {
   const { api, me, line } = useDashboard()
   const [waiting, setWaiting] = useState<readonly AccessRequestJson[]>([])
@@ -64,7 +66,7 @@ interface AskedHealth {
   again: () => void
 }
 
-/** "Is this the same course?": a copied card is the first course in all it does until somebody says what it is. */
+/** "Is this the same course?": a copied card acts as the first course until an admin decides. */
 function MachineBanner({ health, again }: AskedHealth) {
   const { api, gate } = useDashboard()
   const texts = moreTexts()
@@ -94,7 +96,7 @@ function MachineBanner({ health, again }: AskedHealth) {
   )
 }
 
-/** "Is it 07:04?": a gateway that came back from a power cut may be hours late and look right to itself. */
+/** "Is it 07:04?": after a power cut the clock of a gateway may be hours late without the gateway noticing. */
 function ClockBanner({ health, again }: AskedHealth) {
   const { api, gate, clock, second, site } = useDashboard()
   const texts = moreTexts()
@@ -103,7 +105,7 @@ function ClockBanner({ health, again }: AskedHealth) {
   if (health === null || health.clock === 'confirmed') return null
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const confirm = async () => {
-    // what the question shows: whoever says yes has looked at another clock
+    // the time shown in the question, which the user has compared with another clock
     const body = { time: new Date(clock.nowMs()).toISOString() }
     await gate.act(() => api.call('POST /clock/confirm', { body }))
     again()
@@ -127,7 +129,7 @@ function ClockBanner({ health, again }: AskedHealth) {
   )
 }
 
-/** A new version could not run, and the one before it does: until the next upgrade. */
+/** A new version could not run and the previous one is back; shown until the next upgrade. */
 function WentBackBanner({ health }: Pick<AskedHealth, 'health'>) {
   const texts = moreTexts()
   if (health?.went_back === undefined) return null

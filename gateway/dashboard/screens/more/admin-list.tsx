@@ -9,8 +9,8 @@ interface AdminListProps<List> {
 }
 
 /**
- * What is in its place until it is there, or when nobody may see it; what was seen stays, and so does what was typed
- * there.
+ * Placeholder until a list has loaded or while the user may not see it; a loaded list stays, with everything typed in
+ * it.
  */
 export function AdminList<List>({ of, children }: AdminListProps<List>) {
   const texts = moreTexts()

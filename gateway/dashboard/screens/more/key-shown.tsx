@@ -5,7 +5,7 @@ import { copyText } from '#dashboard/ui/copy-text.ts'
 import { saveFile } from '#dashboard/ui/save-file.ts'
 import { QrCode } from './qr-code.tsx'
 
-/** A key that the gateway never shows again, and what keeps it: the clipboard, a file, a camera. */
+/** Key that the gateway shows only once, with ways to keep it: the clipboard, a file, a camera. */
 export function KeyShown({ apiKey, of }: { apiKey: string; of: string }) {
   const texts = signInTexts()
   const [isCopied, setCopied] = useState<boolean | null>(null)

@@ -11,22 +11,22 @@ import type { Tablets } from './tablet-list.ts'
 import { UserChoice, useUserChoice } from './user-choice.tsx'
 
 type Authority = AnswerOf<'GET /tls'>['authority']
-/** With the authority that the new tablet must trust before it can open the address; null for none. */
+/** Pairing code with the authority that the new tablet must trust before it can open the address; null if none. */
 type PairingCode = AnswerOf<'POST /pairing-codes'> & {
   authority: Authority
-  /** Of the tablet. */
+  /** Name of the tablet. */
   name: string
   userId: string
-  /** Sessions that were there before. */
+  /** Sessions that existed before. */
   knownIds: ReadonlySet<string>
 }
 
-/** True of the session that the code has opened. */
+/** True for the session that the code has opened. */
 function isOf({ session_id, user_id, name }: Tablets['sessions'][number], made: PairingCode): boolean {
   return name === made.name && user_id === made.userId && !made.knownIds.has(session_id)
 }
 
-/** A code that signs a new tablet in once, for its camera. */
+/** Creates a code that signs a new tablet in once, for its camera. */
 export function PairTablet({ tablets: { users, sessions } }: { tablets: Tablets }) {
   const { api, gate } = useDashboard()
   const texts = tabletTexts()
@@ -93,7 +93,7 @@ function Code({ made }: { made: PairingCode }) {
   )
 }
 
-/** Without trust the browser of the new tablet warns of the address, and shows nothing of the app. */
+/** Step before pairing: without trust the browser of the new tablet warns of the address and does not load the app. */
 function TrustFirst({ guide }: { guide: string | null }) {
   const texts = tabletTexts()
   return (

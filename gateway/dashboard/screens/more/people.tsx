@@ -12,7 +12,7 @@ import { PinDialog } from './pin-dialog.tsx'
 import { useAdminList } from './use-admin-list.ts'
 import { NEW_USER, UserFields, useUserBody } from './user-fields.tsx'
 
-/** Who works here, and who of them may act on a shared tablet. */
+/** People page: users, and those who may sign in on a shared tablet with a PIN. */
 export function PeoplePage() {
   const { api } = useDashboard()
   const list = useAdminList(() => api.call('GET /users'))

@@ -14,13 +14,13 @@ import { draftOf, UserFields, useUserBody } from './user-fields.tsx'
 
 interface PersonPanelProps {
   user: UserJson
-  /** It is closed, and something may have changed. */
+  /** Called when it closes after a possible change. */
   onClose: () => void
 }
 
 type Step = 'change' | 'key' | 'disable' | 'remove'
 
-/** Changes a user: what it is, its key, whether it is on, its end. */
+/** Edits a user: properties, key, activation, deletion. */
 export function PersonPanel({ user, onClose }: PersonPanelProps) {
   const { api, gate } = useDashboard()
   const texts = peopleTexts()
@@ -118,7 +118,7 @@ interface IssuedKeyProps {
   onDone: () => void
 }
 
-/** A key, which is shown this once: neither Escape nor a touch beside it closes it. */
+/** Key that is shown only once: neither Escape nor a tap outside closes the dialog. */
 export function IssuedKey({ name, apiKey, onDone }: IssuedKeyProps) {
   const texts = peopleTexts()
   useUnsaved(texts.leaveKey(name))

@@ -8,13 +8,13 @@ import { PinPad } from '../pin-pad.tsx'
 
 interface PinDialogProps {
   userId: string
-  /** There is one to remove. */
+  /** True if there is a PIN to remove. */
   hasPin: boolean
   title: string
   onClose: (isSet: boolean) => void
 }
 
-/** A new PIN for somebody. */
+/** Dialog for a user's new PIN. */
 export function PinDialog({ userId, hasPin, title, onClose }: PinDialogProps) {
   const { api, gate } = useDashboard()
   const texts = tabletTexts()

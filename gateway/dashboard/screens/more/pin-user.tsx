@@ -6,7 +6,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { PinDialog } from './pin-dialog.tsx'
 
-/** Whose tablet it is, and who acts on it now. */
+/** User of the tablet's session, and the PIN user signed in now. */
 export function PinUserPanel() {
   const dashboard = useDashboard()
   const texts = moreTexts()

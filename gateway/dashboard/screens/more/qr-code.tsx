@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A QR code for a camera; the code that makes it comes when the first is shown. */
+/** QR code for a camera; its encoder loads when the first code is shown. */
 export function QrCode({ text }: { text: string }) {
   const [path, setPath] = useState<{ d: string; size: number } | null>(null)
   useEffect(() => {
-    // without it what it says still stands beside it, to be typed
+    // without it the text next to it can still be typed
     import('./qr-path.ts').then(({ qrPath }) => setPath(qrPath(text))).catch(() => undefined)
   }, [text])
   if (path === null) return null

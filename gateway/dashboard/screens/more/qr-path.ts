@@ -1,6 +1,6 @@
 import qrcode from 'qrcode-generator'
 
-/** The dark modules of a QR code as a path of an SVG, one unit each. */
+/** Converts the dark modules of a QR code to an SVG path, one unit each. */
 export function qrPath(text: string): { d: string; size: number } {
   const code = qrcode(0, 'M')
   code.addData(text)

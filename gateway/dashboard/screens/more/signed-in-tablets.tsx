@@ -13,7 +13,7 @@ interface SignedInTabletsProps {
   onChange: () => Promise<void>
 }
 
-/** Every browser that is signed in, the ones used last first. */
+/** List of all signed-in browsers, the most recently used first. */
 export function SignedInTablets({ tablets, onChange }: SignedInTabletsProps) {
   const { me, clock, second } = useDashboard()
   const texts = tabletTexts()

@@ -1,7 +1,7 @@
 import { moreTexts } from '#dashboard/texts/more.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
-/** What the three parts of the page show. */
+/** Data of the three sections of the page. */
 export interface Tablets {
   users: AnswerOf<'GET /users'>
   sessions: AnswerOf<'GET /sessions'>

@@ -9,7 +9,7 @@ import { WaitingTablets } from './waiting-tablets.tsx'
 
 const LOOK_EVERY_MS = 4_000
 
-/** Which tablets are signed in, which want to be, and a code for a new one. */
+/** Tablets page: signed-in tablets, requests for access, and a code for a new tablet. */
 export function TabletsPage() {
   const { api } = useDashboard()
   const load = async (): Promise<Tablets> => {

@@ -5,8 +5,8 @@ import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'
 
 /**
- * What only an admin is shown: asks who it is where that is needed. `load` is asked again when `key` changes, and every
- * so often: that asks nobody for a PIN, and keeps what is shown when the rights have ended.
+ * Loads data for admins and prompts for a PIN if one is needed. `load` runs again when `key` changes, and every
+ * `everyMs`: the repeated request never prompts, and keeps the loaded data when the rights have expired.
  */
 export function useAdminList<List>(load: () => Promise<List>, everyMs?: number, key = '') {
   const { gate, line } = useDashboard()
@@ -14,7 +14,7 @@ export function useAdminList<List>(load: () => Promise<List>, everyMs?: number, 
   const [fault, setFault] = useState<string | null>(null)
   const [isTurnedDown, turnDown] = useState(false)
   const asked = useRef(0)
-  /** An answer counts unless something else was asked meanwhile. */
+  /** Applies a response unless another request was sent meanwhile. */
   const take = async (answer: Promise<List>) => {
     const number = ++asked.current
     const known = await answer

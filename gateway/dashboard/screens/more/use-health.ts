@@ -6,7 +6,10 @@ export type Health = AnswerOf<'GET /health'>
 
 const ASK_EVERY_MS = 30_000
 
-/** How the gateway is, as it says while the line is there; null until then. `again` asks at once. */
+/**
+ * Polls the health of the gateway while the connection is live; null until the first response. `again` requests it
+ * immediately.
+ */
 export function useHealth(): { health: Health | null; again: () => void } {
   const { api, line } = useDashboard()
   const [health, setHealth] = useState<Health | null>(null)
@@ -14,7 +17,7 @@ export function useHealth(): { health: Health | null; again: () => void } {
   const isLive = line.state.value.kind === 'live'
   useEffect(() => {
     if (!isLive) return
-    // no answer is no news: the line tells of a gateway that is gone
+    // a missing response is ignored: the connection state shows a lost gateway
     const ask = () => void api.call('GET /health').then(setHealth, () => undefined)
     ask()
     const timer = setInterval(ask, ASK_EVERY_MS)

@@ -10,12 +10,12 @@ type Users = AnswerOf<'GET /users'>
 const ROLES: readonly Role[] = ['staff', 'user', 'admin']
 const EVERY_CART = '*'
 
-/** Who is meant: somebody who is known, or a new user who is made when `take` is called. */
+/** Choice of a user: an existing one, or a new one that is created when `take` is called. */
 export function useUserChoice(users: Users, suggestedName = '') {
   const { api, gate } = useDashboard()
   const active = users.filter(({ is_active, role }) => is_active && role !== 'metrics')
   const [chosenId, setUserId] = useState<string | null>(null)
-  // what a shared tablet does is nobody's doing: a person is chosen on purpose
+  // actions of a shared tablet cannot be attributed to a person, so a user must be chosen deliberately
   const userId = chosenId ?? ''
   const [typed, setName] = useState<string | null>(null)
   const name = typed ?? suggestedName
@@ -33,7 +33,7 @@ export function useUserChoice(users: Users, suggestedName = '') {
 
 type Choice = ReturnType<typeof useUserChoice>
 
-/** A list of people, and what is to be known of somebody new. */
+/** List of users, and the fields of a new one. */
 export function UserChoice({ choice }: { choice: Choice }) {
   const texts = tabletTexts()
   const { roles } = moreTexts()
@@ -58,7 +58,7 @@ export function UserChoice({ choice }: { choice: Choice }) {
   )
 }
 
-/** Name and role of somebody new. */
+/** Name and role of a new user. */
 function NewUserFields({ choice }: { choice: Pick<Choice, 'name' | 'setName' | 'role' | 'setRole'> }) {
   const texts = tabletTexts()
   const { roles } = moreTexts()

@@ -11,7 +11,7 @@ import type { UserJson, UserRole } from '#shared/wire/users.ts'
 const ROLES: readonly UserRole[] = ['staff', 'user', 'admin', 'metrics']
 const [NAME_MAX, SCOPE_MAX] = [200, 100_000]
 
-/** What is said of a user, as it stands in the fields. */
+/** Properties of a user, as typed. */
 export interface UserDraft {
   name: string
   role: UserRole
@@ -19,7 +19,7 @@ export interface UserDraft {
   masksCodes: boolean
 }
 
-/** Somebody new: sees all carts, as most who work here do. */
+/** Defaults of a new user: sees all carts, as most staff do. */
 export const NEW_USER: UserDraft = {
   name: '',
   role: 'staff',
@@ -32,7 +32,7 @@ export function draftOf(user: UserJson): UserDraft {
   return { name, role, scope: scopeOf(user), masksCodes: mask_codes }
 }
 
-/** As the gateway takes it, for a new user and for a change. */
+/** Returns a converter to the API's body for a new user and for a change. */
 export function useUserBody(): (draft: UserDraft) => InputOf<'POST /users'>['body'] {
   const { fleet } = useDashboard()
   return ({ name, role, scope, masksCodes }) => ({
@@ -48,7 +48,7 @@ interface UserFieldsProps {
   onDraft: (draft: UserDraft) => void
 }
 
-/** Name, role, and what of the fleet somebody sees. */
+/** Fields for the name, the role, and the carts that a user sees. */
 export function UserFields({ draft, onDraft }: UserFieldsProps) {
   const texts = peopleTexts()
   const { name, role: roleName } = tabletTexts()
@@ -57,7 +57,7 @@ export function UserFields({ draft, onDraft }: UserFieldsProps) {
   const { role, scope, masksCodes } = draft
   const chooseRole = (value: string) => {
     const chosen = ROLES.find((one) => one === value) ?? 'staff'
-    // players have no need to see by which tags others open carts
+    // players do not need the tags with which others unlock carts
     onDraft({ ...draft, role: chosen, masksCodes: chosen === 'user' && (role !== 'user' || masksCodes) })
   }
   return (

@@ -11,7 +11,7 @@ interface WaitingTabletsProps {
   onChange: () => Promise<void>
 }
 
-/** Tablets that ask for access, with the digits that both screens show. */
+/** Tablets that request access, with the digits that both screens show. */
 export function WaitingTablets({ tablets: { users, requests }, onChange }: WaitingTabletsProps) {
   const texts = tabletTexts()
   return (

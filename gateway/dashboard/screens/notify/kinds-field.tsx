@@ -3,12 +3,12 @@ import { notifyTexts } from '#dashboard/texts/notify.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 interface KindsFieldProps {
-  /** Null is all, also those that later versions have. */
+  /** Null means all kinds, including those of later versions. */
   kinds: readonly AlertKind[] | null
   onKinds: (kinds: AlertKind[] | null) => void
 }
 
-/** Of which alerts somebody is told. */
+/** Field for the alert kinds that a recipient is notified of. */
 export function KindsField({ kinds, onKinds }: KindsFieldProps) {
   const texts = notifyTexts()
   const words = alertTexts().kinds
@@ -35,6 +35,6 @@ export function KindsField({ kinds, onKinds }: KindsFieldProps) {
 }
 
 function kindsOf(words: Record<AlertKind, string>): AlertKind[] {
-  // the words are of all kinds and of nothing else
+  // the texts cover exactly the alert kinds
   return Object.keys(words) as AlertKind[]
 }

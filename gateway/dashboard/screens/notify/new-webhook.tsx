@@ -10,7 +10,7 @@ import { KindsField } from './kinds-field.tsx'
 
 const URL_MAX = 2_000
 
-/** A program that is told of alerts; its secret is shown once. */
+/** Form for a program that receives alerts; its secret is shown once. */
 export function NewWebhook({ onDone }: { onDone: () => void }) {
   const { api } = useDashboard()
   const texts = notifyTexts()
@@ -23,7 +23,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }) {
   }
   if (secret !== null)
     return (
-      // a touch beside it must not lose the secret
+      // a tap outside must not lose the secret
       <Dialog key="secret" title={texts.secret} onCancel={() => undefined}>
         <p>{texts.secretOnce}</p>
         <code class="secret">{secret}</code>

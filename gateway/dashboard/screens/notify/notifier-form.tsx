@@ -13,12 +13,12 @@ const TO_MAX = 2_000
 const TOKEN_MAX = 500
 
 interface NotifierFormProps {
-  /** The one that is changed; its channel stays. Without it another is added. */
+  /** Notifier to change, whose channel is fixed; without it a new one is added. */
   notifier?: NotifierJson
   onDone: () => void
 }
 
-/** Somebody who is told of alerts by e-mail, ntfy or Telegram. */
+/** Form for a person who receives alerts by e-mail, ntfy or Telegram. */
 export function NotifierForm({ notifier, onDone }: NotifierFormProps) {
   const { api } = useDashboard()
   const texts = notifyTexts()

@@ -8,10 +8,10 @@ import { ApiError } from '#shared/client.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { errorText } from './error-text.ts'
 
-/** What notifiers and webhooks have in common. */
+/** Common properties of notifiers and webhooks. */
 export interface Target {
   name: string
-  /** Besides the kinds. */
+  /** Conditions in addition to the kinds. */
   when: readonly string[]
   kinds: readonly AlertKind[] | null
   last_success_at: string | null
@@ -22,12 +22,12 @@ export interface Target {
 interface TargetPanelProps {
   target: Target
   onTest: () => Promise<void>
-  /** Left out for what cannot be changed. */
+  /** Omitted for a target that cannot be changed. */
   onChange?: () => void
   onRemove: () => Promise<void>
 }
 
-/** One who is told: how it goes, a test, and its end. */
+/** Panel of one recipient: delivery state, test, and deletion. */
 export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelProps) {
   const { clock, gate, second } = useDashboard()
   const texts = notifyTexts()

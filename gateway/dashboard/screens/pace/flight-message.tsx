@@ -13,7 +13,7 @@ interface FlightMessageProps {
   onSent: (carts: readonly string[]) => void
 }
 
-/** Asks what the screens of carts that play together are to show. */
+/** Dialog for a message to the screens of carts that play together. */
 export function FlightMessage({ carts, onCancel, onSent }: FlightMessageProps) {
   const { fleet, commands, screenTypes } = useDashboard()
   const texts = paceTexts()

@@ -25,7 +25,7 @@ function PaceShape({ pace, hole }: { pace: Pace; hole: number | null }) {
   )
 }
 
-/** All rows of the list are as high as this. */
+/** Height of all rows of the list. */
 export const FLIGHT_ROW_PX = 128
 
 interface FlightRowProps {
@@ -35,7 +35,7 @@ interface FlightRowProps {
   onMessage: () => void
 }
 
-/** Carts that play together: where they are, how far behind, and since when. */
+/** Row of carts that play together: hole, delay, and time on the hole. */
 export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: FlightRowProps) {
   const { clock, second, site, me, fleet, screenTypes } = useDashboard()
   const texts = paceTexts()

@@ -2,10 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { RoundJson } from '#shared/wire/rounds.ts'
 
-/** Nothing of the line tells of a hole that was entered. */
+/** Polling interval: entering a hole sends no realtime message. */
 const ASK_EVERY_MS = 5_000
 
-/** The rounds that go on, asked for while the page is seen and the line is there; null until they are known. */
+/** Polls the active rounds while the page is visible and the connection is live; null until they are known. */
 export function useRounds(): { rounds: readonly RoundJson[] | null; isFailed: boolean } {
   const { api, line } = useDashboard()
   const [rounds, setRounds] = useState<readonly RoundJson[] | null>(null)

@@ -18,10 +18,10 @@ interface ReplayedCartCardProps {
   onClose: () => void
 }
 
-/** A position this old says nothing of now. */
+/** Maximum age of a position that counts as current. */
 const FRESH_MS = 60_000
 
-/** What a cart did at the moment that is shown. */
+/** Card of a cart at the shown moment. */
 export function ReplayedCartCard({ fleet, cart: name, date, onClose }: ReplayedCartCardProps) {
   const { site } = useDashboard()
   const texts = dayTexts()

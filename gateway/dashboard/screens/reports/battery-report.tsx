@@ -8,7 +8,7 @@ import { MonthReport } from './month-report.tsx'
 import { useAnswer } from './use-answer.ts'
 import { useMonth } from './use-month.ts'
 
-/** What each pack had in the mornings of a month, and how low it fell; the weak ones first. */
+/** Battery report: morning and lowest voltages of each cart in a month; the weakest first. */
 export function BatteryReport() {
   const { api } = useDashboard()
   const texts = reportTexts()
@@ -20,7 +20,7 @@ export function BatteryReport() {
   const [sort, setSort] = useState<PackSort>('weak')
   const [chosen, setChosen] = useState<string | null>(null)
   const packs = useMemo(() => sortedPacks(packByCart(answer?.rows ?? []), sort), [answer, sort])
-  // without a choice the one on top is what somebody came for
+  // by default the top cart, which is the most relevant
   const shown = packs.find(({ cart }) => cart === chosen) ?? packs[0]
   const lines = useMemo(() => {
     const rows = shown?.rows ?? []

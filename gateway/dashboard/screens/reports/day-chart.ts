@@ -1,13 +1,13 @@
 import uPlot from 'uplot'
 
-/** A value of each day of a month; null where there is none. */
+/** Values for each day of a month; null for a day without one. */
 export interface DayLine {
   name: string
   values: readonly (number | null)[]
 }
 
 export interface DayChartOptions {
-  /** The first as bars, from nothing; else all as lines, each with dots of its own. */
+  /** True to draw the first line as bars from zero; otherwise all are lines, each with distinct dots. */
   isBars: boolean
   format: (value: number) => string
 }
@@ -16,7 +16,7 @@ const LEFT_PX = 58
 const BELOW_PX = 26
 const HEIGHT_PX = 190
 
-/** A chart in an element, as wide as it. Ends with what it returns. */
+/** Draws a chart that fills the width of an element; the returned function removes it. */
 export function drawDays(element: HTMLElement, lines: readonly DayLine[], options: DayChartOptions): () => void {
   const { isBars, format } = options
   const styles = getComputedStyle(element)
@@ -31,7 +31,7 @@ export function drawDays(element: HTMLElement, lines: readonly DayLine[], option
   const series = lines.map((_, i): uPlot.Series => {
     const paths = isBars ? uPlot.paths.bars?.({ size: [0.7, 40] }) : undefined
     if (paths !== undefined) return { paths, fill: color('--out'), points: { show: false } }
-    // told apart without colour, too
+    // distinguishable without colour, too
     const stroke = color(i === 0 ? '--out' : '--ink')
     const dash = i === 0 ? {} : { dash: [6, 4] }
     return { stroke, width: 2.5, spanGaps: true, ...dash, points: { size: 7, fill: stroke } }

@@ -12,7 +12,7 @@ import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import { useDarkness } from './use-dark-mode.ts'
 
-/** Of one cart: its cells, and whether its days are in the chart. */
+/** Row of one cart: its cells, and a flag for its days being in the chart. */
 export interface ReportRow {
   cart: string
   cells: readonly string[]
@@ -42,7 +42,7 @@ interface MonthReportProps<Sort extends string> {
 
 const ROW_PX = 56
 
-/** A report of a month: a line for each cart, and the days of one of them as a chart. */
+/** Monthly report: a line for each cart, and the days of one cart as a chart. */
 export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) {
   const { of, file, waiting, title, sum, columns, rows, chosen, onChoose, chart } = props
   const { site } = useDashboard()
@@ -136,7 +136,7 @@ interface SheetProps extends Pick<MonthReportProps<string>, 'title' | 'columns' 
   name: string
 }
 
-/** What the printer gets in place of the screen: all carts on one page. */
+/** Printed version of the screen: all carts on one page. */
 function Sheet({ title, name, columns, rows, sum }: SheetProps) {
   const { site } = useDashboard()
   return (
@@ -163,7 +163,7 @@ interface DaysChartProps {
   format: (value: number) => string
 }
 
-/** Values by the days of a month; what it shows stands in the table too. */
+/** Values by day of a month; the table has the same values. */
 function DaysChart({ name, lines, isBars, format }: DaysChartProps) {
   const element = useRef<HTMLDivElement>(null)
   const isDark = useDarkness()

@@ -16,7 +16,7 @@ interface ReportMapProps {
   children: ComponentChildren
 }
 
-/** The course with what happened on it in a week, and what there is to say of it beside. */
+/** Map of the course with the events of a week, and a text panel. */
 export function ReportMap({ of, name, onReady, children }: ReportMapProps) {
   const dashboard = useDashboard()
   const zones = useMemo(() => new SiteZones(dashboard), [dashboard])

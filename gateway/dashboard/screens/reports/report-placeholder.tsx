@@ -4,12 +4,12 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 interface WaitingProps {
   fault: string | null
   again: () => void
-  /** What there is to say once the answer is there; null for nothing. */
+  /** Text to show once the response is there; null for none. */
   says: string | null
   isHere: boolean
 }
 
-/** What stands in place of a report until it is there, or where there is nothing in it. */
+/** Placeholder of a report that is loading, failed or empty. */
 export function ReportPlaceholder({ fault, again, says, isHere }: WaitingProps) {
   const texts = reportTexts()
   return (

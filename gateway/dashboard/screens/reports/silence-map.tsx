@@ -18,7 +18,7 @@ type SilenceJson = SilencesJson['silences'][number]
 const ROW_PX = 64
 const NONE: readonly SilenceJson[] = []
 
-/** Where carts were when nothing was heard of them for a long time. */
+/** Map of the places at which carts lost their signal for a long time. */
 export function SilenceMap() {
   const { api, clock, site } = useDashboard()
   const texts = reportTexts()

@@ -3,12 +3,12 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 
 interface SpanStepperProps {
   name: string
-  /** Null: there is none. */
+  /** Null without an earlier span. */
   onEarlier: () => void
   onLater: (() => void) | null
 }
 
-/** Which month or week it is about. */
+/** Buttons for the month or week of a report. */
 export function SpanStepper({ name, onEarlier, onLater }: SpanStepperProps) {
   const texts = reportTexts()
   return (

@@ -13,7 +13,7 @@ import { useWeek } from './use-week.ts'
 
 const SIGN_PX = 26
 
-/** Where carts spent their time in a week. */
+/** Map of the areas in which carts spent their time in a week. */
 export function TrafficMap() {
   const { api } = useDashboard()
   const texts = reportTexts()
@@ -55,7 +55,7 @@ export function TrafficMap() {
   )
 }
 
-/** What a square means, by its colour and by its size. */
+/** Legend for the colours and sizes of the squares. */
 function Legend({ classes, cellM, isDark }: { classes: readonly number[]; cellM: number; isDark: boolean }) {
   const texts = reportTexts()
   const { site } = useDashboard()

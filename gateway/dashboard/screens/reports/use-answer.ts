@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 
-/** An answer that takes a while; `ask` is asked anew whenever `key` is another. */
+/** Loads a slow response; `ask` runs again when `key` changes. */
 export function useAnswer<Answer>(key: string, ask: (signal: AbortSignal) => Promise<Answer>) {
   const [known, setKnown] = useState<{ key: string; answer: Answer } | null>(null)
   const [fault, setFault] = useState<string | null>(null)
@@ -17,7 +17,7 @@ export function useAnswer<Answer>(key: string, ask: (signal: AbortSignal) => Pro
     )
     return () => stopping.abort()
   }, [key, tries])
-  // what was asked for before is not what is shown now
+  // ignores the response to an earlier key
   const answer = known?.key === key ? known.answer : null
   return { answer, fault, again: () => setTries(tries + 1) }
 }

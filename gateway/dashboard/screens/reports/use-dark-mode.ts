@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Whether it is night: a canvas takes its colours when it is drawn. */
+/** Returns true in dark mode, for a canvas, which must be redrawn to change its colours. */
 export function useDarkness(): boolean {
   const [isDark, setIsDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
   useEffect(() => {

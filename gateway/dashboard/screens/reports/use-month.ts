@@ -3,7 +3,7 @@ import { monthAfter, monthOf } from '#dashboard/live/reports/months.ts'
 import { formatMonth } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
-/** The month that a report is about: this one at first. */
+/** Holds the month of a report, initially the present one. */
 export function useMonth() {
   const { clock, site } = useDashboard()
   const present = monthOf(clock.nowMs(), site.value.time_zone)

@@ -4,7 +4,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
 const WEEK_MS = 7 * 86_400_000
 
-/** Seven days up to now at first, or those before. */
+/** Holds the week of a report, initially the seven days up to now. */
 export function useWeek() {
   const { clock, site } = useDashboard()
   const [nowMs] = useState(() => clock.nowMs())

@@ -11,7 +11,7 @@ type Request = AnswerOf<'POST /access-requests'>
 
 const ASK_EVERY_MS = 3_000
 
-/** For a tablet without a key or code: an admin lets it in. */
+/** Access request of a tablet without a key or code, which an admin approves. */
 export function AskForAccess({ onIn }: { onIn: (me: MeJson) => void }) {
   const { api } = useDashboard()
   const texts = signInTexts()
@@ -94,7 +94,7 @@ function Waiting({ request, onIn, onOver }: WaitingProps) {
   )
 }
 
-/** What an admin knows the tablet by, until somebody gives it a name. */
+/** Returns the default name of the tablet, from its operating system. */
 function systemOf(userAgent: string): string {
   const known = ['iPad', 'iPhone', 'Android', 'CrOS', 'Windows', 'Macintosh', 'Linux']
   return known.find((name) => userAgent.includes(name)) ?? 'Web'

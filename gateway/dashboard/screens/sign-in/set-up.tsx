@@ -15,14 +15,13 @@ interface SetUpProps {
   onDone: (me: MeJson) => void
 }
 
-/** The first start: what the course is called and what time it is there, and then a key of one's own. */
+/** First start: name and time zone of the course, then a personal key. */
 export function SetUp({ me, onDone }: SetUpProps) {
   const { api } = useDashboard()
   const texts = signInTexts()
   const [apiKey, setApiKey] = useState<string | null>(null)
   const { send, fault } = useSending()
-  // the key that was shown before a reload may not be written down: a key is shown as long as nobody has signed in with
-  // one
+  // a key shown before a reload may not have been saved: a new one is shown until a user has signed in with it
   const isReloaded = me.site.name !== '' && apiKey === null
   const makeAgain = () => send(async () => setApiKey((await api.call('POST /sessions/current/key')).api_key))
   useEffect(() => void (isReloaded && makeAgain()), [])
@@ -44,12 +43,12 @@ export function SetUp({ me, onDone }: SetUpProps) {
 interface OwnKeyProps {
   apiKey: string
   userId: string
-  /** A key was shown before, which is void. */
+  /** True if an earlier key was shown, which is now invalid. */
   isAgain: boolean
   onDone: (me: MeJson) => void
 }
 
-/** The key, and a PIN so that the key is needed only now. */
+/** Personal key, and a PIN so that the key is needed only once. */
 function OwnKey({ apiKey, userId, isAgain, onDone }: OwnKeyProps) {
   const { api } = useDashboard()
   const texts = signInTexts()
@@ -58,7 +57,7 @@ function OwnKey({ apiKey, userId, isAgain, onDone }: OwnKeyProps) {
   const finish = (event: Event) => {
     event.preventDefault()
     void send(async () => {
-      // by the key: the rights of the session may have ended while it was written down
+      // uses the key, because the rights of the session may have expired while the user saved it
       const byKey = new ApiClient({ url: '', apiKey })
       if (pin !== '') await byKey.call('PUT /users/{id}/pin', { path: { id: userId }, body: { pin } })
       onDone(await api.call('POST /sessions', { body: { api_key: apiKey } }))
@@ -161,7 +160,7 @@ function CourseForm({ onKey }: { onKey: (apiKey: string) => void }) {
 interface Said {
   name: string
   timeZone: string
-  /** Of admin-key.txt; empty while it is not asked for. */
+  /** Key of admin-key.txt; empty while it is not required. */
   fileKey: string
 }
 

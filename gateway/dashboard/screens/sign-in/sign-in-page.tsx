@@ -7,7 +7,7 @@ import { TlsBanner } from '#dashboard/ui/tls-banner.tsx'
 
 const NAMES = { en: 'English', de: 'Deutsch' } as const
 
-/** Each language under its own name. */
+/** Language choice; each language has its native name. */
 function LanguageChoice() {
   const { preferences, site } = useDashboard()
   return (
@@ -28,7 +28,7 @@ function LanguageChoice() {
   )
 }
 
-/** What is around every step of signing in. */
+/** Frame around every step of signing in. */
 export function SignInPage({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <main class="sign-in">

@@ -12,7 +12,7 @@ import { AskForAccess } from './ask-for-access.tsx'
 import { SetUp } from './set-up.tsx'
 import { SignInPage } from './sign-in-page.tsx'
 
-/** For a tablet that has no session, brings a code, or has just set the gateway up. */
+/** Screen of a tablet that has no session, brings a code, or has just set the gateway up. */
 export function SignInScreen() {
   const dashboard = useDashboard()
   const { me, code } = dashboard
@@ -31,7 +31,7 @@ export function SignInScreen() {
   return <WithKey onIn={enter} />
 }
 
-/** Said before a code is used, which could not be used again. */
+/** Shown before a code is used, because it works only once. */
 function NoCookies({ onAgain }: { onAgain: () => void }) {
   const texts = signInTexts()
   return (
@@ -46,7 +46,7 @@ function NoCookies({ onAgain }: { onAgain: () => void }) {
   )
 }
 
-/** The code that came in the address is used at once. */
+/** Uses the code of the address immediately. */
 function WithCode({ given, onIn }: { given: SignInCode; onIn: (me: MeJson) => void }) {
   const dashboard = useDashboard()
   const texts = signInTexts()
@@ -82,7 +82,7 @@ function WithCode({ given, onIn }: { given: SignInCode; onIn: (me: MeJson) => vo
   )
 }
 
-/** A key, or a code that somebody types; else the tablet asks. */
+/** Form for a key or a typed code; otherwise the tablet requests access. */
 function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
   const { api, line } = useDashboard()
   const texts = signInTexts()

@@ -9,7 +9,7 @@ import { SiteField } from './site-field.tsx'
 const UNITS = ['metric', 'imperial'] as const
 const NAME_MAX = 200
 
-/** What the course is called, and how people are told of it. */
+/** Fields for the name of the course, its language and units. */
 export function CourseFields({ editor }: { editor: SiteEditor }) {
   const texts = siteTexts()
   const { languages, unitNames } = moreTexts()

@@ -6,7 +6,7 @@ import type { SiteEditor } from './site-editor.ts'
 type Hours = NonNullable<HoursJson>
 type Day = NonNullable<Hours[Weekday]>
 
-/** What is proposed for a day that opens. */
+/** Default hours of a day that is switched to open. */
 const USUAL: Day = ['07:00', '20:00']
 const USUAL_WEEK: Hours = copyMonday({
   mon: USUAL,
@@ -17,10 +17,10 @@ const USUAL_WEEK: Hours = copyMonday({
   sat: null,
   sun: null,
 })
-/** The end of a day, which fields for times cannot show. */
+/** End of a day, which time fields cannot show. */
 const [MIDNIGHT, END_OF_DAY] = ['00:00', '24:00']
 
-/** When the course is open, day by day. */
+/** Opening hours of the course, by weekday. */
 export function HoursFields({ editor }: { editor: SiteEditor }) {
   const texts = siteTexts()
   const { settings, edits, edit, faults, isReadOnly } = editor

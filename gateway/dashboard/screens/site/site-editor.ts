@@ -10,7 +10,7 @@ import { LOCK_SPEED_KMH } from '#shared/site/settings.ts'
 import type { Units } from '#shared/units.ts'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
 
-/** The settings as they are, and what somebody here makes of them. */
+/** Saved settings with the local edits. */
 export interface SiteEditor extends Pick<Sending, 'fault' | 'isSending'> {
   settings: SiteSettingsJson
   edits: SiteEdits
@@ -18,17 +18,17 @@ export interface SiteEditor extends Pick<Sending, 'fault' | 'isSending'> {
   undo: () => void
   changes: number
   isReadOnly: boolean
-  /** Those of the numbers that are typed. */
+  /** Units of the typed numbers. */
   units: Units
-  /** By the names of the fields. */
+  /** Errors keyed by field name. */
   faults: ReadonlyMap<string, string>
   isSaved: boolean
   save: () => Promise<void>
 }
 
 /**
- * Edits lie above the settings, so that what others save meanwhile is seen, and what was typed here stays until it is
- * saved or taken back, whatever becomes of the line.
+ * Edits are kept separate from the settings, so that changes by others become visible, and typed values stay until they
+ * are saved or reverted, even if the connection is lost.
  */
 export function useSiteEditor(settings: SiteSettingsJson, onSaved: (site: SiteSettingsJson) => void): SiteEditor {
   const { api, gate, me, site } = useDashboard()
@@ -82,7 +82,7 @@ export function useSiteEditor(settings: SiteSettingsJson, onSaved: (site: SiteSe
   }
 
   function inWords({ name, code, detail }: FieldError): string {
-    // the gateway says its limits in km/h
+    // the gateway states its limits in km/h
     if (name === 'lock_max_speed_kmh')
       return texts.between(formatSpeed(LOCK_SPEED_KMH.least, units), formatSpeed(LOCK_SPEED_KMH.most, units))
     if (code === 'invalid_time_zone') return texts.noSuchZone
@@ -90,12 +90,12 @@ export function useSiteEditor(settings: SiteSettingsJson, onSaved: (site: SiteSe
   }
 }
 
-/** What is wrong with the three voltages together is said at the middle one. */
+/** Returns the field that shows an error; an error of all three voltages is shown at the middle one. */
 function fieldOf({ name }: FieldError): string {
   return name === 'pack' ? 'pack.low_v' : name
 }
 
-/** All settings, now and as they are changed; asked for here where the page does not have them. */
+/** Returns all settings, updated as they change; loaded here if the page does not have them. */
 export function useSite() {
   const { api, settings } = useDashboard()
   const shared = settings.value

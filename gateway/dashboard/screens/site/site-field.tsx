@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** What a field's input takes, so that it is read with what is said below it. */
+/** Attributes of a field's input, so that screen readers read the text below it too. */
 export interface FieldInput {
   id: string
   'aria-describedby': string
@@ -10,14 +10,14 @@ export interface FieldInput {
 
 interface SiteFieldProps {
   name: string
-  /** What the setting does, in one sentence. */
+  /** Effect of the setting, in one sentence. */
   why: string
-  /** Why it was not taken. */
+  /** Reason why it was rejected. */
   fault: string | undefined
   children: (input: FieldInput) => ComponentChildren
 }
 
-/** A setting: its name, its input, what it does, and what is wrong with it. */
+/** Setting with its name, input, effect and error. */
 export function SiteField({ name, why, fault, children }: SiteFieldProps) {
   const id = useId()
   return (

@@ -2,7 +2,7 @@ import { differencesOf } from '#dashboard/map/zone-draft.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 
-/** Two people draw one set: what each did, and whose it is to be. */
+/** Conflict of two users who edit one set: the changes of both, and a choice between them. */
 export function Conflict({ editor }: { editor: ZoneEditor }) {
   const texts = zonesTexts()
   const { theirs } = editor

@@ -2,7 +2,7 @@ import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { CORNERS_MAX, type Place } from '#dashboard/map/zone-shape.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 
-/** While the corners of a new area are touched, one after the other. */
+/** Panel shown while the user taps the corners of a new area. */
 export function DrawingPanel({ editor, corners }: { editor: ZoneEditor; corners: readonly Place[] }) {
   const texts = zonesTexts()
   return (

@@ -8,13 +8,13 @@ interface GroupsFieldProps {
   onGroups: (groups: number[] | undefined) => void
 }
 
-/** For which groups a zone counts; nothing on a course that has none, or one. */
+/** Field for the groups of a zone; hidden on a course with fewer than two groups. */
 export function GroupsField({ groups = [], onGroups }: GroupsFieldProps) {
   const { api } = useDashboard()
   const texts = zonesTexts()
   const [known, setKnown] = useState<AnswerOf<'GET /groups'>>([])
   useEffect(() => {
-    // without them the groups of a zone stay as they are
+    // if they cannot be loaded, the groups of a zone stay unchanged
     api.call('GET /groups').then(setKnown, () => undefined)
   }, [api])
   if (known.length < 2) return null

@@ -10,7 +10,7 @@ interface ProposeButtonProps {
   onSaid: (words: string) => void
 }
 
-/** Adds the zones that follow from the drawing of the course and are not there yet; nothing is saved. */
+/** Adds zones derived from the course map that do not exist yet; nothing is saved. */
 export function ProposeButton({ editor, onSaid }: ProposeButtonProps) {
   const { api, gate } = useDashboard()
   const texts = zonesTexts()

@@ -13,7 +13,7 @@ import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 const CHANGED_MEANWHILE = 412
 
-/** Save, and why it cannot be saved; what the gateway says of it after. */
+/** Save button, with the errors that prevent saving, and the gateway's warnings afterwards. */
 export function SavePanel({ editor }: { editor: ZoneEditor }) {
   const dashboard = useDashboard()
   const texts = zonesTexts()
@@ -28,7 +28,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== CHANGED_MEANWHILE) throw error
       editor.read(await readZones(dashboard))
-      // people choose first where both changed one zone
+      // if both changed one zone, the user chooses first
       if (editor.theirs === null && editor.isChanged) await put()
     }
   }
@@ -82,7 +82,7 @@ function faultText(fault: ZoneFault, units: Units): string {
   return texts[fault.kind](fault.count)
 }
 
-/** What teeboxes get otherwise than it was drawn. */
+/** Returns the differences between the drawn zones and those published to tee boxes. */
 function warningsOf({ published, warnings }: AnswerOf<'PUT /zones'>, units: Units): string[] {
   const texts = zonesTexts()
   const coarsest = Math.max(0, ...published.map(({ simplified_m }) => simplified_m))

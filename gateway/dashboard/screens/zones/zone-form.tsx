@@ -19,7 +19,7 @@ interface ZoneFormProps {
   isAdmin: boolean
 }
 
-/** What is said of one zone. */
+/** Form for the properties of one zone. */
 export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
   const texts = zonesTexts()
   const { properties } = zone
@@ -27,7 +27,7 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
   const inUnits = (kmh: number | undefined) => (kmh === undefined ? kmh : toUnits(kmh, 'speed', units))
   const isCircle = zone.geometry.type === 'Point'
   const say = (more: { [Name in keyof Properties]?: Properties[Name] | undefined }) =>
-    // what is undefined is left out of the body: the zone does not have it
+    // undefined properties are omitted from the body, which removes them
     editor.change({ ...zone, properties: { ...properties, ...more } as Properties })
   const canCut = editor.corner.value >= 0 && cornersOn(zone).length > 3
   return (
@@ -84,7 +84,7 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
 
 function TypeField({ type, onType }: { type: Properties['type']; onType: (type: Properties['type']) => void }) {
   const texts = zonesTexts()
-  // the names of the words are the types
+  // the keys of the texts are the zone types
   const types = Object.entries(texts.types) as [Properties['type'], string][]
   return (
     <label class="field">
@@ -135,7 +135,7 @@ function CheckField({ name, isOn, onChange }: CheckFieldProps) {
   )
 }
 
-/** That it is on or off for a while, and what a change here means for that. */
+/** Notice of a temporary override, and the effect of a change during it. */
 function SwitchedWords({ properties: { switched, enabled } }: { properties: Properties }) {
   const { clock, site } = useDashboard()
   const texts = zonesTexts()

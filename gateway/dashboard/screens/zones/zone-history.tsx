@@ -9,7 +9,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 
-/** The last twenty sets that people saved; one comes back with one tap, after a question. */
+/** Last twenty saved sets; one tap restores a set after a question. */
 export function ZoneHistory({ editor, onDone }: { editor: ZoneEditor; onDone: () => void }) {
   const dashboard = useDashboard()
   const { api, clock, site } = dashboard

@@ -14,11 +14,11 @@ interface ZoneListProps {
   isAdmin: boolean
   onChoose: (id: string) => void
   onCircle: () => void
-  /** False while nothing says where the course is: what is drawn then lies in the Atlantic. */
+  /** False while the position of the course is unknown: zones drawn then would lie in the Atlantic. */
   canDraw: boolean
 }
 
-/** All zones, and what can be done with the set. */
+/** List of all zones, with the actions on the set. */
 export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneListProps) {
   const texts = zonesTexts()
   const [said, setSaid] = useState<string | null>(null)

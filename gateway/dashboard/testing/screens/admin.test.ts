@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'cartbarn-app-backups-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const [dataDir, target] = [join(folder, 'data'), `${join(folder, 'stick')}/`]
 mkdirSync(dataDir, { mode: 0o700 })
-// as the gateway notes a backup of the last night
+// as the gateway records last night's backup
 const lastGoodMs = Date.now() - 60_000
 const kept = [{ number: 214, atMs: lastGoodMs, rows: 1_204_117, bytes: 312_448_120 }]
 writeFileSync(join(dataDir, 'backups.json'), JSON.stringify({ target, sinceMs: lastGoodMs, lastGoodMs, stay: kept }))
@@ -28,7 +28,7 @@ const stage = createStage({
   prepare: async ({ course, gateway }) => {
     await course.cart('17')
     const device = await gateway.device('broken-1')
-    // it is put into quarantine: no JSON
+    // quarantined, because it is not JSON
     await device.publishAsync('dev/broken-1/tlm', 'not <b>json</b>', { qos: 1 })
     await gateway.request('POST', '/clock/confirm', { body: { time: new Date().toISOString() } })
   },
@@ -70,7 +70,7 @@ stage.eachLook('an admin changes the course, and what is wrong is said at its fi
   await eventually(async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === '', 'others are seen')
 })
 
-stage.test('what was typed outlives a line that is gone, and what others save is seen', async (scene) => {
+stage.test('typed input survives a lost connection, and changes saved by others are shown', async (scene) => {
   const { page, open, link, gateway, faults } = scene
   faults.forgive(LINE_GONE)
   await open('/app/#/more/site', 'admin')
@@ -189,7 +189,7 @@ stage.eachLook('storage, clients, damage, head office and who did what', async (
   assert.equal((await download).suggestedFilename(), 'audit-log.csv')
 })
 
-stage.test('who may not see a page is told so', async ({ page, open }) => {
+stage.test('a user without access to a page sees an explanation', async ({ page, open }) => {
   await open('/app/#/more/storage', 'user')
   await page.getByText('Storage and disk · Only an admin sees this.').waitFor()
   await page.goto(page.url().replace(/#.*/, '#/more/reports'))
@@ -203,7 +203,7 @@ stage.eachLook('the backups that there are, and where', async ({ page, open, aud
   await audit()
 })
 
-stage.test('a backup is made at once, as the audit log says', async ({ page, open, gateway }) => {
+stage.test('a backup is made immediately, and the audit log shows it', async ({ page, open, gateway }) => {
   await open('/app/#/more/backups', 'admin')
   await page.getByRole('button', { name: 'Back up now' }).click()
   await eventually(async () => {
@@ -212,7 +212,7 @@ stage.test('a backup is made at once, as the audit log says', async ({ page, ope
   }, 'the backup')
 })
 
-stage.test('a client is disconnected after a question', async ({ page, open, gateway }) => {
+stage.test('a client is disconnected after a confirmation', async ({ page, open, gateway }) => {
   const client = await gateway.device('wild-1')
   const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
   await open('/app/#/more/mqtt', 'admin')
@@ -221,7 +221,7 @@ stage.test('a client is disconnected after a question', async ({ page, open, gat
   await closed
 })
 
-stage.test('a notifier is added, and changed', async ({ page, open, gateway, audit }) => {
+stage.test('a recipient is added, and changed', async ({ page, open, gateway, audit }) => {
   await open('/app/#/more/notify', 'admin')
   await page.getByRole('button', { name: 'Add a notifier' }).click()
   const dialog = page.getByRole('dialog')
@@ -241,7 +241,7 @@ stage.test('a notifier is added, and changed', async ({ page, open, gateway, aud
 
 const ADMIN_PAGES = ['people', 'tablets', 'notify', 'storage', 'backups', 'sync', 'mqtt', 'damage', 'audit-log']
 for (const path of ADMIN_PAGES)
-  stage.test(`${path} asks an admin whose rights have ended, and shows it then`, async (scene) => {
+  stage.test(`${path} prompts an admin whose rights have ended, and then opens`, async (scene) => {
     const { page, open, faults } = scene
     faults.forgive(answered(403))
     const refused = await refuseAdmins(page)
@@ -260,7 +260,7 @@ for (const path of ADMIN_PAGES)
     assert.equal(await page.getByRole('main').getByRole('alert').count(), 0)
   })
 
-stage.test('what was typed is there after the key was asked for, and is saved', async (scene) => {
+stage.test('typed input survives the prompt for the key, and is saved', async (scene) => {
   const { page, open, faults, gateway } = scene
   faults.forgive(answered(403))
   await open('/app/#/more/site', 'admin')
@@ -275,7 +275,7 @@ stage.test('what was typed is there after the key was asked for, and is saved', 
   assert.equal((await gateway.request('GET', '/site')).body.minutes_per_hole, 13)
 })
 
-stage.test('each screen says what it is for, and leads to the docs of the gateway', async (scene) => {
+stage.test('each screen describes its purpose and links to the docs of the gateway', async (scene) => {
   const { page, open, context, audit, link } = scene
   await open('/app/#/fleet', 'staff')
   for (const screen of ['Fleet', 'Evening', 'Alerts', 'Map']) {
@@ -294,7 +294,7 @@ stage.test('each screen says what it is for, and leads to the docs of the gatewa
   }
 })
 
-/** Ten minutes have gone by, as far as the page knows: what only admins may is refused until `stop`. */
+/** Simulates ten idle minutes: requests that need an admin are rejected until `stop`. */
 async function refuseAdmins(page: Page): Promise<{ stop: () => void }> {
   let isRefused = true
   const paths = ['users', 'sessions', 'access-requests', 'backups', 'notifiers', 'webhooks', 'stats']

@@ -7,7 +7,7 @@ import type { StagedCart } from '../staged-cart.ts'
 
 const HOUR_MS = 3_600_000
 const TIME_ZONE = 'America/New_York'
-/** A golf day's fleet, all of it open in the barn. */
+/** Size of the fleet on a busy day, all unlocked in the barn. */
 const CARTS = 34
 
 let carts: StagedCart[] = []
@@ -21,7 +21,7 @@ const stage = createStage({
   },
 })
 
-/** How many pixels of the carts' canvas are painted. */
+/** Counts the painted pixels of the carts' canvas. */
 function paintedPixels(page: Page): Promise<number> {
   return page.evaluate(`(() => {
     const canvas = document.querySelector('.cart-canvas')
@@ -33,19 +33,19 @@ function paintedPixels(page: Page): Promise<number> {
   })()`)
 }
 
-stage.test('of 34 carts that are locked at once the one that drives off is not', async (scene) => {
+stage.test('locking 34 carts together excludes the one that drives off', async (scene) => {
   const { page, open } = scene
   const last = carts.at(-1)
   assert.ok(last)
   await open('/app/#/evening')
   await page.locator('dl > div', { hasText: 'in the barn, open' }).getByText(String(CARTS)).waitFor()
   await page.route('**/carts/lock', async (route) => {
-    // between the touch and the gateway
+    // between the tap and the gateway
     await last.drives('fairway')
     await route.continue()
   })
   await page.getByRole('button', { name: 'Lock what is open' }).click()
-  // it depends on who is quicker whether it is one of those that were to be locked
+  // depending on timing it may or may not be among the carts to lock
   await page
     .getByRole('status')
     .getByText(/^33 of 3[34] locked$/)
@@ -60,7 +60,7 @@ stage.test('of 34 carts that are locked at once the one that drives off is not',
 })
 
 stage.test(
-  'a tablet whose clock is an hour wrong and elsewhere shows the ages and times of the course',
+  'a tablet with a wrong clock and time zone shows the ages and times of the course',
   async ({ page, open }) => {
     await page.addInitScript(`{
       const RealDate = Date
@@ -96,7 +96,7 @@ for (const [how, script] of [
   ],
   ['full', `Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError') }`],
 ] as const) {
-  stage.test(`where storage is ${how}, what is chosen holds until the page is left`, async (scene) => {
+  stage.test(`with storage that is ${how}, choices hold until the page is closed`, async (scene) => {
     const { page, open } = scene
     await page.addInitScript(script)
     await open('/app/#/more')
@@ -121,22 +121,25 @@ stage.test('a browser without WebGL draws the carts', async ({ page, open }) => 
   await eventually(async () => (await paintedPixels(page)) > 0, 'carts are drawn', 20_000)
 })
 
-stage.test('a tablet that slept for ten hours says so, and shows how it is when it wakes', async (scene) => {
-  const { page, link, open, faults, course } = scene
-  faults.forgive(LINE_GONE)
-  const [first] = carts
-  assert.ok(first)
-  await page.clock.install()
-  await open('/app/#/map/1')
-  const card = page.getByRole('region', { name: 'Cart 1' })
-  await card.getByText('In the barn').first().waitFor()
-  link.cut()
-  await first.drives('fairway')
-  await course.becomes('1', ({ state }) => state === 'out', 'out')
-  await page.clock.fastForward('10:00:00')
-  await page.getByRole('status').getByText('No contact for 10 h').waitFor()
-  link.restore()
-  await page.evaluate(`dispatchEvent(new Event('pageshow'))`)
-  await page.getByRole('status').getByText('No contact').waitFor({ state: 'detached', timeout: 5_000 })
-  await card.getByText('Hole 1').first().waitFor()
-})
+stage.test(
+  'a tablet that slept for ten hours shows that it is offline, and the current state afterwards',
+  async (scene) => {
+    const { page, link, open, faults, course } = scene
+    faults.forgive(LINE_GONE)
+    const [first] = carts
+    assert.ok(first)
+    await page.clock.install()
+    await open('/app/#/map/1')
+    const card = page.getByRole('region', { name: 'Cart 1' })
+    await card.getByText('In the barn').first().waitFor()
+    link.cut()
+    await first.drives('fairway')
+    await course.becomes('1', ({ state }) => state === 'out', 'out')
+    await page.clock.fastForward('10:00:00')
+    await page.getByRole('status').getByText('No contact for 10 h').waitFor()
+    link.restore()
+    await page.evaluate(`dispatchEvent(new Event('pageshow'))`)
+    await page.getByRole('status').getByText('No contact').waitFor({ state: 'detached', timeout: 5_000 })
+    await card.getByText('Hole 1').first().waitFor()
+  },
+)

@@ -28,13 +28,13 @@ function card({ page }: Scene) {
   }
 }
 
-/** Presses a button of the card, and says yes. */
+/** Presses a button of the card and confirms. */
 async function answer(scene: Scene, name: string): Promise<void> {
   await card(scene).button(name).click()
   await scene.page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
 }
 
-/** As it is on a tablet and on a phone, light and dark. */
+/** Audits the page on a tablet and on a phone, light and dark. */
 async function auditLooks({ page, audit }: Scene): Promise<void> {
   for (const { size, scheme } of LOOKS) {
     await page.setViewportSize(SIZES[size])
@@ -44,7 +44,7 @@ async function auditLooks({ page, audit }: Scene): Promise<void> {
   await page.setViewportSize(SIZES.tablet)
 }
 
-stage.test('a cart is unlocked from its card, and is unlocked when it says so', async (scene) => {
+stage.test('a cart is unlocked from its card, and shown as unlocked when it confirms', async (scene) => {
   const { page, open, audit } = scene
   cart17.obedience = 'takes'
   await open('/app/#/map/17')
@@ -64,7 +64,7 @@ stage.test('a cart is unlocked from its card, and is unlocked when it says so', 
   await auditLooks(scene)
 })
 
-stage.test('why a cart is not locked is said: it drives, it is jammed', async (scene) => {
+stage.test('the card explains why a cart is not locked: it drives, or its lock is jammed', async (scene) => {
   const { page, open } = scene
   await cart19.drives('fairway')
   await open('/app/#/map/19')
@@ -81,7 +81,7 @@ stage.test('why a cart is not locked is said: it drives, it is jammed', async (s
   await card(scene).says.getByText('The cart refused: jammed').waitFor()
 })
 
-stage.test('a line that goes in the middle: the outcome is asked for, and nothing typed is lost', async (scene) => {
+stage.test('a connection lost during a command resumes its outcome, and typed input is kept', async (scene) => {
   const { page, link, open, faults } = scene
   faults.forgive(LINE_GONE)
   cart18.obedience = 'takes'
@@ -103,7 +103,7 @@ stage.test('a line that goes in the middle: the outcome is asked for, and nothin
     .waitFor()
 })
 
-stage.test('a session that is ended in the middle: somebody must sign in', async (scene) => {
+stage.test('a session that ends during a command leads to the sign-in', async (scene) => {
   const { gateway, open, faults } = scene
   faults.forgive(answered(401))
   cart18.obedience = 'takes'
@@ -116,7 +116,7 @@ stage.test('a session that is ended in the middle: somebody must sign in', async
   await cart18.finish()
 })
 
-stage.test('what needs somebody leads to its cart', async (scene) => {
+stage.test('an attention item leads to its cart', async (scene) => {
   const { page, open } = scene
   await cart17.stands('barn', { isLocked: false })
   await cart18.stands('barn', { isLocked: true })
@@ -129,12 +129,12 @@ stage.test('what needs somebody leads to its cart', async (scene) => {
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
 })
 
-stage.test('an alert is a bar on every screen until a person knows, on all tablets', async (scene) => {
+stage.test('an alert is a bar on every screen and tablet until it is acknowledged', async (scene) => {
   const { page, open, audit, other } = scene
   await open('/app/#/alerts')
   const second = await other()
   await second.open('/app/#/more')
-  // a locked one that moves is an alert of its own
+  // a locked cart that moves opens a separate alert
   await cart74.stands('road', { isLocked: false })
   const bars = [page, second.page].map((one) => one.getByRole('link', { name: /^Cart 74: Outside the course/ }))
   for (const bar of bars) await bar.waitFor()
@@ -149,7 +149,7 @@ stage.test('an alert is a bar on every screen until a person knows, on all table
   await page.getByText('over at').waitFor()
 })
 
-stage.test('all carts in: two touches, and who is still out', async (scene) => {
+stage.test('all carts are recalled with two taps, and those still out are listed', async (scene) => {
   const { page, open, other } = scene
   await cart19.stands('fairway')
   await open('/app/#/alerts')

@@ -21,7 +21,7 @@ const stage = createStage({
   },
 })
 
-/** A zone that is off by itself; that of the first hole is where a cart drives. */
+/** Creates a zone that is off by default; that of the first hole is where a cart drives. */
 function fairway(hole: number) {
   const { eastM, northM } = PLACES.fairway
   const { lat, long } = toLatLong({ eastM: eastM + (hole - 1) * 200, northM })
@@ -80,7 +80,7 @@ stage.eachLook('one tap on a hole keeps carts on its path, another ends it', asy
   )
 })
 
-stage.test('who drives there is told with when and how long', async (scene) => {
+stage.test('carts on the fairway are listed with the time and duration', async (scene) => {
   const { page, open, course, gateway } = scene
   await endAll(scene)
   await open('/app/#/more/cart-path')
@@ -96,7 +96,7 @@ stage.test('who drives there is told with when and how long', async (scene) => {
   const { status } = await gateway.request('PATCH', '/carts/9', { body: { exempt } })
   assert.equal(status, 200)
   await row.waitFor({ state: 'detached' })
-  // the proof begins where the breach does
+  // the track starts with the violation
   await open(
     `/app/#/more/${encodeURIComponent(dayPath('9', new Date(moment).toISOString().slice(0, 10), moment))}`,
     null,

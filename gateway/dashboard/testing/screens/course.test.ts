@@ -87,7 +87,7 @@ stage.eachLook('a file is looked at, saved, shown on the map with its credit, an
   await page.getByText('There is no drawing yet.').waitFor()
 })
 
-stage.test('every file that is no course is told why', async (scene) => {
+stage.test('every rejected course file gets a reason', async (scene) => {
   const { page, open } = scene
   await empty(scene)
   await open('/app/#/more/course', 'admin')
@@ -115,7 +115,7 @@ stage.test('every file that is no course is told why', async (scene) => {
   }
 })
 
-stage.test('another tablet with an open map shows a new drawing by itself', async (scene) => {
+stage.test('another tablet with an open map shows a new course map automatically', async (scene) => {
   await empty(scene)
   const map = await scene.other()
   await map.open('/app/', 'staff')
@@ -124,7 +124,7 @@ stage.test('another tablet with an open map shows a new drawing by itself', asyn
   await map.page.getByText('© OpenStreetMap contributors').waitFor()
 })
 
-/** A photo with a bright spot, made by the browser. */
+/** Creates a photo with a bright spot in the browser. */
 async function photo(page: Page): Promise<Buffer> {
   const base64 = await page.evaluate(`(() => {
     const canvas = document.createElement('canvas')
@@ -167,7 +167,7 @@ stage.eachLook('a photo is placed by a touch on the map and by a cart, and saved
   await eventually(isGone, 'the photo is gone')
 })
 
-stage.test('what is no photo, and one of a hundred megapixels, are told', async (scene) => {
+stage.test('a file that is not a photo, and one of a hundred megapixels, are rejected with a reason', async (scene) => {
   const { page, open } = scene
   await open('/app/#/more/course', 'admin')
   await chooseFile(page, 'Choose a photo', fileOf('photo.jpg', '<svg/>', 'image/jpeg'))

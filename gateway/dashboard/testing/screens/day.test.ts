@@ -41,7 +41,7 @@ stage.eachLook('the day of a cart is one tap from its card, and is played back',
   assert.notEqual(await momentOf(page), paused)
 })
 
-stage.test('a touch on the charts is that moment, and the slider reaches both ends', async ({ page, open }) => {
+stage.test('a tap on the charts selects that time, and the slider reaches both ends', async ({ page, open }) => {
   await open(toDay('17', YESTERDAY))
   await slider(page).press('Home')
   assert.equal(await momentOf(page), '08:00:00')
@@ -54,7 +54,7 @@ stage.test('a touch on the charts is that moment, and the slider reaches both en
   assert.ok(middle > '08:20' && middle < end, `${middle} of ${end}`)
 })
 
-stage.test('a day without records, one that has not come and a cart that is none are said in words', async (scene) => {
+stage.test('a day without records, a future day and an unknown cart get an explanation', async (scene) => {
   const { page, open, faults } = scene
   await open(toDay('A/1', '2020-02-29'))
   await page.getByText('No positions on this day.').waitFor()
@@ -68,7 +68,7 @@ stage.test('a day without records, one that has not come and a cart that is none
   await page.getByText('there is no cart nobody').waitFor()
 })
 
-stage.test('who plays sees the day of a cart in scope, and which page it is', async ({ page, open }) => {
+stage.test('a player sees the day of a cart in scope, and which page it is', async ({ page, open }) => {
   await open('/app/#/more', 'user')
   await page.getByRole('link', { name: "A cart's day" }).click()
   await page.getByRole('combobox', { name: 'Which cart?' }).selectOption('Cart 17')
@@ -76,7 +76,7 @@ stage.test('who plays sees the day of a cart in scope, and which page it is', as
   await page.getByText(/1 trip/).waitFor()
 })
 
-stage.test('on a course in Berlin the day is theirs, and the words are German', async ({ page, open, gateway }) => {
+stage.test('on a course in Berlin the day is local, and the text is German', async ({ page, open, gateway }) => {
   await gateway.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin', language: 'de' } })
   try {
     await open(toDay('17', YESTERDAY))
@@ -89,7 +89,7 @@ stage.test('on a course in Berlin the day is theirs, and the words are German', 
   }
 })
 
-/** Screens on which something is measured, and what they say of it at once. */
+/** Screens with measurements, and a pattern of their first text. */
 const MEASURING: Readonly<Record<string, RegExp>> = {
   '#/map/17': /^\d+ ft$/,
   '#/fleet': /^Fleet$/,
@@ -102,7 +102,7 @@ const MEASURING: Readonly<Record<string, RegExp>> = {
 }
 const METRIC = /km\/h|[\d.,] ?km\b|\d ?m\b|\bmetres?\b/
 
-stage.test('who measures in miles reads no metre on any screen', async ({ page, open, gateway }) => {
+stage.test('with imperial units no screen shows metres', async ({ page, open, gateway }) => {
   await gateway.request('PATCH', '/site', { body: { units: 'imperial' } })
   try {
     const readAll = async (where: string) => {

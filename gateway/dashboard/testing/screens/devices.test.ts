@@ -4,7 +4,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { answered } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
-/** As somebody may be called. */
+/** Difficult but valid name. */
 const NAME = 'Cart <b>من</b> 🏌️ of the long name that goes on and on and on and on'
 
 const stage = createStage({
@@ -164,22 +164,25 @@ stage.eachLook('a group is made, filled, set and deleted', async ({ page, open, 
   assert.ok(body.every((group: { name: string }) => group.name !== name))
 })
 
-stage.test('a setting that the kind does not allow is said at its field', async ({ page, open, faults, gateway }) => {
-  faults.forgive(answered(400))
-  await gateway.request('PUT', '/device-types/mower', {
-    body: {
-      defaults: { speed: 5 },
-      commands: {},
-      config_schema: { type: 'object', properties: { speed: { type: 'number', maximum: 10 } } },
-    },
-  })
-  await gateway.register('mower-1', 'mower')
-  await open('/app/#/more/devices%2Fid%2Fmower-1', 'admin')
-  for (const layer of ['Change for this device', 'Change for the kind']) {
-    await page.getByRole('button', { name: layer }).click()
-    await page.getByLabel('speed').fill('11')
-    await page.locator('form').filter({ hasText: 'as JSON' }).getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').getByText('must be a number up to 10').waitFor()
-    assert.equal(await page.getByLabel('speed').getAttribute('aria-invalid'), 'true')
-  }
-})
+stage.test(
+  'a setting that the device type does not allow is reported at its field',
+  async ({ page, open, faults, gateway }) => {
+    faults.forgive(answered(400))
+    await gateway.request('PUT', '/device-types/mower', {
+      body: {
+        defaults: { speed: 5 },
+        commands: {},
+        config_schema: { type: 'object', properties: { speed: { type: 'number', maximum: 10 } } },
+      },
+    })
+    await gateway.register('mower-1', 'mower')
+    await open('/app/#/more/devices%2Fid%2Fmower-1', 'admin')
+    for (const layer of ['Change for this device', 'Change for the kind']) {
+      await page.getByRole('button', { name: layer }).click()
+      await page.getByLabel('speed').fill('11')
+      await page.locator('form').filter({ hasText: 'as JSON' }).getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('alert').getByText('must be a number up to 10').waitFor()
+      assert.equal(await page.getByLabel('speed').getAttribute('aria-invalid'), 'true')
+    }
+  },
+)

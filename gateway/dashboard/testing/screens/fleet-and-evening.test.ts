@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createStage } from '../stage.ts'
 import type { StagedCart } from '../staged-cart.ts'
 
-/** At most 16 characters. */
+/** Hostile name of the maximum length, 16 characters. */
 const HOSTILE = '<b>"Öl"</b>ש 🏌'
 
 let open: StagedCart[] = []
@@ -60,7 +60,7 @@ stage.eachLook('the evening counts what is open and who is out', async ({ page, 
   await audit()
 })
 
-stage.test('one press locks what is open in the barn, and no cart on the course', async (scene) => {
+stage.test('one press locks the open carts in the barn, and no cart on the course', async (scene) => {
   const { page, open: openPage } = scene
   await openPage('/app/#/evening')
   const [first, second, third] = open

@@ -13,7 +13,7 @@ import { fillSchema } from '#testing/rows-of-schema.ts'
 import { answered, LINE_GONE } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
-/** By which the app must have said so, and what a busy machine may take beside. */
+/** Time limit for the app to show it, with an allowance for a busy machine. */
 const CLOSED_SAID_MS = 5_000
 const SILENT_SAID_MS = 20_000
 const SLACK_MS = 5_000
@@ -24,7 +24,7 @@ const stage = createStage({
   },
 })
 
-stage.test('a line that is closed is said within 5 s, and live again when it is back', async (scene) => {
+stage.test('a closed connection is shown within 5 s, and as live again after it returns', async (scene) => {
   const { page, link, faults, open } = scene
   faults.forgive(LINE_GONE)
   await open()
@@ -37,7 +37,7 @@ stage.test('a line that is closed is said within 5 s, and live again when it is 
   await banner.waitFor({ state: 'detached' })
 })
 
-stage.test('a line that falls silent is said within 20 s', async (scene) => {
+stage.test('a silent connection is shown within 20 s', async (scene) => {
   const { page, link, faults, open } = scene
   faults.forgive(LINE_GONE)
   await open()
@@ -49,7 +49,7 @@ stage.test('a line that falls silent is said within 20 s', async (scene) => {
   await banner.waitFor({ state: 'detached' })
 })
 
-/** A gateway in the middle of an upgrade of its database, until it is stopped. */
+/** Starts a gateway in the middle of a database upgrade, until it is stopped. */
 async function startUpgrading(): Promise<{ http: string; stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-line-'))
   const connection = openForSetup(join(folder, 'cartbarn.db'))
@@ -85,14 +85,14 @@ async function startUpgrading(): Promise<{ http: string; stop: () => Promise<voi
   return { http: `http://127.0.0.1:${port}`, stop }
 }
 
-stage.test('a gateway that is gone because it is upgraded is not said to be out of contact', async (scene) => {
+stage.test('a gateway that restarts for an upgrade is not shown as a lost connection', async (scene) => {
   const { page, link, faults, open } = scene
   faults.forgive(LINE_GONE, answered(503))
   await open()
   await page.getByText('Live', { exact: false }).first().waitFor()
   const upgrading = await startUpgrading()
   try {
-    // the line is cut here; how it is upgraded the page hears from one that is
+    // the network is cut here, so a gateway that really upgrades supplies the progress
     await page.route('**/health', async (route) =>
       route.fulfill({ response: await route.fetch({ url: `${upgrading.http}/health` }) }),
     )

@@ -39,8 +39,8 @@ stage.eachLook('a cart is found by its number, and counters narrow map and list'
   await page.getByRole('heading', { name: 'Needs you' }).waitFor()
 })
 
-stage.test('a touch on a pill opens it, and one on a cart shows its card', async ({ page, open }) => {
-  // a cart that is in a pill is brought to the middle
+stage.test('a tap on a cluster opens it, and one on a cart shows its card', async ({ page, open }) => {
+  // a cart in a cluster is brought to the centre
   await open('/app/#/map/17')
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
   await page.getByRole('button', { name: 'Close' }).click()
@@ -48,7 +48,7 @@ stage.test('a touch on a pill opens it, and one on a cart shows its card', async
   const card = page.getByRole('heading', { name: /^Cart 1[78]$/ })
   const isOpened = async () => {
     await touchMiddle(page)
-    // two touches in quick succession would be one that zooms
+    // two quick taps would zoom
     return card.waitFor({ timeout: 1500 }).then(
       () => true,
       () => false,
@@ -57,7 +57,7 @@ stage.test('a touch on a pill opens it, and one on a cart shows its card', async
   await eventually(isOpened, 'the card of a touched cart', 30_000)
 })
 
-stage.test('a cart stays under a finger that drags the map, and is not drawn each time', async (scene) => {
+stage.test('a cart stays under a finger that drags the map, without a redraw each time', async (scene) => {
   const { page, open } = scene
   await open('/app/#/map/4')
   await page.getByRole('heading', { name: 'Cart 4' }).waitFor()
@@ -69,7 +69,7 @@ stage.test('a cart stays under a finger that drags the map, and is not drawn eac
   await page.evaluate(COUNT_DRAWINGS)
   await page.mouse.move(finger.x - 1.5, finger.y)
   await page.mouse.down()
-  // from where a first move ends the map is dragged
+  // the map is dragged from the end of the first movement
   await page.mouse.move(finger.x, finger.y)
   for (let move = 0; move < MOVES; move++) {
     // fingers are between pixels
@@ -113,7 +113,7 @@ stage.eachLook('the barn is put where the map shows it, beside all other zones',
   assert.deepEqual(others(after), others(before))
 })
 
-stage.test('the circle of the barn is moved by its inside, and sized by its edge', async (scene) => {
+stage.test('the circle of the barn is moved by its inside, and resized by its edge', async (scene) => {
   const { page, open } = scene
   const saved = async () => {
     await page.getByRole('button', { name: 'Save' }).click()
@@ -132,7 +132,7 @@ stage.test('the circle of the barn is moved by its inside, and sized by its edge
   const moved = await saved()
   assert.equal(moved.radiusM, first.radiusM)
   assert.notDeepEqual(moved.coordinates, first.coordinates)
-  // from the middle outwards, until the circle is held where it is sized
+  // from the centre outwards, until the drag hits the resizable edge
   const edgePx = await edgeOf(page, moved.radiusM)
   await drag(page, { x: x + 40 + edgePx, y }, { x: x + 40 + edgePx * 1.5, y })
   const sized = await saved()
@@ -140,7 +140,7 @@ stage.test('the circle of the barn is moved by its inside, and sized by its edge
   assert.ok(Math.abs(sized.radiusM / moved.radiusM - 1.5) < 0.1, `${sized.radiusM} of ${moved.radiusM}`)
 })
 
-stage.test('zones that somebody changes meanwhile are read again, once', async (scene) => {
+stage.test('zones changed by another user are loaded again, once', async (scene) => {
   const { page, open, faults } = scene
   faults.forgive(answered(412))
   let changes = 0
@@ -181,13 +181,13 @@ interface Spot {
   y: number
 }
 
-/** How many pixels a length is on the map now, by its scale. */
+/** Converts a length to pixels by the map's scale bar. */
 async function edgeOf(page: Page, metres: number): Promise<number> {
   const scale = page.locator('.map-scale')
   const metresShown = Number.parseInt((await scale.innerText()).replace(/^N\s*/, ''), 10)
   const bar = await scale.locator('svg').last().boundingBox()
   assert.ok(bar !== null)
-  // four pixels of the picture are not of the bar
+  // four pixels of the picture do not belong to the bar
   return (metres / metresShown) * (bar.width - 4)
 }
 
@@ -201,7 +201,7 @@ const COUNT_DRAWINGS = `{
   }
 }`
 
-/** The middle of what is drawn of carts within 60 pixels of a spot; null where nothing is. */
+/** Returns the centre of the painted cart pixels within 60 pixels of a spot; null without any. */
 async function signNear(page: Page, { x, y }: Spot): Promise<Spot | null> {
   const sign = await page.evaluate(`{
     const canvas = document.querySelector('.cart-canvas')
@@ -226,7 +226,7 @@ async function touchMiddle(page: Page): Promise<void> {
   await page.mouse.click(x, y)
 }
 
-/** Where a cart is that was brought into view: between what lies on the map and its lower edge. */
+/** Returns the spot of a cart that was brought into view: between the elements on the map and its lower edge. */
 async function middleOf(page: Page): Promise<Spot> {
   const [area, top] = await Promise.all([
     page.locator('.map-area').boundingBox(),
@@ -241,7 +241,7 @@ async function zonesOf({ gateway }: Scene): Promise<ZonesJson> {
   return (await gateway.request('GET', '/zones')).body
 }
 
-/** What somebody else does: the name of a zone is another, and so is the version. */
+/** Changes a zone as another user: a new name, and so a new version. */
 async function changeZones(scene: Scene): Promise<void> {
   const { features } = await zonesOf(scene)
   const renamed = features.map((zone) =>
@@ -274,12 +274,13 @@ stage.test('lock and beep are in reach on small phones, and a phone held sideway
   await map.waitFor()
   assert.ok(((await map.boundingBox())?.height ?? 0) >= 200)
   const isReached = await page.evaluate(
-    "(() => { const rail = document.querySelector('.rail'); rail.scrollTop = 1e6; return rail.lastElementChild.getBoundingClientRect().bottom <= innerHeight })()",
+    "(() => { const rail = document.querySelector('.rail'); rail.scrollTop = 1e6; return " +
+      'rail.lastElementChild.getBoundingClientRect().bottom <= innerHeight })()',
   )
   assert.equal(isReached, true, 'the foot of the rail')
 })
 
-stage.test('a barn far from every cart is asked about, and coordinates are typed', async (scene) => {
+stage.test('a barn far from every cart needs a confirmation, and coordinates can be typed', async (scene) => {
   const { page, open } = scene
   const before = await zonesOf(scene)
   await open('/app/#/more/barn', 'admin')

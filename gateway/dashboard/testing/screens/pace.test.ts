@@ -34,7 +34,7 @@ const stage = createStage({
   },
 })
 
-/** A cart with a lock and a screen that has been at these places, each for so many minutes, up to now. */
+/** Creates a cart with a lock and a screen that has been at these places, each for a number of minutes, up to now. */
 async function plays(gateway: TestGateway, cart: string, legs: readonly [Place, number][]): Promise<void> {
   const register = async (hardwareId: string, deviceType: string): Promise<string> => {
     const body = { hardware_id: hardwareId, device_type: deviceType, cart }
@@ -75,7 +75,7 @@ stage.eachLook('rounds are listed, the late ones first, and told to hurry', asyn
   assert.equal(newest.params.text, 'Please keep up with the group ahead of you.')
 })
 
-stage.test('a cart’s card says on which hole it is and how far behind', async ({ page, open, audit }) => {
+stage.test('a cart’s card shows its hole and how far behind it is', async ({ page, open, audit }) => {
   await open('/app/', 'staff')
   await page.getByRole('searchbox', { name: 'Cart number' }).fill('7')
   await page.keyboard.press('Enter')
@@ -83,8 +83,8 @@ stage.test('a cart’s card says on which hole it is and how far behind', async 
   await audit()
 })
 
-// last: it takes the holes away
-stage.test('without hole zones the page says what to do', async ({ page, open, audit, gateway }) => {
+// last, because it removes the holes
+stage.test('without hole zones the page explains what to do', async ({ page, open, audit, gateway }) => {
   const zones = await gateway.request('GET', '/zones')
   const features = zones.body.features.filter(
     ({ properties }: { properties: { type: string } }) => properties.type !== 'hole',

@@ -13,10 +13,10 @@ import { createStage } from '../stage.ts'
 import type { StagedCart } from '../staged-cart.ts'
 
 const PIN = '4711'
-/** As somebody may be called. */
+/** Difficult but valid name. */
 const JANE = 'Jane <b>من</b> 🏌️ of the long name that goes on and on and on and on'
 
-/** A clock that hours may go by on. */
+/** Clock that the test can advance by hours. */
 const clock = {
   aheadMs: 0,
   nowMs: () => systemClock.nowMs() + clock.aheadMs,
@@ -25,7 +25,7 @@ const clock = {
 let cart17: StagedCart
 
 const stage = createStage({
-  // whatever the machine of the test has
+  // independent of the machine that runs the test
   settings: { CARTBARN_CLOCK_CONFIRMED_BY: 'admin' },
   overrides: { clock },
   prepare: async ({ gateway, course }) => {
@@ -62,7 +62,7 @@ stage.eachLook('somebody says by a PIN who acts, after a wrong one, and chooses 
   await audit()
 })
 
-stage.test('the first start: course, time zone, a key of one’s own', async ({ context }) => {
+stage.test('the first start sets up course, time zone and a personal key', async ({ context }) => {
   const dashboardDir = await buildApp()
   const gateway = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { dashboardDir })
   const browser = context.browser()
@@ -85,7 +85,7 @@ stage.test('the first start: course, time zone, a key of one’s own', async ({ 
     await page.getByRole('button', { name: 'Start' }).click()
     await page.getByRole('button', { name: 'I have it' }).waitFor()
     const before = await page.locator('output').innerText()
-    // pulled down to refresh before anything was written down
+    // reloaded before the key was saved
     await page.reload()
     await page.getByText('This is a new key').waitFor()
     const key = await page.locator('output').innerText()
@@ -111,9 +111,9 @@ stage.test('the first start: course, time zone, a key of one’s own', async ({ 
   }
 })
 
-stage.test('a tablet without a key asks, and an admin lets it in on another screen', async (scene) => {
+stage.test('a tablet without a key requests access, and an admin approves it on another screen', async (scene) => {
   const { page, open, faults, audit } = scene
-  // it asks whether it was let in
+  // it polls for the approval
   faults.forgive(answered(403))
   await open('/app/#/more', null)
   await page.getByRole('button', { name: 'Ask for access' }).click()
@@ -133,7 +133,7 @@ stage.test('a tablet without a key asks, and an admin lets it in on another scre
   await page.getByRole('heading', { name: 'More' }).waitFor()
 })
 
-stage.test('a new tablet is paired by a code, and signed out from afar', async (scene) => {
+stage.test('a new tablet is paired by a code, and signed out remotely', async (scene) => {
   const admin = await scene.other()
   await admin.open('/app/#/more/tablets', 'admin')
   await admin.page.getByText('Which tablets, phones and browsers are signed in').waitFor()
@@ -157,7 +157,7 @@ stage.test('a new tablet is paired by a code, and signed out from afar', async (
   await page.getByText('This code is wrong, too old, or was used already.').waitFor()
 })
 
-stage.test('a new version is offered when the line is back, and nothing typed is lost', async (scene) => {
+stage.test('a new version is offered after reconnecting, and typed input is kept', async (scene) => {
   const { page, open, link, faults } = scene
   faults.forgive(LINE_GONE)
   await open('/app/#/more/people', 'admin')
@@ -179,11 +179,11 @@ stage.test('a new version is offered when the line is back, and nothing typed is
   await page.getByText('A new version is ready.').waitFor({ state: 'detached' })
 })
 
-stage.test('an admin says what time it is, after giving the key where the rights have ended', async (scene) => {
+stage.test('an admin confirms the time, after giving the key where the rights have ended', async (scene) => {
   const { page, open, faults } = scene
   faults.forgive(answered(403))
   let isRefused = true
-  // ten minutes have gone by, as far as the page knows
+  // simulates ten idle minutes for the page
   await page.route('**/clock/confirm', (route) =>
     isRefused ? route.fulfill({ status: 403, json: { code: 'admin_required', detail: 'x' } }) : route.continue(),
   )
@@ -198,7 +198,7 @@ stage.test('an admin says what time it is, after giving the key where the rights
   await page.getByText(/^Is it/).waitFor({ state: 'detached' })
 })
 
-stage.test('programs and people are told of alerts: added, tried, refused in words, removed', async (scene) => {
+stage.test('recipients of alerts can be added, tested and removed, and rejections give a reason', async (scene) => {
   const { page, open, audit, faults } = scene
   faults.forgive(answered(400), answered(409), answered(422))
   const ends: (() => void)[] = []
@@ -235,8 +235,8 @@ stage.test('programs and people are told of alerts: added, tried, refused in wor
   }
 })
 
-// the last: ten minutes have gone by for all
-stage.test('after ten idle minutes the map stays, and who acts is asked for', async (scene) => {
+// last, because it advances the clock by ten minutes for all
+stage.test('after ten idle minutes the map stays, and an action prompts for the PIN', async (scene) => {
   const { page, open } = scene
   await open('/app/#/more', 'staff')
   await page.getByRole('button', { name: 'It is me' }).click()
@@ -250,9 +250,9 @@ stage.test('after ten idle minutes the map stays, and who acts is asked for', as
   await cart17.hears('locate')
   const before = cart17.heard.length
   clock.aheadMs += 11 * 60_000
-  // the line asks for the time
+  // the connection requests the time
   await page.evaluate(`dispatchEvent(new Event('online'))`)
-  // its fix is as old as this file's first test
+  // its fix is as old as the first test of this file
   await card
     .getByText(/^1\d min ago/)
     .first()

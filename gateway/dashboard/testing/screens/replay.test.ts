@@ -37,7 +37,7 @@ stage.eachLook('any minute of a day is shown as it was, and goes on', async ({ p
   await page.getByText('No cart was seen by this time.').waitFor()
 })
 
-stage.test('an alert of the day is where it was opened, and its cart is told about', async ({ page, open }) => {
+stage.test('an alert of the day is shown where it was opened, and on its cart’s card', async ({ page, open }) => {
   await open('/app/#/more')
   await page.getByRole('link', { name: 'Replay the course' }).click()
   await page.getByRole('button', { name: /Cart 20: Outside the course/ }).click()
@@ -47,7 +47,7 @@ stage.test('an alert of the day is where it was opened, and its cart is told abo
   await page.getByRole('list', { name: 'What happened' }).getByText('Outside the course').waitFor()
 })
 
-stage.test('what cannot be read is said, and is there once it can', async ({ page, open, link, faults }) => {
+stage.test('a failed load is shown, and its data once it succeeds', async ({ page, open, link, faults }) => {
   await open('/app/#/more/replay')
   await slider(page).waitFor()
   faults.forgive(LINE_GONE)

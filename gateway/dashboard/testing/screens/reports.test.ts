@@ -8,10 +8,10 @@ import type { Scene } from '../scene.ts'
 import { createStage } from '../stage.ts'
 
 const NOW_MS = Date.now()
-/** UTC and so many hours that it is noon there: whatever the hour of the test, these mornings are mornings. */
+/** Offset from UTC at which it is noon now, so that these mornings are mornings at any hour of the test. */
 const HOURS_AHEAD = 12 - new Date(NOW_MS).getUTCHours()
 
-/** Three mornings of a cart, the newest a few hours ago: out to the green and back; `sagsV` lower each day. */
+/** Sends three mornings of a cart, the newest a few hours ago: out to the green and back; `sagsV` lower each day. */
 async function sendDays(gateway: TestGateway, number: string, sagsV: number, silentMs = 0): Promise<void> {
   const hardwareId = `past-${number}`
   const body = { hardware_id: hardwareId, device_type: 'teebox', cart: number }
@@ -24,7 +24,7 @@ async function sendDays(gateway: TestGateway, number: string, sagsV: number, sil
     for (let atMs = startMs; atMs < endMs; atMs += 20_000) {
       const share = (atMs - startMs) / (3 * HOUR_MS)
       const isOut = share > 0.3 && share < 0.9
-      // silent at the green
+      // without a signal at the green
       if (share > 0.6 && atMs < startMs + 0.6 * 3 * HOUR_MS + silentMs) continue
       const place: Place = isOut ? wayAt((share - 0.3) / 0.6) : PLACES.barn
       const speed = isOut ? 12 : 0
@@ -39,14 +39,14 @@ async function sendDays(gateway: TestGateway, number: string, sagsV: number, sil
   await client.endAsync()
 }
 
-/** To the green and back. */
+/** Returns the position on a drive to the green and back. */
 function wayAt(share: number): Place {
   const there = share < 0.5 ? share * 2 : 2 - share * 2
   return { eastM: 60 + PLACES.green.eastM * there, northM: 60 + PLACES.green.northM * there }
 }
 
 const stage = createStage({
-  // POSIX: what is ahead of UTC is written with a minus
+  // POSIX writes offsets ahead of UTC with a minus
   course: { site: { time_zone: `Etc/GMT${HOURS_AHEAD > 0 ? '-' : '+'}${Math.abs(HOURS_AHEAD)}` } },
   prepare: async ({ gateway }) => {
     await sendDays(gateway, '7', -0.4)
@@ -55,7 +55,7 @@ const stage = createStage({
   },
 })
 
-/** The month may have begun since the first of these days. */
+/** Returns the carts of a table; the month may have begun after the first of these days. */
 async function cartsIn({ page }: Scene, table: RegExp): Promise<string[]> {
   const rows = page.getByRole('table', { name: table }).locator('tbody tr')
   await rows.first().waitFor()
@@ -126,7 +126,7 @@ stage.eachLook('where carts fell silent in a week', async ({ page, open, audit }
 stage.test('the squares are drawn on the map', async ({ page, open }) => {
   await open('/app/#/more/reports/traffic')
   await page.getByRole('heading', { name: 'Time in a square' }).waitFor()
-  // of the darkest class: nothing else on the map has that colour
+  // the darkest class: nothing else on the map has this colour
   await page.waitForFunction(`(() => {
     const isDark = (r, g, b) => Math.abs(r - 0xe8) + Math.abs(g - 0x95) + Math.abs(b - 0x3a) < 24
     return [...document.querySelectorAll('.ol-viewport canvas')].some((canvas) => {
@@ -146,7 +146,7 @@ stage.test('a user has no reports', async ({ page, open }) => {
   assert.equal(await page.getByRole('link', { name: 'Reports' }).count(), 0)
 })
 
-stage.test('a page that is opened at a report waits until the gateway has said what time it is', async (scene) => {
+stage.test('a page opened at a report waits for the time from the gateway', async (scene) => {
   const { page, open } = scene
   const asked: string[] = []
   page.on('request', (request) => {

@@ -5,7 +5,7 @@ import { holdMessages } from '../held-messages.ts'
 import { answered } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
-/** Of everything a tablet loads that was never here, until the map is shown. */
+/** Limit for the data that a new tablet loads until the map is shown. */
 const FIRST_LOAD_KB = 180
 
 const stage = createStage({
@@ -17,7 +17,7 @@ const stage = createStage({
 
 stage.eachLook('a key that is typed in opens the map, and a wrong one is said to be wrong', async (scene) => {
   const { page, faults, open, audit } = scene
-  // who is nobody asks who it is, and a wrong key is refused
+  // a page without a session requests it, and a wrong key is rejected
   faults.forgive(answered(401))
   await open('/app/', null)
   await page.getByLabel('Key').fill('flt_this_key_opens_nothing_at_all')
@@ -30,13 +30,13 @@ stage.eachLook('a key that is typed in opens the map, and a wrong one is said to
   await audit()
 })
 
-stage.test('what a tablet loads at first is small', async ({ page, open }) => {
+stage.test('the first load of a tablet is small', async ({ page, open }) => {
   const loading = new Map<string, Promise<number>>()
   page.on('response', (response) => {
     const { pathname } = new URL(response.url())
     if (pathname.startsWith('/app/')) loading.set(pathname, response.body().then(gzipLength(pathname)))
   })
-  // on a slow machine the screens that are loaded ahead, three seconds later, would count too
+  // on a slow machine the screens loaded ahead, three seconds later, would count too
   await page.addInitScript(() => {
     const { setTimeout } = globalThis
     const AHEAD_MS = 3_000
@@ -67,7 +67,7 @@ stage.eachLook('a cart that is entered before the carts are there opens when the
   assert.equal(await search.inputValue(), '')
 })
 
-stage.test('a cart that is entered and does not exist opens when it does', async (scene) => {
+stage.test('a search for a cart that does not exist yet opens the cart once it does', async (scene) => {
   const { page, course, open } = scene
   await open()
   await page.getByText('Live', { exact: false }).first().waitFor()
@@ -79,7 +79,7 @@ stage.test('a cart that is entered and does not exist opens when it does', async
   await page.getByRole('heading', { name: 'Cart 14' }).waitFor()
 })
 
-stage.test('nobody waits for a cart any more who has opened another one', async (scene) => {
+stage.test('opening another cart cancels the wait for an unknown one', async (scene) => {
   const { page, course, open } = scene
   await open()
   await page.getByText('Live', { exact: false }).first().waitFor()
@@ -94,7 +94,7 @@ stage.test('nobody waits for a cart any more who has opened another one', async 
   assert.equal(await page.getByRole('heading', { name: 'Cart 15' }).count(), 0)
 })
 
-/** What a screen says when there is nothing, and where its waiting for it is seen. */
+/** Text of each empty screen, and the place that shows that it is loading. */
 const FIRST_LOOKS = {
   map: { none: 'All carts are well', waits: 'Needs you' },
   'map/17': { none: 'There is no cart 17', waits: 'Cart 17' },
@@ -104,7 +104,7 @@ const FIRST_LOOKS = {
   'alerts/recall': { none: 'The carts are not called in', waits: 'All carts in' },
 }
 
-stage.test('before the carts are there no screen says that there are none', async (scene) => {
+stage.test('before the carts are loaded no screen shows an empty list', async (scene) => {
   const { page, open } = scene
   const release = await holdMessages(page, 'snapshot')
   for (const [path, { none, waits }] of Object.entries(FIRST_LOOKS)) {
@@ -121,7 +121,7 @@ stage.test('before the carts are there no screen says that there are none', asyn
   await page.getByText('The carts are not called in').waitFor()
 })
 
-/** Fonts are compressed by themselves. */
+/** Returns the size after compression; fonts are already compressed. */
 function gzipLength(path: string): (body: Buffer) => number {
   return (body) => (path.endsWith('.woff2') ? body.length : gzipSync(body, { level: 9 }).length)
 }

@@ -18,8 +18,8 @@ import { skipReason } from '../programs.ts'
 import { CLUBHOUSE, findCertutil, TabletHome } from '../tablet-home.ts'
 import { WeakLink } from '../weak-link.ts'
 
-// A gateway whose TLS is turned on while tablets use it: one that trusts its authority, and one that does not. The
-// tests follow each other.
+// Gateway whose TLS is enabled while tablets use it: one that trusts its authority, and one that does not. Each test
+// continues from the previous one.
 
 const skip = skipReason(
   findChromium() === undefined || findCertutil() === undefined
@@ -29,13 +29,13 @@ const skip = skipReason(
 const NOT_TRUSTED = /ERR_CERT_AUTHORITY_INVALID/
 const AUTHORITY = createAuthority([CLUBHOUSE], Date.now())
 
-/** Over plain HTTP browsers give nothing of this; a page that asks is told by an error here. */
+/** Over plain HTTP browsers lack these functions; here a page that calls one gets an error. */
 const TRAPS = `if (location.protocol === 'http:') {
   for (const name of ['wakeLock', 'serviceWorker', 'clipboard', 'mediaDevices', 'geolocation'])
     Object.defineProperty(Navigator.prototype, name, { configurable: true, get() { console.error('asked for ' + name) } })
   crypto.randomUUID = () => { console.error('asked for randomUUID') }
 }`
-/** Over TLS: how many times the screen was kept on, and how many times it was let go. */
+/** Counts, over TLS, the screen wake locks requested and released. */
 const COUNT_LOCKS = `if (location.protocol === 'https:') {
   globalThis.locks = { given: 0, let_go: 0 }
   const ask = navigator.wakeLock.request.bind(navigator.wakeLock)
@@ -55,7 +55,7 @@ const trusting = new TabletHome()
 const other = new TabletHome()
 const open: BrowserContext[] = []
 
-/** A page of one of the two tablets. */
+/** Opens a page of one of the two tablets. */
 async function newPage(context: BrowserContext | undefined): Promise<{ page: Page; faults: PageFaults }> {
   assert.ok(context !== undefined)
   const page = await context.newPage()
@@ -93,9 +93,9 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await gateway.stop()
   })
 
-  test('an open page is led to TLS and stays signed in; one whose tablet does not trust goes on, with the guide', async () => {
+  test('moves open pages to TLS signed in; an untrusting tablet continues, with the guide', async () => {
     const [tablet, stranger] = [await newPage(open[0]), await newPage(open[1])]
-    // the one that is to be asked was used last: the other way round it might go there by itself
+    // the tablet that must be asked was used last: in the other order it might move automatically
     for (const { page, faults } of [stranger, tablet]) {
       faults.forgive(LINE_GONE)
       await signIn(page)
@@ -128,7 +128,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await stranger.page.close()
   })
 
-  test('an old address leads to TLS by itself, where the tablet is signed in', async () => {
+  test('redirects an old address to TLS automatically, with the tablet signed in', async () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${plainUrl}/app/#/alerts`)
     await page.waitForURL(`${secureUrl}/app/#/alerts`)
@@ -137,7 +137,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await page.close()
   })
 
-  test('over TLS the app can be installed, and keeps the screen on while the map is open', async () => {
+  test('allows the app to be installed, and to keep the screen on while the map is open', async () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${secureUrl}/app/`)
     await page.getByRole('searchbox').waitFor()
@@ -155,7 +155,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await page.close()
   })
 
-  test('an admin sees what new tablets are to be shown, and who still comes over plain HTTP', async () => {
+  test('shows an admin the links for new tablets, and the clients that still use plain HTTP', async () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${secureUrl}/app/#/more/encryption`)
     const { fingerprint256 } = new X509Certificate(AUTHORITY)
@@ -170,7 +170,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await page.close()
   })
 
-  test('who pairs a tablet over TLS is told where it learns to trust the gateway', async () => {
+  test('shows the trust page to a user who pairs a tablet over TLS', async () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${secureUrl}/app/#/more/tablets`)
     await page.getByLabel('Name des Tablets').fill('Starter')
@@ -184,7 +184,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await page.close()
   })
 
-  test('Chromium refuses what the authority signs for a name that is not its own', async (t) => {
+  test('cannot sign certificates for foreign names that Chromium accepts', async (t) => {
     const authority = readAuthority(AUTHORITY)
     const issue = (name: string) =>
       issueLeaf({ ...authority, names: [name] }, { names: [name], addresses: [] }, Date.now())

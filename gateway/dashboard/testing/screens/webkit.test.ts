@@ -9,7 +9,7 @@ import { findWebKit, WebKit } from '../webkit.ts'
 
 const skip = skipReason(findWebKit() === undefined ? 'WebKit is not installed' : undefined)
 
-// one after the other, on one tablet
+// sequential, on one tablet
 let site: TestSite
 let webKit: WebKit
 let cart17: StagedCart
@@ -36,10 +36,10 @@ test('WebKit signs in', { skip }, async () => {
   await webKit.waitFor('link', 'Map')
 })
 
-test('WebKit draws a cart, and a touch on it shows its card', { skip }, async () => {
+test('WebKit draws a cart, and a tap on it shows its card', { skip }, async () => {
   await webKit.waitFor('heading', 'Needs you')
   const painted = async () => placeSchema.parse(await webKit.run(WHERE_IT_IS_PAINTED))
-  // the map may move to where it fits between a look and the touch
+  // the map may still move between the measurement and the tap
   await eventually(async () => {
     const place = await painted()
     if (place !== null) await webKit.pressAt(...place)
@@ -47,7 +47,7 @@ test('WebKit draws a cart, and a touch on it shows its card', { skip }, async ()
   }, 'a touch on the painted cart shows its card')
 })
 
-test('WebKit unlocks and locks a cart, and says so when the cart does', { skip }, async () => {
+test('WebKit unlocks and locks a cart, and shows when the cart confirms', { skip }, async () => {
   cart17.obedience = 'takes'
   for (const [action, isLocked] of [
     ['Unlock', false],
@@ -63,7 +63,7 @@ test('WebKit unlocks and locks a cart, and says so when the cart does', { skip }
   }
 })
 
-test('WebKit says that the line is gone and back', { skip }, async () => {
+test('WebKit shows a lost connection and its return', { skip }, async () => {
   site.link.cut()
   await webKit.waitFor('status', 'No contact')
   site.link.restore()
@@ -72,7 +72,7 @@ test('WebKit says that the line is gone and back', { skip }, async () => {
 
 const placeSchema = z.tuple([z.number(), z.number()]).nullable()
 
-/** The middle of what is painted on the canvas of the carts. */
+/** Returns the centre of the painted pixels of the carts' canvas. */
 const WHERE_IT_IS_PAINTED = `
   const canvas = document.querySelector('.cart-canvas')
   const { width, height } = canvas ?? { width: 0, height: 0 }

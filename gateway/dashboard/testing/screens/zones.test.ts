@@ -8,7 +8,7 @@ import { answered, LINE_GONE } from '../page-faults.ts'
 import type { Scene } from '../scene.ts'
 import { createStage } from '../stage.ts'
 
-// what stands above the map pushes it down below a finger: here the question what time it is
+// a banner above the map, here the question about the time, would push it down below a finger
 const stage = createStage({ prepare: ({ gateway }) => confirmClock(gateway, Date.now()) })
 
 async function zonesOf({ gateway }: Scene): Promise<ZonesJson['features']> {
@@ -17,14 +17,14 @@ async function zonesOf({ gateway }: Scene): Promise<ZonesJson['features']> {
 
 let drawn: ZonesJson['features'] | undefined
 
-/** Every test begins with the zones of the course. */
+/** Restores the zones of the course before every test. */
 async function reset(scene: Scene): Promise<void> {
   drawn ??= await zonesOf(scene)
   const body = { type: 'FeatureCollection', features: drawn }
   await scene.gateway.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
 }
 
-/** The middle of the map, from which places are counted in pixels. */
+/** Returns the centre of the map, from which places are counted in pixels. */
 async function middleOf(page: Page): Promise<[x: number, y: number]> {
   const box = await page.getByRole('application', { name: 'Map of the course' }).boundingBox()
   assert.ok(box !== null)
@@ -39,9 +39,9 @@ const CORNERS = [
   [-70, 60],
 ] as const
 
-/** Touches these corners, one after the other, and closes the ring. */
+/** Taps these corners, one after the other, and closes the ring. */
 async function draw(page: Page): Promise<[x: number, y: number]> {
-  // before, the line that is not there yet may be said above the map
+  // before that, the banner of a missing connection may be above the map
   await page.getByText('● live').waitFor({ state: 'attached' })
   await page.locator('.line-banner').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'New area' }).click()
@@ -89,7 +89,7 @@ stage.eachLook('a zone is drawn, a corner of it moved, one put in and one cut, a
   const { type, hole, enabled } = zone.properties
   const ring = zone.geometry.coordinates[0] ?? []
   assert.deepEqual([type, hole, enabled, ring.length], ['alert', 3, false, 6])
-  // corners that are touched one right after the other do not zoom the map
+  // quick taps on corners do not zoom the map
   const sides = metresOf(ring[4], ring[0]) / metresOf(ring[3], ring[4])
   assert.ok(Math.abs(sides - 120 / 140) < 0.01, `${sides}`)
 })
@@ -100,7 +100,7 @@ function metresOf([long, lat]: readonly number[] = [], [toLong, toLat]: readonly
   return distanceM({ latE7: toE7(lat), longE7: toE7(long) }, to)
 }
 
-stage.test('what the gateway would not take is said before, and undone', async (scene) => {
+stage.test('a change that the gateway would reject is reported before saving, and can be undone', async (scene) => {
   const { page, open } = scene
   await reset(scene)
   await open('/app/#/more/zones', 'admin')
@@ -120,7 +120,7 @@ stage.test('what the gateway would not take is said before, and undone', async (
   await page.getByText('Saved. Carts get it now.').waitFor()
 })
 
-stage.test('two people change one zone: the second sees what the first did, and keeps both', async (scene) => {
+stage.test('two users change one zone: the second sees the first change, and keeps both', async (scene) => {
   const { page, open, audit, gateway, faults } = scene
   faults.forgive(answered(412))
   await reset(scene)
@@ -151,7 +151,7 @@ stage.test('two people change one zone: the second sees what the first did, and 
   assert.deepEqual(names, ['Barn', 'Course', 'Hole 1', 'Green one', 'Mine'])
 })
 
-stage.test('nothing that is drawn is lost when the line is gone, or the page is loaded anew', async (scene) => {
+stage.test('a drawing survives a lost connection and a reload of the page', async (scene) => {
   const { page, open, link, faults } = scene
   faults.forgive(LINE_GONE)
   await reset(scene)

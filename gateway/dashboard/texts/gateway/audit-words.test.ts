@@ -5,7 +5,7 @@ import { auditSentence } from './audit-words.ts'
 const ID = '1755e905-0000-4000-8000-000000000000'
 const NAMES: Readonly<Record<string, string>> = { [ID]: 'Anna', 'tb-7': 'Cart 7' }
 
-test('what somebody did is said with names, not with ids', () => {
+test('an audit entry is described with names, not with ids', () => {
   const sentence = (action: string, target: string, after: Record<string, unknown> | null = null) =>
     auditSentence({ action, target, before: null, after }, (id) => NAMES[id] ?? id)
   const command = { hardware_id: 'tb-7', command: 'lock', ttl_s: 60 }

@@ -118,7 +118,7 @@ const auditTexts = defineTexts<AuditWords>({
   },
 })
 
-/** What is said of an action in place of its noun and verb; `of` is whom or what it is about. */
+/** Texts of an action in place of its noun and verb; `of` is its subject. */
 const phraseTexts = defineTexts({
   en: {
     'command.created': (of: string) => `Sent to a cart: ${of}`,
@@ -149,7 +149,7 @@ interface AuditedAct {
   after: Readonly<Record<string, unknown>> | null
 }
 
-/** What somebody did: `name` finds what people call an id, and returns the id where they call it nothing. */
+/** Describes an action of a user: `name` returns the name of an id, or the id if it has none. */
 export function auditSentence({ action, target, before, after }: AuditedAct, name: (id: string) => string): string {
   const phrases: Readonly<Record<string, (of: string) => string>> = phraseTexts()
   const phrase = phrases[action]

@@ -1,6 +1,6 @@
 import { defineTexts } from '../texts.ts'
 
-/** Whether others on the network can read along, and what to do about it. */
+/** Encryption of the network: its state, and the steps to switch it on. */
 export const encryptionTexts = defineTexts({
   en: {
     title: 'Encryption',

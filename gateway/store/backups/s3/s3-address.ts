@@ -1,13 +1,13 @@
-/** A store that speaks S3, and who may use it. */
+/** S3-compatible store, and the credentials for it. */
 export interface S3Settings {
-  /** `https://s3.example.com`, without the bucket. */
+  /** URL such as `https://s3.example.com`, without the bucket. */
   readonly endpoint: string
   readonly region: string
   readonly keyId: string
   readonly secret: string
 }
 
-/** A place in such a store. */
+/** Location in a store. */
 export interface S3Address {
   readonly bucket: string
   /** Empty, or ends in `/`. */
@@ -21,7 +21,7 @@ export function isS3Target(target: string): boolean {
   return target.startsWith(SCHEME)
 }
 
-/** What `s3://bucket/prefix` names; null when it is not that. */
+/** Parses `s3://bucket/prefix`; null if the text has another form. */
 export function s3AddressOf(target: string): S3Address | null {
   const match = ADDRESS.exec(target)
   if (match === null) return null
@@ -29,7 +29,7 @@ export function s3AddressOf(target: string): S3Address | null {
   return { bucket, prefix: path === '' ? '' : `${path.slice(1)}/` }
 }
 
-/** What is wrong with the address of a store, in words; null when it is in order. */
+/** Explains why the address of a store is invalid; null if it is valid. */
 export function s3EndpointFault(text: string): string | null {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol))

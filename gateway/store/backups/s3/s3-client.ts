@@ -6,38 +6,38 @@ import { BackupFault, UnreachableFault } from '../backup-fault.ts'
 import { MOST_SEALED_BYTES } from '../blob-cipher.ts'
 import type { S3Settings } from './s3-address.ts'
 
-/** What a store answered, when it is no error. */
+/** Response of a store, unless it is an error. */
 export interface S3Answer {
-  /** False: there is nothing under that name. */
+  /** False if nothing exists under that name. */
   readonly isFound: boolean
   readonly body: Buffer
 }
 
 export interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE'
-  /** Of characters that need no encoding. */
+  /** Key with characters that need no encoding. */
   readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly content?: Buffer
-  /** An answer that is longer is refused. */
+  /** Maximum size of a response; a longer one is refused. */
   readonly mostBytes?: number
 }
 
-/** How long a store is waited for. */
+/** Timeouts of requests to a store. */
 export interface S3Timeouts {
-  /** For one request: at 110 kbit/s the largest part takes five minutes. */
+  /** Timeout of one request: at 110 kbit/s the largest chunk takes five minutes. */
   readonly limitMs: number
-  /** Before each further attempt. */
+  /** Delays before each further attempt. */
   readonly waitsMs: readonly number[]
 }
 
 const PATIENCE: S3Timeouts = { limitMs: 300_000, waitsMs: [1_000, 5_000, 20_000] }
-/** Parts have 4 MB, and what a table has in one row: whatever is larger was not written by this program. */
+/** Chunks have 4 MB, or the size of a single row: anything larger was not written by this program. */
 export const MOST_S3_BYTES = MOST_SEALED_BYTES
 
 /**
- * Signed requests to one bucket, one attempt after the other while the store does not answer or is too busy. Bodies are
- * signed too, so that the store refuses what was changed on the way. Errors are `BackupFault`s, and name no key.
+ * Sends signed requests to one bucket, and retries while the store does not respond or is too busy. Bodies are signed
+ * too, so that the store refuses content altered in transit. Errors are `BackupFault`s, and contain no key.
  */
 export class S3Client {
   readonly #settings: S3Settings
@@ -108,7 +108,7 @@ export class S3Client {
       },
     })
     const { headers, url: signed } = await signer.sign()
-    // what is signed is for this address only
+    // no redirects, because the signature is valid for this address only
     return fetch(signed, { method, headers, body: content ?? null, redirect: 'manual', signal })
   }
 
@@ -118,7 +118,7 @@ export class S3Client {
     let bytes = 0
     for await (const piece of body) {
       bytes += piece.length
-      if (bytes > mostBytes) throw new BackupFault(`${this.#shown}: the store sent more than this program ever wrote`)
+      if (bytes > mostBytes) throw new BackupFault(`${this.#shown}: the store sent more bytes than this program writes`)
       pieces.push(piece)
     }
     return Buffer.concat(pieces)
@@ -147,7 +147,7 @@ export class S3Client {
 const VERBS = { GET: 'read', PUT: 'write', DELETE: 'delete' } as const
 const FULL = 'the store is full: free some space, or keep fewer backups'
 
-/** Codes of errors, and what they mean for a person. */
+/** Error codes and their explanations for the operator. */
 const PROBLEMS: readonly (readonly [codes: RegExp, text: string])[] = [
   [
     /^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken)$/,
@@ -167,7 +167,7 @@ function isWorthAnotherTry(status: number, code: string): boolean {
   return status >= 500 || status === 429 || /^(SlowDown|RequestTimeout|Throttling)/.test(code)
 }
 
-/** Of an error only its code is told: the rest of it may name keys. */
+/** Returns the code of an error only: the rest may contain keys. */
 function codeIn(body: Buffer): string {
   return /<Code>([A-Za-z]{1,60})<\/Code>/.exec(body.subarray(0, 10_000).toString())?.[1] ?? ''
 }

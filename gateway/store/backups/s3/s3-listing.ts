@@ -1,18 +1,17 @@
 import { SaxesParser } from 'saxes'
 import type { PlacedFile } from '../place.ts'
 
-/** One page of the names in a bucket. */
 export interface S3Page {
   readonly files: readonly PlacedFile[]
-  /** What the next page is asked for with; undefined on the last one. */
+  /** Token to request the next page; undefined on the last one. */
   readonly next: string | undefined
 }
 
 const NUMBER = /^\d{1,15}$/
 
 /**
- * Reads an answer to ListObjectsV2. Throws an `Error` when it is none.
- * Source: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
+ * Parses a response to ListObjectsV2. Throws an `Error` if it is not one. Source:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
  */
 export function readS3Page(xml: string): S3Page {
   const parser = new SaxesParser({ position: false })
@@ -50,8 +49,8 @@ export function readS3Page(xml: string): S3Page {
     text = ''
   })
   parser.write(xml).close()
-  if (root !== 'ListBucketResult') throw new Error(`a list was asked for, and ${root} came`)
-  if (isCut && !token) throw new Error('a list goes on and does not say how')
+  if (root !== 'ListBucketResult') throw new Error(`expected a list, received ${root}`)
+  if (isCut && !token) throw new Error('a truncated list has no continuation token')
   return { files, next: isCut ? token : undefined }
 }
 

@@ -4,7 +4,7 @@ import type { S3Address, S3Settings } from './s3-address.ts'
 import { MOST_S3_BYTES, S3Client, type S3Timeouts } from './s3-client.ts'
 import { readS3Page, type S3Page } from './s3-listing.ts'
 
-/** Backups in a bucket of a store that speaks S3. A file is whole there under its name or not there. */
+/** Backups in a bucket of an S3-compatible store. A file under its name is always complete. */
 export class S3Place implements BackupPlace {
   readonly shown: string
   readonly isRemote = true
@@ -17,7 +17,7 @@ export class S3Place implements BackupPlace {
     this.#client = new S3Client(settings, bucket, this.shown, patience)
   }
 
-  /** A bucket that is not there, or a key that may not list it, is known before anything is written. */
+  /** Detects a missing bucket, or a key that may not list it, before anything is written. */
   async open(): Promise<void> {
     await this.#page(this.#prefix, undefined, 1)
   }
@@ -28,7 +28,7 @@ export class S3Place implements BackupPlace {
       const { files, next } = await this.#page(`${this.#prefix}${folder}/`, after)
       for (const { name, bytes } of files) all.push({ name: name.slice(this.#prefix.length), bytes })
       if (next === undefined) return all
-      if (next === after) throw new BackupFault(`${this.shown}: the store sends the same list again and again`)
+      if (next === after) throw new BackupFault(`${this.shown}: the store repeats the same list`)
       after = next
     }
   }
@@ -40,7 +40,7 @@ export class S3Place implements BackupPlace {
 
   async write(name: string, content: Buffer): Promise<void> {
     if (content.length > MOST_S3_BYTES)
-      throw new BackupFault(`${this.shown}: a part has ${content.length} bytes, which is too much for it`)
+      throw new BackupFault(`${this.shown}: a chunk has ${content.length} bytes, more than the store accepts`)
     await this.#client.send({ method: 'PUT', key: this.#prefix + name, content })
   }
 
@@ -49,11 +49,11 @@ export class S3Place implements BackupPlace {
   }
 
   async finish(): Promise<void> {
-    // each part was there once it was written
+    // each chunk became permanent when it was written
   }
 
   async close(): Promise<void> {
-    // and nothing is open
+    // nothing is open
   }
 
   async #page(prefix: string, after: string | undefined, most?: number): Promise<S3Page> {

@@ -13,23 +13,23 @@ import type { Peer } from './peer.ts'
 import type { SubscriberFunctions } from './subscriber.ts'
 import type { StorePlan } from './subscriber-store.ts'
 
-/** In which a subscriber that has anything left to store stores some of it. */
+/** Time within which a subscriber with messages left to store stores some of them. */
 const STABLE_MS = 1000
 
-/** The database of a subscriber, and its processes where it has any. */
+/** Database of a subscriber, and its server if it has one. */
 interface Storage {
   name: string
   plan: StorePlan
   server?: PostgresServer
 }
 
-/** A file of SQLite. */
+/** SQLite file. */
 export function sqliteStorage(bench: Workbench): Storage {
   const path = join(bench.createFolder('subscriber'), 'positions.db')
   return { name: 'SQLite', plan: { kind: 'sqlite', path } }
 }
 
-/** A cluster of its own, of Debian's newest PostgreSQL or else of the one for tests; undefined where there is none. */
+/** Starts a new cluster, of Debian's newest PostgreSQL or else of the one for tests; undefined without either. */
 export async function postgresStorage(): Promise<Storage | undefined> {
   const [debian] = globSync('/usr/lib/postgresql/*')
     .filter((path) => existsSync(join(path, 'bin/initdb')))
@@ -42,7 +42,7 @@ export async function postgresStorage(): Promise<Storage | undefined> {
   return { name: `PostgreSQL${version}`, plan: { kind: 'postgres', url: server.url }, server }
 }
 
-/** With its backends: one that outlives the first process keeps it from starting again. */
+/** Kills the server with its backends: one that outlives the first process prevents a restart. */
 async function killPostgres(server: PostgresServer): Promise<void> {
   const backends = [...withDescendants([server.pid])].filter((pid) => pid !== server.pid)
   const killed = server.kill()
@@ -50,7 +50,7 @@ async function killPostgres(server: PostgresServer): Promise<void> {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // it has noticed by itself
+      // it has already exited
     }
   }
   await killed

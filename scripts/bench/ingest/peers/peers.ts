@@ -21,29 +21,29 @@ import { MosquittoPeer, postgresStorage, sqliteStorage } from './mosquitto-peer.
 import type { Peer } from './peer.ts'
 
 const PER_DEVICE_PER_S = 1
-/** No two kills come at the same moment of a transaction. */
+/** Spread of the lifetimes, so that no two kills hit the same moment of a transaction. */
 const LIFE_SPREAD_MS = 500
 
-/** `fullSpeedS` is of a broker that has to hold in memory what a subscriber does not take. */
+/** `fullSpeedS` is short for the sake of a broker that has to hold in memory what a subscriber does not take. */
 const COURSE = { devices: 200, warmupS: 2, durationS: 30, kills: 5, lifeMs: 2000, fullSpeedS: 5 }
 const SHORT_COURSE = { devices: 20, warmupS: 0.2, durationS: 1, kills: 1, lifeMs: 500, fullSpeedS: 0.5 }
 type Sizes = typeof COURSE
 
-/** A course: a message a second of each device. */
+/** Course with one message a second of each device. */
 interface CourseRun {
   cpuUs: number
   writtenBytes: number
   sinceWrite: LatencySummary
-  /** Over all kills. */
+  /** Loss over all kills. */
   loss: HistoryCheck
 }
 
-/** As fast as it is acknowledged. */
+/** Load as fast as it is acknowledged. */
 interface FullSpeedRun {
   acknowledgedPerS: number
   storedPerS: number
   sinceWrite: LatencySummary
-  /** Of one kill at full speed. */
+  /** Loss of one kill at full speed. */
   loss: HistoryCheck
 }
 
@@ -53,7 +53,7 @@ interface PeerRun {
   fullSpeed: FullSpeedRun
 }
 
-/** The gateway beside what one would build in its place. */
+/** Compares the gateway with what one would build in its place. */
 export async function runPeers(context: ScenarioContext): Promise<ScenarioReport> {
   const course = context.isShort ? SHORT_COURSE : COURSE
   const sizes = {
@@ -75,13 +75,13 @@ export async function runPeers(context: ScenarioContext): Promise<ScenarioReport
   return { figures: createFigures(runs), raw: { ...sizes, runs } }
 }
 
-/** One after the other: what does not run does not disturb. */
+/** Creates the peers in sequence: one that does not run does not disturb the others. */
 function creatorsOf(context: ScenarioContext, { devices }: Sizes): (() => Promise<Peer | undefined>)[] {
   const { bench } = context
   const gateway = () => GatewayPeer.create(context, devices)
   const program = findMosquitto()
   if (program === undefined) {
-    printProgress('  no mosquitto here: nothing to compare with')
+    printProgress('  mosquitto not found: compared with nothing')
     return [gateway]
   }
   return [
@@ -91,7 +91,7 @@ function creatorsOf(context: ScenarioContext, { devices }: Sizes): (() => Promis
     async () => {
       const storage = await postgresStorage()
       if (storage !== undefined) return MosquittoPeer.create(bench, program, devices, storage)
-      printProgress('  no PostgreSQL here: not compared with it')
+      printProgress('  PostgreSQL not found: not compared with it')
       return undefined
     },
   ]
@@ -203,7 +203,7 @@ function print(runs: readonly PeerRun[], { devices, durationS, kills }: Sizes): 
 function createFigures(runs: readonly PeerRun[]): Figure[] {
   return runs.flatMap(({ name, course, fullSpeed }, i) => {
     const missing = course.loss.missing + fullSpeed.loss.missing
-    // the others are what they are
+    // only the gateway has a target
     const lost = i === 0 ? noneOf : (what: string, count: number) => told(what, formatCount(count))
     return [
       told(`peers: ${name}, stored a second at full speed`, formatCount(fullSpeed.storedPerS)),

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
 
-/** One message as a subscriber stores it. */
+/** Message in the form that a subscriber stores. */
 export interface Position {
   hardwareId: string
   atMs: number
@@ -12,10 +12,10 @@ export interface Position {
   lockStatus: number
 }
 
-/** Where a subscriber stores. */
+/** Storage of a subscriber. */
 export type StorePlan = { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string }
 
-/** What a subscriber stores in: durably, one transaction an `insert`. */
+/** Durable storage of a subscriber: one transaction per `insert`. */
 export interface SubscriberStore {
   insert(positions: readonly Position[]): Promise<void>
   times(hardwareId: string, fromMs: number, toMs: number): Promise<number[]>
@@ -23,7 +23,7 @@ export interface SubscriberStore {
 
 const COLUMNS = 'hardware_id, at_ms, lat, long, speed_kmh, battery_v, lock_status'
 
-/** Opens a store, and creates its table where there is none. */
+/** Opens a store; creates its table if needed. */
 export function openStore(plan: StorePlan): Promise<SubscriberStore> {
   return plan.kind === 'sqlite' ? openSqlite(plan.path) : openPostgres(plan.url)
 }
@@ -69,7 +69,8 @@ async function openPostgres(url: string): Promise<SubscriberStore> {
       await pool.query({
         name: 'insert',
         text: `INSERT INTO position (${COLUMNS})
-               SELECT * FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[], $6::float8[], $7::int[])
+               SELECT * FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[], $6::float8[],
+               $7::int[])
                ON CONFLICT DO NOTHING`,
         values: (['hardwareId', 'atMs', 'lat', 'long', 'speedKmh', 'batteryV', 'lockStatus'] as const).map(column),
       })

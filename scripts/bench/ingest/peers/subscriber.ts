@@ -4,8 +4,8 @@ import { answerCalls } from '#scripts/rig/calls.ts'
 import { openStore, type Position, type StorePlan, type SubscriberStore } from './subscriber-store.ts'
 
 /**
- * The process of a program that subscribes to a broker and stores what comes, as one builds it in an afternoon: a kept
- * session at QoS 1, mqtt.js, one transaction each 50 ms.
+ * Process of a program that subscribes to a broker and stores what arrives, as one builds it in an afternoon: a
+ * persistent session at QoS 1, mqtt.js, one transaction each 50 ms.
  */
 
 const BATCH_MS = 50
@@ -57,15 +57,15 @@ const functions = answerCalls({
   start: async (port: number, plan: StorePlan) => {
     store = await openStore(plan)
     const client = connect(`mqtt://127.0.0.1:${port}`, { clientId: 'store', clean: false })
-    // what waits in the session comes with the connection
+    // messages queued in the session arrive with the connection
     client.on('message', (topic, payload) => take(read(topic, payload)))
     await new Promise<void>((resolve) => client.once('connect', () => resolve()))
     await client.subscribeAsync('dev/+/tlm', { qos: 1 })
   },
-  /** Messages stored since it started. */
+  /** Messages stored since its start. */
   stored: () => stored,
   times: (hardwareId: string, fromMs: number, toMs: number) => store?.times(hardwareId, fromMs, toMs) ?? [],
 })
 
-/** What the subscriber does when its parent asks. */
+/** Functions of the subscriber, called by the parent process. */
 export type SubscriberFunctions = typeof functions

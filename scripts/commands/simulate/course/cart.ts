@@ -7,17 +7,17 @@ import type { Point } from './plane.ts'
 
 const NO_ACTIONS: readonly LockAction[] = []
 
-/** The true state of a cart, which its devices observe with their own errors. */
+/** True state of a cart, which its devices observe with their own errors. */
 export interface CartState {
   readonly position: Point
   readonly speedMps: number
   readonly voltageV: number
   readonly isLocked: boolean
-  /** The hole being played, if any. */
+  /** Hole being played, if any. */
   readonly hole: number | undefined
 }
 
-/** A cart that lives through its days second by second. The same place and day always give the same day. */
+/** Cart that is simulated second by second. The same place and day always result in the same day. */
 export class Cart implements CartState {
   readonly #course: Course
   readonly #place: CartPlace
@@ -75,13 +75,13 @@ export class Cart implements CartState {
     this.#battery = new Battery(createRandom(this.#place.seed, 'charge', this.#place.index, day).between(0.97, 1))
   }
 
-  /** Locks or unlocks from afar: a cart locked on its way stops where it is until it is unlocked again. */
+  /** Locks or unlocks remotely: a cart locked while driving stops where it is until it is unlocked again. */
   turnLock(event: LockAction['event']): void {
     this.#isLocked = event === 'lock'
     this.#isHeld = this.#isLocked
   }
 
-  /** Puts the cart into its bay, unlocked, as if it had just come, to do only this for the rest of the day. */
+  /** Puts the cart into its bay, unlocked, as if just returned, to do only this for the rest of the day. */
   comeBack(activities: readonly Activity[]): void {
     this.#activities = activities
     this.#stopInBay()
@@ -90,15 +90,15 @@ export class Cart implements CartState {
   }
 
   /**
-   * Does something else before it goes on: when it next stands and is unlocked, and from where it is then. It must end
-   * there, too.
+   * Inserts activities before the cart continues: when it next stands and is unlocked, from its position at that time.
+   * They must end there, too.
    */
   interrupt(activitiesFrom: (from: Point) => readonly Activity[]): void {
     this.#interruption = activitiesFrom
     if (this.#drive === undefined && !this.#isLocked) this.#restUntilSecond = this.#second
   }
 
-  /** Charge from 0 to 1 that is left in the pack from now on. */
+  /** Sets the remaining charge of the battery, from 0 to 1. */
   drainTo(charge: number): void {
     this.#battery = new Battery(charge)
   }
@@ -113,7 +113,7 @@ export class Cart implements CartState {
     this.#isHeld = false
   }
 
-  /** One second passes; returns who turned the lock in it. */
+  /** Advances by one second; returns the lock actions during it. */
   step(): readonly LockAction[] {
     this.#second += 1
     const speedBefore = this.speedMps
@@ -139,7 +139,7 @@ export class Cart implements CartState {
     return this.#begin()
   }
 
-  /** Begins what comes next, up to the first activity that takes time. */
+  /** Starts the next activities, up to the first one that takes time. */
   #begin(): readonly LockAction[] {
     const actions: LockAction[] = []
     for (;;) {
@@ -172,7 +172,7 @@ export class Cart implements CartState {
     this.#next = 0
   }
 
-  /** Nobody turns a lock that was turned from afar already. */
+  /** Skips an action if the lock was already set to that state remotely. */
   #turnAtCart(action: LockAction): readonly LockAction[] {
     if (this.#isLocked === (action.event === 'lock')) return NO_ACTIONS
     this.turnLock(action.event)

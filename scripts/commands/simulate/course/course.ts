@@ -12,11 +12,11 @@ export interface Hole {
   readonly fairway: Path
 }
 
-/** A golf course: two loops of nine holes, west and east, that both begin and end at the clubhouse. */
+/** Golf course: two loops of nine holes, west and east, that both start and end at the clubhouse. */
 export interface Course {
   readonly center: LatLong
   readonly clubhouse: Point
-  /** The cart barn; carts stand in bays south of it. */
+  /** Cart barn; carts stand in bays to its south. */
   readonly barn: Point
   readonly holes: readonly Hole[]
 }
@@ -27,7 +27,7 @@ const BAYS_PER_ROW = 20
 const CLUBHOUSE: Point = { xM: 0, yM: 0 }
 const BARN: Point = { xM: 110, yM: -10 }
 
-/** Lays out the course of a seed around a centre. */
+/** Creates the course of a seed around a centre. */
 export function createCourse(seed: number, center: LatLong): Course {
   const random = createRandom(seed, 'course')
   return {
@@ -38,13 +38,13 @@ export function createCourse(seed: number, center: LatLong): Course {
   }
 }
 
-/** Where the cart of that index is parked. */
+/** Returns the bay of the cart with this index. */
 export function bayOf(course: Course, cartIndex: number): Point {
   const row = Math.floor(cartIndex / BAYS_PER_ROW)
   return { xM: course.barn.xM + (cartIndex % BAYS_PER_ROW) * 2, yM: course.barn.yM - 8 - row * 4 }
 }
 
-/** Nine holes along a wavy ring beside the clubhouse; `side` -1 is west, 1 is east. */
+/** Creates nine holes along a wavy ring next to the clubhouse; `side` -1 is west, 1 is east. */
 function layNine(random: Random, firstNumber: number, side: -1 | 1): Hole[] {
   const pars = [...PARS]
   const lengthsM = pars.map((par) => random.between(HOLE_LENGTH_M[par][0], HOLE_LENGTH_M[par][1]))
@@ -60,7 +60,7 @@ function layNine(random: Random, firstNumber: number, side: -1 | 1): Hole[] {
   })
 }
 
-/** A closed line of the given length through the clubhouse. */
+/** Creates a closed line of the given length through the clubhouse. */
 function layRing(random: Random, side: -1 | 1, lengthM: number): Path {
   const waves = random.integer(3, 4)
   const phase = random.between(0, 2 * Math.PI)
@@ -78,7 +78,7 @@ function layHole(random: Random, number: number, par: 3 | 4 | 5, ring: Path, fro
   const tee = placeOn(ring, fromM).point
   const green = placeOn(ring, toM).point
   const bend = placeOn(ring, (fromM + toM) / 2).point
-  // a par 3 is straight; the others bend as the ring does, some more, some less
+  // a par 3 is straight; the others follow the bend of the ring, to a varying degree
   const dogleg = between(between(tee, green, 0.5), bend, par === 3 ? 0 : random.between(0.4, 1))
   return { number, par, tee, green, fairway: createPath([tee, dogleg, green]) }
 }

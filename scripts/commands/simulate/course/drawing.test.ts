@@ -7,7 +7,7 @@ import { drawingOf } from './drawing.ts'
 
 const drawing = drawingOf(createCourse(1, { lat: 28.41, long: -81.58 }), 20)
 
-test('the drawing of a simulated course has eighteen holes, each with its green, and what lies beside them', () => {
+test('the map of a simulated course has eighteen holes with greens and surrounding features', () => {
   const { holes, greens, tees, fairways, paths, bunkers, water, woods, buildings, outlines } = countsOf(
     drawing.features,
   )
@@ -15,7 +15,7 @@ test('the drawing of a simulated course has eighteen holes, each with its green,
   assert.ok(bunkers >= 36 && water >= 2 && woods >= 10 && buildings === 2)
 })
 
-test('it is read as it is, and is small', () => {
+test('the map is read unchanged, and is small', () => {
   const text = JSON.stringify({ type: 'FeatureCollection', ...drawing })
   assert.deepEqual(readCourse(JSON.parse(text)).features, drawing.features)
   assert.ok(text.length < 200_000, `${text.length}`)

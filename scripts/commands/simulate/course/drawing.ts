@@ -7,15 +7,15 @@ import { besidePath, placeOn } from './path.ts'
 import { type Point, toLatLong } from './plane.ts'
 import { boundaryOf } from './zones.ts'
 
-/** Half the width of a fairway, and how far beside it the cart path lies. */
+/** Half the width of a fairway, and distance of the cart path from its centre line. */
 const FAIRWAY_M = 17
 const PATH_ASIDE_M = 26
 const GREEN_M = 11
-/** Carts stop before the end of the hole's line: the green lies behind it. */
+/** Distance of the green from the end of the hole's line, where carts stop. */
 const GREEN_BEHIND_M = 16
 const BLOB_CORNERS = 14
 
-/** The course as a map would have it, with tags of OpenStreetMap. */
+/** Returns the course as map data, with tags of OpenStreetMap. */
 export function drawingOf(course: Course, carts: number): Drawing {
   const place = (points: readonly Point[]): Position[] =>
     points.map((point) => {
@@ -58,13 +58,13 @@ export function drawingOf(course: Course, carts: number): Drawing {
   return { features, attribution: null }
 }
 
-/** In the direction in which the hole ends. */
+/** Returns the centre of the green, in the direction in which the hole ends. */
 function greenOf({ fairway, green }: Hole): Point {
   const { left } = placeOn(fairway, fairway.lengthM)
   return { xM: green.xM + left.yM * GREEN_BEHIND_M, yM: green.yM - left.xM * GREEN_BEHIND_M }
 }
 
-/** A short hole is played over rough. */
+/** Returns the fairway; none for a short hole, which is played over rough. */
 function fairwayOf({ par, fairway }: Hole): Point[][] {
   if (par === 3) return []
   return [stripAround(besidePath(fairway, 0.3 * fairway.lengthM, fairway.lengthM - 25, 0), FAIRWAY_M)]
@@ -105,7 +105,7 @@ function bunkersAround(green: Point, random: Random): Point[][] {
   })
 }
 
-/** A round area that is no circle. */
+/** Returns the outline of an irregular round area. */
 function blob({ xM, yM }: Point, radiusM: number, random: Random): Point[] {
   const [phase, depth] = [random.between(0, 2 * Math.PI), random.between(0.08, 0.2)]
   return Array.from({ length: BLOB_CORNERS }, (_, i) => {

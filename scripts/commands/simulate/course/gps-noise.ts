@@ -4,10 +4,10 @@ import type { Point } from './plane.ts'
 const DRIFT_M = 1.6
 const DRIFT_S = 50
 const JITTER_M = 0.25
-/** No fix is further off than this along either axis. */
+/** Maximum error of a fix along either axis. */
 export const WORST_ERROR_M = 8
 
-/** The error of one GPS receiver: it drifts by a few metres within a minute, with a little jitter on each fix. */
+/** Error of one GPS receiver: it drifts by a few metres within a minute, with a little jitter on each fix. */
 export class GpsNoise {
   readonly #random: Random
   #drift: Point
@@ -18,7 +18,7 @@ export class GpsNoise {
     this.#drift = { xM: DRIFT_M * random.gaussian(), yM: DRIFT_M * random.gaussian() }
   }
 
-  /** Where the receiver believes it is. Times must not go back. */
+  /** Returns the position reported by the receiver. Times must not decrease. */
   observe(truth: Point, atMs: number): Point {
     const elapsedS = this.#atMs === undefined ? 0 : Math.max(0, atMs - this.#atMs) / 1000
     this.#atMs = atMs

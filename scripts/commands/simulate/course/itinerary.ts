@@ -3,15 +3,15 @@ import { bayOf, type Course, type Hole } from './course.ts'
 import { besidePath, createPath, type Path } from './path.ts'
 import { between, type Point } from './plane.ts'
 
-/** Someone locks or unlocks the cart at the cart itself. */
+/** Locking or unlocking at the cart itself. */
 export interface LockAction {
   readonly event: 'lock' | 'unlock'
   readonly source: 'rfid' | 'keypad' | 'key'
-  /** The tag or the code typed; a physical key has none. */
+  /** Tag or typed code; a physical key has none. */
   readonly code?: string
 }
 
-/** One thing a cart does; `hole` is the hole it belongs to, if any. */
+/** Activity of a cart; `hole` is the hole it belongs to, if any. */
 export type Activity =
   | { readonly kind: 'wait'; readonly seconds: number; readonly hole?: number }
   | { readonly kind: 'wait-until'; readonly second: number; readonly hole?: number }
@@ -19,16 +19,16 @@ export type Activity =
   | { readonly kind: 'turn-lock'; readonly action: LockAction }
   | { readonly kind: 'plug-in' }
 
-/** Which cart of which fleet. Two carts in a row play in one group. */
+/** Index of a cart in its fleet. Two consecutive carts play in one group. */
 export interface CartPlace {
   readonly seed: number
   readonly index: number
   readonly fleetSize: number
-  /** Whether its group takes its time. */
+  /** True if its group plays slowly. */
   readonly isSlow?: boolean
 }
 
-/** The local hour a model day begins at, when every cart stands charged in the barn. */
+/** Local hour at which a model day starts, with every cart charged in the barn. */
 export const DAY_START_HOUR = 4
 
 const HOUR_S = 3600
@@ -38,16 +38,16 @@ const FIRST_TEES_S = (8 + 40 / 60 - DAY_START_HOUR) * HOUR_S
 const TEE_SPAN_S = 200 * 60
 const LONGEST_TEE_GAP_S = 20 * 60
 const AFTERNOON_S = (14 - DAY_START_HOUR) * HOUR_S
-/** Time for the way from the clubhouse to the first tee. */
+/** Driving time from the clubhouse to the first tee. */
 const TO_TEE_S = 150
 const KMH = 1 / 3.6
-/** How much longer a slow group stands where it plays. */
+/** Factor of the time that a slow group stands to play. */
 const SLOWNESS = 1.7
 
 /**
- * Everything a cart does on one day, in order, beginning in its bay at 04:00: unlocked at the barn, a round with
- * sometimes a lunch at the turn, back and locked; on some days a second round in the afternoon. Some golfers leave the
- * cart unlocked, until somebody sees it.
+ * Returns all activities of a cart on one day, in order, starting in its bay at 04:00: unlocked at the barn, a round
+ * that may include a lunch after nine holes, back and locked; on some days a second round in the afternoon. Some
+ * golfers leave the cart unlocked, until staff see it.
  */
 export function planDay(course: Course, place: CartPlace, day: number): Activity[] {
   const group = Math.floor(place.index / 2)
@@ -64,7 +64,10 @@ export function planDay(course: Course, place: CartPlace, day: number): Activity
   return plan.activities
 }
 
-/** Seconds after 04:00 at which the group tees off; groups are spread so that mid-morning finds all on the course. */
+/**
+ * Returns the seconds after 04:00 at which the group tees off; groups are spread so that all are on the course at
+ * mid-morning.
+ */
 function teeSecond({ index, fleetSize }: CartPlace): number {
   const groups = Math.ceil(fleetSize / 2)
   const gapS = Math.min(LONGEST_TEE_GAP_S, TEE_SPAN_S / groups)
@@ -93,7 +96,7 @@ class RoundPlan {
     this.activities.push(...activities)
   }
 
-  /** One round of 18 holes; `group` holds the pace that all carts of the group share. */
+  /** Adds one round of 18 holes; `group` determines the pace shared by all carts of the group. */
   round(group: Random, teeOffSecond: number): void {
     const random = this.#random
     const tag = `04${random.integer(0, 0xffffff).toString(16).toUpperCase().padStart(6, '0')}`
@@ -102,7 +105,7 @@ class RoundPlan {
     this.#wait(random.integer(30, 120))
     this.#drive([this.#nearClubhouse()], 12)
     this.#wait(random.integer(60, 180))
-    // whoever waits on the first tee is behind before they begin
+    // a group that waits on the first tee would start behind schedule
     this.add({ kind: 'wait-until', second: teeOffSecond - TO_TEE_S })
     for (const hole of this.#course.holes) {
       if (hole.number === 10) this.#turn(group, tag)
@@ -118,7 +121,7 @@ class RoundPlan {
     this.add({ kind: 'turn-lock', action: { event: 'lock', ...lockedWith } })
   }
 
-  /** After nine holes: past the clubhouse, or a lunch there with the cart locked. */
+  /** Adds the time after nine holes: past the clubhouse, or a lunch there with the cart locked. */
   #turn(group: Random, tag: string): void {
     this.#drive([this.#nearClubhouse()], 18)
     if (!group.chance(0.4)) {
@@ -170,7 +173,7 @@ class RoundPlan {
   }
 }
 
-/** Where between tee and green the group stops to play, metres from the tee. */
+/** Returns the stops of the group between tee and green, in metres from the tee. */
 function strokes(hole: Hole, group: Random): number[] {
   if (hole.par === 3) return []
   const shares = hole.par === 4 ? [0.52, 0.8] : [0.42, 0.66, 0.87]

@@ -1,7 +1,7 @@
 import { BRAKING_MPS2, type Path, placeOn, segmentAt } from './path.ts'
 import type { Point } from './plane.ts'
 
-/** No cart goes faster: 25 km/h. */
+/** Maximum speed of a cart: 25 km/h. */
 const TOP_SPEED_MPS = 25 / 3.6
 
 const PULLING_MPS2 = 1
@@ -9,7 +9,7 @@ const HARD_BRAKING_MPS2 = 2
 const CREEP_MPS = 0.25
 const STEP_S = 0.25
 
-/** A cart on its way along one path: from standing to standing, within its limits of speed and acceleration. */
+/** Movement of a cart along one path: from standstill to standstill, within its limits of speed and acceleration. */
 export class Drive {
   readonly #path: Path
   readonly #cruiseMps: number
@@ -17,7 +17,7 @@ export class Drive {
   #segment = 0
   #speedMps = 0
 
-  /** `cruiseMps` above the top speed is taken as the top speed. */
+  /** `cruiseMps` is limited to the top speed. */
   constructor(path: Path, cruiseMps: number) {
     this.#path = path
     this.#cruiseMps = Math.min(cruiseMps, TOP_SPEED_MPS)
@@ -35,7 +35,7 @@ export class Drive {
     return placeOn(this.#path, this.#alongM, this.#segment).point
   }
 
-  /** Drives on for one second; with `mayMove` false the cart brakes and then stands where it is. */
+  /** Drives for one second; with `mayMove` false the cart brakes and then stands where it is. */
   stepOneSecond(mayMove: boolean): void {
     for (let i = 0; i < 1 / STEP_S; i++) this.#step(mayMove)
   }
@@ -54,7 +54,7 @@ export class Drive {
     this.#segment = segmentAt(this.#path, this.#alongM, this.#segment)
   }
 
-  /** What the bends and the end ahead allow, seen from where the cart will be after this step. */
+  /** Returns the speed that the bends and the end ahead allow, from the position after this step. */
   #allowedMps(): number {
     const aheadM = this.#alongM + this.#speedMps * STEP_S
     const next = segmentAt(this.#path, aheadM, this.#segment) + 1

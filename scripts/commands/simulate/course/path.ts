@@ -1,6 +1,6 @@
 import { between, distanceM, type Point } from './plane.ts'
 
-/** A smooth way for a cart, with the speed its bends and its end allow at every vertex. */
+/** Smooth path of a cart, with the speed that its bends and its end allow at every vertex. */
 export interface Path {
   readonly points: readonly Point[]
   /** Distance from the start, per vertex. */
@@ -10,7 +10,7 @@ export interface Path {
   readonly lengthM: number
 }
 
-/** How hard a cart brakes on its own account, in m/s². */
+/** Deceleration of a cart that brakes normally, in m/s². */
 export const BRAKING_MPS2 = 1.2
 
 const LATERAL_MPS2 = 1.8
@@ -18,7 +18,7 @@ const LONGEST_TURN_M = 4
 const SLOWEST_BEND_MPS = 0.9
 const SMOOTHING_ROUNDS = 3
 
-/** Rounds the corners of a line of at least two points and works out the speed limits along it. */
+/** Rounds the corners of a line of at least two points and computes the speed limits along it. */
 export function createPath(corners: readonly Point[]): Path {
   const points = smooth(withoutRepeats(corners))
   const atM = distancesAlong(points)
@@ -26,8 +26,8 @@ export function createPath(corners: readonly Point[]): Path {
 }
 
 /**
- * The point `alongM` metres down the path, and the unit vector to the left of it there; `fromSegment` is where to begin
- * to look.
+ * Returns the point `alongM` metres along the path, and the unit vector to its left; `fromSegment` is the first segment
+ * to search.
  */
 export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: Point; left: Point } {
   const i = segmentAt(path, alongM, fromSegment)
@@ -39,7 +39,9 @@ export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: P
   return { point: between(a, b, Math.min(1, Math.max(0, (alongM - from) / lengthM))), left }
 }
 
-/** The part of a path between two distances, shifted sideways (left is positive), as corners for a new path. */
+/**
+ * Returns the section of a path between two distances, shifted sideways (left is positive), as corners for a new path.
+ */
 export function besidePath(path: Path, fromM: number, toM: number, asideM: number): Point[] {
   const steps = Math.max(1, Math.round((toM - fromM) / 20))
   return Array.from({ length: steps + 1 }, (_, i) => {
@@ -48,7 +50,7 @@ export function besidePath(path: Path, fromM: number, toM: number, asideM: numbe
   })
 }
 
-/** Index of the segment that holds `alongM`; `from` is where to begin to look. */
+/** Returns the index of the segment that contains `alongM`; `from` is the first segment to search. */
 export function segmentAt(path: Path, alongM: number, from = 0): number {
   let i = from
   while (i < path.points.length - 2 && (path.atM[i + 1] ?? 0) <= alongM) i++

@@ -1,4 +1,4 @@
-/** A place on the course: metres east (x) and north (y) of its centre. */
+/** Position on the course: metres east (x) and north (y) of its centre. */
 export interface Point {
   readonly xM: number
   readonly yM: number
@@ -15,12 +15,14 @@ export function distanceM(a: Point, b: Point): number {
   return Math.sqrt((a.xM - b.xM) ** 2 + (a.yM - b.yM) ** 2)
 }
 
-/** The point `share` of the way from a to b (0 is a, 1 is b). */
+/** Returns the point at `share` of the line from a to b (0 is a, 1 is b). */
 export function between(a: Point, b: Point, share: number): Point {
   return { xM: a.xM + (b.xM - a.xM) * share, yM: a.yM + (b.yM - a.yM) * share }
 }
 
-/** Degrees of a point, to 1e-7. Flat around the centre: good to centimetres over the size of a golf course. */
+/**
+ * Converts a point to degrees, to 1e-7. Flat around the centre: accurate to centimetres over the size of a golf course.
+ */
 export function toLatLong(center: LatLong, point: Point): LatLong {
   const metresPerDegreeLong = METRES_PER_DEGREE * Math.cos((center.lat * Math.PI) / 180)
   return {

@@ -3,7 +3,7 @@ import type { Course } from './course.ts'
 import { placeOn } from './path.ts'
 import { distanceM, type Point } from './plane.ts'
 
-/** A circle of the course where nothing can be sent. */
+/** Circle on the course without radio coverage. */
 export interface Shadow {
   readonly center: Point
   readonly radiusM: number
@@ -11,7 +11,7 @@ export interface Shadow {
 
 const SHADOWED_HOLES = 3
 
-/** The wireless shadows of a course: a stretch of three fairways, never near the clubhouse or the barn. */
+/** Returns the areas without coverage: a stretch of three fairways, never near the clubhouse or the barn. */
 export function createShadows(seed: number, course: Course): Shadow[] {
   const random = createRandom(seed, 'radio')
   const long = course.holes.filter((hole) => hole.par > 3 && hole.number % 9 > 1)

@@ -32,7 +32,7 @@ test('a course has a barn, a boundary and eighteen holes', () => {
   )
 })
 
-test('carts begin and end their day in the barn, play outside of it, and never leave the course', () => {
+test('carts start and end their day in the barn, play outside it, and never leave the course', () => {
   fc.assert(
     fc.property(fc.nat(1000), fc.nat(29), (seed, index) => {
       const { plan, ringOf } = zonesAround(seed, 30)

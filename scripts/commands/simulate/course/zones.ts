@@ -4,13 +4,13 @@ import { bayOf, type Course, type Hole } from './course.ts'
 import { besidePath } from './path.ts'
 import { type Point, toLatLong } from './plane.ts'
 
-/** Around the bays: more than a receiver errs. */
+/** Margin around the bays: more than the error of a receiver. */
 const BARN_ROOM_M = 18
-/** Around the fairways: a golf ball is sought there. */
+/** Margin around the fairways: players search for balls there. */
 const ROUGH_M = 80
 const HOLE_ROOM_M = 35
 
-/** The zones of a course and a fleet of that size: its barn, its boundary and its holes. */
+/** Returns the zones of a course and a fleet of that size: its barn, its boundary and its holes. */
 export function zonesOf(course: Course, carts: number): NewGeofences {
   const zone = (ring: readonly Point[], properties: NewFeature['properties']): NewFeature => ({
     type: 'Feature',
@@ -30,7 +30,7 @@ export function zonesOf(course: Course, carts: number): NewGeofences {
   }
 }
 
-/** The edge of the course: convex, counter-clockwise. */
+/** Returns the edge of the course: convex, counter-clockwise. */
 export function boundaryOf(course: Course, carts: number): Point[] {
   const inside = course.holes.flatMap(({ fairway }) => fairway.points)
   return hullAround([...inside, ...barnOf(course, carts), course.clubhouse], ROUGH_M)

@@ -10,12 +10,15 @@ import { DAY_S } from '../course/model-day.ts'
 import { Sensors } from '../sample.ts'
 
 const CENTER = { lat: 28.41, long: -81.58 }
-/** Sites lie on a grid, some 50 km from one to the next. */
+/** Sites lie on a grid, about 50 km apart. */
 const APART_DEGREES = 0.5
 const SITES_PER_ROW = 20
 const SPEED_ERROR_KMH = 0.2
 
-/** Carts that drive at every site alike, so that hundreds of sites cost no more than one; their receivers err apart. */
+/**
+ * Carts that drive identically at every site, so that hundreds of sites cost no more than one; the errors of their
+ * receivers differ.
+ */
 export class SharedCarts {
   readonly carts: readonly Cart[]
   #second = 0
@@ -26,7 +29,7 @@ export class SharedCarts {
     while (this.#second < MID_MORNING_S) this.step()
   }
 
-  /** One second passes. */
+  /** Advances by one second. */
   step(): void {
     for (const cart of this.carts) {
       if (this.#second % DAY_S === 0) cart.startDay(this.#second / DAY_S)
@@ -36,7 +39,7 @@ export class SharedCarts {
   }
 }
 
-/** What a device measured. */
+/** Measurement of a device. */
 export interface Measured {
   readonly latE7: number
   readonly longE7: number
@@ -44,13 +47,13 @@ export interface Measured {
   readonly voltageMv: number
 }
 
-/** What all devices of a site measured at one time. */
+/** Measurements of all devices of a site at one time. */
 export interface SiteLook {
   readonly atMs: number
   readonly measured: readonly Measured[]
 }
 
-/** The devices of one site, each on one of the shared carts. */
+/** Devices of one site, each on one of the shared carts. */
 export class SiteDevices implements LatestStatesPort {
   readonly #devices: readonly { readonly cart: Cart; readonly sensors: Sensors }[]
   readonly #hardwareIds: readonly string[]

@@ -1,32 +1,32 @@
 import { createHistogram, type Histogram } from 'node:perf_hooks'
 import { systemClock } from '#shared/time.ts'
 
-/** How all sites fare. */
+/** Figures of all sites. */
 export class SitesFigures {
-  /** Milliseconds from when a device measured to when the hub had it. */
+  /** Milliseconds between the measurement at a device and the acknowledgement by the hub. */
   readonly lag = createHistogram()
   readonly #recentLag = createHistogram()
-  /** GPS and battery records that the hub has. */
+  /** Number of GPS and battery records that the hub has. */
   rows = 0
   pushes = 0
-  /** Rows that waited for too long. */
+  /** Number of rows dropped after waiting too long. */
   forgottenRows = 0
-  /** New epochs, as the hub had what the site never sent. */
+  /** Number of new epochs, started because the hub had data that the site never sent. */
   forks = 0
 
-  /** The hub has so many rows more, of samples that were measured then. */
+  /** Records that the hub acknowledged rows, and the samples measured at these times. */
   acked(rows: number, samples: readonly { readonly atMs: number }[]): void {
     this.rows += rows
     this.pushes += 1
     for (const { atMs } of samples) {
-      // a histogram takes no zero, and a device's clock may be ahead
+      // a histogram accepts no zero, and a device's clock may be ahead
       const lagMs = Math.max(1, Math.round(systemClock.nowMs() - atMs))
       this.lag.record(lagMs)
       this.#recentLag.record(lagMs)
     }
   }
 
-  /** The lag since this was asked last. */
+  /** Returns the lag since the last call. */
   takeRecentLag(): string {
     const text = lagText(this.#recentLag)
     this.#recentLag.reset()

@@ -18,7 +18,7 @@ interface Call {
   readonly body: string
 }
 
-/** Stands for a hub: answers what it is told to, one call after the other, and remembers the calls. */
+/** Replaces a hub: gives the configured responses, one call after the other, and records the calls. */
 async function answering(
   t: TestContext,
   answerOf: (call: Call, nth: number) => { status: number; body: unknown; retryAfter?: string },
@@ -51,7 +51,7 @@ function options(...argv: string[]): SitesOptions {
   })
 }
 
-test('sites are made with the key of an admin, and those that are there get new keys', async (t) => {
+test('sites are created with the key of an admin, and existing ones get new keys', async (t) => {
   const { url, calls } = await answering(t, ({ path, body }) => {
     if (path === '/sites/sim-002/keys') return { status: 200, body: { key: keyOf('sim-002') } }
     const siteId = JSON.parse(body).site_id
@@ -67,7 +67,7 @@ test('sites are made with the key of an admin, and those that are there get new 
   assert.ok(calls.every(({ key }) => key === 'admin'))
 })
 
-test('a hub that asks to come back later is asked again', async (t) => {
+test('a request to a busy hub is repeated after its Retry-After', async (t) => {
   const { url, calls } = await answering(t, (_, nth) =>
     nth === 1
       ? { status: 429, body: {}, retryAfter: '1' }
@@ -83,7 +83,7 @@ for (const [status, body, message] of [
   [400, { code: 'invalid_body' }, /refuses to register sim-001: 400/],
   [201, { key: 'something else' }, /No hub answers/],
 ] as const) {
-  test(`an answer of ${status} with ${JSON.stringify(body)} is told to whoever started it`, async (t) => {
+  test(`a response of ${status} with ${JSON.stringify(body)} is reported as an error`, async (t) => {
     const { url } = await answering(t, () => ({ status, body }))
     await assert.rejects(
       siteKeys(options('--sites', '1', '--hub', url), NEVER),
@@ -92,11 +92,11 @@ for (const [status, body, message] of [
   })
 }
 
-test('a hub that is not there is told to whoever started it', async () => {
+test('an unreachable hub is reported as an error', async () => {
   await assert.rejects(siteKeys(options('--sites', '1', '--hub', 'http://127.0.0.1:1'), NEVER), /No hub answers/)
 })
 
-test('keys are read from a file, and too few of them are noticed', async (t) => {
+test('keys are read from a file, and too few of them are rejected', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-keys-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'keys')

@@ -7,7 +7,7 @@ import { typedCommand } from '#shared/typed-command.ts'
 import { AT_ONCE, type Registry, registered } from '../register.ts'
 import type { SitesOptions } from './options.ts'
 
-/** A site of the hub, and what its gateway pushes with. */
+/** Site of the hub, and the key with which its gateway pushes. */
 export interface SiteKey {
   readonly siteId: string
   readonly key: string
@@ -16,9 +16,7 @@ export interface SiteKey {
 const SITE_KEY = /^cbs_([a-z0-9-]{1,32})_\S{16,}$/
 const issuedSchema = z.object({ key: z.string().regex(SITE_KEY) })
 
-/**
- * Makes the sites at the hub, or gives those that are there new keys; or reads keys from a file. Throws `CommandError`.
- */
+/** Creates the sites at the hub, or gives existing ones new keys; or reads keys from a file. Throws `CommandError`. */
 export async function siteKeys(options: SitesOptions, signal: AbortSignal): Promise<SiteKey[]> {
   const { access, hubUrl: url, prefix, sites } = options
   if ('keysFile' in access) return readKeys(access.keysFile, sites)

@@ -26,7 +26,7 @@ function siteOf(carts: number) {
 const at = (seq: number) => ({ seq, hash: 'a'.repeat(64) })
 const oldestMs = async (log: SiteLog) => (await log.backlog()).telemetry.oldestMs
 
-test('a part is whole seconds of all devices, behind what the hub has', async () => {
+test('a batch has whole seconds of all devices, after the cursor of the hub', async () => {
   const { log, figures, drive } = siteOf(3)
   drive(10)
   assert.equal(log.ends().telemetry, 30)
@@ -51,7 +51,7 @@ test('a part is whole seconds of all devices, behind what the hub has', async ()
   assert.deepEqual([log.rows, await oldestMs(log)], [0, null])
 })
 
-test('a part has no more bytes than it may, and one second at least', async () => {
+test('a batch stays within its byte limit, and has at least one second', async () => {
   const { log, drive } = siteOf(3)
   drive(64)
   const bytes = 500
@@ -60,7 +60,7 @@ test('a part has no more bytes than it may, and one second at least', async () =
   assert.equal((await log.nextPart('telemetry', 0, { ...MOST, bytes: 1 }))?.to, 3)
 })
 
-test('a hub that has less than before gets what is left, a new epoch begins with it', async () => {
+test('a hub whose cursor went back gets the remaining rows, and a new epoch starts with them', async () => {
   const { log, figures, drive } = siteOf(1)
   drive(10)
   await log.acknowledge({ telemetry: at(4) })
@@ -76,7 +76,7 @@ test('a hub that has less than before gets what is left, a new epoch begins with
   assert.equal(figures.forks, 1)
 })
 
-test('what waits for too long is forgotten, and counted', async () => {
+test('rows that wait for too long are dropped and counted', async () => {
   const { log, figures, drive } = siteOf(1)
   drive(1000)
   assert.equal(log.rows, 1800)
@@ -101,7 +101,7 @@ test('sites have the same carts in other places, with other errors', () => {
   assert.deepEqual(again, looks[1])
 })
 
-test('states say what was measured last', () => {
+test('states have the last measured values', () => {
   const { devices } = siteOf(2)
   const { measured } = devices.measure(START_MS)
   assert.deepEqual([...devices.takeChanged()], ['cart-001', 'cart-002'])

@@ -7,16 +7,19 @@ import type { Measured, SiteLook } from './carts.ts'
 import type { SitesFigures } from './figures.ts'
 
 interface KeptLook extends SiteLook {
-  /** The position of its last sample. */
+  /** Position of its last sample. */
   readonly to: number
 }
 
-/** A gateway keeps them on its disk; this one forgets what is older, and says how much. */
+/**
+ * Maximum number of observations kept in memory: unlike a gateway, which stores them on its disk, this one drops older
+ * ones, and counts their rows.
+ */
 const KEPT_LOOKS = 900
 
 /**
- * What stands for the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample
- * has a position; those of one time follow one another.
+ * Replaces the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample has a
+ * position; those of one time are consecutive.
  */
 export class SiteLog implements SyncSourcePort {
   readonly #hardwareIds: readonly string[]
@@ -81,7 +84,7 @@ export class SiteLog implements SyncSourcePort {
   }
 
   async queueAll(): Promise<void> {
-    // nothing of it comes piece by piece
+    // this source sends nothing in chunks
   }
 
   async claim(site: string): Promise<void> {
@@ -93,7 +96,7 @@ export class SiteLog implements SyncSourcePort {
     return telemetryOnly({ rows: this.rows, oldestMs }, { rows: 0, oldestMs: null })
   }
 
-  /** What the hub has is kept nowhere else: there is nothing to compare with it. */
+  /** Acknowledged data is stored only at the hub: there is nothing to compare. */
   async auditDays(): Promise<readonly []> {
     return []
   }

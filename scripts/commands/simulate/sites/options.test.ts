@@ -7,13 +7,13 @@ import { isAboutSites, parseSitesOptions } from './options.ts'
 
 const io = { env: { CARTBARN_API_KEY: 'from-environment' }, folder: '.', stdout: process.stdout }
 
-test('--sites in either form is about sites of a hub', () => {
+test('--sites in either form selects sites of a hub', () => {
   assert.ok(isAboutSites(['--sites', '3']))
   assert.ok(isAboutSites(['--hub', 'http://x', '--sites=3']))
   assert.ok(!isAboutSites(['--carts', '3']))
 })
 
-test('the defaults replicate to a hub on this machine', () => {
+test('the defaults replicate to a hub on this host', () => {
   assert.deepEqual(parseSitesOptions(['--sites', '3'], io), {
     hubUrl: 'http://127.0.0.1:8090',
     access: { adminKey: 'from-environment' },
@@ -28,7 +28,7 @@ test('the defaults replicate to a hub on this machine', () => {
   })
 })
 
-test('a file of keys goes before the key of an admin', () => {
+test('a file of keys takes precedence over the key of an admin', () => {
   const options = parseSitesOptions(['--sites', '3', '--keys-file', 'keys.txt'], io)
   assert.deepEqual(options.access, { keysFile: 'keys.txt' })
 })
@@ -49,7 +49,7 @@ for (const [what, argv, message] of [
   ['a prefix that no site id has', ['--sites', '1', '--prefix', 'North'], /--prefix .* must be/],
   ['an option that is none', ['--sites', '1', '--carts', '3'], /--carts/],
 ] as const) {
-  test(`${what} is refused in words`, () => {
+  test(`${what} is rejected with an explanation`, () => {
     assert.throws(
       () => parseSitesOptions(argv, io),
       (error) => error instanceof UsageError && message.test(error.message),
@@ -57,6 +57,6 @@ for (const [what, argv, message] of [
   })
 }
 
-test('without any key it says which are needed', () => {
+test('without any key the error lists the required ones', () => {
   assert.throws(() => parseSitesOptions(['--sites', '1'], { ...io, env: {} }), /--key/)
 })

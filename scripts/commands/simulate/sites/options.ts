@@ -11,10 +11,10 @@ import { KEY_VARIABLE, requireKey } from '#scripts/cli/gateway-options.ts'
 
 export interface SitesOptions {
   readonly hubUrl: string
-  /** Makes the sites at the hub; or the keys of sites that are there. */
+  /** Admin key that creates the sites at the hub, or the keys of existing sites. */
   readonly access: { readonly adminKey: string } | { readonly keysFile: string }
   readonly sites: number
-  /** Of each site. */
+  /** Number per site. */
   readonly devices: number
   readonly intervalS: number
   /** Undefined: until it is stopped. */
@@ -22,11 +22,11 @@ export interface SitesOptions {
   readonly seed: number
   readonly prefix: string
   readonly sockets: number
-  /** Keys may travel in the clear to other machines. */
+  /** True if keys may be sent unencrypted to other machines. */
   readonly isInsecureAllowed: boolean
 }
 
-/** Whether a command line is about sites of a hub, not about devices of a gateway. */
+/** True if a command line is about sites of a hub, not about devices of a gateway. */
 export function isAboutSites(argv: readonly string[]): boolean {
   return argv.some((word) => word === '--sites' || word.startsWith('--sites='))
 }

@@ -30,15 +30,15 @@ interface Rig extends Site {
   readonly front: FaultyFront
   readonly figures: SitesFigures
   readonly looks: SiteLook[]
-  /** So many seconds pass. */
+  /** Advances by this number of seconds. */
   drive(seconds: number): void
-  /** Sends all there is. */
+  /** Sends all remaining data. */
   finish(): Promise<void>
-  /** How often what went wrong, as people are told. */
+  /** Returns the number of occurrences of a problem, as printed for users. */
   count(trouble: string): number
 }
 
-/** A site of two carts before a hub, with something in between that misbehaves when it is told to. */
+/** Starts a site of two carts with a hub, and a proxy in between that misbehaves on request. */
 async function startRig(t: TestContext): Promise<Rig> {
   const { siteId, key } = await hub.sites.add(t.name.slice(0, 30))
   const front = new FaultyFront(hub.url())
@@ -73,7 +73,7 @@ async function startRig(t: TestContext): Promise<Rig> {
   }
 }
 
-/** Fails unless the hub has what was measured from some second on, once, and nothing else. */
+/** Fails unless the hub has the measurements from some second on, once, and nothing else. */
 async function assertHubHas(siteId: string, looks: readonly SiteLook[]): Promise<void> {
   const range = { fromMs: 0, toMs: START_MS * 2 }
   for (const [i, hardwareId] of ['cart-001', 'cart-002'].entries()) {
@@ -95,7 +95,7 @@ async function assertHubHas(siteId: string, looks: readonly SiteLook[]): Promise
   }
 }
 
-/** How many rows of the site the hub says it took. */
+/** Returns the number of rows of the site that the hub reports as received. */
 async function rowsTaken(siteId: string): Promise<number> {
   const row = await hub.database.get<{ rows: number }>(
     `SELECT coalesce(sum(row_count), 0)::bigint AS "rows" FROM sync_cursor
@@ -105,7 +105,7 @@ async function rowsTaken(siteId: string): Promise<number> {
   return row?.rows ?? 0
 }
 
-test('what was measured is at the hub once, whatever happens on the way', async (t) => {
+test('measured rows are at the hub once, whatever faults occur on the way', async (t) => {
   const rig = await startRig(t)
   const faults: FrontFault[] = [
     'cut_after',
@@ -137,19 +137,19 @@ test('what was measured is at the hub once, whatever happens on the way', async 
   assert.deepEqual([rig.count('refused'), rig.count('forks')], [0, 0])
 })
 
-test('a part that is too large is halved', async (t) => {
+test('a batch that is too large is halved', async (t) => {
   const rig = await startRig(t)
   let refusals = 6
   rig.front.faultOf = (path) => (path.endsWith('/push') && refusals-- > 0 ? { status: 413 } : 'pass')
   rig.drive(300)
   await rig.finish()
   await assertHubHas(rig.siteId, rig.looks)
-  // 20,000 rows at most, then half of it six times: 78 seconds of four rows
+  // 20,000 rows at most, halved six times: 78 seconds of four rows
   assert.equal(rig.figures.pushes, 4)
   assert.equal(rig.count('refused'), 6)
 })
 
-test('a hub that has lost everything gets what is measured from then on', async (t) => {
+test('a hub that has lost everything gets the rows measured from then on', async (t) => {
   const rig = await startRig(t)
   rig.drive(10)
   await eventually(() => rig.figures.rows === 40, 'the first rows')
@@ -162,7 +162,7 @@ test('a hub that has lost everything gets what is measured from then on', async 
   assert.deepEqual([rig.count('refused'), rig.count('forks')], [0, 0])
 })
 
-test('a hub that has what a site never sent makes it another epoch', async (t) => {
+test('rows at the hub that a site never sent make the site start another epoch', async (t) => {
   const rig = await startRig(t)
   rig.drive(5)
   await eventually(() => rig.figures.rows === 20, 'the first rows')
@@ -184,7 +184,7 @@ test('a hub that has what a site never sent makes it another epoch', async (t) =
   )
 })
 
-test('a key that is revoked is counted as refused, and why is kept', async (t) => {
+test('a revoked key is counted as rejected, with the reason', async (t) => {
   const rig = await startRig(t)
   rig.drive(5)
   await eventually(() => rig.figures.rows === 20, 'the first rows')
@@ -195,7 +195,7 @@ test('a key that is revoked is counted as refused, and why is kept', async (t) =
   assert.equal(rig.figures.rows, 20)
 })
 
-test('states of all devices are told, with what is still to come', async (t) => {
+test('the states of all devices are reported, with the backlog', async (t) => {
   const rig = await startRig(t)
   rig.front.faultOf = (path) => (path.endsWith('/push') ? { status: 429 } : 'pass')
   rig.drive(3)
@@ -212,7 +212,7 @@ test('states of all devices are told, with what is still to come', async (t) => 
   assert.equal(site?.rows, 12)
 })
 
-test('sites are made at the hub, replicate for a while, leave nothing behind, and can come back', async () => {
+test('sites are created at the hub, replicate for a while, leave no files, and can come back', async () => {
   const argv = ['--sites', '5', '--hub', hub.url(), '--key', ADMIN_KEY]
   const more = ['--devices', '3', '--interval', '1', '--duration', '2']
   const options = parseSitesOptions([...argv, ...more], { env: {}, folder: '.', stdout: process.stdout })

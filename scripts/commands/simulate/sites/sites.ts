@@ -12,7 +12,7 @@ import { type SiteKey, siteKeys } from './keys.ts'
 import { SiteLog } from './log.ts'
 import type { SitesOptions } from './options.ts'
 
-/** A simulated site: an agent as in a gateway, over samples in memory. */
+/** Simulated site: an agent as in a gateway, with samples in memory. */
 export interface Site {
   readonly siteId: string
   readonly devices: SiteDevices
@@ -23,11 +23,11 @@ export interface Site {
 const LOOK_MS = 1_000
 const TICK_MS = 50
 const STATUS_MS = 5_000
-/** What was measured last is still sent, if the hub takes it in this time. */
+/** Time for sending the last measurements, if the hub accepts them. */
 const DRAIN_MS = 20_000
 const LONGEST_BACKOFF_MS = 60_000
 
-/** Makes the sites at the hub, then replicates until stopped or until the duration is over, and sends what is left. */
+/** Creates the sites at the hub, then replicates until stopped or until the duration is over, and sends the rest. */
 export function startSites(options: SitesOptions, screen: FleetScreen): Fleet & { readonly figures: SitesFigures } {
   const figures = new SitesFigures()
   return { ...startWork((stopping) => run(options, screen, figures, stopping)), figures }
@@ -51,11 +51,11 @@ async function run(
   const lines = setInterval(() => screen.line(status()), STATUS_MS)
   const { next: random } = createRandom(seed, 'start')
   try {
-    // sites do not push in step
+    // staggered, so that sites do not push in step
     const starts = sites.map(async ({ agent }) => {
       await stopped(finishing.signal, random() * intervalS)
       await agent.start()
-      // what was measured until now has waited long enough
+      // all measurements up to now have waited long enough
       void agent.flush(finishing.signal)
     })
     await stopped(stopping, durationS)
@@ -93,7 +93,7 @@ export function createSite({ siteId, key }: SiteKey, index: number, parts: SiteP
     site: siteId,
     dataDir: undefined,
     upstream: { url, key, isInsecureAllowed, exchange },
-    // with the first sample of an interval begins the wait for the others
+    // the first sample of an interval starts the wait for the others
     holdMs: Math.max(0, intervalS * 1000 - LOOK_MS),
     longestBackoffMs: LONGEST_BACKOFF_MS,
     program: 'cartbarn simulate',
@@ -122,7 +122,7 @@ function lookAtAll(sites: readonly Site[], carts: SharedCarts): () => void {
   }
 }
 
-/** Sends what is left of the sites, as long as the hub takes it. */
+/** Sends the remaining data of the sites, as long as the hub accepts it. */
 export async function drain(sites: readonly Site[]): Promise<void> {
   const patience = AbortSignal.timeout(DRAIN_MS)
   const drains = sites.map(async ({ log, agent }) => {
@@ -157,7 +157,7 @@ function summary(sites: readonly Site[], figures: SitesFigures): string {
   )
 }
 
-/** What the hub answered besides its thanks, as counted by the agents. */
+/** Formats the failures and refusals of the hub, as counted by the agents. */
 export function troubles(sites: readonly Site[], { forks }: SitesFigures): string {
   const count = (...reasons: readonly string[]) =>
     sum(reasons, (reason) => sum(sites, ({ agent }) => agent.failures.get(reason)))

@@ -10,14 +10,14 @@ import { Container, Volume } from './container.ts'
 import { canRunImages, Image } from './image.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
-/** What `npm run build:release` makes. */
+/** Folder written by `npm run build:release`. */
 const RELEASE = 'dist/release/linux-x64'
 const KEY = 'of-the-containers-0123456789'
 const NEEDED = { HEAD_OFFICE_NAME: 'golf.example', CARTBARN_HUB_ADMIN_API_KEY: KEY, POSTGRES_PASSWORD: 'x' }
-/** The hub on its embedded database, as there is no PostgreSQL here, and with a key that it makes itself. */
+/** Settings of a hub on its embedded database, since there is no PostgreSQL here, and with a key that it creates. */
 const EMBEDDED = { CARTBARN_HUB_DATABASE_URL: '', CARTBARN_HUB_ADMIN_API_KEY: '' }
 
-/** What a step has: a volume of its own, and as many containers with it as it starts, one after the other. */
+/** Resources of a step: its own volume, and any number of containers with it, started in sequence. */
 interface Trial {
   image: Image
   volume: Volume
@@ -93,7 +93,7 @@ const GATEWAY: Record<string, Step> = {
     const kept = await (await start()).get('/devices', 8080, KEY)
     for (const name of names) assert.ok(kept.includes(`"${name}"`), kept)
   },
-  'admin-key makes another key while it is stopped, and says so while it runs': async ({ volume, run }) => {
+  'admin-key creates a new key while the gateway is stopped, and refuses while it runs': async ({ volume, run }) => {
     const gateway = run({ CARTBARN_ADMIN_API_KEY: KEY })
     await gateway.listens()
     const running = await gateway.exec(['cartbarn', 'admin-key'])
@@ -162,9 +162,9 @@ function serviceOf(path: string, name: string): Service {
 }
 
 /**
- * Builds images on a Debian, as a tar archive, and runs their containers as the compose files say, where this machine
- * can: that of the gateway from a bare clone, that of the hub with the executable of `dist/release`, if there is one.
- * Returns how many steps failed.
+ * Builds images on a Debian, given as a tar archive, and runs their containers according to the compose files, if this
+ * machine can: that of the gateway from a bare clone, that of the hub with the executable of `dist/release`, if there
+ * is one. Returns the number of failed steps.
  */
 export async function checkContainers(debian: () => string): Promise<number> {
   if (!canRunImages()) {

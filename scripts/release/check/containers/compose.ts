@@ -23,11 +23,11 @@ const composeSchema = z.object({
   volumes: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** One container of a compose file. */
+/** Container of a compose file. */
 export type Service = z.infer<typeof serviceSchema>
 export type Compose = z.infer<typeof composeSchema>
 
-/** Reads a compose file, with variables in their places. Throws for one that is not set. */
+/** Reads a compose file and replaces its variables. Throws for a variable that is not set. */
 export function readCompose(path: string, variables: Readonly<Record<string, string>> = {}): Compose {
   const text = readFileSync(path, 'utf8').replace(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_all, name: string) => {
     const value = variables[name]

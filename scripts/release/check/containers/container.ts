@@ -12,10 +12,10 @@ import type { Image } from './image.ts'
 const START_MS = 60_000
 const END_MS = 40_000
 const NAME = 'it'
-/** As Docker mounts them. */
+/** Options that Docker uses for these mounts. */
 const SMALL = ['nosuid', 'nodev', 'noexec', 'size=64m']
 
-/** A volume, owned as Docker makes it for an image. */
+/** Volume, with the owner that Docker sets for an image. */
 export class Volume {
   readonly path = mkdtempSync(join(tmpdir(), 'cartbarn-volume-'))
 
@@ -29,16 +29,14 @@ export class Volume {
   }
 }
 
-/**
- * A container of an image, run by crun as its service in a compose file says, with a network of its own: the loopback.
- */
+/** Container of an image, run by crun like its service in a compose file, with its own network: the loopback. */
 export class Container {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-container-'))
   readonly #process: ChildProcess
   readonly #ended: Promise<number | null>
   log = ''
 
-  /** Starts it; `words` in place of those of the service, `env` besides its own. */
+  /** Starts it; `words` replace those of the service, `env` extends its environment. */
   constructor(image: Image, service: Service, volume: Volume, env: Record<string, string>, words?: string[]) {
     const bundle = join(this.#folder, 'bundle')
     mkdirSync(bundle)
@@ -53,7 +51,7 @@ export class Container {
     this.#ended = once(this.#process, 'close').then(([code]) => code)
   }
 
-  /** Resolves when its program listens. */
+  /** Resolves when its program is listening. */
   async listens(): Promise<void> {
     await eventually(
       () => this.log.includes('"msg":"listening"') || this.#process.exitCode !== null,
@@ -63,7 +61,7 @@ export class Container {
     if (this.#process.exitCode !== null) throw new Error(this.log)
   }
 
-  /** Runs a program in it. */
+  /** Runs a program in the container. */
   async exec(words: readonly string[], user = '1000:1000'): Promise<Outcome> {
     const child = spawn(...this.#crun('exec', `--user=${user}`, NAME, ...words), {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -72,9 +70,9 @@ export class Container {
     return { code, out: `${out}${err}` }
   }
 
-  /** The answer to a request to a port in it. */
+  /** Returns the response to a request to a port in the container. */
   async get(path: string, port: number, key: string): Promise<string> {
-    // bash opens connections by itself: the image has no curl
+    // bash can open connections: the image has no curl
     const lines = `GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\nX-API-Key: ${key}\\r\\n\\r\\n`
     const request = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${lines}' >&3; cat <&3`
     return (await this.exec(['bash', '-c', request])).out
@@ -86,7 +84,7 @@ export class Container {
     spawnSync(command, words)
   }
 
-  /** The exit code. */
+  /** Resolves with the exit code. */
   async ended(): Promise<number | null> {
     const timer = setTimeout(() => this.signal('KILL'), END_MS)
     const code = await this.#ended
@@ -103,14 +101,14 @@ export class Container {
   }
 
   #crun(...words: string[]): [string, string[]] {
-    // crun takes no machine with both kinds of control groups: it is shown one
+    // crun supports no machine with both kinds of control groups: only one is visible to it
     const script = 'umount /sys/fs/cgroup/unified 2> /dev/null; exec crun "$@"'
     const state = [`--root=${join(this.#folder, 'state')}`, '--cgroup-manager=disabled']
     return ['unshare', ['--mount', 'sh', '-c', script, 'sh', ...state, ...words]]
   }
 }
 
-/** What the runtime is to do, as the specification of OCI has it. */
+/** Returns the configuration of the runtime, according to the OCI specification. */
 function runtimeConfig(
   { config, root }: Image,
   service: Service,

@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
-/** With the registry, or a name that others use is fetched from theirs. */
+/** With the registry: a name without one would be fetched from a public registry. */
 const BASE = 'localhost/cartbarn-base'
 const BUILDER = 'localhost/cartbarn-builder'
 const TAG = 'localhost/cartbarn'
 
 const NPM = dirname(dirname(realpathSync(execFileSync('which', ['npm'], { encoding: 'utf8' }).trim())))
 const { NODE_EXTRA_CA_CERTS: AUTHORITIES = '' } = process.env
-/** What the image of Node on Docker Hub has, and the authorities that npm trusts here. */
+/** Files in the Node image of Docker Hub, and the certificate authorities that npm trusts here. */
 const NODE_FILES = {
   [process.execPath]: '/usr/local/bin/node',
-  // where npm looks for its files, beside the program of Node
+  // the path where npm searches for its files, next to the Node executable
   [NPM]: '/usr/local/bin/node_modules/npm',
   ...(AUTHORITIES === '' ? {} : { [AUTHORITIES]: '/etc/authorities.crt' }),
 }
@@ -36,23 +36,23 @@ const inspectedSchema = z.object({
   }),
 })
 
-/** How containers of an image run unless somebody says otherwise. */
+/** Default configuration of containers of an image. */
 export type ImageConfig = z.infer<typeof inspectedSchema>['Docker']['config']
 
-/** Whether this machine can build an image and run it. */
+/** True if this machine can build an image and run it. */
 export function canRunImages(): boolean {
   return ['buildah', 'crun'].every((name) => spawnSync(name, ['--version']).status === 0)
 }
 
 /**
- * The image that the Dockerfile of a folder makes, on a Debian that is a tar archive; all of it in a folder of its own.
- * With `release`, a folder below `source`, it packs the executable in it; else it is built from the sources, by the
+ * Image built from the Dockerfile of a folder, on a Debian given as a tar archive; all its data is in one folder. With
+ * `release`, a folder below `source`, it contains the executable in it; otherwise it is built from the sources, by the
  * Node and npm of this machine on the same Debian.
  */
 export class Image {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-image-'))
   readonly config: ImageConfig
-  /** Where its files are. */
+  /** Folder of its files. */
   readonly root: string
 
   constructor(source: string, debian: string, release?: string) {
@@ -67,7 +67,7 @@ export class Image {
     this.root = this.#buildah('mount', this.#buildah('from', TAG))
   }
 
-  /** Makes an image of another one and files, as `HERE: THERE`. */
+  /** Creates an image from another one and files, as `HERE: THERE`. */
   #commit(name: string, from: string, files: Readonly<Record<string, string>>, settings: string[] = []): void {
     const container = this.#buildah('from', from)
     for (const [here, there] of Object.entries(files)) this.#buildah('add', container, here, there)

@@ -5,16 +5,16 @@ import { eventually } from '#shared/testing/eventually.ts'
 import type { Machine } from '../machine.ts'
 import { NEIGHBOUR, type ProgramStep } from './program-steps.ts'
 
-/** What pretends to be the processor: one static file. Debian: qemu-user-static. */
+/** Emulator of the processor: one static file. Debian: qemu-user-static. */
 const QEMU = '/usr/bin/qemu-aarch64-static'
-/** Libraries of Debian for that processor: libstdc++6-arm64-cross and what it needs. */
+/** Debian libraries for that processor: libstdc++6-arm64-cross and its dependencies. */
 const LIBRARIES = '/usr/aarch64-linux-gnu'
 const PROGRAM = '/opt/cartbarn-arm64'
-/** Of a Raspberry Pi 4 and 5. */
+/** Page sizes of a Raspberry Pi 4 and 5. */
 const PAGE_BYTES = [4096, 16_384]
 const START_MS = 120_000
 
-/** Puts the executable for arm64 into a machine, and what it runs on there. Before the machine starts. */
+/** Copies the executable for arm64 and its emulator into a machine, before the machine starts. */
 export function putArm64(machine: Machine, program: string): void {
   for (const path of [QEMU, LIBRARIES]) {
     if (!existsSync(path))
@@ -25,7 +25,7 @@ export function putArm64(machine: Machine, program: string): void {
   cpSync(program, join(machine.root, PROGRAM, 'cartbarn'))
 }
 
-/** The executable for arm64, on a processor that is pretended to, with pages of both sizes. */
+/** Steps that run the executable for arm64 on an emulated processor, with pages of both sizes. */
 export const ARM64_STEPS: Record<string, ProgramStep> = Object.fromEntries(
   PAGE_BYTES.map((bytes) => [
     `arm64 with pages of ${bytes / 1024} KB: serves, pairs, stores a message, stops in order`,
@@ -37,7 +37,7 @@ async function servesAndStops(machine: Machine, pageBytes: number): Promise<void
   const data = `/srv/arm64-${pageBytes}`
   const command = `${QEMU} -p ${pageBytes} -L ${LIBRARIES} ${PROGRAM}/cartbarn`
   assert.match(machine.must(`${command} version`), /^cartbarn \d+\.\d+\.\d+$/)
-  // stays after it has ended, to be asked how
+  // stays after its end, so that its result can be read
   const unit = `--unit=arm64 --remain-after-exit --setenv=CARTBARN_DATA_DIR=${data}`
   machine.must(`systemd-run --quiet ${unit} ${command} run`)
   try {

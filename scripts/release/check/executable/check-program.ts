@@ -10,7 +10,7 @@ import { PROGRAM_STEPS } from './program-steps.ts'
 const ARCHIVE = 'cartbarn-*-linux-x64.tar.xz'
 const ARM64 = 'linux-arm64'
 
-/** Tries the unpacked archive of a release in `release` on a bare machine. Returns how many steps failed. */
+/** Tests the unpacked archive of a release in `release` on a bare machine. Returns the number of failed steps. */
 export async function checkProgram(root: string, release: string, bareDebian: () => string): Promise<number> {
   const [archive] = globSync(ARCHIVE, { cwd: release })
   if (archive === undefined) throw new Error(`${release} has no ${ARCHIVE}: npm run build:release makes it`)

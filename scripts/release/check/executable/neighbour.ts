@@ -1,5 +1,5 @@
-// node neighbour.ts VISIT KEY|ADDRESS: visits the gateway of a machine, from within its network; prints what came of it
-// as JSON.
+// node neighbour.ts VISIT KEY|ADDRESS: visits the gateway of a machine, from within its network; prints the result as
+// JSON.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import bonjourService from 'bonjour-service'
@@ -14,7 +14,7 @@ const [name = '', keyOrAddress] = process.argv.slice(2)
 const api = new ApiClient({ url: URL, apiKey: keyOrAddress })
 
 const VISITS: Readonly<Record<string, () => Promise<unknown>>> = {
-  /** A tablet is paired and says who it is by its cookie alone. */
+  /** Pairs a tablet, which is then identified only by its cookie. */
   pairing: async () => {
     const { user } = await api.call('GET /me')
     const asked = { user_id: user.user_id, name: 'Tablet' }
@@ -28,7 +28,7 @@ const VISITS: Readonly<Record<string, () => Promise<unknown>>> = {
     const me = await fetch(`${URL}/me`, { headers: { cookie } })
     return [signedIn.status, me.status]
   },
-  /** A device reports over MQTT and has its acknowledgement; what was stored of it. */
+  /** Lets a device report over MQTT and get its acknowledgement; returns the stored data. */
   message: async () => {
     const hardware_id = `visitor-${randomUUID().slice(0, 8)}`
     const body = { hardware_id, device_type: 'teebox' }
@@ -40,7 +40,7 @@ const VISITS: Readonly<Record<string, () => Promise<unknown>>> = {
     await client.endAsync()
     return api.call('GET /devices/{id}/gps', { path: { id: hardware_id } })
   },
-  /** Devices and records of an old database, by the API. */
+  /** Reads devices and records of an old database, through the API. */
   history: async () => {
     const { devices } = await api.call('GET /devices')
     const range = { from: '2026-05-01T00:00:00Z', to: '2026-05-02T00:00:00Z', limit: 100 }
@@ -49,9 +49,9 @@ const VISITS: Readonly<Record<string, () => Promise<unknown>>> = {
     )
     return (await Promise.all(histories)).map((records) => records.length)
   },
-  /** Who says by mDNS, in the network of this address, that it is a gateway. */
+  /** Finds the hosts that announce themselves as a gateway by mDNS, in the network of this address. */
   mdns: async () => {
-    // the library takes more than its types say
+    // the library accepts more than its types declare
     const network = { interface: keyOrAddress, bind: '0.0.0.0' } as object
     const bonjour = new bonjourService.Bonjour(network)
     try {

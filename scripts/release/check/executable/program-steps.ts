@@ -18,27 +18,27 @@ const DATA = '/srv/cartbarn'
  * Schemas of old databases: the first one, the last with tables that a program seals, and one with people and a site.
  */
 const OLD_SCHEMAS = [1, 6, 17]
-/** What somebody beside the gateway does. */
+/** Program that acts as another host in the network of the gateway. */
 export const NEIGHBOUR = fileURLToPath(new URL('./neighbour.ts', import.meta.url))
 const LAN_ADDRESS = '10.77.0.1'
 const HUB_KEY = 'hub-admin-key-of-the-check-0123456789'
 /**
- * A page that is in use in any database of ours: the second one says where pages belong, this is the root of the first
- * table.
+ * Page that is in use in any of our databases: the second one is the pointer map, this is the root of the first table.
  */
 const USED_PAGE = 3
-/** Pages of the program that lie in the executable as files. */
+/** Pages of the program that the executable contains as files. */
 const PAGES = ['/app/', '/docs', '/help/']
 const TRACK = 'time,lat,long,speed\n2026-05-01T08:00:00Z,28.41,-81.58,5\n2026-05-01T08:00:05Z,28.4101,-81.58,6\n'
 
-/** Something that the program of a release must do on a bare machine. */
+/** Requirement that the program of a release must meet on a bare machine. */
 export type ProgramStep = (machine: Machine) => Promise<void> | void
 
-/** Starts a command of the program in the background, as a service of a name. */
+/** Starts a command of the program in the background, as a service with a name. */
 function start(machine: Machine, unit: string, command: string, env: Record<string, string>): void {
   const settings = Object.entries(env).map(([name, value]) => `--setenv=${name}=${value}`)
   machine.must(
-    `mkdir -p /srv; systemctl reset-failed ${unit} 2> /dev/null; systemd-run --quiet --unit=${unit} --working-directory=/srv ${settings.join(' ')} ${CARTBARN} ${command}`,
+    `mkdir -p /srv; systemctl reset-failed ${unit} 2> /dev/null; systemd-run --quiet --unit=${unit} ` +
+      `--working-directory=/srv ${settings.join(' ')} ${CARTBARN} ${command}`,
   )
 }
 
@@ -47,7 +47,7 @@ async function startGateway(machine: Machine, data = DATA, settings: Record<stri
   await serves(machine)
 }
 
-/** The database of a gateway of an older schema, with rows in all tables, in a folder of the machine. */
+/** Copies the database of a gateway with an older schema, with rows in all tables, into a folder of the machine. */
 function putOldDatabase(machine: Machine, folder: string, schema: number): void {
   const target = join(machine.root, folder)
   mkdirSync(target, { recursive: true, mode: 0o700 })
@@ -61,7 +61,7 @@ async function serves(machine: Machine): Promise<void> {
   await eventually(() => machine.get('/health').startsWith('HTTP/1.1 200'), 'a gateway that serves', START_MS)
 }
 
-/** In order: each goes on with what those before it left. */
+/** Ordered: each step continues from the state that those before it left. */
 export const PROGRAM_STEPS: Record<string, ProgramStep> = {
   'the machine has neither Node nor a network': (machine) => {
     assert.notEqual(machine.run('command -v node').code, 0)
@@ -125,7 +125,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     const added = machine.must(`env ${settings.join(' ')} ${CARTBARN} hub site add Links`)
     const [siteKey = ''] = /cbs_links_[\w-]{43}/.exec(added) ?? []
     machine.must('systemctl stop gateway')
-    // nobody is there, as at a site without a network
+    // no hub responds, as at a site without a network
     const upstream = { CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:1', CARTBARN_UPSTREAM_KEY: siteKey }
     await startGateway(machine, DATA, { ...upstream, CARTBARN_SITE_ID: 'links' })
     const written = () => machine.run(`${CARTBARN} sync-export --key-file key --out links.sync.gz`)
@@ -139,7 +139,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
   'killed it starts again with what it had': async (machine) => {
     machine.must('systemctl kill --signal=KILL gateway; while systemctl is-active -q gateway; do sleep 0.1; done')
     await startGateway(machine)
-    // the authority of the step before is known now
+    // the authority of the previous step exists now
     assert.match(machine.get('/trust'), /^HTTP\/1\.1 (200|30\d)/)
     machine.must(`${CARTBARN} export --key-file key --device bare-1 --out again.csv; cmp back.csv again.csv`)
     machine.must('systemctl stop gateway')
@@ -183,7 +183,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     machine.must('systemctl stop gateway')
   },
   'demo: starts, and starts again after it was killed': async (machine) => {
-    // a step that failed may have left it, and it would answer in place of the demo
+    // a failed step may have left it running, and it would respond in place of the demo
     machine.run('systemctl stop gateway')
     for (const signal of ['KILL', 'TERM']) {
       start(machine, 'demo', 'demo', {})
