@@ -11,13 +11,10 @@ const HTTP_SOCKETS = 4_000
 const BURST_S = 4
 /** Wrong sign-in codes of one address; limited more than keys, because codes are typed and therefore shorter. */
 const FAILED_CODES_OF_ADDRESS = { perSecond: 20 / 60, burst: 20 }
-/** Wrong codes of all addresses. */
 const FAILED_CODES = { perSecond: 5, burst: 300 }
 /** `/realtime` connections of all users, and the number of them reserved for admins. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
-/**
- * `/realtime` connections that have not logged in; pages on many screens reconnect together when the network returns.
- */
+/** `/realtime` connections without a login; pages on many screens reconnect together when the network returns. */
 const REALTIME_HALF_OPEN = { perOwner: 50, total: 200 }
 /** MQTT connections that have not logged in: a quarter of all, a fifth from one address, and never fewer than this. */
 const HALF_OPEN_MIN = 100
@@ -25,15 +22,11 @@ const HALF_OPEN_MIN = 100
 const FAILED_LOGINS_BURST_S = 20
 /** MQTT connections reserved for admins: this number, or a tenth of all if that is less. */
 const MQTT_RESERVE = 100
-/**
- * Lock events of one device, which stay for the retention; a lock that was out of reach sends many that it has
- * buffered.
- */
+/** Lock events of one device, which stay for the retention; a lock out of reach sends many buffered ones. */
 const LOCK_EVENTS = { perSecond: 10, burst: 1_000 }
 /** Queued command requests of one user: locking a whole fleet takes 500. */
 const WAITING_COMMANDS = 1_000
 
-/** Creates every limit of the gateway that counts per budget key. */
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
     [

@@ -24,10 +24,7 @@ export type Config = FieldsOf<typeof SETTINGS> &
   ReturnType<typeof storageOf> &
   ReturnType<typeof remoteOf>
 
-/**
- * Returns settings by their names in the environment, including each secret read from a file, so that a filter knows
- * all of them.
- */
+/** Settings by their names in the environment, with each secret read from a file, so that a filter knows them all. */
 export function withSecretsOfFiles(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const names = SECRETS.map((name) => `${PREFIX}${name}`)
   return withSecretFiles(given, names, '').settings

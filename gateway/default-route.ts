@@ -3,10 +3,7 @@ import { once } from 'node:events'
 import { outerAddresses } from '#host/outer-addresses.ts'
 import { isEveryAddress } from '#shared/budgets/listen.ts'
 
-/**
- * Documentation addresses, which no host has: connecting a UDP socket sends nothing and only chooses a route. Source:
- * RFC 5737, RFC 3849.
- */
+/** Documentation addresses, which no host has: connecting UDP only chooses a route. Source: RFC 5737, RFC 3849. */
 const ELSEWHERE = { udp4: '192.0.2.1', udp6: '2001:db8::1' } as const
 const PORT = 9
 
@@ -24,10 +21,7 @@ async function defaultRouteAddress(type: keyof typeof ELSEWHERE): Promise<string
   }
 }
 
-/**
- * Returns the addresses of a listener on all interfaces: those of the default route, IPv4 before IPv6, then any other
- * of the host.
- */
+/** Returns the addresses of a listener on all interfaces: of the default route, IPv4 before IPv6, else any other. */
 async function reachableAddresses(host: string, outer: typeof outerAddresses): Promise<string[]> {
   const known = outer(host).map(({ address }) => address)
   const routes = [await defaultRouteAddress('udp4'), host === '::' ? await defaultRouteAddress('udp6') : undefined]
@@ -44,10 +38,7 @@ export async function reachableUrls(host: string, listening: readonly string[]):
   return addresses.flatMap((one) => listening.map((url) => url.replace(/\/\/.*:/, `//${inUrl(one)}:`)))
 }
 
-/**
- * Returns the base of links: the likeliest address as seen from other hosts, or the listening address if that is a
- * specific one.
- */
+/** Returns the base of links: the likeliest address as seen from other hosts, or a specific listening address. */
 export async function reachableUrl(
   host: string,
   listening: string,

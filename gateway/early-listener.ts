@@ -4,7 +4,6 @@ import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import type { StartupPage } from './startup-page.ts'
 
 interface EarlyListenerDeps {
-  /** HTTP listener. */
   door: Component
   opening: StartupPage
   store: Component & {
@@ -15,10 +14,7 @@ interface EarlyListenerDeps {
   onProgress: OnUpgrade | undefined
 }
 
-/**
- * Opens the HTTP listener at its stage of the start, or as soon as the database must be upgraded, so that staff see the
- * progress.
- */
+/** Opens the HTTP listener at its stage of the start, or as soon as the database needs an upgrade, to show progress. */
 export class EarlyListener implements Component {
   /** Store, whose start detects a necessary upgrade. */
   readonly withStore: Component

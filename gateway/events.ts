@@ -116,13 +116,11 @@ export interface GatewayEvents {
   }
   /** The last cart with this name was removed; its devices were removed or are in other carts. */
   cartRemoved: { key: string; hardwareIds: readonly string[] }
-  /** An alert was opened, acknowledged or closed. */
   alertChanged: { event: 'opened' | 'acknowledged' | 'closed'; alert: Alert }
   /** Zones of the site were changed or overridden. */
   zonesChanged: { version: number }
   /** The course map or its photo was changed. */
   courseChanged: { version: number }
-  /** The settings of the site changed. */
   siteChanged: { settings: SiteSettings }
   /** A recall started, a screen confirmed it (`hardwareId`), or it ended. */
   recallChanged: {
@@ -137,7 +135,6 @@ export interface GatewayEvents {
   machineConfirmed: object
   /** Role or scope of a user changed while the key remains valid. */
   scopeChanged: { userId: string }
-  /** The PIN of a user was changed or removed. */
   pinChanged: { userId: string }
   /** A user was locked on all tablets for wrong PINs; `untilMs` is by the gateway's clock. */
   pinLocked: { userId: string; untilMs: number }
@@ -149,10 +146,7 @@ export interface GatewayEvents {
 
 type Listener<Name extends keyof GatewayEvents> = (event: GatewayEvents[Name]) => void
 
-/**
- * Dispatches in-process events. A listener that throws is logged and affects neither the sender nor the other
- * listeners.
- */
+/** Dispatches in-process events. A listener that throws is logged, and affects neither the sender nor others. */
 export class Events {
   readonly #listeners: { [Name in keyof GatewayEvents]?: Listener<Name>[] } = {}
   readonly #log: Log

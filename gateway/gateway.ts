@@ -1,6 +1,6 @@
 import { createApp } from '#api/app.ts'
 import { Dashboard } from '#api/dashboard/dashboard.ts'
-import { toDeviceJson } from '#api/shown/device-json.ts'
+import { toDeviceJson } from '#api/json/device-json.ts'
 import type { DiskProbe } from '#domain/written-disk.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
@@ -16,7 +16,6 @@ import { createMetrics } from './metrics.ts'
 import { createServices, type GatewayServices, type Overrides } from './services.ts'
 import { wireEvents } from './wiring.ts'
 
-/** Gateway that is running or can be started. */
 export interface Gateway extends Component {
   /** App itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
@@ -24,7 +23,6 @@ export interface Gateway extends Component {
   siteName(): string
   /** Identity of its data, which differs between gateways; a repair or a restore changes it. */
   identity(): string
-  /** Inbox for intents of the hub. */
   intents: IntentInbox
   /** Disk probe, for monitors that check if the gateway still writes. */
   disk: DiskProbe
@@ -36,10 +34,7 @@ export interface Gateway extends Component {
   reloadCertificate(): Promise<void>
   /** File with the admin's key while the key is unused; null later, and if the key was configured. */
   adminKeyFile(): AdminKeyFile | null
-  /**
-   * Code that signs a browser in, once; null after an admin has signed in or used the key. For a terminal, never for a
-   * log.
-   */
+  /** Code that signs a browser in, once; null after an admin's sign-in or use of the key. For terminals, never logs. */
   setupCode(): string | null
 }
 
@@ -78,8 +73,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   if (mqtt.tls !== undefined) tls.secure(mqtt.tls)
   wireEvents(parts)
 
-  // stopped last to first: listeners, then connections (whose last wills are stored), then everything that remains to
-  // be written
+  // stopped last to first: listeners, then connections (whose last wills are stored), then everything still unwritten
   const order: Partial<Component>[] = [
     ...tls.parts,
     dashboard,

@@ -17,7 +17,6 @@ import type { Config } from './config.ts'
 import { reachableUrl } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
-/** Addresses of a gateway's listeners. */
 export type Addresses = ReturnType<Gateway['addresses']>
 
 /** Services that run in the same process as a gateway. */
@@ -108,7 +107,6 @@ interface Shown {
   addresses: Addresses
   plain: string | undefined
   keyFile: AdminKeyFile | null
-  /** Address for tablets. */
   appUrl: string
   /** Signs a browser in, once: only for a terminal. */
   setupUrl: string | null
@@ -149,10 +147,7 @@ function whereTheCodeIs(file: AdminKeyFile, hasCode: boolean): string[] {
   return hasCode ? [`  Setup code             in ${resolve(file.path)}`] : []
 }
 
-/**
- * Describes the location of the key; shows the key itself only on a terminal, because any other output may be a log
- * that many can read.
- */
+/** Describes the location of the key; shows the key only on a terminal, as other output may be a readable log. */
 function whereTheKeyIs(file: AdminKeyFile): string[] {
   const path = resolve(file.path)
   const value = isatty(2) ? file.read() : `"$(head -n 1 '${path}')"`

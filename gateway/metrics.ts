@@ -437,10 +437,7 @@ export function createMetrics(parts: MetricParts): () => Promise<string> {
   }
 }
 
-/**
- * Loads prom-client for the first response: it takes 30 ms of a start, and a timer, which a gateway without a scraper
- * saves.
- */
+/** Loads prom-client for the first response: it takes 30 ms and a timer, which a gateway without a scraper saves. */
 async function loadClient() {
   const { Counter, collectDefaultMetrics, Gauge, Registry } = await import('prom-client')
   const ofProcess = new Registry()

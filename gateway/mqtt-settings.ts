@@ -1,6 +1,5 @@
 import { count } from '#shared/wire/settings.ts'
 
-/** Limits of MQTT clients. */
 export const MQTT = {
   USER_MQTT_CONNECTIONS: {
     schema: count(1, 100_000).default(20),

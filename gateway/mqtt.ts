@@ -30,10 +30,7 @@ interface MqttDeps {
   hasFastLane: boolean
 }
 
-/**
- * Builds the broker, whose sessions are in the store, and the configured listeners. While the queue for the disk is
- * full, nothing is read.
- */
+/** Builds the broker, with sessions in the store, and the configured listeners. A full disk queue stops all reading. */
 export function createMqtt({ config, budgets, addresses, store, clock, log, hasFastLane }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())

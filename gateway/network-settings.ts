@@ -21,7 +21,6 @@ const portOrOff = z.preprocess(
   z.union([z.literal('off'), z.number().int(PORT_OR_OFF).min(0, PORT_OR_OFF).max(65_535, PORT_OR_OFF)], PORT_OR_OFF),
 )
 
-/** Listeners of the gateway, and access to them. */
 export const NETWORK = {
   DATA_DIR: {
     schema: z.string().min(1).default(DEFAULT_DATA_DIR),

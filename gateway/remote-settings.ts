@@ -20,7 +20,6 @@ const witnesses = z
   )
   .transform((text): readonly TimeSource[] => TIME_SOURCES.filter((name) => namesIn(text).includes(name)))
 
-/** Settings for time sources, notifications and the hub. */
 export const REMOTE = {
   /** Sources that may confirm the clock; an admin always may. */
   CLOCK_CONFIRMED_BY: {
@@ -79,7 +78,6 @@ export const REMOTE = {
     help: 'site id of this gateway at the hub',
     part: 'upstream',
   },
-  /** Intents of the hub that are applied. */
   UPSTREAM_INTENTS: {
     schema: z.enum(['none', 'config', 'all']).default('config'),
     help: 'intents of the hub that are applied: none, config (all except commands to devices), or all',

@@ -1,5 +1,5 @@
 import { SyncAgent } from '#agent/agent.ts'
-import { toDeviceStateJson } from '#api/shown/device-json.ts'
+import { toDeviceStateJson } from '#api/json/device-json.ts'
 import type { AuditContext } from '#services/audit-context.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Fleet } from '#services/fleet.ts'
@@ -25,7 +25,6 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   events: Events
   damage: BlockDamage
   origins: AuditContext
-  /** Returns the report of a device about its cart. */
   cartReportOf: (hardwareId: string) => object | undefined
   maintenance: SerialQueue
   machine: { readonly detail: string | null }

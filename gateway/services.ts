@@ -57,7 +57,6 @@ export interface Overrides extends ClockOverrides {
   machineRoot?: string
   /** Replaces the folder with the build of the app. */
   dashboardDir?: string
-  /** Interval of the ticks that evaluate carts. */
   tickMs?: number
   /** Called for each step of an upgrade of the database, for monitors that limit the time of a start. */
   onUpgrade?: OnUpgrade

@@ -17,7 +17,6 @@ const bytesOrShare = z.preprocess(
   ),
 )
 
-/** Settings of storage, retention and backups. */
 export const STORAGE = {
   WRITE_QUEUE_ROWS: {
     schema: count(1_000, 1_000_000).default(5_000),

@@ -57,7 +57,6 @@ function authorityCertificate({ tls, dataDir }: Config): X509Certificate | undef
   }
 }
 
-/** Returns the options for reading and checking the certificate of a gateway. */
 function certificateOptions(
   { isOfOwnAuthority, ...files }: NonNullable<Config['tls']>,
   { publicUrl }: Pick<Config, 'publicUrl'>,

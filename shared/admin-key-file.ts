@@ -33,10 +33,7 @@ export class AdminKeyFile {
     this.#put(setupCode === undefined ? key : `${key}\nsetup code: ${setupCode}`, renameSync)
   }
 
-  /**
-   * Writes the key unless the file already holds one, so that programs starting together in one folder agree on it.
-   * Returns the key in effect.
-   */
+  /** Writes the key unless the file holds one: programs starting together agree. Returns the key in effect. */
   writeIfNone(key: string): string {
     this.#put(key, (temporary, path) => {
       try {

@@ -12,10 +12,7 @@ export function isBlanked(before: unknown, now: unknown): boolean {
   )
 }
 
-/**
- * Returns the value with every string emptied for which `isBlanked` is true, and the positions of these strings. Other
- * values are returned unchanged.
- */
+/** Returns the value with strings emptied for which `isBlanked` is true, and their positions; others unchanged. */
 export function blankStrings(
   value: unknown,
   isBlanked: (text: string, path: Path) => boolean,

@@ -10,7 +10,6 @@ export interface ClientOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Options of every call, in addition to those of its operation. */
 interface CallOptions {
   signal?: AbortSignal
   /** Additional headers, such as `Idempotency-Key`. */
@@ -23,24 +22,19 @@ type Call<Name extends OperationName> = InputOf<Name> & CallOptions
 type CallArguments<Name extends OperationName> =
   CallOptions extends Call<Name> ? [call?: Call<Name>] : [call: Call<Name>]
 
-/** Call of any operation, as the client handles it. */
 interface AnyCall extends CallOptions {
   path?: Readonly<Record<string, string | number>>
   query?: Readonly<Record<string, QueryValue>>
   body?: unknown
 }
 
-/**
- * Error response of the gateway (status other than 2xx). A request without a response fails with the error of `fetch`.
- */
+/** Error response of the gateway (status not 2xx). A request without a response fails with the error of `fetch`. */
 export class ApiError extends Error {
   readonly status: number
   /** Stable code for programs; `unexpected_answer` if the response did not come from a gateway. */
   readonly code: string
   readonly detail: string
-  /** Invalid fields and parameters. */
   readonly errors: readonly FieldError[]
-  /** Invalid lines of a file. */
   readonly lines: readonly LineError[]
   readonly requestId: string | undefined
   readonly retryAfterS: number | undefined
@@ -87,9 +81,8 @@ export class ApiClient {
   }
 
   /**
-   * Opens a WebSocket to `/realtime` with the browser's API. The key is sent as the first message, because URLs end up
-   * in logs and histories; without a key the session cookie applies. The connection is signed in once `connected`
-   * arrives; close code 4401 means that the key or session is not valid.
+   * Opens a WebSocket to `/realtime`. The key is its first message, as URLs end up in logs and histories; without one
+   * the session cookie applies. Signed in once `connected` arrives; close code 4401 means an invalid key or session.
    */
   openRealtime(): WebSocket {
     const { url, apiKey } = this.#options

@@ -1,7 +1,4 @@
-/**
- * Counter by reason, cheap enough for every message. Reasons come from code, never from a device, so the map stays
- * small.
- */
+/** Counter by reason, cheap enough for every message. Reasons come from code, not from devices: the map stays small. */
 export class Counter {
   readonly #counts: Map<string, number>
 

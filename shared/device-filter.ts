@@ -1,6 +1,5 @@
 import { type FieldError, InvalidRequestError } from './errors.ts'
 
-/** Value of a device attribute. */
 export type AttributeValue = string | number | boolean
 
 /** Parsed `attr_<name>` parameter; a device matches if its attribute equals any of `wanted`. */
@@ -12,10 +11,7 @@ export interface AttributeFilter {
 const PREFIX = 'attr_'
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 
-/**
- * Reads the `attr_*` parameters of a query. Different names are ANDed, repeated ones ORed. Throws
- * `invalid_attribute_name` with each invalid name.
- */
+/** Reads `attr_*` parameters: names are ANDed, repeats ORed. Throws `invalid_attribute_name` with each invalid name. */
 export function attributeFilters(query: Record<string, string | string[]>): AttributeFilter[] {
   const filters: AttributeFilter[] = []
   const errors: FieldError[] = []
@@ -53,9 +49,7 @@ export function isBatteryBelow(attributes: Record<string, AttributeValue>, volts
   return typeof voltage === 'number' && voltage < volts
 }
 
-/**
- * Compares numbers by value (12.40 is 12.4) and treats 0 and false, 1 and true as equal; strings must match exactly.
- */
+/** Compares numbers by value (12.40 is 12.4), 0 and false, 1 and true as equal; strings must match exactly. */
 function equalsText(value: AttributeValue, text: string): boolean {
   if (typeof value === 'string') return value === text
   const wanted = text === 'true' ? 1 : text === 'false' ? 0 : text.trim() === '' ? Number.NaN : Number(text)

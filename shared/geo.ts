@@ -1,10 +1,7 @@
 const E7 = 1e7
 const MILLI = 1e3
 
-/**
- * Converts degrees to the stored integer: units of 1e-7 degree, 1.1 cm at the equator. A decimal with at most 7 digits
- * survives the round trip through `fromE7`.
- */
+/** Converts degrees to units of 1e-7 (1.1 cm at the equator); 7 decimals survive the round trip through `fromE7`. */
 export function toE7(degrees: number): number {
   return Math.round(degrees * E7)
 }

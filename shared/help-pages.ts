@@ -1,6 +1,5 @@
 /**
- * Pages of docs/ that the gateway serves to its users at `/help/NAME`, in the order of the list there. A new entry
- * needs no other change.
+ * Pages of docs/ served to users at `/help/NAME`, in the order of the list there. A new entry needs no other change.
  */
 export const HELP_PAGES = [
   'dashboard',
@@ -28,7 +27,6 @@ export type HelpPage = (typeof HELP_PAGES)[number]
 /** Page, or a heading within a page by its URL fragment. */
 export type HelpPlace = HelpPage | `${HelpPage}#${string}`
 
-/** Path at which the gateway serves it. */
 export function helpAddress(place: HelpPlace): string {
   return `/help/${place}`
 }

@@ -45,10 +45,7 @@ export function newHubKey(): string {
   return `cbh_${randomBytes(32).toString('base64url')}`
 }
 
-/**
- * Creates the MQTT password of a device: 24 random bytes, shown once, stored only as a hash. Never resembles an option
- * after `-P`.
- */
+/** Creates a device's MQTT password: 24 random bytes, shown once, stored as a hash; never like an option after `-P`. */
 export function newMqttPassword(): string {
   const password = randomBytes(24).toString('base64url')
   return password.startsWith('-') ? newMqttPassword() : password
@@ -70,10 +67,7 @@ export function hashesEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }
 
-/**
- * Id of a zone entry or exit of a device. Derived from the fields that identify the event, so that every recomputation
- * yields the same id.
- */
+/** Id of a device's zone entry or exit, derived from what identifies it, so that recomputation yields the same id. */
 export function geofenceEventId(hardwareId: string, zoneId: string, kind: string, atMs: number): string {
   return hash('sha256', JSON.stringify([hardwareId, zoneId, kind, atMs]), 'hex').slice(0, 32)
 }

@@ -1,6 +1,5 @@
 /**
- * Processes items, at most `inFlight` at a time. Resolves to the results in the order of the items; starts no further
- * item after a failure.
+ * Processes items, at most `inFlight` at a time; results are in their order. Starts no further item after a failure.
  */
 export async function inParallel<Item, Result>(
   items: readonly Item[],

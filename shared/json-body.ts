@@ -3,9 +3,7 @@ import { InvalidRequestError } from './errors.ts'
 
 /** Maximum nesting of arrays and objects; deeper input is an attempt to overflow a stack. */
 const MAX_LEVELS = 32
-/**
- * Number of keys in a megabyte of zones with coordinates to the metre; more would block the main thread for too long.
- */
+/** Number of keys in a megabyte of zones with coordinates to the metre; more would block the main thread too long. */
 export const MAX_KEYS = 30_000
 const MOST: JsonParts = { values: 200_000, keys: MAX_KEYS, keysOfOne: MAX_KEYS }
 
@@ -16,7 +14,6 @@ export interface JsonParts {
   keysOfOne: number
 }
 
-/** Permitted forms of a body. */
 export interface BodyForm {
   /** Replacement for an empty body. */
   empty?: string
@@ -62,10 +59,7 @@ const [QUOTE, COMMA, COLON, ESCAPE] = [...'",:\\'].map((character) => character.
 const OPENING = [...'[{'].map((character) => character.charCodeAt(0))
 const CLOSING = [...']}'].map((character) => character.charCodeAt(0))
 
-/**
- * Returns lower bounds for the number of values and keys in unparsed JSON, and the largest object. Throws
- * `invalid_body` if it is nested too deep.
- */
+/** Lower bounds of values and keys in unparsed JSON, and its largest object. Throws `invalid_body` for deep nesting. */
 function sizesOf(json: Uint8Array): JsonParts {
   let [level, values, keys, own, keysOfOne] = [0, 0, 0, 0, 0]
   const outer = new Uint32Array(MAX_LEVELS + 1)

@@ -2,17 +2,14 @@ import { CONFIG_EXIT_CODE, ConfigError, describeError } from './errors.ts'
 import type { Log } from './log.ts'
 import { watchStartup } from './start-watch.ts'
 
-/**
- * Component of a program: its constructor only assigns, `start()` acts, `stop()` reverts it and may be called twice.
- */
+/** Program component: its constructor only assigns, `start()` acts, `stop()` reverts it and may be called twice. */
 export interface Component {
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * Starts components in order; `start` is optional. If one fails, stops those that did start, newest first, and throws
- * its error.
+ * Starts components in order; `start` is optional. If one fails, stops the started ones, newest first, and rethrows.
  */
 export async function startAll(parts: readonly Partial<Component>[]): Promise<void> {
   const started: Partial<Component>[] = []

@@ -1,6 +1,5 @@
 export const MQTT_TRANSPORTS = ['tcp', 'tls', 'websocket'] as const
 
-/** Transport of an MQTT connection. */
 export type MqttTransport = (typeof MQTT_TRANSPORTS)[number]
 
 /** Number of PUBLISH packets and of their payload bytes. */
@@ -10,7 +9,6 @@ export interface MqttFlow {
   perSecond: number
 }
 
-/** Names of a client of the broker. */
 export interface MqttClientName {
   /** Unique name within the broker. */
   key: string

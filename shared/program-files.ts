@@ -6,10 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { describeError } from './errors.ts'
 
-/**
- * Files of the program that it reads at run time; folders end with a slash. The executable contains them, and nothing
- * else is read when running from sources.
- */
+/** All files that the program reads at run time, contained in the executable; folders end with a slash. */
 export const PROGRAM_FILES = [
   'package.json',
   'docs/',
@@ -26,15 +23,12 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** True in the executable, a single file that contains everything. */
 export const isExecutable = isSea()
 
-/** Files of a folder. */
 export interface Folder {
   /** Location of the folder, for messages. */
   readonly path: string
   /** File names in order, without those in subfolders. */
   names(): string[]
-  /**
-   * Returns undefined if the file does not exist. The buffer must not be modified: it may be part of the executable.
-   */
+  /** Returns undefined if the file does not exist. The buffer may be part of the executable: do not modify it. */
   read(name: string): Buffer<ArrayBuffer> | undefined
 }
 
@@ -62,7 +56,6 @@ export function programFolder(path: string): Folder {
   }
 }
 
-/** Returns any folder on disk. */
 export function diskFolder(path: string): Folder {
   return {
     path,
@@ -114,10 +107,7 @@ export function loadLibrary<Loaded>(path: string, load: (realPath: string) => Lo
   )
 }
 
-/**
- * Candidate folders for a temporary file. In a hardened service one of them may be read-only or mounted without
- * execution.
- */
+/** Candidate folders for a temporary file; a hardened service may find one read-only or mounted without execution. */
 function libraryFolders(): string[] {
   const { RUNTIME_DIRECTORY, CARTBARN_DATA_DIR } = process.env
   return [tmpdir(), RUNTIME_DIRECTORY, CARTBARN_DATA_DIR, '/dev/shm'].filter((folder) => folder !== undefined)

@@ -10,10 +10,7 @@ interface Registered {
   atMs: number
 }
 
-/**
- * True if the data belongs to the current registration of its hardware_id, undefined for none. Data without a
- * registration is matched by its time.
- */
+/** True if the data belongs to the current registration (undefined for none); data without one is matched by time. */
 export function isOfRegistration(now: Registration | undefined, { shortId, atMs }: Registered): boolean {
   if (now === undefined) return false
   return shortId === null ? atMs >= now.sinceMs : shortId === now.shortId

@@ -19,10 +19,7 @@ if (hasServiceManager()) {
   setInterval(askForTime, idleMs / 4)
 }
 
-/**
- * Extends the start timeout while the start progresses: upgrading a large database takes longer than the default of a
- * service manager.
- */
+/** Extends the timeout while the start progresses: a large database upgrade exceeds a service manager's default. */
 function askForTime(): void {
   if (performance.now() - idleSinceMs > idleMs / 2) return
   void notifyServiceManager({ EXTEND_TIMEOUT_USEC: Math.round(idleMs * 1000) })

@@ -4,10 +4,7 @@ import type { SyncPart } from '#shared/wire/replication/sync.ts'
 /** Fields of a batch that its hash covers in addition to its data. */
 export type HashedPart = Pick<SyncPart, 'stream' | 'from' | 'to' | 'count' | 'prev_hash' | 'encoding'>
 
-/**
- * Returns the hash of a batch: SHA-256 over the previous hash, the fields of the batch, and its data. Each hash thereby
- * covers all batches up to it. 64 hexadecimal digits.
- */
+/** Hash of a batch: SHA-256 of the previous hash (so it covers all before), the fields and the data; 64 hex digits. */
 export function partHash(part: HashedPart, data: Uint8Array): string {
   const { stream, from, to, count, prev_hash, encoding } = part
   const head = `${prev_hash}\n${stream}\n${from}\n${to}\n${count}\n${encoding}\n`
@@ -38,8 +35,7 @@ export class RowHashSum {
 const REV_DIGITS = 16
 
 /**
- * Returns the revision of an entity, equal on both sides for the same body, in the form in which it is sent. `null` is
- * the body of a deleted entity.
+ * Revision of an entity, equal on both sides for the same body in its sent form; `null` is the body of a deleted one.
  */
 export function entityRev(body: Readonly<Record<string, unknown>> | null): string {
   return hash('sha256', JSON.stringify(body), 'hex').slice(0, REV_DIGITS)

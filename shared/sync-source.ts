@@ -81,8 +81,7 @@ export interface IntentInboxPort {
   /** Returns the `seq` of the last received intent. */
   lastSeq(): number
   /**
-   * Applies an intent once, even if it is received again; its result is a note. Never throws because of an invalid
-   * intent.
+   * Applies an intent once, even if received again; its result is a note. Never throws because of an invalid intent.
    */
   receive(intent: Intent): Promise<IntentResult>
 }

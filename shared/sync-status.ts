@@ -1,6 +1,5 @@
 import type { AuditKind, SyncStream, SyncWarning } from '#shared/wire/replication/sync.ts'
 
-/** States of the replication of a gateway. */
 export const SYNC_STATES = [
   'connecting',
   'in_sync',
@@ -70,9 +69,7 @@ export interface SyncAuditStatus {
   } | null
 }
 
-/**
- * Row counts of an audit: local rows, those that the hub has, those that were resent, and rows that only the hub has.
- */
+/** Row counts of an audit: local ones, those that the hub has, those resent, and those that only the hub has. */
 export interface SyncAuditCount {
   readonly rows: number
   readonly confirmed: number

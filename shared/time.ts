@@ -3,9 +3,7 @@ export interface Clock {
   nowMs(): number
 }
 
-/**
- * Milliseconds since an arbitrary start, independent of changes to the system clock: for windows, rates and timeouts.
- */
+/** Milliseconds since an arbitrary start, unaffected by system clock changes: for windows, rates and timeouts. */
 export interface MonotonicClock {
   monotonicMs(): number
 }
@@ -32,10 +30,10 @@ const ISO_DATE =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|[+\- ]\d{2}:?\d{2})?)?$/i
 
 /**
- * Parses a date parameter: RFC 3339 or ISO 8601, seconds and fraction optional. No offset means UTC, a date alone is
- * UTC midnight, and a space in place of `+` (an undecoded query) is read as `+`. 24:00:00 is the midnight that ends the
- * day, a second of 60 is the next second. Returns milliseconds since 1970, or undefined for anything else (including
- * epoch numbers and 30 February).
+ * Parses a date parameter: RFC 3339 or ISO 8601, seconds and fraction optional. No offset means UTC, a date alone UTC
+ * midnight, and a space is read as `+` (an undecoded query). 24:00:00 is the midnight that ends the day, second 60 the
+ * next second. Returns milliseconds since 1970, or undefined for anything else (including epoch numbers and 30
+ * February).
  */
 export function parseIso(text: string): number | undefined {
   const match = ISO_DATE.exec(text)
@@ -77,10 +75,7 @@ export function startOfDayMs(atMs: number): number {
   return atMs - (((atMs % DAY_MS) + DAY_MS) % DAY_MS)
 }
 
-/**
- * True if an event is newer than the known one; a known time after `latestMs` was caused by a wrong clock and does not
- * count.
- */
+/** True if an event is newer than the known one; a known time after `latestMs` is from a wrong clock and ignored. */
 export function isNewer(atMs: number, knownAtMs: number, latestMs: number): boolean {
   return atMs > knownAtMs || knownAtMs > latestMs
 }

@@ -19,7 +19,6 @@ export interface KeyPairSettings {
 /** Time after which a client with an unfinished TLS handshake is disconnected. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000
 
-/** Contents of the two files. */
 export interface PemPair {
   cert: Buffer
   key: Buffer
@@ -36,7 +35,6 @@ export interface KeyPair extends PemPair {
   isFor: (host: string) => boolean
 }
 
-/** Status of a certificate in use. */
 export interface CertificateStatus {
   expiresAtMs: number
   /** Reason why no new one can be issued or loaded; null while all is well. */

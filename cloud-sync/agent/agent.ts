@@ -32,7 +32,6 @@ export interface AgentOptions {
   readonly inbox?: IntentInboxPort
   readonly latest: LatestStatesPort
   readonly upstream: UpstreamOptions
-  /** Site that this gateway belongs to. */
   readonly site: string
   /** Delay of the newest samples, so that a request carries more of them; `HELD` by default. */
   readonly holdMs?: number
@@ -67,7 +66,6 @@ const COUNT_TIMEOUT_MS = 2_000
  * Data counts as sent only when the hub has acknowledged it.
  */
 export class SyncAgent implements Component {
-  /** Failed requests, by reason. */
   readonly failures = new Counter(FAILURES)
   /** Bytes sent, by kind of request. */
   readonly sentBytes: Counter
@@ -239,10 +237,7 @@ export class SyncAgent implements Component {
     this.loops.link.wake()
   }
 
-  /**
-   * Sends all data up to now, including held data; ends when no cursor moves any more. Data that arrives meanwhile can
-   * wait.
-   */
+  /** Sends all data up to now, including held data; ends when no cursor moves any more. Later data can wait. */
   async flush(signal: AbortSignal): Promise<void> {
     const { events, telemetry, history } = this.loops
     const ends = this.#options.source.ends()
@@ -288,10 +283,7 @@ export class SyncAgent implements Component {
     })
   }
 
-  /**
-   * Applies the hub's receipt for a file. Throws `unknown_receipt` unless the file was written here and read to its
-   * end.
-   */
+  /** Applies the hub's receipt. Throws `unknown_receipt` unless its file was written here and read to its end. */
   async takeReceipt({ site, epoch, cursors }: SyncFileReceipt): Promise<void> {
     await this.#requireOurs()
     const { source } = this.#options
@@ -300,9 +292,7 @@ export class SyncAgent implements Component {
       throw new ConflictError('unknown_receipt', 'this receipt does not belong to the last export file of this gateway')
   }
 
-  /**
-   * Waits until the database belongs to a site and the gateway to its machine; nothing leaves the gateway before that.
-   */
+  /** Waits until the database belongs to a site and the gateway to its machine; nothing leaves the gateway before. */
   async #requireOurs(): Promise<void> {
     const { source, site, heldBy } = this.#options
     const held = heldBy?.() ?? null

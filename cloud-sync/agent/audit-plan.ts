@@ -8,7 +8,6 @@ export const auditCountSchema = z.object({
   rows: z.number().int(),
   /** Rows here that the hub has too. */
   confirmed: z.number().int(),
-  /** Rows sent again. */
   resent: z.number().int(),
   /** Rows of the hub that the gateway no longer has, for example after retention. */
   extra: z.number().int(),

@@ -53,10 +53,7 @@ export class Auditor {
   readonly #resent = new Map<string, number>()
   /** True if each day was compared since the last request. */
   #isCounted = false
-  /**
-   * Number of the latest request: a comparison that was running when a request arrived counts only for earlier
-   * requests.
-   */
+  /** Number of the latest request: a comparison running when a request arrives counts only for earlier requests. */
   #generation = 0
   #attempts = 0
   #retryAtMs = Number.NEGATIVE_INFINITY

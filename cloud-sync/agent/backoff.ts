@@ -29,10 +29,7 @@ export class Backoff {
     return this.#failures
   }
 
-  /**
-   * Returns the delay after one more failure: at least `leastMs`, and random beyond it, so that not all clients retry
-   * at its end.
-   */
+  /** Returns the delay after one more failure: `leastMs` plus a random part, so that not all clients retry together. */
   nextMs(leastMs = 0, longestMs = this.#longestMs): number {
     const ceilingMs = Math.min(this.#firstMs * 2 ** this.#failures, longestMs, this.#longestMs)
     this.#failures = Math.min(this.#failures + 1, 30)

@@ -21,13 +21,11 @@ interface CursorsDeps {
   readonly onWentBack: () => Promise<void>
 }
 
-/** Snapshot of the known cursors. */
 export interface KnownCursors {
   readonly generation: number
   readonly acked: SyncCursors
 }
 
-/** Result of comparing the hub's cursors with those known here. */
 export type CursorComparison =
   /** The same cursors, or those after parts whose responses were lost. */
   | 'known'
@@ -102,9 +100,7 @@ export class Cursors {
     await this.save()
   }
 
-  /**
-   * Applies the hub's response to a request made at the snapshot `asked`. Returns false if the response is out of date.
-   */
+  /** Applies the hub's response to a request made at the snapshot `asked`. Returns false if it is out of date. */
   acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>, { generation }: KnownCursors): Promise<boolean> {
     return this.#turns.take(async () => {
       if (generation !== this.#generation) return false

@@ -43,8 +43,7 @@ export class HttpExchange {
     try {
       return await this.#once(exchange)
     } catch (error) {
-      // the other side closed the connection while it was idle; at worst the hub gets the request twice and applies it
-      // once
+      // the peer closed the connection while it was idle; at worst the hub gets the request twice and applies it once
       if (!(error instanceof ReusedSocketError) || exchange.signal.aborted) throw error
       return this.#once(exchange)
     }

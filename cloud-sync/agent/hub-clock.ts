@@ -3,9 +3,7 @@ import type { Clock, MonotonicClock } from '#shared/time.ts'
 /** In a response that took longer, the time may be much older than the response. */
 const QUICK_MS = 5_000
 
-/**
- * Clock of the hub, as read from its responses. Between responses it advances with the monotonic clock of this machine.
- */
+/** Clock of the hub, as read from its responses; between them it advances with this machine's monotonic clock. */
 export class HubClock {
   readonly #clock: Clock & MonotonicClock
   /** Hub time minus monotonic time. */

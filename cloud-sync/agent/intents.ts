@@ -38,10 +38,7 @@ export class Intents {
     this.#backoff = new Backoff(deps.random)
   }
 
-  /**
-   * Sends one request; the hub responds when there are intents, or after a while. Returns the delay before the next
-   * request.
-   */
+  /** Sends one request; the hub responds on intents, or after a while. Returns the delay before the next request. */
   async step(signal: AbortSignal): Promise<number> {
     const { inbox, upstream, cursors, link, failures } = this.#deps
     if (link.holdMs > 0) return link.holdMs

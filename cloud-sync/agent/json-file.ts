@@ -2,10 +2,7 @@ import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { z } from 'zod'
 
-/**
- * Small JSON file that is complete after every crash: either the old or the new content. Without a folder nothing is
- * stored.
- */
+/** Small JSON file, complete after every crash: either the old or the new content. Not stored without a folder. */
 export class JsonFile<Schema extends z.ZodType> {
   readonly #folder: string | undefined
   readonly #name: string

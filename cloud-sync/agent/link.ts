@@ -51,9 +51,7 @@ const FIRST_LIMITS: SyncLimits = {
 }
 /** Attempts that never reach the hub put no load on it: a short backoff soon detects that the network is back. */
 const LONGEST_LOCAL_MS = 30_000
-/**
- * After an outage of the hub this long, all sites have a backlog: each starts at a random time in `DRAIN_SPREAD_MS`.
- */
+/** After an outage of the hub this long, all sites have a backlog: each starts randomly within `DRAIN_SPREAD_MS`. */
 const LONG_FAILURE_MS = 60_000
 const DRAIN_SPREAD_MS = 60_000
 /** Slightly less than the hub allows, in smaller bursts, so that requests are never refused. */
@@ -173,7 +171,6 @@ export class Link {
     return this.state === 'up' ? Number.POSITIVE_INFINITY : this.retryInMs
   }
 
-  /** Records that the hub accepted a request. */
   succeeded({ limits, warnings }: { limits?: SyncLimits; warnings?: readonly SyncWarning[] }): void {
     this.#heard()
     this.#backoff.reset()

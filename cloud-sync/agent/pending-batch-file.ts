@@ -4,7 +4,6 @@ import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import { cursorSchema, type SyncStream, syncStreamSchema } from '#shared/wire/replication/sync.ts'
 
 const attemptSchema = z.object({
-  /** Cursor at which the part begins. */
   from: cursorSchema,
   /** Cursor of the stream if the hub applied the part. */
   to: cursorSchema,

@@ -4,7 +4,6 @@ import { cursorProblemSchema, type SyncCursors } from '#shared/wire/replication/
 /** Reason to repeat a request, counted as a metric. */
 export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'
 
-/** Result of a request to the hub. */
 export type RequestResult<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
   /** The cursors of the hub are different; it applied nothing. */
@@ -28,7 +27,6 @@ export type Failure =
       readonly isLocal: boolean
     }
 
-/** Response before it is parsed. */
 export interface RawAnswer {
   readonly status: number
   readonly text: string

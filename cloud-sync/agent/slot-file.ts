@@ -4,7 +4,6 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { z } from 'zod'
 
-/** Number of slots, written alternately. */
 const SLOTS = 2
 const SLOT_BYTES = 262_144
 const PAGE_BYTES = 4096
@@ -13,9 +12,8 @@ const HEAD = /^([0-9a-f]{64}) (\d{1,15}) (\d{1,6})\n/
 const HEAD_BYTES = 96
 
 /**
- * Small record that is complete after every crash: either the old or the new one. It is written in place, alternately
- * into one of two slots, so that the file system's journal has nothing to write; replacing the file makes the journal
- * write fifteen times the size of the record.
+ * Small record, complete after every crash: either the old or the new one. Written in place, alternately into two
+ * slots, so that the file system's journal has nothing to write; replacing the file journals 15 times its size.
  */
 export class SlotFile<Schema extends z.ZodType> {
   readonly #path: string
@@ -82,8 +80,7 @@ export class SlotFile<Schema extends z.ZodType> {
     try {
       const { size } = await file.stat()
       if (size < SLOTS * SLOT_BYTES) {
-        // page by page: Linux caches a single large write as one unit, and counts the whole unit as written with each
-        // changed byte
+        // page by page: Linux caches a large write as one unit, and counts it whole as written with each changed byte
         const page = Buffer.alloc(PAGE_BYTES)
         for (let at = size; at < SLOTS * SLOT_BYTES; at += PAGE_BYTES) await file.write(page, 0, PAGE_BYTES, at)
         await file.truncate(SLOTS * SLOT_BYTES)

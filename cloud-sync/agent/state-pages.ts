@@ -1,6 +1,4 @@
-/**
- * Splits the states of devices into pages of up to `maxBytes` of JSON; yields at least one page, which may be empty.
- */
+/** Splits the states of devices into pages of up to `maxBytes` of JSON; at least one page, which may be empty. */
 export function* statePages(
   devices: Iterable<Record<string, unknown>>,
   maxBytes: number,

@@ -18,9 +18,7 @@ const LARGEST_SHRINK = 20
 /** Number of accepted parts before the next one may be larger again. */
 const GROW_AFTER = 8
 
-/**
- * State of sending one stream: maximum size of parts, time of the next attempt, and if it needs a request of its own.
- */
+/** State of sending one stream: maximum size of parts, time of the next attempt, and if it needs its own request. */
 export class StreamSender {
   readonly stream: SyncStream
   readonly #clock: MonotonicClock

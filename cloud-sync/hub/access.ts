@@ -57,10 +57,7 @@ export async function requireDevice(sql: Sql, user: HubUser, siteId: string, id:
   }
 }
 
-/**
- * Like `requireDevice`, for responses that need only histories: these may arrive some seconds before the first state of
- * the device, which has its name.
- */
+/** Like `requireDevice`, for histories only: they may arrive seconds before the device's first state with its name. */
 export async function requireTrackedDevice(
   sql: Sql,
   user: HubUser,

@@ -12,7 +12,6 @@ import { createFirstHubAdmin } from './users.ts'
 interface HubAdminKeyDeps {
   database: Database
   file: AdminKeyFile
-  /** The folder of the file. */
   dataDir: string
   clock: Clock
   log: Log
@@ -71,10 +70,7 @@ export class HubAdminKey implements Component {
     if (keyHash === this.#waitingHash && this.#deps.file.tryRemove(this.#deps.log)) this.#waitingHash = undefined
   }
 
-  /**
-   * Replaces the key of the oldest active admin, and returns the text to print: the key if `isShown`, else the path of
-   * its file.
-   */
+  /** Replaces the oldest active admin's key. Returns the text to print: the key if `isShown`, else its file's path. */
   async replace(isShown: boolean): Promise<string> {
     const { database, dataDir, file } = this.#deps
     const admins = await listHubUsers(database)

@@ -127,9 +127,8 @@ async function countRows(database: PgliteDatabase): Promise<Counted> {
 }
 
 /**
- * Copies the rows of all tables into a new database. A backup is a whole database, which may have been altered:
- * triggers, functions, rules and other tables are not copied. Throws if a table is missing, is not a plain table or has
- * other columns.
+ * Copies the rows of all tables into a new database. A backup may have been altered: triggers, functions, rules and
+ * other tables are not copied. Throws if a table is missing, is not a plain table or has other columns.
  */
 async function copyRows(from: PgliteDatabase, to: PgliteDatabase): Promise<void> {
   for (const table of schemaTables()) {

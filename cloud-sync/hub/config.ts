@@ -89,7 +89,6 @@ const SETTINGS = {
 
 const table = new SettingTable(SETTINGS, PREFIX)
 
-/** Configuration of a hub, created by `readHubConfig` or by a test. */
 export interface HubConfig extends FieldsOf<typeof SETTINGS> {
   host: string
   /** Maximum bytes stored for each site; 0 means no limit. */
@@ -97,10 +96,7 @@ export interface HubConfig extends FieldsOf<typeof SETTINGS> {
   tls: { certPath: string; keyPath: string } | undefined
 }
 
-/**
- * Reads `CARTBARN_HUB_*` from the environment. Unknown names and invalid values throw a `ConfigError` that lists all of
- * them.
- */
+/** Reads `CARTBARN_HUB_*` from the environment. Throws a `ConfigError` listing all unknown names and invalid values. */
 export function readHubConfig(environment: Record<string, string | undefined>): HubConfig {
   const given = Object.entries(environment)
     // compose files pass an unset variable as an empty one

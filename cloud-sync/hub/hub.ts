@@ -67,13 +67,10 @@ export interface HubOverrides {
 
 /** Maximum time that open requests get during a stop. */
 const DRAIN_MS = 5_000
-/**
- * Longer than load balancers and gateways keep an idle connection: a request fails if the hub closes it at that moment.
- */
+/** Longer than load balancers and gateways keep idle connections: a request fails if the hub closes one under it. */
 const KEEP_ALIVE_MS = 75_000
 const TLS_SETTINGS = { cert: 'CARTBARN_HUB_TLS_CERT', key: 'CARTBARN_HUB_TLS_KEY' }
 
-/** Builds a hub: creates and connects its components. */
 export function createHub(config: HubConfig, log: Log, overrides: HubOverrides = {}): Hub {
   const clock = overrides.clock ?? systemClock
   const database = overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })

@@ -57,9 +57,7 @@ export class IntentWatch implements Component {
     return this.#waiters.size
   }
 
-  /**
-   * Resolves when there may be an intent after `after`, after `waitMs`, or when the client has closed the connection.
-   */
+  /** Resolves when there may be an intent after `after`, after `waitMs`, or when the client closes the connection. */
   async wait(siteId: string, after: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isStopped || signal.aborted || waitMs <= 0) return
     await new Promise<void>((resolve) => {

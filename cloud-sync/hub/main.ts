@@ -43,10 +43,7 @@ function whereTheKeyIs(file: AdminKeyFile): string {
   return `\n  The admin key (in ${path}):\n\n    export KEY=${value}\n\n`
 }
 
-/**
- * Adds, lists or changes sites, or replaces the key of the admin; returns the text to print. Throws an `Error` with a
- * readable message.
- */
+/** Runs a command; returns the text to print. Throws an `Error` with a readable message. */
 export async function manageHub(config: HubConfig, command: HubCommand): Promise<string> {
   const log = createLog('silent')
   const database = openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })

@@ -8,7 +8,6 @@ import { RepeatedTask } from './repeated-task.ts'
 
 const RUN_EVERY_MS = HOUR_MS
 
-/** Retention times of data that the hub does not keep permanently. */
 export interface RetentionSettings {
   /** Days that data erased by sites is kept; 0 keeps none. */
   readonly erasedKeepDays: number
@@ -16,7 +15,6 @@ export interface RetentionSettings {
   readonly auditLogRetentionDays: number
 }
 
-/** Deletes data whose retention time has passed. */
 export function createRetention(database: Database, clock: Clock, log: Log, settings: RetentionSettings): RepeatedTask {
   return new RepeatedTask({
     everyMs: RUN_EVERY_MS,

@@ -7,16 +7,13 @@ import { inGb } from '#shared/units.ts'
 import { RepeatedTask } from './repeated-task.ts'
 
 const LOOK_EVERY_MS = MINUTE_MS
-/**
- * The running sum of arriving bytes becomes too large over time: compaction, newer versions and deletion free space.
- */
+/** The running sum of arriving bytes grows too large: compaction, newer versions and deletion free space. */
 const COUNT_EVERY_MS = 6 * HOUR_MS
 /** A full site is counted more often: an admin may have made room. */
 const COUNT_FULL_EVERY_MS = 5 * MINUTE_MS
 /** Share of the limit: a site is also counted after receiving this much since the last count. */
 const COUNT_SHARE = 0.05
 
-/** Periodically counts the bytes stored for each site. */
 export function createStorageCount(
   database: Database,
   clock: Clock,

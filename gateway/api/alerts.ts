@@ -22,9 +22,7 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
     return { userId, name: users.find(userId)?.row.name ?? '' }
   }
 
-  /**
-   * Returns the caller's current rights, read when the change runs. Throws if they no longer include those of staff.
-   */
+  /** Returns the caller's current rights, read when the change runs. Throws if they no longer are those of staff. */
   function staffNow(c: Context<ApiEnv>): Caller {
     const caller = requireStillIn(c.var.user)
     requireStaff(caller)

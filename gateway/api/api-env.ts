@@ -12,10 +12,8 @@ import { requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { clearedSessionCookie, sessionCookie, sessionTokenIn } from '#shared/http/session-cookie.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 
-/** Variables of a request on `c.var`. */
 export interface ApiEnv {
   Variables: RequestEnv['Variables'] & {
-    /** Authenticated caller. */
     user: Login
   }
 }
@@ -86,18 +84,12 @@ export function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }
   }
 }
 
-/**
- * Returns the options of a reader-thread job: the jobs of users alternate, and the job of a client that has
- * disconnected is dropped.
- */
+/** Returns options of a reader-thread job: the jobs of users alternate; those of disconnected clients are dropped. */
 export function readerOwnerOf(c: Context<ApiEnv>): JobOptions {
   return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
 }
 
-/**
- * Returns the options for reading a list: the newest items have priority; a request that skips or seeks yields to
- * devices and to other reads.
- */
+/** Options for reading a list: the newest items have priority; a skip or seek yields to devices and other reads. */
 export function listerOf(c: Context<ApiEnv>, isDeep: boolean): JobOptions {
   return isDeep ? { ...readerOwnerOf(c), isPartOfLongRead: true } : { ...readerOwnerOf(c), isShort: true }
 }

@@ -58,7 +58,6 @@ import { createWebhooksApi } from './webhooks.ts'
 import { createZoneSwitchesApi } from './zone-switches.ts'
 import { createZonesApi } from './zones.ts'
 
-/** Assembles the HTTP API from its components. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const { addresses, origins, users, openAnswers, log, config, settings, plainHttp } = deps
   const { corsOrigins } = config

@@ -75,7 +75,6 @@ export interface PeopleDeps {
   origins: AuditContext
 }
 
-/** Devices and their configuration. */
 export interface DevicesDeps {
   fleet: Fleet
   devices: Devices
@@ -159,9 +158,7 @@ export interface NetworkDeps {
   certificate: { isFor(host: string): boolean; readonly status: CertificateStatus } | undefined
   /** Clients that still use plain HTTP; undefined without TLS. */
   plainHttp: UnencryptedClients | undefined
-  /**
-   * Returns the authority certificate that tablets must trust; undefined if the gateway has no authority of its own.
-   */
+  /** Returns the authority certificate that tablets must trust; undefined if the gateway has no own authority. */
   authority: () => X509Certificate | undefined
   /** Summary of the subscriptions on `/realtime`. */
   realtime: { summary(): z.infer<typeof subscriptionsSchema> }

@@ -18,7 +18,7 @@ import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
-import { toDeviceConfigJson } from './shown/device-config-json.ts'
+import { toDeviceConfigJson } from './json/device-config-json.ts'
 
 /** Configuration routes: the layer of a group and a type, and the layer of a device. All for admins. */
 export function createDeviceConfigsApi({

@@ -30,9 +30,9 @@ import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, requireAdmin } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
-import { toDeviceConfigJson } from './shown/device-config-json.ts'
-import { toDeviceJson } from './shown/device-json.ts'
-import { DeviceTexts } from './shown/device-texts.ts'
+import { toDeviceConfigJson } from './json/device-config-json.ts'
+import { toDeviceJson } from './json/device-json.ts'
+import { DeviceTexts } from './json/device-texts.ts'
 
 interface Page {
   devices: readonly Buffer[]

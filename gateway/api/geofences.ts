@@ -41,7 +41,6 @@ export function ceilToTenth(metres: number): number {
   return Math.ceil(metres * 10) / 10
 }
 
-/** Converts a zone set to JSON with its id and version. */
 export function toGroupGeofencesJson({ groupId, version, zones }: GeofenceSet) {
   return { ...toGeofencesJson(zones), group_id: groupId, version }
 }

@@ -23,7 +23,7 @@ import {
 import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { DevicesDeps } from './deps.ts'
-import { toDeviceJson } from './shown/device-json.ts'
+import { toDeviceJson } from './json/device-json.ts'
 
 /** `/groups`: groups and their devices. Staff may read them. */
 export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAPIHono<ApiEnv> {

@@ -7,7 +7,7 @@ import { route } from '#shared/http/route.ts'
 import { meSchema, peopleQuerySchema, personSchema } from '#shared/wire/sessions.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import type { CourseDeps, MachineDeps, PeopleDeps } from './deps.ts'
-import { toMeJson } from './shown/session-json.ts'
+import { toMeJson } from './json/session-json.ts'
 
 /** `/me` and `/people`: the caller, and the other PIN users of a tablet. For every authenticated caller. */
 export function createMeApi(deps: PeopleDeps & CourseDeps & MachineDeps): OpenAPIHono<ApiEnv> {

@@ -39,7 +39,6 @@ const SILENCES_MAX = 2000
 /** Units per degree, the precision in which positions are stored. */
 const E7 = 1e7
 
-/** Converts the traffic of carts to JSON. */
 function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): TrafficJson {
   const { zoom, x, y, seconds } = grid.cells()
   const cells = Array.from(seconds, (inCell, i) => {
@@ -60,7 +59,6 @@ function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): TrafficJson 
   }
 }
 
-/** Converts the signal losses of carts to JSON. */
 function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences: readonly SignalLoss[]): SilencesJson {
   return {
     from: toIso(fromMs),

@@ -21,10 +21,7 @@ import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
 import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
 
-/**
- * Active rounds as JSON for tablets, which request them continuously: the data that stays the same until the next hole
- * is serialised once.
- */
+/** Active rounds as JSON for continuous requests of tablets: data that stays until the next hole is serialised once. */
 class RoundTexts {
   /** Texts keyed by the array of holes, which is replaced when a hole changes. */
   readonly #texts = new WeakMap<readonly HoleStay[], { cart: string; text: string }>()

@@ -27,7 +27,7 @@ import {
 import { KEY_WARNING, rotatedKeySchema } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, admitSession, createApi, isSecure } from './api-env.ts'
 import type { CourseDeps, MachineDeps, NetworkDeps, PeopleDeps } from './deps.ts'
-import { toMeJson, toSessionJson } from './shown/session-json.ts'
+import { toMeJson, toSessionJson } from './json/session-json.ts'
 import { secureOrigin } from './trust/secure-origin.ts'
 
 const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_id' }) })

@@ -1,6 +1,5 @@
 import type { Tags } from '#shared/http/operation-names.ts'
 
-/** Sections of the API document. */
 export const TAGS: Tags = {
   order: ['Devices', 'Telemetry', 'Carts', 'Lock events', 'Commands', 'Trips', 'Reports', 'Groups', 'Configuration'],
   rules: [

@@ -53,10 +53,7 @@ export function createTripsApi({
 }: DevicesDeps & CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  /**
-   * Returns the listed devices that the caller may see, ordered by hardware id; without a list all devices, for staff
-   * and admins.
-   */
+  /** Returns the listed devices that the caller may see, by hardware id; without a list all, for staff and admins. */
   function queriedDevices(caller: Caller, hardwareIds: readonly string[] | undefined): readonly Device[] {
     if (hardwareIds !== undefined) {
       const wanted = new Set(hardwareIds)

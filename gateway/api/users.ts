@@ -18,7 +18,7 @@ import {
 } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { PeopleDeps } from './deps.ts'
-import { toUserJson } from './shown/user-json.ts'
+import { toUserJson } from './json/user-json.ts'
 
 /** Limit that fits five thousand hardware ids of maximum length. */
 const MAX_BODY_BYTES = 512 * 1024

@@ -67,7 +67,6 @@ interface ClientInternals {
   /** 0 or less without a timer. */
   _keepaliveInterval: number
   _keepaliveTimer: NodeJS.Timeout | null
-  /** Granted subscriptions, keyed by topic filter. */
   subscriptions: Record<string, { qos: number }>
   /** Called with each retained message. */
   deliverQoS: Deliver
@@ -136,7 +135,6 @@ export function missingBytes(client: Client): number {
   return _stateCounter === 2 ? packet.length - _list.length : 0
 }
 
-/** Returns the number of bytes that were received but not parsed. */
 export function unparsedBytes(client: Client): number {
   return clientInternals(client)._parser._list.length
 }
@@ -150,10 +148,7 @@ export function onPacket(client: Client, listener: () => void): void {
   clientInternals(client)._parser.on('packet', listener)
 }
 
-/**
- * Calls `read` with each chunk instead of the previous handler: the parser, or an earlier `read`. Like `parse`, `read`
- * returns the number of bytes not parsed yet.
- */
+/** Calls `read` for each chunk instead of the parser or an earlier `read`; returns the number of bytes not parsed. */
 export function readWith(client: Client, read: (chunk: Buffer, parse: (chunk: Buffer) => number) => number): void {
   const { _parser: parser } = clientInternals(client)
   const parse = parser.parse.bind(parser)
@@ -226,10 +221,7 @@ export function readStreamWith(stream: Duplex, take: (read: (size?: number) => u
   stream.read = (size?: number | null) => (typeof size === 'number' ? read(size) : take(read))
 }
 
-/**
- * Replaces the emitter that would pass each message to every matching subscription: `SubscriptionIndex` does that,
- * after checking the right to read.
- */
+/** Replaces the emitter of Aedes: `SubscriptionIndex` passes on messages, after checking the right to read. */
 export const NO_EMITTER = {
   on: (_topic: string, _listener: unknown, done?: () => void) => done && setImmediate(done),
   removeListener: (_topic: string, _listener: unknown, done?: () => void) => done && setImmediate(done),
@@ -278,14 +270,12 @@ export function registerByIdentity(aedes: Aedes): void {
 /**
  * Disables the search for wills of other brokers, which Aedes runs every four minutes after `listen()`. Aedes considers
  * a broker dead if its emitter brings no heartbeat. `NO_EMITTER` passes on none, not even that of this broker, so the
- * search would publish the wills of connected clients. At its start, the broker publishes the wills that an earlier
- * process left.
+ * search would publish the wills of connected clients. The broker publishes those of an earlier process at its start.
  */
 export function searchNoWills(aedes: Aedes): void {
   clearInterval(brokerInternals(aedes)._clearWillInterval)
 }
 
-/** Sets the timeout of CONNECT for the next connection, in ms. */
 export function setConnectTimeout(aedes: Aedes, timeoutMs: number): void {
   brokerInternals(aedes).connectTimeout = timeoutMs
 }
@@ -295,10 +285,7 @@ export function deliverRetainedWith(client: Client, deliver: Deliver): void {
   clientInternals(client).deliverQoS = deliver
 }
 
-/**
- * Makes mqtt-packet encode numbers when needed. By default it caches each of the 65,536 16-bit numbers as a buffer,
- * which is 7 MB that the garbage collector must walk each time.
- */
+/** Makes mqtt-packet encode numbers when needed, not cache 65,536 buffers: 7 MB for the garbage collector to walk. */
 export function writeNumbersUncached(): void {
   writeToStream.cacheNumbers = false
 }

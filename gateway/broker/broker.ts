@@ -50,21 +50,18 @@ export interface BrokerOptions {
   maxTopicLevels: number
   /** True if telemetry is read without Aedes where the result is the same; false only in tests that prove this. */
   hasFastLane: boolean
-  /** Timeout of CONNECT, in ms. */
   connectTimeoutMs: number
   /** Maximum number of QoS 2 messages received from a client and not released. */
   maxReceiving: number
   sessions: SessionLimits
 }
 
-/** Properties of a network connection. */
 export interface NetworkOptions {
   transport?: MqttTransport
   /** Returns the bytes written but not yet sent by the network, in addition to those of the stream. */
   bufferedBytes?: () => number
   /** Request that was upgraded to a WebSocket. */
   request?: IncomingMessage
-  /** Called when the client has logged in. */
   onLoggedIn?: () => void
   /** Called when a login has failed; returns the delay of the response in ms. */
   onLoginFailed?: (userName: string | undefined) => number
@@ -281,10 +278,7 @@ export class Broker<Login> implements Downlink {
     this.#deliver({ topic, payload })
   }
 
-  /**
-   * Matches a message of the gateway with its subscribers, QoS 1. The caller must store the changes, in the transaction
-   * that the message reports.
-   */
+  /** Matches a message of the gateway, QoS 1; the caller must store its changes in the transaction that it reports. */
   prepare({ topic, payload, isRetained }: { topic: string; payload: string; isRetained: boolean }): RoutedMessage {
     const bytes = Buffer.from(payload)
     const message = { topic, payload: new Uint8Array(bytes), qos: 1, isRetained, extra: null }
@@ -316,10 +310,7 @@ export class Broker<Login> implements Downlink {
     return true
   }
 
-  /**
-   * Closes the connection of a client id, as the broker stores it, and deletes its session; undefined if there is
-   * neither. Resolves when the deletion would survive a restart.
-   */
+  /** Ends connection and session of a client id as stored; undefined if there is neither. Resolves when on the disk. */
   async removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined> {
     const isClosed = this.#connections.withClientId(clientId) !== undefined
     const isSessionDiscarded = this.sessions.get(clientId) !== undefined
@@ -329,7 +320,6 @@ export class Broker<Login> implements Downlink {
     return { isClosed, isSessionDiscarded }
   }
 
-  /** Deletes the session of a client id, if there is one. */
   forgetSession(clientId: string): void {
     this.sessions.discard(clientId).catch(IGNORE_FAILURE)
   }
@@ -365,7 +355,6 @@ export class Broker<Login> implements Downlink {
     return this.#served
   }
 
-  /** Sends a message to connected subscribers. */
   #deliver(message: LiveMessage): void {
     this.#delivery.live(message, this.#subscribersOf(message.topic))
   }

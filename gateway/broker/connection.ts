@@ -38,9 +38,7 @@ export interface ConnectionOptions {
   monotonicMs: () => number
   /** Totals of all connections. */
   traffic: { received: Traffic; sent: Traffic }
-  /** Returns the bytes written but not yet sent by the network, in addition to those of the stream. */
   bufferedBytes: () => number
-  /** Limit of unread bytes; the connection of a slower client is closed. */
   maxUnreadBytes: number
   onCut: () => void
 }
@@ -160,7 +158,6 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     this.#write({ cmd: 'pubrel', messageId: packetId })
   }
 
-  /** Sends a QoS 0 message, unless the client has not read earlier ones. */
   sendOnce(topic: string, payload: Buffer | string, retain: boolean): boolean {
     if (!this.hasRoom()) {
       this.skipped++
@@ -224,8 +221,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
       onPacket: () => sent.packets++,
       onWritten: (bytes) => {
         sent.packetBytes += bytes
-        // Aedes writes its responses (PUBACK, PINGRESP) without checking for room: a client that never reads them is
-        // closed
+        // Aedes responds (PUBACK, PINGRESP) without checking for room: a client that never reads is closed
         if (this.unreadBytes <= maxUnreadBytes || this.#stream.destroyed) return
         onCut()
         this.#stream.destroy()

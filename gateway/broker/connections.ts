@@ -10,7 +10,6 @@ interface ConnectionsDeps<Login> {
   sessions: Sessions
   budgets: Pick<BrokerBudgets, 'connections' | 'sessions' | 'messages'>
   port: () => Pick<BrokerPort<Login>, 'mayUseReserve' | 'debtOf'>
-  /** Returns the client that is logged in with a client id. */
   connectedClient: (clientId: string) => Client | undefined
   refusals: Refusals
 }
@@ -50,7 +49,6 @@ export class Connections<Login> {
     return this.#known.get(client as Client)?.identity
   }
 
-  /** Closes all connections of an owner, also those whose login was decided but not answered yet. */
   closeOwned(owner: string): void {
     for (const connection of this.#open) {
       if (connection.owner === owner) connection.client.close()

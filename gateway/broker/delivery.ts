@@ -3,7 +3,6 @@ import type { RetainedPacket } from './aedes-internals.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'
 
-/** Connection, as far as the delivery of retained messages needs it. */
 interface Recipient {
   grantedQos(topic: string): number
   whenRead(done: () => void): void
@@ -27,7 +26,6 @@ export class Delivery {
     this.#counts = counts
   }
 
-  /** Sends a message to the connected subscribers immediately. */
   live({ topic, payload, qos: sentQos = 0 }: LiveMessage, subscribers: ReadonlyMap<Session, number>): void {
     for (const [session, grantedQos] of subscribers) {
       const { connection, isPersistent } = session

@@ -21,7 +21,6 @@ interface FastLaneDeps<Login> {
   sessions: Sessions
   budgets: Pick<BrokerBudgets, 'messages'>
   maxPayloadBytes: number
-  /** Sends a message to connected subscribers. */
   deliver: (message: LiveMessage) => void
   refuse: (client: Client, reason: string, topic: string) => void
 }
@@ -126,10 +125,7 @@ export class FastLane<Login> {
     return at
   }
 
-  /**
-   * Returns the kind of subscribers of the topic: none, some that receive messages only while connected, or some with
-   * persistent sessions, whose queue changes must be stored with each message.
-   */
+  /** Subscribers of the topic: none, connected ones, or persistent sessions, whose queue changes must be stored too. */
   #readersOf(topic: string): 'none' | 'some' | 'kept' {
     const { sessions, port } = this.#deps
     const { subscriptionVersion } = sessions

@@ -1,8 +1,6 @@
 import { MINUTE_MS } from '#shared/time.ts'
 
-/**
- * A device notices a dead connection and is back within seconds; from another address, or as a second client, sooner.
- */
+/** A device notices a dead connection and is back in seconds; from another address or as a second client, sooner. */
 const ALIVE_MS = 10_000
 /** From the same address, a restarted device looks like a second one; a restart takes longer than this. */
 const ALIVE_AT_ADDRESS_MS = 3_000
@@ -32,8 +30,7 @@ interface Takeover {
 /**
  * Records that `successor` takes the client id of `predecessor`. Returns the number of takeovers it adds to a contest,
  * in which two clients take the id from each other: three takeovers in a minute, two of them by an address that had
- * lost it. Undefined without a contest: a client that reconnects over a bad network takes the id from a connection that
- * is idle.
+ * lost it. Undefined without one: a client that reconnects over a bad network takes the id from an idle connection.
  */
 export function takeOver(
   predecessor: IdHolder,

@@ -10,14 +10,10 @@ interface IntakeDeps<Login> {
   journal: SessionJournal
   sessions: Sessions
   options: { maxPayloadBytes: number; maxReceiving: number }
-  /** Sends a message to connected subscribers. */
   deliver: (message: LiveMessage) => void
 }
 
-/**
- * Receives messages: matches each, has it stored together with the changes of queues, and only then makes it visible,
- * delivers and acknowledges it.
- */
+/** Receives messages: has each stored with its queue changes before showing, delivering and acknowledging it. */
 export class Intake<Login> {
   readonly #deps: IntakeDeps<Login>
 

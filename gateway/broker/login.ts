@@ -124,7 +124,6 @@ function clampKeepalive(keepaliveS: number | undefined): number {
   return Math.min(Math.max(keepaliveS, KEEPALIVE_MIN_S), KEEPALIVE_MAX_S)
 }
 
-/** Fields of a CONNECT that identify the client. */
 interface LoginRequest {
   clientId: string
   isClean: boolean

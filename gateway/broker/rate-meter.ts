@@ -1,10 +1,7 @@
 /** Minimum time for a rate; over less it would be a guess. */
 const SHORTEST_MS = 1_000
 
-/**
- * Counts messages and their bytes, at the cost of an addition for each message. If `sample` is called every few
- * seconds, the rate is that of the last one to two of these periods.
- */
+/** Counts messages and bytes, one addition each. Sampled every few seconds, rates cover the last one to two periods. */
 export class Meter {
   messages = 0
   bytes = 0

@@ -2,9 +2,8 @@ import type { Aedes, Client } from 'aedes'
 import { connectedClient } from './aedes-internals.ts'
 
 /**
- * Closes the connection that holds a client id and waits until it is unregistered, before its successor is registered
- * [MQTT-3.1.4-2]. Aedes does both together, and half of the time removes the successor. `onClose` is called once for
- * each connection before it is closed.
+ * Closes the holder of a client id and waits until it is unregistered, before its successor is registered
+ * [MQTT-3.1.4-2]. Aedes does both together, and half of the time removes the successor. Calls `onClose` once for each.
  */
 export function closePreviousSession(
   aedes: Aedes,

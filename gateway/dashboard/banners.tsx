@@ -22,10 +22,7 @@ export function Banners() {
   )
 }
 
-/**
- * Banner while the connection is lost, with the reason if known. Screen readers announce it when it appears, not on
- * each second.
- */
+/** Banner while the connection is lost, with the reason if known. Screen readers announce it once, not each second. */
 function LineBanner() {
   const { line, lostSecond, upgrade } = useDashboard()
   const texts = shellTexts()

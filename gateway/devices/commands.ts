@@ -3,7 +3,6 @@ import type { CommandDefinition } from './device-type.ts'
 const NO_PARAMS: CommandDefinition['params'] = { type: 'object', properties: {} }
 const DAY_S = 86_400
 
-/** Name of the command that requests the position of a device. */
 export const LOCATE_NAME = 'locate'
 
 /** Commands of every device type. A position may take two minutes, a lock or unlock only one. */

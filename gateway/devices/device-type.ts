@@ -1,6 +1,5 @@
 import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 
-/** Command of a device type. */
 export interface CommandDefinition {
   /** Time in seconds after which the device must no longer execute it. */
   ttlS: number

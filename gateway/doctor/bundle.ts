@@ -28,10 +28,7 @@ async function readLog(machine: Machine, filter: SecretFilter): Promise<string[]
     .map((line) => filter.clean(openFieldsOf(line)))
 }
 
-/**
- * Keeps the fields of a gateway log line that contain no personal data. Lines that are not JSON come from a runtime or
- * from systemd and are kept whole.
- */
+/** Keeps the log fields without personal data. Lines that are not JSON, of a runtime or systemd, are kept whole. */
 function openFieldsOf(line: string): string {
   const { data } = lineSchema.safeParse(parse(line))
   if (data === undefined) return line
@@ -82,7 +79,6 @@ export async function packBundle(machine: Machine, examination: Examination): Pr
   return gzipSync(`${JSON.stringify(document, null, 1)}\n`)
 }
 
-/** Reads the settings of a file, keyed by their environment names. */
 function givenIn(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
   return Object.fromEntries(

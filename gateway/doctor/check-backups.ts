@@ -16,10 +16,7 @@ const OVERDUE_MS = 36 * HOUR_MS
 /** Backup state that the gateway writes next to its database. */
 const notedSchema = z.object({ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() })
 
-/**
- * Checks that nightly backups are set, that the last good one is recent, and that the target is on a different disk
- * than the data.
- */
+/** Checks that nightly backups are set, the last good one is recent, and the target is not on the disk of the data. */
 export function checkBackups(
   machine: Machine,
   dataDir: string,
@@ -58,9 +55,7 @@ function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
   return isOverdue ? failure(ABOUT, says, todo) : ok(ABOUT, says)
 }
 
-/**
- * Checks the sandbox of the service, because the user who runs doctor may be able to write where the service cannot.
- */
+/** Checks the sandbox of the service: the user who runs doctor may be able to write where the service cannot. */
 function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefined): Finding[] {
   const path = resolve(target)
   const isBelow = (folder: string) => folder !== '' && `${path}/`.startsWith(`${resolve(folder)}/`)

@@ -11,10 +11,7 @@ const SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 const SOON_MS = 30 * DAY_MS
 const PAGE = 'see docs/security.md, TLS'
 
-/**
- * Checks that the certificate can be used, when it expires, and that it names this machine. `said` is the certificate
- * status that the gateway reports to an admin.
- */
+/** Checks that the certificate is usable and names this machine, and when it ends. `said`: its status for an admin. */
 export async function checkCertificate(
   machine: Machine,
   files: KeyPairFiles | undefined,

@@ -42,10 +42,7 @@ export function checkDamage(dataDir: string, running: Running | undefined): Find
   return all.length === 0 ? [ok(ABOUT, 'no damage is known')] : all
 }
 
-/**
- * Returns the reason why a gateway would refuse to start with this database, from the file alone; undefined if it would
- * start.
- */
+/** Reason why a gateway would refuse to start with this database, by the file alone; undefined if it would start. */
 export function databaseRefusal(dataDir: string): string | undefined {
   const path = databasePath(dataDir)
   try {

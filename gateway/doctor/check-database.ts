@@ -9,9 +9,7 @@ const ABOUT = 'database'
 const HEADER_BYTES = 100
 const PAGE = 'see docs/when-something-is-wrong.md, The gateway does not start'
 
-/**
- * Facts about a database that is not opened: opening that of a killed gateway would change what the next start reads.
- */
+/** Facts about a database without opening it: for a killed gateway that would change what the next start reads. */
 interface DatabaseFile {
   bytes: number
   /** Number of migrations applied; for a running gateway possibly that of its previous start. */

@@ -6,9 +6,7 @@ import { attempt, type Machine } from './machine.ts'
 const OTHERS = 0o077
 const MAX_FILES = 10_000
 
-/**
- * Checks that the data folder exists, that only one user can access it, and that all files in it belong to that user.
- */
+/** Checks that the data folder exists, only one user can access it, and all files in it belong to that user. */
 export function checkFolder(machine: Machine, dataDir: string): Finding {
   const about = 'data folder'
   const folder = attempt(() => statSync(dataDir))

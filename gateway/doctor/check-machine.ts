@@ -39,10 +39,7 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   )
 }
 
-/**
- * Fails if the gateway does not recognise its machine: a copied card is either a different course, or the same course
- * on a new machine.
- */
+/** Fails if the gateway does not recognise its machine: a copied card is a new course, or the same on a new machine. */
 export function checkSameMachine(running: Running | undefined): Finding[] {
   if (running?.health.machine === undefined) return []
   return [
@@ -56,7 +53,6 @@ export function checkSameMachine(running: Running | undefined): Finding[] {
   ]
 }
 
-/** Checks the available memory. */
 export function checkMemory(machine: Machine): Finding[] {
   const lines = attempt(() => readFileSync(fileOf(machine, 'proc/meminfo'), 'utf8'))
   const kilobytes = Number(/^MemAvailable: +(\d+)/m.exec(lines ?? '')?.[1])

@@ -11,10 +11,7 @@ interface Door {
   setting: string
 }
 
-/**
- * Checks each port of the settings: the gateway listens, the port is free while the gateway is stopped, or another
- * program has taken it.
- */
+/** Checks each port of the settings: the gateway listens, it is free while stopped, or another program has it. */
 export async function checkPorts(machine: Machine, config: Config, isRunning: boolean): Promise<Finding[]> {
   const doors: Door[] = [
     {

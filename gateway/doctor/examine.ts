@@ -1,5 +1,4 @@
-// Checks of `cartbarn doctor`: the settings first, then everything they refer to, one file for each check. All of them
-// only read.
+// Checks of `cartbarn doctor`: the settings first, then all they refer to, one file for each check. They only read.
 
 import { type Config, readConfig } from '#gateway/config.ts'
 import { ConfigError } from '#shared/errors.ts'
@@ -66,17 +65,14 @@ function findSettings(
   }
 }
 
-/** Input of an examination. */
 export interface ExamineOptions {
   environment: Record<string, string | undefined>
-  /** Path of a settings file. */
   file: string | undefined
   /** Key of an admin; the gateway reports more with it. */
   key: string | undefined
   dataDir: string | undefined
 }
 
-/** Result of an examination. */
 export interface Examination {
   findings: Finding[]
   settings: FoundSettings

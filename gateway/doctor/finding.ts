@@ -1,12 +1,10 @@
 /** Severity of a finding: only `wrong` makes `cartbarn doctor` exit with 1. */
 type Level = 'ok' | 'mind' | 'wrong'
 
-/** Result of one check. */
 export interface Finding {
   /** Subject, one or two words. */
   about: string
   level: Level
-  /** Result as text. */
   says: string
   /** Command to type, or other action to take. */
   todo?: string
@@ -26,7 +24,6 @@ export const failure = (about: string, says: string, todo: string): Finding => (
   todo,
 })
 
-/** Formats a finding as one line. */
 export function lineOf({ about, level, says, todo }: Finding): string {
   const line = `${level.padEnd(5)}  ${about.padEnd(12)} ${says}${todo === undefined ? '' : `: ${todo}`}`
   return line.replaceAll(/\s*\n\s*/g, '; ')

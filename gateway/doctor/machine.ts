@@ -16,7 +16,6 @@ export interface Machine {
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 16 << 20
 
-/** Returns the machine that doctor runs on. */
 export function thisMachine(userId: number): Machine {
   return { root: '/', userId, nowMs: () => systemClock.nowMs(), ask }
 }
@@ -29,7 +28,6 @@ function ask(program: string, argv: readonly string[]): Promise<string | null> {
   })
 }
 
-/** Returns the path of a file of the machine. */
 export function fileOf({ root }: Machine, path: string): string {
   return join(root, path)
 }

@@ -5,10 +5,7 @@ const HIDDEN = '(hidden)'
 const MIN_LENGTH = 4
 const MIN_NAME_LENGTH = 3
 
-/**
- * Keys of cartbarn, setup and pairing codes, URLs with a user in them, e-mail addresses, and any text that seems
- * random.
- */
+/** Keys of cartbarn, setup and pairing codes, URLs with a user, e-mail addresses, and any text that seems random. */
 const SECRET_SHAPES = [
   /\b(?:flt|cbs|cbd|cbk)_[\w-]+/g,
   /\b[A-Z0-9]{4}(?:-[A-Z0-9]{4}){1,3}\b/g,

@@ -13,7 +13,6 @@ const PROPERTIES = [
   'ReadWritePaths',
 ]
 
-/** Gateway as a systemd service. */
 export interface Service {
   activeState: string
   result: string

@@ -40,18 +40,12 @@ export function alertTopic(kind: AlertKind, cart: string | null): string {
   return `alert/${kind}/${cart === null ? 'site' : encodeURIComponent(cart.toWellFormed())}`
 }
 
-/**
- * True if a caller may see alerts of the site of this kind: staff and admins see all, but only admins see that a user
- * entered too many wrong PINs.
- */
+/** True if a caller may see the site's alerts of this kind: staff see all but too many wrong PINs, which admins see. */
 export function seesSiteKind(caller: Caller, kind: string): boolean {
   return kind === 'pin_locked' ? isAdmin(caller) : isStaff(caller)
 }
 
-/**
- * True if a caller may see an alert: `hardwareIds` are the current devices of its cart; without any, the device of the
- * alert decides.
- */
+/** True if a caller may see an alert: `hardwareIds` are its cart's current devices; if none, its own device decides. */
 export function canSeeAlert(
   caller: Caller,
   { kind, hardwareId }: Pick<Alert, 'kind' | 'hardwareId'>,

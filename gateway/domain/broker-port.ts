@@ -12,7 +12,6 @@ export type LoginResult<Login> =
 
 /** Batch of messages read in place, from bytes that arrived together. */
 export interface TelemetryRun {
-  /** Number of messages taken. */
   readonly rows: number
   /** Takes the message whose payload lies in this range; false if it is not in the plain form. */
   add(from: number, to: number): boolean
@@ -23,10 +22,7 @@ export interface TelemetryRun {
   end(): void
 }
 
-/**
- * Interface through which the broker authenticates clients and passes on messages; `Login` belongs to the
- * implementation and is opaque to the broker.
- */
+/** Access rules and message sink of the broker; `Login` belongs to the implementation and is opaque to the broker. */
 export interface BrokerPort<Login> {
   login(
     clientId: string,
@@ -40,10 +36,7 @@ export interface BrokerPort<Login> {
   mayUseReserve(owner: string): boolean
   canSubscribe(owner: string, topicFilter: string): boolean
   canRead(owner: string, topic: string): boolean
-  /**
-   * Returns the kind of a device message, `message` for a plain message to subscribers, or undefined for a topic that
-   * the login may not use.
-   */
+  /** Returns the kind of a device message, `message` for a plain one; undefined for a topic barred for the login. */
   publishRight(login: Login, topic: string): Uplink | 'message' | undefined
   mayLeaveWill(login: Login, topic: string): boolean
   connected(login: Login): void
@@ -80,8 +73,6 @@ export interface BrokerPort<Login> {
     onStored: (from: number, count: number) => void,
     onRefused: (reason: string, count: number) => void,
   ): TelemetryRun | undefined
-  /**
-   * Returns the reason and the duration for which an `owner` must not be read, because of the content of its messages.
-   */
+  /** Returns the reason and duration for which an `owner` must not be read, due to the content of its messages. */
   debtOf(owner: string): { reason: string; waitMs: number } | undefined
 }

@@ -10,7 +10,6 @@ export const FAILURE_REASONS = [
 ] as const
 export type CommandFailure = (typeof FAILURE_REASONS)[number]
 
-/** Progress of a command. */
 export interface CommandProgress {
   status: CommandStatus
   publishedAtMs: number | null
@@ -27,7 +26,6 @@ export interface LateAcknowledgement {
   atMs: number
 }
 
-/** Event in the life of a command. */
 export type CommandEvent =
   | { kind: 'published'; atMs: number }
   | { kind: 'acked'; status: AckStatus; error: string | null; atMs: number }

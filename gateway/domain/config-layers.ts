@@ -20,10 +20,7 @@ export function withoutNulls(given: ConfigLayer): ConfigLayer {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }
 
-/**
- * Returns the configuration of a device: each key has the whole value of the most specific layer that contains it. Keys
- * are sorted, so that equal settings give equal JSON.
- */
+/** Merges layers: the most specific one gives a key's whole value. Sorted keys: equal settings give equal JSON. */
 export function mergeLayers({ type, group, device, cart }: DeviceLayers): ConfigLayer {
   const merged = { ...type, ...group, ...device, ...cart }
   return Object.fromEntries(Object.entries(merged).sort(([a], [b]) => (a < b ? -1 : 1)))

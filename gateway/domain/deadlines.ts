@@ -12,7 +12,6 @@ export class Deadlines<Item> {
     return this.#heap[0]?.atMs
   }
 
-  /** Adds an item, or changes its deadline. */
   set(item: Item, atMs: number): void {
     this.delete(item)
     this.#heap.push({ item, atMs })

@@ -3,18 +3,12 @@ import { MINUTE_MS } from '#shared/time.ts'
 /** Largest offset of a right clock; above `WRONG_MS` a clock is wrong. */
 const RIGHT_MS = MINUTE_MS
 export const WRONG_MS = 2 * MINUTE_MS
-/**
- * Number of consecutive messages that prove a clock wrong; fewer prove it right, which a replay passes through only
- * once.
- */
+/** Number of consecutive messages that prove a clock wrong; fewer prove it right, which a replay passes once. */
 const MESSAGES_WRONG = 10
 const MESSAGES_RIGHT = 3
 /** Interval within which messages count as one, because a device that replays sends many. */
 const APART_MS = 750
-/**
- * Largest difference between equal offsets: times in a replay advance faster than messages arrive, and soon differ by
- * more.
- */
+/** Largest difference between equal offsets: times in a replay advance faster than messages and soon differ more. */
 const SAME_MS = 3000
 /** Longest transit of a message, and largest drift of a wrong clock between two messages. */
 const AGREES_MS = 10_000

@@ -1,7 +1,4 @@
-/**
- * Strings, and numbers that a device computed wrongly, as C, C++ and JavaScript print them; strings match so that they
- * can be skipped.
- */
+/** Strings, which are skipped, and numbers that a device computed wrongly, as C, C++ and JavaScript print them. */
 const STRING_OR_NO_NUMBER =
   /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|(?<![\w.+-])[+-]?(?:nan(?:\([\w-]*\))?|inf(?:inity)?)(?![\w.])/gi
 const MAY_HAVE_NO_NUMBER = /nan|inf/i

@@ -17,10 +17,7 @@ export function latestEventMs(nowMs: number, isClockTrusted: boolean): number {
   return isClockTrusted ? nowMs + MAX_AHEAD_MS : LATEST_MS
 }
 
-/**
- * Converts a `ts` of a device to milliseconds since 1970 if it is an ISO 8601 text with a zone; returns anything else
- * unchanged.
- */
+/** Converts a device's `ts` to ms since 1970 if it is an ISO 8601 text with a zone; else returns it unchanged. */
 export function sentTime(ts: unknown): unknown {
   return typeof ts === 'string' && hasZone(ts) ? parseIso(ts) : ts
 }

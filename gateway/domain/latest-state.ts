@@ -26,9 +26,7 @@ export interface LatestState {
   status: Record<string, Scalar> | null
   /** Numbers of values dropped from the device's messages, by reason. */
   dropped: Record<string, number>
-  /**
-   * Readings and events stored with times that could not be checked, because the clock was in doubt; absent if none.
-   */
+  /** Readings and events stored with times that could not be checked, as the clock was in doubt; absent if none. */
   unverified?: UnverifiedTimes
   /** True if it requested the time from the gateway; absent if it never did. */
   asksForTime?: boolean
@@ -48,7 +46,6 @@ export type VersionedTopic = 'cfg' | 'sz'
 
 export interface AppliedVersion {
   version: number
-  /** Time of the acknowledgement. */
   atMs: number
 }
 

@@ -11,9 +11,7 @@ export interface LockEvent {
   code: string | null
   /** Command that caused it, if named; only with source remote. */
   commandId: string | null
-  /**
-   * Key by which two reports of a device are the same event: its own id, kind and time, else everything in the event.
-   */
+  /** Key by which two reports of a device are the same event: its own id, kind and time, else all of the event. */
   identity: string
 }
 

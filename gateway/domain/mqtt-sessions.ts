@@ -59,10 +59,7 @@ export interface StoredSessions {
   wills: StoredWill[]
 }
 
-/**
- * Change of the broker's stored state. Each can be written twice with the same result, because a batch with an unknown
- * result is written again.
- */
+/** Change of the broker's stored state. Repeatable with the same result, as after a write with an unknown result. */
 export type SessionChange =
   /** Created, or resumed. */
   | { kind: 'opened'; clientId: string; owner: string }

@@ -15,7 +15,6 @@ export function matchesTopic(filter: string, topic: string): boolean {
   return levels.length === topicLevels.length
 }
 
-/** True if a topic filter has a wildcard. */
 export function hasWildcard(filter: string): boolean {
   return filter.includes('+') || filter.includes('#')
 }

@@ -1,4 +1,3 @@
-/** Reason for which a part of a message was dropped. */
 interface Drop {
   reason: string
   count: number
@@ -14,25 +13,19 @@ export interface RecentMessage {
   readonly bytes: number
   /** Result: `stored`, `waiting` for the disk, or the reason why all was dropped. */
   result: string
-  /** Dropped parts. */
   readonly drops: readonly Drop[]
   /** Known offset of the device's clock in seconds, negative if behind; null while it was not known to be wrong. */
   readonly clockOffS: number | null
 }
 
-/**
- * Number of messages kept, and limit of those recorded per second, so that recording does not slow down a busy device.
- */
+/** Number of messages kept, and limit recorded per second, so that recording does not slow down a busy device. */
 const KEPT = 20
 const SECOND_MS = 1000
 const START_BYTES = 1024
 
 const NOTHING: readonly never[] = []
 
-/**
- * Last messages of one device, for the technician who installs it. In memory only, and never in a log, because they
- * contain codes.
- */
+/** Last messages of one device, for its installer. In memory only, and never in a log, because they contain codes. */
 export class RecentMessages {
   readonly #messages: RecentMessage[] = []
   #secondMs = 0

@@ -60,9 +60,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /**
  * Parses a telemetry message: one object, an array, or an envelope `{boot, up, s: […]}` of a device without a clock
- * (`up` in ms since boot). Returns the usable readings in the order sent; passes the rest to `onDrop`, including times
- * after `latestMs`, and also to `notes` if only their time makes readings unusable. Throws `UnreadablePayloadError` for
- * any other form.
+ * (`up` in ms since boot). Returns usable readings in the order sent; passes others to `onDrop`, including times after
+ * `latestMs`, and to `notes` if only their time makes them unusable. Throws `UnreadablePayloadError` for other forms.
  */
 export function parseTelemetry(
   payload: unknown,

@@ -59,7 +59,6 @@ export function replaceZones(
   return { zones, switches: new Map([...switches].filter(([id]) => staying.has(id))) }
 }
 
-/** Returns the zones as drawn, with every override removed. */
 export function withoutSwitches({ zones, switches }: SwitchableZones): readonly SiteZone[] {
   if (switches.size === 0) return zones
   return zones.map((zone) => withEnabled(zone, switches.get(zone.id)?.wasEnabled ?? zone.isEnabled))

@@ -3,17 +3,13 @@ import type { Component } from '#shared/lifecycle.ts'
 const LOOK_MS = 5_000
 
 interface AddressWatchOptions {
-  /** Reads the current address. */
   read: () => Promise<string>
   /** Called with each new address except the first. */
   onChange: (url: string) => Promise<void>
   lookMs?: number
 }
 
-/**
- * Watches the address of the gateway as seen from other hosts: at boot the network comes later, and a router may assign
- * another one.
- */
+/** Watches the gateway's address as seen from other hosts: networks come later at boot, routers assign others. */
 export class AddressWatch implements Component {
   readonly #options: AddressWatchOptions
   #known: string

@@ -7,10 +7,7 @@ export const AVAHI = {
   socketPath: '/run/avahi-daemon/socket',
 }
 
-/**
- * Returns the services that avahi announces for the gateway, according to its file; null if avahi is not running or has
- * no such file.
- */
+/** Returns the services avahi announces for the gateway, by its file; null if avahi is not running or has none. */
 export function avahiServices({ servicePath, socketPath }: typeof AVAHI): AnnouncedService[] | null {
   if (!existsSync(socketPath) || !existsSync(servicePath)) return null
   const found = readFileSync(servicePath, 'utf8').matchAll(

@@ -44,10 +44,7 @@ function serialIn(text: string): string[] {
   return serial.length < 4 || isOfOneDigit || NO_SERIAL.test(serial) ? [] : [serial]
 }
 
-/**
- * Returns the permanent addresses of built-in cards: USB adapters move between hosts, and addresses assigned by a
- * system belong to that system.
- */
+/** Permanent addresses of built-in cards: USB adapters move between hosts; assigned addresses are a system's. */
 function builtInAddresses(root: string): string[] {
   const folder = 'sys/class/net'
   return namesIn(join(root, folder)).flatMap((name) => {
@@ -66,10 +63,7 @@ function isGivenByMaker(address: string): boolean {
   return (Number.parseInt(address.slice(0, 2), 16) & 0b11) === 0
 }
 
-/**
- * Reads the id of machine-id(5), except that of an image, as in a container, or one that lasts only until the next
- * start.
- */
+/** Reads the id of machine-id(5), except that of an image, as in a container, or one lasting until a restart. */
 function systemId(root: string): string[] {
   if (CONTAINER_MARKS.some((path) => existsSync(join(root, path)))) return []
   if (/ \/etc\/machine-id tmpfs /.test(textOf(root, 'proc/self/mounts'))) return []

@@ -39,7 +39,6 @@ interface Packets {
   on(event: 'response', listener: (packet: Response) => void): void
 }
 
-/** Packet with answers. */
 interface Response {
   answers: readonly HostRecord[]
   additionals: readonly HostRecord[]

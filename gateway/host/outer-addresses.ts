@@ -1,6 +1,5 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-/** Address of this host as seen from others. */
 export interface OuterAddress {
   address: string
   /** Network interface, whose name a socket of IPv6 multicast needs. */
@@ -8,13 +7,9 @@ export interface OuterAddress {
   isIpv6: boolean
 }
 
-/** Network interfaces of the host, as listed by Node. */
 export type Interfaces = Readonly<Partial<Record<string, readonly NetworkInterfaceInfo[]>>>
 
-/**
- * Returns the addresses at which others reach a listener on `host`, IPv4 first, in a fixed order. Omits link-local IPv6
- * addresses, because browsers do not accept them.
- */
+/** Addresses at which others reach a listener on `host`, IPv4 first, sorted; no link-local IPv6: browsers reject it. */
 export function outerAddresses(host: string, interfaces: Interfaces = networkInterfaces()): OuterAddress[] {
   return Object.entries(interfaces)
     .flatMap(([name, found = []]) => found.map((one) => ({ ...one, name })))

@@ -3,16 +3,10 @@ import { notifyServiceManager, type ServiceStatus } from '#shared/service/manage
 /** Step of an upgrade of the database: its backup, or a migration with the number done. */
 type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done: number; of: number }
 
-/**
- * Time that a step may take before the next message; a start that makes progress requests more automatically
- * (`shared/start-watch`).
- */
+/** Limit of a step until the next message; a start with progress requests more itself (`shared/start-watch`). */
 const STEP_US = 300_000_000
 
-/**
- * Sends the service manager the progress of an upgrade and a longer timeout of the start; resolves once it has received
- * them.
- */
+/** Sends the service manager an upgrade's progress and a longer start timeout; resolves once it has them. */
 export async function notifyUpgrade(
   step: UpgradeStep,
   tell: (news: ServiceStatus) => Promise<string | null> = notifyServiceManager,

@@ -15,10 +15,9 @@ import { DEMO_KEY, prepareDataFolder, Store } from '#store/store.ts'
 export type ReplacedKey = { name: string; isFirst: boolean } & ({ key: string } | { path: string })
 
 /**
- * Replaces the key of the oldest active admin; the old key is invalid when this resolves. Creates the first admin if
- * the gateway was never started or its first start did not get that far. Unless the caller shows the key (`isShown`),
- * it is written to a file before it becomes valid. Throws an `Error` if the folder is not a gateway's or a gateway is
- * running on it.
+ * Replaces the key of the oldest active admin; the old key is invalid when this resolves. Creates the first admin if no
+ * start of the gateway got that far. Unless the caller shows the key (`isShown`), it is written to a file before it
+ * becomes valid. Throws an `Error` if the folder is not a gateway's or a gateway is running on it.
  */
 export async function replaceAdminKey(config: Config, isShown: boolean): Promise<ReplacedKey> {
   requireDataFolder(config.dataDir)

@@ -4,9 +4,7 @@ import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 /** More characters than any authority has. */
 const MOST_CHARACTERS = 20_000
 
-/**
- * `missing`: neither the backup nor the folder has an authority. `kept`: the folder has one, which tablets may trust.
- */
+/** `missing`: neither backup nor folder has an authority. `kept`: the folder has one, which tablets may trust. */
 export type AuthorityRestored = 'restored' | 'kept' | 'missing'
 
 /** Reads the authority of a data folder, as PEM; undefined without a usable one. */

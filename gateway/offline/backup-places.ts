@@ -7,7 +7,6 @@ import type { BackupPlace } from '#store/backups/place.ts'
 import { isS3Target, type S3Settings, s3AddressOf } from '#store/backups/s3/s3-address.ts'
 import { S3Place } from '#store/backups/s3/s3-place.ts'
 
-/** Options for opening a backup target. */
 export interface PlaceOptions {
   /** Folder that a relative name refers to. */
   readonly folder?: string

@@ -14,7 +14,6 @@ import { requireWholeCopy } from '#store/db/open-marker.ts'
 import { usableAuthority } from './backup-authority.ts'
 import { requireDatabase } from './stopped-folder.ts'
 
-/** Order for a backup. */
 export interface BackUp {
   readonly dataDir: string
   /** File to create or replace, or another target. */

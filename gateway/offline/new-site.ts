@@ -11,10 +11,7 @@ import { Store, type StoreOptions } from '#store/store.ts'
 import { requireDatabase, StoppedFolder } from './stopped-folder.ts'
 
 const WORK = 'new-site-unfinished'
-/**
- * Files of the first course next to its database: keys, the state of its backups, and the state of its replication to
- * the hub.
- */
+/** Files of the first course next to its database: keys, and the states of its backups and its replication. */
 const OF_THE_FIRST = [
   'admin-key.txt',
   'backups.json',
@@ -27,10 +24,7 @@ const OF_THE_FIRST = [
 /** Result of a new site; `keptIn` is the folder with all data of the first course. */
 export interface NewSite extends SiteBefore {
   keptIn: string
-  /**
-   * True if the authority of the first course is still in place: this course needs its own, with a key that only it
-   * has.
-   */
+  /** True if the authority of the first course is still in place: this one needs its own, with its own key. */
   hasItsAuthority: boolean
 }
 

@@ -42,7 +42,6 @@ export interface RebuildOptions {
   onAway: (detail: string) => void
 }
 
-/** Rebuilt database that is in place. */
 export interface RebuiltGateway {
   progress: RebuildProgress
   path: string

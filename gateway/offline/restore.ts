@@ -21,7 +21,6 @@ import { forgetMachine } from '#store/tables/machine.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
 import { StoppedFolder } from './stopped-folder.ts'
 
-/** Order for a restore. */
 export interface Restore {
   readonly dataDir: string
   readonly from: BackupPlace
@@ -34,7 +33,6 @@ export interface Restore {
   readonly onPart?: (done: number, all: number) => void
 }
 
-/** Result of a restore. */
 export interface Restored {
   readonly manifest: BackupManifest
   /** Folder with the previous database; null if there was none. */

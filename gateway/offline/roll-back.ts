@@ -15,7 +15,6 @@ export interface FailedUpgrade {
   dataDir: string
   /** Version that does not run. */
   version: string
-  /** Description of the failure. */
   reason: string
   nowMs: number
 }
@@ -69,9 +68,7 @@ function planFor(folder: StoppedFolder): Plan {
   return { record, copy }
 }
 
-/**
- * Reads the schema version of the database with its log, without changing either; infinite for one that cannot be read.
- */
+/** Reads the schema version of the database with its log, changing neither; infinite for an unreadable one. */
 function schemaOf(folder: StoppedFolder): number {
   const { dataDir, work } = folder
   if (!existsSync(databasePath(dataDir))) return 0

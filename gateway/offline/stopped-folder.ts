@@ -5,10 +5,7 @@ import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/db/files.ts'
 import { finishReplacement } from '#store/replace/replace-database.ts'
 
-/**
- * Data folder locked against gateways while a database is created in it. Files that root creates get the ownership of
- * the folder.
- */
+/** Data folder locked against gateways while a database is created. Root's files get the ownership of the folder. */
 export class StoppedFolder {
   /** Folder for unfinished files: `makeWork` creates it, `release` deletes it. */
   readonly work: string

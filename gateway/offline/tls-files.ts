@@ -23,7 +23,6 @@ export interface TlsFiles {
   missing: string[]
 }
 
-/** Input of a new authority. */
 export interface NewAuthority {
   /** Names in addition to those that the machine already has. */
   names: readonly string[]

@@ -15,10 +15,7 @@ interface AlertNewsDeps {
   settle(): void
 }
 
-/**
- * Sends alert changes to all connections that may see them. All changes of one event-loop tick are encoded once and
- * written together.
- */
+/** Sends alert changes to all connections that may see them, those of one event-loop tick together, encoded once. */
 export class AlertFeed {
   readonly #deps: AlertNewsDeps
   #waiting: AlertChanged[] = []

@@ -17,10 +17,7 @@ export const CLOSE = {
 
 /** Limit of unread bytes; the connection of a slower reader is closed. */
 const MAX_UNREAD_BYTES = 1_048_576
-/**
- * Limit of joined frames; beyond it they are written immediately: longer chunks save nothing, and count as unread as
- * one.
- */
+/** Limit of joined frames; beyond it they are written immediately: longer chunks save nothing and count as one. */
 const MAX_JOINED_BYTES = 262_144
 /** Timeout of the closing handshake. */
 const GOODBYE_MS = 5_000
@@ -49,14 +46,12 @@ interface Source {
   tooSlow(): void
 }
 
-/** Connection of a client of `/realtime`. */
 export class RealtimeConnection implements Watcher {
   readonly connectionId = newUuid()
   readonly login: Login
   /** User of the key or the session, even while a PIN user is signed in. */
   readonly userId: string
   readonly address: string
-  /** Current permissions. */
   caller: Caller
   readonly watched = new Set<string>()
   watchesAll = false

@@ -6,8 +6,7 @@ import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { MaskedMessage } from './fan-out.ts'
 
-// Messages to the watchers of devices. They are generators, because they are built after the acknowledgements, when the
-// fan-out processes them.
+// Messages to the watchers of devices. Generators, because the fan-out builds them after the acknowledgements.
 
 /** Yields messages about readings that changed the state of their device. */
 export function* readingsMessage(run: GatewayEvents['reported']): Generator<MaskedMessage> {
@@ -51,7 +50,6 @@ export function* deviceMessage(
   if (device !== undefined) yield { message: { type: 'device_changed', hardwareId, device } }
 }
 
-/** Yields the message about a removed device. */
 export function* deviceRemovedMessage(hardwareId: string): Generator<MaskedMessage> {
   yield { message: { type: 'device_removed', hardwareId } }
 }
@@ -85,7 +83,6 @@ export function* crossingMessage({ event, atMs, ...crossed }: GatewayEvents['zon
   yield { message: { type: `geofence_${event}`, ...crossed, timestamp: toIso(atMs) } }
 }
 
-/** Yields the message about the status of a command. */
 export function* commandMessage({ command, atMs }: GatewayEvents['commandMoved']): Generator<MaskedMessage> {
   const { commandId, hardwareId, status, error, requestedBy } = command
   yield {

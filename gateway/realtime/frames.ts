@@ -30,10 +30,7 @@ export class Frame {
   }
 }
 
-/**
- * Pending frames of a socket, oldest first. Sockets with the same pending frames hold the same object, whatever their
- * subscriptions, so that the bytes are joined once.
- */
+/** Pending frames of a socket, oldest first. Sockets with the same frames share the object: bytes are joined once. */
 export class PendingFrames {
   readonly #before: PendingFrames | null
   readonly #frame: Frame
@@ -49,13 +46,11 @@ export class PendingFrames {
     this.bytes = (before === null ? 0 : before.bytes) + frame.bytes.length
   }
 
-  /** Returns these frames followed by `frame`. */
   followedBy(frame: Frame): PendingFrames {
     if (this.#followed === undefined || this.#followed.#frame !== frame) this.#followed = new PendingFrames(this, frame)
     return this.#followed
   }
 
-  /** Returns all frames as one chunk. */
   join(): Buffer {
     this.#joined ??= this.#before === null ? this.#frame.bytes : this.#concat()
     return this.#joined

@@ -16,14 +16,10 @@ interface HalfOpenDeps {
   keyGuard: Pick<KeyGuard, 'admit'>
   /** Slots, keyed by address. */
   slots: Slots
-  /** Number of connections closed, by reason. */
   closed: Counter
 }
 
-/**
- * WebSockets that have not logged in. Their first message must be `authenticate`: browsers cannot send a header, and
- * keys in URLs end up in logs and histories.
- */
+/** WebSockets without login. The first message must be `authenticate`: browsers send no header, URLs are logged. */
 export class HalfOpen {
   readonly #deps: HalfOpenDeps
   readonly #waiting = new Set<WebSocket>()
@@ -32,10 +28,7 @@ export class HalfOpen {
     this.#deps = deps
   }
 
-  /**
-   * Takes a slot for a connection, until it is closed or the returned function is called. Throws `rate_limited` if its
-   * address has no slot left.
-   */
+  /** Takes a slot, released on close or by the returned function. Throws `rate_limited` if its address has none. */
   take(stream: Duplex, address: string): () => void {
     const { slots } = this.#deps
     const owner = addressOwner(address)

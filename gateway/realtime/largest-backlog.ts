@@ -1,5 +1,4 @@
 interface Reader {
-  /** User of the connection. */
   readonly userId: string
   readonly unreadBytes: number
 }

@@ -66,7 +66,6 @@ interface RealtimeDeps {
   origins: Pick<AuditContext, 'run'>
   alerts: {
     maySee(caller: Caller, alert: Alert): boolean
-    /** Returns the alerts visible to the caller that are not closed. */
     notClosedFor(caller: Caller): Alert[]
   }
   /** Slots, keyed by user or session. */

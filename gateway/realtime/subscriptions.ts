@@ -30,7 +30,6 @@ export class Subscriptions<W extends Watcher> {
     this.#all.add(watcher)
   }
 
-  /** Ends all subscriptions of the watcher. */
   clear(watcher: W): void {
     for (const hardwareId of [...watcher.watched]) this.remove(watcher, hardwareId)
     watcher.watchesAll = false

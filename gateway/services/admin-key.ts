@@ -67,9 +67,7 @@ export class FirstAdminKey implements Component {
     return this.#waiting !== undefined
   }
 
-  /**
-   * Code that signs a browser in, for links shown on a terminal; undefined once an admin has signed in or used the key.
-   */
+  /** Code that signs a browser in, for links on a terminal; undefined once an admin has signed in or used the key. */
   get setupCode(): string | undefined {
     const isUsed = this.#waiting === undefined || this.#deps.users.isKeyUsed(this.#waiting.keyHash)
     return isUsed ? undefined : this.#setupCode

@@ -1,14 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { GATEWAY, type Origin } from '#domain/origin.ts'
 
-/**
- * Keeps the origin of an action across everything awaited for it: every write records its origin without each service
- * passing it on.
- */
+/** Keeps the origin of an action across everything awaited for it, so that no service has to pass it on to writes. */
 export class AuditContext {
   readonly #storage = new AsyncLocalStorage<Origin>()
 
-  /** Runs `work` on behalf of `origin`. */
   run<Result>(origin: Origin, work: () => Result): Result {
     return this.#storage.run(origin, work)
   }

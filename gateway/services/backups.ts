@@ -13,7 +13,6 @@ import { replaceFile } from '#store/backups/synced-files.ts'
 import type { BackupMade } from '#store/backups/write-backup.ts'
 import type { Store } from '#store/store.ts'
 
-/** Settings of the nightly backup. */
 export interface BackupSettings {
   /** Folder, whose last component is created if missing, or `s3://bucket/prefix`. */
   readonly target: string
@@ -39,7 +38,6 @@ export type BackupAnswer =
   | { kind: 'made'; made: BackupMade }
   | { kind: 'failed'; reason: string }
 
-/** State of the backups. */
 export interface BackupStatus {
   readonly target: string
   readonly keep: number
@@ -76,10 +74,7 @@ const RETRY_MS = HOUR_MS
 const LOOK_MS = 5 * MINUTE_MS
 /** Precision of the announced time of the next backup, and the longest time ahead. */
 const [NEXT_STEP_MS, NEXT_MOST_MS] = [15 * MINUTE_MS, 60 * HOUR_MS]
-/**
- * Interval that ensures one backup per night: the hour has twelve checks, and comes twice when clocks are set back. A
- * backup by day does not replace it.
- */
+/** Limits a night to one backup: its hour has twelve checks, and may come twice. A backup by day does not count. */
 const SAME_NIGHT_MS = 3 * HOUR_MS
 const MOST_KNOWN_SETS = 20
 /** Outside the database, which a restore replaces. */
@@ -98,9 +93,8 @@ const keptSchema = z.object({
 type Kept = z.infer<typeof keptSchema>
 
 /**
- * Backs up the database every night in a thread of its own, and monitors the time since the last success. A copied card
- * has the target of its first site: it would count and delete that site's backups as its own, so it makes none until
- * staff have confirmed the host.
+ * Backs up the database every night in its own thread, and monitors the time since the last success. A copied card has
+ * the target of its first site, whose backups it would count and delete: it makes none until staff confirm the host.
  */
 export class Backups implements Component {
   failures = 0
@@ -135,10 +129,7 @@ export class Backups implements Component {
     }
   }
 
-  /**
-   * Time of the next automatic backup, to a quarter of an hour; null while one runs or backups are on hold, and without
-   * a target.
-   */
+  /** Time of the next automatic backup, to 15 minutes; null while one runs, on hold and without a target. */
   get nextMs(): number | null {
     const nowMs = this.#deps.clock.nowMs()
     const hourOf = this.#hours()
@@ -185,10 +176,7 @@ export class Backups implements Component {
     if (this.#isDue(this.#deps.clock.nowMs())) void this.runNow()
   }
 
-  /**
-   * Starts a backup requested by an admin, and records that in the audit log. Rejects with a `ConflictError` if none
-   * can start.
-   */
+  /** Starts an admin's backup and records that in the audit log. Rejects with a `ConflictError` if none can start. */
   async begin(): Promise<void> {
     const { settings, store, machine } = this.#deps
     if (settings === undefined)

@@ -80,10 +80,7 @@ export class CourseDrawing {
     return await this.#change({ attribution, featuresJson, counts })
   }
 
-  /**
-   * Derives zones from the course map, with names in a language. Throws `no_course`, and `too_complex` if it takes too
-   * long.
-   */
+  /** Derives zones from the map, with names in a language. Throws `no_course`, and `too_complex` after too long. */
   proposeZones(language: 'en' | 'de', asker: JobOptions): Promise<SiteZone[]> {
     const { featuresJson } = this.#current
     if (featuresJson === NOTHING.featuresJson)

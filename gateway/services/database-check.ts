@@ -12,7 +12,6 @@ interface DatabaseCheckDeps {
   log: Log
 }
 
-/** Result of the last check. */
 export interface CheckResult {
   atMs: number
   /** Names of damaged tables; `file` for pages outside all of them. */
@@ -65,10 +64,7 @@ export class DatabaseCheck implements Component {
     this.#stopping.abort()
   }
 
-  /**
-   * Runs one check; with `isWhole`, of every page of the file. Never rejects: the next check repeats what could not be
-   * read.
-   */
+  /** Runs a check, with `isWhole` of every page of the file. Never rejects: the next one repeats unreadable parts. */
   async run(isWhole: boolean): Promise<void> {
     if (this.#isRunning) return
     this.#isRunning = true

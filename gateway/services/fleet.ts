@@ -57,10 +57,7 @@ function latestBatteryOf(source: RecordSource, deviceId: number, untilMs: number
   return source.latestBattery(deviceId, untilMs) ?? source.latestBattery(deviceId)
 }
 
-/**
- * Reads the newest records of streams from the store. Call only in the `onWritten` of a write: memory and the stored
- * data agree only then.
- */
+/** Reads the newest records of streams. Call only in the `onWritten` of a write: memory and store agree only then. */
 export function rereadLatest(
   device: Device,
   streams: readonly TelemetryStream[],
@@ -81,10 +78,7 @@ export class Fleet {
   readonly #byShortId = new Map<string, Device>()
   #sorted: Device[] | undefined
 
-  /**
-   * Loads all devices. Records after `untilMs` were dated by a wrong clock: they are the latest only of a device
-   * without any other.
-   */
+  /** Loads all devices. Records after `untilMs` are misdated: they are the latest only of a device without others. */
   load(source: RecordSource & Pick<Store['read'], 'devices'>, untilMs: number): void {
     for (const { row, known } of source.devices()) {
       this.#insert(row, {
@@ -132,7 +126,6 @@ export class Fleet {
     return device
   }
 
-  /** Returns the current registration of a hardware id. */
   registrationOf(hardwareId: string): Registration | undefined {
     const row = this.#byHardwareId.get(hardwareId)?.row
     return row && { shortId: row.shortId, sinceMs: row.createdAtMs }
@@ -155,7 +148,6 @@ export class Fleet {
     return count
   }
 
-  /** Number of devices with a wrong clock. */
   get wrongClockCount(): number {
     let count = 0
     for (const { clock } of this.#byHardwareId.values()) if (clock.offMs !== null) count++

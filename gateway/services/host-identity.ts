@@ -49,9 +49,7 @@ export class HostIdentity implements Component {
     await this.#confirming
   }
 
-  /**
-   * Readable description of the problem and its remedy; null on the known host, or if the host cannot be identified.
-   */
+  /** Readable description of the problem and its remedy; null on the known host, or if it cannot be identified. */
   get detail(): string | null {
     if (this.#mismatchedId === null) return null
     return (
@@ -80,10 +78,7 @@ export class HostIdentity implements Component {
     events.emit('machineConfirmed', {})
   }
 
-  /**
-   * Stores the identifiers; a failed write does not keep the gateway from starting, and the next start repeats the
-   * check.
-   */
+  /** Stores the identifiers; the gateway starts even if the write fails, and the next start repeats the check. */
   #note(known: MachineIds): void {
     const { store, log } = this.#deps
     const signs = mergeMachineIds(known, this.#signs)

@@ -87,7 +87,6 @@ interface MqttAccessDeps {
   }
 }
 
-/** First level of topics about alerts. */
 const ALERTS_ROOT = 'alert'
 
 /** Limit of a wrong topic in the log, since it may have any length. */
@@ -184,10 +183,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return root === 'dev' && USERS_LEVELS.has(level) && canSee(caller, hardwareId)
   }
 
-  /**
-   * Allows a device its own messages, and an admin topics that belong neither to devices nor to the gateway; other
-   * users may not publish.
-   */
+  /** Allows a device its own messages, an admin topics of neither devices nor the gateway; others may not publish. */
   publishRight(login: MqttLogin, topic: string): Uplink | 'message' | undefined {
     if (login.kind === 'device') {
       if (!topic.startsWith(login.topicPrefix)) return undefined
@@ -198,10 +194,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return caller !== undefined && isAdmin(caller) && isFree ? 'message' : undefined
   }
 
-  /**
-   * Allows only the device's own status as a last will, which is published when the device is gone and its rights
-   * cannot be checked.
-   */
+  /** Allows only the device's own status as a last will: it is published when rights can no longer be checked. */
   mayLeaveWill(login: MqttLogin, topic: string): boolean {
     const right = this.publishRight(login, topic)
     return login.kind === 'device' ? right === 'st' : right !== undefined && !hasWildcard(topic)
@@ -287,9 +280,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return login.kind === 'device' && login.device !== null ? deviceTopic(login.hardwareId, 'tlm') : undefined
   }
 
-  /**
-   * Begins to process a batch of telemetry messages of a device in place, with the same effect as `receive` for each.
-   */
+  /** Begins a batch of telemetry messages of a device, processed in place with the effect of `receive` for each. */
   beginRun(
     login: MqttLogin,
     bytes: Buffer,
@@ -301,10 +292,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return this.#deps.ingest.beginRun({ device, connection: login, bytes, onStored, onRefused })
   }
 
-  /**
-   * Returns the pause of a device that exceeds its budget of lock events: its connection is not read meanwhile, so it
-   * loses nothing.
-   */
+  /** Returns the pause of a device over its budget of lock events: its connection is not read, so it loses nothing. */
   debtOf(owner: string): { reason: string; waitMs: number } | undefined {
     const waitMs = parseOwner(owner).kind === 'device' ? this.#deps.lockEvents.debtMs(owner) : 0
     return waitMs > 0 ? { reason: 'too_many_lock_events', waitMs } : undefined
@@ -391,10 +379,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     return { ok: true, login: { kind: 'user', userId }, owner: userOwner(userId), isClientIdUnique: false }
   }
 
-  /**
-   * Returns the credential of a device; the shared key is valid for a device that will enrol, and until it has used its
-   * own password.
-   */
+  /** Returns a device's credential; the shared key is valid before enrolment and until its own password was used. */
   #credentialOf(
     device: Device | undefined,
     hardwareId: string,
@@ -493,7 +478,6 @@ export function userOwner(userId: string): string {
   return `user:${userId}`
 }
 
-/** Parses a session `owner`. */
 export function parseOwner(owner: string): { kind: 'device' | 'user'; id: string } {
   const isDevice = owner.startsWith('device:')
   return { kind: isDevice ? 'device' : 'user', id: owner.slice(owner.indexOf(':') + 1) }

@@ -15,7 +15,6 @@ interface NotifiersDeps extends NotifierTools {
   outbox: Outbox
 }
 
-/** Notifier with its delivery status. */
 export type Notifier = Omit<NotifierRow, 'token'> & TargetStatus & { waiting: number }
 
 /** Fields of a notifier that a user can set. */

@@ -9,9 +9,8 @@ export interface DeviceConnection {
 }
 
 /**
- * Online state of devices: online means that the broker holds a connection on which the device has not signed off.
- * Compares the identity of connections and never counts them, because the end of an old connection may be reported
- * after the start of its successor.
+ * Online state of devices: online while the broker holds a connection on which the device has not signed off. Compares
+ * connections by identity, never by count: the end of an old one may be reported after its successor's start.
  */
 export class Presence {
   readonly #connections = new Map<Device, DeviceConnection>()

@@ -25,7 +25,6 @@ interface ReportsDeps {
   clock: Clock
 }
 
-/** Signal loss of a cart. */
 export interface SignalLoss extends Silence {
   cart: string
 }

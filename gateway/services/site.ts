@@ -41,12 +41,10 @@ export class Site {
     return this.#timeZone
   }
 
-  /** Opening hours. */
   get calendar(): Calendar {
     return this.#calendar
   }
 
-  /** Default trip settings of a request. */
   get tripDefaults(): TripConfig {
     return tripDefaultsOf(this.#settings)
   }

@@ -39,9 +39,7 @@ const STEP_MS = 5_000
 const DEVICES_A_JOB = 16
 const RETRY_S = 10
 
-/**
- * Tracks of a cart's day and of the whole course, as columns; read in the reader threads, interleaved with other jobs.
- */
+/** Tracks of a cart's day and of the whole course, as columns; read in the reader threads between other jobs. */
 export class Tracks {
   readonly #deps: TracksDeps
   readonly #limits: TrackLimits
@@ -51,9 +49,7 @@ export class Tracks {
     this.#limits = deps.limits ?? LIMITS
   }
 
-  /**
-   * Returns all records of a few devices, as one JSON text each. Throws `too_many_positions` and `too_many_downloads`.
-   */
+  /** Returns all records of a few devices, each as a JSON text. Throws `too_many_positions`, `too_many_downloads`. */
   whole(devices: readonly TrackedDevice[], range: TimeRange, asker: TrackAsker): Promise<readonly Uint8Array[]> {
     return this.#read(devices, { ...range, replay: null }, this.#limits.cart, asker)
   }

@@ -48,9 +48,8 @@ export interface ActiveTripSearch {
 }
 
 /**
- * A point per second for 31 days makes 2.7 million positions of 20 bytes. With points that are all spikes, four million
- * fill three quarters of the heap of a reader thread, and a thread without heap ends the whole process. A trip or a
- * stop takes about 300 bytes.
+ * A point per second for 31 days makes 2.7 million positions of 20 bytes. If all are spikes, four million fill three
+ * quarters of a reader thread's heap, and one without heap ends the process. A trip or stop takes about 300 bytes.
  */
 const LIMITS: TripLimits = {
   positions: 4_000_000,
@@ -140,10 +139,7 @@ export class Trips {
     yield encoder.encode(GEOJSON_END)
   }
 
-  /**
-   * Writes lines; the times of a line follow all its coordinates, so they are kept until then, as numbers rather than
-   * text.
-   */
+  /** Writes lines; the times of a line follow all its coordinates: they are kept until then as numbers, not text. */
   async *#lineTexts(
     separator: string,
     deviceId: number,

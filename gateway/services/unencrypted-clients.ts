@@ -11,16 +11,10 @@ export interface UnencryptedUse {
   lastMs: number
 }
 
-/**
- * Limit, above the number of browsers, programs and devices of a course; the client unused for longest is dropped
- * first.
- */
+/** Limit, above the number of clients of a course; the client unused for longest is dropped first. */
 const KEPT = 1_000
 
-/**
- * Clients that have used plain HTTP since the start, for an admin who wants to close it. In memory, since such clients
- * come again.
- */
+/** Clients that used plain HTTP since the start, for an admin who wants to close it. In memory: they come again. */
 export class UnencryptedClients {
   /** Sorted by last use, oldest first. */
   readonly #uses = new Map<string, UnencryptedUse>()

@@ -80,17 +80,13 @@ export class Users implements Component {
     if (row !== null) this.#keep(row)
   }
 
-  /**
-   * Returns the user of a key. Throws `invalid_api_key`, `user_inactive`, and `metrics_only` unless the request is for
-   * metrics.
-   */
+  /** Returns the user of a key. Throws `invalid_api_key`, `user_inactive`, and `metrics_only` if not for metrics. */
   authenticate(apiKey: string, isForMetrics = false): User {
     const user = this.authenticateHash(hashSecret(apiKey))
     if (!isForMetrics) refuseMetrics(user.row)
     return user
   }
 
-  /** Authenticates a key that is already hashed. */
   authenticateHash(keyHash: string): User {
     const user = this.#byKeyHash.get(keyHash)
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
@@ -181,9 +177,7 @@ export class Users implements Component {
     return this.require(userId)
   }
 
-  /**
-   * Stores the hash of the user's PIN for shared tablets; null removes it. Throws `user_not_found` and `metrics_only`.
-   */
+  /** Stores the hash of the user's PIN for shared tablets; null removes it. Throws `user_not_found`, `metrics_only`. */
   async setPin(userId: string, pinHash: string | null): Promise<void> {
     if (pinHash !== null) refuseMetrics(this.require(userId))
     const change = { userId, pinHash, nowMs: this.#deps.clock.nowMs() }

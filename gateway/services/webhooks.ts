@@ -17,7 +17,6 @@ interface WebhooksDeps {
   lookups: DnsLookups
 }
 
-/** Webhook with its delivery status. */
 export type Webhook = Omit<WebhookRow, 'secret'> & TargetStatus & { waiting: number }
 
 /** Programs that receive alerts over HTTP. */

@@ -31,10 +31,7 @@ function migrationFiles(): string[] {
     .filter((name) => FILE_NAME.test(name))
 }
 
-/**
- * Migrates the database to the schema of this program, or to an older one, all steps in one transaction. Throws when a
- * newer program wrote the file.
- */
+/** Migrates to the schema of this program or an older one, in one transaction. Throws for a newer program's file. */
 export function migrate(
   connection: Connection,
   schema = Number.POSITIVE_INFINITY,

@@ -165,10 +165,7 @@ export class Store<Message extends Appendable = Appendable>
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log, options.commitMs)
   }
 
-  /**
-   * Creates or upgrades the database and starts the threads. `onUpgrade` is called with each step of an upgrade before
-   * it runs. Throws when the file cannot be used.
-   */
+  /** Creates or upgrades the database and starts the threads; `onUpgrade` precedes each step. Throws for a bad file. */
   async start(onUpgrade: OnUpgrade = () => undefined): Promise<void> {
     prepareDataFolder(this.#options.dataDir)
     this.#lock.take()
@@ -195,8 +192,7 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   async #setUp(onUpgrade: OnUpgrade): Promise<void> {
-    // before `checkLog`, which may quarantine the log: the presence of a log shows which program had the database open
-    // last
+    // before `checkLog`, which may quarantine the log: a log shows which program had the database open last
     this.#pageSums.prepare()
     const logDamage = checkLog(this.#path, systemClock.nowMs())
     if (logDamage !== null) this.damage.report(logDamage)
@@ -265,10 +261,7 @@ export class Store<Message extends Appendable = Appendable>
     return this.#swappedBack
   }
 
-  /**
-   * Repairs pages with one wrong bit. Called after `opened`, because pages that another program has changed since have
-   * other checksums.
-   */
+  /** Repairs pages with one wrong bit. Called after `opened`: pages changed by another program have other checksums. */
   #repairPages(reading: Connection): void {
     if (pagesWithWrongBit(reading).length === 0) return
     const writing = openWriter(this.#path)
@@ -319,9 +312,8 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   /**
-   * Queues a write that has its own transaction; resolves when it is on the disk. Change memory that depends on it and
-   * on messages of devices in `onWritten`, see `CommitQueue.write`. `also` is written first in the same transaction: if
-   * either is refused, neither is written.
+   * Queues a write in a transaction of its own; resolves when on the disk. Change memory that depends on it and on
+   * messages in `onWritten`, see `CommitQueue.write`. `also` precedes it in the same transaction: both or neither.
    */
   write<Name extends WriteName>(
     name: Name,
@@ -336,10 +328,7 @@ export class Store<Message extends Appendable = Appendable>
     ) as Promise<WriteResult<Name>>
   }
 
-  /**
-   * Copies the whole write-ahead log into the database and truncates it, so that no overwritten content remains in it.
-   * False while a reader still needs the log, or when the disk rejects the write.
-   */
+  /** Empties the log into the database: no overwritten content remains. False if readers need it or the disk fails. */
   async truncateLog(): Promise<boolean> {
     const answer = await this.#writer.perform({ kind: 'truncate' })
     return answer.kind === 'written' && answer.result === true
@@ -437,8 +426,7 @@ export class Store<Message extends Appendable = Appendable>
         return read(from, this.#unsaved)
       } catch (error) {
         if (!isWrongSum(storeFaultCode(error))) throw error
-        // only the log has checksums of its own: the page with the wrong checksum may hold the other rows, so those are
-        // still read with checks
+        // only the log has checksums of its own: that page may hold the other rows, so those are read with checks
         return this.#withUnchecked((unchecked) => {
           const result = read(from, new UnsavedRecords(unchecked))
           this.#reportTelemetry(describeFault(error))
@@ -460,10 +448,7 @@ export class Store<Message extends Appendable = Appendable>
     })
   }
 
-  /**
-   * Repeats a read of telemetry without page checksums: its blocks have checksums of their own, and a failed page would
-   * take intact blocks with it.
-   */
+  /** Repeats a telemetry read without page checksums: blocks have their own; a failed page would hide intact ones. */
   #orUnchecked<Result>(read: () => Result, readUnchecked: (connection: Connection) => Result): Result {
     try {
       return read()
@@ -522,8 +507,7 @@ function unmark({ db }: Connection): void {
   try {
     clearOpenMarker(db)
   } catch (error) {
-    // the disk is full or damaged: the database stays marked as open, which is harmless because it is still the same
-    // file
+    // the disk is full or damaged: the database stays marked as open, harmless because it is still the same file
     if (storeFaultCode(error) === null) throw error
   }
 }
@@ -550,10 +534,7 @@ const FILES = [
   DEMO_KEY,
 ] as const
 
-/**
- * Creates the data folder, or removes access for other users. Throws an `Error` with a text for people when the folder
- * cannot be used.
- */
+/** Creates the data folder, or removes others' access. Throws an `Error` with a text for people if it is unusable. */
 export function prepareDataFolder(dataDir: string): void {
   preparePrivateFolder(dataDir, FILES)
   try {

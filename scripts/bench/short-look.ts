@@ -5,9 +5,7 @@ import { Workbench } from '#scripts/rig/processes.ts'
 import type { Figure } from '#scripts/rig/report.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
 
-/**
- * Runs the short form of a scenario, which checks losses and refusals; no target may be missed. Returns its figures.
- */
+/** Runs a scenario's short form, which checks losses and refusals; no target may be missed. Returns its figures. */
 export async function lookShortly(t: TestContext, run: Scenario['run']): Promise<readonly Figure[]> {
   const bench = new Workbench()
   t.after(() => bench.clear())

@@ -1,6 +1,5 @@
-// npm run check: everything that a change must pass before it is complete. --fast skips the tests. --ratchet only
-// writes the number of violations of the rules (check-house.ts), --operations only the operations of the client
-// (operations.ts).
+// npm run check: everything that a change must pass. --fast skips the tests. --ratchet only writes the number of
+// violations of the rules (check-house.ts), --operations only the operations of the client (operations.ts).
 import { spawn } from 'node:child_process'
 
 interface Step {

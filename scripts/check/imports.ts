@@ -119,9 +119,7 @@ export class ImportCheck {
     return !hasFolders || !path.slice(folder.length).includes('/')
   }
 
-  /**
-   * Returns the node of a file in the graph: a subfolder of a layer is one node, and so is each direct file of a layer.
-   */
+  /** Node of a file in the graph: a subfolder of a layer is one node, and so is each direct file of a layer. */
   #roomOf(path: string): string {
     const folder = this.#folderOf(path) ?? ''
     const [room = '', ...below] = path.slice(folder.length).split('/')
@@ -159,10 +157,7 @@ function longest(rules: readonly ImportRule[]): ImportRule | undefined {
   )
 }
 
-/**
- * Returns one circle for each group of nodes that reach each other (Tarjan's strongly connected components), as `a -> b
- * -> a`.
- */
+/** Returns one circle per group of nodes that reach each other (Tarjan's strong components), as `a -> b -> a`. */
 function circles(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const found: string[] = []
   const order = new Map<string, number>()

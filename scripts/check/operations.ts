@@ -1,5 +1,4 @@
-// Part of npm run check: the schemas in shared/wire/operations.ts match the routes of the gateway. --operations writes
-// that file.
+// Part of npm run check: the schemas in shared/wire/operations.ts match the gateway's routes. --operations writes it.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -3,10 +3,7 @@ import { pathToFileURL } from 'node:url'
 
 const NOTHING = 'data:text/javascript,'
 
-/**
- * Strips the types of test files, into the compile cache. Otherwise each of their processes loads a compiler for one
- * file, which takes longer than many of them run.
- */
+/** Strips types of tests into the compile cache: a compiler loaded by each process takes longer than many tests. */
 export async function stripTests(paths: readonly string[]): Promise<void> {
   const urls = paths.map((path) => pathToFileURL(path).href)
   const tests = new Set(urls)

@@ -27,18 +27,13 @@ if (files.length === 0) {
   runTests()
 }
 
-/**
- * Returns the number of files to run concurrently: most spend more time waiting for timers, disks and other processes
- * than working.
- */
+/** Number of files to run concurrently: most wait for timers, disks and other processes more than they work. */
 function filesAtOnce(): number {
   const cores = availableParallelism()
   return Math.max(2, cores + Math.min(cores, 4))
 }
 
-/**
- * The small nursery of `run.mjs` keeps pauses short, which no test needs, and costs a twentieth of the processor time.
- */
+/** The small nursery of `run.mjs` keeps pauses short, needless in tests, and costs a twentieth of processor time. */
 function optionsOfTests(): string {
   return (process.env.NODE_OPTIONS ?? '').replace(/--max-semi-space-size=\d+/, '').trim()
 }

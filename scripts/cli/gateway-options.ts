@@ -36,10 +36,7 @@ export interface GivenKey {
   keyFile?: string | undefined
 }
 
-/**
- * Returns the key given with `--key` or `--key-file`, or the one in the environment. Throws `UsageError` if there is
- * none, or both options are given.
- */
+/** Key from `--key`, `--key-file` or the environment. Throws `UsageError` without one, or if both options are given. */
 export function requireKey({ key, keyFile }: GivenKey, io: Pick<CommandIo, 'env' | 'folder'>): string {
   if (key !== undefined && keyFile !== undefined) throw new UsageError('either --key or --key-file is needed, not both')
   const found = keyFile === undefined ? (key ?? io.env[KEY_VARIABLE] ?? '') : keyIn(keyFile, io)

@@ -21,10 +21,7 @@ const explain: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
-/**
- * Names the process for ps and top, where Node's main thread has its own name; process.title would overwrite the
- * command line.
- */
+/** Names the process for ps and top, in place of its main thread; process.title would overwrite the command line. */
 function nameProcess(): void {
   try {
     writeFileSync('/proc/self/comm', 'cartbarn')

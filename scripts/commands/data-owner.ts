@@ -3,9 +3,8 @@ import { CommandError } from '#scripts/cli/command.ts'
 import { describeError } from '#shared/errors.ts'
 
 /**
- * Switches root to the owner of a data folder: the gateway must be able to read and write the files that a command
- * leaves in it. Settings and secrets are read before. Throws a `CommandError` for a root that may not switch, as in a
- * container without privileges.
+ * Switches root to the owner of a data folder: the gateway must be able to use the files that a command leaves there.
+ * Settings and secrets are read before. Throws a `CommandError` if root may not (unprivileged container).
  */
 export function actAsOwnerOf(dataDir: string): void {
   if (process.getuid?.() !== 0) return

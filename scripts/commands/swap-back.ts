@@ -60,9 +60,7 @@ const WHY_LEFT = {
   stopped: 'it was stopped manually',
 }
 
-/**
- * Replaces the failed program with this one, if the upgrade caused the failure; returns a description of the action.
- */
+/** Replaces the failed program with this one if the upgrade caused the failure; returns a description of the action. */
 function swap(programs: string, shown: string, properties: ReadonlyMap<string, string>, io: CommandIo): string {
   const version = attempt(() => ask(io, 'dpkg-query', ['--show', 'cartbarn']).split('\t')[1]) ?? ''
   if (!hasOtherBefore(programs) || version === programVersion())

@@ -9,7 +9,6 @@ import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 /** `cartbarn tls`: manages the certificate authority of this machine, so that browsers and devices can use TLS. */
 export const tls = createTls(systemClock)
 
-/** Creates the command with a clock. */
 export function createTls(clock: Clock): RunCommand {
   return (argv, io) =>
     runCommand('tls', io, async () => {
@@ -53,8 +52,7 @@ export function createTls(clock: Clock): RunCommand {
 }
 
 /**
- * Switches to the folder's owner: the service could not read files written by root, and a link in its folder must not
- * redirect root.
+ * Switches to the folder's owner: the service could not read files of root, and a link there must not redirect root.
  */
 function becomeOwner(folder: string): void {
   if (process.geteuid?.() !== 0 || !existsSync(folder)) return

@@ -37,8 +37,7 @@ export const upgrade: RunCommand = (argv, io) =>
     if (!isExecutable && keys.length === 0)
       throw new CommandError('this program runs from its sources: upgrade it with "git pull", then start it again')
     if (!existsSync(path)) throw new CommandError(`there is no ${path}`)
-    // root installs the copy that it has verified: a user with write access to the file's folder could change the
-    // original afterwards
+    // root installs its verified copy: a user who may write the file's folder could change the original afterwards
     const folder = mkdtempSync(join(WORK, 'cartbarn-upgrade-'))
     try {
       const copy = join(folder, basename(path))
@@ -65,9 +64,7 @@ function verify(path: string, keys: readonly string[], copy: string): void {
   }
 }
 
-/**
- * Throws unless `copy`, the verified copy of a package, is cartbarn for this machine, and not older than this program.
- */
+/** Throws unless `copy`, the verified copy of a package, is cartbarn for this machine, not older than this program. */
 function checkPackage(path: string, copy: string): void {
   const [name, version = '', architecture] = ['Package', 'Version', 'Architecture'].map((field) =>
     run('dpkg-deb', ['--field', copy, field]).trim(),

@@ -26,7 +26,6 @@ export interface CampaignOptions {
   lanes: number
   /** Number of devices registered for the cases; if it exceeds the lanes, a case seldom waits for its device. */
   devices: number
-  /** Called after each batch. */
   onBatch?: (done: number) => void
 }
 

@@ -42,7 +42,6 @@ async function runOnce(fuzzCase: FuzzCase, target: Target): Promise<string | nul
   }
 }
 
-/** Connection of a case. */
 class Connection {
   readonly #case: FuzzCase
   readonly #socket: Socket

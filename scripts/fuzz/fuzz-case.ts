@@ -56,7 +56,6 @@ export interface Draft {
   copies?: number
 }
 
-/** Kind of attempt. */
 export interface Kind {
   name: string
   /** Frequency in comparison with the others. */

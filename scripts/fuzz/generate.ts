@@ -10,13 +10,9 @@ const KINDS: readonly Kind[] = [...packetKinds, ...violationKinds, ...orderKinds
 const TOTAL_WEIGHT = KINDS.reduce((sum, { weight }) => sum + weight, 0)
 const WEBSOCKET_SHARE = 0.12
 
-/** Names of all kinds of cases. */
 export const kindNames: readonly string[] = KINDS.map(({ name }) => name)
 
-/**
- * Generates case `number` of a seed, independently of previous cases. Everything but the passwords is the same on every
- * run; `only` makes it one of that kind. Throws if that kind does not exist.
- */
+/** Case `number` of a seed, of kind `only` if given (throws if unknown), independent of others; only passwords vary. */
 export function generateCase(seed: number, number: number, devices: readonly Login[], only?: string): FuzzCase {
   const random = createRandom(seed, 'case', number)
   const drawn = drawKind(random)

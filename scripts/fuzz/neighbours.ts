@@ -5,11 +5,9 @@ import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import type { Login } from './fuzz-case.ts'
 
-/** Results of the other clients. */
 export interface NeighbourReport {
   sent: number
   worstPubackMs: number
-  /** Faults they found. */
   problems: string[]
 }
 
@@ -23,7 +21,6 @@ export class Neighbours {
   readonly #client: MqttClient
   readonly #reader: WebSocket
   readonly #sentMs: number[] = []
-  /** Faults so far. */
   readonly problems: string[] = []
   #receivedLive = 0
   #worstPubackMs = 0

@@ -3,7 +3,6 @@ import { bytesOf, type FuzzCase } from './fuzz-case.ts'
 
 const HEX_BYTES_MAX = 2_000
 
-/** Lines of output about a campaign. */
 export function describeCampaign({ done, byKind, seconds, ...rest }: CampaignReport): string[] {
   const kinds = [...byKind].sort(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${name} ${count}`)
   return [

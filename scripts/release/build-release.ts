@@ -1,6 +1,5 @@
-// npm run build:release [-- FOLDER]: builds a release, in dist/release by default: for each system the executable, with
-// everything inside, an archive and a Debian package with it; their checksums, signed with the key of
-// CARTBARN_RELEASE_KEY_FILE.
+// npm run build:release [-- FOLDER]: builds a release, in dist/release by default: per system the executable, with
+// everything inside, an archive and a Debian package; checksums, signed with the key of CARTBARN_RELEASE_KEY_FILE.
 import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -24,8 +24,7 @@ export function markOfSource(): string {
 }
 
 /**
- * Compiles the extension of a system into `target`. It names no library, so that it uses that of the process: glibc or
- * musl. Throws the compiler's output.
+ * Compiles a system's extension into `target`. Names no library, to use glibc or musl. Throws the compiler's output.
  */
 export function buildPageSums(system: string, target: string): void {
   const [, sha256] = markOfSource().split(' source ')

@@ -41,7 +41,6 @@ export function field(name: string, type: string, isRequired: boolean, descripti
   )
 }
 
-/** Returns a description as a comment. */
 export function comment(description: string | undefined): string {
   return description === undefined ? '' : `/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', '\n * ')} */\n`
 }

@@ -17,9 +17,8 @@ interface Answer {
 }
 
 /**
- * Makes this process answer its parent's calls until the parent ends, however it ends. A function that throws ends the
- * process, with the reason on stderr: a benchmark must not continue without one of its processes. Returns the
- * functions, whose type a `ForkedScript` needs.
+ * Answers the parent's calls until the parent ends, in whatever way. A function that throws ends this process, with the
+ * reason on stderr: a benchmark needs all its processes. Returns the functions, whose type a `ForkedScript` needs.
  */
 export function answerCalls<F extends Functions>(functions: F): F {
   const answer = async ({ id, name, args }: Call) => {

@@ -76,7 +76,6 @@ export class GatewayApi {
     return records.map((record) => Date.parse(record.timestamp))
   }
 
-  /** Hardware ids of the registered devices. */
   async hardwareIds(): Promise<string[]> {
     const all = await readPages(async (page) => {
       const { devices } = await this.#client.call('GET /devices', { query: page })
@@ -108,7 +107,6 @@ export class GatewayApi {
     return telemetry.gps
   }
 
-  /** Deletes all records of a device. */
   async eraseTelemetry(hardwareId: string): Promise<void> {
     await this.#client.call('DELETE /devices/{id}/telemetry', { path: { id: hardwareId } })
   }

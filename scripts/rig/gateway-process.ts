@@ -12,7 +12,6 @@ const listeningSchema = z.object({
   mqtt: z.string(),
 })
 
-/** Options of a gateway's start. */
 export interface GatewayOptions {
   /** `cartbarn.ts` of this checkout or another, `gateway/main.ts` of one that has no such entry, or an executable. */
   entry: string
@@ -102,10 +101,7 @@ function readListening(line: string): z.infer<typeof listeningSchema> | undefine
 /** perf_hooks reports the time between two ticks of a 10 ms timer, so an idle loop reads 10 ms. */
 const LOOP_TIMER_PERIOD_MS = 10
 
-/**
- * 99th percentile of the main thread's delay in milliseconds since the last call.
- * The gateway starts a new histogram at every scrape.
- */
+/** 99th percentile of the main thread's delay in ms since the last call: each scrape starts a new histogram. */
 export async function readLoopDelayP99Ms(api: GatewayApi): Promise<number> {
   const lagS = (await api.metrics()).get('nodejs_eventloop_lag_p99_seconds')
   if (lagS === undefined) throw new Error('the gateway has no nodejs_eventloop_lag_p99_seconds')

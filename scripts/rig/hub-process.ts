@@ -33,10 +33,7 @@ export class HubProcess {
     return key
   }
 
-  /**
-   * Resolves when the hub listens. If the hub exits, as it does without its database, it is restarted, as a service
-   * manager would; rejects if it is killed before.
-   */
+  /** Resolves when the hub listens; restarts it when it exits, as without its database; rejects if it is killed. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const started = this.#spawn()

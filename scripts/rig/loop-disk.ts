@@ -10,9 +10,8 @@ const SECTOR_BYTES = 512
 /** Fields of the kernel's statistics of a block device. Source: Documentation/block/stat.rst. */
 const [SECTORS_WRITTEN, FLUSHES] = [6, 15]
 
-// Holds the disk as long as its standard input is open, so that no mount, loop device or file is left behind however a
-// benchmark ends; the loop device goes with its mount. Tables that ext4 would fill in later are filled in immediately:
-// they are not writes of a gateway. $1 is the folder.
+// Holds the disk while stdin is open: no mount, loop device (it goes with its mount) or file outlives a benchmark.
+// Tables that ext4 would fill in later are filled in now: they are not a gateway's writes. $1 is the folder.
 const SUPERVISOR = `
 set -e
 truncate -s 4G "$1/disk"
@@ -33,7 +32,6 @@ export interface DiskUse {
 
 /** Separate file system (ext4, as on a Raspberry Pi) on a block device of its own, which is a file. */
 export class LoopDisk {
-  /** Mount point. */
   readonly folder: string
   readonly #device: string
   readonly #supervisor: ChildProcess

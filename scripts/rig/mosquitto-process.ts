@@ -8,13 +8,11 @@ import { mustReach } from './wait-until.ts'
 const PROGRAMS = ['/usr/sbin/mosquitto', '/usr/local/sbin/mosquitto', '/usr/bin/mosquitto']
 const START_LIMIT_MS = 5000
 
-/** Running Mosquitto, to compare with. */
 export interface MosquittoProcess {
   process: BenchProcess
   port: number
 }
 
-/** Path of this machine's Mosquitto, if installed. */
 export function findMosquitto(): string | undefined {
   return PROGRAMS.find((path) => existsSync(path))
 }

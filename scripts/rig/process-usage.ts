@@ -90,7 +90,6 @@ export function stolenSince(before: MachineTime): number {
   return (now.stolen - before.stolen) / Math.max(1, now.total - before.total)
 }
 
-/** Bytes a process has written since its start. */
 export interface WrittenBytes {
   /** Bytes of pages that go to the disk: a page that is written twice before a sync counts once. */
   toDisk: number

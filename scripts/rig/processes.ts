@@ -68,10 +68,7 @@ export class BenchProcess {
     this.#onLine = listener
   }
 
-  /**
-   * Returns the first unread line for which `pick` gives a value; lines before it are dropped. Throws if the process
-   * ends or the limit expires.
-   */
+  /** First value `pick` gives for an unread line; drops lines up to it. Throws at the process's end or the limit. */
   async take<T>(what: string, limitMs: number, pick: (line: string) => T | undefined): Promise<T> {
     let isOver = false
     const search = async (): Promise<T> => {

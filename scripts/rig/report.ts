@@ -30,7 +30,6 @@ export function noneOf(name: string, count: number): Figure {
   return { name, target: '0', reached: formatCount(count), passed: count === 0 }
 }
 
-/** Format of a figure with a target, and its validity. */
 interface TargetOptions {
   /** Follows the numbers, its space included. */
   unit?: string
@@ -46,12 +45,10 @@ export function below(name: string, value: number, limit: number, options: Targe
   return withTarget(name, value, `< ${limit.toLocaleString('en-US')}`, value < limit, options)
 }
 
-/** A figure that must not exceed `limit`. */
 export function atMost(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
   return withTarget(name, value, `<= ${limit.toLocaleString('en-US')}`, value <= limit, options)
 }
 
-/** A figure that must reach `limit`. */
 export function atLeast(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
   return withTarget(name, value, `>= ${limit.toLocaleString('en-US')}`, value >= limit, options)
 }
@@ -85,7 +82,6 @@ export function conclude(program: string, figures: readonly Figure[], raw: unkno
   return figures.every((figure) => figure.passed !== false)
 }
 
-/** Prints progress while a scenario runs. */
 export function printProgress(text: string): void {
   process.stdout.write(`${text}\n`)
 }

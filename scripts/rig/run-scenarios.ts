@@ -5,10 +5,7 @@ import type { Workbench } from './processes.ts'
 import { conclude, type Figure, printProgress, type ScenarioReport } from './report.ts'
 import type { Scenario, ScenarioContext } from './scenario.ts'
 
-/**
- * Runs the scenarios that the arguments name and writes their results. Returns true if every target was met. `rounds`
- * describes its rounds.
- */
+/** Runs the scenarios that the arguments name, as `runInTurn` does; `rounds` describes the rounds in the usage text. */
 export async function runScenarios(
   name: string,
   known: readonly Scenario[],

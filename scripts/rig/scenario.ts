@@ -1,7 +1,6 @@
 import type { Workbench } from './processes.ts'
 import type { ScenarioReport } from './report.ts'
 
-/** Context of every scenario. */
 export interface ScenarioContext {
   bench: Workbench
   /** Gateway program. */

@@ -6,7 +6,6 @@ import { median } from '#scripts/rig/report.ts'
 /** Moment of a gateway's life at which it is killed; `at a change` is in the middle of writing to its files. */
 export type Moment = 'under load' | 'just started' | 'starting' | 'stopping' | 'at a change'
 
-/** Probability of each moment. */
 const CHANCES: readonly [Moment, number][] = [
   ['under load', 0.55],
   ['just started', 0.15],
@@ -21,7 +20,6 @@ const CHANGE_LIMIT_MS = 20_000
 const JUST_STARTED_MS = 400
 const STOP_MS = 150
 
-/** Chooses a random moment. */
 export function chooseMoment(): Moment {
   let left = Math.random()
   for (const [moment, chance] of CHANCES) {
@@ -31,7 +29,6 @@ export function chooseMoment(): Moment {
   return 'under load'
 }
 
-/** Course of one life. */
 export interface Life {
   moment: Moment
   /** Time since the start of the process; null if it was killed before. */
@@ -39,9 +36,8 @@ export interface Life {
 }
 
 /**
- * Lets a gateway that was just started live until its moment and kills it with SIGKILL; at a change it kills itself.
- * `usualStartMs` is the usual duration of a start here. `whenListening` runs in each life that gets that far; it
- * resolves when there is load.
+ * Lets a just started gateway live until its moment and kills it with SIGKILL; at a change it kills itself.
+ * `usualStartMs`: usual duration of a start. `whenListening` runs if the gateway listens; resolves when there is load.
  */
 export async function killAt(
   moment: Moment,

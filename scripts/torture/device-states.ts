@@ -4,8 +4,8 @@ import { inParallel } from '#shared/in-parallel.ts'
 const READS_AT_ONCE = 4
 
 /**
- * Finds devices whose state differs from their newest record, while none of them sends. Each of their messages is newer
- * than the one before and has a position, so the state and the counts in the gateway must end where the history ends.
+ * Finds devices whose state differs from their newest record, while none sends. Each message is newer than the one
+ * before and has a position, so state and counts must end where the history ends.
  */
 export async function findWrongStates(api: GatewayApi, hardwareIds: readonly string[]): Promise<string[]> {
   const shown = await inParallel(hardwareIds, READS_AT_ONCE, (hardwareId) => api.shownState(hardwareId))

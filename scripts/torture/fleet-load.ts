@@ -8,7 +8,6 @@ import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { findWrongStates } from './device-states.ts'
 import { LockDevices, type LockEventCheck } from './lock-devices.ts'
 
-/** Size of a fleet and its rates. */
 export interface FleetSize {
   devices: number
   perDevicePerS: number

@@ -1,4 +1,3 @@
-/** Message to publish. */
 export interface Outgoing {
   topic: string
   payload: string

@@ -1,7 +1,6 @@
 import type { Workbench } from '#scripts/rig/processes.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
 
-/** Context of every scenario. */
 export interface TortureContext {
   bench: Workbench
   /** Gateway program. */

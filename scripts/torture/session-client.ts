@@ -14,7 +14,6 @@ export interface SessionSettings {
   will?: { topic: string; payload: string; qos: 1 | 2; retain: boolean }
 }
 
-/** Message as it was delivered. */
 export interface Delivery {
   topic: string
   payload: string
@@ -36,10 +35,7 @@ export class SessionClient {
   onDelivery: ((delivery: Delivery) => void) | null = null
   /** Called when the session is established and everything open has been repeated. */
   onReady: (() => void) | null = null
-  /**
-   * Called when the broker refuses the connection; the client then stays offline. Without a listener it retries,
-   * because a broker that is stopping refuses all clients.
-   */
+  /** Called on a refusal; the client stays offline. Without a listener it retries: a stopping broker refuses all. */
   onRefused: ((error: Error) => void) | null = null
 
   /** Connections after which the broker did not know a session it had confirmed before. */
@@ -72,10 +68,7 @@ export class SessionClient {
     if (this.#socket === null) this.#connect()
   }
 
-  /**
-   * Closes the connection, with a DISCONNECT or without one, and stays offline. Packets that still arrive are ignored,
-   * as if they had been lost.
-   */
+  /** Closes the connection, with or without a DISCONNECT, and stays offline; ignores packets that still arrive. */
   goOffline(how: 'politely' | 'abruptly'): void {
     this.#isWanted = false
     this.#isReady = false

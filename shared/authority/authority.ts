@@ -31,10 +31,7 @@ import { type HostNames, PRIVATE_NETWORKS } from './host-names.ts'
 
 /** Lifetime of an authority: ten years. */
 export const AUTHORITY_MS = 3_653 * DAY_MS
-/**
- * Lifetime of a certificate: the maximum that browsers accept from a public authority. iOS accepts 825 days from a
- * private one.
- */
+/** Lifetime of a certificate: the browsers' maximum for public authorities. iOS accepts 825 days from a private one. */
 export const LEAF_MS = 398 * DAY_MS
 /** Backdating of a new certificate, so that tablets whose clocks are up to this far behind accept it. */
 export const LEAF_BEGINS_MS = 30 * DAY_MS
@@ -103,10 +100,7 @@ export function isPermitted({ names }: Pick<Authority, 'names'>, name: string): 
   return names.some((permitted) => name === permitted || name.endsWith(`.${permitted}`))
 }
 
-/**
- * Signs a certificate with a new key, valid for 398 days; returns both in one PEM text. Omits names and addresses that
- * the authority may not sign for.
- */
+/** Returns a new key with a 398-day certificate in one PEM text, without what the authority may not sign for. */
 export function issueLeaf(authority: Authority, { names, addresses }: HostNames, nowMs: number): string {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const permitted = names.filter((name) => isPermitted(authority, name))

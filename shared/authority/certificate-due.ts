@@ -3,10 +3,8 @@ import { DAY_MS } from '#shared/time.ts'
 import { type Authority, isPermitted, LEAF_BEGINS_MS } from './authority.ts'
 import type { HostNames } from './host-names.ts'
 
-/** Time before its expiry at which a certificate is renewed. */
 const RENEW_BEFORE_MS = 30 * DAY_MS
 
-/** Reason for a new certificate. */
 export type DueReason =
   | 'no usable certificate'
   | 'issued by another authority'

@@ -23,7 +23,6 @@ import {
 const COMMON_NAME = '2.5.4.3'
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2'
 
-/** Content of a certificate, with its issuer. */
 export interface CertificateContent {
   commonName: string
   publicKey: KeyObject

@@ -16,9 +16,7 @@ const privateAddresses = new BlockList()
 for (const [network, bits] of PRIVATE_NETWORKS)
   privateAddresses.addSubnet(network, bits, isIP(network) === 4 ? 'ipv4' : 'ipv6')
 
-/**
- * Limit for hosts with many networks, such as those of containers: more addresses would only enlarge the certificate.
- */
+/** Limit for hosts with many networks, such as those of containers: more addresses only enlarge the certificate. */
 const ADDRESSES_MAX = 50
 
 /** Names of one host in lower case, in the order in which they are shown. */
@@ -28,13 +26,11 @@ export interface HostNames {
   addresses: string[]
 }
 
-/** Network interface as the operating system lists it. */
 export interface InterfaceAddress {
   address: string
   family: string
 }
 
-/** Facts about the host, from the system and from the settings. */
 export interface MachineFacts {
   hostName: string
   interfaces: Readonly<Record<string, readonly InterfaceAddress[] | undefined>>
@@ -91,9 +87,8 @@ const sharedNames = new Set(`${SHARED} ${PROVIDERS}`.split(' '))
 const sharedBelowCountry = new Set(SHARED_BELOW_COUNTRY.split(' '))
 
 /**
- * True for domains with subdomains of other organisations: an authority that may sign for the domain could sign for
- * theirs. The list is short, but covers every country code and the usual second-level domains. Source:
- * https://publicsuffix.org.
+ * True for domains with subdomains of other organisations, for which an authority for the domain could sign. The short
+ * list covers every country code and the usual second-level domains. Source: https://publicsuffix.org.
  */
 export function isTooWide(name: string): boolean {
   const labels = name.toLowerCase().split('.')

@@ -6,10 +6,8 @@ import type { Authority } from './authority.ts'
 import type { AuthorityFolder } from './authority-folder.ts'
 import { allNames, type HostNames } from './host-names.ts'
 
-/** Dependencies of the certificate renewal. */
 export interface LeafRenewalOptions {
   folder: AuthorityFolder
-  /** Returns the current names of the host. */
   hosts: () => HostNames
   clock: Clock
   log: Log

@@ -1,6 +1,4 @@
-/**
- * Maximum per budget key for things that outlive the program and are therefore counted elsewhere, such as in the store.
- */
+/** Maximum per budget key for things that outlive the program and are counted elsewhere, such as in the store. */
 export class Ceiling {
   readonly #perOwner: number
   readonly #onRefused: () => void

@@ -3,10 +3,7 @@ import { RateLimitedError } from '#shared/errors.ts'
 import { FairQueue } from './fair-queue.ts'
 import { Slots } from './slots.ts'
 
-/**
- * Runs jobs one after another, round robin over the budget keys, so that a key with many jobs delays only its own. Jobs
- * of one key run in the order of their arrival.
- */
+/** Runs jobs one after another, round robin over the budget keys; jobs of one key in the order of their arrival. */
 export class FairTurns {
   readonly #waiting = new FairQueue<() => Promise<void>>()
   readonly #slots: Slots
@@ -19,10 +16,7 @@ export class FairTurns {
     this.#slots = new Slots({ perOwner: maxWaiting }, onRefused)
   }
 
-  /**
-   * Runs `work` when the budget key is next, regardless of how other jobs ended. Throws `rate_limited` if too many of
-   * its jobs wait already.
-   */
+  /** Runs `work` when its key is next, however other jobs ended. Throws `rate_limited` if too many of its jobs wait. */
   async take<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     if (!this.#slots.take(owner)) {
       const message = `you already have ${this.#maxWaiting} requests waiting`

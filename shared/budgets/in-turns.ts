@@ -1,10 +1,7 @@
 /** Time that other work waits for one slice, in ms. */
 const SLICE_MS = 8
 
-/**
- * Does long work in slices of a few milliseconds, one per tick of the event loop, so that device messages are handled
- * in between. The work yields where it may pause.
- */
+/** Does work in slices of a few ms, one per tick, with device messages in between; `work` yields where it may pause. */
 export async function inTurns<Result>(work: Generator<void, Result>): Promise<Result> {
   for (;;) {
     await new Promise(setImmediate)

@@ -13,8 +13,7 @@ export function isEveryAddress(host: string): boolean {
 }
 
 /**
- * Listens; `::` means all of IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws Node's error if the port is not
- * available.
+ * Listens; `::` means IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws Node's error if the port is unavailable.
  */
 export async function listenOn(server: Server, options: ListenOptions): Promise<void> {
   try {

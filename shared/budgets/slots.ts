@@ -18,9 +18,7 @@ export class Slots {
     this.#onRefused = onRefused
   }
 
-  /**
-   * Takes a slot, to be returned with `release`; false if the budget key has `most` already or the total is used up.
-   */
+  /** Takes a slot, returned with `release`; false if the budget key has `most` already or the total is used up. */
   take(owner: string, { mayUseReserve = false, most = this.#limits.perOwner } = {}): boolean {
     const { total, reserve } = this.#limits
     const taken = this.takenBy(owner)

@@ -1,7 +1,6 @@
 import { MINUTE_MS } from '#shared/time.ts'
 import type { EvaluatedCart } from './cart-state.ts'
 
-/** Facts for the automatic lock of a parked cart. */
 export interface AutoLockFacts {
   /** Minutes that the cart must stand still in a parking zone; 0 means never. */
   afterMin: number
@@ -18,9 +17,8 @@ export interface AutoLockFacts {
 type Standing = Pick<EvaluatedCart, 'isInParking' | 'stays' | 'stillSinceMs' | 'position'>
 
 /**
- * Time at which a cart that stands still in its parking zone will be locked; null if it will not be. A cart is locked
- * once per stay, and once more after each unlock. A cart that was out of reach may have moved: until it reports a
- * position, its time counts from the reconnect.
+ * Time at which a cart standing still in its parking zone is locked, once per stay and after each unlock; null for
+ * never. A cart that was out of reach may have moved: until it reports a position, its time counts from the reconnect.
  */
 export function autoLockAtMs(standing: Standing, facts: AutoLockFacts): number | null {
   const { afterMin, isClockConfirmed, isInService, onlineSinceMs, unlockedSinceMs, lockedAtMs } = facts

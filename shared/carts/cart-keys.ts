@@ -1,4 +1,3 @@
-/** Device with its cart assignment. */
 export interface CartAssignment {
   hardwareId: string
   /** Cart that the device is assigned to; null for none. */

@@ -31,10 +31,7 @@ export interface CartDevice {
   motion: CartMotion
   /** Zones that apply to the cart and contain it, by zone_id. */
   stays: readonly ZoneStay[]
-  /**
-   * Event time of the fix that left parking, or of the first fix known to be outside; null while the cart is in, or if
-   * it has no position.
-   */
+  /** Event time of the fix that left parking, or of the first known outside; null while in, or without a position. */
   outSinceMs: number | null
   lock: CartLock | null
 }
@@ -156,10 +153,7 @@ function stateOf({ isKnown, isAsleep, isSilent, isInParking, isOutside }: StateF
   return isOutside ? 'outside' : 'out'
 }
 
-/**
- * Device whose position counts: the lock device with the newest position, unless another device has one that is over a
- * minute newer.
- */
+/** Device whose position counts: the lock device with the newest, unless another device has one over a minute newer. */
 function speakerOf(devices: readonly CartDevice[]): CartDevice | null {
   const lock = newestOf(devices, lockFixMsOf)
   const other = newestOf(devices, otherFixMsOf)
@@ -219,10 +213,7 @@ const ownWordMsOf = (device: CartDevice) => (isLock(device) ? wordMsOf(device) :
 const voltageMsOf = ({ motion }: CartDevice) => motion.battery?.atMs ?? null
 const ownVoltageMsOf = (device: CartDevice) => (isLock(device) ? voltageMsOf(device) : null)
 
-/**
- * Returns the newest device, the first of equal ones; null if none has a time. Allocates nothing: all carts are
- * evaluated every second.
- */
+/** Newest device, the first of equals; null if none has a time. Allocates nothing: runs for all carts every second. */
 function newestOf(devices: readonly CartDevice[], atMsOf: (device: CartDevice) => number | null): CartDevice | null {
   let newest: CartDevice | null = null
   let newestMs = Number.NEGATIVE_INFINITY

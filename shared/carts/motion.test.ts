@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type CartMotion, type CartSample, isPackLow, moveOn, NO_MOTION, restless } from './motion.ts'
+import { advanceMotion, type CartMotion, type CartSample, isPackLow, NO_MOTION, restless } from './motion.ts'
 
 const SETTINGS = { restAfterS: 300, movingKmh: 3, pack: { emptyV: 46, fullV: 51, lowV: 48 } }
 const START_MS = Date.UTC(2026, 4, 1, 12)
@@ -19,7 +19,7 @@ const volts = (atS: number, voltageV: number): CartSample => ({
   voltageV,
 })
 const follow = (...samples: CartSample[]): CartMotion =>
-  samples.reduce((motion, sample) => moveOn(motion, sample, SETTINGS), NO_MOTION)
+  samples.reduce((motion, sample) => advanceMotion(motion, sample, SETTINGS), NO_MOTION)
 
 test('the heading is that of the last five metres, and unknown before that', () => {
   assert.equal(follow(at(0, 0)).heading, null)
@@ -68,15 +68,15 @@ test('a battery is low by its voltage at rest, or by two successive readings a t
 
 test('late samples change nothing, and an impossible last time is reset', () => {
   const known = follow(at(0, 0), at(100, 50, 7), volts(100, 49))
-  assert.deepEqual(moveOn(moveOn(known, at(50, 0), SETTINGS), volts(100, 47), SETTINGS), known)
+  assert.deepEqual(advanceMotion(advanceMotion(known, at(50, 0), SETTINGS), volts(100, 47), SETTINGS), known)
   const ahead = follow(at(1e6, 0))
-  assert.equal(moveOn(ahead, at(0, 5), SETTINGS, START_MS + 1000).fix?.atMs, START_MS)
+  assert.equal(advanceMotion(ahead, at(0, 5), SETTINGS, START_MS + 1000).fix?.atMs, START_MS)
 })
 
 test('a clock change restarts the time at rest', () => {
   const parked = restless(follow(at(0, 0), at(10, 0, 0)), START_MS + 400_000)
-  assert.equal(moveOn(parked, volts(500, 47), SETTINGS).rest, null)
-  assert.equal(moveOn(parked, volts(700, 47), SETTINGS).rest?.voltageV, 47)
+  assert.equal(advanceMotion(parked, volts(500, 47), SETTINGS).rest, null)
+  assert.equal(advanceMotion(parked, volts(700, 47), SETTINGS).rest?.voltageV, 47)
 })
 
 test('a track processed in chunks, with the state saved as JSON, yields the same as in one pass', () => {
@@ -90,7 +90,7 @@ test('a track processed in chunks, with the state saved as JSON, yields the same
   fc.assert(
     fc.property(samples, (all) => {
       const kept = all.reduce<CartMotion>(
-        (motion, sample) => JSON.parse(JSON.stringify(moveOn(motion, sample, SETTINGS))),
+        (motion, sample) => JSON.parse(JSON.stringify(advanceMotion(motion, sample, SETTINGS))),
         NO_MOTION,
       )
       assert.deepEqual(kept, follow(...all))

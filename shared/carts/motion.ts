@@ -22,10 +22,7 @@ export interface CartFix {
   speedKmh: number | null
 }
 
-/**
- * Motion and battery state of a cart, derived from the fixes and voltages of one device: JSON, advanced by each sample
- * in order.
- */
+/** Motion and battery state of a cart from the fixes and voltages of one device: JSON, advanced by samples in order. */
 export interface CartMotion {
   /** Newest fix; its speed is computed if the device reported none. */
   fix: CartFix | null
@@ -59,14 +56,10 @@ export interface CartSample {
   voltageV: number | null
 }
 
-/** Settings that the motion depends on. */
 export type MotionSettings = Pick<SiteSettings, 'restAfterS' | 'pack'> & { movingKmh: number }
 
-/**
- * Advances the state by one sample. A sample that is not newer changes nothing; known times after `latestMs` were
- * caused by a wrong clock.
- */
-export function moveOn(
+/** Advances by one sample, if it is newer than the state. Known times after `latestMs` come from a wrong clock. */
+export function advanceMotion(
   known: CartMotion,
   sample: CartSample,
   settings: MotionSettings,

@@ -1,4 +1,3 @@
-/** Kind of fault in a course file. */
 export type CourseFaultKind =
   | 'not_geojson'
   | 'not_degrees'

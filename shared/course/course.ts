@@ -3,7 +3,6 @@ import { kindOf, type Tags } from './tags.ts'
 /** Longitude and latitude in degrees. */
 export type Position = [long: number, lat: number]
 
-/** GeoJSON geometries that a course map uses. */
 export type CourseGeometry =
   | { type: 'LineString'; coordinates: Position[] }
   | { type: 'MultiLineString'; coordinates: Position[][] }

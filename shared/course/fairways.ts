@@ -1,6 +1,6 @@
 import { areaOf, isInside, type Place } from './plane.ts'
 import { type Area, fewer, type HoleLine } from './shapes.ts'
-import { stepsAlong, stripAround, thinned } from './strip.ts'
+import { simplifyLine, stepsAlong, stripAround } from './strip.ts'
 
 /** Fairway area of a hole, from which carts may be kept off. */
 export interface HoleFairway {
@@ -21,8 +21,7 @@ const OWN_STEPS = 3
 const STRIP_M = 20
 
 /**
- * Assigns each fairway to the hole that runs along it farthest. A numbered hole without one, such as a short one, gets
- * a strip along its line.
+ * Assigns a fairway to the hole that runs along it farthest. A numbered hole without one, often short, gets a strip.
  */
 export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleLine[]): HoleFairway[] {
   const ways = holes.flatMap(({ line, number }) =>
@@ -41,7 +40,7 @@ export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleL
   const having = new Set(owned.map(({ hole }) => hole))
   const strips = ways
     .filter(({ hole }) => !having.has(hole))
-    .map(({ hole, line }) => ({ ring: stripAround(thinned(line, 3), STRIP_M), hole }))
+    .map(({ hole, line }) => ({ ring: stripAround(simplifyLine(line, 3), STRIP_M), hole }))
   return [...owned, ...strips].sort((a, b) => a.hole - b.hole)
 }
 

@@ -7,14 +7,13 @@ import { fairwaysOfHoles, type HoleFairway, largest } from './fairways.ts'
 import { hullAround } from './hull.ts'
 import { areaOf, isInside, metresBetween, type Place, Plane } from './plane.ts'
 import { type Area, areasOf, type HoleLine, holeLinesOf, positionsOf } from './shapes.ts'
-import { stripAround, thinned } from './strip.ts'
+import { simplifyLine, stripAround } from './strip.ts'
 
 /** Finest tolerance; carts are not driven more precisely. */
 const FINEST_M = 0.5
 
 /**
- * Zone shape with at most `cornersMax` corners: the ring without its least significant corners. A ring that crosses
- * itself, as hand-drawn ones do, is replaced by its convex outline.
+ * Zone shape of at most `cornersMax` main corners; a hand-drawn ring that crosses itself becomes its convex outline.
  */
 function zoneShape(ring: readonly Place[], plane: Plane, cornersMax: number): ZoneShape | null {
   const kept = ringOf(ring, plane) ?? ringOf(hullAround(ring, FINEST_M), plane)
@@ -113,7 +112,7 @@ function boundaryOf(features: readonly CourseFeature[], plane: Plane): Place[][]
 }
 
 function holeZone({ line, number }: HoleLine, plane: Plane, names: ZoneNames): NewZone[] {
-  const way = thinned(line, 3)
+  const way = simplifyLine(line, 3)
   const ring = ringOf(stripAround(way, HOLE_ROOM_M), plane) ?? ringOf(hullAround(way, HOLE_ROOM_M), plane)
   return zone('hole', names.hole(number), ring === null ? null : { kind: 'polygon', ring }, number)
 }

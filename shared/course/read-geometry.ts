@@ -12,10 +12,7 @@ export class GeometryReader {
     this.#pointsMax = pointsMax
   }
 
-  /**
-   * Returns null for geometries that are not drawn for this kind, such as points. Throws `CourseFault`, which names
-   * `path`.
-   */
+  /** Returns null for geometries not drawn for this kind, such as points. Throws `CourseFault`, which names `path`. */
   read(geometry: unknown, kind: CourseKind, path: string): CourseGeometry | null {
     const { type, coordinates } = partsOf(geometry, path)
     switch (type) {

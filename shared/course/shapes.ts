@@ -44,7 +44,6 @@ export function fewer<Corner>(corners: readonly Corner[], most = CORNERS_MAX): C
   return corners.filter((_, at) => at % step === 0 || at === corners.length - 1)
 }
 
-/** Returns all positions of a feature. */
 export function positionsOf({ geometry }: Pick<CourseFeature, 'geometry'>): Position[] {
   switch (geometry.type) {
     case 'LineString':

@@ -4,17 +4,14 @@ import { metresBetween, type Place } from './plane.ts'
 const MITRE_MAX = 1.6
 const CAP_CORNERS = 5
 
-/**
- * Returns the ring around a line, `halfM` metres on each side and beyond its ends, counter-clockwise. The ring may
- * cross itself at sharp bends.
- */
+/** Ring around a line at `halfM` metres, also beyond its ends, counter-clockwise; may cross itself at sharp bends. */
 export function stripAround(line: readonly Place[], halfM: number): Place[] {
   const back = line.toReversed()
   return [...rightSide(line, halfM), ...cap(line, halfM), ...rightSide(back, halfM), ...cap(back, halfM)]
 }
 
 /** Removes corners that are less than `toleranceM` from the straight line. Source: Douglas and Peucker, 1973. */
-export function thinned(line: readonly Place[], toleranceM: number): Place[] {
+export function simplifyLine(line: readonly Place[], toleranceM: number): Place[] {
   const [first, last] = [line[0], line.at(-1)]
   if (first === undefined || last === undefined || line.length < 3) return [...line]
   let [farthest, most] = [0, toleranceM]
@@ -24,14 +21,13 @@ export function thinned(line: readonly Place[], toleranceM: number): Place[] {
   }
   if (farthest === 0) return [first, last]
   return [
-    ...thinned(line.slice(0, farthest + 1), toleranceM).slice(0, -1),
-    ...thinned(line.slice(farthest), toleranceM),
+    ...simplifyLine(line.slice(0, farthest + 1), toleranceM).slice(0, -1),
+    ...simplifyLine(line.slice(farthest), toleranceM),
   ]
 }
 
 /**
- * Returns places along a line including its ends, `stepM` apart; on a long line `most` places that reach as far as they
- * can.
+ * Places along a line including its ends, `stepM` apart; on a long line `most` places that reach as far as they can.
  */
 export function stepsAlong(line: readonly Place[], stepM: number, most: number): Place[] {
   const lengthM = line.reduce((sum, place, i) => sum + metresBetween(line[i - 1] ?? place, place), 0)

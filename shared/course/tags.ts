@@ -1,4 +1,3 @@
-/** Kind of a course feature. */
 export type CourseKind =
   | 'outline'
   | 'rough'

@@ -31,8 +31,7 @@ export function columnKey(name: string): string {
 const NO_LETTERS = /[^\p{L}\p{N}]/gu
 
 /**
- * Incremental CSV parser; empty rows are skipped. Lines end with LF or CRLF, or all of them with CR; line ends within
- * quotes are text. Source: RFC 4180 2
+ * Incremental CSV parser (RFC 4180 2); skips empty rows. Rows end with LF or CRLF, or all with CR, not within quotes.
  */
 export class CsvRows {
   readonly #onRow: (row: CsvRow) => void

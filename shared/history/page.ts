@@ -26,7 +26,6 @@ export type HistoryRecords = { gps: GpsRecords } | { battery: BatteryRecords }
 
 const encoder = new TextEncoder()
 
-/** Formats one page of a history. */
 export function historyPageOf(request: HistoryRequest, page: HistoryRecords): HistoryPage {
   const { fromMs, format, order, previousMs } = request
   const texts =

@@ -1,7 +1,4 @@
-/**
- * Detects UTF-16 by its byte order mark, or without one by the zero byte of the first letter; undefined for any other
- * encoding. Source: RFC 2781 3.2, 4.3
- */
+/** Detects UTF-16 by byte order mark or zero byte of the first letter; else undefined. Source: RFC 2781 3.2, 4.3 */
 export function utf16In([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   if (first === undefined || second === undefined) return undefined
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return 'utf-16le'

@@ -61,7 +61,6 @@ export function throwValidationError({
 /** Part of the request by Hono's name for it. */
 const PLACES: Record<string, FieldError['in']> = { json: 'body', param: 'path', query: 'query' }
 
-/** Builds the error for one query parameter. */
 export function invalidQuery(error: Omit<FieldError, 'in'>): InvalidRequestError {
   return new InvalidRequestError(error.code, `${error.name}: ${error.detail}`, [{ in: 'query', ...error }])
 }
@@ -79,8 +78,7 @@ export function outgoingOf(c: Context): ServerResponse | undefined {
 
 /** Sets a header of the response before the response exists. */
 export function setHeader(c: Context, name: string, value: string): void {
-  // written to Node's response directly: Hono would copy all headers to a `Headers`, which costs more than most
-  // handlers
+  // written to Node's response: Hono would copy all headers to a `Headers`, which costs more than most handlers
   const outgoing = outgoingOf(c)
   if (outgoing === undefined) c.header(name, value)
   else outgoing.setHeader(name, value)
@@ -101,7 +99,6 @@ export function inOrder<Item>(items: readonly Item[], order: ListOrder): readonl
   return order === 'asc' ? items : items.toReversed()
 }
 
-/** Builds the `pagination` of a response. */
 export function paginationOf({ limit, offset }: { limit: number; offset: number }, rows: readonly unknown[]) {
   return { limit, offset, returned: rows.length }
 }

@@ -8,10 +8,7 @@ export function fileNameOf(text: string): string {
   return text.replaceAll(':', '=').replaceAll(/[^A-Za-z0-9._=-]+/g, '-')
 }
 
-/**
- * Returns the `Content-Disposition` header of a download. The name is escaped because it contains ids, and a hub
- * receives ids of sites and devices from others.
- */
+/** Header `Content-Disposition` of a download. The name is escaped, as a hub receives the ids in it from others. */
 export function attachment(name: string): string {
   return `attachment; filename="${fileNameOf(name).replace(/^\.+/, '-').slice(-MAX_LENGTH)}"`
 }

@@ -22,26 +22,19 @@ interface SecureServer {
 const CHECK_EVERY_MS = 10_000
 const EXPIRY_WARNING_MS = 14 * DAY_MS
 
-/** Dependencies of a certificate. */
 export interface CertificateOptions {
   files: KeyPairFiles
   settings: KeyPairSettings
   clock: Clock
   log: Log
-  /**
-   * Certificate of a private authority, which only some browsers trust. HSTS is not sent, because a browser without
-   * that trust could not bypass the warning.
-   */
+  /** Certificate of a private authority. No HSTS: a browser without trust in it could not bypass the warning. */
   isOfOwnAuthority?: boolean
   /** Public host of the program; a certificate that does not cover it is logged. */
   publicHost?: string | undefined
   checkEveryMs?: number
 }
 
-/**
- * Certificate of a program, reloaded whenever its files change. An unusable file is logged and the certificate in use
- * stays, so the files may be replaced by any method and in either order.
- */
+/** Certificate reloaded when its files change, in any way or order; unusable ones are logged, the current one stays. */
 export class Certificate implements Component {
   readonly #servers: SecureServer[] = []
   readonly #files: KeyPairFiles
@@ -69,9 +62,7 @@ export class Certificate implements Component {
     this.#checkEveryMs = options.checkEveryMs ?? CHECK_EVERY_MS
   }
 
-  /**
-   * Provides a server with the certificate once it is loaded, and with every later one. Must be called before `start`.
-   */
+  /** Provides a server with the certificate once loaded, and with every later one. Must be called before `start`. */
   secure(server: SecureServer): void {
     this.#servers.push(server)
   }
@@ -119,8 +110,7 @@ export class Certificate implements Component {
     return this.#checked
   }
 
-  // Compares contents, which detects renamed files, swapped links and changes within one tick of the file system's
-  // clock.
+  // Compares contents, which detects renames, swapped links and changes within one tick of the file system's clock.
   async #readAgain(): Promise<void> {
     try {
       const pems = await this.#read()

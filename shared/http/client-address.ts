@@ -22,7 +22,6 @@ export function parseProxies(text: string): BlockList | null {
   return proxies
 }
 
-/** Schema of a setting with trusted proxies. */
 export const proxiesSetting = z.string().transform((text, issues) => {
   const proxies = parseProxies(text)
   if (proxies !== null) return proxies
@@ -59,10 +58,7 @@ export class ClientAddresses {
   }
 }
 
-/**
- * Sets `c.var.address` to the caller's address and `c.var.ownOrigin` to the origin that it used; the address of a test
- * request without a socket is `unknown`.
- */
+/** Sets `c.var.address`, `unknown` for a test request without a socket, and `c.var.ownOrigin`. */
 export function withAddress(addresses: ClientAddresses): MiddlewareHandler<RequestEnv> {
   return (c, next) => {
     const socket = socketAddress(c)

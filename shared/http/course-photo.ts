@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { namesTag } from './etags.ts'
 import { described, problems, streamed } from './responses.ts'
 
-/** Photo of a course, with the data for its response. */
 interface Photo {
   /** Identifies the image among all versions. */
   readonly hash: string

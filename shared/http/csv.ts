@@ -12,10 +12,7 @@ export interface CsvColumn {
   path: readonly string[]
 }
 
-/**
- * Returns the columns of rows, named as in JSON. A required object becomes one column per member; other objects and
- * lists are JSON within their cell.
- */
+/** Columns of rows, named as in JSON. A required object has one column per member; other objects and lists are JSON. */
 export function csvColumns(row: z.ZodObject): CsvColumn[] {
   return Object.entries(row.shape).flatMap(([key, member]): CsvColumn[] => {
     if (!(member instanceof z.ZodObject)) return [{ name: key, path: [key] }]
@@ -23,12 +20,10 @@ export function csvColumns(row: z.ZodObject): CsvColumn[] {
   })
 }
 
-/** Returns the header line with the column names. */
 export function csvHeader(columns: readonly CsvColumn[]): string {
   return `${columns.map(({ name }) => name).join(',')}\r\n`
 }
 
-/** Returns one line per row. */
 export function csvLines(columns: readonly CsvColumn[], rows: readonly unknown[]): string {
   return rows.map((row) => `${columns.map(({ path }) => cellOf(valueAt(row, path))).join(',')}\r\n`).join('')
 }

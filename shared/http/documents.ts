@@ -30,7 +30,6 @@ export async function keptText(type: string, text: string): Promise<KeptDocument
   return { type, forms: [formOf('gzip', packed), formOf('identity', bytes)] }
 }
 
-/** Returns a binary document. */
 export function keptBytes(type: string, bytes: Uint8Array<ArrayBuffer>): KeptDocument {
   return { type, forms: [formOf('identity', bytes)] }
 }

@@ -32,7 +32,6 @@ const MEDIA_TYPES = {
   geojson: 'application/geo+json',
 } as const satisfies Record<HistoryFormat, string>
 
-/** Content types of history files. */
 const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
   csv: CSV_TYPE,
   ndjson: `${MEDIA_TYPES.ndjson}; charset=utf-8`,
@@ -94,7 +93,6 @@ export function latestRoute<DevicePath extends string, Params extends z.ZodObjec
   })
 }
 
-/** Returns the requested format of a stream's history. */
 export function historyFormat(c: Context, stream: TelemetryStream, { format }: HistoryQuery): HistoryFormat {
   return format ?? acceptedFormat(c, RECORDS[stream].formats)
 }

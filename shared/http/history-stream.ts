@@ -23,10 +23,10 @@ export interface Download {
 }
 
 /**
- * Streams a history as text, page by page as fast as the client reads, with constant memory for any range. Reading ends
- * when the client disconnects, stalls or loses access; the response is then aborted, so that it does not appear
- * complete. The first page is read before this resolves, so that a store that cannot be read still causes an error
- * response, and so does `too_many_downloads`.
+ * Streams a history as text, page by page as fast as the client reads, with constant memory. Reading ends when the
+ * client disconnects, stalls or loses access; the response is then aborted, so as not to appear complete. The first
+ * page is read before this resolves, so that an unreadable store or `too_many_downloads` still causes an error
+ * response.
  */
 export async function streamHistory<Request extends Omit<HistoryRequest, 'previousMs'>>(
   readPage: (request: Request & { previousMs: number | null }) => Promise<HistoryPage>,

@@ -11,9 +11,8 @@ type ListConfig = Omit<RouteConfig, 'method' | 'path' | 'summary'> & {
 }
 
 /**
- * Defines the route of a list. The handler returns JSON; with `format=csv` or `Accept: text/csv` the same rows are sent
- * as a file. Rows are the items of the response, or of its first list of objects. A route that is not mounted with
- * `openapi()` needs its `asTable` before the handler.
+ * Defines a list route, whose handler returns JSON; with `format=csv` or `Accept: text/csv` its rows (the items, or
+ * those of its first list) are sent as a file. If not mounted with `openapi()`, it needs `asTable` before the handler.
  */
 export function listRoute<const Path extends string, const Rest extends ListConfig>(
   path: Path,
@@ -60,10 +59,7 @@ function fileOf({ req }: Context): string {
   return decodeURIComponent(req.path).slice(1)
 }
 
-/**
- * Returns the schema of a row, and the member of the response that contains the rows; null if the response itself is
- * the list.
- */
+/** Returns the schema of a row, and the member of the response with the rows; null if the response is the list. */
 function rowsIn(list: z.ZodType): { name: string | null; row: z.ZodObject } {
   if (list instanceof z.ZodArray && list.element instanceof z.ZodObject) return { name: null, row: list.element }
   const members = list instanceof z.ZodObject ? Object.entries(list.shape) : []

@@ -103,10 +103,7 @@ export class HttpListener implements Component {
     })
   }
 
-  /**
-   * Sets the certificate, before the start or at any later time; open connections keep theirs. Sends HSTS if all
-   * browsers trust the certificate.
-   */
+  /** Sets the certificate, at any time; open connections keep theirs. Sends HSTS if all browsers trust it. */
   setSecureContext(options: SecureContextOptions, isTrustedByAll: boolean): void {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(options)
     // with HSTS, the warning of a browser that no longer trusts the certificate could not be bypassed
@@ -181,10 +178,7 @@ function answerError(error: unknown): Response {
 /** First byte of a TLS connection: a handshake record. Source: RFC 8446, section 5.1. */
 const TLS_HANDSHAKE = 22
 
-/**
- * Makes an HTTPS server accept HTTP as well. Plain connections enter through its `secureConnection` event, so they
- * share its limits, upgrades and shutdown.
- */
+/** Makes an HTTPS server accept HTTP too: through `secureConnection`, so limits, upgrades and shutdown are shared. */
 function takePlain(server: Server | SecureServer): void {
   const handshakes = server.listeners('connection')
   server.removeAllListeners('connection')

@@ -1,8 +1,6 @@
 import type { OpenApiDocument, Operation } from './openapi.ts'
 
-/**
- * Finds the operation of a request like the router: literals take precedence over parameters, as in `/trips/active`.
- */
+/** Finds the operation of a request like the router: literals precede parameters, as in `/trips/active`. */
 export function findOperation(document: OpenApiDocument, method: string, path: string): Operation | undefined {
   // resolved like a client does: `/users/.` is `/users/`
   const levels = levelsOf(new URL(path.replace(/^\/+/, '/'), 'http://gateway').pathname)

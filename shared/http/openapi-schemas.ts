@@ -23,10 +23,7 @@ export interface JsonSchema {
   [keyword: string]: unknown
 }
 
-/**
- * Converts zod schemas to JSON Schemas. A schema with `.meta({ id })` becomes a component of that name wherever it is
- * used; other keys of `.meta` are copied to the JSON Schema.
- */
+/** Converts zod schemas to JSON Schemas; `.meta({ id })` makes one a component of that name, other keys are copied. */
 export class SchemaComponents {
   readonly schemas: Record<string, JsonSchema> = {}
   readonly #converted = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }

@@ -18,7 +18,6 @@ export function allTags({ rules, order }: Tags): Tag[] {
   return rules.map(({ name, description }) => ({ name, description })).sort((a, b) => rank(a) - rank(b))
 }
 
-/** Returns the tag of a path, by the nouns in it. */
 export function tagOf({ rules }: Tags, path: string): string | undefined {
   const levels = path.split('/')
   return rules.find(({ nouns }) => nouns.some((noun) => levels.includes(noun)))?.name

@@ -16,8 +16,7 @@ interface Addressed {
 }
 
 /**
- * Origin of this program as a browser sees it: scheme and Host as sent by the client, or as forwarded by a trusted
- * proxy. Undefined if the request contains neither.
+ * Origin of this program as a browser sees it: scheme and Host, sent or forwarded by a trusted proxy; else undefined.
  */
 export function ownOrigin(addresses: Proxies, { socketAddress, isEncrypted, header }: Addressed): string | undefined {
   const isForwarded = addresses.isProxy(socketAddress)

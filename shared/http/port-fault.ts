@@ -47,10 +47,7 @@ function holderOf(port: number, root: string): string {
   return `${holder?.words ?? 'another program'}: stop that, or`
 }
 
-/**
- * Returns a description of the listener on a port, and its process id if readable; undefined if the port is free or the
- * system is not Linux.
- */
+/** Describes the listener on a port, with its process id if readable; undefined if free or not on Linux. */
 export function portOwner(port: number, root = '/'): { pid: number | undefined; words: string } | undefined {
   const listener = attempt(() => listenerOn(port, root))
   if (listener === undefined) return undefined

@@ -6,10 +6,7 @@ import { throwValidationError } from './api-env.ts'
 const MAX_COUNT = 100
 const MAX_LENGTH = 1000
 
-/**
- * Caches validated queries, because programs repeat the same ones. The result is shared and must not be modified; the
- * same text returns the same object.
- */
+/** Caches validated queries, which programs repeat. The same text returns the same object; it must not be modified. */
 export class RememberedQueries<Query extends object> {
   readonly #schema: z.ZodType<Query>
   readonly #known = new Map<string, Query>()

@@ -5,7 +5,6 @@ import { isEveryAddress } from '#shared/budgets/listen.ts'
 const TIMEOUT_MS = 5_000
 const MAX_CHARACTERS = 8_000_000
 
-/** Response of a program on this computer. */
 export interface LocalResponse {
   status: number
   text: string
@@ -17,10 +16,7 @@ export function originOf(host: string, port: number, isTls: boolean): string {
   return `${isTls ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/**
- * Sends a request to a program on this computer, whose certificate need not cover that address; null without a
- * response.
- */
+/** Sends a request to a program on this computer, whose certificate need not cover that address; null if unanswered. */
 export function requestLocal(url: string, key?: string): Promise<LocalResponse | null> {
   const { promise, resolve } = Promise.withResolvers<LocalResponse | null>()
   const headers = key === undefined ? {} : { 'x-api-key': key }

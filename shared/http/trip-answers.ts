@@ -57,9 +57,7 @@ async function* tripListTexts(
   yield encoder.encode(`],"summary":${JSON.stringify(summary)}}`)
 }
 
-/**
- * Sends a list of trips and stops, merged in the requested order; includes a device count if several were requested.
- */
+/** Sends a list of trips and stops, merged in the requested order; includes a device count for several. */
 export function streamTripList(
   c: Context,
   lists: readonly FoundTrips[],
@@ -114,14 +112,12 @@ export function streamMap(c: Context, texts: AsyncIterable<Uint8Array>, file: st
   return streamed(c, ReadableStream.from(texts), { 'content-type': GEO_JSON })
 }
 
-/** Parameters of a search for active trips. */
 interface ActiveTripQuery {
   config: TripConfig
   maxAgeSeconds: number
   lookbackSeconds: number
 }
 
-/** Reads the query of a request for active trips. */
 export function activeTripQuery(
   from: TripConfigChoice & Omit<ActiveTripQuery, 'config'>,
   defaults: TripConfig,
@@ -130,7 +126,6 @@ export function activeTripQuery(
   return { config: tripConfigOf(from, defaults), maxAgeSeconds, lookbackSeconds }
 }
 
-/** Returns the active trips of all devices. */
 export function toActiveTripsJson(
   activeTrips: ActiveTripJson[],
   devicesQueried: number,
@@ -146,7 +141,6 @@ export function toActiveTripsJson(
   return { activeTrips, summary }
 }
 
-/** Returns the active trip of a device, if there is one. */
 export function toDeviceActiveTripJson(
   hardwareId: string,
   activeTrip: ActiveTripJson | undefined,

@@ -8,7 +8,6 @@ import { jsonBodyUpTo } from './request-guards.ts'
 import { answers, body, json, problems } from './responses.ts'
 import { route } from './route.ts'
 
-/** Path parameter `:id` of a user. */
 export const userIdParams = z.object({
   id: z.string().meta({ description: 'user_id', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
 })

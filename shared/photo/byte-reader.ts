@@ -45,7 +45,6 @@ export class ByteReader {
   }
 }
 
-/** Concatenates parts of an image. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
   let at = 0

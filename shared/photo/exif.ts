@@ -1,12 +1,8 @@
 const ORIENTATION = 0x0112
-/**
- * Prefix of Exif data in a JPEG. Camera software writes it in PNG and WebP as well, although these formats define none.
- */
+/** Prefix of Exif data in a JPEG. Camera software writes it in PNG and WebP too, although they define none. */
 export const EXIF_HEAD = 'Exif\0\0'
 
-/**
- * Reads the orientation of an image from its Exif data; null if absent or unreadable. Source: Exif 2.32, 4.5 and 4.6.
- */
+/** Reads the Exif orientation of an image; null if absent or unreadable. Source: Exif 2.32, 4.5 and 4.6. */
 export function readOrientation(content: Uint8Array): number | null {
   const hasHead = String.fromCharCode(...content.subarray(0, EXIF_HEAD.length)) === EXIF_HEAD
   const exif = hasHead ? content.subarray(EXIF_HEAD.length) : content

@@ -22,10 +22,7 @@ const SEEN_AS: Readonly<Record<number, readonly [number, number, number, number]
   8: [3, 0, 1, 2],
 }
 
-/**
- * Converts the corners of the image as displayed to those of the image as stored: without its Exif data the image loses
- * its orientation, but keeps its position on the map.
- */
+/** Converts displayed corners to stored ones: without its Exif orientation, the image keeps its place on the map. */
 export function storedCorners(corners: Corners, orientation: number): Corners {
   const [a, b, c, d] = SEEN_AS[orientation] ?? [0, 1, 2, 3]
   const at = (place: number): Corner => corners[place] ?? corners[0]

@@ -13,9 +13,7 @@ const CHUNK_BYTES = 1024 * 1024
 /** Reason for which a file must not be installed; the message is for the operator. */
 export class ReleaseError extends Error {}
 
-/**
- * Throws a `ReleaseError` unless the folder contains exactly the files of a release that is signed with one of `keys`.
- */
+/** Throws a `ReleaseError` unless the folder holds exactly the files of a release signed with one of `keys`. */
 export function verifyRelease(folder: string, keys: readonly string[]): void {
   const sums = signedSums(folder, keys)
   for (const [name, sum] of sums) checkFile(join(folder, name), sum)

@@ -20,8 +20,7 @@ export interface BatteryDay {
 const KMH_PER_M_PER_MS = 3600
 
 /**
- * Tracks the voltages of a cart and if it stood or drove, by the rules of `moveOn` in `shared/carts`. Days must be
- * passed in chronological order.
+ * Tracks a cart's voltages and if it stood or drove, by the rules of `moveOn`. Days must come in chronological order.
  */
 export class PackDays {
   readonly #rules: PackRules

@@ -31,7 +31,6 @@ export class CartFixes {
   }
 }
 
-/** Merges the records of several devices. */
 export function merged<R extends Records>(kind: RecordKind<R>, devices: readonly R[]): R {
   const [first = kind.allocate(0), ...others] = devices
   return others.reduce((all, one) => mergeRecords(kind, all, one), first)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { STALE_LOCK_MS } from '#shared/carts/cart-state.ts'
-import { type CartMotion, moveOn, NO_MOTION } from '#shared/carts/motion.ts'
+import { advanceMotion, type CartMotion, NO_MOTION } from '#shared/carts/motion.ts'
 import { type BatteryRecords, GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import { NO_ZONE_STATE, watch } from '#shared/zones/watch.ts'
@@ -247,7 +247,7 @@ function naivePacks(fixes: readonly Fix[], volts: readonly (readonly [number, nu
         speedKmh: fix.speedMilliKmh === NO_SPEED ? null : fix.speedMilliKmh / 1000,
       }
       const before = motion.rest
-      motion = moveOn(motion, { atMs, position, voltageV: mv === null ? null : mv / 1000 }, rules)
+      motion = advanceMotion(motion, { atMs, position, voltageV: mv === null ? null : mv / 1000 }, rules)
       const drives = (motion.fix?.speedKmh ?? 0) >= 3
       if (fix !== null && drives) hasDriven = true
       if (mv === null) continue

@@ -14,10 +14,7 @@ const LAT_MAX_E7 = 850_000_000
 const EARTH_M = 40_075_016.686
 const CELLS_AS_KEY = 2 ** FINEST_ZOOM
 
-/**
- * Sums time per cell, up to a maximum number of cells; beyond it, all cells double their width. The result does not
- * depend on the order of additions, and memory is bounded.
- */
+/** Sums time per cell, in any order. Beyond a maximum number of cells, all double their width: memory is bounded. */
 export class TrafficGrid {
   readonly #cellsMax: number
   #zoom = FINEST_ZOOM
@@ -41,7 +38,6 @@ export class TrafficGrid {
     this.#lastSeconds += seconds
   }
 
-  /** Adds the sums of another grid. */
   addAll({ zoom, x, y, seconds }: TrafficCells): void {
     this.#settle()
     while (this.#zoom > zoom) this.#widen()

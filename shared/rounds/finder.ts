@@ -65,10 +65,9 @@ const UNSEEN: RoundState = {
 }
 
 /**
- * Finds the rounds of one cart in the fixes of its devices, in chronological order. A round begins when the cart leaves
- * parking, or at the first fix outside, and ends when it returns; it needs at least one hole. Zone entries and exits
- * follow the rules of zone events (`#shared/zones/watch`). The result is the same for any division of the fixes into
- * calls.
+ * Finds the rounds of a cart in the chronological fixes of its devices. A round begins when the cart leaves parking, or
+ * at the first fix outside, and ends when it returns; it needs at least one hole. Zone entries and exits follow the
+ * rules of zone events (`#shared/zones/watch`). The result is the same for any division of the fixes into calls.
  */
 export class RoundFinder {
   readonly #ground: RoundZones
@@ -127,9 +126,8 @@ export class RoundFinder {
   }
 
   /**
-   * Processes the next fix. Returns `late` if the fix should have come before others: the rounds must then be found
-   * again from all stored fixes. Returns `left out` if the fix does not matter, because another device determines the
-   * position or it is too dense.
+   * Processes the next fix. Returns `late` if it belongs before others: rounds must then be found again from all stored
+   * fixes. Returns `left out` if it does not matter: another device has the position, or it is too dense.
    */
   take(device: RoundDevice, fix: Fix): 'taken' | 'left out' | 'late' {
     const state = this.#state
@@ -259,10 +257,7 @@ export class RoundFinder {
     return { parkedMs, holes }
   }
 
-  /**
-   * Returns the first fix outside a zone that contained the cart, of a hole or of parking (null); this fix is the
-   * second one and confirms it.
-   */
+  /** First fix outside a zone that contained the cart, of a hole or of parking (null); this second fix confirms it. */
   #leftAt(before: WatchState, hole: number | null, fix: Fix): Fix {
     for (const { id, isInside, turnedAt } of before.zones)
       if (isInside && turnedAt !== undefined && this.#ground.holeOf.get(id) === hole) return turnedAt
@@ -327,7 +322,6 @@ export class RoundFinder {
   }
 }
 
-/** Returns the hole that is being played. */
 function currentHole({ holes, visit }: PlayedHoles): number | undefined {
   return visit === null ? undefined : holes[visit.index]?.hole
 }

@@ -1,10 +1,7 @@
 import type { HoleStay } from './round.ts'
 import { holeAfter, type RoundZones } from './round-zones.ts'
 
-/**
- * Shorter presence in the zone of a hole counts as crossing it: at 15 km/h this is 125 m, and a hole is about 76 m
- * wide.
- */
+/** Shorter presence in a hole's zone counts as crossing: at 15 km/h this is 125 m, and a hole is about 76 m wide. */
 const CROSSED_MS = 30_000
 /** Time in the next of two overlapping holes after which it counts as being played, since the cart entered it. */
 const TAKEN_OVER_MS = 60_000

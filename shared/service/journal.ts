@@ -4,9 +4,8 @@ import { fstatSync } from 'node:fs'
 const PRIORITIES = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' } as const
 
 /**
- * Returns the function that prefixes a line for this file descriptor with its priority, by the variable JOURNAL_STREAM;
- * undefined if the systemd journal does not read it. Programs whose output goes elsewhere inherit JOURNAL_STREAM, so
- * only the same device and inode count.
+ * Returns a function that prefixes lines with their priority, or undefined if the systemd journal does not read this
+ * descriptor. Programs with other output inherit JOURNAL_STREAM too, so only its device and inode count.
  */
 export function journalPrefix(fd: number, stream: string | undefined): ((level: string) => string) | undefined {
   if (stream === undefined || stream === '') return undefined

@@ -25,7 +25,7 @@ export function watchdogTimeoutMs({ WATCHDOG_USEC, WATCHDOG_PID } = process.env)
 }
 
 /**
- * Notifies the service manager, if there is one; resolves with the reason of a failure, or null. Uses systemd's
+ * Notifies the service manager, if any; resolves with the reason of a failure, or null. Uses systemd's
  * `systemd-notify`, which takes about 10 ms and ends when systemd has processed the message: Node has no Unix datagram
  * sockets.
  */

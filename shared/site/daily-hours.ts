@@ -1,9 +1,6 @@
 import type { TimeZone } from './time-zone.ts'
 
-/**
- * True if the local time is between two minutes of the day, the second one exclusive. If the second is not after the
- * first, the range passes midnight.
- */
+/** True between two minutes of the local day, the second exclusive; past midnight if it is not after the first. */
 export function isBetweenHours(
   zone: TimeZone,
   [fromMinute, toMinute]: readonly [number, number],

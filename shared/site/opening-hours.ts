@@ -1,7 +1,6 @@
 import type { OpenHours, OpeningHours, Weekday } from './settings.ts'
 import { dateAfter, type TimeZone } from './time-zone.ts'
 
-/** Opening hours of one local day. */
 export interface OpenDay {
   /** `2026-05-01` */
   date: string

@@ -1,6 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 
-/** Local time at an instant. */
 export interface LocalTime {
   /** `2026-05-01` */
   date: string
@@ -51,10 +50,7 @@ export class TimeZone {
     return { date, minuteOfDay: (shownMs - Date.parse(date)) / MINUTE_MS }
   }
 
-  /**
-   * Returns the instant of a minute of a local day (up to 1,440, its end): the first one if the minute occurs twice,
-   * and the end of the gap if it is skipped.
-   */
+  /** Instant of a minute (up to 1,440) of a local day: the first if it occurs twice, the end of the gap if skipped. */
   instantOf(date: string, minuteOfDay: number): number {
     const shownMs = Date.parse(date) + minuteOfDay * MINUTE_MS
     const [before, after] = [this.offsetMs(shownMs - DAY_MS), this.offsetMs(shownMs + DAY_MS)]

@@ -35,7 +35,6 @@ const MAX_BLOCK_TIME_MS = 2 ** 43 - 1
 
 const KINDS = { 1: GPS, 2: BATTERY } as const
 
-/** Header fields of a block. */
 export interface BlockHeader {
   readonly kind: RecordKind<never>['name']
   readonly version: number

@@ -14,8 +14,7 @@ const SCRATCH = new ColumnScratch(MAX_BLOCK_RECORDS)
 
 /**
  * Encodes 1 to `MAX_BLOCK_RECORDS` records as one block; the same records always yield the same bytes. Throws
- * `RangeError` for records that a block cannot hold: times that do not ascend, values that violate the rules of the
- * kind.
+ * `RangeError` for records that a block cannot hold: times not ascending, values that violate the rules of the kind.
  */
 export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R): Uint8Array {
   const { atMs } = records
@@ -38,17 +37,15 @@ export function encodeBlock<R extends Records>(kind: RecordKind<R>, records: R):
 }
 
 /**
- * Verifies that a block is unchanged since it was written, and returns its header. Throws `DamagedBlockError`, or
- * `NewerBlockError` for an intact block of a later version.
+ * Verifies a block; returns its header. Throws `DamagedBlockError`, or `NewerBlockError` for an intact later version.
  */
 export function verifyBlock(block: Uint8Array): BlockHeader {
   return openBlock(viewOf(block))
 }
 
 /**
- * Decodes all records of a block into columns of the caller, from `offset` on; returns their number. Throws like
- * `verifyBlock`, and `RangeError` for a block of another kind and for columns without room for it. After an error the
- * content of the columns from `offset` on is undefined.
+ * Decodes a block into columns of the caller from `offset` on; returns its number of records. Throws like
+ * `verifyBlock`, and `RangeError` for another kind or no room. After an error columns from `offset` on are undefined.
  */
 export function decodeBlock<R extends Records>(kind: RecordKind<R>, block: Uint8Array, into: R, offset = 0): number {
   const view = viewOf(block)
@@ -74,8 +71,7 @@ export function decodeBlock<R extends Records>(kind: RecordKind<R>, block: Uint8
 }
 
 /**
- * Like `decodeBlock`, but keeps only the records from `fromMs` to `toMs`, both inclusive, and returns their number. The
- * columns must have room for the whole block anyway.
+ * Like `decodeBlock`, but only for records from `fromMs` to `toMs`, inclusive. Needs room for the whole block anyway.
  */
 export function decodeBlockRange<R extends Records>(
   kind: RecordKind<R>,

@@ -36,9 +36,8 @@ export function encodeBlocks(blocks: readonly DeviceBlock[]): Uint8Array {
 }
 
 /**
- * Decodes the output of `encodeBlocks`; the blocks are views of the bytes. Each has passed `verifyBlock`, so it is
- * unchanged, but only `decodeBlock` shows if its columns are readable. Throws `DamagedBlockError`, or `NewerBlockError`
- * for a later version of the frame or of a block.
+ * Decodes the output of `encodeBlocks` to views of the bytes. Each passed `verifyBlock`, but only `decodeBlock` shows
+ * if its columns are readable. Throws `DamagedBlockError`, or `NewerBlockError` for a later frame or block version.
  */
 export function decodeBlocks(bytes: Uint8Array): (DeviceBlock & { readonly header: BlockHeader })[] {
   const content = openFrame(FORMAT, bytes)

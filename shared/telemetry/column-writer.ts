@@ -44,10 +44,7 @@ export class ColumnWriter {
     return this.#at
   }
 
-  /**
-   * Writes all times except the first; the head holds the usual interval and the step in which intervals differ from
-   * it.
-   */
+  /** Writes all times except the first; the head holds the usual interval and the step in which others differ. */
   writeTimes(atMs: Float64Array): void {
     const { wide, narrow } = this.#scratch
     const count = atMs.length - 1

@@ -1,10 +1,7 @@
 import { MAX_BLOCK_RECORDS } from './block.ts'
 import type { RecordKind, Records } from './records.ts'
 
-/**
- * Merges late records into those of a block. For equal times the record of the block stays, because it came first. Both
- * must ascend.
- */
+/** Merges late records into those of a block; both must ascend. For equal times the block's record stays. */
 export function mergeRecords<R extends Records>(kind: RecordKind<R>, kept: R, late: R): R {
   const merged = kind.allocate(kept.atMs.length + late.atMs.length)
   const from = { kept: columnsWithTime(kind, kept), late: columnsWithTime(kind, late) }
@@ -43,9 +40,7 @@ export function splitIntoFullBlocks<R extends Records>(kind: RecordKind<R>, reco
   return splitEvery(kind, records, MAX_BLOCK_RECORDS)
 }
 
-/**
- * Splits records evenly into the smallest number of blocks, so that each has room for later records. Copies nothing.
- */
+/** Splits records evenly into the fewest blocks, so that each has room for later records. Copies nothing. */
 export function splitEvenly<R extends Records>(kind: RecordKind<R>, records: R): R[] {
   const count = records.atMs.length
   const blocks = Math.ceil(count / MAX_BLOCK_RECORDS)

@@ -1,11 +1,10 @@
-// A packed column consists of its head and of its values except the first, each as the number of steps by which it
-// differs from the previous one. A group starts with one byte that holds the width; its steps follow with as many bits
-// each as the largest one needs, lowest bit first. Signs are folded into the lowest bit: 0, -1, 1, -2, 2 are written as
-// 0, 1, 2, 3, 4.
+// A packed column is its head and its values except the first, each as the number of steps by which it differs from the
+// previous one. A group starts with one byte that holds the width; its steps follow with as many bits each as the
+// largest one needs, lowest bit first. Signs are folded into the lowest bit: 0, -1, 1, -2, 2 are written as 0, 1, 2, 3,
+// 4.
 
 /**
- * Number of values that share a width. A whole group ends with a whole byte; groups of 32 make blocks up to 10 %
- * larger.
+ * Number of values that share a width. A whole group ends with a whole byte; 32 would make blocks up to 10 % larger.
  */
 export const VALUES_PER_GROUP = 16
 
@@ -39,8 +38,7 @@ export function bitsOf(value: number): number {
 }
 
 /**
- * Clears bits, together with the bytes that contain them and up to `WINDOW_OVERRUN_BYTES` after; the first bit must
- * start a byte.
+ * Clears bits, with the bytes that contain them and up to `WINDOW_OVERRUN_BYTES` after; the first must start a byte.
  */
 export function clearBits(view: DataView, bit: number, count: number): void {
   const end = (bit + count + 7) >>> 3

@@ -27,8 +27,7 @@ export function finishFrame(format: FrameFormat, bytes: Uint8Array, end: number)
 }
 
 /**
- * Returns the content of a frame as a view. Throws `DamagedBlockError`, or `NewerBlockError` for an intact frame of a
- * later version.
+ * Returns a frame's content as a view. Throws `DamagedBlockError`, or `NewerBlockError` for an intact later version.
  */
 export function openFrame(format: FrameFormat, bytes: Uint8Array): Uint8Array {
   if (bytes.length < FRAME_BYTES) {

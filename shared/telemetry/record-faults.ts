@@ -2,8 +2,7 @@ import { isBlockTime } from './block-header.ts'
 import { NO_SPEED, type RecordKind, type Records } from './records.ts'
 
 /**
- * Describes why neither a block nor a run can hold the records: the list is empty, times do not ascend, or values
- * violate the rules of the kind. Undefined for valid records.
+ * Describes why no block or run can hold the records (none, not ascending, values against the rules); else undefined.
  */
 export function findFault<R extends Records>(kind: RecordKind<R>, records: R): string | undefined {
   const { atMs } = records

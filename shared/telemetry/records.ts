@@ -73,10 +73,7 @@ export const BATTERY: RecordKind<BatteryRecords> = {
   }),
 }
 
-/**
- * Returns the index of the first of the ascending times in [from, to) that is not before `earliestMs`; `to` if there is
- * none.
- */
+/** Index of the first of the ascending times in [from, to) that is not before `earliestMs`; else `to`. */
 export function indexAtOrAfter(atMs: Float64Array, earliestMs: number, from = 0, to: number = atMs.length): number {
   let low = from
   let high = to

@@ -35,9 +35,8 @@ export type TelemetryRun =
   | { readonly hardwareId: string; readonly stream: 'battery'; readonly records: BatteryRecords }
 
 /**
- * Encodes many short runs, of the same device or of many. Throws `RangeError` for content that no telemetry block can
- * hold (no records, times that do not ascend, values that violate the rules of the kind), and for more than 250,000
- * records or 50,000 runs.
+ * Encodes short runs, of one device or many. Throws `RangeError` for content that no block can hold (no records, times
+ * not ascending, values that violate the rules of the kind), and for more than 250,000 records or 50,000 runs.
  */
 export function encodeRuns(runs: readonly TelemetryRun[]): Uint8Array {
   const sorted = runs.toSorted(compareRuns)
@@ -56,9 +55,8 @@ export function encodeRuns(runs: readonly TelemetryRun[]): Uint8Array {
 }
 
 /**
- * Decodes the output of `encodeRuns`: runs ordered by hardware id, then GPS before battery. Throws `DamagedBlockError`
- * for impossible content, or `NewerBlockError` for a later version. Memory is limited to that of `most` records
- * (250,000) in 50,000 runs, regardless of the inflated size.
+ * Decodes the output of `encodeRuns`: ordered by hardware id, GPS before battery. Throws `DamagedBlockError`, or
+ * `NewerBlockError` for a later version. Limits memory to `most` records in 50,000 runs, whatever the inflated size.
  */
 export function decodeRuns(bytes: Uint8Array, most = MAX_RECORDS): TelemetryRun[] {
   const reader = new VarintReader(inflate(openFrame(FORMAT, bytes), Math.min(most, MAX_RECORDS)))

@@ -13,10 +13,7 @@ export interface SimplifyOptions {
 /** Jitter of a receiver at rest, in 1e-7 degree of latitude: three metres. */
 const STANDING_E7 = 270
 
-/**
- * Returns the indices of the fixes to keep, ascending. These include the first and the last, the last before a gap, and
- * those at which a cart starts or stops.
- */
+/** Ascending indices of the fixes to keep, including first and last, the last before a gap, and starts and stops. */
 export function simplifyTrack(
   { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,
   count: number,

@@ -35,15 +35,11 @@ interface Walk {
 }
 
 /**
- * Lookback in seconds that is sufficient for most carts: on a course a trip lasts minutes and is followed by a stop.
- * Limits the data to be read.
+ * Lookback in seconds that suffices for most carts, whose trips last minutes and end with a stop; limits the reading.
  */
 export const RECENT_SECONDS = 1800
 
-/**
- * Number of fixes after which spikes no longer depend on the start of a track: the receiver is correct again within the
- * first of them.
- */
+/** Number of fixes after which spikes no longer depend on a track's start: the receiver recovers within the first. */
 const SETTLED_FIXES = 2 * SPIKE_FIXES_MAX + 2
 /** Distance beyond which two fixes cannot both be jitter around the same place. */
 const BEYOND_JITTER_M = 2 * GPS_JITTER_M + 1

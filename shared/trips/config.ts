@@ -1,6 +1,5 @@
 /**
- * Definition of a trip and a stop. Names and meaning are those of the API (`configUsed`); all are numbers from 0.
- * Minima are inclusive.
+ * Definition of trip and stop, with the names and meaning of the API (`configUsed`); numbers from 0, minima inclusive.
  */
 export interface TripConfig {
   /** km/h; below this a device is stopped. At 0 every fix moves, and only gaps end trips. */
@@ -11,9 +10,7 @@ export interface TripConfig {
   minimalTripDistance: number
   /** Seconds of standing that end a trip and make a stop. */
   minimalParkingDuration: number
-  /**
-   * Seconds; a longer time without data is a gap, which ends a trip and counts as standing. At 0 there are no trips.
-   */
+  /** Seconds; a longer time without data is a gap, which ends a trip and counts as standing. At 0, no trips. */
   minimalNoDataDuration: number
   /** km/h over the whole duration. */
   minimalAvgSpeed: number
@@ -34,7 +31,6 @@ export const DEFAULT_TRIP_CONFIG: Readonly<TripConfig> = {
   maxAcceleration: 10,
 }
 
-/** Explicitly chosen values of the configuration. */
 export type TripConfigChoice = { [Name in keyof TripConfig]?: number | undefined }
 
 /** Extracts the configuration from an object with more fields, such as a query; absent values come from `defaults`. */

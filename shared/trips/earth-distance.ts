@@ -14,8 +14,7 @@ const GRID_E7 = 1e6
 export const ROUNDING_MARGIN = 1 + 1e-7
 
 /**
- * Upper bound in metres for each 1e-7 degree of latitude plus longitude between two positions: along the meridian and
- * then the parallel is never shorter than the great circle.
+ * Upper bound in metres per 1e-7 degree of latitude plus longitude: meridian and parallel are never the shorter way.
  */
 export const BOUND_M_PER_E7 = METRES_PER_E7 * ROUNDING_MARGIN
 

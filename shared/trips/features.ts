@@ -115,11 +115,9 @@ function positionText({ latE7, longE7 }: GpsRecords, i: number): string {
   return `[${fromE7(longE7[i] ?? 0)},${fromE7(latE7[i] ?? 0)}]`
 }
 
-/** Page of the fixes of a trip. */
 export interface LinePage {
   /** JSON positions with commas between them, longitude first. */
   coordinates: Uint8Array
-  /** Times of the positions. */
   atMs: Float64Array
 }
 

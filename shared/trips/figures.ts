@@ -61,12 +61,10 @@ export function stopOf(track: Track, { first, last }: Pick<Run, 'first' | 'last'
   }
 }
 
-/** Returns the position of a fix in degrees. */
 export function placeOf({ latE7, longE7 }: Track, fix: number): Place {
   return { lat: fromE7(latE7[fix] ?? 0), long: fromE7(longE7[fix] ?? 0) }
 }
 
-/** Seconds between two fixes. */
 export function durationS({ atMs }: Track, first: number, last: number): number {
   return ((atMs[last] ?? 0) - (atMs[first] ?? 0)) / 1000
 }

@@ -15,9 +15,8 @@ interface OpenStop extends StopFixes {
 }
 
 /**
- * Combines consecutive rests into stops: rests in the same place are one stop, and movement between them that was no
- * trip belongs to it. A stop is reported if it is long enough or contains a gap; a shorter one still separates the
- * stops before and after it.
+ * Combines consecutive rests into stops: rests in one place are one stop, and movement between them without a trip
+ * belongs to it. A stop is reported if long enough or with a gap; a shorter one still separates those before and after.
  */
 class Stops {
   readonly reported: StopFixes[] = []
@@ -65,10 +64,7 @@ export class TooManyTripsError extends Error {}
 
 /** Movement since the last confirmed rest. */
 interface Drive extends Run {
-  /**
-   * First and last fix of each rest since its start: pauses, of which those after the last move may still become a
-   * stop.
-   */
+  /** First and last fix of each rest since its start: pauses; those after the last move may still become a stop. */
   rests: number[]
   /** Number of entries of `rests` before the last move. */
   insideCount: number

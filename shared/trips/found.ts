@@ -28,9 +28,7 @@ export interface JsonItems {
   startMs: Float64Array<ArrayBuffer>
 }
 
-/**
- * Trips and stops of a device as text: thousands of objects would be copied between threads and serialised afterwards.
- */
+/** Trips and stops of a device as text: thousands of objects would be copied between threads and then serialised. */
 export interface FoundTrips {
   trips: JsonItems
   stops: JsonItems

@@ -304,9 +304,8 @@ class LegWalk {
   }
 
   /**
-   * Determines the speed of a fix. An unreported one is the mean over the following leg, so that the parked fix before
-   * a departure becomes its start and the fix of arrival its end; at a gap, a discontinuity or the end it is that of
-   * the previous leg.
+   * Determines the speed of a fix. An unreported one is the mean over the next leg, so that the parked fix before a
+   * departure becomes its start and the fix of arrival its end; at a gap, discontinuity or end the last leg's.
    */
   #judgeSpeed(fix: number, legBeforeMilliKmh: number): void {
     const reported = this.#track.speedMilliKmh[fix] ?? NO_SPEED

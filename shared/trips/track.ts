@@ -2,8 +2,7 @@ import { toE7, toMilli } from '#shared/geo.ts'
 import { type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 
 /**
- * Fixes of one device as stored: strictly ascending in time, positions in range and not 0,0. Arrays may be longer than
- * `count`, so that one set of arrays serves many tracks.
+ * Fixes of one device: strictly ascending times, positions in range and not 0,0. Arrays may exceed `count` for reuse.
  */
 export interface Track extends GpsRecords {
   count: number

@@ -1,6 +1,5 @@
 // Without the schema library; see replication/replicated.ts.
 
-/** Kinds of alerts. */
 export const ALERT_KINDS = [
   'low_battery',
   'outside',

@@ -5,7 +5,6 @@ import { choiceParam, dateParam, isoSchema, newestPageQuerySchema, paginationSch
 export const ALERT_STATES = ['open', 'acknowledged', 'closed'] as const
 export type AlertState = (typeof ALERT_STATES)[number]
 
-/** Transitions of an alert. */
 export const ALERT_EVENTS = ['opened', 'acknowledged', 'closed'] as const
 export type AlertEvent = (typeof ALERT_EVENTS)[number]
 

@@ -69,7 +69,6 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   }
 }
 
-/** Counts these carts by state. */
 export function countCarts(
   carts: readonly { verdict: EvaluatedCart; notes: { outOfService: unknown } }[],
 ): CartListJson['counts'] {

@@ -3,7 +3,6 @@ import { zoneTypeSchema } from './geofences.ts'
 import { oneLine } from './schema/name.ts'
 import { dateParam, hardwareIdSchema, isoSchema, listQuery } from './schema/params.ts'
 
-/** Path parameter `:cart`. */
 export const cartParams = z.object({
   cart: z.string().meta({ description: 'Name of the cart, or the hardware_id of a device in it.', example: '17' }),
 })

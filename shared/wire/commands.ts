@@ -61,7 +61,6 @@ const forceSchema = z
     examples: [false],
   })
 
-/** Command for one device. */
 export const newCommandSchema = z.strictObject({
   command: nameSchema,
   params: paramsSchema,
@@ -70,7 +69,6 @@ export const newCommandSchema = z.strictObject({
   force: forceSchema,
 })
 
-/** Command for the devices of a group. */
 export const newGroupCommandSchema = newCommandSchema.extend({
   device_type: z
     .string()

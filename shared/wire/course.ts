@@ -123,9 +123,7 @@ export const courseSchema = z
   .meta({ id: 'Course' })
 export type CourseJson = z.infer<typeof courseSchema>
 
-/**
- * Content replicated in chunks: entities `course_piece`, with keys of its name, '/' and their number in four digits.
- */
+/** Content replicated in chunks: entities `course_piece`, keyed by its name, '/' and their number in four digits. */
 const contentSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{32}$/),
   bytes: z.number().int().min(1).max(16_777_216),

@@ -48,7 +48,6 @@ export type DeviceTypeJson = z.infer<typeof deviceTypeSchema>
 /** Replaces the whole type: an absent description becomes empty. */
 export const deviceTypePutSchema = z.strictObject({ ...fields, description: fields.description.default('') })
 
-/** Path parameter `:type` of a new type. */
 export const newDeviceTypeParams = z.object({
   type: z
     .string()

@@ -1,6 +1,5 @@
 /**
- * All codes of error responses, with status and remedy. Codes are stable: a program may branch on them, never on
- * `detail`.
+ * Codes of error responses with status and remedy. Codes are stable: programs may branch on them, never on `detail`.
  */
 export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?: number; meaning: string }>> = {
   invalid_request: { status: 400, meaning: 'The request is not valid HTTP or does not match its route.' },

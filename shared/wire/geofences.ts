@@ -50,7 +50,6 @@ const geometrySchema = z
   .meta({ description: 'Polygon with one ring, or Point with radius_m.' })
 
 // Map editors write null for properties that only other features have, so null equals absent.
-/** Properties of a zone as sent. */
 export const newZonePropertiesSchema = z.object({
   name: oneLine
     .min(1)
@@ -74,7 +73,6 @@ export const newZonePropertiesSchema = z.object({
   hole: z.number().int().min(1).max(99).nullish().meta({ description: 'Golf hole of the zone.' }),
 })
 
-/** Returns the schema of a zone as sent, with these properties. */
 export function newFeatureSchema<Properties extends z.ZodType>(properties: Properties) {
   return z
     .object({
@@ -250,10 +248,7 @@ export const geofenceDownloadQuerySchema = z.object({
     .meta({ description: 'Token from the command fetch_geofences; an admin key is required without it.' }),
 })
 
-/**
- * Payload of the command fetch_geofences: the location from which a device downloads the zones of its group, and the
- * period for which it is valid.
- */
+/** Payload of the command fetch_geofences: where a device downloads its group's zones, and for how long it is valid. */
 export interface GeofenceFetchJson {
   /** Path with query. The host is that of the device's MQTT connection, the port that of HTTP. */
   url: string

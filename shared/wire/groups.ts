@@ -33,7 +33,6 @@ export const groupPatchSchema = z.strictObject({ name: nameSchema.optional() })
 
 const groupIdParam = wholeNumber(1, MAX_GROUP_ID).meta({ description: 'group_id', example: 42 })
 
-/** Path parameter `:groupId`. */
 export const groupIdParams = z.object({ groupId: groupIdParam })
 
 export const groupDeviceParams = z.object({

@@ -14,7 +14,6 @@ export function deviceTopic(hardwareId: string, level: Uplink | Downlink): strin
   return `dev/${hardwareId}/${level}`
 }
 
-/** Returns the topic with the zones of a group. */
 export function zonesTopic(groupId: number): string {
   return `sit/${groupId}/sz`
 }

@@ -18,7 +18,6 @@ const warnings = {
     }),
 }
 
-/** Query of a monthly report. */
 export const monthReportQuerySchema = listQuery('asc', 'Order by cart and date: asc or desc.').extend({
   month: monthParam,
 })

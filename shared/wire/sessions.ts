@@ -13,7 +13,6 @@ export const sessionNameSchema = userNameSchema
 
 export const peopleQuerySchema = listQuery('asc', 'Order by name: asc or desc.')
 
-/** PIN of a person. */
 const pinSchema = z
   .string()
   .regex(/^[0-9]{4,6}$/, 'must be 4 to 6 digits')

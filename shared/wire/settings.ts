@@ -3,10 +3,7 @@ import { ConfigError } from '#shared/errors.ts'
 
 const DIFFERENT_CHARACTERS = 8
 
-/**
- * Setting with a whole number, as text of digits only: an empty variable must not become 0, which often means "no
- * limit".
- */
+/** Setting with a whole number, digits only: an empty variable must not become 0, which often means "no limit". */
 export function count(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`
   return z.preprocess(
@@ -86,8 +83,7 @@ export class SettingTable<Rules extends SettingRules> {
   }
 
   /**
-   * Parses settings by their names without prefix. Throws a `ConfigError` with `faults` and all further faults, one per
-   * line.
+   * Parses settings by names without prefix. Throws a `ConfigError` with `faults` and all further faults, one per line.
    */
   parse(settings: Readonly<Record<string, unknown>>, faults: readonly string[]): SettingValues<Rules> {
     const schemas = Object.fromEntries(this.#rules.map(([name, { schema }]) => [name, schema]))
@@ -144,10 +140,7 @@ function settingFault(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/**
- * Describes a setting that is not among `names` (without `prefix`), as written, with the setting that was probably
- * meant.
- */
+/** Describes a setting not among `names` (without `prefix`), as written, with the setting that was probably meant. */
 export function unknownSettingFault(written: string, names: readonly string[], prefix = PREFIX): string {
   const shown = written.toUpperCase().startsWith(prefix) ? written : prefix + written
   const bare = lettersOf(shown)

@@ -20,7 +20,6 @@ const siteIdSchema = z
 const NAME = { description: 'Display name.', example: 'North course' }
 const nameSchema = oneLine.min(1).meta(NAME)
 
-/** Path parameter `:site`. */
 export const siteParams = z.object({ site: z.string().meta({ description: 'site_id', example: 'north' }) })
 export const siteDeviceParams = siteParams.extend({
   id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),

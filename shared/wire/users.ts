@@ -22,7 +22,6 @@ export const maskCodesSchema = z.boolean().meta({
   example: false,
 })
 
-/** Activation in a patch of a user. */
 export const activationSchema = z
   .boolean()
   .optional()

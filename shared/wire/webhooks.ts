@@ -100,7 +100,6 @@ export const queuedTestSchema = z.object({
   }),
 })
 
-/** Body of a webhook request. */
 export interface WebhookBody {
   event: AlertEvent | 'test'
   /** Null in a test. */

@@ -140,7 +140,6 @@ const zonesWarningSchema = z.object({
 })
 export type ZonesWarningJson = z.infer<typeof zonesWarningSchema>
 
-/** Response to a change of the site's zones. */
 export const changedZonesSchema = z
   .object({
     success: z.literal(true),

@@ -6,10 +6,7 @@ export const COMPACT_BYTES_MAX = 16 * 1024
 /** Zone types that a teebox knows: alert, stop, slow, parking. */
 type CompactType = 'a' | 's' | 'w' | 'p'
 
-/**
- * Zone as sent to teeboxes: its id, its type, a limit in km/h (`k`, slow zones) and either its corners (`p`: latitude,
- * longitude, latitude …, not closed) or its centre and radius in metres. Coordinates are integers of 1e-7 degree.
- */
+/** Zone as sent to teeboxes, with the fields of `compactZonesSchema`; coordinates are integers of 1e-7 degree. */
 type CompactZone = { i: string; t: CompactType; k?: number } & ({ p: number[] } | { c: [number, number]; r: number })
 
 /** Payload of `sit/{groupId}/sz`: version and zones. */
@@ -31,9 +28,7 @@ export function compactZones(version: number, zones: readonly Zone[]): CompactZo
   return { v: version, z: zones.flatMap(compactZone) }
 }
 
-/**
- * Length of the payload as JSON in UTF-8, with the longest possible version, so that a set that fits once always fits.
- */
+/** Length of the payload as JSON in UTF-8, with the longest version, so that a set that fits once always fits. */
 export function compactBytes(zones: readonly Zone[]): number {
   return Buffer.byteLength(JSON.stringify(compactZones(Number.MAX_SAFE_INTEGER, zones)))
 }

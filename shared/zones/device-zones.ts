@@ -2,9 +2,7 @@ import { COMPACT_BYTES_MAX, compactBytes, isForTeeboxes } from './compact.ts'
 import { simplify, weightsOf } from './simplify.ts'
 import type { Zone } from './zone.ts'
 
-/**
- * Maximum number of zones per group that devices act on or display; zones that only the cart rules use do not count.
- */
+/** Maximum number of zones per group that devices act on or display; those only for the cart rules do not count. */
 export const DEVICE_ZONES_MAX = 100
 
 /** Zones as sent to teeboxes. */
@@ -12,8 +10,7 @@ export interface DeviceZones {
   /** Simplified until the message fits. */
   zones: readonly Zone[]
   /**
-   * Size of the message with the longest possible version; more than `COMPACT_BYTES_MAX` if simplification was not
-   * sufficient.
+   * Size of the message with the longest possible version; above `COMPACT_BYTES_MAX` if simplifying did not suffice.
    */
   bytes: number
   /** Maximum distance between a simplified edge and the original one, in metres; 0 if all corners are present. */

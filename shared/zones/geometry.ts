@@ -66,17 +66,12 @@ export function doSegmentsMeet(a: Point, b: Point, c: Point, d: Point): boolean 
   return side(a, b, c) * side(a, b, d) <= 0 && side(c, d, a) * side(c, d, b) <= 0
 }
 
-/**
- * Packs a ring into numbers: alternating latitude and longitude, with the first point repeated. Avoids property
- * accesses per corner.
- */
+/** Packs a ring into alternating latitudes and longitudes, the first point repeated. Avoids property accesses. */
 export function packRing(ring: readonly Point[]): Float64Array {
   return Float64Array.from([...ring, ...ring.slice(0, 1)].flatMap(({ latE7, longE7 }) => [latE7, longE7]))
 }
 
-/**
- * True if a point is inside a packed ring or on its edge, by the number of edges that a ray to the east crosses. Exact.
- */
+/** True if a point is in a packed ring or on its edge, by the number of edges that a ray to the east crosses. Exact. */
 export function isInRing(packed: Float64Array, point: Point): boolean {
   const { latE7 } = point
   let isInside = false

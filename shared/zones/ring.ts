@@ -27,10 +27,7 @@ export function cornersOf(points: readonly Point[]): RingPoint[] {
   return corners
 }
 
-/**
- * Returns the fault for which these corners bound no area, or null. Exact, in the plane of longitude and latitude (RFC
- * 7946, 3.1.1).
- */
+/** Fault by which corners bound no area, or null. Exact, in the plane of longitude and latitude (RFC 7946, 3.1.1). */
 export function faultOf(corners: readonly RingPoint[]): RingFault | null {
   const distinct = new Set(corners.map(({ latE7, longE7 }) => `${latE7} ${longE7}`))
   if (distinct.size < 3) {

@@ -8,10 +8,9 @@ export interface Stay {
 }
 
 /**
- * Returns the zones that a device is in, by zone id, consistent with its zone events. Zones without a state, because
- * they are new or have a new shape since the last fix, are evaluated at that fix, or at `newest`, the newest known
- * position, while no zones were watched. The result stays the same for the same three objects, which are never
- * modified.
+ * Returns the zones that a device is in, by zone id, consistent with its zone events. Zones without a state (new, or
+ * with a new shape since the last fix) are evaluated at that fix, or at `newest`, the newest known position, while no
+ * zones were watched. The result stays the same for the same three objects, which are never modified.
  */
 export function staysOf(state: WatchState, watched: WatchedZones, newest: Fix | null): Stay[] {
   const last = state.last ?? newest

@@ -11,9 +11,8 @@ const SHARE = 0.99
 const LESS_M = 0.1
 
 /**
- * Circle around a fix that no edge of a zone and no edge of a zone's buffer crosses. For fixes inside it `watch`
- * reports no event, and the only state that changes is the last outside position, for zones that the cart left and is
- * still near.
+ * Circle around a fix that no edge of a zone or of its buffer crosses. For fixes inside it `watch` reports no event,
+ * and the only state that changes is the last outside position, for zones that the cart left and is still near.
  */
 export class UnchangedArea {
   /** Zone states at its centre. */
@@ -89,10 +88,7 @@ function distanceToEdgeM({ shape, packed }: WatchedZone, place: Point): number {
   return Math.abs(distanceM(shape.center, place) - shape.radiusM)
 }
 
-/**
- * Distance that a cart may drive from its last fix, at this distance from the edge of a zone, without changing the
- * state.
- */
+/** Distance that a cart may drive from its last fix, this far from the edge of a zone, without changing the state. */
 function roomKnownM(state: ZoneState, { bufferM }: WatchedZone, last: Fix, edgeM: number): number {
   const { isInside, turnedAt, passed, leftAt } = state
   const isInBuffer = edgeM <= bufferM

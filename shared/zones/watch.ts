@@ -14,9 +14,7 @@ export interface Fix extends Point {
   atMs: number
 }
 
-/**
- * Entry into or exit from a zone, with the time and position of the crossing, which precede the fix that revealed it.
- */
+/** Entry into or exit from a zone, with the time and position of the crossing, before the fix that revealed it. */
 export interface ZoneEvent extends Fix {
   kind: 'enter' | 'exit'
   zoneId: string
@@ -68,12 +66,11 @@ const RETURN_MS = 120_000
 export const RETURN_M = 30
 
 /**
- * Processes the next fix of a device. No single fix raises an event, the next one has to confirm it: two fixes inside
- * after one outside are an entry, two outside by more than the buffer are an exit, and a straight line from outside to
+ * Processes the next fix of a device. No single fix raises an event; the next one confirms it: two fixes inside after
+ * one outside are an entry, two outside by more than the buffer are an exit, and a straight line from outside to
  * outside through the zone is both unless the next fix is back. A fix that is not newer than the last one changes
  * nothing, nor does NaN; a last fix later than `latestMs` was caused by a wrong clock and is discarded. Unknown states,
- * because the device or zone is new or the shape has changed, become known without an event; a deleted zone ends
- * without an event.
+ * of a new device or zone or a changed shape, become known without an event; a deleted zone ends without one.
  */
 export function watch(
   state: WatchState,
@@ -173,10 +170,7 @@ function firstSight(
   return where === 'inside' ? { id, isInside: true, isAssumed: true, sinceMs: fix.atMs } : { id, isInside: false }
 }
 
-/**
- * Entry time of a device that was inside at its last fix: earlier than that if it was in the previous shape of the
- * zone.
- */
+/** Entry time of a device that was inside at its last fix: earlier if it was in the previous shape of the zone. */
 export function enteredAt(known: ZoneState | undefined, last: Fix): number {
   return known?.isInside ? (known.sinceMs ?? last.atMs) : last.atMs
 }
@@ -246,9 +240,7 @@ function stepOutside(
   return { id, isInside: true, sinceMs: turnedAt.atMs }
 }
 
-/**
- * Handles a fix that is outside like an earlier one: passes through the zone if the straight line between them does.
- */
+/** Handles a fix outside like an earlier one: passes through the zone if the straight line between them does. */
 function arriveOutside(zone: WatchedZone, from: Fix, fix: Fix, leftAt: Fix | undefined): ZoneState | null {
   const passage = passageThrough(zone, from, fix)
   if (passage === null || !isDirect(from, fix)) return outsideSince(zone.id, fix, leftAt)

@@ -70,8 +70,7 @@ export function watchedZones(zones: readonly Zone[], bufferM = EXIT_BUFFER_M): W
 }
 
 /**
- * Relation of a fix to the zone. Exact at the edge of a polygon; the zone must not touch the antimeridian from the
- * other side.
+ * Relation of a fix to the zone. Exact at polygon edges; the zone must not touch the antimeridian from the other side.
  */
 export function locate({ shape, packed, reach, bufferM }: WatchedZone, fix: Point): ZoneRelation {
   if (!isInBox(reach, fix)) return 'outside'
@@ -83,9 +82,7 @@ export function locate({ shape, packed, reach, bufferM }: WatchedZone, fix: Poin
   return distanceToRingM(packed, fix) <= bufferM ? 'near' : 'outside'
 }
 
-/**
- * True if the straight line between two fixes is far from the zone at this index: both are outside on the same side.
- */
+/** True if the straight line between two fixes is far from the zone at this index: both outside on the same side. */
 export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point, to: Point): boolean {
   const at = place * SIDES
   const south = reaches[at] ?? 0
@@ -98,10 +95,7 @@ export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point,
   return from.longE7 > east && to.longE7 > east
 }
 
-/**
- * Returns the section of a straight line between two outside fixes that is inside a zone, null if it misses or only
- * touches the zone.
- */
+/** Section of a straight line between two outside fixes inside a zone; null if it misses or only touches the zone. */
 export function passageThrough({ shape, box }: WatchedZone, from: Point, to: Point): ZonePassage | null {
   if (isSamePlace(from, to) || isBeyondBox(box, from, to)) return null
   return shape.kind === 'circle' ? throughCircle(shape, from, to) : throughRing(shape.ring, from, to)
@@ -172,9 +166,7 @@ function boxOf(shape: ZoneShape): Box {
   }
 }
 
-/**
- * Returns a box at least `byM` larger on each side; degrees of longitude are shortest where it is nearest to a pole.
- */
+/** Returns a box at least `byM` larger on each side; degrees of longitude are shortest nearest to a pole. */
 function widen({ south, west, north, east }: Box, byM: number): Box {
   // Degrees of latitude are a hundredth longer at the poles than at the equator.
   const latE7 = (byM / scaleAt(0).latM) * 1.01
@@ -197,9 +189,7 @@ function isBeyondBox({ south, west, north, east }: Box, from: Point, to: Point):
   )
 }
 
-/**
- * FNV-1a, 32 bits, of id and shape: a collision of two zones would cost an event, with a chance of one in four billion.
- */
+/** FNV-1a, 32 bits, of id and shape: a collision of two zones costs an event, with a chance of one in four billion. */
 function fingerprintOf(id: string, shape: ZoneShape): string {
   const text = JSON.stringify([id, shape])
   let hash = 0x811c9dc5

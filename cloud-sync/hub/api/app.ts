@@ -13,7 +13,6 @@ export interface HubAppDeps extends SyncApiDeps, PeopleApiDeps {
   addresses: ClientAddresses
 }
 
-/** HTTP API of a hub: mounts all its components. */
 export function createHubApp(deps: HubAppDeps): OpenAPIHono<HubEnv> {
   const app = createHubPart()
   const answerError = createErrorHandler<HubEnv>(deps.log)

@@ -2,7 +2,6 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { HubUser } from '#hub/store/users.ts'
 import { createApiOf, type RequestEnv } from '#shared/http/api-env.ts'
 
-/** Variables that handlers read from `c.var`. */
 export interface HubEnv {
   Variables: RequestEnv['Variables'] & {
     user: HubUser

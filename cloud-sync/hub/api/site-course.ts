@@ -8,7 +8,6 @@ import { type CoursePhotoJson, courseSchema } from '#shared/wire/course.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { type SiteRoute, siteNoun } from './site-noun.ts'
 
-/** Course map of a site. */
 export const SITE_COURSE = siteNoun({
   path: '/sites/{site}/course',
   summary: 'Get the course map of a site',

@@ -85,10 +85,7 @@ function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): De
   return { siteIds, hardwareIds, fields, batteryBelow, search, attributes, order, limit, offset }
 }
 
-/**
- * Returns a device as its gateway reported it. Gateways send `name: null` for a device without a name; the API omits
- * it.
- */
+/** Returns a device as its gateway reported it, without the `name: null` that gateways send for an unnamed one. */
 function shown(body: string): string {
   if (!/"name":(null|"")/.test(body)) return body
   const { name, ...rest }: Record<string, unknown> = JSON.parse(body)

@@ -18,8 +18,7 @@ import { siteList } from './site-noun.ts'
 
 type Row = Record<string, unknown>
 
-// Rows are validated on arrival; values added by a later gateway are passed on unchanged, since the API may gain
-// values.
+// Rows are validated on arrival; values added by a later gateway are passed on unchanged: the API may gain values.
 function toLockEventJson({ event_id, hardware_id, event, at_ms, source, code, metadata }: Row): LockEventJson {
   return {
     event_id,

@@ -44,7 +44,6 @@ interface SiteRouteDeps {
   clock: Clock
 }
 
-/** Mounts one route. */
 export type SiteRoute = (api: OpenAPIHono<HubEnv>, deps: SiteRouteDeps) => void
 
 /** Mounts the routes that only read a site, in this order. */
@@ -72,9 +71,7 @@ export function siteNoun<Schema extends z.ZodType, Params extends z.ZodObject>(
     })
 }
 
-/**
- * Defines a route for a list of a site, for users who may see the site. Refuses a query whose `from` is after its `to`.
- */
+/** Defines a route for a list of a site, for users who may see it. Refuses a query whose `from` is after its `to`. */
 export function siteList<Query extends z.ZodObject, Schema extends z.ZodType>(
   list: SiteList<Query, Schema>,
 ): SiteRoute {

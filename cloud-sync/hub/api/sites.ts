@@ -204,7 +204,6 @@ export function createSitesApi({
   return api
 }
 
-/** Returns a site as shown in lists and responses. */
 function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteJson {
   const { state, explanation, warnings } = siteHealth(site, figures, times, maxBytes)
   const { nowMs } = times

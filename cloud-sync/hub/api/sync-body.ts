@@ -25,7 +25,6 @@ export interface BodyLimits {
   readonly timeoutMs?: number | undefined
 }
 
-/** The body did not arrive in time. */
 export class SlowBodyError extends AppError {
   constructor(timeoutMs: number) {
     const seconds = timeoutMs / 1000
@@ -33,10 +32,7 @@ export class SlowBodyError extends AppError {
   }
 }
 
-/**
- * Reads a body, gzip or not, within the limits for its compressed and uncompressed size. Throws `body_timeout` for a
- * slow one.
- */
+/** Reads a body, gzip or not, within both limits, compressed and uncompressed. Throws `body_timeout` if it is slow. */
 export async function readJson(request: Request, { maxBytes, ...limits }: BodyLimits): Promise<unknown> {
   const encoding = request.headers.get('content-encoding')?.toLowerCase() ?? 'identity'
   if (encoding !== 'gzip' && encoding !== 'identity') {

@@ -1,6 +1,5 @@
 import type { Tags } from '#shared/http/operation-names.ts'
 
-/** Sections of the API of the hub. */
 export const TAGS: Tags = {
   order: ['Sites', 'Devices', 'Carts', 'Telemetry', 'Trips', 'Events', 'Intents'],
   rules: [

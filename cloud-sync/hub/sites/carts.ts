@@ -9,7 +9,6 @@ import type { ShownCart } from '#shared/wire/cart-json.ts'
 import { cartReportSchema, readCartReport } from '#shared/wire/cart-report.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
 
-/** Cart of a site as seen by the hub. */
 export interface SiteCart extends ShownCart {
   readonly ground: CartZoneContext
 }
@@ -27,10 +26,7 @@ interface KnownDevice {
 
 const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null }
 
-/**
- * Returns the carts of a site in natural order, evaluated from the last report of their gateway and the clock of the
- * hub.
- */
+/** Returns the carts of a site in natural order, by the last report of their gateway and the clock of the hub. */
 export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promise<SiteCart[]> {
   const site = await siteSettingsOf(sql, siteId)
   const settings: CartSettings = { ...site, movingKmh: tripDefaultsOf(site).speedThreshold }

@@ -50,10 +50,7 @@ export class Continuity {
     if ((this.#highest.get(key)?.total ?? 0) < total) this.#highest.set(key, { siteId, total })
   }
 
-  /**
-   * Must be called after the rows to evaluate were read; for some sites, or for all. Throws if the database does not
-   * respond.
-   */
+  /** Call it after reading the rows to evaluate; null means all sites. Throws if the database does not respond. */
   async trust(siteIds: readonly string[] | null = null): Promise<Trust> {
     if (await this.#look(siteIds)) {
       this.#deps.log.warn(

@@ -7,7 +7,6 @@ import { isSiteId, newSiteKey } from './keys.ts'
 
 const MAX_NAME = 200
 
-/** Sites and their keys. */
 export class Sites {
   readonly #database: Database
   readonly #clock: Clock

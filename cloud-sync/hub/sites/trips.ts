@@ -39,10 +39,7 @@ const PAGE_ROWS = 50_000
 /** Number of requests that hold a track in memory at the same time; others wait. */
 const TRACKS_AT_ONCE = 2
 
-/**
- * Points of a map: for the trips of a device that are written while the others are evaluated, and for a page of the
- * rest.
- */
+/** Points of a map: for a device's trips, written while the others are evaluated, and for a page of the rest. */
 const FIXES_AT_ONCE = 5_000
 const FIXES_OF_PAGE = 10_000
 
@@ -87,10 +84,7 @@ export class SiteTrips {
     this.#limits = limits
   }
 
-  /**
-   * Returns the trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and
-   * `too_many_trips`.
-   */
+  /** Trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and `too_many_trips`. */
   async find(
     devices: readonly TripDevice[],
     { range, config, order, signal }: TripSearch & { order: ListOrder },

@@ -17,9 +17,8 @@ export interface NewAuditEntry {
 }
 
 /**
- * Stores entries of the audit log of a gateway. Of an entry that exists, or was deleted for its age, only the fields
- * that the site erased become empty. With `isPast` the entries come from an epoch that the site has left: an entry that
- * a later epoch has sent stays with that epoch.
+ * Stores audit log entries of a gateway. Of an entry that exists, or was deleted for its age, only the fields that the
+ * site erased become empty. With `isPast` (an epoch that the site has left), an entry of a later epoch stays with it.
  */
 export async function putAuditEntries(
   sql: Sql,
@@ -53,10 +52,7 @@ export async function putAuditEntries(
   }
 }
 
-/**
- * Empties the strings of existing entries that are now empty at the site; a client with the site key can change nothing
- * else.
- */
+/** Empties the strings of entries that are now empty at the site; the site key allows no other change. */
 async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEntry[]): Promise<void> {
   for (const some of inChunks(entries)) {
     const values = placeholders(some.length, 2, 1, ['TEXT', 'TEXT'])
@@ -90,10 +86,7 @@ function isErasedFrom(known: Record<string, unknown>, now: Record<string, unknow
   )
 }
 
-/**
- * Sums the newest `count` entries that this epoch sent: its gateway still has those, because it deletes the oldest
- * first.
- */
+/** Sums the newest `count` entries sent by this epoch: its gateway still has those, as it deletes the oldest first. */
 export async function sumAuditEntries(
   sql: Sql,
   siteId: string,
@@ -112,10 +105,7 @@ export async function sumAuditEntries(
   }
 }
 
-/**
- * Drops the sums of deleted entries that this epoch sent and that are not among its newest `count`: the gateway no
- * longer has them.
- */
+/** Drops the sums of deleted entries of this epoch that are not among its newest `count`: the gateway lacks them. */
 export async function forgetDeletedEntries(sql: Sql, siteId: string, epoch: string, count: number): Promise<void> {
   await sql.run(
     `DELETE FROM audit_entry WHERE site_id = $1 AND epoch = $2 AND body IS NULL AND entry_id NOT IN
@@ -128,9 +118,8 @@ export async function forgetDeletedEntries(sql: Sql, siteId: string, epoch: stri
 const DELETED_AT_ONCE = 1000
 
 /**
- * Deletes the oldest entries from before a time, except for the sums that an audit of the sync compares: without those
- * it would request the entries from the gateway again and again. Returns the number of deleted entries; there may be
- * more. Inside the site's lock.
+ * Deletes the oldest entries from before a time, but keeps the sums that an audit of the sync compares: without them it
+ * would request the entries again and again. Returns the number deleted; there may be more. Inside the site's lock.
  */
 export async function deleteAuditEntries(sql: Sql, siteId: string, beforeMs: number): Promise<number> {
   // an earlier hub kept entries among the entities, where no API lists them: their gateway sends them again

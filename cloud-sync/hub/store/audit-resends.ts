@@ -33,7 +33,6 @@ export async function auditResends(
   return new Map(rows.map((row) => [row.group, row]))
 }
 
-/** Replaces the stored groups of the day. */
 export async function replaceAuditResends(
   sql: Sql,
   siteId: string,
@@ -57,7 +56,6 @@ export async function replaceAuditResends(
   )
 }
 
-/** Counts rows that were sent again. */
 export async function countResent(
   sql: Sql,
   siteId: string,

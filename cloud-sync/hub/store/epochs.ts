@@ -92,7 +92,6 @@ export interface Sender {
   readonly instance: string
 }
 
-/** Stored state of a sender and its site. */
 export interface SenderState {
   readonly entitiesEnd: number
   readonly firstSeenMs: number
@@ -161,10 +160,7 @@ export async function updateLastSeen(
   ])
 }
 
-/**
- * Records an imported file, which reports the state at the time it was written; a gateway seen since keeps its later
- * time.
- */
+/** Records an imported file, which reports the state when it was written; a gateway seen since keeps its later time. */
 export async function recordFile(
   sql: Sql,
   siteId: string,

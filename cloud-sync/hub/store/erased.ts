@@ -51,7 +51,6 @@ export function listErased(
   )
 }
 
-/** Selection of the erased data of a site to restore. */
 export interface RestoreScope {
   readonly sinceMs: number
   /** Undefined selects all devices. */
@@ -67,9 +66,8 @@ export interface Restored {
 const BLOCKS_AT_ONCE = 64
 
 /**
- * Restores the data that a site erased since a time (clock of the hub), some blocks in each transaction: restored
- * blocks stay after a failure, and another call continues. Erased records win over those that arrived since for the
- * same times. Throws `site_not_found`.
+ * Restores the data that a site erased since a time (hub clock), some blocks per transaction: after a failure they
+ * stay, and another call continues. Erased records win over later arrivals for the same times. Throws `site_not_found`.
  */
 export async function restoreErased(
   database: Database,
@@ -122,10 +120,7 @@ interface ErasedStreamOfNote {
   readonly stream: 'gps' | 'battery'
 }
 
-/**
- * Restores the newest erasure first, so that an older one wins over it. Returns the number of records; undefined if
- * none is left.
- */
+/** Restores the newest erasure first, so that an older one wins. Returns the number of records; undefined if none. */
 async function restoreSome(sql: Sql, siteId: string, scope: RestoreScope): Promise<number | undefined> {
   const { among, values } = inScope(siteId, scope)
   const next = await sql.get<ErasedStreamOfNote>(
@@ -173,10 +168,7 @@ async function putBack<R extends Records>(
   return erased.reduce((sum, { records }) => sum + records.atMs.length, 0)
 }
 
-/**
- * Deletes the data that a site erased up to a time (clock of the hub) permanently. Returns the number of rows. Throws
- * `site_not_found`.
- */
+/** Deletes data erased up to a time (hub clock) permanently. Returns the number of rows. Throws `site_not_found`. */
 export function deleteErased(database: Database, siteId: string, throughMs: number): Promise<number> {
   return inSite(database, siteId, async (sql) => {
     const values = [siteId, throughMs]
@@ -186,10 +178,7 @@ export function deleteErased(database: Database, siteId: string, throughMs: numb
   })
 }
 
-/**
- * Deletes a restored device, its history and its archived data permanently. False for a device that its gateway has.
- * Throws `site_not_found`.
- */
+/** Deletes a restored device, its history and archived data. False if its gateway has it. Throws `site_not_found`. */
 export function deleteRestored(database: Database, siteId: string, hardwareId: string): Promise<boolean> {
   return inSite(database, siteId, async (sql) => {
     const values = [siteId, hardwareId]

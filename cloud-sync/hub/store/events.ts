@@ -58,9 +58,7 @@ export async function insertEvents(
   )
 }
 
-/**
- * Removes the fields that the site erased from lock events; events that the hub does not have yet arrive without them.
- */
+/** Removes the fields that the site erased from lock events; those that the hub still lacks arrive without them. */
 export async function redactLockEvents(sql: Sql, siteId: string, blanked: readonly BlankedEvent[]): Promise<void> {
   for (const event of blanked) {
     const known = await sql.get<{ body: string }>(

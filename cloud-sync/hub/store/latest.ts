@@ -16,10 +16,7 @@ export interface RemovedDevice extends LatestRow {
   readonly atMs: number
 }
 
-/**
- * Snapshots may arrive out of order, but then only by seconds; one that is older by more was made after the clock was
- * set back, and is newer in fact.
- */
+/** Snapshots get out of order by seconds only; one older by more is newer, made after the clock was set back. */
 const REORDERED_MS = 60_000
 
 /**
@@ -59,10 +56,7 @@ export async function putLatest(
   )
 }
 
-/**
- * Removes devices that a complete snapshot does not name, unless a newer one does or an admin restored them. Returns
- * the removed devices.
- */
+/** Removes, and returns, devices missing from a complete snapshot, unless in a newer one or restored by an admin. */
 export async function keepLatestOf(
   sql: Sql,
   siteId: string,

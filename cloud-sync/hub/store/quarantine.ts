@@ -12,7 +12,6 @@ export interface QuarantinedItem {
   readonly body: Uint8Array
 }
 
-/** Returns the size of the quarantine of a site. */
 export async function quarantineSize(sql: Sql, siteId: string): Promise<{ pieces: number; bytes: number }> {
   const size = await sql.get<{ pieces: number; bytes: number }>(
     'SELECT COUNT(*) AS pieces, COALESCE(SUM(LENGTH(body)), 0) AS bytes FROM quarantine WHERE site_id = $1',

@@ -18,7 +18,6 @@ const FEATURES_BYTES = 16 * 1024 * 1024
 const PIECE_FIELDS_BYTES = 200
 const NOTHING: CourseBody = { version: 0, attribution: null, sent: null }
 
-/** Photo of a course as reported by its site. */
 export type SitePhoto = NonNullable<CourseBody['photo']>
 
 /** Returns the course map of a site; empty if the site has sent none, an incomplete one, or an unreadable one. */

@@ -29,7 +29,6 @@ export interface SiteEpochRow {
   last_seen_ms: number
 }
 
-/** Counts of a site. */
 export interface SiteFigures {
   devices: number
   keys: number
@@ -77,7 +76,6 @@ export async function renameSite(database: Database, siteId: string, name: strin
 
 type Counted = { site_id: string; count: number }
 
-/** Returns the counts of each of these sites. */
 export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise<Map<string, SiteFigures>> {
   const figures = new Map<string, SiteFigures>()
   if (siteIds.length === 0) return figures

@@ -1,7 +1,6 @@
 import { type DeviceGroupBody, deviceGroupBodySchema } from '#shared/wire/replication/sync.ts'
 import { JSON_BODY, type Sql } from './database/database.ts'
 
-/** Group of a site as its gateway has it. */
 export interface SiteGroup {
   readonly groupId: number
   readonly name: string

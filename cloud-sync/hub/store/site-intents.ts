@@ -69,10 +69,7 @@ export interface IntentQuery {
   readonly offset: number
 }
 
-/**
- * Lists intents by their creation. An intent that was not fetched in time counts as expired, although its row is still
- * pending.
- */
+/** Lists intents by creation. One that was not fetched in time counts as expired, although its row is pending. */
 export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promise<IntentRow[]> {
   const { status, kind, nowMs, order, limit, offset } = query
   return sql.all<IntentRow>(

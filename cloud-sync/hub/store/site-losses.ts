@@ -61,7 +61,6 @@ export function clearQuarantine(
   )
 }
 
-/** Returns the bytes of an item in quarantine. */
 export async function quarantinedBytes(
   sql: Sql,
   siteId: string,
@@ -74,7 +73,6 @@ export async function quarantinedBytes(
   return row?.body
 }
 
-/** Stores a gap: records that the gateway deleted before it could send them. */
 export async function insertGap(
   sql: Sql,
   siteId: string,

@@ -2,9 +2,7 @@ import { type ZonesJson, zoneSetBodySchema } from '#shared/wire/zones.ts'
 import { withSwitches } from '#shared/wire/zones-json.ts'
 import type { Sql } from './database/database.ts'
 
-/**
- * Returns the zones of a site for all its groups; none at version 0 if the site has sent none, or they cannot be read.
- */
+/** Returns the zones of a site for all its groups; none at version 0 if the site has sent none or unreadable ones. */
 export async function siteZonesOf(sql: Sql, siteId: string): Promise<ZonesJson> {
   const row = await sql.get<{ body: string }>(
     `SELECT body FROM entity WHERE site_id = $1 AND entity_table = 'zone_set' AND body IS NOT NULL`,

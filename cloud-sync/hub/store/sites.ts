@@ -72,7 +72,6 @@ function reportValues({ backlog, clockOffsetMs }: SiteReport): (number | null)[]
   return [rows, oldest_ms, unconfirmed_rows, clockOffsetMs]
 }
 
-/** Creates the error for a site that does not exist. */
 export function siteNotFound(siteId: string): NotFoundError {
   return new NotFoundError('site_not_found', `there is no site ${siteId}`)
 }
@@ -132,7 +131,6 @@ export async function listSites(sql: Sql): Promise<SiteSummary[]> {
   )
 }
 
-/** Returns the state of a key of a site: valid, revoked or unknown. */
 export async function siteKeyState(sql: Sql, siteId: string, keyHash: string): Promise<'good' | 'revoked' | 'unknown'> {
   const row = await sql.get<{ revokedAtMs: number | null }>(
     'SELECT revoked_at_ms AS "revokedAtMs" FROM site_key WHERE site_id = $1 AND key_hash = $2',

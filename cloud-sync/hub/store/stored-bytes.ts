@@ -30,7 +30,6 @@ function countOf(table: string, bytes: string): string {
   return `SELECT COUNT(*) * ${ROW_BYTES} + COALESCE(SUM(${bytes}), 0) AS bytes FROM ${table} WHERE site_id = $1`
 }
 
-/** Bytes that the hub stores for a site. */
 export interface StoredBytes {
   readonly siteId: string
   /** Last count plus arrivals since then: never less than the real size. */

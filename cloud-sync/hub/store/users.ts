@@ -2,7 +2,6 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { HubRole } from '#shared/wire/hub-users.ts'
 import type { Database, Sql } from './database/database.ts'
 
-/** User of the hub. */
 export interface HubUser {
   readonly userId: string
   readonly name: string

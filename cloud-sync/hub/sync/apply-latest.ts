@@ -26,10 +26,7 @@ interface LatestDeps {
   readonly keepsErased: boolean
 }
 
-/**
- * Stores the newest states of devices. Throws `cursor` if the hub has less than it acknowledged, `site_full` for too
- * many.
- */
+/** Stores new device states. Throws `cursor` if the hub has less than it acknowledged, `site_full` for too many. */
 export async function applyLatest(
   { database, clock, budgets, keepsErased }: LatestDeps,
   siteId: string,
@@ -58,10 +55,7 @@ export async function applyLatest(
   })
 }
 
-/**
- * Throws `cursor` if the gateway received acknowledgements for more than the hub has: its report on the backlog is then
- * wrong too.
- */
+/** Throws `cursor` if more was acknowledged to the gateway than the hub has: its backlog report is then wrong too. */
 function requireAcked(cursors: SyncCursors, acked: Latest['backlog']['acked'] = {}): void {
   if (SYNC_STREAMS.every((stream) => (acked[stream] ?? 0) <= cursors[stream].seq)) return
   throw new CursorConflictError('cursor', 'the hub has less than it acknowledged', cursors)

@@ -134,9 +134,7 @@ function checkNote({ kind, body }: NoteSyncRow): string | undefined {
   return parsed.success ? undefined : describeError(parsed.error)
 }
 
-/**
- * Applies a note. After a fork notes arrive again; a known one has been applied, and new data may have arrived since.
- */
+/** Applies a note. After a fork notes arrive again; a known one was applied, and new data may have arrived since. */
 async function applyNote(
   sql: Sql,
   note: NoteSyncRow,

@@ -17,9 +17,7 @@ import type { Audit, AuditAnswer } from '#shared/wire/replication/sync.ts'
 import { registerSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
-/**
- * Compares the rows of a gateway with those of the hub, group by group. Throws `site_full` without room for the result.
- */
+/** Compares the gateway's rows with the hub's, group by group. Throws `site_full` without room for the result. */
 export async function answerAudit(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,

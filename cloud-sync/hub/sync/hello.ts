@@ -21,7 +21,6 @@ export const LIMITS: SyncLimits & { records: number } = {
   records: 100_000,
 }
 
-/** Returns the limits that the hub advertises to gateways. */
 export function advertisedLimits({ recordsPerSecond }: { recordsPerSecond: number }): SyncLimits {
   return recordsPerSecond === 0 ? LIMITS : { ...LIMITS, records_per_second: recordsPerSecond }
 }
@@ -38,10 +37,7 @@ export class CursorConflictError extends ConflictError {
 
 const INSTANCES_KEPT_MS = 30 * DAY_MS
 
-/**
- * Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` if the hub has more of its epoch than it ever
- * had.
- */
+/** Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` if the hub has more than its epoch ever had. */
 export async function registerGateway(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,

@@ -8,7 +8,6 @@ import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/r
 import { decodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
-/** Decoded content of a part. */
 export type PartContent =
   | { readonly type: 'rows'; readonly rows: readonly unknown[] }
   | { readonly type: 'runs'; readonly runs: readonly TelemetryRun[] }
@@ -23,9 +22,7 @@ export interface CheckedPart {
   readonly content: PartContent
 }
 
-/**
- * Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if it was damaged in transit.
- */
+/** Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if damaged in transit. */
 export function checkPart(part: SyncPart): CheckedPart {
   const { stream, from, to, is_resend } = part
   if (is_resend === true ? from !== 0 || to !== 0 : to <= from) {

@@ -6,7 +6,6 @@ import { startThread } from '#shared/thread.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 
-/** Result of the thread for a part. */
 export type DecoderAnswer =
   | ({ readonly kind: 'checked' } & Pick<CheckedPart, 'data' | 'content'>)
   | { readonly kind: 'refused'; readonly error: ErrorMessage }
@@ -19,10 +18,7 @@ interface Waiting {
 
 const HEAP_MB = 256
 
-/**
- * Checks and decodes parts; telemetry in a thread, since a few bytes may expand to many records. The thread starts with
- * the first of them.
- */
+/** Checks and decodes parts; telemetry in a thread, started on first use: a few bytes may expand to many records. */
 export class PartDecoder implements Pick<Component, 'stop'> {
   readonly #log: Log
   readonly #waiting: Waiting[] = []

@@ -15,9 +15,7 @@ const RECORDS_OF_BYTE = 64
 /** Maximum number of runs and blocks in a push: each costs more than its records. */
 const PIECES = 20_000
 
-/**
- * Returns the reason why the parts of a push are too large, without decoding them; undefined for an acceptable push.
- */
+/** Returns why the parts of a push are too large, without decoding them; undefined for an acceptable push. */
 export function sizeFault(parts: readonly SyncPart[]): string | undefined {
   if (parts.length > LIMITS.parts) return `a push may have at most ${LIMITS.parts} parts`
   const records = parts.reduce((sum, { count }) => sum + count, 0)

@@ -25,7 +25,6 @@ export async function registerSender(
   return { ...known, isOneOfTwo }
 }
 
-/** Returns the warnings for the response to a gateway. */
 export function warningsFor(
   site: LockedSite,
   { isOneOfTwo, hasQuarantine }: { isOneOfTwo: boolean; hasQuarantine: boolean },

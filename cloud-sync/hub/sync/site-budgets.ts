@@ -19,9 +19,7 @@ const RETRY_S = 5
 const BURST_S = 5
 /** Burst of requests of a site, in seconds of its rate. */
 const REQUESTS_BURST_S = 4
-/**
- * Streams that a full site may still send: actions of its gateway, including those for the hub, and its configuration.
- */
+/** Streams that a full site may still send: actions of its gateway, also those for the hub, and its configuration. */
 const SMALL_STREAMS: readonly SyncStream[] = ['notes', 'entities']
 /** Room for these streams above the limit, as a share of the limit. */
 const SMALL_SHARE = 0.1
@@ -60,7 +58,6 @@ export interface BodyReservation {
  * Whatever one site does, others are refused only if all sites together leave no room for another body.
  */
 export class SiteBudgets {
-  /** Refused requests, by reason. */
   readonly refused = new Counter(SITE_REFUSALS)
   readonly recordsPerSecond: number
   /** Maximum bytes stored for a site; 0 means no limit. */
@@ -140,9 +137,7 @@ export class SiteBudgets {
     records.spend(count)
   }
 
-  /**
-   * Throws `site_full` for more of these streams if this many bytes of the site are stored: the gateway keeps the rest.
-   */
+  /** Throws `site_full` for these streams if the site stores this many bytes: the gateway keeps the rest. */
   requireRoom(storedBytes: number, streams: Iterable<SyncStream>): void {
     const isSmall = [...streams].every((stream) => SMALL_STREAMS.includes(stream))
     if (isSmall ? this.hasReserve(storedBytes) : !this.isFull(storedBytes)) return

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import type { KeptDocument } from '#shared/http/documents.ts'
 import type { Folder } from '#shared/program-files.ts'
 
-/** File of the build. */
 export interface BuiltFile extends KeptDocument {
   /** True if the name changes with the content. */
   isHashed: boolean

@@ -10,7 +10,6 @@ import { type ApiEnv, createApi } from '../api-env.ts'
 import type { BuiltFile } from './built-files.ts'
 import type { Dashboard } from './dashboard.ts'
 
-/** Content of the page shown without the app. */
 interface PlainPageInfo {
   /** Name and version of the program. */
   version: string

@@ -7,10 +7,7 @@ const ZONE = {
   properties: { name: 'Green 1', type: 'alert', radius_m: 25 },
 }
 
-/**
- * Shell line that keeps the password in a variable: other users of a host can see the arguments of programs, but not
- * files or the environment.
- */
+/** Keeps the password out of arguments, which other users of a host can see, unlike files and the environment. */
 const KEEP_PASSWORD = `PASSWORD=…
 mkdir -m 700 cart-07; printf -- '-u cart-07\\n-P %s\\n' "$PASSWORD" > cart-07/mosquitto_pub`
 

@@ -11,7 +11,6 @@ export interface RealtimeMessage {
   example: unknown
 }
 
-/** Topic of the broker. */
 export interface MqttTopic {
   topic: string
   from: 'device' | 'gateway'

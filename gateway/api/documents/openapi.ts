@@ -41,7 +41,6 @@ export interface GatewayDocument extends OpenApiDocument {
   'x-mqtt': { topics: readonly MqttTopic[] }
 }
 
-/** Builds the OpenAPI 3.1 document of the gateway. */
 export function createGatewayDocument(app: OpenAPIHono<ApiEnv>, doors: AccessRules<ApiEnv>): GatewayDocument {
   const about = {
     title: 'cartbarn',

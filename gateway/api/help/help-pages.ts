@@ -8,7 +8,6 @@ import type { RenderedDocument, renderMarkdown } from './markdown.ts'
 /** Documentation folder of this program. */
 export const DOCS = programFolder('docs')
 
-/** All pages and their pictures. */
 export interface HelpPages {
   pages: ReadonlyMap<HelpPage, RenderedDocument>
   /** Pictures keyed by name below `pictures/`. */

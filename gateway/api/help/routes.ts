@@ -23,13 +23,11 @@ const HELP_POLICY = [
 
 type Html = ReturnType<typeof html>
 
-/** Renders a page of the documentation. */
 function renderHelpPage(document: RenderedDocument): Html {
   // safe: `renderMarkdown` lets no HTML of the document through
   return frame(document.title, html`${raw(document.html)}`)
 }
 
-/** Renders the list of all pages. */
 function renderHelpIndex({ pages }: HelpPages): Html {
   const rows = [...pages].map(([page, { title }]) => html`<li><a href="${helpAddress(page)}">${title}</a></li>`)
   return frame(

@@ -46,7 +46,6 @@ export function createTlsApi(deps: PeopleDeps & DevicesDeps & NetworkDeps): Open
   return api
 }
 
-/** Converts the status of a certificate to JSON. */
 export function toCertificateJson({
   expiresAtMs,
   problem,

@@ -4,7 +4,6 @@ import type { Slots } from '#shared/budgets/slots.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import type { Component } from '#shared/lifecycle.ts'
 
-/** Socket, as far as counting needs it. */
 interface Closable {
   readonly remoteAddress?: string | undefined
   readonly remotePort?: number | undefined
@@ -90,16 +89,12 @@ export class Connections implements Component {
     return undefined
   }
 
-  /** Handles the login of the client. */
   loggedIn(socket: Closable): void {
     const place = this.#byPeer.get(peerOf(socket))
     if (place?.address.halfOpen.delete(place)) this.#budgets.halfOpen.release(place.address.owner)
   }
 
-  /**
-   * Handles a failed login: returns the delay of the response in ms, for an address or user name with too many
-   * failures. A correct login is never delayed.
-   */
+  /** Counts a failed login; returns a delay in ms after too many of the address or name. Correct logins never wait. */
   loginFailed(address: string, userName?: string, socket?: Closable): number {
     const { failedLogins } = this.#budgets
     const isOfAddress = !failedLogins.take(addressOwner(address))

@@ -24,7 +24,6 @@ export interface TcpListenerOptions {
 
 export interface TcpListenerEvents {
   onConnection: (socket: Socket, address: string) => void
-  /** Called when a limit is exceeded. */
   onDropped: (reason: AdmissionRefusal, address: string) => void
 }
 

@@ -46,12 +46,10 @@ export class TlsListener implements Component {
     return this.#tcp.start()
   }
 
-  /** Stops accepting connections; the broker closes the open ones. */
   stop(): Promise<void> {
     return this.#tcp.stop()
   }
 
-  /** Port in use, also if 0 was requested. */
   get port(): number {
     return this.#tcp.port
   }

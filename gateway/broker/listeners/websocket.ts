@@ -10,7 +10,6 @@ interface WebSocketListenerEvents {
     address: string,
     network: { bufferedBytes: () => number; request: IncomingMessage },
   ) => void
-  /** Called when a limit is exceeded. */
   onDropped: (reason: AdmissionRefusal, address: string) => void
 }
 

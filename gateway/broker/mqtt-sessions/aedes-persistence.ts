@@ -30,9 +30,7 @@ type KeptSubscription = Subscription & Record<string, unknown>
 
 /**
  * Persistence that Aedes requires, on top of `Sessions`. Passes the public test suite of aedes-persistence 11, before
- * and after a restart, which verifies other versions of Aedes.
- *
- * Source of the contract: aedes-persistence 11, `asyncPersistence.js` and `abstract.js`.
+ * and after a restart, which verifies other versions. Source: its `asyncPersistence.js` and `abstract.js`.
  */
 export class AedesPersistence {
   readonly #sessions: Sessions
@@ -234,7 +232,6 @@ export class AedesPersistence {
   }
 }
 
-/** Returns the fields of a packet that are stored in a queue. */
 function pickKept(packet: KeptPacket): KeptPacket {
   const { cmd, topic, payload, qos, retain, dup, brokerId, brokerCounter } = packet
   return { cmd, topic, payload, qos, retain, dup: dup ?? false, brokerId, brokerCounter }

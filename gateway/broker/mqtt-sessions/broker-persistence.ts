@@ -28,10 +28,7 @@ export class BrokerPersistence extends AedesPersistence {
     this.#lookup = lookup
   }
 
-  /**
-   * Adds a mark: Aedes reports a session as present only if it has subscriptions, but one without them is present too
-   * [MQTT-3.2.2-2].
-   */
+  /** Adds a mark: Aedes reports a session without subscriptions as not present, although it is [MQTT-3.2.2-2]. */
   override async subscriptionsByClient(client: Client): ReturnType<AedesPersistence['subscriptionsByClient']> {
     const subscriptions = await super.subscriptionsByClient(client)
     const isBare = subscriptions.length === 0 && this.#sessions.get(client.id) !== undefined
@@ -52,10 +49,7 @@ export class BrokerPersistence extends AedesPersistence {
     return super.addSubscriptions(client, fresh)
   }
 
-  /**
-   * Streams filter by filter, because several in one SUBSCRIBE are equivalent to several SUBSCRIBE packets
-   * [MQTT-3.8.4-4]. Status messages are sent like retained ones.
-   */
+  /** Streams filter by filter, as if each had its own SUBSCRIBE [MQTT-3.8.4-4]. Includes status messages. */
   override createRetainedStreamCombi(topicFilters: string[]): Readable {
     return Readable.from(this.#retainedFor(topicFilters))
   }

@@ -1,10 +1,7 @@
 const DELAY_MS = 100
 const MAX_ROWS = 200
 
-/**
- * Collects the sequence numbers of messages that clients have acknowledged, so that they are deleted from the disk
- * together; until then a restart would send them again.
- */
+/** Batches acknowledged sequence numbers for deletion on the disk; a restart before sends the messages again. */
 export class DequeuedBatch {
   readonly #write: (seqs: number[]) => void
   #seqs: number[] = []

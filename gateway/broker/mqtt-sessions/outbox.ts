@@ -157,7 +157,6 @@ export class Outbox {
     if (oldest !== undefined) this.#drop(oldest, 'queues_full')
   }
 
-  /** Drops a message to make room. */
   #drop(entry: OutboxEntry, reason: DropReason): void {
     this.remove(entry)
     this.#dropped++
@@ -166,10 +165,7 @@ export class Outbox {
     this.pump()
   }
 
-  /**
-   * True if an acknowledgement read from a connection fits the message sent on it, or if no such message is in flight
-   * there. Must be called for each acknowledgement, in order.
-   */
+  /** True if an acknowledgement fits its message on this connection, or it has none. Call for each, in order. */
   isExpected(sink: OutboxSink, type: AcknowledgementType, packetId: number): boolean {
     const entry = this.#entries.get(packetId)
     if (sink !== this.#sink || !entry?.isInFlight) return true

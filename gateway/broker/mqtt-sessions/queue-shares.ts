@@ -1,4 +1,3 @@
-/** Queue of an owner, as far as the shares need it. */
 interface Queue {
   readonly messageCount: number
   readonly byteCount: number
@@ -17,7 +16,6 @@ export class QueueShares<Each extends Queue> {
   bytes = 0
   readonly #byOwner = new Map<string, Share<Each>>()
 
-  /** Counts a message added to a queue. */
   added(owner: string, queue: Each, bytes: number): void {
     let share = this.#byOwner.get(owner)
     if (share === undefined) {

@@ -31,10 +31,7 @@ export class RetainedMessages {
     return this.#bytes
   }
 
-  /**
-   * Replaces the message of a topic; an empty payload deletes it [MQTT-3.3.1-10]. Returns the topics whose messages
-   * were dropped, oldest first.
-   */
+  /** Replaces a topic's message; an empty payload deletes it [MQTT-3.3.1-10]. Returns dropped topics, oldest first. */
   set(message: StoredMessage): string[] {
     const { topic, payload } = message
     this.delete(topic)

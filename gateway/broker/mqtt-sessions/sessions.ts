@@ -16,9 +16,7 @@ import { type RetainedLimits, RetainedMessages } from './retained-messages.ts'
 import { Session, type SessionConnection, type SessionSubscription } from './session.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 
-/** Storage of changes. */
 export interface SessionJournal {
-  /** Loads the state stored by earlier processes. */
   load(): StoredSessions
   /** Calls `onStored` when the changes are on the disk, or `onRefused` if they never will be. */
   append(changes: readonly SessionChange[], onStored: () => void, onRefused: (reason: string) => void): void
@@ -46,9 +44,8 @@ export interface RoutedMessage {
 const IGNORE_FAILURE = () => undefined
 
 /**
- * All sessions, retained messages and wills: in memory, and stored through the journal in the order of their changes. A
- * message is queued in the transaction that stores it, so once its sender has an acknowledgement, subscribers receive
- * it even after a power cut.
+ * All sessions, retained messages and wills: in memory, and stored through the journal in order of change. A message is
+ * queued in the transaction that stores it, so once acknowledged, it reaches subscribers even after a power cut.
  */
 export class Sessions implements Component {
   readonly retained: RetainedMessages
@@ -59,9 +56,7 @@ export class Sessions implements Component {
   readonly #limits: SessionLimits
   readonly #byClientId = new Map<string, Session>()
   readonly #index = new SubscriptionIndex<Session>()
-  /** Number of persistent sessions that exist or are being created, keyed by owner. */
   readonly #keptBy = new Map<string, number>()
-  /** Totals of the queues of all clients. */
   readonly queued = new QueueShares<Outbox>()
   #seq = 0
   readonly #dequeued = new DequeuedBatch((seqs) => this.#note({ kind: 'dequeued', seqs }))
@@ -153,7 +148,6 @@ export class Sessions implements Component {
     return new Session(clientId, owner, false, outbox)
   }
 
-  /** Attaches a connection to the session. */
   enter(session: Session, connection: SessionConnection): void {
     session.connection = connection
     const { clientId, owner, isPersistent } = session
@@ -190,7 +184,6 @@ export class Sessions implements Component {
     session.outbox.clear()
   }
 
-  /** Deletes a session with all its content. */
   discard(clientId: string): Promise<void> {
     const session = this.#byClientId.get(clientId)
     if (session === undefined) return Promise.resolve()
@@ -228,7 +221,6 @@ export class Sessions implements Component {
     return this.#index.size
   }
 
-  /** Changes with every change of subscriptions. */
   get subscriptionVersion(): number {
     return this.#index.version
   }
@@ -298,13 +290,11 @@ export class Sessions implements Component {
     session.outbox.pump()
   }
 
-  /** Replaces a queued message. */
   amend(session: Session, entry: OutboxEntry, message: StoredMessage): Promise<void> {
     entry.message = message
     return this.write(queuedChange(session.clientId, entry))
   }
 
-  /** Removes a message that the client has acknowledged. Returns it, if it was known. */
   acknowledge(session: Session, packetId: number, isCompletion: boolean): OutboxEntry | undefined {
     const entry = session.outbox.acknowledge(packetId, isCompletion)
     if (entry !== undefined) this.#settle(entry)

@@ -1,12 +1,10 @@
 import { Qlobber } from 'qlobber'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 
-/** Client that holds a subscription. */
 interface Holder {
   readonly owner: string
 }
 
-/** Subscription, as far as matching needs it. */
 export interface IndexedSubscription<Each extends Holder> {
   readonly holder: Each
   readonly topicFilter: string
@@ -14,8 +12,8 @@ export interface IndexedSubscription<Each extends Holder> {
 }
 
 /**
- * All subscriptions, those with wildcards grouped by owner: the right of an owner to read a topic is checked before any
- * of its subscriptions, so topics that an owner may not read cost other clients nothing, however many filters it has.
+ * All subscriptions, those with wildcards grouped by owner: an owner's right to read a topic is checked before its
+ * subscriptions, so topics it may not read cost other clients nothing, however many filters it has.
  */
 export class SubscriptionIndex<Each extends Holder> {
   readonly #exact = new Map<string, Set<IndexedSubscription<Each>>>()
@@ -30,7 +28,6 @@ export class SubscriptionIndex<Each extends Holder> {
     return this.#size
   }
 
-  /** Returns the number of subscriptions of one owner. */
   sizeOf(owner: string): number {
     return this.#sizes.get(owner) ?? 0
   }
@@ -60,10 +57,7 @@ export class SubscriptionIndex<Each extends Holder> {
     if (known?.size === 0) this.#exact.delete(topicFilter)
   }
 
-  /**
-   * Returns the recipients of a message on the topic, with the highest QoS of all their matching subscriptions
-   * [MQTT-3.3.5-1].
-   */
+  /** Recipients of a message on the topic, with the highest QoS of all their matching subscriptions [MQTT-3.3.5-1]. */
   match(topic: string, mayRead: (owner: string) => boolean): Map<Each, number> {
     const found = new Map<Each, number>()
     const isSys = topic.startsWith('$')

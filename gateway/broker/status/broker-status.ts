@@ -14,7 +14,6 @@ interface BrokerStatusDeps {
   sessions: Sessions
   refused: Counter
   gate: ReadGate
-  /** All open connections, logged in or not. */
   connections: ReadonlySet<Connection<unknown>>
   connectionOf: (clientId: string) => Connection<unknown> | undefined
   loggedIn: () => number

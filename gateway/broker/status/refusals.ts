@@ -20,10 +20,7 @@ interface RefusedFields {
   cause?: string
 }
 
-/**
- * Counts refusals of the broker by reason, and logs them without secrets: the first few in full, and of a flood only
- * the number of the others.
- */
+/** Counts refusals by reason and logs them without secrets: the first in full, of a flood only the number. */
 export class Refusals {
   readonly counts = new Counter(LIMIT_REFUSALS)
   readonly #log: Log

@@ -44,10 +44,7 @@ const LOAD_TOPICS = LOADS.flatMap((load) =>
 )
 const TOPICS = [...Object.keys(VALUES), ...LOAD_TOPICS.map(({ name }) => name)].map((name) => ROOT + name)
 
-/**
- * Status messages of the broker, with the names and meanings that Mosquitto established; only values that are actually
- * known. Computed and published only while they have subscribers.
- */
+/** Status messages with names and meanings of Mosquitto, known values only; computed and sent only while subscribed. */
 export class SysTopics implements Component {
   readonly #status: BrokerStatus
   readonly #isWanted: (topic: string) => boolean
@@ -76,7 +73,6 @@ export class SysTopics implements Component {
     clearInterval(this.#timer)
   }
 
-  /** Returns the current values of all topics that match one of the filters. */
   matching(topicFilters: readonly string[]): { topic: string; payload: string }[] {
     return this.#read(TOPICS.filter((topic) => topicFilters.some((filter) => matchesTopic(filter, topic))))
   }

@@ -1,7 +1,6 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 
-/** Filter of the alert list. */
 export interface AlertFilter {
   kind: AlertKind | null
   /** Empty matches any cart. */
@@ -31,9 +30,7 @@ function newestFirst(a: AlertJson, b: AlertJson): number {
 /** Minimum time between two sounds for alerts that have already sounded. */
 const RING_AGAIN_MS = 60_000
 
-/**
- * Decides when open alerts sound: each once when it opens, and all of them once a minute until they are acknowledged.
- */
+/** Decides when open alerts sound: each once when it opens, and all of them once a minute until acknowledged. */
 export class AlertSound {
   readonly #ring: () => boolean
   #heard = new Set<string>()

@@ -15,20 +15,14 @@ export interface Breach {
   untilMs: number | null
 }
 
-/**
- * Builds the query for zone events: the types of the overridden zones, and the start of the first override; null
- * without an override.
- */
+/** Builds the query for zone events: types of the overridden zones, start of the first override; null without one. */
 export function breachQuery(zones: readonly ZoneJson[]): { types: ZoneType[]; from: string } | null {
   const on = zones.filter(isSwitchedOn)
   const [from] = on.flatMap(({ properties }) => properties.switched_at ?? []).sort()
   return from === undefined ? null : { types: [...new Set(on.map(({ properties }) => properties.type))], from }
 }
 
-/**
- * Returns the violations of these zones since their overrides began, newest first. Carts with access to the zone are
- * left out.
- */
+/** Violations of these zones since their overrides began, newest first, without carts that have access to the zone. */
 export function breachesOf(
   zones: readonly ZoneJson[],
   events: readonly GeofenceEventJson[],

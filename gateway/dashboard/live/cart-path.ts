@@ -21,10 +21,7 @@ export function isSwitchedOn({ properties }: ZoneJson): boolean {
   return properties.switched !== null && properties.enabled && properties.enabled_before === false
 }
 
-/**
- * Returns the holes with zones that can be switched on, by number. Greens and water, which are always on, are not
- * included.
- */
+/** Returns the holes with zones that can be switched on, by number; greens and water are always on and left out. */
 export function pathHoles({ features }: ZonesJson): PathHole[] {
   const byHole = new Map<number, ZoneJson[]>()
   for (const zone of features) {

@@ -5,7 +5,6 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { GatewayConnectionState } from './gateway-connection.ts'
 import { PinCancelled } from './pin-prompt.ts'
 
-/** Command that a tablet sends to the devices of carts. */
 export type CommandName = 'lock' | 'unlock' | 'locate' | 'message'
 
 /** Command that a user wants to send to a device of a cart. */
@@ -212,7 +211,6 @@ export class CommandTracker {
     for (const course of this.#open.values()) void this.#ask(course)
   }
 
-  /** Requests the current status. */
   async #ask(course: Following): Promise<void> {
     const { commandId } = course
     if (commandId === null || !this.#open.has(commandId)) return

@@ -8,10 +8,7 @@ const DECIMAL = /^([+-]?\d{1,3}(?:\.\d+)?)°?\s*([NSEWO]?)[\s,;]+([+-]?\d{1,3}(?
 const PART = "(\\d{1,3})°\\s*(\\d{1,2})['′’]\\s*(?:(\\d{1,2}(?:\\.\\d+)?)(?:\"|″|”|''))?\\s*"
 const SEXAGESIMAL = new RegExp(`^${PART}([NS])[\\s,;]*${PART}([EWO])$`, 'i')
 
-/**
- * Parses "52.5007, 13.1246", as maps on phones copy a place, and "52.5° N, 13.1° E" and "52°30'02"N 13°07'28"E". Null
- * for any other text.
- */
+/** Parses "52.5007, 13.1246", as phone maps copy it, "52.5° N, 13.1° E" and "52°30'02"N 13°07'28"E"; else null. */
 export function readCoordinates(text: string): Coordinates | null {
   const place = readDecimal(text.trim()) ?? readSexagesimal(text.trim())
   if (place === null || Math.abs(place.lat) > 85 || Math.abs(place.long) > 180) return null

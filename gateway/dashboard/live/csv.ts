@@ -3,10 +3,7 @@ import type { MeJson } from '#shared/wire/sessions.ts'
 export type Language = MeJson['site']['language']
 export type CsvCell = string | number | boolean | null
 
-/**
- * Formats RFC 4180 with a byte order mark, by which spreadsheets recognise UTF-8; German ones expect semicolons and
- * decimal commas.
- */
+/** RFC 4180 with a byte order mark, by which spreadsheets recognise UTF-8; German ones expect `;` and decimal comma. */
 export function toCsv(rows: readonly (readonly CsvCell[])[], language: Language): string {
   const separator = language === 'de' ? ';' : ','
   const line = (row: readonly CsvCell[]) => row.map((cell) => toCell(cell, language)).join(separator)

@@ -128,9 +128,7 @@ export class Dashboard {
     return this.#screenTypes
   }
 
-  /**
-   * Increases once a second while the connection is live, so that ages are recomputed; they freeze while it is lost.
-   */
+  /** Increases once a second while the connection is live, to recompute ages; they freeze while it is lost. */
   get second(): ReadonlySignal<number> {
     return this.#second
   }
@@ -340,10 +338,7 @@ export class Dashboard {
     return this.#me.value === null ? this.#touches.isUntouched : this.#touches.isIdle
   }
 
-  /**
-   * Returns the address of this page at a different origin, with the choices made here: browsers store those per
-   * origin.
-   */
+  /** Address of this page at a different origin, with the choices made here: browsers store those per origin. */
   #addressAt(origin: string): string {
     return `${origin}${location.pathname}${toQuery(this.preferences.choice.value)}${location.hash}`
   }

@@ -20,10 +20,7 @@ export class GatewayClock {
     return this.#offsetMs === null ? 0 : Math.round(this.#monotonicMs() + this.#offsetMs)
   }
 
-  /**
-   * Applies the time `timeMs` reported by the gateway; `tripMs` passed between request and response, 0 without a
-   * request.
-   */
+  /** Applies the gateway's time `timeMs`; `tripMs` passed between request and response, 0 without a request. */
   heard(timeMs: number, tripMs = 0): void {
     const offsetMs = timeMs + tripMs / 2 - this.#monotonicMs()
     const isGoingOn = this.#offsetMs !== null && this.#frozenMs === null

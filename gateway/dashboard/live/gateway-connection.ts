@@ -5,45 +5,32 @@ import type { GatewayClock } from './gateway-clock.ts'
 
 const LOOK_MS = 1_000
 const PING_EVERY_MS = 4_000
-/**
- * Timeout of a ping: without any message for so long, the connection is lost, even if the browser still reports it as
- * open.
- */
+/** Timeout of a ping: without any message for so long, the connection is lost, even if the browser reports it open. */
 const ANSWER_MS = 8_000
 /** Timeout of the ping after a tablet woke up or its network came back: most likely the connection is lost. */
 const HURRIED_ANSWER_MS = 3_000
 /** Timeout for admitting a new socket; doubled each time, for a gateway that is busy with its start. */
 const LET_IN_MS = { first: 5_000, most: 20_000 }
 const BACK_OFF_MS = { first: 500, most: 5_000 }
-/**
- * Minimum lifetime of a connection that is reopened without a delay: tabs of one session may take it from each other.
- */
+/** Minimum lifetime of a connection to reopen without a delay: tabs of one session may take it from each other. */
 const STEADY_MS = 10_000
-/**
- * Delay of a timer from which the tablet, and with it the connection, must have slept: browsers run timers of hidden
- * pages once a minute.
- */
+/** Timer delay from which tablet and connection must have slept: browsers run timers of hidden pages once a minute. */
 const SLEPT_MS = 75_000
 /** Close code of the gateway for an invalid session or key. */
 const NOT_SIGNED_IN = 4401
 
-/**
- * `lost` carries the time of the last message, by the gateway's clock; `ended`: the session is over, a user must sign
- * in.
- */
+/** `lost` carries the time of the last message, by the gateway's clock; after `ended` a user must sign in. */
 export type GatewayConnectionState =
   | { kind: 'connecting' }
   | { kind: 'live' }
   | { kind: 'lost'; sinceMs: number }
   | { kind: 'ended' }
 
-/** Socket as the connection uses it. */
 export interface LineSocket {
   send(text: string): void
   close(): void
 }
 
-/** Events of a socket. */
 export interface LineEvents {
   heard(text: string): void
   /** Also called if it was never open. */

@@ -40,10 +40,7 @@ export function toField(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/**
- * Converts the field to the type of the setting. Text that does not fit is sent unchanged; the gateway then reports the
- * error.
- */
+/** Converts the field to the type of the setting. Unfit text is sent unchanged; the gateway then reports the error. */
 export function fromField(text: string, rule: SettingRule): unknown {
   if (text === '') return undefined
   const chosen = choicesOf(rule)?.find((choice) => String(choice) === text)

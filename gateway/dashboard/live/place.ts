@@ -6,10 +6,7 @@ export type Place =
   | { kind: 'hole'; hole: number }
   | { kind: 'course' | 'outside' | 'unknown' }
 
-/**
- * Returns the most useful zone: a parking zone before a hole, a hole before any other zone; the boundary is the whole
- * course.
- */
+/** Returns the most useful zone: parking before a hole, a hole before others; the boundary is the whole course. */
 export function positionLabel({ position, zones, state }: Pick<CartJson, 'position' | 'zones' | 'state'>): Place {
   if (position === null) return { kind: 'unknown' }
   const parking = zones.find(({ type }) => type === 'parking')

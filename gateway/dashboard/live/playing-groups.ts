@@ -43,10 +43,7 @@ export function onHoleSince({ holes }: RoundJson): string | null {
   return holes.find(({ left_at }) => left_at === null)?.entered_at ?? null
 }
 
-/**
- * Returns the expected end of the round if play continues at the pace of the site; null once all holes have been
- * played.
- */
+/** Returns the expected end of the round if play continues at the site's pace; null once all holes were played. */
 export function finishMs(
   { holes }: RoundJson,
   { holesOfCourse, minutesPerHole, nowMs }: { holesOfCourse: number; minutesPerHole: number; nowMs: number },

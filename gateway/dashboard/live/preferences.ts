@@ -44,9 +44,7 @@ export class Preferences {
     this.#write(CHOICE, JSON.stringify(this.#choice.value))
   }
 
-  /**
-   * Adopts the choices made at another address of this gateway, as `toQuery` wrote them, unless a choice was made here.
-   */
+  /** Adopts the choices made at another address of this gateway, in the form of `toQuery`, unless one was made here. */
   adopt(query: string): void {
     const given = readChoice(JSON.stringify(Object.fromEntries(new URLSearchParams(query))))
     const own = this.#choice.value

@@ -20,10 +20,7 @@ export interface RecallList {
 /** Order of the list: carts that staff must fetch come first. */
 const RANK: Record<ScreenState, number> = { none: 0, offline: 1, sent: 2, confirmed: 3 }
 
-/**
- * Divides the carts by current position: a cart in a parking zone is in, whatever else applies. A cart with an unknown
- * position counts as out.
- */
+/** Divides the carts by current position: in a parking zone means in, whatever else applies; unknown means out. */
 export function recallList({ screens }: ActiveRecall, carts: ReadonlyMap<string, CartJson>): RecallList {
   const list: RecallList = { out: [], in: [], confirmed: 0, screens: 0 }
   for (const [name, screen] of screens) {

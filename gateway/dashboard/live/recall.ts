@@ -21,16 +21,11 @@ interface RecallWatchDeps {
   setTimer?: (action: () => void, ms: number) => unknown
 }
 
-/**
- * Minimum interval of requests, because 200 screens confirm within seconds; screens that reconnect are found every
- * `ASK_EVERY_MS`.
- */
+/** Minimum request interval: 200 screens confirm within seconds; `ASK_EVERY_MS` finds screens that reconnect. */
 const ASK_AGAIN_MS = 1_500
 const ASK_EVERY_MS = 10_000
 
-/**
- * Follows the recall state of the gateway: requested when the connection is live and when a message announces a change.
- */
+/** Follows the gateway's recall state: requested when the connection is live and when a message announces a change. */
 export class RecallMonitor {
   readonly #deps: RecallWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown

@@ -16,10 +16,7 @@ export function scopeOf({ allowed_hardware_ids: ids }: Pick<UserJson, 'allowed_h
   return { isAll, typed: isAll ? '' : (ids ?? []).join(', ') }
 }
 
-/**
- * Converts the scope to hardware ids. A cart number stands for all devices of the cart; any other text is used as a
- * hardware id.
- */
+/** Converts the scope to hardware ids. A cart number stands for all its devices; other text is a hardware id. */
 export function hardwareIdsIn({ isAll, typed }: Scope, carts: Carts): string[] {
   if (isAll) return [EVERY_CART]
   const words = typed

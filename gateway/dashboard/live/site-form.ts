@@ -136,10 +136,7 @@ function hoursPatch(before: HoursJson, after: HoursJson): SiteSettingsPatch['ope
   return changed.length === 0 ? undefined : Object.fromEntries(changed.map((day) => [day, after[day]]))
 }
 
-/**
- * Parses a number: null for an empty field, which is the default; undefined for invalid text. A comma is accepted as a
- * decimal point.
- */
+/** Parses a number, also with a decimal comma: null for an empty field, the default; undefined for invalid text. */
 function readNumber(typed: string): number | null | undefined {
   const text = typed.trim().replace(',', '.')
   if (text === '') return null

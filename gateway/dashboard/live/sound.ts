@@ -4,10 +4,7 @@ const APART_S = 0.26
 const PITCH_HZ = 880
 const MUTED = 'cartbarn-muted'
 
-/**
- * Sound of alerts. Browsers mute a page until the first tap; the choice to mute is stored on the tablet if the browser
- * allows it.
- */
+/** Sound of alerts. Browsers mute a page until the first tap; the choice to mute is stored on the tablet if allowed. */
 export class Sound {
   #context: AudioContext | null = null
   #isMuted = readMuted()

@@ -2,9 +2,7 @@ import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals-
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { GatewayConnectionState } from './gateway-connection.ts'
 
-/**
- * Upgrade of the gateway in progress: current step and number of steps; null before the first step, and after the last.
- */
+/** Upgrade of the gateway in progress: current step and number of steps; null before the first and after the last. */
 export interface UpgradeStep {
   step: { number: number; of: number } | null
 }
@@ -20,10 +18,7 @@ const ASK_EVERY_MS = 3_000
 /** Timeout of a request, for a network that drops packets silently. */
 const ANSWER_MS = 5_000
 
-/**
- * Checks if the connection is lost because of an upgrade: a rejected socket carries no reason, so the health of the
- * gateway is requested.
- */
+/** Checks if an upgrade caused the loss: a rejected socket carries no reason, so the gateway's health is requested. */
 export class UpgradeMonitor {
   readonly #deps: UpgradeWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown

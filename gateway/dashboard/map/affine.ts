@@ -6,9 +6,7 @@ export interface Pair {
   to: readonly [x: number, y: number]
 }
 
-/**
- * Minimum height of a triangle as a share of its longest side: a flatter one does not determine the second direction.
- */
+/** Minimum height of a triangle as a share of its longest side: a flatter one leaves the second direction open. */
 const FLATTEST = 0.02
 
 /**

@@ -14,7 +14,6 @@ export interface ClusterTexts {
   low: (count: number) => string
 }
 
-/** Options for drawing the carts. */
 export interface CartFrame {
   screen: Screen
   /** Clockwise rotation of the map, in radians. */
@@ -54,9 +53,7 @@ export class CartLayer {
     this.#drawn = null
   }
 
-  /**
-   * Moves the drawn signs to the present map position. Returns false if the sheet does not suffice and must be redrawn.
-   */
+  /** Moves the drawn signs to the present map position. Returns false if the sheet is too small and must be redrawn. */
   follow({ transform, widthPx, heightPx }: Screen): boolean {
     const drawn = this.#drawn
     if (drawn === null || devicePixelRatio !== this.#ratio) return false

@@ -33,10 +33,7 @@ export interface CourseMapDeps {
   insets: Insets
   /** View that the user left. */
   kept?: SavedView | null
-  /**
-   * Called on a tap, with the tapped cart or null, the place on the map's plane, and all carts that the tap may have
-   * meant, including the first.
-   */
+  /** Called on a tap, with the cart or null, the place on the map's plane, and all carts that may have been meant. */
   onTap: (cart: string | null, place: [x: number, y: number], near: readonly string[]) => void
 }
 
@@ -309,10 +306,7 @@ function areNear([[x = 0, y = 0] = [], [beforeX = 0, beforeY = 0] = []]: readonl
   return Math.hypot(x - beforeX, y - beforeY) <= TAP_PX
 }
 
-/**
- * Returns all interactions of OpenLayers except rotation: the map is upright or rotated by a right angle, depending on
- * the shape of the course.
- */
+/** OpenLayers' interactions except rotation: the shape of the course decides if the map is upright or rotated. */
 function interactions(): Interaction[] {
   return [
     new DragPan(),

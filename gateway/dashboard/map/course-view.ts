@@ -11,10 +11,7 @@ const CART_ZOOM = 17.5
 export const ZOOM_MS = 200
 const ROOM_PX = 24
 
-/**
- * Visible part of the plane. Until the user moves it, it is the whole course, as large as it fits into the uncovered
- * part of the map.
- */
+/** Visible part of the plane: until the user moves it, the whole course as large as the uncovered part allows. */
 export class CourseView {
   // the padding of OpenLayers would not follow a rotated map
   readonly view = new View({ center: [0, 0], zoom: 2, maxZoom: CLOSEST_ZOOM, constrainRotation: false })

@@ -14,10 +14,7 @@ const WORTH_TURNING = 1.15
 /** Length of one degree of latitude. */
 const DEGREE_M = 111_320
 
-/**
- * Returns the first view: the zones of the course, else its course map, else the area with most carts; null if all are
- * unknown.
- */
+/** Returns the first view: the zones of the course, else its map, else the area with most carts; null if unknown. */
 export function firstExtent(
   zones: ZonesJson | null,
   carts: Iterable<CartJson>,

@@ -157,7 +157,6 @@ function useHasCourse(dashboard: Dashboard): boolean {
   return hasCourse
 }
 
-/** Attribution of the map data. */
 function MapCredit({ ground }: { ground: CourseBaseMap }) {
   const credit = ground.course.value?.attribution ?? null
   return credit === null ? null : <p class="map-credit">{credit}</p>

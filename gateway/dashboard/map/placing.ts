@@ -11,7 +11,6 @@ export interface Insets {
   left: number
 }
 
-/** Rectangle of the screen. */
 export interface Box {
   left: number
   top: number
@@ -40,10 +39,7 @@ export const TAP_PX = 26
 /** Distance from the edge of the sign of a cart that is beyond it. */
 const EDGE_PX = 24
 
-/**
- * Computes for every marker and cluster its screen position and its visibility. The chosen marker is never in a
- * cluster.
- */
+/** Computes for each marker and cluster its screen position and visibility. The chosen marker is never in a cluster. */
 export function place(markers: Markers, screen: Screen, chosen: string | null): void {
   for (const pill of markers.pills) placePill(pill, screen)
   const [a, b, c, d, e, f] = screen.transform
@@ -57,10 +53,7 @@ export function place(markers: Markers, screen: Screen, chosen: string | null): 
   }
 }
 
-/**
- * Returns the marker nearest to a tap, or null if none is within `TAP_PX`; of two at the same distance the one drawn on
- * top.
- */
+/** Returns the marker nearest to a tap, null if none is within `TAP_PX`; at equal distance the one drawn on top. */
 export function markerAt(markers: Markers, px: number, py: number): Marker | null {
   let nearest: Marker | null = null
   let nearestPx = TAP_PX
@@ -74,9 +67,7 @@ export function markerAt(markers: Markers, px: number, py: number): Marker | nul
   return nearest
 }
 
-/**
- * Returns all markers that a tap may mean, nearest first: golf carts often travel in pairs, and one hides the other.
- */
+/** Returns all markers that a tap may mean, nearest first: golf carts travel in pairs, and one hides the other. */
 export function markersAt(markers: Markers, px: number, py: number): Marker[] {
   const nearest = markerAt(markers, px, py)
   if (nearest === null) return []

@@ -3,7 +3,6 @@ import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
 const FEET_PER_MILE = 5_280
 const STEPS = [1, 2, 5]
 
-/** Length and label of the scale bar. */
 export interface Scale {
   widthPx: number
   label: string

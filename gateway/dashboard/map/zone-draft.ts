@@ -80,14 +80,11 @@ export function renamings(base: ZoneList, mine: ZoneList, theirs: ZoneList): Rea
   return new Map(mine.filter(isTaken).map(({ id }) => [id, newId(id)]))
 }
 
-/** Applies the new ids to the zones. */
 export function renamed(zones: ZoneList, ids: ReadonlyMap<string, string>): ZoneJson[] {
   return zones.map((zone) => ({ ...zone, id: ids.get(zone.id) ?? zone.id }))
 }
 
-/**
- * Returns a key that a moved zone keeps: a green belongs to its hole; without a hole the position identifies the zone.
- */
+/** Key that a moved zone keeps: a green belongs to its hole; without a hole the position identifies the zone. */
 function likeness({ geometry, properties: { type, hole, name } }: ZoneJson): string {
   return JSON.stringify(hole === undefined ? [type, geometry.coordinates] : [type, hole, name])
 }

@@ -18,10 +18,7 @@ interface Draft {
 /** Initial properties of a new zone. */
 type NewZone = Pick<ZoneJson['properties'], 'name' | 'type'>
 
-/**
- * Zones of the site while they are drawn: the gateway receives nothing before they are saved, and every step can be
- * undone.
- */
+/** Zones of the site while they are drawn: the gateway receives nothing before a save, and every step can be undone. */
 export class ZoneEditor {
   readonly #store: ZoneDraftStorage
   readonly #draft = signal<Draft | null>(null)

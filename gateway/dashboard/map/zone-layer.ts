@@ -23,10 +23,7 @@ export class ZoneLayer {
     declutter: true,
   })
 
-  /**
-   * Over a course map, zones that would hide it are drawn as lines only; a course map with holes already shows the hole
-   * numbers.
-   */
+  /** Over a course map, zones that would hide it are only outlined; if it has holes, it already shows their numbers. */
   show(zones: ZonesJson | null, isDark: boolean, ground: { hasHoles: boolean } | null = null): void {
     const features = zones?.features ?? []
     this.layer.setStyle(zoneStyles(isDark, ground !== null))

@@ -25,7 +25,6 @@ export function ringOf(corners: readonly Place[]): ZoneJson['geometry'] {
   return { type: 'Polygon', coordinates: [[...ring, ...ring.slice(0, 1)]] }
 }
 
-/** Returns the corners after one was moved. */
 export function withMoved(corners: readonly Place[], at: number, to: Place): Place[] {
   return corners.map((corner, i) => (i === at ? to : corner))
 }

@@ -37,10 +37,7 @@ const DARK: Record<ZoneType, Paint> = {
 /** Zone types that would hide the course map below them; only their lines are drawn over it. */
 const GROUND: readonly ZoneType[] = ['boundary', 'hole']
 
-/**
- * Returns the styles of zones and hole numbers: pale, so that the carts stand out; only zones with a temporary override
- * are emphasised.
- */
+/** Styles of zones and hole numbers: pale, so that carts stand out; only temporary overrides are emphasised. */
 export function zoneStyles(
   isDark: boolean,
   isOverCourse = false,

@@ -16,7 +16,6 @@ const CartPace = lazy(
   () => null,
 )
 
-/** Card of one cart with its details and actions. */
 export function CartCard({ cart: name, onClose }: { cart: string; onClose: () => void }) {
   const { fleet } = useDashboard()
   const cart = fleet.version.value >= 0 ? fleet.carts.get(name) : undefined

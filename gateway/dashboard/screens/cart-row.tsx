@@ -11,7 +11,6 @@ import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 
-/** Height of all cart rows. */
 export const CART_ROW_PX = 64
 
 interface CartRowProps {

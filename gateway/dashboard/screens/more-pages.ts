@@ -30,7 +30,6 @@ export interface MorePage {
   load: () => Promise<ComponentType>
   /** Minimum role of the tablet; the gateway requires more rights of its PIN user. */
   role: Role
-  /** Topic in the docs. */
   help: HelpTopic
   /** True for a screen with a heading of its own. */
   isWhole?: true

@@ -75,9 +75,7 @@ function NeedLine({ need: { cart, reason, at } }: { need: AttentionItem }) {
   )
 }
 
-/**
- * Formats "46.4 V · Hole 8 · 3 min ago"; for a cart without a signal, the time and position at which it was last seen.
- */
+/** Formats "46.4 V · Hole 8 · 3 min ago"; for a cart without a signal, the time and position last seen. */
 function whereAndWhen(cart: CartJson, reason: AttentionItem['reason'], ago: string | null): string {
   const texts = needsTexts()
   const place = placeText(cart)

@@ -1,7 +1,4 @@
-/**
- * Copies text to the clipboard, also in a page over plain HTTP, which has no `navigator.clipboard`. False if the
- * browser refuses.
- */
+/** Copies text to the clipboard, even over plain HTTP without `navigator.clipboard`. False if the browser refuses. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

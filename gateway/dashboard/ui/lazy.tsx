@@ -2,10 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 
-/**
- * Screen whose code loads when it is first opened. A failed load can be retried; `Instead` is shown for optional
- * content.
- */
+/** Screen whose code loads when first opened; a failed load can be retried, unless `Instead` stands in for it. */
 export function lazy<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
   Instead?: ComponentType,

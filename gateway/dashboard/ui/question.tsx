@@ -11,7 +11,6 @@ interface QuestionProps {
   /** Label of the button that confirms. */
   action: string
   isDanger?: boolean
-  /** True if it can be confirmed yet. */
   isReady?: boolean
   onCancel: () => void
   /** Its errors are shown, and everything typed stays. */

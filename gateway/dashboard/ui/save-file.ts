@@ -1,9 +1,7 @@
-/** Saves a table as a file through the browser. */
 export function saveCsv(name: string, text: string): void {
   saveFile(name, text, 'text/csv')
 }
 
-/** Saves text as a file through the browser. */
 export function saveFile(name: string, text: string, type = 'text/plain'): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
   const link = document.createElement('a')

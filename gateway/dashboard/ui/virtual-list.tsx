@@ -4,7 +4,6 @@ import { useSeenRows } from './visible-rows.ts'
 
 interface VirtualListProps<Item> {
   items: readonly Item[]
-  /** Height of all rows. */
   rowPx: number
   label: string
   keyOf: (item: Item) => string

@@ -4,7 +4,6 @@ import { useSeenRows } from './visible-rows.ts'
 
 interface VirtualTableProps<Item> {
   items: readonly Item[]
-  /** Height of all rows. */
   rowPx: number
   label: string
   /** A `tr` of `th`, or nothing. */

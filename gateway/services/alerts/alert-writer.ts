@@ -18,10 +18,7 @@ interface AlertWriterDeps {
   book: OpenAlerts
 }
 
-/**
- * Maximum number of changes in one transaction. Each change may add a row for each of 40 subscribed sessions; a longer
- * transaction would delay messages from devices.
- */
+/** Most changes in one transaction: each may add 40 rows, one per subscribed session, and long ones delay messages. */
 const MOST_IN_ONE = 50
 
 /** Writes changes of alerts with their retained messages, then publishes them: clients never read unstored state. */
@@ -128,7 +125,6 @@ class Shown {
     return event === 'closed' ? this.#newest(topic, this.#book.ofCart(alert.cart)) : null
   }
 
-  /** Returns the current message of a topic. */
   at(topic: string): Message {
     return this.#newest(topic, this.#book.notClosed())
   }

@@ -46,10 +46,8 @@ export interface AlertsDeps {
   sync: { readonly status: Pick<SyncStatus, 'state' | 'lastContactMs'> } | undefined
 }
 
-/** Lookup of the current carts. */
 export interface CartList {
   find(key: string): Cart | undefined
-  /** Returns the cart that a device is assigned to. */
   of(hardwareId: string): Cart | undefined
 }
 
@@ -139,12 +137,10 @@ export class Alerts implements Component {
     await this.#turns.idle()
   }
 
-  /** Alerts opened since the start, by kind. */
   get opened() {
     return this.#writer.opened
   }
 
-  /** Returns the number of alerts that are not closed, by kind. */
   openCounts(): [kind: AlertKind, count: number][] {
     return ALERT_KINDS.map((kind) => [kind, this.#book.countOpen(kind)])
   }
@@ -164,7 +160,6 @@ export class Alerts implements Component {
     return canSeeAlert(caller, alert, cart?.devices.map(({ row }) => row.hardwareId) ?? [])
   }
 
-  /** True if the caller may read the messages of a kind and a cart. */
   mayRead(caller: Caller, kind: string, cart: string): boolean {
     if (isSiteKind(kind)) return seesSiteKind(caller, kind)
     // after a cart is removed, callers who could see its device may still read that its alert is over
@@ -173,7 +168,6 @@ export class Alerts implements Component {
     return canSeeAlert(caller, { kind: 'outside', hardwareId: null }, devices ?? hardwareIds)
   }
 
-  /** Returns the filter that limits a list to alerts that the caller may see. */
   scopeOf(caller: Caller): Pick<AlertQuery, 'visible' | 'siteKinds'> {
     const siteKinds = SITE_KINDS.filter((kind) => seesSiteKind(caller, kind))
     const hardwareIds = visibleHardwareIds(caller)
@@ -182,9 +176,7 @@ export class Alerts implements Component {
     return { siteKinds, visible: { carts: [...carts], hardwareIds } }
   }
 
-  /**
-   * Throws `alert_not_found`, or `cart_forbidden`, `staff_required` or `admin_required` without access to the alert.
-   */
+  /** Throws `alert_not_found`, or without access `cart_forbidden`, `staff_required` or `admin_required`. */
   requireVisible(caller: Caller, alertId: string): StoredAlert {
     const alert = this.#deps.store.read.alert(alertId)
     if (alert === undefined) throw new NotFoundError('alert_not_found', `there is no alert ${alertId}`)

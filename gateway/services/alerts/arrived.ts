@@ -8,10 +8,7 @@ const KEPT = 256
 
 const NONE: readonly never[] = []
 
-/**
- * References to the samples and crossings stored for each device since the last evaluation: a cart has only its newest
- * fix, but rules need every fix, even of one message or one second.
- */
+/** Each device's samples and crossings since the last evaluation: rules need every fix, a cart has only its newest. */
 export class Arrived {
   readonly #samples = new Map<string, SampleColumns[]>()
   readonly #crossings = new Map<string, ArrivedCrossing[]>()

@@ -45,7 +45,6 @@ const DEVICE_TWICE: CartRule = {
   tell: (_one, _ground, hardwareId) => ({ hardwareId, details: { hardware_id: hardwareId } }),
 }
 
-/** Opens when the clock of one of the cart's devices is wrong. */
 const DEVICE_CLOCK: CartRule = {
   kind: 'device_clock',
   brake: null,

@@ -25,7 +25,6 @@ export interface Findings {
   ended: StoredAlert[]
 }
 
-/** Evaluates a cart with all rules. */
 export function evaluateCart(book: OpenAlerts, one: CartAlertState, ground: SiteContext, found: Findings): void {
   const { key } = one.cart
   // most carts have no alert that matters
@@ -99,7 +98,6 @@ export function evaluateRemoved(book: OpenAlerts, cart: string, nowMs: number, f
   }
 }
 
-/** Builds the opening of a new alert. */
 export function opening(
   kind: AlertKind,
   cart: string | null,
@@ -125,7 +123,6 @@ export function opening(
   return { event: 'opened', alert, byUserId: null }
 }
 
-/** Builds the closing of an alert. */
 export function closing(alert: StoredAlert, nowMs: number, endedAt: StoredAlert['endedAt']): FoundChange {
   // the clock may have been set back since the opening
   const closedAtMs = Math.max(nowMs, alert.openedAtMs)

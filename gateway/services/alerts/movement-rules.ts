@@ -7,10 +7,8 @@ const STILL_MS = 5 * MINUTE_MS
 /** Age from which a detected movement that could not be reported is dropped. */
 const SEEN_MS = 5 * MINUTE_MS
 
-/** Opens when a locked cart is moved. */
 export const MOVED_WHILE_LOCKED: CartRule = movementRule('moved_while_locked', 'movedWhileLockedMs')
 
-/** Opens when a cart is moved between closing and opening time. */
 export const MOVED_AFTER_HOURS: CartRule = movementRule('moved_after_hours', 'movedAfterHoursMs')
 
 function movementRule(kind: CartRule['kind'], seen: 'movedWhileLockedMs' | 'movedAfterHoursMs'): CartRule {

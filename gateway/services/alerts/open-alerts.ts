@@ -68,7 +68,6 @@ export class OpenAlerts {
     return this.#cases.values()
   }
 
-  /** Returns the alert unless it is closed. */
   openOf(cart: string | null, kind: AlertKind, subject: string): StoredAlert | undefined {
     const alert = this.#slots.get(cart)?.get(slotKey(kind, subject))?.alert
     return alert?.closedAtMs === null ? alert : undefined
@@ -83,7 +82,6 @@ export class OpenAlerts {
     return this.#slots.has(cart)
   }
 
-  /** Returns the subjects of the alerts of a kind that matter. */
   subjectsOf(cart: string | null, kind: AlertKind): string[] {
     return this.ofCart(cart).flatMap((alert) => (alert.kind === kind ? [alert.subject] : []))
   }
@@ -99,7 +97,6 @@ export class OpenAlerts {
     return this.#slots.keys()
   }
 
-  /** Returns all alerts that matter. */
   all(): StoredAlert[] {
     return [...this.#slots.values()].flatMap((slots) => [...slots.values()].map(({ alert }) => alert))
   }
@@ -123,7 +120,6 @@ export class OpenAlerts {
     return count
   }
 
-  /** Replaces an alert with its stored state. */
   put(alert: StoredAlert): void {
     const { cart, kind, subject } = alert
     const slots: Slots = this.#slots.get(cart) ?? new Map()
@@ -158,9 +154,7 @@ export class OpenAlerts {
     if (slots.size === 0) this.#slots.delete(cart)
   }
 
-  /**
-   * True if an alert whose condition holds must not open: it is open, was closed by a user, or was over a moment ago.
-   */
+  /** True if an alert whose condition holds must not open: it is open, closed by a user, or was over a moment ago. */
   isHeldBack(rule: Pick<CartRule, 'kind' | 'brake'>, subject: string, one: CartAlertState, nowMs: number): boolean {
     const slot = this.#slots.get(one.cart.key)?.get(slotKey(rule.kind, subject))
     if (slot === undefined) return false

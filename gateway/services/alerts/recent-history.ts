@@ -30,14 +30,11 @@ export class RecentHistory {
     this.#deps = deps
   }
 
-  /** Resolves when no read is in progress. */
   idle(): Promise<void> {
     return this.#turns.idle()
   }
 
-  /**
-   * Starts the reads that are due for a cart; their results go into its rule state, evaluated in the context `ground`.
-   */
+  /** Starts the reads due for a cart; their results go into its rule state, evaluated in the context `ground`. */
   readDue(one: CartAlertState, ground: SiteContext): void {
     const { memory } = one
     if (memory.fixesRead === 'due') {

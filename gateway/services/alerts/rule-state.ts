@@ -59,7 +59,6 @@ function isFar(from: CartFix, to: CartFix): boolean {
   return haversineM(from.latE7, from.longE7, to.latE7, to.longE7) >= leastM
 }
 
-/** Battery voltage at rest. */
 export interface RestingVoltage {
   atMs: number
   voltageV: number
@@ -91,16 +90,13 @@ export interface CartRuleState {
 /** Cart of the last evaluation and the state that rules keep for it. */
 export interface CartAlertState {
   cart: Cart
-  /**
-   * Before this time no rule can find anything unless more than the cart's position changes; see `skip-unchanged.ts`.
-   */
+  /** No rule finds anything before this time unless more than the cart's position changes; see `skip-unchanged.ts`. */
   nextEvaluationAtMs: number
   /** True if an open alert already reports movement while locked, as of the last evaluation without findings. */
   isMoveTold: boolean
   readonly memory: CartRuleState
 }
 
-/** Returns the state of a cart before its first evaluation. */
 export function newMemory(): CartRuleState {
   return {
     lookedFromMs: null,

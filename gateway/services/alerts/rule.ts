@@ -6,7 +6,6 @@ import type { SiteContext } from './site-context.ts'
 /** Result of a rule; `unsure`, between two thresholds or after a start, leaves the alert unchanged. */
 export type RuleResult = 'holds' | 'over' | 'unsure'
 
-/** Content of an alert when it opens. */
 export interface AlertDetails {
   hardwareId: string | null
   /** Keyed by the field names of the API. */
@@ -19,10 +18,7 @@ export interface AlertDetails {
  */
 export interface CartRule {
   readonly kind: AlertKind
-  /**
-   * Condition that keeps an alert from opening again within ten minutes of its end: `place` while the cart has not left
-   * the position where it was over, `time` always, null never.
-   */
+  /** Bars reopening within ten minutes of the end: `place` until the cart left the place, `time` always, null never. */
   readonly brake: 'place' | 'time' | null
   /** Returns the possible subjects; defined only for kinds with several. */
   subjectsOf?(one: CartAlertState): readonly string[]

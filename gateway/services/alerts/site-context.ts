@@ -4,11 +4,9 @@ import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import type { ClosedDay } from '#store/tables/alerts.ts'
 
-/** Site-wide context of one evaluation. */
 export interface SiteContext {
   readonly nowMs: number
   readonly settings: SiteSettings
-  /** Speed in km/h from which a cart counts as moving. */
   readonly movingKmh: number
   /** Time at which the clock was last set; earlier times are unknown, so durations start here at the earliest. */
   readonly countFromMs: number
@@ -36,9 +34,7 @@ interface Circumstances {
 /** Maximum delay of a closing that is still handled, after a stop or a late confirmation of the clock. */
 const LATE_MS = HOUR_MS
 
-/**
- * Returns the day that closes now, else the last closed one. A day closes only once, even if its hours change later.
- */
+/** Returns the day that closes now, else the last closed one. A day closes only once, even if its hours change. */
 export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Circumstances): ClosedDay | null {
   if (!isClockConfirmed || !calendar.isClosed(nowMs)) return closedDay
   const closing = calendar.lastClosing(nowMs)

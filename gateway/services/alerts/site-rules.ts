@@ -5,7 +5,6 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
 import type { RuleResult } from './rule.ts'
 
-/** State of the host and its connection to the hub. */
 export interface SiteFacts {
   disk: DiskUse
   clock: { state: ClockState; unconfirmedMs: number }
@@ -17,7 +16,6 @@ export interface SiteFacts {
   certificate: { expiresAtMs: number; leftMs: number; troubleMs: number } | null
 }
 
-/** Condition under which the site itself raises an alert of a kind. */
 export interface SiteRule {
   readonly kind: AlertKind
   evaluate(facts: SiteFacts): RuleResult

@@ -61,7 +61,6 @@ export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredA
   return atMs
 }
 
-/** True if an alert of a kind is not closed. */
 export function isOpen(alerts: readonly StoredAlert[], wanted: AlertKind): boolean {
   return alerts.some(({ kind, closedAtMs }) => kind === wanted && closedAtMs === null)
 }

@@ -25,10 +25,7 @@ export function hasSeenZones({ outside, stays }: ZonesSeen): boolean {
   return outside !== null || stays.length > 0
 }
 
-/**
- * Records the zone events that the crossings between two evaluations show, oldest first; `before` is the cart at the
- * first evaluation, `cart` at the second.
- */
+/** Records zone events from the crossings, oldest first, between two evaluations: of the cart `before`, then `cart`. */
 export function noteCrossings(
   seen: ZonesSeen,
   crossings: readonly ArrivedCrossing[],

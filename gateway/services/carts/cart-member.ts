@@ -21,7 +21,6 @@ export interface SavedMotion {
   clockOffMs?: number
 }
 
-/** Times and settings of one evaluation. */
 export interface EvaluationContext {
   nowMs: number
   /** Latest credible time; a later timestamp was a clock error. */
@@ -127,7 +126,6 @@ export class CartMember {
     this.#seen = null
   }
 
-  /** Takes an event of its lock. */
   heardLock(event: LockReport): void {
     this.#isDoubtful = true
     this.#lock.heard(event)
@@ -165,9 +163,7 @@ export class CartMember {
     return this.#said
   }
 
-  /**
-   * True if nothing was received that changes the report; ignores zones, settings and clocks, which it does not know.
-   */
+  /** True if nothing received changes the report; ignores zones, settings and clocks, which it does not know. */
   isSaying(said: CartDevice | undefined): boolean {
     const { device } = this
     return (
@@ -216,8 +212,7 @@ export class CartMember {
       if (isSeen) return this.#stays
       this.#known = staysIn(state, own, fix)
     } else {
-      // ingestion does not watch these zones for the device, so each fix is evaluated here, in order, as in its own
-      // zones
+      // ingestion does not watch these zones for the device: each fix is evaluated here, in order, as in its own
       takeFixes(this.#foreignSamples ?? [], { last: null, untilMs: fix.atMs - 1 }, (passed) => {
         this.#foreign = watch(this.#foreign, foreign.watched, passed, latestMs).state
       })

@@ -98,7 +98,6 @@ export class CartMembers {
     this.#find(hardwareId)?.heardLock(this.#saying({ event, source, atMs, code, requestedBy }))
   }
 
-  /** Reads the newest lock event of each device. */
   rereadLocks({ latestMs }: EvaluationContext): void {
     const { store } = this.#deps
     for (const member of this.#byDevice.values()) {
@@ -126,9 +125,7 @@ export class CartMembers {
     return { isLocked: event === 'lock', atMs, source, by: source === 'remote' ? name : code }
   }
 
-  /**
-   * Reads history newer than the saved state; a device whose history is unreadable continues from its newest records.
-   */
+  /** Reads history after the saved state; a device with unreadable history continues from its newest records. */
   async #replay(members: readonly CartMember[], look: EvaluationContext): Promise<void> {
     const { store, log } = this.#deps
     const chunks = Array.from({ length: Math.ceil(members.length / DEVICES_A_JOB) }, (_, i) =>
@@ -170,7 +167,6 @@ function isBehind({ device, track }: CartMember): boolean {
   return isGpsBehind || (battery !== null && (voltage === null || battery.atMs > voltage.atMs))
 }
 
-/** Returns the times from which the history of a device must be read. */
 function startOf({ device, track }: CartMember) {
   const { row, reported } = device
   const { fix, battery } = track.motion

@@ -23,7 +23,6 @@ export class CartZones {
     this.#geofences = geofences
   }
 
-  /** Returns the zones of one of a cart's devices. */
   of({ row: { groupId } }: Device, devices: readonly Device[]): DeviceZones {
     return { own: this.#watchedOf(groupId), foreign: this.#foreignOf(groupId, devices) }
   }

@@ -123,7 +123,6 @@ export class Carts implements Component {
     return this.#all
   }
 
-  /** Evaluates and returns all carts. */
   allNow(): readonly Cart[] {
     this.#judgeAll()
     return this.all
@@ -134,7 +133,6 @@ export class Carts implements Component {
     return this.#seats.get(key)?.cart
   }
 
-  /** Returns the cart of a device. */
   of(hardwareId: string): Cart | undefined {
     if (this.#isStale) this.#judgeAll()
     const key = this.#keys.get(hardwareId)
@@ -150,7 +148,6 @@ export class Carts implements Component {
     return toCartReportJson(said, cart.ground, isLock ? autoLockAtMs(cart) : null)
   }
 
-  /** Evaluates and returns a cart. */
   evaluateNow(cart: Cart): Cart {
     if (this.#isStale) this.#judgeAll()
     this.#noticeZones()
@@ -296,7 +293,6 @@ export class Carts implements Component {
     return look.nowMs
   }
 
-  /** Groups the devices into carts again. */
   #regroup(look: EvaluationContext): void {
     const { fleet } = this.#deps
     const before = this.#seats
@@ -388,7 +384,6 @@ export class Carts implements Component {
     return withRevision(known, { key, devices, said, ground, verdict, notes }, ++this.#lastRevision)
   }
 
-  /** Applies changed zones to the carts. */
   #noticeZones(): void {
     if (!this.#zones.takeChange()) return
     this.#judgedBy = null
@@ -403,7 +398,6 @@ export class Carts implements Component {
     return { members, ground: this.#zones.groundOf(devices) }
   }
 
-  /** Returns the current thresholds. */
   #settings(): CartSettings & MotionSettings {
     const { settings: of } = this.#deps.site
     if (this.#settingsNow?.of === of) return this.#settingsNow.settings
@@ -456,7 +450,6 @@ function keysOf(carts: readonly Cart[]): Map<string, string> {
   return new Map(carts.flatMap(({ key, devices }) => devices.map(({ row }) => [row.hardwareId, key] as const)))
 }
 
-/** Returns the devices that left the cart. */
 function leftOf(known: Cart | undefined, { devices }: Cart): string[] {
   if (known === undefined || known.devices === devices) return []
   return known.devices.filter((device) => !devices.includes(device)).map(({ row }) => row.hardwareId)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { moveOn, NO_MOTION } from '#shared/carts/motion.ts'
+import { advanceMotion, NO_MOTION } from '#shared/carts/motion.ts'
 import { MotionTrack } from './motion-track.ts'
 
 const SETTINGS = { restAfterS: 300, pack: { emptyV: 47, lowV: 48, fullV: 51 }, movingKmh: 3 }
@@ -39,7 +39,7 @@ test('dense samples yield the fix and battery of the last two samples', () => {
   const motion = track.look(SETTINGS, NEVER)
   const all = rows.reduce(
     (known, [atMs, latE7, , mv]) =>
-      moveOn(known, { atMs, position: { latE7, longE7: 0, speedKmh: null }, voltageV: mv / 1000 }, SETTINGS),
+      advanceMotion(known, { atMs, position: { latE7, longE7: 0, speedKmh: null }, voltageV: mv / 1000 }, SETTINGS),
     NO_MOTION,
   )
   assert.deepEqual(motion.fix, all.fix)

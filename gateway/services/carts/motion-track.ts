@@ -1,9 +1,9 @@
 import {
+  advanceMotion,
   type CartMotion,
   type CartSample,
   endedAt,
   type MotionSettings,
-  moveOn,
   NO_MOTION,
 } from '#shared/carts/motion.ts'
 import { fromMilli } from '#shared/geo.ts'
@@ -17,9 +17,8 @@ const FIX = 4
 const VOLTAGE = 2
 
 /**
- * Motion derived from the samples of one device, in their order. Dense samples cost almost nothing: they stay pending
- * until a second of event time has passed or a caller needs the motion, and only the last two fixes and voltages are
- * used.
+ * Motion derived from the samples of one device, in order. Dense samples cost almost nothing: they stay pending until a
+ * second of event time has passed or a caller needs the motion, and only the last two fixes and voltages are used.
  */
 export class MotionTrack {
   #motion: CartMotion
@@ -86,7 +85,7 @@ export class MotionTrack {
         position: fixMs <= voltageMs ? this.#positionAt(fixAt) : null,
         voltageV: voltageMs <= fixMs ? fromMilli(this.#voltages[voltageAt + 1] ?? 0) : null,
       }
-      this.#motion = moveOn(this.#motion, sample, settings, latestMs)
+      this.#motion = advanceMotion(this.#motion, sample, settings, latestMs)
       this.#lookedMs = sample.atMs
       if (fixMs <= voltageMs) fixAt += FIX
       if (voltageMs <= fixMs) voltageAt += VOLTAGE

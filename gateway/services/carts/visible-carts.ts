@@ -8,7 +8,6 @@ import type { Carts } from './carts.ts'
 export interface CartExtras {
   /** Returns the time of the next automatic lock; null for none. */
   autoLockAtMs(cart: Cart): number | null
-  /** Returns the ids of its alerts that are not closed. */
   openAlertIdsOf(key: string): readonly string[]
 }
 
@@ -31,10 +30,7 @@ export class VisibleCarts {
     return this.#carts.seenBy(cart, (hardwareId) => canSee(caller, hardwareId))
   }
 
-  /**
-   * Finds and evaluates a cart by its key, or by the hardware id of a device in it. Throws `cart_not_found`, or
-   * `cart_forbidden` if none of its devices is in scope.
-   */
+  /** Evaluates a cart, by its key or a device's hardware id. Throws `cart_not_found`, `cart_forbidden` out of scope. */
   require(caller: Caller, id: string): Cart {
     const cart = this.#carts.find(id) ?? this.#carts.of(id)
     if (cart === undefined) throw new NotFoundError('cart_not_found', `there is no cart ${id}`)
@@ -50,7 +46,6 @@ export class VisibleCarts {
     }
   }
 
-  /** Returns the cart with everything that is shown with it. */
   shown(cart: Cart): ShownCart {
     return {
       ...this.extrasOf(cart),

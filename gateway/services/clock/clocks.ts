@@ -13,15 +13,11 @@ import { TimestampTrustLimiter } from './timestamp-trust-limiter.ts'
 
 /** Replacements for the time sources of the host. */
 export interface ClockOverrides {
-  /** Replaces the system's clocks. */
   clock?: Clock & MonotonicClock
-  /** Replaces the synchronization state of the operating system. */
   isTimeSynchronized?: (systemMs: number) => boolean
-  /** Replaces the times of the host's battery clocks. */
   hardwareTimesMs?: () => readonly number[]
 }
 
-/** Builds the clock of the gateway from those of the host. */
 export function createClock(overrides: ClockOverrides) {
   const system = overrides.clock ?? systemClock
   const kernelSync = new KernelSync(system)

@@ -12,7 +12,6 @@ interface ClockConfirmationDeps {
   confirmedBy: readonly TimeSource[]
   /** True if the operating system knows that its clock is right, which shows `systemMs`. */
   isSynchronized: (systemMs: number) => boolean
-  /** Returns the times of the host's battery clocks. */
   hardwareTimesMs: () => readonly number[]
   events: { emit(name: 'clockConfirmed', event: { by: TimeSource; atMs: number }): void }
   log: Log

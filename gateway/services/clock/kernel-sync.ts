@@ -19,9 +19,8 @@ interface KernelSyncOptions {
 }
 
 /**
- * Synchronization state of the kernel, which also covers chrony and ntpd, not only systemd-timesyncd. `timedatectl`
- * reads it (adjtimex(2), maxerror) without privileges; a reboot or setting the clock by hand clears it. Not queried
- * where systemd does not run the host.
+ * Synchronization state of the kernel, which also covers chrony and ntpd. `timedatectl` reads it (adjtimex(2),
+ * maxerror) without privileges; a reboot or setting the clock by hand clears it. Not queried without systemd.
  */
 export class KernelSync {
   readonly #clock: Clock & MonotonicClock

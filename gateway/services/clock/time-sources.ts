@@ -5,9 +5,8 @@ const STEADY_MS = 2 * MINUTE_MS
 const WITNESSES = 2
 
 /**
- * Devices that send the same time as the system clock. A late message may agree once by accident. A device that still
- * agrees two minutes later, and sent no later time meanwhile, has a clock, and two of them are not wrong in the same
- * way as the system clock.
+ * Devices that send the same time as the system clock. A late message may agree by accident. A device that still agrees
+ * two minutes later, and sent no later time meanwhile, has a clock; two of them are not wrong in the same way.
  */
 export class TimeSources {
   /** Start of each device's agreement, by the monotonic clock. */

@@ -25,7 +25,6 @@ export class TimestampTrustLimiter {
     this.#clock = clock
   }
 
-  /** Restores the state from before this start. */
   start({ saidMs, saidAgoMs }: Pick<ClockMarkRow, 'saidMs' | 'saidAgoMs'>): void {
     this.#saidMs = saidMs
     this.#saidAtMs = this.#clock.monotonicMs() - saidAgoMs

@@ -1,7 +1,6 @@
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
-/** Returns the topic of a device's commands. */
 export function commandTopic({ hardwareId }: Pick<CommandRow, 'hardwareId'>): string {
   return deviceTopic(hardwareId, 'cmd')
 }

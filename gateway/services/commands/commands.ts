@@ -76,7 +76,6 @@ export interface RejectedDevice {
 /** Requested cart with the device that will lock it, or the reason why none does. */
 export type LockChoice = { cart: string; device: Device; judged: Cart } | { cart: string; code: string }
 
-/** Result for a requested cart. */
 export type LockResult = { cart: string; commandId: string } | { cart: string; code: string }
 
 /** Caller of the gateway's own position requests, and the time for which a response is useful. */
@@ -192,10 +191,7 @@ export class Commands {
     })
   }
 
-  /**
-   * Creates a failed or timed-out command again, with its full time to live. Throws `command_not_finished` and
-   * `command_completed` for commands in other states.
-   */
+  /** Repeats a failed or timed-out command, with full lifetime. Throws `command_not_finished`, `command_completed`. */
   async retry(command: CommandRow, asking: CommandCaller): Promise<CommandBody> {
     const device = this.#deps.fleet.require(command.hardwareId)
     return this.#ask(asking, { retry: command.commandId }, () => {
@@ -232,8 +228,7 @@ export class Commands {
 
   /**
    * Processes requests one at a time, so that the write finds the state that `build` found, and identical requests find
-   * each other. Slots alternate between users. Throws `rate_limited` if too many requests of the caller are already
-   * waiting.
+   * each other. Slots alternate between users. Throws `rate_limited` if too many of the caller's requests wait.
    */
   #ask<Outcome>(
     asking: CommandCaller,

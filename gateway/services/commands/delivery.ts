@@ -129,10 +129,7 @@ export class CommandDelivery implements Component {
     await Promise.all(this.#writes)
   }
 
-  /**
-   * Adds commands that have just been stored, and drops those that they superseded. Their time began at the request: at
-   * `askedAtMs` of the monotonic clock.
-   */
+  /** Adds stored commands and drops those they superseded. Their time began at `askedAtMs` of the monotonic clock. */
   take(rows: readonly CommandRow[], superseded: readonly CommandRow[], askedAtMs: number): void {
     for (const row of superseded) this.#follow(row)
     for (const row of rows) {
@@ -154,10 +151,7 @@ export class CommandDelivery implements Component {
     this.#settle()
   }
 
-  /**
-   * Records commands of a write that failed without a result. If the disk has them, those never announced are
-   * withdrawn, and those known from elsewhere are added.
-   */
+  /** Records commands of a write without a result. Any on the disk are withdrawn if never announced, else added. */
   doubt(rows: readonly CommandRow[], then: Doubt['then']): void {
     this.#doubtful = [...this.#doubtful, ...rows.map((row) => ({ row, then }))]
     this.#schedule()

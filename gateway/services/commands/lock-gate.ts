@@ -12,9 +12,7 @@ import type { CommandRequest } from './request.ts'
 
 /** Carts, as far as the rule of safe locks needs them. */
 export interface CartLookup {
-  /** Returns the cart of a device. */
   of(hardwareId: string): Cart | undefined
-  /** Evaluates and returns the same cart. */
   evaluateNow(cart: Cart): Cart
 }
 
@@ -90,7 +88,6 @@ export function requireMayForce(caller: Caller, force: unknown): void {
     throw new ForbiddenError('admin_required', 'force needs the rights of an admin')
 }
 
-/** Builds the error for a request of a single device. */
 export function lockRefused(refusal: LockRefusal, hardwareId: string): AppError {
   return refusal === 'cart_is_moving'
     ? new ConflictError('cart_is_moving', `the cart of ${hardwareId} is moving`)

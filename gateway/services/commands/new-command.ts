@@ -30,7 +30,6 @@ export interface CommandOrigin {
 /** Maximum number of unfinished commands of a device; more is a fault of the client. */
 const MAX_UNFINISHED = 1000
 
-/** True if a device has the maximum number of unfinished commands. */
 export function isFull({ delivery }: Pick<NewCommandDeps, 'delivery'>, hardwareId: string): boolean {
   return delivery.unfinishedOf(hardwareId) >= MAX_UNFINISHED
 }

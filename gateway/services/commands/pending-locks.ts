@@ -78,7 +78,6 @@ export class PendingLocks {
       if (command.row.hardwareId === hardwareId) this.#refuse(command, 'superseded')
   }
 
-  /** Removes a finished command. */
   forget(command: UnfinishedCommand): void {
     this.#waiting.delete(command)
     this.#refused.delete(command)

@@ -3,7 +3,6 @@ import { ConflictError, type FieldError, InvalidRequestError } from '#shared/err
 import { type ValidationError, validate } from '#shared/wire/schema/object-schema.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
-/** Command as a caller requests it. */
 export interface CommandRequest {
   command: string
   params: Record<string, unknown>
@@ -14,7 +13,6 @@ export interface CommandRequest {
   force?: true | undefined
 }
 
-/** Lookup of the known device types. */
 export interface DeviceTypeLookup {
   find(name: string): DeviceType | undefined
   all(): readonly DeviceType[]
@@ -22,7 +20,6 @@ export interface DeviceTypeLookup {
   requireKnown(name: string, where: 'body' | 'path'): DeviceType
 }
 
-/** Returns the definition of a command in a device type. */
 export function definitionOf(type: DeviceType | undefined, command: string): CommandDefinition | undefined {
   return type !== undefined && Object.hasOwn(type.commands, command) ? type.commands[command] : undefined
 }

@@ -25,7 +25,6 @@ interface DeviceConfigsDeps {
   publisher: ConfigPublisher
 }
 
-/** Result of setting a layer. */
 export interface LayerOutcome {
   layer: ConfigLayer
   /** Number of devices that have the layer. */
@@ -57,7 +56,6 @@ export class DeviceConfigs {
     return this.#deps.layers.ofGroup(groupId, deviceType)
   }
 
-  /** Returns the keys of a layer that are missing from the schema of its type. */
   unknownKeys(deviceType: string, layer: ConfigLayer): string[] {
     const type = this.#deps.deviceTypes.find(deviceType)
     return type === undefined ? Object.keys(layer) : checkLayer(type.configSchema, layer).unknown

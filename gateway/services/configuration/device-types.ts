@@ -60,9 +60,8 @@ export class DeviceTypes {
   }
 
   /**
-   * Creates or replaces a type; returns the number of its devices to which changed settings were published. Layers that
-   * were set before do not change. Throws `too_large`, or `invalid_field` with each default that does not match the
-   * schema.
+   * Creates or replaces a type; returns the number of its devices to which changed settings were published. Layers set
+   * before do not change. Throws `too_large`, or `invalid_field` with each default that does not match the schema.
    */
   put(type: DeviceTypeRow): Promise<number> {
     const { store, fleet, publisher } = this.#deps

@@ -54,19 +54,16 @@ export class ConfigLayers {
     return layers
   }
 
-  /** Drops the layers of a deleted group. */
   forgetGroup(groupId: number): void {
     for (const key of this.#ofGroups.keys()) if (key.startsWith(groupKey(groupId, ''))) this.#ofGroups.delete(key)
   }
 
-  /** Drops the layers of a deleted device. */
   forgetDevice(hardwareId: string): void {
     this.#ofDevices.delete(hardwareId)
     this.#ofCarts.delete(hardwareId)
   }
 }
 
-/** True if the change affects one of the layers of the device. */
 function concerns(change: LayerChange, subject: ConfigSubject): boolean {
   if (change.kind === 'device') return change.hardwareId === subject.hardwareId
   if (change.kind === 'cart') return change.hardwareIds.includes(subject.hardwareId)

@@ -22,9 +22,8 @@ export interface PublishedConfig {
 }
 
 /**
- * Performs a write together with the configurations that it changes for `subjects`, which are as given after it, with
- * `change` made. `write` puts the publication into its transaction; its `onWritten` changes memory, then calls
- * `commit`.
+ * Performs a write and publishes the configurations that it changes for `subjects`, given as after it, with `change`
+ * made. `write` puts the publication into its transaction; its `onWritten` changes memory, then calls `commit`.
  */
 type Publish = <Result>(
   subjects: readonly ConfigSubject[],
@@ -94,12 +93,10 @@ export class ConfigPublisher implements Component {
     this.#isStarted = false
   }
 
-  /** Returns the configuration last published to the device. */
   publishedTo(hardwareId: string): PublishedConfig | undefined {
     return this.#published.get(hardwareId)
   }
 
-  /** Drops a deleted device. */
   forget(hardwareId: string): void {
     this.#published.delete(hardwareId)
     this.#deps.layers.forgetDevice(hardwareId)
@@ -135,9 +132,7 @@ export class ConfigPublisher implements Component {
     return { result, published }
   }
 
-  /**
-   * Publishes changes already made. Returns the number of devices reached; others follow once the store is writable.
-   */
+  /** Publishes changes made before. Returns the number of devices reached; others follow once the store is writable. */
   async #publishMore(news: readonly News[]): Promise<number> {
     const { store, log } = this.#deps
     let published = 0

@@ -201,9 +201,7 @@ export class Devices {
     }
   }
 
-  /**
-   * Deletes in short transactions, so that messages of devices are stored in between. Returns true if there is more.
-   */
+  /** Deletes in short transactions, so that device messages are stored in between. Returns true if there is more. */
   async #deleteSome(): Promise<boolean> {
     for (let steps = 0; steps < TURN_STEPS; steps++) {
       if (!(await this.#deps.store.write('deleteTelemetryStep', undefined))) return false
@@ -252,7 +250,6 @@ export class Devices {
   }
 }
 
-/** Returns the names of the device and its cart, as far as they are given. */
 function namesIn({ name, cart }: DeviceFields): { name?: string | null; cart?: string | null } {
   return { ...(name === undefined ? {} : { name }), ...(cart === undefined ? {} : { cart }) }
 }

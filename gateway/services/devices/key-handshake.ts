@@ -46,7 +46,6 @@ export class KeyHandshake {
     else this.#send(this.#password)
   }
 
-  /** Handles the device's confirmation of its password. */
   confirm(device: Device): void {
     if (this.#password === null || !this.#isSent) return
     void this.#deps.devices.confirmPassword(device, hashSecret(this.#password))

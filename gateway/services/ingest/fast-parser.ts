@@ -9,9 +9,8 @@ export class FastParser {
   #isWhole = true
 
   /**
-   * Parses the payload at this offset into `sample`; existing keys of `values` stay. Returns the number of values.
-   * Returns 0, possibly after changing `values`, unless the payload is one object with a recent own timestamp and only
-   * usable values.
+   * Parses this payload into `sample`; existing keys of `values` stay. Returns the number of values; 0, possibly after
+   * changing `values`, unless the payload is one object with a recent own timestamp and only usable values.
    */
   read(bytes: Buffer, from: number, to: number, receivedAtMs: number, latestMs: number): number {
     const text = bytes.toString('utf8', from, to)

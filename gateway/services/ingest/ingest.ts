@@ -22,9 +22,9 @@ import type { Uplinked, UplinkMessage } from './message.ts'
 import { type BatchSource, MessageBatch } from './message-batch.ts'
 import { MessageParser } from './message-parser.ts'
 import { StateUpdates } from './next-state.ts'
-import { publishStored } from './publish-stored.ts'
 import { isOfDevice, isRun, isUplink, type QueuedMessage } from './queued-message.ts'
 import { RunColumns } from './run-columns.ts'
+import { StoredPublisher } from './stored-publisher.ts'
 
 interface IngestDeps {
   store: Pick<Store<QueuedMessage>, 'queue' | 'read'>
@@ -45,7 +45,6 @@ interface IngestDeps {
  * acknowledged, and `announce` publishes it. Plain readings are batched and parsed in place: see `MessageBatch`.
  */
 export class Ingest implements Appender<QueuedMessage> {
-  /** Messages by outcome, and dropped parts by reason. */
   readonly messages = new Counter()
   readonly dropped = new Counter()
   /** Number of timestamps that were stored although they could not be verified. */
@@ -58,7 +57,7 @@ export class Ingest implements Appender<QueuedMessage> {
   readonly #deviceClocks: DeviceClocks
   readonly #accept: MessageParser
   readonly #drafts: StateUpdates
-  readonly #announce: publishStored
+  readonly #announce: StoredPublisher
   readonly #reader = new FastParser()
   #columns = new RunColumns()
 
@@ -73,7 +72,7 @@ export class Ingest implements Appender<QueuedMessage> {
     const { dropped } = this
     this.#accept = new MessageParser({ ...deps, deviceClocks: this.#deviceClocks, dropped })
     this.#drafts = new StateUpdates({ geofences, isLockEventStored: store.read.isLockEventStored })
-    this.#announce = new publishStored({ events, presence, dropped: this.dropped })
+    this.#announce = new StoredPublisher({ events, presence, dropped: this.dropped })
   }
 
   /** Attaches to the queue. A stop is not needed: the queue stores what it has. */
@@ -83,10 +82,9 @@ export class Ingest implements Appender<QueuedMessage> {
 
   /**
    * Takes a message; `onStored` is called when it is on the disk. A QoS 0 message that finds the queue full is dropped,
-   * and `onStored` is called anyway: the client expects no acknowledgement. `onRefused` is called instead if the store
-   * refuses the message, because only stored messages are acknowledged. `sessionChanges` are written in the same
-   * transaction. Returns the number of samples and events in the message, at least 1, and the number of lock events
-   * among them.
+   * and `onStored` called anyway: the client expects no acknowledgement. `onRefused` is called instead if the store
+   * refuses the message: only stored messages are acknowledged. `sessionChanges` are written in the same transaction.
+   * Returns the number of samples and events in the message, at least 1, and of its lock events.
    */
   accept(
     device: Device,
@@ -114,9 +112,8 @@ export class Ingest implements Appender<QueuedMessage> {
   }
 
   /**
-   * Begins a batch of messages of the device, which are parsed in place and queued together. Undefined while each
-   * message needs the full parser, because the gateway's clock is in doubt, that of the device is wrong, or the device
-   * was removed.
+   * Begins a batch of messages of the device, parsed in place and queued together. Undefined while each message needs
+   * the full parser, because the gateway's clock is in doubt, that of the device is wrong, or it was removed.
    */
   beginRun(source: BatchSource): MessageBatch | undefined {
     const receivedAtMs = this.#clock.nowMs()

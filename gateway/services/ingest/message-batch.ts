@@ -46,7 +46,6 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly receivedAtMs: number
   readonly latestMs: number
   readonly sessionChanges = NOTHING
-  /** Number of messages. */
   rows = 0
   newestMs = 0
   /** Values of the last message, if all have the same keys. */
@@ -120,7 +119,6 @@ export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
     })
   }
 
-  /** Marks the recent messages as stored. */
   noteStored(): void {
     for (const noted of this.#noted) noted.result = 'stored'
   }

@@ -163,7 +163,6 @@ export class MessageParser {
   }
 }
 
-/** True if a message has no usable content. */
 function isEmpty({ samples, lockEvents, status, commandAck, applied }: UplinkContent): boolean {
   return samples.length + lockEvents.length === 0 && status === null && commandAck === null && applied === null
 }
@@ -188,9 +187,7 @@ function unverifiedTimes({ samples, lockEvents }: UplinkContent, latestMs: numbe
   return times.count === 0 ? null : times
 }
 
-/**
- * Builds the quarantine entry for unreadable content or readings with refused timestamps; null if there are neither.
- */
+/** Builds the quarantine entry for unreadable content or readings with refused timestamps; null without either. */
 function quarantineEntry(
   device: Device,
   uplinked: Uplinked,

@@ -11,7 +11,6 @@ import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
 import type { UplinkContent } from './uplink-parser.ts'
 
-/** Message as received from the broker. */
 export interface Uplinked {
   level: Uplink
   payload: Buffer
@@ -62,7 +61,6 @@ export interface StoredContent {
   ack: AckResult | null
 }
 
-/** Readings dropped from a message, by reason. */
 export interface DroppedReadings {
   reason: string
   count: number

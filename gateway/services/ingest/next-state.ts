@@ -27,9 +27,8 @@ interface EncodedBatch {
 }
 
 /**
- * Second stage of messages: encodes them as rows of a transaction, and applies them to the next states of their
- * devices. A next state becomes visible only when its transaction is committed; each builds on the uncommitted ones
- * before it.
+ * Second stage: encodes messages as rows of a transaction, and applies them to the next states of their devices. A next
+ * state becomes visible only when its transaction is committed; each builds on the uncommitted ones before.
  */
 export class StateUpdates {
   readonly #deps: StateUpdatesDeps
@@ -40,7 +39,6 @@ export class StateUpdates {
     this.#deps = deps
   }
 
-  /** Encodes messages as the rows of a transaction. */
   encode(messages: readonly QueuedMessage[]): AppendBatch {
     const live = messages.filter(isOfDevice).filter(({ device }) => device.isRegistered)
     const encoded: EncodedBatch = { live, drafts: new Map(), lockEvents: [] }

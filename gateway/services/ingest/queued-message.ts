@@ -9,7 +9,6 @@ export function isUplink(message: QueuedMessage): message is UplinkMessage {
   return 'content' in message
 }
 
-/** True for a message or a batch of a device. */
 export function isOfDevice(message: QueuedMessage): message is UplinkMessage | MessageBatch {
   return 'device' in message
 }

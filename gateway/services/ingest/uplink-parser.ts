@@ -28,7 +28,6 @@ export interface IdentifiedLockEvent extends LockEvent {
   eventId: string
 }
 
-/** Device's acknowledgement of a command. */
 export interface CommandAck {
   commandId: string
   status: AckStatus

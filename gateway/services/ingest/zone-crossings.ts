@@ -89,7 +89,6 @@ export function detectCrossing(
   return { state: known, events: events ?? NOTHING }
 }
 
-/** Converts a crossing to its event. */
 export function crossingOf({ latE7, longE7, shortId: _, ...row }: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
   return { ...row, lat: fromE7(latE7), long: fromE7(longE7) }
 }

@@ -13,7 +13,6 @@ interface AutoLockDeps {
   locks: AutomaticLocks
   site: Pick<Site, 'settings'>
   clockConfirmation: { readonly isConfirmed: boolean }
-  /** Returns the device that locks a cart. */
   lockDeviceOf: (cart: Cart) => Device | undefined
   /** Returns the time at which a device connected; null while it is offline. */
   onlineSinceMs: (device: Device) => number | null
@@ -83,9 +82,7 @@ export class AutoLock {
     return atMs !== null && atMs <= nowMs
   }
 
-  /**
-   * Discards the record of carts that are locked or have left: the rule applies again once they are unlocked or return.
-   */
+  /** Discards the record of carts that are locked or left: the rule applies again once they are unlocked or return. */
   #forgetLocked(carts: readonly Cart[], nowMs: number): void {
     for (const { key, devices, verdict } of carts) {
       const { lock, isInParking } = verdict
@@ -100,10 +97,7 @@ export class AutoLock {
     if (this.#earlyUnlocks.get(key)?.atMs !== atMs) this.#earlyUnlocks.set(key, { atMs, heardAtMs })
   }
 
-  /**
-   * Returns the reported time, but no later than its arrival: a clock that was set back must not delay the lock
-   * indefinitely.
-   */
+  /** Returns the reported time, no later than its arrival: a clock set back must not delay the lock indefinitely. */
   #unlockedSinceMs(key: string, atMs: number): number {
     const early = this.#earlyUnlocks.get(key)
     return early?.atMs === atMs ? Math.min(atMs, early.heardAtMs) : atMs

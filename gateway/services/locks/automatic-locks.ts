@@ -22,7 +22,6 @@ interface AutomaticLocksDeps {
   log: Log
 }
 
-/** Carts that the gateway locks automatically. */
 export interface AutomaticLock {
   /** Requester that the commands name. */
   by: string

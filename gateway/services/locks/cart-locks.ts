@@ -7,7 +7,6 @@ import type { DeviceTypeLookup } from '../commands/request.ts'
 import { lockDeviceOf } from './lock-device.ts'
 import { mapInSlices } from './map-in-slices.ts'
 
-/** Carts of the site. */
 export interface CartsToLock extends CartLookup {
   /** Sorted in natural order. */
   readonly all: readonly Cart[]

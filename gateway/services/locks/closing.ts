@@ -85,8 +85,7 @@ export class Closing {
 
   /**
    * True if the device is connected and has since reported that the cart still stands at the same position, or if no
-   * newer report is expected. A first fix at another position may come from a cart on the course: only the second shows
-   * that it has left its zone.
+   * newer report is expected. A first fix elsewhere may come from a cart on the course: only the second shows an exit.
    */
   #isInReach(cart: Cart, nowMs: number): boolean {
     const device = this.#deps.lockDeviceOf(cart)

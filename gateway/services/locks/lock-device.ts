@@ -5,10 +5,7 @@ import type { Device } from '../fleet.ts'
 
 const LOCK_TYPE = 'teebox'
 
-/**
- * Returns the device that locks a cart: its teebox, else a device whose type supports the command; among several, a
- * connected one. Undefined if the cart has none.
- */
+/** Returns a cart's lock device: a teebox, else one whose type can lock, preferably connected; undefined if none. */
 export function lockDeviceOf(
   { devices }: Pick<Cart, 'devices'>,
   deviceTypes: Pick<DeviceTypeLookup, 'find'>,

@@ -6,10 +6,7 @@ type Found = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) =
 /** Limit, because Node has four threads for lookups and for other work such as PIN checks. */
 const AT_ONCE = 2
 
-/**
- * Resolves host names with the resolver of the system, which takes many seconds if no name server responds: two at a
- * time, and one lookup per host for all callers.
- */
+/** Resolves names by the system, which is slow without a name server: two at a time, each host once for all callers. */
 export class DnsLookups {
   readonly #waiting = new Map<string, Found[]>()
   readonly #line: string[] = []

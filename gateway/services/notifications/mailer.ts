@@ -28,7 +28,6 @@ const STEP_MS = 10 * MINUTE_MS
 /** Limit for a whole attempt. */
 export const MAIL_MS = 20 * MINUTE_MS
 
-/** Sends e-mail by SMTP. */
 export class Mailer {
   readonly #settings: MailSettings | undefined
   #transport: Promise<Transporter> | undefined

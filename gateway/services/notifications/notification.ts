@@ -2,7 +2,6 @@ import type { SiteSettings } from '#shared/site/settings.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { type Details, type NotificationTexts, WORDS } from './texts.ts'
 
-/** Current position of a cart. */
 export interface CartPosition {
   /** Names of the zones that contain the cart. */
   zones: readonly string[]
@@ -22,7 +21,6 @@ export interface NoticeContext {
   maxBytes: number
 }
 
-/** Message for a recipient. */
 export interface Notification {
   title: string
   text: string
@@ -47,7 +45,6 @@ export function noticeOf(alerts: readonly [AlertJson, ...AlertJson[]], context: 
   return { title: isLate ? `${words.late}: ${title}` : title, text, link: linkTo(first, context) }
 }
 
-/** Builds a test message. */
 export function testNotice({ site, baseUrl, isLate }: NoticeContext): Notification {
   const words = WORDS[site.language]
   const { title, text } = words.test

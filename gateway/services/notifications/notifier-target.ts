@@ -9,7 +9,6 @@ import { type CartPosition, type Notification, noticeOf, testNotice } from './no
 import { post } from './post.ts'
 import type { Outgoing, Sending, Target } from './target.ts'
 
-/** Dependencies that build and send messages to recipients. */
 export interface NotifierTools {
   mailer: Mailer
   lookups: DnsLookups

@@ -106,7 +106,6 @@ export class Outbox implements Component {
     await queue?.stop()
   }
 
-  /** Returns the delivery status of a target. */
   statusOf(targetId: string): TargetStatus & { waiting: number } {
     const queue = this.#queues.get(targetId)
     return { ...(queue?.status ?? NEVER), waiting: queue?.waiting ?? 0 }

@@ -17,7 +17,6 @@ export interface QueueOwner {
   settled(target: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void
   /** True if an attempt may begin in this tick of the event loop; otherwise `run` is called in a later one. */
   mayBegin(queue: TargetQueue): boolean
-  /** Reports a failed attempt. */
   failed(target: Target, reason: string, how: { isFirst: boolean; isNew: boolean }): void
 }
 
@@ -32,7 +31,6 @@ interface Job {
   deliveries: Delivery[]
   /** Planned time of the first attempt, by the monotonic clock. */
   timeMs: number
-  /** Time of the next attempt. */
   dueMs: number
   failures: number
   isUnderWay: boolean
@@ -56,10 +54,7 @@ const TRIED_MS = DAY_MS
 /** Limit of waiting deliveries per target; beyond it the oldest is dropped. */
 const WAITING_MAX = 10_000
 const ATTEMPTS_AT_ONCE = 4
-/**
- * Pause after an attempt that could not reach the host, since hundreds of alerts would fail likewise. Shorter than the
- * first retry.
- */
+/** Pause after a host could not be reached: hundreds of alerts would fail likewise. Shorter than the first retry. */
 const REST_MS = 500
 /** System calls that fail if the host cannot be reached. */
 const REACHING_CALLS: readonly unknown[] = ['connect', 'getaddrinfo']
@@ -305,10 +300,7 @@ export class TargetQueue {
     this.#setDue(job, job.failures > 0 ? job.dueMs : this.#owner.clock.monotonicMs())
   }
 
-  /**
-   * Regroups deliveries: the first one of a message determines its time and the others that it includes, so without it
-   * the grouping may differ.
-   */
+  /** Regroups deliveries: without the first of a message, which determines its time, the grouping may differ. */
   #gatherAnew(begun: Job): void {
     const jobs = [...this.#jobs].filter(
       (job) => job === begun || (job.lane === this.#alerts && !job.isUnderWay && job.failures === 0),
@@ -355,7 +347,6 @@ function newLane(): Lane {
   return { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0, restsUntilMs }
 }
 
-/** Returns the time of the next attempt of a lane. */
 function nextMsOf({ due, restsUntilMs }: Lane): number {
   return Math.max(due.nextMs ?? Number.POSITIVE_INFINITY, restsUntilMs)
 }

@@ -19,7 +19,6 @@ export interface Sending {
   readonly signal: AbortSignal
 }
 
-/** Recipient of alerts. */
 export interface Target {
   readonly targetId: string
   readonly channel: Channel
@@ -28,13 +27,11 @@ export interface Target {
    * that gets every change immediately and separately, in order for each alert.
    */
   readonly waitMs: number | null
-  /** Timeout of an attempt. */
   readonly attemptMs: number
   /** Rejects with a readable reason. */
   send(outgoing: readonly [Outgoing, ...Outgoing[]], sending: Sending): Promise<void>
 }
 
-/** Delivery status of a target. */
 export interface TargetStatus {
   lastSuccessAtMs: number | null
   /** Readable reason of the last failure; null after a success. */

@@ -3,7 +3,6 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 /** Details of an alert as text; null if the alert does not contain them. */
 export interface Details {
-  /** Returns a detail in volts. */
   volts(name: string): string | null
   text(name: string): string | null
   /** Returns a time of day in the time zone of the site. */

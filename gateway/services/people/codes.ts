@@ -10,10 +10,7 @@ export function newCode(): string {
   return Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
-/**
- * Parses a code as people type it: any case, with blanks and hyphens, O for 0, I and L for 1. Undefined if it is not a
- * code.
- */
+/** Parses a code as people type it: any case, blanks and hyphens, O for 0, I and L for 1; undefined for other texts. */
 export function readCode(text: string): string | undefined {
   const code = text.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
   return CODE.test(code) ? code : undefined

@@ -98,10 +98,7 @@ export class KeyGuard {
     return user && caller && new SessionLogin(this.#sessions, session, user.row, caller)
   }
 
-  /**
-   * Returns the user of a key, for requests that are also answered without one; counts a use of the key. Undefined for
-   * a wrong key, which counts as failed.
-   */
+  /** Returns a key's user and counts a use, where a key is optional. Undefined for a wrong key, counted as failed. */
   recognize(apiKey: string | undefined, address: string): User | undefined {
     if (apiKey === undefined) return undefined
     try {

@@ -10,7 +10,6 @@ import type { Sessions } from './sessions.ts'
 export interface Login {
   /** User of the key or of the session, regardless of a PIN user. */
   readonly row: UserRow
-  /** Access at the time of the request. */
   readonly caller: Caller
   /** Budget key of the limits: a user, or `session:ID`. */
   readonly owner: string
@@ -19,12 +18,10 @@ export interface Login {
   callerNow(): Caller | undefined
 }
 
-/** Returns the budget key of a session. */
 export function sessionOwner(sessionId: string): string {
   return `session:${sessionId}`
 }
 
-/** Client with an API key. */
 export class KeyLogin implements Login {
   readonly session = null
   readonly row: UserRow

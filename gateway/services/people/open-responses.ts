@@ -10,7 +10,6 @@ export class OpenResponses {
     for (const name of ['keyRevoked', 'sessionEnded', 'sessionChanged'] as const) events.on(name, () => this.#cutOff())
   }
 
-  /** Watches a response until it ends. */
   watch(login: Login, outgoing: ServerResponse): void {
     this.#open.set(outgoing, login)
     outgoing.once('close', () => this.#open.delete(outgoing))

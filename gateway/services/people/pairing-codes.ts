@@ -13,7 +13,6 @@ interface PairingCodesDeps {
   clock: BothClocks
 }
 
-/** Result of a redeemed code. */
 export interface Pairing {
   userId: string
   name: string
@@ -25,10 +24,7 @@ const VALID_MS = 5 * MINUTE_MS
 /** Limit of valid codes; beyond it the oldest is dropped. */
 const CODES_MAX = 1_000
 
-/**
- * Single-use codes that sign a tablet in. Stored as hashes and in memory only: they last five minutes, so a restart
- * loses little.
- */
+/** Single-use codes that sign a tablet in. In memory, as hashes: they last five minutes, so a restart loses little. */
 export class PairingCodes {
   readonly #deps: PairingCodesDeps
   readonly #byHash = new Map<string, Pairing & { expires: Moment }>()

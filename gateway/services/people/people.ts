@@ -31,8 +31,7 @@ interface PeopleDeps {
 /**
  * Builds sign-in and access control: a browser signs in (`SignIn`) with a code (`PairingCodes`), a key, or a request
  * that an admin has allowed (`AccessRequests`); `Sessions` derives its access from the cookie; `Persons` keeps the PIN
- * user of a shared tablet; and `KeyGuard` checks all of them. Open responses and connections follow events when access
- * ends.
+ * user of a shared tablet; `KeyGuard` checks all of them. Open responses and connections follow events of lost access.
  */
 export function createPeople(deps: PeopleDeps) {
   const sessions = new Sessions(deps)

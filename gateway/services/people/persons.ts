@@ -33,9 +33,7 @@ export class Persons {
   readonly #deps: PersonsDeps
   readonly #hasher = new PinHasher()
   readonly #locks: PinLocks
-  /**
-   * Queues by user: PINs are compared one after the other, so that each wrong one counts before the next is checked.
-   */
+  /** Queues by user: PINs are compared one after the other, so that a wrong one counts before the next is checked. */
   readonly #turns = new Map<string, FairTurns>()
 
   constructor(deps: PersonsDeps) {
@@ -89,7 +87,6 @@ export class Persons {
     sessions.changed(session)
   }
 
-  /** Signs the PIN user of a session out. */
   async end(session: Session): Promise<void> {
     const { acting } = session
     if (acting === null) return

@@ -21,9 +21,8 @@ export interface PinTries {
 }
 
 /**
- * Limits of wrong PINs: after five for a user on one tablet, a lock of five minutes there; after twenty within an hour
- * on all tablets together, a lock of an hour. Uses the monotonic clock, whatever the clock is set to. Only the count
- * for all tablets outlives a session.
+ * Limits of wrong PINs: after five for a user on one tablet, five minutes' lock there; after twenty within an hour on
+ * all tablets together, an hour's lock. Uses the monotonic clock. Only the count for all tablets outlives a session.
  */
 export class PinLocks {
   readonly #clock: MonotonicClock
@@ -64,7 +63,6 @@ export class PinLocks {
     return LOCK_MS
   }
 
-  /** Returns the counts of a user to store for a restart. */
   triesOf(userId: string): PinTries {
     const nowMs = this.#clock.monotonicMs()
     const ago = (this.#wrongAtMs.get(userId) ?? []).map((atMs) => Math.round(nowMs - atMs))
@@ -72,7 +70,6 @@ export class PinLocks {
     return { wrongAgoMs: ago.filter((ms) => ms < WINDOW_MS), lockedMs }
   }
 
-  /** Restores the counts stored before the restart. */
   restore(userId: string, { wrongAgoMs, lockedMs }: PinTries): void {
     const nowMs = this.#clock.monotonicMs()
     if (wrongAgoMs.length > 0)

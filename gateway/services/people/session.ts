@@ -11,7 +11,6 @@ export interface Acting {
   readonly adminUntilMs: number
 }
 
-/** Signed-in browser, in memory. */
 export interface Session {
   row: SessionRow
   acting: Acting | null

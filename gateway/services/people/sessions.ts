@@ -93,10 +93,7 @@ export class Sessions implements Component {
     throw new NotFoundError('session_not_found', `there is no session ${sessionId}`)
   }
 
-  /**
-   * Creates a session of a user, and returns it with the content of its cookie. Throws `user_not_found` and
-   * `user_inactive`.
-   */
+  /** Creates a user's session; returns it with the content of its cookie. Throws `user_not_found`, `user_inactive`. */
   create(userId: string, name: string): Promise<{ session: Session; token: string }> {
     return this.#making.take(async () => {
       const { store, clock } = this.#deps
@@ -138,9 +135,8 @@ export class Sessions implements Component {
   }
 
   /**
-   * True if the response must set the cookie again: once a day and after each start, since the browser would drop it
-   * otherwise. A cookie that was sent over HTTP is sent again on the first request over TLS, and is restricted to TLS
-   * from then on.
+   * True if the response must set the cookie again: once a day and after each start, or the browser would drop it. A
+   * cookie sent over HTTP is sent again on the first request over TLS, and is restricted to TLS from then on.
    */
   isCookieDue(session: Session, isSecure: boolean): boolean {
     const nowMs = this.#deps.clock.monotonicMs()

@@ -14,8 +14,7 @@ interface SetUpDeps {
 
 /**
  * Set-up of a new gateway: the browser that signed in with the setup code creates the admin's own key. Keys are stored
- * as hashes, so a lost key cannot be shown again; until it is used to sign in, that browser, and no other, may create
- * another one.
+ * as hashes: a lost one cannot be shown again; until its first use, that browser, and no other, may create another.
  */
 export class SetUp {
   readonly #deps: SetUpDeps

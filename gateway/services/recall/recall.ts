@@ -97,7 +97,6 @@ interface RecallDeps {
   log: Log
 }
 
-/** Kind of message due to a screen. */
 type Due = 'start' | 'end'
 
 const MESSAGE = 'message'
@@ -165,15 +164,11 @@ export class Recall implements Component {
     await this.#telling
   }
 
-  /** Active recall; null if none. */
   get active(): RecallRow | null {
     return this.#recall?.ended === null ? this.#recall : null
   }
 
-  /**
-   * Calls in the devices of `scope`, or all; without a text it uses that of the site's language. Throws
-   * `recall_active`.
-   */
+  /** Calls in the devices of `scope`, or all; the default text is in the site's language. Throws `recall_active`. */
   begin(text: string | undefined, by: RecallRow['by'], scope: readonly string[] | null): Promise<RecallRow> {
     const { store, clock, site } = this.#deps
     return this.#turns.take(async () => {
@@ -219,7 +214,6 @@ export class Recall implements Component {
     })
   }
 
-  /** True if the active recall includes the device. */
   isFor(hardwareId: string): boolean {
     return this.active !== null && this.#isInScope(hardwareId)
   }
@@ -328,10 +322,7 @@ export class Recall implements Component {
   }
 }
 
-/**
- * Returns a caller with the id of the user who started the recall and access to all devices: a later loss of access
- * does not affect the recall.
- */
+/** Returns a caller with the starter's id and access to all devices: a later loss of access changes nothing. */
 function callerOf({ by }: RecallRow): Caller {
   return { userId: by.userId, role: 'staff', allowedHardwareIds: new Set(['*']) }
 }

@@ -66,7 +66,6 @@ export class SyncAudit {
     }))
   }
 
-  /** Returns all rows of a group on a day. */
   resend(
     kind: AuditKind,
     dayMs: number | null,

@@ -2,10 +2,7 @@ import { hash } from 'node:crypto'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/**
- * Returns the id of the command that an intent becomes: the intent's own id if it is a UUID, else one derived from it
- * (RFC 9562, 5.8). So the sender of the intent knows which command to find.
- */
+/** Command id of an intent: its own id if a UUID, else derived from it (RFC 9562, 5.8), so that its sender finds it. */
 export function intentCommandId(intentId: string): string {
   if (UUID.test(intentId)) return intentId.toLowerCase()
   const digits = hash('sha256', intentId, 'hex')

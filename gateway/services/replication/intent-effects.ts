@@ -38,7 +38,6 @@ export interface IntentEffectsDeps {
   commands: Pick<Commands, 'create'>
   users: Pick<Users, 'change'>
   clock: Pick<GatewayClock, 'isTrusted'>
-  /** Requests an early comparison with the hub. */
   onResend: (wanted: ResendRequest) => void
 }
 

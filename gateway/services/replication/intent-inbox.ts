@@ -44,10 +44,7 @@ export class IntentInbox implements IntentInboxPort {
     return Math.min(lastSeq, ...[...this.#undecided.keys()].map((seq) => seq - 1))
   }
 
-  /**
-   * Applies an intent once, however often it comes, and returns its result. Throws only `store_unavailable`: the caller
-   * must then pass it again, before later ones.
-   */
+  /** Applies an intent once, however often it comes. Throws only `store_unavailable`: repeat it before later ones. */
   receive(intent: Intent): Promise<IntentResult> {
     return this.#turns.take(() => this.#deps.origins.run(HEAD_OFFICE, () => this.#decideInOrder(intent)))
   }
@@ -128,10 +125,7 @@ function refusalBySetting(kind: string, allowed: IntentInboxDeps['allowed']): st
   return `this gateway accepts ${what} from the hub (CARTBARN_UPSTREAM_INTENTS=${allowed})`
 }
 
-/**
- * Describes an error; with its code for a rejected lock, which programs at the hub may evaluate as they do at the
- * gateway.
- */
+/** Describes an error; for a rejected lock with its code, which programs at the hub may evaluate as at the gateway. */
 function inWords({ code, message }: AppError): string {
   return LOCK_REFUSALS.includes(code) ? `${code}: ${message}` : message
 }

@@ -14,10 +14,7 @@ interface LatestStatesDeps {
 export class LatestStates implements LatestStatesPort {
   readonly #deps: LatestStatesDeps
   #changed = new Set<string>()
-  /**
-   * True if all devices must be sent, for example after a device was removed: the hub learns that only from the
-   * complete list.
-   */
+  /** True if all devices must be sent, as after a removal, which the hub learns only from the complete list. */
   #isAny = false
 
   constructor(deps: LatestStatesDeps) {

@@ -20,10 +20,7 @@ interface SyncSourceDeps {
   log: Log
 }
 
-/**
- * Value of `owner` for jobs that read new rows; old rows have a value of their own, so that new ones never wait for
- * them.
- */
+/** Value of `owner` for jobs that read new rows; old rows have another, so that new ones never wait for them. */
 const OWNER = 'sync'
 const HISTORY_OWNER = 'history'
 const BACKLOG_KEPT_MS = 15_000
@@ -83,9 +80,8 @@ export class SyncSource implements SyncSourcePort {
   }
 
   /**
-   * Returns the next batch of a stream after a position; null if none exists, or none may be sent before the note of an
-   * erasure is acknowledged. Quarantines damaged blocks and rows first, so that this is recorded before a cursor passes
-   * it.
+   * Returns the next batch of a stream after a position; null if none exists, or none may be sent before an erasure's
+   * note is acknowledged. Quarantines damaged blocks and rows first, to record this before a cursor passes it.
    */
   async nextPart(
     stream: SyncStream,
@@ -115,12 +111,10 @@ export class SyncSource implements SyncSourcePort {
     return backlog
   }
 
-  /** Returns the days that may have rows of a kind, oldest first; [null] for entities. */
   auditDays(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]> {
     return this.#audit.days(kind, signal)
   }
 
-  /** Returns count and sum of each group that has rows on a day. */
   auditGroups(kind: AuditKind, dayMs: number | null, signal: AbortSignal): Promise<readonly AuditGroup[]> {
     return this.#audit.groups(kind, dayMs, signal)
   }

@@ -16,7 +16,6 @@ interface EventDeletionDeps {
 
 /** Deletes old events, in short transactions between those of the devices' messages. */
 export class EventDeletion {
-  /** Rows deleted for their age, by kind. */
   readonly deleted = new Counter(EVENT_KINDS)
   readonly #deps: EventDeletionDeps
 

@@ -108,7 +108,6 @@ export class ActiveRound {
   }
 }
 
-/** Converts a device to the form that rounds use. */
 export function toRoundDevice({ row }: Device): StoredRoundDevice {
   return { deviceId: row.deviceId, hardwareId: row.hardwareId, isLock: row.deviceType === LOCK_TYPE }
 }

@@ -23,7 +23,6 @@ interface RoundsDeps {
   log: Log
 }
 
-/** Query for past rounds. */
 interface RoundSearch extends TimeRange {
   /** Order of the rounds; offset and limit count those of all carts together. */
   order: ListOrder
@@ -42,8 +41,7 @@ const OWNER = 'rounds'
 /**
  * Rounds of carts. Rounds in progress are updated with stored samples (`sampled`); after a start, and where data came
  * late, reader threads find them again, queued after all other reads. Past rounds are found on request: no round is
- * stored. All use the current devices and zones of a cart; a cart without a parking zone has no rounds, and nothing is
- * read or kept for it.
+ * stored. All use a cart's current devices and zones; one without a parking zone has none, nothing is read or kept.
  */
 export class Rounds implements Component {
   readonly #deps: RoundsDeps
@@ -77,15 +75,11 @@ export class Rounds implements Component {
     await Promise.all(this.#reads)
   }
 
-  /** Resolves once no history is being read. */
   async idle(): Promise<void> {
     while (this.#reads.size > 0) await Promise.all(this.#reads)
   }
 
-  /**
-   * Returns the rounds in progress of carts visible to a caller: of `whole`, by their keys, and of `parts`, carts with
-   * only some devices visible, from those devices alone.
-   */
+  /** Returns rounds in progress that a caller may see: of `whole` by key, of `parts` from visible devices alone. */
   async running(whole: readonly string[], parts: readonly Cart[], asker: JobOptions): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()
     const found = whole.flatMap((cart) => {

@@ -20,10 +20,7 @@ interface BlockDamageDeps {
 const STEP_BLOCKS = 64
 /** Value of `owner` for the reader jobs that search for unreachable blocks. */
 const OWNER = 'damage'
-/**
- * Pause between searches, each of which reads a page of every block: damage outside the blocks must not start one after
- * the other.
- */
+/** Pause between searches, each reading a page of every block: damage outside blocks must not start them in a row. */
 const SEARCH_PAUSE_MS = 600_000
 /** Limit of remembered reports; further ones are dropped, since each later read reports the block again. */
 const MAX_REMEMBERED = 10_000

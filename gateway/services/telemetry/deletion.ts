@@ -39,7 +39,6 @@ export type DeletionPause = () => Promise<void>
  * fault is completed by the next request.
  */
 export class TelemetryDeletion {
-  /** Records deleted, by cause. */
   readonly deleted = new Counter(['purge', 'erasure', 'retention'])
   readonly #deps: TelemetryDeps
 

@@ -12,10 +12,7 @@ import { MaintenanceThrottle } from './maintenance-throttle.ts'
 /** Limit of the data folder. */
 export type DiskBudget = { kind: 'bytes'; bytes: number } | { kind: 'share'; percent: number }
 
-/**
- * Use of the budget. `low` is a warning; at `critical`, telemetry that exists nowhere else is in danger, or is being
- * deleted.
- */
+/** Use of the budget. `low` is a warning; at `critical`, telemetry existing nowhere else is at risk or being lost. */
 export interface DiskUse {
   state: 'ok' | 'low' | 'critical'
   usedBytes: number
@@ -32,9 +29,7 @@ interface DiskGuardDeps {
   budget: DiskBudget
   /** True with a hub that has, or will have, the data. */
   hasUpstream: boolean
-  /**
-   * Returns true if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete.
-   */
+  /** True if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete. */
   mayLack?: () => boolean
   /** Replaces the reading of the file system in tests. */
   look?: (dataDir: string) => Promise<FolderSpace>
@@ -96,7 +91,6 @@ export class DiskGuard implements Component {
     await this.#running
   }
 
-  /** Result of the last check. */
   get use(): DiskUse {
     return this.#use
   }

@@ -2,12 +2,9 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DATABASE, DATABASE_LOG } from '#store/db/files.ts'
 
-/**
- * Size at which the log of the database stays; the log is counted with it even while shorter. See `WriterConnection`.
- */
+/** Size at which the log of the database stays; counted with it even while shorter. See `WriterConnection`. */
 const LOG_BYTES = 16 << 20
 
-/** Bytes of a data folder and of its volume. */
 export interface FolderSpace {
   /** Bytes of all files except the database itself. */
   otherBytes: number
@@ -15,7 +12,6 @@ export interface FolderSpace {
   volumeFreeBytes: number
 }
 
-/** Reads the sizes of a data folder from the file system. */
 export async function folderSpace(dataDir: string): Promise<FolderSpace> {
   const { bsize, blocks, bavail } = await statfs(dataDir)
   let otherBytes = LOG_BYTES

@@ -18,7 +18,6 @@ interface TelemetryImportDeps {
   log: Log
 }
 
-/** Number of records, by stream. */
 type RecordCounts = Record<TelemetryStream, number>
 
 export interface ImportOutcome {
@@ -39,10 +38,7 @@ export class TelemetryImport {
     this.#deps = deps
   }
 
-  /**
-   * Stores the valid records that are not yet there, in one transaction. Throws `device_not_found` and
-   * `store_unavailable`.
-   */
+  /** Stores the records not yet there, in one transaction. Throws `device_not_found` and `store_unavailable`. */
   async add(device: Device, gps: readonly ImportedGps[], battery: readonly ImportedBattery[]): Promise<ImportOutcome> {
     const { store, events, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row

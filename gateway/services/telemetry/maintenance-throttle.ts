@@ -4,10 +4,7 @@ const BUSY_ROWS = 200
 const MAX_WAIT_MS = 200
 const LOOK_MS = 10
 
-/**
- * Runs maintenance steps in the background: each waits while many rows do, and is followed by a pause of its own
- * duration.
- */
+/** Runs background maintenance steps: each waits while many rows do, and is followed by a pause of its own length. */
 export class MaintenanceThrottle {
   readonly #waitingRows: () => number
   #isRunning = false
@@ -21,7 +18,6 @@ export class MaintenanceThrottle {
     this.#isRunning = true
   }
 
-  /** Ends all waiting. */
   stop(): void {
     this.#isRunning = false
     this.#wake?.()

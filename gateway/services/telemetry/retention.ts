@@ -18,9 +18,7 @@ interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
   log: Log
   /** Retention in days; 0 keeps the data permanently. */
   days: number
-  /**
-   * Returns true if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete.
-   */
+  /** True if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete. */
   mayLack?: () => boolean
   /** Replaces the pause between steps in tests. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -39,9 +37,7 @@ const MAX_REST_MS = 10_000
 /** Number of waiting rows up to which the gateway counts as idle: one commit takes them; more is a rush. */
 const QUIET_ROWS = 50
 const LOOK_MS = 100
-/**
- * Longest wait for an idle moment; a step runs anyway after it, since a permanently busy gateway would run out of disk.
- */
+/** Longest wait for an idle moment; then a step runs anyway: a permanently busy gateway would run out of disk. */
 const MAX_RUSH_MS = 10_000
 
 /**

@@ -33,10 +33,7 @@ interface SealingDeps {
 
 /** Value of `owner` for the reader jobs that make its plans. */
 const OWNER = 'sealing'
-/**
- * Samples per device from which the log is sealed, if that is more than `minSamples`: smaller portions would be written
- * too often.
- */
+/** Samples per device from which the log is sealed, if above `minSamples`: smaller portions are written too often. */
 const SAMPLES_A_DEVICE = 128
 const PASS_SAMPLES = 250_000
 /** Multiple of the threshold at which the log is sealed even if the hub lacks it: the link may stay down for long. */
@@ -53,9 +50,7 @@ const MAX_BACK_OFF_MS = 60_000
  * interrupted pass is repeated, and skips work already done.
  */
 export class Sealing implements Component {
-  /**
-   * Totals since the start, including samples of removed devices. Seconds cover planning and writing, without pauses.
-   */
+  /** Totals since the start, including samples of removed devices. Seconds of planning and writing, without pauses. */
   readonly counts = { samples: 0, passes: 0, failures: 0, seconds: 0 }
   readonly #deps: SealingDeps
   readonly #pace: MaintenanceThrottle
@@ -158,8 +153,7 @@ export class Sealing implements Component {
     let passed = 0
     let isAcknowledged = true
     while (passed < passes && next <= toSeq) {
-      // a pass with any unacknowledged row is sent as a whole, so acknowledged rows get passes of their own while there
-      // are any
+      // a pass with any unacknowledged row is sent whole: acknowledged rows get passes of their own while there are any
       const acknowledged = this.#deps.acknowledgedThrough() ?? 0
       isAcknowledged &&= acknowledged >= next
       const throughSeq = await this.#pass(next, toSeq, isAcknowledged ? acknowledged : undefined)

@@ -43,9 +43,8 @@ export interface TelemetryOptions {
 const ALERT_DAYS = 400
 
 /**
- * Builds the life cycle of stored telemetry and events: the log is sealed into blocks, retention and the disk guard
- * delete old or excess data, users delete and import. `sync` is undefined without a hub, which would have to receive
- * data before its deletion.
+ * Builds the life cycle of telemetry and events: the log is sealed into blocks, retention and disk guard delete old or
+ * excess data, users delete and import. `sync` is undefined without a hub, which must get data before deletion.
  */
 export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
   const { store, events, fleet, damage, maintenance, clock, brake, log, options } = deps

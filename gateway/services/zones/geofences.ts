@@ -18,13 +18,9 @@ interface GeofencesDeps {
   clock: Clock
   sets: ZoneSets
   messages: ZoneMessages
-  /**
-   * Queue of changes: two concurrent ones, of the site's zones or of a group's, would give two sets the same version.
-   */
+  /** Queue of changes: two at a time, of the site's zones or of a group's, would give two sets the same version. */
   turns: SerialQueue
-  /**
-   * Returns false for an id without a group: zones may be stored under it, but those of the site do not count there.
-   */
+  /** False for an id without a group: zones may be stored under it, but those of the site do not count there. */
   isGroup: (groupId: number) => boolean
 }
 
@@ -66,12 +62,10 @@ export class Geofences {
     return this.of(groupId).version
   }
 
-  /** True if there are zones under this id. */
   has(groupId: number): boolean {
     return this.of(groupId).zones.length > 0
   }
 
-  /** Returns the ids of the site's zones. */
   idsOfSite(): ReadonlySet<string> {
     return new Set(this.#deps.sets.site.zones.map(({ id }) => id))
   }
@@ -169,7 +163,6 @@ export class Geofences {
     await this.#save({ ...this.#next(groupId, known.zones), ...(known.version === 0 && { version: 0 }) })
   }
 
-  /** Returns the next version of a set. */
   #next(groupId: number, zones: readonly Zone[]): GroupZoneSet {
     const { sets, isGroup } = this.#deps
     const siteVersion = isGroup(groupId) ? sets.site.version : 0

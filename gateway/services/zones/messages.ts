@@ -39,7 +39,6 @@ export class ZoneMessages {
     return weights
   }
 
-  /** Builds the retained message of a group. */
   messageOf(groupId: number, version: number, zones: readonly Zone[]) {
     const payload = JSON.stringify(compactZones(version, this.fit(zones).zones))
     return { topic: zonesTopic(groupId), payload, isRetained: true }

@@ -4,7 +4,6 @@ import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import type { ZoneSetRow } from '#store/tables/zones.ts'
 import type { SiteZoneSet } from './sets.ts'
 
-/** Reads the stored zones of the site. */
 export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): SiteZoneSet {
   // both were written only by this program
   const switches: ZoneSwitchesBody = JSON.parse(switchesJson)

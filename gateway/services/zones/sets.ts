@@ -9,7 +9,6 @@ export interface GeofenceSet {
   groupId: number
   /** Version of the published zones; grows with every change; 0 while there never were any zones. */
   version: number
-  /** Own zones of the id. */
   zones: readonly Zone[]
 }
 
@@ -21,7 +20,6 @@ export interface GroupZoneSet extends GeofenceSet {
   siteSince: number
 }
 
-/** Zones of the site. */
 export interface SiteZoneSet extends SwitchableZones {
   /** Grows with every change; 0 while there never were any. */
   version: number
@@ -30,7 +28,6 @@ export interface SiteZoneSet extends SwitchableZones {
 /** Enabled zones that count for a group, prepared for crossings, and all its zones by id. */
 export interface WatchedSet {
   watched: WatchedZones
-  /** Types of the enabled zones. */
   types: ReadonlySet<ZoneType>
   zoneOf(zoneId: string): Zone | undefined
   /** Returns the group that owns a zone; null for a zone of the site. */
@@ -74,18 +71,12 @@ export class ZoneSets {
     this.#watchedOf.delete(set.groupId)
   }
 
-  /**
-   * Returns the zones that count for a device of this group, or of none: those of the site, then the group's own;
-   * enabled or not.
-   */
+  /** Returns the zones for a device of this group, or of none: the site's, then the group's own; enabled or not. */
   zonesOf(groupId: number | null): readonly Zone[] {
     return this.unionOf(this.#site.zones, groupId, this.#ownZones(groupId))
   }
 
-  /**
-   * Returns the zones that would count for a group with these zones of the site and these own ones; the same object for
-   * the same arguments.
-   */
+  /** Returns the zones that a group would have with these sets; the same object for the same arguments. */
   unionOf(site: readonly SiteZone[], groupId: number | null, own = this.#ownZones(groupId)): readonly Zone[] {
     const byOwn = valueIn(this.#unions, site, () => new WeakMap())
     const byGroup = valueIn(byOwn, own, () => new Map())

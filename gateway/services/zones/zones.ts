@@ -85,7 +85,6 @@ export class Zones {
     return this.#deps.sets.site
   }
 
-  /** Returns the ids of the zones of groups. */
   idsOfGroups(): ReadonlySet<string> {
     return new Set([...this.#deps.sets.own()].flatMap(({ zones }) => zones.map(({ id }) => id)))
   }
@@ -140,7 +139,6 @@ export class Zones {
     })
   }
 
-  /** Removes expired overrides. */
   async expireOverrides(nowMs: number): Promise<void> {
     const { turns, sets } = this.#deps
     if (expireOverrides(sets.site, nowMs) === null) return

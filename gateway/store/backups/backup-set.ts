@@ -43,10 +43,7 @@ export class BackupSet {
     this.cipher = cipher
   }
 
-  /**
-   * Opens the set of an open target, or begins one. With a passphrase, the set is encrypted; an existing unencrypted
-   * one is refused. Throws `BackupFault`.
-   */
+  /** Opens the set of an open target, or begins one. A passphrase requires an encrypted set. Throws `BackupFault`. */
   static async openOrBegin(
     place: BackupPlace,
     passphrase: string | undefined,
@@ -178,10 +175,7 @@ export class BackupSet {
     return sealed.length
   }
 
-  /**
-   * Returns the content written under this name. Throws `BackupFault` if it is missing, damaged, altered or larger than
-   * `mostBytes`.
-   */
+  /** Content written under this name. Throws `BackupFault` if missing, damaged, altered or larger than `mostBytes`. */
   async readBlob(id: string, mostBytes: number): Promise<Buffer> {
     const sealed = await this.place.read(blobName(id), MOST_SEALED_BYTES)
     if (sealed === null) throw new BackupFault(`${this.place.shown}: a chunk is missing (${id.slice(0, 12)})`)

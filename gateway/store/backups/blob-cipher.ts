@@ -41,7 +41,6 @@ export class BlobCipher {
     this.#keys = keys
   }
 
-  /** Begins a set of backups: returns its header and its cipher. */
   static begin(passphrase: string | undefined): { header: BackupHeader; cipher: BlobCipher } {
     const shared = { format: 'cartbarn-backup', version: BACKUP_VERSION } as const
     if (passphrase === undefined) return { header: { ...shared, encryption: null }, cipher: new BlobCipher(null) }
@@ -82,10 +81,7 @@ export class BlobCipher {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
   }
 
-  /**
-   * Returns the content sealed under this name. Throws `BackupFault` if it differs in any bit, or has more than
-   * `mostBytes`: a few bytes may decompress to any size.
-   */
+  /** Opens the content of this name. Throws `BackupFault` if a bit differs or it decompresses to over `mostBytes`. */
   open(id: string, sealed: Buffer, mostBytes: number): Buffer {
     let plain: Buffer
     try {

@@ -9,10 +9,7 @@ interface Check {
   readonly rest: (tookMs: number) => Promise<void>
 }
 
-/**
- * Reads a backup as a restore does, and counts its rows. Removes a chunk that differs from what was written, so that
- * the next backup writes it again. Throws `BackupFault`.
- */
+/** Reads a backup like a restore and counts rows. Removes wrong chunks, to be written again. Throws `BackupFault`. */
 export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Check): Promise<BackupManifest> {
   const manifest = await set.readManifest(snapshot)
   const there = await set.blobs()

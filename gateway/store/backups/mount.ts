@@ -22,9 +22,8 @@ export interface MountRule {
 }
 
 /**
- * Returns the reason why a folder must not be written because no disk is mounted there, as a text; null if it may be
- * written. Compares file systems, not mount points: the sandbox of a service creates mount points for /media, /mnt and
- * all writable folders.
+ * Reason why a folder must not be written because no disk is mounted there; null if it may be written. Compares file
+ * systems, not mount points: the sandbox of a service creates mount points for /media, /mnt and writable folders.
  */
 export function mountFault(path: string, { mustBeMounted, dataDir }: MountRule): string | null {
   if (!isForDisks(path) && !mustBeMounted) return null

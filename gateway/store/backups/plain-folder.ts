@@ -123,10 +123,7 @@ export class PlainFolder {
   }
 }
 
-/**
- * Returns the content of a plain file; null if it does not exist. Throws `BackupFault` for anything else of that name,
- * and for more than `mostBytes`.
- */
+/** Content of a plain file; null if missing. Throws `BackupFault` for anything else, or over `mostBytes`. */
 function readPlainFile(path: string, name: string, mostBytes: number): Buffer | null {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return null

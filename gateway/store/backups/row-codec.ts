@@ -29,9 +29,7 @@ function encodeValue(value: StoredValue): Buffer[] {
   return [head, bytes]
 }
 
-/**
- * Decodes the rows of a chunk, each with `width` values, at least one. Throws a `RangeError` after an incomplete row.
- */
+/** Decodes the rows of a chunk, each with `width` values, at least one. Throws `RangeError` after an incomplete row. */
 export function* decodeRows(bytes: Buffer, width: number): Generator<StoredValue[]> {
   let at = 0
   const take = (): StoredValue => {

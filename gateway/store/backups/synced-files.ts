@@ -10,7 +10,6 @@ export function syncFolder(opened: number): void {
   }
 }
 
-/** Flushes the names in a folder, given by its path. */
 export function syncNames(folder: string): void {
   const opened = openSync(folder, 'r')
   try {

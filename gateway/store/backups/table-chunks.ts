@@ -3,7 +3,6 @@ import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
 import { encodeRow, type StoredValue } from './row-codec.ts'
 
-/** Table as read for a backup. */
 export interface TableShape {
   readonly name: string
   readonly columns: readonly string[]
@@ -17,10 +16,7 @@ export interface Chunk {
   readonly bytes: Buffer
 }
 
-/**
- * Minimum size of a chunk. A chunk ends after a row whose own content marks the end, so that added and removed rows
- * change only the chunks around them.
- */
+/** Minimum size. A chunk ends after a row whose content marks the end, so changes affect only chunks around them. */
 const LEAST_BYTES = 512 * 1024
 const MOST_BYTES = 4 * 1024 * 1024
 const ENDS_ONE_IN = 16

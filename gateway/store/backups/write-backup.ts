@@ -10,7 +10,6 @@ import { type KeptBackup, pruneBackups } from './prune-backups.ts'
 import type { StoredValue } from './row-codec.ts'
 import { type Chunk, chunksOf, inChunks, isTelemetry, tableShapes } from './table-chunks.ts'
 
-/** Content and target of a backup. */
 export interface BackupOrder {
   readonly databasePath: string
   readonly place: BackupPlace
@@ -28,7 +27,6 @@ export interface BackupOrder {
   readonly rest: (tookMs: number) => Promise<void>
 }
 
-/** Result of a backup. */
 export interface BackupMade {
   readonly name: string
   readonly number: number
@@ -108,9 +106,7 @@ async function requireOwnSet(set: BackupSet, newest: Snapshot | undefined, datab
   )
 }
 
-/**
- * Throws `BackupFault` if another gateway wrote in the meantime: two that begin together both find the target empty.
- */
+/** Throws `BackupFault` if another gateway wrote meanwhile: two that begin together both find the target empty. */
 async function requireAlone(set: BackupSet, newest: Snapshot | undefined): Promise<void> {
   if ((await set.isStillThere()) && (await set.snapshots()).at(-1)?.name === newest?.name) return
   throw new BackupFault(
@@ -142,10 +138,7 @@ function isTurnOf(id: string, number: number): boolean {
   return Number.parseInt(id.slice(0, 6), 16) % 7 === number % 7
 }
 
-/**
- * Writes blocks before the snapshot of the backup, because they never change: a snapshot keeps the write-ahead log from
- * being emptied, and the target may be slow.
- */
+/** Writes blocks, which never change, before the snapshot: it keeps the log from being emptied; targets may be slow. */
 async function writeBlocksAhead(databasePath: string, writer: PartWriter): Promise<void> {
   const connection = openUncheckedReader(databasePath)
   try {

@@ -14,9 +14,7 @@ export class BackgroundRepair {
     this.#file = file
   }
 
-  /**
-   * Repairs what it can after `fault` was met, see `repairTables`. Does nothing shortly after a pass without damage.
-   */
+  /** Repairs damage after `fault`, see `repairTables`. Does nothing shortly after a pass without damage. */
   repair(fault: string): TableRepair[] {
     requireReadableDisk(this.#file.path)
     if (performance.now() < this.#nextAtMs) return []

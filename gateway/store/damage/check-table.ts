@@ -6,7 +6,6 @@ import type { ReaderTools } from '../telemetry/reader-tools.ts'
 /** Tables with checksums of their own; they may be many gigabytes. */
 const TELEMETRY = ['telemetry_block', 'telemetry_log']
 
-/** Lists all tables that `checkTable` checks. */
 export function listCheckedTables({ connection }: ReaderTools, _: null): string[] {
   return connection
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

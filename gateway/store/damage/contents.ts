@@ -5,10 +5,7 @@ import type { CheckedJson, Table } from '../db/table.ts'
 import { TABLES } from '../tables/all.ts'
 import type { TableRepair } from './table-repair.ts'
 
-/**
- * Quarantines rows with content that the start parses and cannot, for example after a flipped bit, and replaces it as
- * the declaration of the table specifies. Returns the findings.
- */
+/** Quarantines and replaces content that the start cannot parse, as the table declares, e.g. after a flipped bit. */
 export function quarantineUnparseable(writing: Connection): TableRepair[] {
   return [...TABLES.values()].flatMap((table) =>
     checkedJson(table).flatMap(([column, json]) => putAside(writing, table, column, json)),

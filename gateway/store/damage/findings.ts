@@ -33,12 +33,8 @@ interface FindingsEvents {
 /** The newest finding of a place and outcome replaces earlier ones; there are far fewer tables than this. */
 const MAX_FINDINGS = 200
 
-/**
- * All damage found by this process: at the start, by reads, by writes and by checks. `/health`, metrics and alerts read
- * it from here, so that each finding is reported once.
- */
+/** All damage found by this process. `/health`, metrics and alerts read it from here: each finding is reported once. */
 export class DamageFindings extends EventEmitter<FindingsEvents> {
-  /** Findings by outcome. */
   readonly counts = new Counter(['set_aside', 'mended', 'lost', 'unreadable'])
   readonly #log: Log
   readonly #findings = new Map<string, DamageFinding>()

@@ -193,10 +193,7 @@ function isEnd({ commitPages, isWhole, isOurs, isSumProven, isInOneSector }: Log
   return commitPages > 0 && (isWhole || (isOurs && isSumProven && isInOneSector))
 }
 
-/**
- * Returns the number of frames up to the last end of a transaction before which nothing is missing: each damaged frame
- * is followed by a whole one with the same page, so its own content is not needed.
- */
+/** Number of frames up to the last end before which nothing is missing: damaged pages have later whole frames. */
 function usableFrames(frames: readonly LogFrame[], { chained, index }: Pick<Evidence, 'chained' | 'index'>): number {
   const next = new Map<number, number>()
   const neededFrames = frames.map(() => 0)

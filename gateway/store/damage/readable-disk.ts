@@ -7,10 +7,7 @@ const PLACES = 16
 const MAX_LOST = 4
 const PLACE_BYTES = 4096
 
-/**
- * Throws `DiskUnreadableError` if the disk does not return the requested data. SQLite reports such data as "malformed",
- * but data behind a loose cable is not lost.
- */
+/** Throws `DiskUnreadableError` if the disk returns no data: SQLite calls it malformed; a loose cable loses none. */
 export function requireReadableDisk(path: string): void {
   try {
     const file = openSync(path, 'r')
@@ -38,7 +35,6 @@ function requirePlaces(file: number): void {
   }
 }
 
-/** True if `requireReadableDisk` does not throw. */
 export function isDiskReadable(path: string): boolean {
   try {
     requireReadableDisk(path)

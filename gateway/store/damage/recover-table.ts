@@ -5,13 +5,9 @@ import { areAdjacentKeys, type Bounds, type Key, keyBetween, order } from './rec
 import { type KeyedRow, TableReader } from './table-reader.ts'
 import { isUnreadable } from './unreadable.ts'
 
-/**
- * Unreadable part of a table: a row with a known key, or the range between two keys (null: the beginning, the end),
- * with an unknown number of rows, possibly 0.
- */
+/** Unreadable row of a known key, or range between two keys (null: beginning, end) of any number of rows, even 0. */
 export type Unreadable = { readonly key: Key } | Bounds
 
-/** Result of a recovery: rows that were copied, and rows that were not. */
 export interface RecoveredRows {
   readonly table: string
   readonly rows: number
@@ -58,7 +54,6 @@ export function recoverTable(
   return { table, rows, unreadable, refused, isComplete: unreadable.length + refused.length === 0 }
 }
 
-/** Target of the copied rows. */
 export class TableCopy {
   rows = 0
   readonly refused: Key[] = []

@@ -36,10 +36,7 @@ export function createReplacementTable(writing: Connection, table: string, takes
   return { table: name, pairs }
 }
 
-/**
- * Returns the statement that creates an index, adapted to another index name and table. SQLite quotes the name of a
- * renamed table.
- */
+/** Adapts the statement that creates an index to another name and table. SQLite quotes the name of a renamed table. */
 export function indexSql(sql: string, index: string, table: string): string {
   return sql.replace(/ INDEX \w+\s+ON "?\w+"?/, ` INDEX ${index} ON ${table}`)
 }

@@ -12,10 +12,7 @@ const USES = [
   'SELECT max(note_seq) AS number FROM erase_mark',
 ]
 
-/**
- * Continues the numbers of tables after `sqlite_sequence`, which holds the last ones, lost rows: above all numbers
- * known to have been assigned, so that none is assigned twice.
- */
+/** Continues table numbers after `sqlite_sequence` lost rows: above all known numbers, so none is assigned twice. */
 export class SequenceRecovery {
   readonly #numbers: readonly { table: string; last: number }[]
 

@@ -6,10 +6,7 @@ export interface RootPair {
   readonly other: string
 }
 
-/**
- * Swaps the root pages of tables and indexes, without reading their content. The caller holds the transaction, which
- * must have created a table or index: only then do other connections notice the change.
- */
+/** Swaps root pages unread. Other connections notice it only if the caller's transaction created a table or index. */
 export function swapRoots(writing: Connection, pairs: readonly RootPair[]): void {
   writing.db.pragma('writable_schema = ON')
   for (const { name, other } of pairs) {

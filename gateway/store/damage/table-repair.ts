@@ -17,7 +17,6 @@ import { isUnreadable } from './unreadable.ts'
 
 export type TableRepair = Pick<DamageFinding, 'place' | 'outcome' | 'detail'>
 
-/** Database, and the function that opens it for writing. */
 export interface RepairTarget {
   readonly path: string
   readonly openWriter: (path: string) => Connection
@@ -52,9 +51,7 @@ export function repairTables(file: RepairTarget, tables: readonly string[], isRu
   }
 }
 
-/**
- * Rebuilds all remaining damaged tables in one transaction: what follows the loss of rows in one may need the others.
- */
+/** Rebuilds remaining damaged tables in one transaction: what follows the loss of rows in one may need the others. */
 function repairTogether(
   file: RepairTarget,
   mendings: readonly Mending[],

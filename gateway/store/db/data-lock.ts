@@ -2,12 +2,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describeFault, storeFaultCode } from './fault.ts'
 
-/** Lock file in the data folder. */
 export const DATA_LOCK = 'cartbarn.lock'
 
 /**
- * Keeps a second gateway off the data folder: two writers with separate memory would send contradictory states to their
- * clients. It is an exclusive SQLite transaction on an empty file; the system releases it however the process ends.
+ * Keeps a second gateway off the data folder: two writers with separate memory would send contradictory states. It is
+ * an exclusive SQLite transaction on an empty file; the system releases it however the process ends.
  */
 export class DataLock {
   readonly #path: string

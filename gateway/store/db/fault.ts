@@ -11,10 +11,7 @@ export class DiskUnreadableError extends Error {
   readonly code = 'DISK_UNREADABLE'
 }
 
-/**
- * Code of an error caused by the state of the store (full, read-only, I/O error, corrupt, locked) and not by the
- * request; null for any other error.
- */
+/** Code of an error of the store (full, read-only, I/O error, corrupt, locked), not of the request; null otherwise. */
 export function storeFaultCode(error: unknown): string | null {
   if (error instanceof DatabaseMovedError || error instanceof DiskUnreadableError) return error.code
   if (error instanceof UnavailableError) return storeFaultCode(error.cause)
@@ -23,10 +20,9 @@ export function storeFaultCode(error: unknown): string | null {
 }
 
 /**
- * True if a fault of this code is damage: the disk returned something else than was written to it. Other requests
- * continue, unlike after a fault of the whole store (full, read-only, I/O error). Data that the disk does not return
- * (EIO, which is SQLITE_IOERR_CORRUPTFS) does not count as damage: a loose cable gives the same error, and unreadable
- * data must not be taken for lost.
+ * True if a fault of this code is damage: the disk returned something else than was written. Other requests continue,
+ * unlike after a fault of the whole store (full, read-only, I/O error). EIO (SQLITE_IOERR_CORRUPTFS) does not count: a
+ * loose cable gives it too, and unreadable data must not be taken for lost.
  */
 export function isDamage(faultCode: string | null): boolean {
   return faultCode !== null && /^SQLITE_(CORRUPT|NOTADB|IOERR_(DATA|SHORT_READ)$)/.test(faultCode)

@@ -2,7 +2,6 @@ import type { Registration } from '#shared/registrations.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { asFields, type Connection } from './connection.ts'
 
-/** Page of a list that a caller requests. */
 export interface ListPage {
   order: ListOrder
   /** Returns only rows older than the row with this id. */
@@ -34,10 +33,7 @@ export function byRegistration(registration: Registration | undefined): ListCond
   return ['ifnull(short_id = ?, at_ms >= ?)', registration?.shortId, registration?.sinceMs]
 }
 
-/**
- * Page of a table; null if the caller may see no row `before`. Skipped rows are skipped in an index if one covers all
- * conditions, so that only the rows of the page are read.
- */
+/** Page of a table; null if the caller may see no row `before`. Skips rows in an index if one covers all conditions. */
 export function listPage<Row>(
   connection: Connection,
   listed: ListedTable,

@@ -22,10 +22,7 @@ export const OPEN_APPLICATION_ID = 0x4341524f
 /** https://sqlite.org/fileformat2.html#the_database_header */
 const HEADER_BYTES = 100
 const APPLICATION_ID_AT = 68
-/**
- * ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay: a file keeps its inode number as long as it exists, even across a
- * power cut.
- */
+/** ext2-4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay: a file keeps its inode number for life, even across a power cut. */
 const KEEPS_NUMBERS = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630]
 
 /** Attributes that distinguish a file from its copies. */
@@ -70,8 +67,7 @@ export function noteOpenFile(path: string): void {
 
 /**
  * Throws a `ConfigError` for people when the file is a copy of a database that was open: content of its log, or writes
- * made during the copy, may be missing. The original file passes, however its gateway ended. Does not open the
- * database.
+ * during the copy, may be missing. The original passes, however its gateway ended. Does not open the database.
  */
 export function requireWholeCopy(path: string): void {
   if (!isMarkedOpen(path) || isSameFile(notedIn(openFileOf(path)), identityOf(path))) return
@@ -118,10 +114,7 @@ function notedIn(file: string): FileIdentity | null {
   }
 }
 
-/**
- * Reads the mark from the database file alone, because a leftover log may be of another time. False if the file cannot
- * be read, which is handled elsewhere.
- */
+/** Reads the mark from the file alone, as a leftover log may not match. False if unreadable, handled elsewhere. */
 export function isMarkedOpen(path: string): boolean {
   const header = Buffer.alloc(HEADER_BYTES)
   try {

@@ -12,10 +12,7 @@ const PRIVATE = `
   UNION SELECT token FROM notifier UNION SELECT url FROM webhook UNION SELECT secret FROM webhook
   ORDER BY 1 LIMIT 100000`
 
-/**
- * Counts the rows of each table of a database whose gateway runs: to open the database of a killed gateway would change
- * its log.
- */
+/** Counts the rows of each table while the gateway runs: opening the database of a killed one would change its log. */
 export function countTables(path: string): TableCounts {
   const reader = openReader(path)
   try {

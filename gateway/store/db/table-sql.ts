@@ -5,7 +5,6 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** Names of all columns of a table. */
 export function columnsOf({ db }: Connection, table: string): string[] {
   return db.prepare<[string], string>('SELECT name FROM pragma_table_info(?) ORDER BY cid').pluck().all(table)
 }

@@ -1,9 +1,6 @@
 import type { Connection } from './connection.ts'
 
-/**
- * Gap left after sequence numbers were lost: larger than the number of rows inserted between two backups, so that no
- * lost number is assigned again.
- */
+/** Gap after lost sequence numbers: larger than the rows inserted between two backups, so none is assigned again. */
 export const SEQUENCE_GAP = 1_000_000
 
 /** Repair of a row whose column does not hold valid JSON, after a copy of the row was quarantined. */
@@ -21,8 +18,8 @@ export interface TableCare {
   /** Content of the table, for people. */
   readonly what: string
   /**
-   * Default (absent): small, checked completely at the start. large: checked when a read or a write met damage. huge:
-   * as large, and too big to be copied while devices wait: its indexes are rebuilt, and reads skip its damaged pages.
+   * Absent: small, checked completely at the start. large: checked when a read or write met damage. huge: like large,
+   * and too big to copy while devices wait: indexes are rebuilt, and reads skip damaged pages.
    */
   readonly size?: 'large' | 'huge'
   /** The rows have checksums of their own: they are copied in spite of a wrong page checksum. */

@@ -22,10 +22,7 @@ interface Lost {
 /** Maximum number of devices named in a gap. */
 const NAMED_DEVICES = 100
 
-/**
- * Collects the unsent records that a transaction deletes, for one note in each stream. Remains of deleted devices do
- * not count: the hub is sent a note to delete them as well.
- */
+/** Collects the unsent records that a transaction deletes, for one note a stream, without those of deleted devices. */
 export class Gaps {
   readonly #connection: Connection
   readonly #lost = new Map<TelemetryStream, Lost>()
@@ -83,10 +80,7 @@ export class Gaps {
   }
 }
 
-/**
- * Extends the gap of the stream and reason as long as nothing was sent to a hub: a gateway without one deletes old
- * records every few hours, for years. False if there is no gap to extend.
- */
+/** Extends a gap until something is sent: without a hub, deletions happen every few hours. False without a gap. */
 function extendUnsentGap(connection: Connection, gap: Gap, nowMs: number): boolean {
   const known = connection.get<{ seq: number; body: string }>(
     `SELECT seq, body FROM note

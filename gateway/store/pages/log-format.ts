@@ -112,10 +112,7 @@ export function sumFrame(bytes: Buffer, at: number, frameBytes: number, before: 
   return addToSum(head, bytes, at + FRAME_HEADER_BYTES, at + frameBytes)
 }
 
-/**
- * Returns the page number and size that would make the checksum of a frame correct if its page is correct. If both are
- * plausible, the damage may be in them and not in the page.
- */
+/** Page number and size that would make a frame's checksum correct; if plausible, they may be damaged, not the page. */
 export function findMatchingHeader(
   bytes: Buffer,
   { at, frameBytes, before, after }: { at: number; frameBytes: number; before: LogSum; after: LogSum },

@@ -117,9 +117,7 @@ class Scan {
     this.#sums = isOther ? [header.storedSum, sum] : [header.storedSum]
   }
 
-  /**
-   * Returns the checksum after each possible previous one; for a frame of an earlier life only after one of this life.
-   */
+  /** Checksums after each possible previous one; for a frame of an earlier life, only after one of this life. */
   #sumsOver(bytes: Buffer, at: number, isPossible: boolean): LogSum[] {
     const frameBytes = FRAME_HEADER_BYTES + this.#start.pageBytes
     return isPossible ? this.#sums.map((before) => sumFrame(bytes, at, frameBytes, before)) : []

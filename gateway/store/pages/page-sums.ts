@@ -99,9 +99,7 @@ export class PageSums {
     }
   }
 
-  /**
-   * Returns why existing checksums may not belong to this database; empty if none exist, null if they do belong to it.
-   */
+  /** Reason why existing checksums may not belong to this database; empty if none exist, null if they belong. */
   #doubt(tester: Database.Database): string | null {
     if (!existsSync(this.#sumsPath) || !existsSync(this.#path)) return ''
     const sums = openSync(this.#sumsPath, 'r')
@@ -159,10 +157,7 @@ function sampleOf(pages: number): number[] {
   return Array.from({ length: count }, (_, i) => 1 + Math.floor((i * pages) / count))
 }
 
-/**
- * Returns the header of new checksums. A start may be killed before it marks them; if another program then changes the
- * database, the file must not be accepted as matching.
- */
+/** Header of new checksums: must not match if the start is killed before marking and another program then writes. */
 function newHeader(databasePath: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 'latin1')

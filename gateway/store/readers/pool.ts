@@ -12,13 +12,9 @@ import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
 import { READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
-/**
- * Memory for a track that consists only of spikes, see the limits of trips. Nearly always a few megabytes are enough:
- * fixes are outside the heap.
- */
+/** Memory for a track of spikes only, see the limits of trips; usually some megabytes: fixes are outside the heap. */
 const HEAP_MB = 512
 
-/** Caller of a job, and its constraints. */
 export interface JobOptions {
   /** Key of fair scheduling: the id of the requesting user, or the name of an internal task. */
   owner: string
@@ -276,10 +272,7 @@ export class ReaderPool implements Component {
   }
 }
 
-/**
- * Ends a thread after it has opened: one that is ended while it loads SQLite can crash the process, because native code
- * meets an error that it cannot throw.
- */
+/** Ends a thread after it has opened: native code may crash the process if a thread ends while it loads SQLite. */
 async function end({ worker, opened }: Thread): Promise<void> {
   await opened.promise
   await worker.terminate()

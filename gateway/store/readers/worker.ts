@@ -7,10 +7,7 @@ import { ReaderTools } from '../telemetry/reader-tools.ts'
 import { performJob, readsTelemetryOnly } from './jobs.ts'
 import { buffersOf, READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
-/**
- * Gives the thread a tenth of the CPU time of others while they want to run, so that sealing keeps up, and all CPU time
- * otherwise.
- */
+/** A tenth of the CPU time of others while they want to run, so that sealing keeps up; all CPU time otherwise. */
 const NICENESS = 10
 
 // no schema library here: every thread would load a copy of its own

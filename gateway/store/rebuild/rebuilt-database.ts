@@ -35,17 +35,11 @@ export interface RebuildProgress {
   readonly records: number
 }
 
-/**
- * Reference for new version numbers of configurations: devices accept only rising ones, and those published before are
- * unknown.
- */
+/** Reference for new configuration versions: devices accept only rising ones, and those published are unknown. */
 const VERSIONS_SINCE_MS = Date.UTC(2020, 0, 1)
 const MINUTE_MS = 60_000
 
-/**
- * Database rebuilt from the data of a hub, page by page. Each page and the progress are one transaction, so that an
- * attempt that was killed continues where it stopped.
- */
+/** Database rebuilt from a hub; each page and the progress are one transaction, so a killed attempt can continue. */
 export class RebuiltDatabase {
   readonly #dataDir: string
   readonly connection: Connection
@@ -207,9 +201,8 @@ function kindBehind(kind: RebuildKind): RebuildKind | null {
 }
 
 /**
- * Stores blocks of records from the hub after all existing ones of their device and stream. Returns the number of
- * records. Skips blocks of devices that the hub has not named, because no request could reach them. Throws
- * `DamagedBlockError`.
+ * Stores blocks from the hub after all existing ones of their device and stream; returns the number of records. Skips
+ * blocks of devices that the hub has not named: no request could reach them. Throws `DamagedBlockError`.
  */
 function putBlocks(connection: Connection, bytes: Uint8Array): number {
   let records = 0

@@ -4,7 +4,6 @@ import type { RebuildEntity } from '#shared/wire/replication/rebuild.ts'
 import type { Connection, Value } from '../db/connection.ts'
 import { STREAM_TABLES } from '../ledger/streams.ts'
 
-/** Columns of a row by name. */
 type Row = Record<string, unknown>
 
 /** Hash that no key or password has: sign-in is impossible until a new one is created. */

@@ -18,10 +18,7 @@ interface Holder {
   name: string | null
 }
 
-/**
- * New passwords of devices and keys of users, to be handed out first and then activated by `keepSecrets`. The oldest
- * admin gets its key at the next start, like the first admin.
- */
+/** New passwords and keys, to hand out before `keepSecrets`. The oldest admin gets its key at the next start. */
 export function newSecrets(connection: Connection): NewSecret[] {
   const holders = connection.all<Holder>(
     `SELECT 'device' AS kind, hardware_id AS id, name FROM device
@@ -34,7 +31,6 @@ export function newSecrets(connection: Connection): NewSecret[] {
 const OLDEST_ADMIN = `SELECT user_id FROM user WHERE role = 'admin' AND is_active = 1 ORDER BY created_at_ms, user_id
   LIMIT 1`
 
-/** Activates the secrets. */
 export function keepSecrets(connection: Connection, secrets: readonly NewSecret[]): void {
   for (const { kind, id, secret } of secrets) {
     const hash = hashSecret(secret)
@@ -46,10 +42,7 @@ export function keepSecrets(connection: Connection, secrets: readonly NewSecret[
 /** Tables that are only in a backup, never at the hub. */
 const ONLY_HERE = ['webhook', 'notifier', 'secret', 'zone_version', 'removed_device'] as const
 
-/**
- * Replaces the triggers and views of a database that other programs may have altered by those of its schema, as the
- * migrations create them. Throws if it has tables that are not kept as rows.
- */
+/** Replaces possibly altered triggers and views by those of the migrations. Throws on tables not kept as rows. */
 export function replaceTriggersAndViews(connection: Connection): void {
   const { db } = connection
   const strange = connection.get<{ name: string }>(

@@ -5,10 +5,7 @@ import { SEQUENCE_GAP } from '../db/table.ts'
 import { CHANGE_LOG_ENTRIES, TABLES } from '../tables/all.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/batch.ts'
 
-/**
- * Ensures that no number is assigned twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Must
- * run before any number is assigned.
- */
+/** Ensures that no AUTOINCREMENT, log or configuration number is assigned twice. Must run before any is assigned. */
 export function reserveSequenceNumbers(from: Connection, to: Connection, tables: readonly RecoveredRows[]): void {
   to.db.exec('CREATE TEMP TABLE old_sequence (name, seq)')
   const old = recoverTable(from, to, 'old_sequence', 'sqlite_sequence')
@@ -78,7 +75,6 @@ interface Extent {
   lastMs: number
 }
 
-/** Counts the records of each device again. */
 export function recountDevices(to: Connection): void {
   const counted = { gps: extentsOfBlocks(to, 'gps'), battery: extentsOfBlocks(to, 'battery') }
   const rows = to.statement<{ samples: Uint8Array }>('SELECT samples FROM telemetry_log ORDER BY first_seq')

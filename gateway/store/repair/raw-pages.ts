@@ -40,7 +40,6 @@ export class RawPages {
     return page.bytes.readUInt16BE(16) === PAGE_BYTES && page.bytes.readUInt32BE(LARGEST_ROOT_AT) > 0
   }
 
-  /** Pointer map of the pages. */
   get map(): PointerMap {
     this.#map ??= new PointerMap(this)
     return this.#map

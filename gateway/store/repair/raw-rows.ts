@@ -66,9 +66,7 @@ export function rowAt(
   }
 }
 
-/**
- * Returns the payload of a cell with overflow pages: https://sqlite.org/fileformat2.html#cell_payload_overflow_pages.
- */
+/** Payload of a cell with overflow pages: https://sqlite.org/fileformat2.html#cell_payload_overflow_pages. */
 function payloadOf(
   pages: RawPages,
   number: number,

@@ -17,7 +17,6 @@ import type { RawPages } from './raw-pages.ts'
 import { recoverSubtree } from './recovered-subtree.ts'
 import { lostBlocks, type UnreadableBlockRow } from './unreadable-block-rows.ts'
 
-/** Result of building a database from the readable content of another one. */
 export interface Rebuilt {
   readonly tables: readonly RecoveredRows[]
   /** Telemetry blocks that are lost, as far as is known. */
@@ -34,7 +33,6 @@ export interface SourceDatabase {
   readonly checked: Connection
   /** Connection that ignores page checksums, for tables whose rows have checksums of their own. */
   readonly unchecked: Connection
-  /** Pages for content that SQLite cannot reach. */
   readonly pages: RawPages
 }
 
@@ -42,9 +40,8 @@ export interface SourceDatabase {
 const FIRST = ['device', 'device_group', 'hidden_block']
 
 /**
- * Fills the empty database `to` with the readable content of `old`. Creates the schema by the migrations up to the
- * version of the old one, then upgrades it as usual. Begins a new replication epoch. Throws the errors of SQLite if the
- * new database cannot be written.
+ * Fills the empty database `to` with the readable content of `old`. Creates the schema by migrations up to the old
+ * version, then upgrades it. Begins a new replication epoch. Throws the errors of SQLite if `to` cannot be written.
  */
 export function rebuildDatabase(
   old: SourceDatabase,

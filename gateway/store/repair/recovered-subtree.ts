@@ -53,9 +53,8 @@ export interface RecoveredSubtree {
 }
 
 /**
- * Copies the rows that SQLite could not reach because a page above theirs is damaged; the pointer map leads to the
- * pages of the table. Only rows within a gap of `salvaged` are copied. A gap is closed if it cannot have contained
- * other rows.
+ * Copies rows that SQLite could not reach because a page above is damaged; the pointer map leads to the table's pages.
+ * Only rows within a gap of `salvaged` are copied. A gap is closed if it cannot have contained other rows.
  */
 export function recoverSubtree(
   pages: RawPages,

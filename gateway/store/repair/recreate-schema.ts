@@ -10,7 +10,6 @@ import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
 
-/** Result of recreating a damaged schema. */
 export interface RecreatedSchema {
   /** Number of tables and indexes that could be read from the old schema. */
   readonly known: number
@@ -29,8 +28,7 @@ const RIGHT_CHILD_AT = 108
 /**
  * Recreates the schema (`sqlite_schema`) if SQLite cannot read it, from its undamaged pages and the schema that the
  * migrations create. Appends the result to the log of the database at `path`, as if it had been committed; the file is
- * not changed. `scratch` is the path of a temporary file. Returns null if the version of the schema cannot be
- * determined.
+ * not changed. `scratch` is the path of a temporary file. Null if the version of the schema cannot be found.
  */
 export function recreateSchema(pages: RawPages, path: string, scratch: string): RecreatedSchema | null {
   if (!pages.isOurForm) return null

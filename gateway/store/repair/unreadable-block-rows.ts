@@ -2,7 +2,6 @@ import { isUnreadable } from '../damage/unreadable.ts'
 import type { Connection } from '../db/connection.ts'
 import { blockTables } from '../telemetry/detached-blocks.ts'
 
-/** Telemetry block that could not be read. */
 export interface UnreadableBlockRow {
   readonly blockId: number
   /** Null if the device is unknown too. */

@@ -12,10 +12,7 @@ const COUNTED: Readonly<Record<string, string>> = {
   telemetry_block: 'blocks of telemetry',
 }
 
-/**
- * Describes the data that a database has and a backup lacks; empty if none would be lost. Compares numbers that only
- * grow, because a clock may have been wrong.
- */
+/** Describes the data that a backup lacks; empty if none. Compares numbers that only grow, as a clock may be wrong. */
 export function changesSinceBackup(connection: Connection, manifest: BackupManifest): string[] {
   const { epoch, ends } = databaseMarks(connection)
   if (epoch !== manifest.epoch) return isInUse(connection) ? ['its history differs from that of the backup'] : []

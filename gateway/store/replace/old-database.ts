@@ -4,10 +4,7 @@ import { type Connection, openReader } from '../db/connection.ts'
 import { DATABASE_LOG, databasePath } from '../db/files.ts'
 import { linkOrCopy } from './replace-database.ts'
 
-/**
- * Links the database of a folder in the folder `work`, with a copy of its log: SQLite creates its own files next to
- * that link, and the database is not changed as long as it is only read.
- */
+/** Links the database in `work`, with a copy of its log: SQLite's own files go there, and reading changes nothing. */
 export function linkOld(dataDir: string, work: string): string {
   const path = join(work, 'old.db')
   linkOrCopy(databasePath(dataDir), path)

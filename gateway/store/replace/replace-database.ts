@@ -61,10 +61,7 @@ export function finishReplacement(dataDir: string): void {
   syncFolder(dataDir)
 }
 
-/**
- * Moves a database that no connection has open, with an empty log. Moves its checksums first; without them they are
- * created again.
- */
+/** Moves a database that no connection has open, with an empty log. Checksums move first; lost ones are recreated. */
 export function moveDatabase(from: string, to: string): void {
   for (const end of ['-wal', '-shm']) for (const path of [from, to]) rmSync(path + end, { force: true })
   if (existsSync(sumsOf(from))) renameSync(sumsOf(from), sumsOf(to))
@@ -79,7 +76,6 @@ export function syncDatabase(path: string): void {
   if (existsSync(sumsOf(path))) syncPath(sumsOf(path))
 }
 
-/** Returns the path of the checksums of a database. */
 export function sumsOf(path: string): string {
   return `${path}-sums`
 }

@@ -34,8 +34,7 @@ export const adoptCursors = write(
   { audit: null },
 )
 
-// Commands and chunks of a photo are the most numerous rows over the years. A hub that has the note of a deletion needs
-// no second one.
+// Commands and photo chunks grow most over the years. A hub that has the note of a deletion needs no second one.
 function forgetGone(connection: Connection, afterSeq: number, throughSeq: number): void {
   connection.run(
     `DELETE FROM change_log WHERE seq > ? AND seq <= ?

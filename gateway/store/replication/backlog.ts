@@ -28,7 +28,6 @@ const SAMPLES_A_PORTION = 65_536
 /** Stream whose positions are rows. */
 export type RowStream = Exclude<keyof typeof STREAM_TABLES, 'history'>
 
-/** Counts rows after a position. */
 export function countRows(
   { connection }: ReaderTools,
   { stream, after }: { stream: RowStream; after: number },

@@ -66,7 +66,6 @@ export function liveEntities(
   return rows.map((row) => ({ rowId: row.rowId, key: row.entityKey, body: sentBody(declared, row) }))
 }
 
-/** Row in the form in which it is sent. */
 export function sentEntity({ seq, table, key, body, changedAtMs }: SyncEntity): SentRow {
   return { seq, atMs: changedAtMs, text: JSON.stringify({ seq, table, key, body }) }
 }

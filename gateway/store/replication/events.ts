@@ -88,12 +88,10 @@ const EVENTS: Record<EventStream, EventTable> = {
   },
 }
 
-/** Row in the form in which it is sent. */
 export function sentEvent({ seq, atMs, text }: SyncEvent): SentRow {
   return { seq, atMs, text: `{"seq":${seq},${text.slice(1)}` }
 }
 
-/** Next rows after a position. */
 export function eventsAfter(connection: Connection, stream: EventStream, after: number, limit: number): SyncEvent[] {
   const { table, columns } = EVENTS[stream]
   // `+?`: see block-rows.ts

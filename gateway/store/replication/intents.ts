@@ -14,7 +14,6 @@ const KEPT_ROWS = 10_000
 /** Old intents deleted for each new one, so that deletions are short and the number of rows is limited. */
 const TRIMMED_PER_INTENT = 4
 
-/** Outcome of an intent. */
 export interface StoredIntent {
   status: IntentStatus
   /** Text for people; null if it was applied. */
@@ -52,9 +51,8 @@ export function lastIntentSeq(connection: Connection): number {
 }
 
 /**
- * Records the outcome of an intent, for the hub too; for an applied one, in the transaction that applies it. Throws
- * `intent_known` if it was received before, and `intent_superseded` if its object has changed since the revision it is
- * based on.
+ * Records an intent's outcome, for the hub too; for an applied one, in the transaction that applies it. Throws
+ * `intent_known` if received before, and `intent_superseded` if its object changed since the revision it is based on.
  */
 export const recordIntent = write(
   (connection: Connection, record: IntentRecord): null => {

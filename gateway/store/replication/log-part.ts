@@ -25,10 +25,7 @@ interface Cut {
 /** Share of the space to fill after a batch turned out too large. */
 const SAFETY = 0.95
 
-/**
- * Next samples of the log after a position: whole rows, unless a single one is too large. Skips samples of deleted
- * devices and rows of a newer program.
- */
+/** Samples after a position: whole rows unless one is too large, without deleted devices and a newer program's rows. */
 export function nextLogPart(
   { connection }: ReaderTools,
   { after, limits }: { after: number; limits: PartLimits },

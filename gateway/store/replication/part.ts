@@ -1,6 +1,5 @@
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 
-/** Row in the form in which it is sent. */
 export interface SentRow {
   readonly seq: number
   readonly text: string

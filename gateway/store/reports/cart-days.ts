@@ -23,17 +23,13 @@ export interface CartDevices {
 const STRETCH_DAYS = 7
 /** Maximum number of records read together; a week at one a second is 0.6 million. */
 const STRETCH_RECORDS = 1_000_000
-/**
- * Maximum number of earlier fixes: two determine the zone of a cart, and all since it came to a stop determine how long
- * it has been standing.
- */
+/** Maximum of earlier fixes: two determine a cart's zone, and all since its stop how long it has been standing. */
 const FIXES_BEFORE_MAX = 4_000
 /** Time before the first day for which the zone of a cart is determined. */
 export const LOOKBACK_MS = 10 * MINUTE_MS
 /** Maximum number of records of a day, which cannot be split. */
 const DAY_RECORDS = 4_000_000
 
-/** Positions of a cart on some days. */
 export interface CartTrack {
   /** Last fixes before the first day, so that it is evaluated like any other day. */
   before: GpsRecords

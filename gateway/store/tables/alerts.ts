@@ -40,10 +40,7 @@ export const alertTable = table('alert', {
 
 /** Alert with the fields that only the gateway needs. */
 export interface StoredAlert extends Alert {
-  /**
-   * Object of the cart or the site that the alert is about, if the kind has several: a zone_id, a hardware_id or a
-   * user_id; otherwise empty.
-   */
+  /** The zone_id, hardware_id or user_id of the alert's object, if the kind has several; otherwise empty. */
   subject: string
   /** Staff closed the alert while its condition lasted: none of its kind opens until the condition has ended. */
   awaitsEnd: boolean
@@ -51,7 +48,6 @@ export interface StoredAlert extends Alert {
   endedAt: { latE7: number; longE7: number } | null
 }
 
-/** Event of an alert. */
 export interface AlertChange {
   event: AlertEvent
   alert: StoredAlert
@@ -80,13 +76,11 @@ export interface AlertsChange {
 
 export interface SavedAlert {
   event: AlertEvent
-  /** The stored state. */
   alert: StoredAlert
   /** False if the event was stored before. */
   isNew: boolean
 }
 
-/** Filter of the alert list; absent fields do not filter. */
 export interface AlertQuery {
   state?: AlertState | undefined
   kind?: AlertKind | undefined
@@ -123,10 +117,7 @@ const COLUMNS = `alert_id, kind, cart, hardware_id, subject, opened_at_ms,
   closed_at_ms, acknowledged_at_ms, acknowledged_by AS acknowledgedByJson, note,
   details AS detailsJson, awaits_end, lat_e7, long_e7`
 
-/**
- * Writes events of alerts with their MQTT messages and deliveries, all or nothing. An event that is stored already has
- * no effect, so that a write with an unknown outcome can be repeated.
- */
+/** Writes events with their MQTT messages and deliveries, all or nothing. Stored events are skipped on a retry. */
 export const saveAlerts = write(
   (connection: Connection, input: AlertsChange): SavedAlert[] => {
     const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
@@ -230,10 +221,7 @@ export function findAlert(connection: Connection, alertId: string): StoredAlert 
   return row && toStored(row)
 }
 
-/**
- * Alerts that affect later evaluations: open, closed by staff while the condition lasted, or closed since
- * `closedSinceMs`; oldest first.
- */
+/** Alerts for later evaluations: open, closed by staff before their end, or since `closedSinceMs`; oldest first. */
 export function listLiveAlerts(connection: Connection, closedSinceMs: number): StoredAlert[] {
   return connection
     .all<AlertRow>(
@@ -296,10 +284,7 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
 /** Rows deleted in one step, which takes some milliseconds. */
 const STEP_ROWS = 500
 
-/**
- * Deletes some alerts that were closed before `beforeMs` and returns their number. With `keepsUnsent`, alerts that the
- * hub has not acknowledged are kept.
- */
+/** Deletes some alerts closed before `beforeMs`, with `keepsUnsent` only those the hub has; returns their number. */
 export const deleteAlertsStep = write(
   (connection: Connection, { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean }): number => {
     const isSent = keepsUnsent

@@ -134,10 +134,7 @@ const changeLogTable = table('change_log', {
   },
 })
 
-/**
- * All tables of the database by name, in the order of repair: tables that others are completed from come first.
- * Readable rows of every table are kept.
- */
+/** All tables by name, in the order of repair: those that complete others first. All readable rows are kept. */
 export const TABLES: ReadonlyMap<string, Table> = new Map(
   [...WITHOUT_CHANGE_LOG, changeLogTable].map((one) => [one.name, one]),
 )

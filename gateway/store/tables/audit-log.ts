@@ -33,7 +33,6 @@ export interface AuditRow extends Omit<TimedActor, 'person'> {
   afterJson: string | null
 }
 
-/** Filter of the audit log; absent fields do not filter. */
 export interface AuditQuery extends Pick<ListPage, 'order' | 'limit' | 'offset'> {
   fromMs?: number | undefined
   toMs?: number | undefined

@@ -22,7 +22,6 @@ export const cartNoteTable = table('cart_note', {
   noun: 'cart',
 })
 
-/** Staff notes on a cart. */
 export interface CartNoteRow {
   cart: string
   /** JSON, like `exempt`; null if not set. */

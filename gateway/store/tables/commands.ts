@@ -83,7 +83,6 @@ export interface CommandRow extends CommandProgress {
   forced: 'locating' | 'all' | null
 }
 
-/** Filter of the command list; absent fields do not filter. */
 export interface CommandQuery extends ListPage {
   hardwareId?: string | undefined
   /** Only commands for the registration of a device with this short id. */
@@ -132,7 +131,6 @@ export function listUnfinishedCommands(connection: Connection): CommandRow[] {
   return connection.all<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE ${IS_UNFINISHED} ORDER BY seq`).map(toRow)
 }
 
-/** Number of stored commands. */
 export function countCommands(connection: Connection): number {
   return connection.get<{ commands: number }>('SELECT commands FROM command_count')?.commands ?? 0
 }
@@ -163,7 +161,6 @@ export function insertCommand(connection: Connection, row: CommandRow): void {
   )
 }
 
-/** Adds to the number of stored commands. */
 export function addToCommandCount(connection: Connection, added: number): void {
   connection.run('UPDATE command_count SET commands = commands + ?', added)
 }
@@ -241,7 +238,6 @@ export function autoLockTimes(connection: Connection): { hardwareId: string; atM
   )
 }
 
-/** Acknowledgement of a command by a device. */
 export interface NewCommandAck {
   commandId: string
   hardwareId: string

@@ -3,10 +3,7 @@ import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
-/**
- * Size of a chunk: 64 KB as base64 in a request to the hub, which delays the states of carts on a slow connection. The
- * migration that made the table uses the same number.
- */
+/** Size of a chunk: 64 KB as base64, which delays states on a slow link. The migration has the same number. */
 export const PIECE_BYTES = 49_152
 /** Key of a chunk at the hub, ordered by number. */
 const KEY = (table: string) => `printf('%s/%04d', ${table}.hash, ${table}.number)`
@@ -80,10 +77,7 @@ export function dropUnusedChunks(connection: Connection): void {
   )
 }
 
-/**
- * Enters the next chunk in the change log once the hub has everything up to `throughSeq`: one chunk after the other, so
- * that other changes do not wait for megabytes.
- */
+/** Enters the next chunk in the change log once the hub has all up to `throughSeq`: other changes must not wait. */
 export function queueNextChunk(connection: Connection, throughSeq: number): void {
   const isUnderWay =
     connection.get(`SELECT 1 FROM change_log WHERE entity = 'course_piece' AND seq > ?`, throughSeq) !== undefined

@@ -43,7 +43,6 @@ export const coursePhotoTable = table('course_photo', {
   },
 })
 
-/** Stored map of the course. */
 export interface CourseRow {
   version: number
   attribution: string | null
@@ -103,7 +102,6 @@ export function courseImage(
   return image === null ? null : new Uint8Array(image)
 }
 
-/** Replaces the course map. */
 export const saveCourse = write(
   (connection: Connection, { version, attribution, packedFeatures, nowMs }: CourseChange): null => {
     const isWhole = packedFeatures.length <= WHOLE_LENGTH

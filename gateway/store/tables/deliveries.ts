@@ -43,9 +43,8 @@ export function recipientsOf(connection: Connection): Recipients {
 }
 
 /**
- * Queues the deliveries for an event of an alert, in the transaction that opens, acknowledges or closes it, so that
- * none is lost. Webhooks get every event, notifiers only openings. An acknowledgement cancels the deliveries of
- * notifiers that wait for one.
+ * Queues an alert event's deliveries in the transaction that opens, acknowledges or closes it, so that none is lost.
+ * Webhooks get every event, notifiers only openings; an acknowledgement cancels those waiting for one.
  */
 export function queueDeliveries(
   connection: Connection,

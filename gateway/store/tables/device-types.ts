@@ -22,7 +22,6 @@ export const deviceTypeTable = table('device_type', {
   },
 })
 
-/** Device type as the API stored it. */
 export interface DeviceTypeRow {
   name: string
   description: string
@@ -48,7 +47,6 @@ export function listDeviceTypes(connection: Connection): DeviceTypeRow[] {
     }))
 }
 
-/** Creates or replaces a device type. */
 export const putDeviceType = write(
   (connection: Connection, { type, publication }: { type: DeviceTypeRow; publication: Publication }): null => {
     connection.run(

@@ -53,7 +53,6 @@ export const removedDeviceTable = table('removed_device', {
   },
 })
 
-/** Registered device. */
 export interface DeviceRow {
   deviceId: number
   hardwareId: string
@@ -181,17 +180,13 @@ export interface NewDevice {
   cart?: string | null
   groupId: number | null
   mqttPasswordHash: string
-  /** See `DeviceRow`. */
   isOnSharedKey?: boolean
   nowMs: number
   /** Initial configuration of the device. */
   publication: Publication
 }
 
-/**
- * Throws `device_exists` if the id is in use as a hardware id or as a short id (both find a device in a path), and
- * `unknown_group`.
- */
+/** Throws `device_exists` if the id is a known hardware or short id (both find a device in a path), `unknown_group`. */
 export const createDevice = write(
   (connection: Connection, input: NewDevice): DeviceRow => {
     const { hardwareId, deviceType, name, cart = null, groupId, nowMs } = input
@@ -313,10 +308,7 @@ export const issuePassword = write(
   },
 )
 
-/**
- * Confirms that the device uses this password, which ends its use of the shared key. Returns null if it was issued
- * another one since.
- */
+/** Confirms that the device uses this password and no longer the shared key; null if it was issued another since. */
 export const confirmPassword = write(
   (
     connection: Connection,
@@ -361,8 +353,7 @@ export function listRemovedDevices(connection: Connection): string[] {
 
 /**
  * Removes a device immediately. Its telemetry is unreachable from then on and is deleted in steps of
- * `deleteTelemetryStep`, so that a long history never delays messages of devices. Its lock events and commands are
- * kept.
+ * `deleteTelemetryStep`, so that a long history never delays messages of devices. Lock events and commands are kept.
  */
 export const deleteDevice = write(
   (connection: Connection, input: { hardwareId: string; nowMs: number }): DeviceRow => {

@@ -32,7 +32,6 @@ export interface ErasurePosition {
   seq: number
 }
 
-/** Numbers of blanked rows and values. */
 export interface ErasureResult {
   lockEvents: number
   commands: number

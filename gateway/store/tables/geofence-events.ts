@@ -32,10 +32,8 @@ export interface GeofenceEventRow {
   longE7: number
 }
 
-/** Filter of the event list; absent fields do not filter. */
 export interface GeofenceEventQuery extends ListPage {
   hardwareId?: string | undefined
-  /** Only events of this registration of the device. */
   registration?: Registration | undefined
   groupId?: number | undefined
   zoneId?: string | undefined

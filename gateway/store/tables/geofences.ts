@@ -24,7 +24,6 @@ export const geofenceSetTable = table('geofence_set', {
   noun: 'zones',
 })
 
-/** Stored zones of a group. */
 export interface GeofenceSetRow {
   groupId: number
   version: number

@@ -26,10 +26,8 @@ export interface LockEventRow {
   metadataJson: string | null
 }
 
-/** Filter of the event list; absent fields do not filter. */
 export interface LockEventQuery extends ListPage {
   hardwareId?: string | undefined
-  /** Only events of this registration of the device. */
   registration?: Registration | undefined
   source?: LockSource | undefined
   event?: LockKind | undefined
@@ -60,7 +58,6 @@ export function storedIdentity({ shortId, identity }: LockEventIdentity): string
   return `${shortId} ${identity}`
 }
 
-/** True if this report of a lock event is stored already. */
 export function isLockEventStored(connection: Connection, event: LockEventIdentity): boolean {
   const sql = 'SELECT 1 FROM lock_event WHERE hardware_id = ? AND identity = ?'
   return connection.get(sql, event.hardwareId, storedIdentity(event)) !== undefined

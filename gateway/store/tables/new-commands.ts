@@ -22,10 +22,7 @@ export interface NewCommands {
   idempotencyKey: IdempotencyKey | null
 }
 
-/**
- * Inserts commands, all or none, and fails the pending locks and unlocks of their devices, which they supersede.
- * Returns the superseded ones. Throws `device_not_found`.
- */
+/** Inserts commands, all or none; fails and returns the locks and unlocks they supersede. Throws `device_not_found`. */
 export const createCommands = write(
   (connection: Connection, input: NewCommands): CommandRow[] => {
     const superseded: CommandRow[] = []

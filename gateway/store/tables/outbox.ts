@@ -38,7 +38,6 @@ export interface DeliveryText {
   body: string
 }
 
-/** Queues a test. */
 export function insertTest(
   connection: Connection,
   { deliveryId, targetId, body, nowMs }: { deliveryId: string; targetId: string; body: string; nowMs: number },

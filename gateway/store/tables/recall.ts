@@ -127,10 +127,7 @@ export const endRecall = write(
   },
 )
 
-/**
- * Records the commands that show a recall on screens, in the transaction that creates them. Throws `no_recall` if the
- * recall has ended or another one has started.
- */
+/** Records the commands that show a recall, in their transaction. Throws `no_recall` if it ended or another began. */
 export const noteRecallMessages = write(
   (connection: Connection, { recallId, messages }: { recallId: string; messages: readonly RecallMessage[] }): null => {
     const row = connection.get<{ isEnded: number }>(

@@ -28,7 +28,6 @@ export interface NewSession {
   endedIds: string[]
 }
 
-/** Act of a user of which only an audit entry is stored. */
 export interface AuditOnlyEvent {
   action: AuditAction
   target: string

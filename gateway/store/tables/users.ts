@@ -208,8 +208,7 @@ export const deleteUser = write(
   { audit: changed(userTable, ({ userId }) => userId) },
 )
 
-// Checked after the change, inside its transaction: two admins who remove each other at the same time cannot both
-// succeed.
+// Checked after the change, in its transaction: two admins who remove each other at the same time cannot both succeed.
 function requireActiveAdmin(connection: Connection): void {
   if (connection.get("SELECT 1 FROM user WHERE role = 'admin' AND is_active = 1 LIMIT 1") === undefined) {
     throw new ConflictError('last_admin', 'this would leave no active admin')

@@ -40,7 +40,6 @@ export const zoneSetTable = table('zone_set', {
   noun: 'zones',
 })
 
-/** Stored zones of the site. */
 export interface ZoneSetRow {
   version: number
   zonesJson: string
@@ -67,13 +66,11 @@ export interface ZonesInForce extends ZoneSetRow {
   sessionChanges: readonly SessionChange[]
 }
 
-/** New set of site zones. */
 export interface ZoneSetChange extends ZonesInForce, ZoneVersionRow {
   /** Zones of the set without overrides. */
   keptJson: string
 }
 
-/** Site zones with changed overrides. */
 export interface ZoneSwitchChange extends ZonesInForce {
   switched: readonly { zoneId: string; wasEnabled: boolean; isEnabled: boolean; untilMs: number | null }[]
 }
@@ -98,7 +95,6 @@ export function listZoneVersions(connection: Connection): ZoneVersionRow[] {
   )
 }
 
-/** Zones of a stored version. */
 export function zonesOfVersion(connection: Connection, version: number): string | null {
   const row = connection.get<{ zonesJson: string }>(
     'SELECT zones AS zonesJson FROM zone_version WHERE version = ?',

@@ -46,10 +46,7 @@ export function encodeBatch({ atMs, count }: TelemetryBatch): Uint8Array {
   return bytes
 }
 
-/**
- * Decodes the bytes of `encodeBatch`; the columns may be views of `bytes`. Throws `DamagedBlockError`, and
- * `NewerBlockError` for a batch of a later version.
- */
+/** Decodes `encodeBatch`; columns may be views of `bytes`. Throws `DamagedBlockError`, `NewerBlockError`. */
 export function decodeBatch(bytes: Uint8Array): TelemetryBatch {
   const { byteLength } = bytes
   const view = new DataView(bytes.buffer, bytes.byteOffset, byteLength)

@@ -2,10 +2,7 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
-/**
- * Corrects the record count and time bounds of a device's stream after `removed` records were deleted with its blocks,
- * in the same transaction. Returns true if the device is registered.
- */
+/** Corrects count and bounds after `removed` records were deleted, in one transaction. True for a registered device. */
 export function decrementRecordCounts(
   connection: WriterTables,
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },

@@ -21,10 +21,7 @@ const OF_STREAM = 'FROM stored_block WHERE device_id = +? AND stream = +?'
 /** Number of blocks that `newestBlocks` checks. */
 const NEWEST_BLOCKS = 16
 
-/**
- * Last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none before the first full one, because
- * each block is on a page of its own.
- */
+/** Last blocks, newest first: at most `NEWEST_BLOCKS`, none before the first full one, as each is on its own page. */
 export function newestBlocks(connection: Connection, deviceId: number, stream: TelemetryStream): BlockLocation[] {
   const rows = connection
     .statement<BlockLocation>(`SELECT ${COLUMNS} ${OF_STREAM} ORDER BY first_ms DESC LIMIT ${NEWEST_BLOCKS}`)

@@ -8,7 +8,6 @@ import { isUnreadable } from './unreadable-block.ts'
 /** Blocks whose times are cached, 16 KB each: an upload of late samples needs the same ones repeatedly. */
 const REMEMBERED_BLOCKS = 64
 
-/** Times of the records in blocks, with a cache. */
 export class BlockTimes {
   readonly #connection: Connection
   readonly #committed: CommittedBlocks

@@ -9,7 +9,6 @@ import { LOG_TRUNCATED } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
-/** Block to insert. */
 export interface NewBlock {
   readonly firstMs: number
   readonly lastMs: number
@@ -40,7 +39,6 @@ export function insertBlock(
   return Number(lastInsertRowid)
 }
 
-/** Planned replacements of blocks. */
 export interface BlockChange {
   readonly replacements: readonly BlockReplacement[]
   /** Sequence number of the last log sample in the blocks. */
@@ -48,9 +46,8 @@ export interface BlockChange {
 }
 
 /**
- * Replaces blocks as planned; plans for deleted devices are skipped. Throws if the blocks have changed since the plan
- * was made. The caller keeps the transaction small. Blocks with unacknowledged records are entered in the log of
- * blocks.
+ * Replaces blocks as planned, except of deleted devices. Throws if the blocks have changed since the plan was made. The
+ * caller keeps the transaction small. Blocks with unacknowledged records are entered in the log of blocks.
  */
 export const replaceBlocks = write(
   (connection: WriterTables, { replacements, throughSeq }: BlockChange): void => {

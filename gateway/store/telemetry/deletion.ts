@@ -65,9 +65,8 @@ const KEPT_A_COST = 8
 const STEP_STREAMS = 500
 
 /**
- * Deletes some of all records from before `beforeMs`, one device after the other. Reads only the blocks that span the
- * cutoff. Records of deleted devices, whose deletion is in progress, are not counted, because no request could reach
- * them.
+ * Deletes some records from before `beforeMs`, one device after the other. Reads only the blocks that span the cutoff.
+ * Does not count records of deleted devices, whose deletion is in progress: no request could reach them.
  */
 export const purgeTelemetryStep = write(
   (connection: WriterTables, request: PurgeRequest): PurgeStep => {
@@ -93,7 +92,6 @@ export const purgeTelemetryStep = write(
   },
 )
 
-/** State of a step. */
 interface Purging {
   readonly connection: WriterTables
   readonly committed: CommittedBlocks
@@ -145,10 +143,7 @@ export const deleteDeviceTelemetryStep = write(
   { audit: null, changesTelemetry: true },
 )
 
-/**
- * Deletes some of the telemetry of a deleted device. Its samples in the log are not sealed into blocks any more.
- * Returns true if more is left.
- */
+/** Deletes some telemetry of a deleted device, whose samples are not sealed any more. Returns true if more is left. */
 export const deleteTelemetryStep = write(
   (connection: WriterTables): boolean => {
     const deviceId = connection.get<{ id: number }>('SELECT device_id AS id FROM telemetry_deletion LIMIT 1')?.id

@@ -6,7 +6,6 @@ import { Gaps, isLogged } from '../ledger/gaps.ts'
 import type { WriterTables } from './log-tail.ts'
 import type { ReaderTools } from './reader-tools.ts'
 
-/** Index entry of a block. */
 export interface IndexedBlock {
   blockId: number
   deviceId: number
@@ -43,9 +42,8 @@ export function removeBlock(connection: Connection, blockId: number): boolean {
 }
 
 /**
- * Detaches the table of blocks (renames it) and creates a new one: SQLite cannot insert into a table whose last page is
- * damaged, nor delete next to a damaged page. Does not read its pages. Both tables are read from then on; a repair
- * merges them.
+ * Detaches (renames) the table of blocks without reading its pages, and creates a new one: SQLite cannot insert if the
+ * last page is damaged, nor delete next to one. Both tables are read from then on; a repair merges them.
  */
 export function detachBlocks(connection: Connection): void {
   const asides = blockTables(connection).slice(1)
@@ -88,10 +86,7 @@ export interface BlockSearch {
   after: number
 }
 
-/**
- * Finds blocks whose rows are on unreadable pages, some at a time; the index of a table lists its blocks. Throws the
- * errors of SQLite if the index is unreadable too.
- */
+/** Finds some blocks on unreadable pages, as listed by the index. Throws the errors of SQLite if that is unreadable. */
 export function findUnreachableBlocks({ connection }: ReaderTools, { table, after }: BlockSearch): UnreachableBlocks {
   const name = blockTables(connection)[table]
   if (name === undefined) return { found: [], isAside: true, next: null }
@@ -170,10 +165,7 @@ function isReachable(connection: Connection, table: string, blockId: number): bo
   }
 }
 
-/**
- * Hides blocks with unreadable rows, and enters them in the list of damaged blocks. Their numbers of records and last
- * times are unknown, so the counts of their devices stay unchanged.
- */
+/** Hides unreadable blocks and lists them as damaged. Their counts are unknown, so those of devices stay unchanged. */
 export const hideUnreachableBlocks = write(
   (
     connection: WriterTables,

@@ -14,10 +14,7 @@ export const LOG_TRUNCATED = 'UPDATE telemetry_log_end SET next_seq = max(next_s
 /** Value of the stream in `damaged_block` for a log row. */
 const LOG = 'log'
 
-/**
- * Decodes a row of the log and checks that its samples fit into blocks. Throws `DamagedBlockError`, and
- * `NewerBlockError` for a row of a later version.
- */
+/** Decodes a row and checks that its samples fit into blocks. Throws `DamagedBlockError`, `NewerBlockError`. */
 export function decodeLogRow(bytes: Uint8Array): TelemetryBatch {
   const batch = decodeBatch(bytes)
   const { atMs, count } = batch

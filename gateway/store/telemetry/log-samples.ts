@@ -62,10 +62,7 @@ export function readLogSamples(connection: Connection, range: LogRange): LogSamp
   return reading
 }
 
-/**
- * Returns the start of the next statement; null at the end. The log only grows at its end, so the statements need no
- * common snapshot.
- */
+/** Start of the next statement; null at the end. The log only grows at its end: no common snapshot is needed. */
 function readSome(connection: Connection, reading: Reading, fromSeq: number, throughSeq: number): number | null {
   const rows = connection
     .statement<LogRow>(

@@ -22,7 +22,6 @@ export class LoggedSamples {
     this.#connection = connection
   }
 
-  /** Reads the new rows of the log. */
   refresh(): void {
     const { cuts, last } = this.#connection.get<{ cuts: number; last: number | null }>(
       'SELECT cuts, (SELECT max(first_seq) FROM telemetry_log) AS last FROM telemetry_log_end',

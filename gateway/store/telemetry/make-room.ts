@@ -7,10 +7,7 @@ import { removeBlock } from './detached-blocks.ts'
 import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
 
-/**
- * Deletes blocks, except those that are gone or not sent yet, and updates the counts of their devices. Does not read
- * their records. The caller keeps the transaction small.
- */
+/** Deletes those blocks that were sent, without reading records, and updates counts. Keep the transaction small. */
 export const deleteSentBlocks = write(
   (connection: WriterTables, { blockIds }: { blockIds: readonly number[] }): DeletedRecords => {
     const deleted: DeletedRecords = { gps: 0, battery: 0 }
@@ -36,10 +33,7 @@ export const deleteSentBlocks = write(
   { audit: null, changesTelemetry: true },
 )
 
-/**
- * Gives up blocks that were not sent yet: they are never sent from then on, and one gap for each stream is noted. Does
- * not delete them, but `deleteSentBlocks` may. Returns the number of their records.
- */
+/** Gives up unsent blocks, for `deleteSentBlocks` to delete; notes a gap for each stream. Returns the record count. */
 export const dropUnsentBlocks = write(
   (connection: WriterTables, { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number }): DeletedRecords => {
     const given: DeletedRecords = { gps: 0, battery: 0 }

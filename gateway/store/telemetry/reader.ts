@@ -58,9 +58,8 @@ export class TelemetryReader {
   }
 
   /**
-   * Reads all records of the range, oldest first, into columns of `makeRoom`. Holds no snapshot meanwhile, because it
-   * would delay a checkpoint, and the checkpoint every writer. Blocks never change: if all blocks that the range had at
-   * the beginning still exist, the result is the state at the beginning.
+   * Reads all records of the range, oldest first, into columns of `makeRoom`, without a snapshot, which would delay
+   * checkpoints and thus writers. Blocks never change: if the initial ones still exist, the result is their state.
    */
   read<R extends Records>(
     kind: RecordKind<R>,

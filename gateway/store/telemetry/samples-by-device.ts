@@ -1,7 +1,6 @@
 import type { RecordKind, Records } from '#shared/telemetry/records.ts'
 import type { TelemetryBatch } from './batch.ts'
 
-/** Columns of samples of one device. */
 type DeviceColumns = Omit<TelemetryBatch, 'deviceId'>
 
 /** Samples of one device in ascending time; those of equal times in the order of arrival. */

@@ -17,10 +17,7 @@ export interface SealRequest extends LogRange {
 /** Plan for moving rows of the log into blocks; the rows may be dropped only after all parts are applied. */
 export interface SealPlan {
   readonly replacements: readonly BlockReplacement[]
-  /**
-   * Sequence number of the last sample of the last planned row, which requests for later parts must pass on; null if
-   * there was no row.
-   */
+  /** Sequence number of the last planned sample, to pass on in requests for later parts; null if there was no row. */
   readonly throughSeq: number | null
   readonly sampleCount: number
   /** Time in the reader thread; excludes the wait for a thread. */

@@ -33,7 +33,6 @@ const NUMBERS_A_DEVICE = 10
 /** Smaller differences of integers fit into a varint. */
 const MOST = 2 ** 31
 
-/** Change of a device's state by a transaction. */
 export interface StateChange {
   deviceId: number
   before: DeviceState
@@ -250,10 +249,7 @@ function toAscii(json: string): string {
   return json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/**
- * Applies the bytes of `encodeStateChanges` to the states that `stateOf` returns; those of unknown devices are skipped.
- * Throws `DamagedBlockError`, or `NewerBlockError` for those of a later version.
- */
+/** Applies `encodeStateChanges` bytes to the states of known devices. Throws `DamagedBlockError`, `NewerBlockError`. */
 export function applyStateChanges(bytes: Uint8Array, stateOf: (deviceId: number) => DeviceState | undefined): void {
   const content = openFrame(FORMAT, bytes)
   const reader = new VarintReader(Buffer.from(content.buffer, content.byteOffset, content.byteLength))

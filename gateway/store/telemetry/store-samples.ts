@@ -15,10 +15,7 @@ export const BATTERY_STORED = HAS_BATTERY
 
 const NO_CHANGES = new Uint8Array()
 
-/**
- * Stores new samples together with state changes of devices (`encodeStateChanges`); the caller holds the transaction.
- * Returns the value of `AppendResult.sampleFlags`.
- */
+/** Stores new samples with state changes (`encodeStateChanges`) in the caller's transaction; returns `sampleFlags`. */
 export function storeSamples(
   connection: WriterTables,
   samples: Float64Array,

@@ -16,10 +16,7 @@ export interface BlockRow {
 export const BLOCK_COLUMNS = `block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs,
   last_ms AS lastMs, count`
 
-/**
- * Decodes a block of the table. Throws `DamagedBlockError`, also if the row contradicts its block, because counts and
- * lookups would be wrong; and `NewerBlockError`.
- */
+/** Decodes a block. Throws `NewerBlockError`, and `DamagedBlockError`, also if its row contradicts it. */
 export function decodeStoredBlock<R extends Records>(
   kind: RecordKind<R>,
   row: Pick<BlockRow, 'firstMs' | 'lastMs' | 'count'>,

@@ -75,10 +75,7 @@ function nothingNew(): NewRecords {
   return { count: 0, firstMs: Number.POSITIVE_INFINITY, lastMs: Number.NEGATIVE_INFINITY }
 }
 
-/**
- * Counts the records that the rows of `device_state` do not include yet, for a connection that reads; reads only new
- * rows of the log.
- */
+/** Counts the records that rows of `device_state` lack, for a connection that reads; reads only new rows of the log. */
 export class UnsavedRecords {
   readonly #connection: Connection
   #counts = new RecordCounts()

@@ -7,7 +7,6 @@ import type { Zone } from '#shared/zones/zone.ts'
 import type { TimeRange } from '../telemetry/reader.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
-/** Stored device of a cart. */
 export interface StoredRoundDevice extends RoundDevice {
   deviceId: number
 }

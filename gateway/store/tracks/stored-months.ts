@@ -12,10 +12,7 @@ export interface StoredMonth {
 /** Number of blocks of the whole history sampled for their size; their rows are far apart on the disk. */
 const LOOKED_AT = 400
 
-/**
- * Bytes of each month, oldest first. Counts blocks by their index alone: their rows are nearly the whole database, and
- * reading them for their sizes takes too long for a request.
- */
+/** Bytes of each month, oldest first, counted by the index: reading all rows for sizes takes too long for a request. */
 export function readStoredMonths({ connection }: ReaderTools, _: object): StoredMonth[] {
   const counted = connection.all<{ day: number; blocks: number }>(
     `SELECT first_ms / ${DAY_MS} AS day, COUNT(*) AS blocks FROM stored_block GROUP BY day ORDER BY day`,

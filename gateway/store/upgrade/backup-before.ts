@@ -13,7 +13,6 @@ const UNFINISHED = '-unfinished'
 /** Space that migrations may need in addition to the copy, so that they do not fill the disk. */
 const RESERVE_BYTES = 64_000_000
 
-/** Source and parameters of a backup. */
 export interface BackupRequest {
   dataDir: string
   /** Path of the database; no other connection has it open, and its log is empty. */

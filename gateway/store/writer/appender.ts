@@ -29,10 +29,7 @@ export interface Appender<Message extends Appendable> {
   discarded(): void
   /** Messages to store or refuse individually, instead of a message that cannot be stored with others. */
   split?(message: Message): readonly Message[]
-  /**
-   * Called for a message whose rows alone make the transaction fail. It is neither stored nor acknowledged; `onStored`
-   * is not called.
-   */
+  /** Called for a message whose rows alone fail the transaction: it is not stored, and `onStored` is never called. */
   refused(message: Message, reason: string): void
   /**
    * Called for a message whose rows need a damaged page. Returns a request that keeps the message elsewhere: once it is

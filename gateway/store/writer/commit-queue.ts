@@ -47,10 +47,7 @@ export interface StoreHealth {
 
 /** Limit of group commit: larger transactions gain nothing and delay all their messages. */
 const MAX_BATCH_ROWS = 1000
-/**
- * With this many waiting rows the next batch is handed over without a pause while the previous one is being written,
- * because the fixed cost of a transaction is small compared to its rows then.
- */
+/** Waiting rows that let a batch be handed over during the previous one: a transaction's fixed cost is small then. */
 const OVERLAP_ROWS = 200
 const RETRY_MS = 500
 /** A disk that does not answer for this long counts as unusable: waiting callers are refused. */
@@ -269,10 +266,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     }
   }
 
-  /**
-   * Has the writer search for damage that a read met, so that waiting messages can be retried; returns a failure if the
-   * disk returns nothing at all.
-   */
+  /** Has the writer search for damage that a read met, before a retry; a failure if the disk returns nothing at all. */
   async #mend(fault: string): Promise<Outcome> {
     try {
       const answer = await this.#ask({ kind: 'mend', fault })

@@ -12,10 +12,7 @@ import { openWriter, WRITER_BUSY_MS } from './open.ts'
 const CHECKPOINT_PAGES = 4000
 /** Growth of the log before a failed checkpoint is retried. */
 const CHECKPOINT_RETRY_PAGES = 1000
-/**
- * Longer than any reader of the gateway needs for one page. Readers of other programs are not waited for, because they
- * would delay every commit.
- */
+/** Longer than any own reader needs for a page. No wait for readers of other programs: they would delay commits. */
 const CHECKPOINT_WAIT_MS = 100
 
 interface Opened {
@@ -30,9 +27,8 @@ interface LogSize {
 }
 
 /**
- * Writing connection, opened on the first write. It is closed after a fault of the store, so that nothing cached by
- * SQLite or the system about a failed write is relied on, and a file that could only be opened read-only is opened
- * again.
+ * Writing connection, opened on the first write. Closed after a fault of the store, so that nothing cached by SQLite or
+ * the system about a failed write is relied on, and a file that could only be opened read-only is opened again.
  */
 export class WriterConnection {
   readonly #path: string
@@ -148,10 +144,7 @@ export class WriterConnection {
     }
   }
 
-  /**
-   * Copies the whole log into the database and truncates it, so that no overwritten content remains in it. False while
-   * readers still need it. Throws the errors of SQLite.
-   */
+  /** Empties the log into the database: no old content stays. False if readers need it. Throws errors of SQLite. */
   truncateLog(): boolean {
     this.#requireUnmoved()
     try {

@@ -24,10 +24,7 @@ export type WriterRequest =
   /** Answered with true if the write-ahead log is empty. */
   | { kind: 'truncate' }
 
-/**
- * Response of the writer thread; `failed` is an error of SQLite or the program, `refused` an `AppError`. `isDamage`:
- * the request met a damaged page, and other requests may succeed.
- */
+/** Response: `failed` is an error of SQLite or the program, `refused` an `AppError`; `isDamage`: others may succeed. */
 export type WriterAnswer =
   | { kind: 'appended'; result: AppendResult }
   | { kind: 'skipped' }

@@ -28,9 +28,8 @@ function emptyLog(db: Database.Database): void {
 }
 
 /**
- * Opens the only writing connection to an existing database. FULL: a commit is on the disk when it returns (NORMAL lost
- * acknowledged messages in simulated power cuts, and costs 5 % less at most with group commit). `checksPages` false
- * ignores page checksums.
+ * Opens the only writing connection. FULL: a commit is on the disk when it returns (NORMAL lost acknowledged messages
+ * in simulated power cuts, and saves at most 5 % with group commit). `checksPages` false ignores page checksums.
  */
 export function openWriter(path: string, checksPages = true): WriterTables {
   // an empty database in place of a deleted one would accept everything and lose it

@@ -41,7 +41,6 @@ function buffersOf({ samples, stateChanges }: AppendBatch): ArrayBuffer[] {
 
 /** Runs the writer thread, which answers in order. A thread that dies is restarted for the next request. */
 export class Writer implements Component {
-  /** Number of store faults by code. */
   readonly faults = new FaultTally()
   readonly commitTimes: CommitTimes
   readonly #path: string
@@ -60,7 +59,6 @@ export class Writer implements Component {
     this.commitTimes = new CommitTimes(log)
   }
 
-  /** Time of the last transaction that the disk accepted or rejected, in ms of `performance.now()`. */
   get answeredAtMs(): number {
     return this.#answeredAtMs
   }

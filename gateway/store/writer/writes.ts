@@ -102,7 +102,6 @@ export const writes = Object.fromEntries(
 ) as unknown as Pick<Modules, WriteName>
 
 export type WriteInput<Name extends WriteName> = Parameters<Modules[Name]>[1]
-/** Name of a write with its input. */
 export type NamedWrite = { [Name in WriteName]: { name: Name; input: WriteInput<Name> } }[WriteName]
 export type WriteResult<Name extends WriteName> = ReturnType<Modules[Name]>
 

@@ -11,7 +11,7 @@ import { isContextUnchanged, recordEvaluation } from '#services/alerts/skip-unch
 import type { Cart, CartNotes } from '#services/cart.ts'
 import { withRevision } from '#services/carts/revision.ts'
 import { type CartDevice, type CartLock, evaluateCart, type ZoneStay } from '#shared/carts/cart-state.ts'
-import { moveOn, NO_MOTION } from '#shared/carts/motion.ts'
+import { advanceMotion, NO_MOTION } from '#shared/carts/motion.ts'
 import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type OpeningHours, type SiteSettings } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
@@ -103,7 +103,7 @@ export class CartDrill {
       voltageV: voltageV ?? null,
     }
     if (voltageV !== undefined) this.#volts.push({ atMs: sample.atMs, voltageV })
-    this.#motion = moveOn(this.#motion, sample, { restAfterS, pack, movingKmh: MOVING_KMH })
+    this.#motion = advanceMotion(this.#motion, sample, { restAfterS, pack, movingKmh: MOVING_KMH })
     this.heardAtMs = this.nowMs
   }
 

@@ -26,5 +26,4 @@ function listen(answers: readonly BareAnswer[]): Promise<number> {
 
 const functions = answerCalls({ listen })
 
-/** Functions of the bare server, called by the parent process. */
 export type BareServerFunctions = typeof functions

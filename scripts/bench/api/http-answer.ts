@@ -2,10 +2,7 @@ const HEAD_END = '\r\n\r\n'
 const STATUS = /^HTTP\/1\.1 (\d{3})/
 const LENGTH = /\r\ncontent-length: *(\d+)/i
 
-/**
- * Reads consecutive responses with a Content-Length and inspects as little as possible: the client of a benchmark must
- * cost less than what it measures.
- */
+/** Reader of consecutive responses with a Content-Length; a client must cost less than what it measures. */
 export class AnswerReader {
   /** Status of the last response; 0 before the first. */
   status = 0

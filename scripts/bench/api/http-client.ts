@@ -13,7 +13,6 @@ export interface HttpRun {
   port: number
   path: string
   key: string
-  /** Header that requests compressed responses. */
   acceptEncoding?: string
   connections: number
   warmupS: number
@@ -38,7 +37,6 @@ const latency = createHistogram()
 const counts = { requests: 0, failures: 0, bytes: 0 }
 const broken = Promise.withResolvers<never>()
 
-/** Sends the next request once the last is answered. */
 function keepAsking({ port, path, key, acceptEncoding }: HttpRun): Socket {
   const accepted = acceptEncoding === undefined ? '' : `Accept-Encoding: ${acceptEncoding}\r\n`
   const request = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-Key: ${key}\r\n${accepted}\r\n`
@@ -83,5 +81,4 @@ async function run(plan: HttpRun): Promise<HttpResult> {
 
 const functions = answerCalls({ run })
 
-/** Functions of the HTTP client, called by the parent process. */
 export type HttpFunctions = typeof functions

@@ -49,7 +49,6 @@ type SubjectName = 'gateway' | 'Hono, ready bytes' | 'Hono, c.json'
 
 interface Subject {
   name: SubjectName
-  /** Prefix of the path. */
   prefix: string
   port: number
   pid: number

@@ -3,7 +3,6 @@ import type { ConnectFields } from '#testing/mqtt-packets.ts'
 
 const KEEP_ALIVE_S = 600
 
-/** Clients that behave badly. */
 export const BAD_NEIGHBOURS = [
   'stalled-reader',
   'wide-subscriber',
@@ -17,7 +16,6 @@ export const BAD_NEIGHBOURS = [
 /** Kind of client that a fleet may share its broker with. */
 export type NeighbourKind = (typeof BAD_NEIGHBOURS)[number] | 'regulars'
 
-/** Settings of a noisy client. */
 export interface NeighbourPlan {
   port: number
   /** Login of an admin, by API key. */
@@ -34,7 +32,6 @@ export interface NeighbourResult {
   cpuS: number
 }
 
-/** Counts an operation of a noisy client. */
 export type Count = (name: string) => void
 
 /** CONNECT fields of a client that signs in as a user, not as a device. */

@@ -35,5 +35,4 @@ function start(kind: NeighbourKind, plan: NeighbourPlan): void {
 
 const functions = answerCalls({ start, result: (): NeighbourResult => ({ counts, cpuS: ownCpuSeconds() }) })
 
-/** Functions of a noisy client, called by the parent process. */
 export type NeighbourFunctions = typeof functions

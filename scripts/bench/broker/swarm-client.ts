@@ -22,7 +22,6 @@ export interface Arrival {
 const KEEP_ALIVE_S = 600
 const RETRY_MS = 100
 
-/** Device of a swarm: connects, subscribes and sends nothing. */
 export class SwarmClient {
   readonly #plan: SwarmPlan
   readonly #hardwareId: string

@@ -65,5 +65,4 @@ function come(client: SwarmClient, subscribes: boolean): Promise<Arrival> {
 
 const functions = answerCalls({ connect, storm })
 
-/** Functions of a swarm, called by the parent process. */
 export type SwarmFunctions = typeof functions

@@ -89,11 +89,9 @@ function fail(): never {
 const functions = answerCalls({
   connect,
   drive,
-  /** Number of messages sent and acknowledged so far. */
   counts: () => ({ sent, acknowledged }),
   /** Stops the reports; the carts stay connected. */
   halt: () => clearInterval(timer),
 })
 
-/** Functions of the carts, called by the parent process. */
 export type CartFunctions = typeof functions

@@ -11,10 +11,7 @@ const ROUNDS = 3
 const TABLETS = { full: 40, short: 4 }
 const LIMIT_MS = 60_000
 
-/**
- * Measures with 40 tablets how soon a page shows that the connection is lost, by a close or by silence, and is live
- * again once the gateway listens.
- */
+/** Measures, with 40 tablets, how soon a page shows a lost connection (close or silence) and the gateway's return. */
 export async function runLine(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)

@@ -5,9 +5,8 @@ import { DashboardGround } from './ground.ts'
 import { compiledBytes, drag, heapBytes } from './probes.ts'
 
 /**
- * An hour, sampled each minute and compared with the fifth minute. Until then each action is repeated every ten
- * seconds, later once a minute: V8 compiles frequently used code, and by the fifth minute it has compiled what it will
- * have by the hour.
+ * An hour, sampled each minute and compared with the fifth. Until then each action is repeated every ten seconds, later
+ * once a minute: V8 compiles frequently used code, by the fifth minute as much as by the hour.
  */
 const FULL = { durationS: 3600, everyS: 60, fromS: 300, warmEveryS: 10 }
 const SHORT = { durationS: 12, everyS: 3, fromS: 3, warmEveryS: 3 }

@@ -125,7 +125,6 @@ async function takeWithOtherEyes(browser: Browser, gateway: TestGateway, folder:
   await context.close()
 }
 
-/** Opens a hash of the app, signed in. */
 async function show(context: BrowserContext, page: Page, gateway: TestGateway, hash: string): Promise<void> {
   const { http } = gateway
   const cookies = await context.cookies()

@@ -146,10 +146,7 @@ function differenceOf(before: DiskUse | null, after: DiskUse | null): DiskUse | 
   }
 }
 
-/**
- * Waits until more than these samples are sealed: a measurement from the end of one sealing to the end of another
- * includes its share of everything a message causes.
- */
+/** Waits until more samples are sealed: between the ends of two sealings everything a message causes is included. */
 async function untilSealed(gateway: GatewayProcess, samples: number, limitMs: number, lookMs: number): Promise<void> {
   const isSealed = async () => (await countSealed(gateway)) > samples
   await mustReach(isSealed, limitMs, 'the gateway does not seal its log', lookMs)

@@ -23,7 +23,6 @@ export interface TrackStyle {
 const inUse = (cart: CartState) => !cart.isLocked
 const plain = { keeps: inUse, latenessMs: 0, speed: 'tenths' } as const
 
-/** Measured styles. */
 export const TRACK_STYLES: readonly TrackStyle[] = [
   { ...plain, name: '1 s, driving', intervalS: 1, keeps: (cart) => cart.speedMps > 0 },
   { ...plain, name: '1 s, parked', intervalS: 1, keeps: (cart) => cart.speedMps === 0 },

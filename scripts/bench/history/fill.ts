@@ -52,7 +52,6 @@ export class FilledFolder {
     return folder
   }
 
-  /** Copies the folder, so that the copy can change independently. */
   copy(): FilledFolder {
     const copy = new FilledFolder(this.#context, this.#context.bench.createFolder('copy'))
     cpSync(this.path, copy.path, { recursive: true })

@@ -22,7 +22,6 @@ export interface LongHistory {
   toMs: number
 }
 
-/** A gateway with a long history. */
 export interface HistoryGround {
   context: ScenarioContext
   gateway: GatewayProcess

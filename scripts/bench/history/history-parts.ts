@@ -34,12 +34,10 @@ export interface Period {
   toMs: number
 }
 
-/** Records of the single cart. */
 export function recordSingle(days: number): GpsRecords {
   return recordTrack(SINGLE_STYLE, (days * DAY_MS) / 1000)
 }
 
-/** Tracks of the fleet. */
 export function recordFleet(days: number): GpsRecords[] {
   return recordShared(FLEET_STYLES, (days * WORKING_HOURS_S) / 5)
 }
@@ -83,7 +81,6 @@ export function* samplesOfActive(
   }
 }
 
-/** Time from the first to the last record of all tracks. */
 export function periodOf(tracks: readonly GpsRecords[]): Period {
   return {
     fromMs: Math.min(...tracks.map(({ atMs }) => atMs[0] ?? 0)),

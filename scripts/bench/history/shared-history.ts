@@ -66,7 +66,6 @@ export class SharedHistory {
     return [this.#single, this.#fleet, this.#active].reduce((sum, part) => sum + (part?.records ?? 0), 0)
   }
 
-  /** Starts a gateway on it. */
   async start(): Promise<GatewayProcess> {
     return (await this.folder()).start()
   }

@@ -27,5 +27,4 @@ function addUp(): number {
 
 const functions = answerCalls({ create, addUp })
 
-/** Functions of the process, called by its parent. */
 export type SpeedSumFunctions = typeof functions

@@ -8,7 +8,6 @@ export function tripsOfOne(gateway: GatewayProcess, { hardwareIds: [hardwareId],
   return { port: gateway.ports.http, path: `/trips/${hardwareId}?${rangeOf(part)}`, key: ADMIN_KEY }
 }
 
-/** Trips of all devices of a part. */
 export function tripsOfAll(gateway: GatewayProcess, part: HistoryPart): Download {
   const path = `/trips?${rangeOf(part)}&hardware_ids=${part.hardwareIds.join(',')}`
   return { port: gateway.ports.http, path, key: ADMIN_KEY }
@@ -32,12 +31,10 @@ export async function countTripsOfOne(download: Download): Promise<TripCounts> {
   return countsOf(deviceTripsSchema.parse(await ask(download)))
 }
 
-/** Counts the trips of several devices. */
 export async function countTripsOfAll(download: Download): Promise<TripCounts> {
   return countsOf(tripsSchema.parse(await ask(download)))
 }
 
-/** Counts the devices that are on a trip. */
 export async function countActive(download: Download): Promise<number> {
   return activeTripsSchema.parse(await ask(download)).summary.activeCount
 }

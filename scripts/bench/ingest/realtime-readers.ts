@@ -52,5 +52,4 @@ const functions = answerCalls({
   result: (): RealtimeResult => ({ received, closed, delivery: summarise(delivery) }),
 })
 
-/** Functions of the readers, called by the parent process. */
 export type RealtimeFunctions = typeof functions

@@ -13,7 +13,6 @@ const WARMUP_MS = 1000
 /** Share of the measured time, if that is short. */
 const WARMUP_SHARE = 0.2
 
-/** Broker to saturate. */
 export interface SaturationTarget {
   pid: number
   port: number
@@ -24,7 +23,6 @@ export interface SaturationTarget {
   readLoopDelayP99Ms?(): Promise<number>
 }
 
-/** Result of one saturated run. */
 export interface SaturationRun {
   perS: number
   brokerCpuUs: number

@@ -10,7 +10,6 @@ import { type SaturationRun, saturate } from './saturation-run.ts'
 /** Name of a subject; the subjects are saturated alternately. */
 export type SubjectName = 'gateway' | 'gateway, everything on' | 'mosquitto' | 'gateway, slow fsync'
 
-/** Run of a subject. */
 export interface SubjectRun extends SaturationRun {
   subject: SubjectName
   clients: number

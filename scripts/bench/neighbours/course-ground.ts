@@ -37,9 +37,7 @@ export class SharedCourse {
     return this.#regulars
   }
 
-  /**
-   * Starts a gateway on a copy of the course; in the short form only if `isFresh`, otherwise returns the shared one.
-   */
+  /** Starts a gateway on a copy of the course; in the short form only if `isFresh`, else returns the shared one. */
   async start(isFresh: boolean): Promise<GatewayProcess> {
     const { folder } = await this.course()
     if (this.#shared !== undefined && !isFresh) return this.#shared.gateway

@@ -17,5 +17,4 @@ async function listen(): Promise<number> {
 
 const functions = answerCalls({ listen })
 
-/** Functions of the port, called by the parent process. */
 export type DiscardFunctions = typeof functions

@@ -36,7 +36,6 @@ async function gather(hubUrl: string, siteId: string, key: string): Promise<void
   if (status !== 200) throw new Error(`hello: ${status}`)
 }
 
-/** Works for that many seconds. */
 async function measure(durationS: number): Promise<void> {
   const [push, health] = await Promise.all([
     probe(durationS, PUSH_GAP_MS, async (signal) => {
@@ -87,5 +86,4 @@ async function pushOnce(client: SiteClient, atMs: number): Promise<void> {
 
 const functions = answerCalls({ gather, measure, finish })
 
-/** Functions of the hub's regular clients, called by the parent process. */
 export type HubRegularsFunctions = typeof functions

@@ -22,7 +22,6 @@ const LOGIN_LIMIT_MS = 30_000
 const ORDERS_LIMIT_MS = 10_000
 const KEYS_AT_ONCE = 4
 
-/** Addresses and logins of the regular clients. */
 export interface RegularsPlan {
   ports: { http: number; mqtt: number }
   admin: BenchLogin
@@ -53,7 +52,6 @@ async function gather(given: RegularsPlan): Promise<void> {
   till = await publishOrders(given)
 }
 
-/** Works for that many seconds. */
 async function measure(durationS: number): Promise<void> {
   const gathered = thePlan()
   const [health, unlock] = await Promise.all([
@@ -196,5 +194,4 @@ async function useKeys(port: number, keys: readonly string[]): Promise<number> {
 
 const functions = answerCalls({ gather, measure, finish, useKeys })
 
-/** Functions of the regular clients, called by the parent process. */
 export type RegularsFunctions = typeof functions

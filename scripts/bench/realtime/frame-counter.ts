@@ -7,7 +7,6 @@ const LETTER_D = 'd'.charCodeAt(0)
 /** Longest header, and as much of the payload as identifies its type. */
 const HEAD_BYTES = 10 + DATA_AT + 1
 
-/** Callbacks of a `FrameCounter`. */
 export interface FrameListener {
   /** Frame that is counted in `deviceData` too; not called for a frame that arrived in several chunks. */
   deviceData?(frame: Buffer, payloadAt: number, end: number): void

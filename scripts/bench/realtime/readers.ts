@@ -22,7 +22,6 @@ export interface ReadersResult {
   cpuS: number
 }
 
-/** Subscription of a reader. */
 export interface Reading {
   port: number
   apiKey: string
@@ -126,5 +125,4 @@ const functions = answerCalls({
   },
 })
 
-/** Functions of the readers, called by the parent process. */
 export type ReaderFunctions = typeof functions

@@ -8,10 +8,7 @@ import type { FilledSample } from '../history/fill.ts'
 /** The simulated day; all days equal it. */
 const MODEL_DAY = 20_000
 
-/**
- * Samples of the carts of a plan, day after day, as `simulate --history` makes them. `deviceIds` are those of the
- * carts, in their order; `firstDay` counts days as the plan does.
- */
+/** Samples of a plan's carts (`deviceIds`, in order) from its day `firstDay` on, as `simulate --history` makes them. */
 export function* samplesOfDays(
   plan: FleetPlan,
   deviceIds: readonly number[],

@@ -42,7 +42,6 @@ export class CourseMonth {
     return this.#start(WEEK_DAYS, entry)
   }
 
-  /** Starts a gateway on the whole month. */
   startWhole(entry?: string): Promise<GatewayProcess> {
     return this.#start(daysIn(this.month), entry)
   }

@@ -27,5 +27,4 @@ function listen(path: string, text: string): Promise<number> {
 
 const functions = answerCalls({ listen })
 
-/** Functions of the bare server, called by the parent process. */
 export type BareListFunctions = typeof functions

@@ -48,7 +48,6 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice): 
   await ready
 }
 
-/** Acknowledges the command as completed. */
 function complete(hardwareId: string, payload: string): void {
   const id = /"id":"([^"]+)"/.exec(payload)?.[1]
   if (id === undefined) return
@@ -83,5 +82,4 @@ async function lastHeardAtMs(count: number, limitMs: number): Promise<number | n
 
 const functions = answerCalls({ connect, report, forget, lastHeardAtMs })
 
-/** Functions of the devices, called by the parent process. */
 export type BarnFunctions = typeof functions

@@ -52,9 +52,8 @@ export interface ProfiledShare {
 }
 
 /**
- * Computes the share of a thread's work that was in a function of a matching file, or in one that such a function
- * called. It is a share, because on a busy machine a profile also counts the time in which a thread waited for a
- * processor.
+ * Share of a thread's work in functions of a matching file, or called by one. A share, because on a busy machine a
+ * profile also counts the time in which a thread waited for a processor.
  */
 export function shareOf(
   profile: CpuProfile,

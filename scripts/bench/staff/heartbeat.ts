@@ -50,10 +50,7 @@ interface Run {
   dearest: [name: string, us: number][]
 }
 
-/**
- * Measures the cost of carts, alerts and auto-lock on the main thread, by profiles of a gateway under load. The
- * difference to a gateway without them would be smaller than the variation between two runs.
- */
+/** Measures carts, alerts and auto-lock on the main thread by profiles: they cost less than the spread of two runs. */
 export async function runHeartbeat(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)

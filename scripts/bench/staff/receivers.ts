@@ -35,5 +35,4 @@ async function waitFor(paths: readonly string[], times: number, limitMs: number)
 
 const functions = answerCalls({ listen, forget, waitFor })
 
-/** Functions of the receivers, called by the parent process. */
 export type ReceiverFunctions = typeof functions

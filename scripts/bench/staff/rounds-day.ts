@@ -14,14 +14,12 @@ const [WEST, EAST] = [-121.97, -121.93]
 const MORNING_MS = 3.5 * HOUR_MS
 const BETWEEN_MS = 5 * MINUTE_MS
 const ROUND_MS = 4.2 * HOUR_MS
-/** Length of the day. */
 export const DAY_MS = MORNING_MS + 2 * ROUND_MS + BETWEEN_MS
 const OUT_EVERY_MS = 5_000
 const IN_EVERY_MS = 60_000
 /** Records of one import request. */
 const RECORDS = 5_000
 
-/** Draws the zones of the day. */
 export async function drawHoles(gateway: GatewayProcess): Promise<void> {
   const holes = Array.from({ length: HOLES }, (_, i) => {
     const south = SOUTH + i * HOLE_HIGH

@@ -92,7 +92,6 @@ async function allLiveAtMs(carts: number, limitMs: number): Promise<number | nul
   return Math.max(...tablets.map(({ live }) => live?.atMs ?? 0))
 }
 
-/** Forgets the alerts received so far. */
 function forgetAlerts(): void {
   for (const { alertsAtMs } of tablets) alertsAtMs.clear()
 }
@@ -113,12 +112,10 @@ const functions = answerCalls({
   allLiveAtMs,
   forgetAlerts,
   slowestAlertMs,
-  /** Number of tablets that are cut off now. */
   countCutOff: () => tablets.filter(({ live }) => live === null).length,
   stop: () => {
     for (const tablet of tablets) tablet.stop()
   },
 })
 
-/** Functions of the tablets, called by the parent process. */
 export type TabletFunctions = typeof functions

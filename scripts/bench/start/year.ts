@@ -38,10 +38,7 @@ export interface Year {
   readonly toMs: number
 }
 
-/**
- * Makes the history of a year as blocks: a gateway would take an hour to receive it. Some simulated tracks are repeated
- * by whole days, shifted a little for each cart.
- */
+/** Makes a year as blocks (receiving it takes an hour): simulated tracks repeated by whole days, shifted per cart. */
 export async function makeYear(context: ScenarioContext): Promise<Year> {
   const sizes = context.isShort ? SHORT_SIZES : SIZES
   const folder = await FilledFolder.create(context, 'year')

@@ -59,7 +59,6 @@ export class SyncGround {
     return Number(Object.values(row ?? {})[0] ?? 0)
   }
 
-  /** Rows of telemetry that the hub has accepted. */
   async rowsTaken(): Promise<number> {
     return await this.number(
       `SELECT coalesce(sum(row_count), 0) FROM sync_cursor

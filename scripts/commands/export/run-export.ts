@@ -149,9 +149,7 @@ class Export {
     this.#progress.say(`${name}: ${written}`)
   }
 
-  /**
-   * Used only for the bar: null if unknown, for example for a part of the history or for a user who is not an admin.
-   */
+  /** Only for the bar: null if unknown, for example for a part of the history or for a user who is not an admin. */
   async #expectedRecords(id: string): Promise<number | null> {
     const { history, isQuiet } = this.#options
     const isPart = history.from > '1970-01-01T00:00:00.000Z' || history.to < '9999'

@@ -5,8 +5,7 @@ import type { FoundRecord, TrackReader, TrackSink } from './track-reader.ts'
 type JsonObject = Record<string, unknown>
 
 /**
- * Maximum number of points without a device to hold before a line shows that they are not a track: a GPX file has fewer
- * waypoints.
+ * Maximum of points without a device held until a line shows they are not a track: GPX files have fewer waypoints.
  */
 const HELD_MAX = 10_000
 

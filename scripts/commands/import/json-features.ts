@@ -21,8 +21,7 @@ type OnFeature = (feature: unknown) => void
 
 /**
  * Splits GeoJSON into features as it arrives: a collection feature by feature, whatever its size; anything else as a
- * whole, up to 64 MiB. Several texts may follow each other, with or without record separators. Source: RFC 7946, RFC
- * 8142
+ * whole, up to 64 MiB. Several texts may follow each other, with or without record separators. Source: RFC 7946, 8142
  */
 export class JsonFeatures {
   readonly #onFeature: OnFeature

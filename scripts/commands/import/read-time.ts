@@ -3,9 +3,8 @@ import { hasZone, parseIso } from '#shared/time.ts'
 const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/
 
 /**
- * Returns the time of a file in milliseconds since 1970, or the reason why it is not one. Numbers are seconds or
- * milliseconds since 1970 if only one of the two is plausible: from 1973 to 2286. A text without a zone is read only if
- * `isUtc`: its author may have meant any time zone.
+ * Milliseconds since 1970, or the reason why that is impossible. Numbers are seconds or milliseconds since 1970
+ * if only one is plausible (1973 to 2286). Text without a zone is read only if `isUtc`: any zone may be meant.
  */
 export function readTime(value: unknown, isUtc: boolean): number | string {
   if (typeof value === 'number') return epochTime(value)

@@ -24,7 +24,6 @@ export function runImport(argv: readonly string[], io: CommandIo): Promise<numbe
   })
 }
 
-/** Import of one file into the gateway. */
 class Import {
   readonly #path: string
   readonly #format: TrackFormat

@@ -33,9 +33,8 @@ export async function openTrackFile(path: string, io: CommandIo): Promise<TrackF
 }
 
 /**
- * Yields the text of a file in chunks, in the given encoding or the one that the file declares; `onBytes` receives the
- * number of bytes read. Throws `TrackFileError` if bytes are invalid in this encoding: reading on would produce wrong
- * records.
+ * Yields the text of a file in chunks, in the given encoding or the one it declares; `onBytes` receives the number of
+ * bytes read. Throws `TrackFileError` if bytes are invalid in this encoding: reading on would produce wrong records.
  */
 export async function* textOf(
   { name, stream }: TrackFile,
@@ -69,10 +68,7 @@ function decode(decoder: TextDecoder, offset: number, bytes?: Uint8Array): strin
   }
 }
 
-/**
- * Yields the bytes of a stream; the first chunk has `leastBytes` if there are as many, since a pipe may deliver a
- * single byte.
- */
+/** Yields the bytes of a stream; the first chunk has `leastBytes` if there are as many: a pipe may deliver one byte. */
 async function* inChunksFrom(stream: Readable, leastBytes: number): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | undefined = Buffer.alloc(0)
   for await (const chunk of stream) {

@@ -23,9 +23,7 @@ export interface TrackSink {
   drop(reason: string, place: number, value?: unknown): void
 }
 
-/**
- * Reads one kind of file as it arrives, in chunks of any size; its memory use is constant, however long the file is.
- */
+/** Reads one kind of file as it arrives, in chunks of any size, in constant memory however long the file is. */
 export interface TrackReader {
   /** Unit that `place` counts. */
   readonly placeName: 'line' | 'point'

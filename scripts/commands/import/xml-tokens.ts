@@ -9,17 +9,11 @@ export interface XmlSink {
   text(piece: string): void
 }
 
-/**
- * Approximate maximum length of a tag, text, comment and the like, to within a chunk: the parser keeps them until they
- * end.
- */
+/** Approximate maximum length of a tag, text, comment etc., to within a chunk: the parser keeps them until they end. */
 const TOKEN_LIMIT = 1_048_576
 const DEPTH_LIMIT = 100
 
-/**
- * Reads XML as it arrives, with limits. A DOCTYPE is refused, so only the five predefined entities are known. Source:
- * https://www.w3.org/TR/xml/
- */
+/** Reads XML as it arrives. Refuses a DOCTYPE, so knows only predefined entities. Source: https://www.w3.org/TR/xml/ */
 export class XmlTokens {
   readonly #sink: XmlSink
   readonly #parser = new SaxesParser({ position: false, xmlns: false })

@@ -8,7 +8,6 @@ const BATTERY_MS = 10_000
 const EXTRAS_MS = 30_000
 const SPEED_ERROR_KMH = 0.2
 
-/** Properties that differ between cartcaddies. */
 export interface CartcaddieOptions {
   /** Seconds between two reports. */
   readonly intervalS: number
@@ -16,10 +15,7 @@ export interface CartcaddieOptions {
   readonly hasLock: boolean
 }
 
-/**
- * In-cart screen: reports every second or few seconds from the moment the cart is unlocked until two minutes after it
- * was locked, and sleeps otherwise.
- */
+/** In-cart screen: reports every second or few from unlocking until two minutes after locking; sleeps otherwise. */
 export class Cartcaddie implements DeviceModel {
   readonly #random: Random
   readonly #sensors: Sensors

@@ -10,14 +10,12 @@ const commandSchema = z.looseObject({
 })
 export type Command = z.infer<typeof commandSchema>
 
-/** Acknowledgement of a command by a device. */
 export interface CommandAck {
   readonly id: string
   readonly st: 'acknowledged' | 'completed' | 'failed'
   readonly err?: string
 }
 
-/** Possible effects of a command on a device. */
 export interface CommandEffects {
   turnLock(event: LockAction['event'], commandId: string): void
   reportPosition(): void
@@ -39,10 +37,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
 
 const REMEMBERED = 100
 
-/**
- * Commands that a device has received, with its last acknowledgement of each: a repeated one is acknowledged, not
- * executed.
- */
+/** Commands that a device has received, with its last acknowledgement of each: repeated ones are only acknowledged. */
 export class CommandMemory {
   readonly #answers = new Map<string, CommandAck>()
 
@@ -58,8 +53,7 @@ export class CommandMemory {
 }
 
 /**
- * True if it is too late to execute the command. A device without a clock cannot know how long a command was in flight
- * and counts from its receipt.
+ * True if a command is too late. Without a clock a device cannot know how long it was in flight: counts from receipt.
  */
 export function isTooLate(command: Command, heardAtMs: number, nowMs: number, hasClock: boolean): boolean {
   if (command.ttl === undefined) return false

@@ -5,7 +5,6 @@ import type { LatLong } from './course/plane.ts'
 import { type DeviceModel, FIRMWARE } from './sample.ts'
 import { Teebox } from './teebox.ts'
 
-/** Input of the creation of a model. */
 export interface ModelOptions {
   readonly center: LatLong
   /** True if it reports changes of the cart's lock. */

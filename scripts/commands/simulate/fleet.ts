@@ -11,13 +11,9 @@ import { importPast } from './past.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
 import { groupFleet, setUpCourse } from './set-up.ts'
 
-/**
- * End of the work: `cut` means stopped before the requested result was complete. Driving live until stopped is
- * complete.
- */
+/** End of the work: `cut` means stopped before the requested result was complete; driving until stopped is complete. */
 type WorkEnd = 'finished' | 'cut'
 
-/** Running simulated fleet. */
 export interface Fleet {
   /** Settles when the work is complete or stopped; rejects with a `CommandError` when it cannot continue. */
   readonly done: Promise<WorkEnd>
@@ -25,7 +21,6 @@ export interface Fleet {
   stop(): Promise<void>
 }
 
-/** Output of the fleet. */
 export interface FleetScreen {
   /** Prints a line that stays. */
   line(text: string): void
@@ -43,10 +38,7 @@ interface Session {
 }
 
 const STATUS_MS = 5_000
-/**
- * Number of status lines printed at full rate, for ten minutes; then one per minute is printed, as a demo may run for
- * months.
- */
+/** Number of status lines at full rate, for ten minutes; then one a minute is printed, as a demo may run for months. */
 const FIRST_LINES = 120
 const LATER_EACH = 12
 const PROGRESS_MS = 500
@@ -134,8 +126,7 @@ async function shown(
 }
 
 /**
- * Fills the days before the fleet was registered. Returns false after a failure, which is printed and does not stop the
- * fleet.
+ * Fills the days before the fleet was registered. Returns false after a failure, printed without stopping the fleet.
  */
 async function fillBeside(session: Session, over: AbortSignal): Promise<boolean> {
   const { plan, options, screen } = session

@@ -22,9 +22,8 @@ interface Fleet {
 }
 
 /**
- * Keyed by the index of a cart: the first has only a screen, which reports its voltage every few seconds; the third and
- * the fourth have devices that can sleep and devices that report while driving; the eleventh and the twelfth play in
- * one group.
+ * Keyed by cart index: the first has only a screen, which reports its voltage every few seconds; the third and fourth
+ * have devices that can sleep and devices that report while driving; the eleventh and twelfth play in one group.
  */
 const INCIDENTS: Readonly<Record<number, Incident>> = {
   2: 'runs low',

@@ -33,8 +33,7 @@ export interface LiveDeviceOptions {
 /** Time without signal after which the broker also considers a device gone. */
 const LINK_LOST_MS = 90_000
 /**
- * Maximum number of unacknowledged messages; beyond it a device buffers, so that a stalled gateway does not fill the
- * memory here.
+ * Maximum of unacknowledged messages; beyond it a device buffers, so that a stalled gateway does not fill the memory.
  */
 const WINDOW = 8
 

@@ -17,7 +17,6 @@ const CLOSES_S = OPENS_S + 12 * 3600
 const BAY_M = 20
 const SPEED_ERROR_KMH = 0.3
 
-/** Input of the creation of a device of the past. */
 export interface LoggedDeviceOptions {
   readonly center: LatLong
   readonly random: Random
@@ -28,10 +27,7 @@ export interface LoggedDeviceOptions {
   readonly hasLock: boolean
 }
 
-/**
- * Device of the past, at the rate used to measure figures of a course: a fix every 5 seconds while the cart is out and
- * every 60 while it is in, twelve hours a day.
- */
+/** Device of the past at the rate for figures of a course: a fix per 5 s out and per 60 s in, twelve hours a day. */
 export class LoggedDevice implements DeviceModel {
   readonly isAwake = true
   readonly #options: LoggedDeviceOptions

@@ -3,10 +3,7 @@ import type { Sample } from './sample.ts'
 
 const DEFAULT_CAPACITY = 20_000
 
-/**
- * Samples that a device could not send yet. A single one is sent as it is, several as batches, oldest first. When it is
- * full the oldest are lost, as on a real device.
- */
+/** Samples not sent yet, oldest first: a single one as it is, several as batches. When full, it drops the oldest. */
 export class Outbox {
   readonly #style: () => BatchStyle
   readonly #capacity: number

@@ -59,9 +59,7 @@ export class BatchWriter {
     return true
   }
 
-  /**
-   * Returns the message with the added samples; `nowMs` lets the gateway compute the age of samples dated by uptime.
-   */
+  /** Returns the message with the added samples; by `nowMs` the gateway computes the age of those dated by uptime. */
   finish(nowMs: number): string {
     const { isEnvelope, boot, bootedAtMs } = this.#style
     const samples = `[${this.#parts.join(',')}]`

@@ -8,7 +8,6 @@ import { chooseCarts } from './cart-numbers.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
 
-/** Credentials of a device at the broker. */
 export interface MqttCredentials {
   readonly username: string
   /** Replaced once, if it is the enrolment key and the device has received its own. */
@@ -76,7 +75,6 @@ export async function registerDevices(
   return new Map(credentials)
 }
 
-/** Returns all devices of a gateway. */
 export async function listDevices(client: ApiClient): Promise<RegisteredDevice[]> {
   const all: RegisteredDevice[] = []
   for (;;) {
@@ -104,10 +102,7 @@ export function registered<Answer>(
   )
 }
 
-/**
- * Returns the result of a call, with the retries and the errors of `registered`; `what` describes the call for the
- * user.
- */
+/** Returns the result of a call, with retries and errors of `registered`; `what` describes the call for the user. */
 export async function asked<Answer>(registry: Registry, what: string, call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await patiently(call, registry.signal)

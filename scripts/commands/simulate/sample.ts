@@ -19,8 +19,7 @@ export interface DeviceModel {
   /** False while the device sleeps, when it is not connected. */
   readonly isAwake: boolean
   /**
-   * Observes the cart; returns a sample if one is due. Must be called about once a second, with times that do not
-   * decrease.
+   * Observes the cart; returns a sample if one is due. Call it about once a second, with times that do not decrease.
    */
   observe(atMs: number, cart: CartState): Sample | undefined
   /** Returns a complete sample now, due or not. */

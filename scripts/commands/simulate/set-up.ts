@@ -24,10 +24,7 @@ export async function setUpCourse(
   await asked(gateway, 'take the zones', () => drawZones(client, plan))
 }
 
-/**
- * Creates one group of all carts, since zones are sent by group, if none exists and the course is not a real one. To
- * be called once the devices are registered.
- */
+/** Creates one group of all registered carts, as zones are sent by group, unless one exists or the course is real. */
 export async function groupFleet(
   plan: FleetPlan,
   { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,

@@ -10,8 +10,7 @@ const MOVING_MPS = 0.4
 const SPEED_ERROR_KMH = 0.3
 
 /**
- * Lock with a tracker: reports at the start of a movement, every 10 s during it, once after it and at each change of
- * the lock; at rest every 10 minutes.
+ * Lock with a tracker: reports at the start, every 10 s and after a movement, at lock changes, every 10 min at rest.
  */
 export class Teebox implements DeviceModel {
   readonly isAwake = true

@@ -15,7 +15,6 @@ import { typedCommand } from '#shared/typed-command.ts'
 import { syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { requireFree, WholeFile } from '../export/whole-file.ts'
 
-/** Runs the command; returns its exit code. */
 export function runSyncExport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('sync-export', io, async () => {
     const command = createGatewayCommandLine('sync-export', io)

@@ -12,7 +12,6 @@ import { answered } from './run-export.ts'
 
 const HEAD_BYTES = 65_536
 
-/** Runs the command; returns its exit code. */
 export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('sync-import', io, async () => {
     const command = createCommandLine('sync-import', io)
@@ -63,8 +62,7 @@ async function importFile(io: CommandIo, path: string, hub: { url: string; key: 
 }
 
 /**
- * Returns the site of a file, from its first line. Reads the whole file: an incomplete one would move the hub's cursors
- * to a position that the gateway does not know.
+ * Returns the site in a file's first line, once read whole: an incomplete file would move the hub's cursors too far.
  */
 async function siteOf(path: string): Promise<string> {
   let head = ''

@@ -5,10 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { runSteps } from './run-steps.ts'
 
-/**
- * Builds the release of this commit again and compares it with the one in `release`. Returns the number of failed
- * steps.
- */
+/** Builds this commit's release again and compares it with that in `release`. Returns the number of failed steps. */
 export async function checkRebuild(root: string, release: string): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-rebuild-'))
   try {

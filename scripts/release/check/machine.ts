@@ -22,7 +22,6 @@ export function bareDebian(suite: string, cache: string): string {
   return archive
 }
 
-/** Result of a command in a machine. */
 export interface Outcome {
   code: number | null
   out: string

@@ -19,10 +19,7 @@ export function healthOf(
   return JSON.parse(machine.get('/health', 8080, `X-API-Key: ${key}`).split('\r\n\r\n')[1] ?? '')
 }
 
-/**
- * Resolves when the gateway serves in a process other than `before`: shortly after a kill systemd has not noticed it
- * yet.
- */
+/** Resolves when the gateway serves in a process other than `before`: after a kill systemd needs a moment to notice. */
 export function servesAgain(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
   return unitServesAgain(machine, { unit: 'cartbarn', port: 8080 }, before, timeoutMs)
 }

@@ -17,10 +17,7 @@ const DATABASE = '/var/lib/cartbarn/cartbarn.db'
 /** Eight starts at intervals of five seconds. */
 const SWAPPED_MS = 120_000
 
-/**
- * Returns steps with upgrades that fail, and services that fail for another reason. `deb` is the package in `/root`
- * that is tested.
- */
+/** Steps with upgrades that fail, and services that fail for another reason. `deb` is the tested package in `/root`. */
 export function swapBackSteps(deb: string): Record<string, (machine: Machine) => Promise<void>> {
   return {
     'a new program that exits immediately is swapped back once, with a report': async (machine) => {

@@ -17,8 +17,7 @@ export interface PackageFacts {
 }
 
 /**
- * Returns the control file of the package. Node is built against glibc 2.28; the other dependencies are libraries of a
- * bare Debian.
+ * Control file of the package. Node is built against glibc 2.28; the other dependencies are libraries of bare Debian.
  */
 export function controlFile({ version, architecture, sizeKb }: PackageFacts): string {
   return `Package: cartbarn

@@ -41,13 +41,11 @@ export interface DebOptions {
   changelog: string
   /** Modification time of all files, in seconds since 1970. */
   changedAtS: number
-  /** Folder of the package. */
   folder: string
 }
 
 /**
- * Packs the program for Debian, with its user, unit and settings. The same input gives the same bytes. Returns the
- * path.
+ * Packs the program for Debian, with user, unit and settings. The same input gives the same bytes. Returns the path.
  */
 export function buildDeb(options: DebOptions): string {
   const { version, architecture, folder, changedAtS } = options

@@ -14,7 +14,6 @@ export interface ArchiveOptions {
   changelog: string
   /** Modification time of all files, in seconds since 1970. */
   changedAtS: number
-  /** Folder of the archive. */
   folder: string
 }
 

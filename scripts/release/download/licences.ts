@@ -30,8 +30,7 @@ THIS SOFTWARE.`,
 }
 
 /**
- * Returns the licences of packages and other contents of the program, in sequence. Throws if a package has none: it
- * must not be shipped.
+ * Licences of packages and other contents of the program, in sequence. Throws if one has none: it must not be shipped.
  */
 export function licencesText(root: string, packages: readonly string[], others: ReadonlyMap<string, string>): string {
   const parts = [

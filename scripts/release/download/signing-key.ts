@@ -13,8 +13,7 @@ export interface SigningKey {
 }
 
 /**
- * Reads the key of the PEM file CARTBARN_RELEASE_KEY_FILE. Without that setting it uses one in the home folder, created
- * if none exists.
+ * Reads the key of CARTBARN_RELEASE_KEY_FILE (PEM); without that setting one in the home folder, created if missing.
  */
 export function signingKey(environment: Record<string, string | undefined>, home: string = homedir()): SigningKey {
   const { CARTBARN_RELEASE_KEY_FILE: named = '' } = environment

@@ -4,7 +4,6 @@ import type { LoadMeter } from './meter.ts'
 import { FLEET, MqttSocket } from './mqtt-socket.ts'
 import { TelemetryPackets } from './telemetry-packets.ts'
 
-/** Settings of a load client. */
 export interface LoadClientSettings {
   port: number
   hardwareId: string
@@ -24,10 +23,7 @@ const SUBSCRIBE_PACKET_ID = 65534
 const RECONNECT_MIN_MS = 100
 const RECONNECT_SPREAD_MS = 200
 
-/**
- * Simulates one device under load: connects, sends telemetry, counts acknowledgements, and after a lost connection
- * reconnects and repeats unacknowledged messages, as a real device does.
- */
+/** Device under load: publishes, counts PUBACKs, reconnects and repeats unacknowledged messages, as a real one does. */
 export class LoadClient {
   /** Called when the session is established, the first time and after every outage. */
   onReady: (() => void) | null = null

@@ -10,7 +10,6 @@ export interface Download {
   key: string
 }
 
-/** Duration and size of a download. */
 export interface DownloadResult {
   bytes: number
   durationS: number
@@ -32,5 +31,4 @@ async function download({ port, path, key }: Download): Promise<DownloadResult> 
 
 const functions = answerCalls({ download })
 
-/** Functions of the download client, called by the parent process. */
 export type DownloadFunctions = typeof functions

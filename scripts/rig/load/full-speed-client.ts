@@ -12,7 +12,6 @@ export interface FullSpeedMeter {
   record(waitedMs: number): void
 }
 
-/** Settings of a full-speed client. */
 export interface FullSpeedSettings {
   port: number
   /** Maximum number of unacknowledged messages: an even number. */
@@ -22,9 +21,8 @@ export interface FullSpeedSettings {
 }
 
 /**
- * Device that sends as fast as it is acknowledged, for a fraction of the cost of a real one: half a window is one
- * write, and as acknowledgements arrive in the order of the messages [MQTT-4.6.0-2], it only counts them. It does not
- * reconnect after a lost connection.
+ * Device that sends as fast as it is acknowledged, cheaply: half a window is one write, and acknowledgements, which
+ * arrive in message order [MQTT-4.6.0-2], are only counted. It does not reconnect.
  */
 export class FullSpeedClient {
   readonly hardwareId: string

@@ -11,7 +11,6 @@ import type { Journal } from './plan.ts'
 
 /** Process of a load generator that must not become the bottleneck. */
 
-/** Settings of a full-speed generator. */
 export interface FullSpeedPlan extends FullSpeedSettings {
   clients: readonly BenchDevice[]
 }
@@ -37,9 +36,8 @@ const CONNECTS_AT_ONCE = 32
 const DRAIN_LIMIT_MS = 30_000
 const MAX_AHEAD_MS = 270_000
 /**
- * Pause between two reads of the sockets. Whatever arrived meanwhile is one read instead of many: a broker that writes
- * each PUBACK separately would otherwise wake the generator for each. At full speed a message waits ten times as long
- * anyway.
+ * Pause between two reads of the sockets, so that what arrived meanwhile is one read: a broker that writes each PUBACK
+ * separately would wake the generator for each. At full speed a message waits ten times as long.
  */
 const REST_MS = 2
 const resting = new Int32Array(new SharedArrayBuffer(4))
@@ -104,5 +102,4 @@ const functions = answerCalls({
   journal: (): Journal => Object.fromEntries(clients.map((client) => [client.hardwareId, client.journal()])),
 })
 
-/** Functions of the generator, called by the parent process. */
 export type FullSpeedFunctions = typeof functions

@@ -97,5 +97,4 @@ const functions = answerCalls({
   result: () => finished.promise,
 })
 
-/** Functions of the load generator, called by the parent process. */
 export type LoadFunctions = typeof functions

@@ -1,7 +1,6 @@
 import { inParallel } from '#shared/in-parallel.ts'
 import type { Journal } from './plan.ts'
 
-/** Store of the samples. */
 export interface SampleHistory {
   /** Times (milliseconds) of the positions of a device from `fromMs` to `toMs`, both included. */
   gpsTimes(hardwareId: string, fromMs: number, toMs: number): Promise<number[]>
@@ -13,7 +12,6 @@ export interface HistoryCheck {
   stored: number
   /** Acknowledged, but not in the history. */
   missing: number
-  /** In the history more than once. */
   duplicates: number
   /** First few missing ones, to search for in a log. */
   examples: string[]
@@ -22,10 +20,7 @@ export interface HistoryCheck {
 const READS_AT_ONCE = 4
 const MAX_EXAMPLES = 10
 
-/**
- * Reads the history of every device in the journal and searches for every acknowledged sample. Samples stored but not
- * acknowledged are fine: the acknowledgement may have been lost.
- */
+/** Searches the history for every sample of the journal; others in it are fine: their PUBACK may have been lost. */
 export async function checkHistory(history: SampleHistory, journal: Journal): Promise<HistoryCheck> {
   const checks = await inParallel(Object.entries(journal), READS_AT_ONCE, async ([hardwareId, acknowledged]) =>
     compareWithHistory(hardwareId, acknowledged, await readAround(history, hardwareId, acknowledged)),

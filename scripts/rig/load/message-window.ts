@@ -1,7 +1,4 @@
-/**
- * Unacknowledged messages of one client: a ring of numbered slots. Messages are made, sent and released in order;
- * acknowledgements may arrive in any order.
- */
+/** Unacknowledged messages of a client in a ring: made, sent and released in order, acknowledged in any order. */
 export class MessageWindow {
   readonly slots: number
   /** Due time and write time (`performance.now()`) of each slot's message, and the time of its sample (since 1970). */
@@ -45,7 +42,6 @@ export class MessageWindow {
     return slot
   }
 
-  /** Marks the next `count` messages as sent. */
   markSent(count: number): void {
     this.#sent += count
   }

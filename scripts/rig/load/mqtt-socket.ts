@@ -5,10 +5,7 @@ import { type PacketListener, PacketReader } from './packet-reader.ts'
 /** Sockets are read one at a time, and each chunk is consumed before the next read. */
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
-/**
- * Origin of the fleet's devices: no local address is set. With one, the system may assign a client the port of a
- * gateway that is down, which connects the client to itself.
- */
+/** No local address for the fleet: with one, a client may get the port of a stopped gateway and connect to itself. */
 export const FLEET = {}
 /** Another host, for the limits per address; all of 127.0.0.0/8 is the loopback on Linux. */
 const OTHER_HOST = process.platform === 'linux' ? { localAddress: '127.0.0.2' } : {}

@@ -9,10 +9,7 @@ export interface Pace {
 /** Share of its window that must be free before a saturating client writes again. */
 const REFILL_SHARE = 1 / 2
 
-/**
- * Sends from the clients in rotation, evenly spread over time. A message is due at its position in the schedule, even
- * if the process could not send it then.
- */
+/** Sends from clients in rotation, evenly; a message is due at its scheduled time even if it could not be sent then. */
 export function createSteadyPace(clients: readonly LoadClient[], perClientPerS: number): Pace {
   const gapMs = 1000 / (clients.length * perClientPerS)
   let timer: NodeJS.Timeout | undefined

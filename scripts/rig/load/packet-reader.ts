@@ -13,10 +13,7 @@ const PUBACK = PACKET.puback << 4
 const PUBACK_LENGTH = 4
 const MAX_LENGTH_BYTES = 4
 
-/**
- * Splits the stream of a broker into packets, however it was fragmented. Bytes passed to `read` may be overwritten
- * after it returns. Throws on a length no packet can have.
- */
+/** Splits a broker's stream into packets; bytes may be overwritten after `read` returns. Throws on invalid lengths. */
 export class PacketReader {
   readonly #listener: PacketListener
   #incomplete: Buffer = Buffer.alloc(0)

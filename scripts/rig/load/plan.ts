@@ -18,7 +18,6 @@ export interface LoadPlan {
   keepsJournal: boolean
 }
 
-/** Results of the load generator. */
 export interface LoadResult {
   /** Over the whole run, warm-up and draining included. */
   sent: number
@@ -35,10 +34,7 @@ export interface LoadResult {
     acknowledged: number
     /** CPU seconds of the generator itself. */
     cpuS: number
-    /**
-     * Latency since the message was due, so that a stall counts for all messages that waited. An unacknowledged message
-     * counts with the time it has waited until the end.
-     */
+    /** Latency since the due time: a stall counts for all that waited, unacknowledged ones until the end. */
     sinceDue: LatencySummary
     /** Latency since the write to the socket. */
     sinceWrite: LatencySummary

@@ -10,7 +10,6 @@ import type { Journal, LoadPlan, LoadResult } from './plan.ts'
 const LIMIT_MS = 120_000
 const MS = 1000
 
-/** Running load generator. */
 export class LoadProcess {
   readonly #script: ForkedScript<LoadFunctions>
 
@@ -39,7 +38,6 @@ export class LoadProcess {
     this.#script.tell('measure')
   }
 
-  /** Messages acknowledged so far. */
   journal(): Promise<Journal> {
     return this.#script.call('journal')
   }

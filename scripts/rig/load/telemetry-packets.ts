@@ -9,9 +9,8 @@ const FIX_DIGITS = 4
 const LANES = 20
 
 /**
- * Telemetry PUBLISH packets of one device, encoded once and then only patched. Slot i always has packet id i + 1. The
- * slots are contiguous, so a range of them is one write. A slot may be stamped again only after it was acknowledged:
- * until then a socket may still read it.
+ * Telemetry PUBLISH packets of one device, encoded once and then patched. Slot i has packet id i + 1. A range of slots
+ * is one write. A slot may be stamped again only after its acknowledgement: a socket may still read it.
  */
 export class TelemetryPackets {
   readonly slots: number

@@ -1,7 +1,4 @@
-/**
- * Behaviour of a noisy client, as bytes and rates, so that the same generator does the same against a port that
- * discards everything. Rates are per second, over all its connections.
- */
+/** Noisy client as bytes and rates (of all connections), so that it does the same against a port that discards all. */
 export interface AttackPlan {
   port: number
   /** Protocol of the responses, to count refusals. */

@@ -91,5 +91,4 @@ function result(): AttackResult {
 
 const functions = answerCalls({ start, result })
 
-/** Functions of a noisy client, called by the parent process. */
 export type AttackFunctions = typeof functions

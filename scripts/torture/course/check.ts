@@ -12,7 +12,6 @@ const commandsSchema = z.looseObject({
   commands: z.array(z.looseObject({ command_id: z.string(), requested_by: z.string().nullable() })),
 })
 
-/** Alert as the gateway stores it. */
 export interface StoredAlert {
   alertId: string
   openedAtMs: number

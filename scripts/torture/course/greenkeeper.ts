@@ -93,8 +93,7 @@ export class Greenkeeper {
 
   async #work(): Promise<void> {
     while (!this.#isEnding) {
-      // without a gateway there is nothing to check, and the state that the last one left is checked before the next
-      // change
+      // without a gateway there is nothing to check; the state the last one left is checked before the next change
       await this.#look()
         .then(() => this.#change())
         .catch(() => undefined)
@@ -212,8 +211,7 @@ export class Greenkeeper {
     } catch (error) {
       const isRefused = error instanceof ApiError && error.status < 500
       if (!isRefused) for (const { unanswered } of all) unanswered()
-      // expected refusals: an override ended meanwhile and changed the zones, or its end had passed when the request
-      // arrived
+      // expected: an override ended meanwhile and changed the zones, or its end had passed when the request arrived
       else if (error.status !== 412 && error.code !== 'invalid_field') this.gone.push(error.message)
     }
   }

@@ -19,7 +19,6 @@ export interface Delivery {
 export class WebhookReceiver {
   /** In the order of their first arrival. */
   readonly deliveries: Delivery[] = []
-  /** Number of repeated deliveries. */
   repeated = 0
   readonly #known = new Set<string>()
   readonly #server: Server

@@ -8,13 +8,11 @@ import { Ride } from '#shared/testing/ride.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 
-/** A device with its MQTT password. */
 export interface CourseDevice {
   hardwareId: string
   password: string
 }
 
-/** A user with its key. */
 export interface CourseUser {
   userId: string
   key: string
@@ -212,7 +210,6 @@ class CourseMaker {
   }
 }
 
-/** Connects as a device. */
 export function connectDevice(
   { ports }: Pick<GatewayProcess, 'ports'>,
   { hardwareId, password }: CourseDevice,

@@ -20,7 +20,6 @@ const AT_ONCE = 2
 const NOTICE_LIMIT_MS = 15_000
 const ACKNOWLEDGEMENT_LIMIT_MS = 10_000
 
-/** Outcome of one strike. */
 interface Outcome {
   what: string
   strike: Strike

@@ -10,10 +10,8 @@ export type Verdict =
   /** It contains something that the undamaged gateway's does not. */
   | 'other'
 
-/** Result of comparing all responses. */
 export interface Comparison {
   verdicts: Record<Verdict, number>
-  /** Questions whose responses differ. */
   differing: { question: string; verdict: Verdict }[]
 }
 

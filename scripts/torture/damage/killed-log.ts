@@ -78,19 +78,15 @@ function lastTransaction(log: Buffer): { from: number; to: number } | null {
 }
 
 /**
- * True if a log with this damage looks as if its last transaction was being written when the power was cut: the damage
- * is in the last transaction, or hides the end of the one before, so that both look like one. Any other damage is
- * followed by two ends.
+ * True if a log with this damage looks torn by a power cut in its last transaction: the damage is in that transaction,
+ * or hides the end of the one before, so that both look like one. Any other damage is followed by two ends.
  */
 export function looksTorn(whole: Buffer, damage: { log: Buffer; from: number; to: number }): boolean {
   const last = lastTransaction(whole)
   return last !== null && (damage.to > last.from || endsAfter(whole, damage) < 2)
 }
 
-/**
- * Number of ends of transactions visible from the damage on: whole heads; those of damaged pages only if the disk
- * writes them in one sector.
- */
+/** Number of transaction ends from the damage on: whole heads; of damaged pages only if written in one sector. */
 function endsAfter(whole: Buffer, { log, from, to }: { log: Buffer; from: number; to: number }): number {
   const salts = whole.readBigUInt64BE(16)
   const first = Math.max(0, Math.floor((from - HEADER_BYTES) / FRAME_BYTES))

@@ -1,6 +1,5 @@
 import { ChangeLog } from './change-log.ts'
 
-/** Change of a file's content. */
 export type Change = { kind: 'write'; offset: number; bytes: Buffer } | { kind: 'resize'; size: number }
 
 /** Part of the changes since the last sync that a disk keeps in a power cut. */
@@ -34,10 +33,9 @@ export class DiskFile extends ChangeLog<Change> {
   }
 
   /**
-   * Builds a content in which each sector holds one of its contents since the sync, independently of adjacent sectors.
-   * A sector is never torn itself: SQLite relies on that too ("powersafe overwrite", sqlite.org/psow.html). A
-   * truncation is one step of the file system's journal: it has happened or not, and if not, the blocks that were
-   * written afterwards do not belong to the file.
+   * Content in which each sector holds one of its contents since the sync, independently of others. A sector is never
+   * torn itself, on which SQLite relies too ("powersafe overwrite", sqlite.org/psow.html). A truncation is one step of
+   * the file system's journal: done or not, and if not, blocks written afterwards do not belong to the file.
    */
   #torn(random: () => number): Buffer {
     const happened = this.#upToSomeResize(random)

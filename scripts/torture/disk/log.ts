@@ -19,9 +19,8 @@ const CREATES = 1
 const TRUNCATES = 2
 
 /**
- * Parses the log of recorder.c, oldest first. An incomplete last record is omitted: the process was killed before it
- * could do what it was about to record. Throws on calls that cannot be replayed. The bytes of a write are a view of
- * `log`.
+ * Parses the log of recorder.c, oldest first. An incomplete last record is omitted: the process was killed before doing
+ * what it recorded. Throws on calls that cannot be replayed. Written bytes are a view of `log`.
  */
 export function readDiskLog(log: Buffer): DiskRecord[] {
   const records: DiskRecord[] = []

@@ -17,7 +17,6 @@ export function unsyncedOf(n: number): Unsynced {
   return MODES[n % MODES.length] ?? 'none'
 }
 
-/** Chooses a random moment of a power cut. */
 export function chooseCutMoment(): Moment {
   return Math.random() < AT_A_CHANGE ? 'at a change' : chooseMoment()
 }

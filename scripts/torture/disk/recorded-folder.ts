@@ -38,10 +38,7 @@ export class RecordedFolder {
     return this.#path
   }
 
-  /**
-   * Begins the life of a process in it: the present content counts as on the disk. Returns the options to start the
-   * process, which is killed when it is about to make the `killAt`-th change.
-   */
+  /** Begins a process's life (content counts as synced); returns its options. It dies before its `killAt`-th change. */
   begin(killAt = 0): { preload: string; env: Record<string, string> } {
     this.#before = readFolder(this.#path)
     writeFileSync(this.#logFile, '')

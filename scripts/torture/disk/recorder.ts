@@ -6,10 +6,7 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 /** Library of the recorder, or the reason why it is missing. */
 export type DiskRecorder = { library: string } | { missing: string }
 
-/**
- * Builds the library that records the operations of a process on its data folder. Throws in CI (environment variable
- * `CI`), where an omitted check would pass as a successful one.
- */
+/** Builds the recorder's library. Throws if `CI` is set, where an omitted check would pass as a successful one. */
 export function compileDiskRecorder(bench: Workbench): DiskRecorder {
   const recorder = process.platform === 'linux' ? compile(bench) : { missing: 'power cuts need Linux' }
   if ('missing' in recorder && process.env.CI) throw new Error(`${recorder.missing}, and CI is set`)

@@ -8,7 +8,6 @@ export interface Send {
   readonly at: number
 }
 
-/** Records to delete. */
 export interface DeletionScope {
   /** Null: all of them. */
   device: number | null
@@ -17,7 +16,6 @@ export interface DeletionScope {
   beforeMs: number
 }
 
-/** Deletion that was requested. */
 export interface Deletion extends DeletionScope {
   readonly startedAt: number
   endedAt: number
@@ -26,9 +24,7 @@ export interface Deletion extends DeletionScope {
 
 /** Result of comparing a history with the records that must be in it. */
 export interface HistoryFaults {
-  /** Records that must be there. */
   expected: number
-  /** Records that are there. */
   listed: number
   missing: number
   /** Required records that are not there and known to be missing; they do not count as missing. */
@@ -62,10 +58,7 @@ interface Fate {
 
 const MAX_EXAMPLES = 5
 
-/**
- * Tracks which records must be in the history, which must not, and which may be: those sent and not acknowledged, and
- * those sent while they were deleted, or deleted without a response.
- */
+/** Tracks which records must, must not or may (unacknowledged; deleted meanwhile or without a response) be there. */
 export class ExpectedHistory {
   readonly #fates: Record<TelemetryStream, Map<number, Fate>>[]
   readonly #deletions: Deletion[] = []

@@ -35,7 +35,6 @@ const LIFE_SPREAD_MS = 800
 /** Longest time from the beginning of a request to the kill. */
 const REQUEST_SPREAD_MS = 25
 
-/** Results of all cycles. */
 export interface HistoryOutcome {
   kills: number
   /** Null if power cuts cannot be simulated. */

@@ -22,10 +22,7 @@ const ERASURES = [
   { operation: 'DELETE /devices/{id}/telemetry/battery', streams: ['battery'] },
 ] as const
 
-/**
- * Outcome of a request: `away` if no gateway ran, `brokenOff` if it died before it responded, `failed` if it could not
- * do it, or no longer.
- */
+/** Outcome; `away`: no gateway ran; `brokenOff`: it died before it responded; `failed`: it could not, or no longer. */
 type Fate = 'confirmed' | 'brokenOff' | 'failed' | 'refused' | 'away'
 
 /** Number of requests of one kind, by outcome. */

@@ -17,7 +17,6 @@ const HOUR_S = 3600
 /** Days of the backlogs, each of which covers an hour of one: so few times that many are sent again. */
 export const BACKLOG_DAYS = 20
 
-/** Rates and sizes of the messages. */
 export interface SendingPace {
   tickMs: number
   messagesATick: number

@@ -9,7 +9,6 @@ import { isAsSent } from './records.ts'
 import { HistoryRequests } from './requests.ts'
 import { HistorySenders } from './senders.ts'
 
-/** Result of a check of the whole history. */
 export interface TrafficFaults extends HistoryFaults {
   /** Records with other values than were sent. */
   wrongValues: number

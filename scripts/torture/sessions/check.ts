@@ -82,10 +82,7 @@ function checkTopic(
   }
 }
 
-/**
- * Compares the retained messages a new subscriber received with those acknowledged before it subscribed and those made
- * by the time it had them. Returns the faults.
- */
+/** Compares a new subscriber's retained messages with those acknowledged before and made by then; returns faults. */
 export function checkRetained(
   acknowledgedBefore: ReadonlyMap<string, number>,
   madeAfter: ReadonlyMap<string, number>,

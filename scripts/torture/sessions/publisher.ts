@@ -9,7 +9,6 @@ export interface Login {
   password: string
 }
 
-/** First level of all topics. */
 export const TOPIC_ROOT = 'torture'
 
 interface Topic extends TopicJournal {

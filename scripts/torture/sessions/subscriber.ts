@@ -28,7 +28,6 @@ export class SessionSubscriber implements SubscriberJournal {
     this.client.onDelivery = (delivery) => this.#note(delivery)
   }
 
-  /** Deliveries so far. */
   get deliveries(): number {
     return [...this.received.values()].reduce((sum, { length }) => sum + length, 0)
   }

@@ -14,7 +14,6 @@ const DRAIN_LIMIT_MS = 60_000
 /** Silence after which no further message is expected. */
 const QUIET_MS = 1_500
 
-/** Result of all the traffic. */
 export interface TrafficCheck {
   deliveries: DeliveryCheck
   neverAcknowledged: number
@@ -26,10 +25,7 @@ export interface TrafficCheck {
   retainedFaults: string[]
 }
 
-/**
- * Clients other than devices: publishers, subscribers with persistent sessions that connect and disconnect, retained
- * messages and last wills. The traffic continues whatever happens to the gateway.
- */
+/** Traffic other than devices', even without a gateway: publishers, persistent sessions, retained messages, wills. */
 export class SessionTraffic {
   readonly #login: Login
   readonly #publishers: SessionPublisher[]

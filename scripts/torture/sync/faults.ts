@@ -29,7 +29,6 @@ export interface FaultPlan {
   next(startLine: string): RequestFault
 }
 
-/** Plan without faults. */
 export const NO_FAULTS: FaultPlan = { refuses: () => false, next: () => ({ kind: 'none' }) }
 
 const REFUSE_CHANCE = 0.06

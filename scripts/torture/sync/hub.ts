@@ -6,7 +6,6 @@ import { HubProcess } from '#scripts/rig/hub-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createLog } from '#shared/log.ts'
 
-/** Database of a hub. */
 export type HubDatabase = 'PostgreSQL' | 'PGlite'
 
 interface HubOptions {

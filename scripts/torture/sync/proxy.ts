@@ -12,10 +12,7 @@ const REASONS: Record<RefusalStatus, string> = {
   503: 'Service Unavailable',
 }
 
-/**
- * Network between a gateway and its hub, as bad as a plan requires. Each request goes to the hub in its own connection,
- * so that a fault of one does not affect the others.
- */
+/** Network between a gateway and its hub, as bad as planned; a connection per request keeps a fault from the others. */
 export class SyncProxy {
   /** Faults of the requests from now on. */
   plan: FaultPlan = NO_FAULTS

@@ -113,10 +113,7 @@ async function restartBoth(hub: TorturedHub, gateway: StoryGateway): Promise<voi
   }
 }
 
-/**
- * Polls both sides until both report that everything is there. Neither may report so before the gateway has begun a
- * comparison of everything and that comparison has ended.
- */
+/** Polls until both sides report everything as there; neither may before the gateway's comparison of all has ended. */
 async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Story): Promise<SyncStatusJson> {
   const restoredAtMs = Date.now()
   const giveUpAtMs = performance.now() + CAUGHT_UP_LIMIT_MS

@@ -83,10 +83,7 @@ const EVENTS: Record<string, Compared> = {
   },
 }
 
-/**
- * Compares events, notes and entities row by row; `gateway` is its database, open for reading. A restored gateway lacks
- * events it once had; a hub never loses any.
- */
+/** Compares rows of events, notes and entities; a restored `gateway` (its database) lacks events, a hub loses none. */
 export async function checkRows(
   { sql, siteId }: HubSite,
   gateway: Database.Database,

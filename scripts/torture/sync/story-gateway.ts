@@ -48,7 +48,6 @@ export class StoryGateway {
     return new StoryGateway(parts, running, traffic)
   }
 
-  /** Client of its API. */
   get client(): ApiClient {
     return this.#traffic.client
   }

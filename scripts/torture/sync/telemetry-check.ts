@@ -26,7 +26,6 @@ type RecordValues = Map<number, string>
 
 /** Telemetry of a site as the gateway and the sending devices know it. */
 export interface KnownTelemetry {
-  /** Client of the gateway's API. */
   client: ApiClient
   /** Hardware ids by the devices' numbers in `expected`. */
   hardwareIds: readonly string[]

@@ -47,7 +47,6 @@ export class SyncTraffic {
   readonly expected: ExpectedHistory
   readonly hardwareIds: readonly string[]
   readonly locks: LockDevices
-  /** Client of the gateway's API. */
   readonly client: ApiClient
   /** Number of requests by kind. */
   readonly counts = new Map<string, number>()

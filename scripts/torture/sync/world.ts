@@ -56,7 +56,6 @@ const VICTIMS = [
 ] as const
 export type Victim = (typeof VICTIMS)[number]
 
-/** Process that can be killed and restarted. */
 interface Mortal {
   kill(): Promise<void>
   /** Resolves when it is ready. */
@@ -153,10 +152,7 @@ export class SyncWorld {
     return victim
   }
 
-  /**
-   * Ends all faults and lets everything be sent; then compares both sides, and makes them run an audit if requested.
-   * Traffic continues afterwards. The last check has a photo to compare.
-   */
+  /** Ends all faults, lets all be sent and compares both sides, the last time with a photo; traffic then continues. */
   async judge({ withAudit, isLast }: { withAudit: boolean; isLast: boolean }): Promise<SyncFindings> {
     if (isLast) {
       await this.#recovered()

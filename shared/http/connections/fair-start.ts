@@ -3,10 +3,7 @@ import { FairQueue } from '#shared/budgets/fair-queue.ts'
 /** Requests started per tick of the event loop: some milliseconds of work, after which connections and timers run. */
 const MOST_A_TURN = 16
 
-/**
- * Starts requests, a few per tick of the event loop, round robin over the addresses: a client with hundreds of
- * connections delays only its own requests.
- */
+/** Starts a few requests per tick, round robin over the addresses: a client's many connections delay only its own. */
 export class FairStart {
   readonly #waiting = new FairQueue<() => void>()
   #begunInTurn = 0

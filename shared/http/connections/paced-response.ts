@@ -4,10 +4,7 @@ import { SAFETY_HEADERS } from '../request-guards.ts'
 /** Size of a write to a connection: with TLS the whole write is encrypted before the client reads any. */
 const PIECE_BYTES = 32_768
 
-/**
- * Response whose body is sent in chunks, each after the system has accepted the previous one. Sets safe headers even if
- * the request does not reach the app.
- */
+/** Response sent in chunks, each once the system took the previous one. Has safe headers even if no app is reached. */
 export class PacedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** True if the body is kept in memory anyway and all responses share its bytes. */
   isShared = false

@@ -4,10 +4,7 @@ import type { PacedResponse } from './paced-response.ts'
 
 /** End of a request head. Node's parser accepts no other. Source: RFC 9112 2.1. */
 const HEAD_END = Buffer.from('\r\n\r\n')
-/**
- * Minimum slice of a body, to limit calls of the parser; after the end of the body it may contain a few of the shortest
- * requests.
- */
+/** Minimum slice of a body, to limit parser calls; after the body's end it may hold a few of the shortest requests. */
 const BODY_SLICE_BYTES = 128
 
 interface Exchange {
@@ -70,10 +67,7 @@ export class RequestTurns {
     return this.#current?.response.headersSent === true
   }
 
-  /**
-   * Stops handling: further input belongs to another protocol or is ignored. Unparsed bytes can be read from the
-   * connection.
-   */
+  /** Stops handling: further input is not HTTP, or ignored. Unparsed bytes can be read from the connection. */
   release(): void {
     if (this.#isOver) return
     this.#isOver = true

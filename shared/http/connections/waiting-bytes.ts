@@ -19,9 +19,8 @@ interface Owned {
 }
 
 /**
- * Bytes in memory for slow readers. Past the limit of a budget key, its fullest connection is closed; past the total,
- * the fullest one of the key with the most bytes: a client that reads its responses is never closed because of others.
- * A single waiting response is sent whatever its size.
+ * Bytes in memory for slow readers. Past a key's limit, its fullest connection is closed; past the total, that of the
+ * key with most: a client that reads is never closed for others. A single response is sent whatever its size.
  */
 export class WaitingBytes {
   readonly #limits: WaitingLimits
@@ -45,7 +44,6 @@ export class WaitingBytes {
     }
   }
 
-  /** Bytes of all connections. */
   get total(): number {
     return this.#total
   }

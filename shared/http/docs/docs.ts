@@ -25,9 +25,7 @@ const OTHER_ORIGIN = 'http://localhost'
 /** Number of origins whose page is cached. */
 const PAGES_KEPT = 8
 
-/**
- * Serves `/openapi.json` and `/docs`, the API documentation of this program. Both are generated at the first request.
- */
+/** Serves `/openapi.json` and `/docs`, the API documentation of this program, both generated at the first request. */
 export function createDocsApi<Env extends RequestEnv>(
   createDocument: () => OpenApiDocument,
   about: DocsContent,

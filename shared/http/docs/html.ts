@@ -8,7 +8,6 @@ export function shell(text: string): Html {
   return html`<div class="code">${button}<pre><code>${text}</code></pre></div>`
 }
 
-/** Readable JSON of a value. */
 export function jsonBlock(value: unknown): Html {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return html`<div class="code"><pre><code>${text}</code></pre></div>`

@@ -3,7 +3,6 @@ import type { Setting } from '#shared/wire/settings.ts'
 import { table } from './html.ts'
 import type { Section } from './page.ts'
 
-/** Section of `/docs` with the settings of a program. */
 export function settingsChapter(program: string, settings: readonly Setting[]): Section {
   const rows = settings.map(
     ({ name, defaultValue, help }) => html`<tr>

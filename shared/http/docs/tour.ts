@@ -3,7 +3,6 @@ import type { OpenApiDocument } from '../openapi.ts'
 import { findOperation } from '../openapi-paths.ts'
 import { type Html, shell } from './html.ts'
 
-/** Request of the walkthrough, or a shell command. */
 export type TourAction =
   | { method: string; path: string; body?: unknown }
   | { publish: { topic: string; payload: Record<string, unknown> } }

@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { cursorSchema, helloSchema, syncStreamSchema, timeMsSchema } from './sync.ts'
 
 // Data that a hub returns to a gateway that lost its database: everything of the site, in consecutive pages. The
-// gateway then reports the epoch with which it continues, and the hub treats the returned data as received in that
-// epoch.
+// gateway then reports the epoch with which it continues; the hub treats the returned data as received in it.
 
 /** Returned kinds in this order: referenced data comes first. */
 export const REBUILD_KINDS = [
@@ -18,9 +17,7 @@ export const REBUILD_KINDS = [
 export const rebuildKindSchema = z.enum(REBUILD_KINDS)
 export type RebuildKind = z.infer<typeof rebuildKindSchema>
 
-/**
- * Readable reason why an epoch created from these pages follows the previous one; a hub recognises such an epoch by it.
- */
+/** Readable reason why an epoch made from these pages follows the previous one; by it a hub recognises such epochs. */
 export const REBUILT_REASON = 'made anew from what the head office had'
 
 const count = z.number().int().min(0)

@@ -36,8 +36,5 @@ export const MAX_INTENT_SEQ = 1_000_000_000_000
  */
 export const MAX_REMEMBERED_INTENT_SEQ = 100_000_000_000
 
-/**
- * `group_id` of an event of a site zone in storage and replication: no group has this number, and older hubs require
- * one.
- */
+/** `group_id` of an event of a site zone in storage and replication: no group has it, and older hubs require one. */
 export const GROUP_ID_OF_SITE = 0

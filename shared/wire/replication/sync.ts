@@ -14,10 +14,7 @@ export const HUB_TIME_HEADER = 'cartbarn-time'
 export const syncStreamSchema = z.enum(SYNC_STREAMS)
 export type SyncStream = z.infer<typeof syncStreamSchema>
 
-/**
- * List that is validated up to the first invalid item, the only one in the error: for a body of millions of invalid
- * items, an error for each would exhaust the memory.
- */
+/** List validated up to its first invalid item, the only one reported: millions of errors would exhaust the memory. */
 function listOf<Item extends z.ZodType>(item: Item, { least = 0, most = Number.POSITIVE_INFINITY } = {}) {
   return z
     .array(z.unknown())
@@ -98,8 +95,7 @@ export const helloSchema = z.strictObject({
 export type Hello = z.infer<typeof helloSchema>
 
 /**
- * 409 `ahead`: the hub has more of this epoch than the gateway ever had. 409 `foreign_epoch`: it belongs to another
- * site.
+ * 409 `ahead`: the hub has more of this epoch than the gateway ever had. 409 `foreign_epoch`: it is of another site.
  */
 export const helloAnswerSchema = z.object({
   server_time_ms: timeMsSchema,
@@ -112,8 +108,7 @@ export const helloAnswerSchema = z.object({
 export type HelloAnswer = z.infer<typeof helloAnswerSchema>
 
 /**
- * Encodings of a batch's data: rows as a JSON array in UTF-8; many short runs of records (shared/telemetry/runs.ts);
- * whole telemetry blocks (shared/telemetry/blocks.ts).
+ * Data of a batch: a JSON array of rows in UTF-8, short runs (telemetry/runs.ts) or whole blocks (telemetry/blocks.ts).
  */
 export const partEncodingSchema = z.enum(['rows-1', 'runs-1', 'blocks-1'])
 export type PartEncoding = z.infer<typeof partEncodingSchema>
@@ -121,10 +116,7 @@ export type PartEncoding = z.infer<typeof partEncodingSchema>
 /** More rows than any batch can hold. */
 const MAX_PART_ROWS = 1_000_000
 
-/**
- * Batch of a stream: everything after `from` up to `to`. Gaps are legal: `count` may be lower than the number of
- * positions.
- */
+/** Batch of a stream: all after `from` up to `to`. Gaps are legal: `count` may be less than the number of positions. */
 export const partSchema = z.strictObject({
   stream: syncStreamSchema,
   from: seqSchema,
@@ -175,8 +167,7 @@ export const latestSchema = z.strictObject({
     rows: z.number().int().min(0),
     oldest_ms: timeMsSchema.nullable(),
     /**
-     * Acknowledged rows that the hub may have lost since, until a comparison confirms them; null until counted, 0 if
-     * all are confirmed. Older gateways omit it.
+     * Acknowledged rows that the hub may have lost, 0 if all are confirmed, null until counted. Older gateways omit it.
      */
     unconfirmed_rows: z.number().int().min(0).nullable().optional(),
     /** Acknowledged position of each stream; a hub that has less has lost data, and responds with 409 `cursor`. */
@@ -199,8 +190,7 @@ export const auditGroupSchema = z.strictObject({
   /** Order-independent sum of the row hashes. */
   sum: sumSchema,
   /**
-   * Upper time limit of the comparison, which excludes rows that arrived after the count. Only for a hub with
-   * `audits_through`.
+   * Upper time limit of the comparison, without rows that arrived after the count. Only for hubs with `audits_through`.
    */
   through_ms: timeMsSchema.optional(),
 })
@@ -216,9 +206,7 @@ export const auditSchema = z.strictObject({
 })
 export type Audit = z.infer<typeof auditSchema>
 
-/**
- * `resend` lists groups of which the hub lacks rows; `extra` lists groups in which it has rows that the gateway lacks.
- */
+/** `resend` lists groups of which the hub lacks rows; `extra` lists groups with rows that the gateway lacks. */
 export const auditAnswerSchema = z.object({
   resend: z.array(z.string()),
   extra: z.array(z.object({ group: z.string(), count: z.number().int() })),
@@ -272,10 +260,7 @@ export const gapSchema = z.object({
 })
 export type Gap = z.infer<typeof gapSchema>
 
-/**
- * All records of these kinds of a device must be deleted, including those in batches of this epoch up to these
- * positions.
- */
+/** All records of these kinds of a device must be deleted, also in batches of this epoch up to these positions. */
 export const eraseSchema = z.object({
   hardware_id: z.string(),
   kinds: z.array(telemetryKindSchema).min(1),
@@ -324,10 +309,7 @@ export const deviceGroupBodySchema = z.looseObject({
   updated_at_ms: timeMsSchema,
 })
 export type DeviceGroupBody = z.infer<typeof deviceGroupBodySchema>
-/**
- * Entry of the audit log. Only an erasure changes it, and a hub keeps it when the gateway deletes it because of its
- * age.
- */
+/** Entry of the audit log. Only an erasure changes it, and a hub keeps it when the gateway deletes it for its age. */
 export const auditEntryBodySchema = z.looseObject({
   at_ms: timeMsSchema,
   user_id: z.string().max(128).nullable(),
@@ -375,10 +357,7 @@ export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user
 export const intentKindSchema = z.enum(INTENT_KINDS)
 export type IntentKind = z.infer<typeof intentKindSchema>
 
-/**
- * Intent of the hub. `base_rev`: the revision it is based on; if the site has changed it since, the site takes
- * precedence.
- */
+/** Intent of the hub. `base_rev`: its base revision; if the site has changed it since, the site takes precedence. */
 export const intentSchema = z.object({
   intent_id: z.string().min(1).max(64),
   seq: z.number().int().min(0).max(MAX_INTENT_SEQ),

@@ -1,8 +1,6 @@
 import { z } from 'zod'
 
-/**
- * JSON object with any content. `__proto__` is not accepted as a key: a later reader may treat it as more than a name.
- */
+/** JSON object with any content, except `__proto__` as a key: a later reader may treat it as more than a name. */
 export const jsonObjectSchema = z.preprocess(
   (value, ctx) => {
     // zod would silently drop the key

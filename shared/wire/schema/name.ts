@@ -3,10 +3,7 @@ import { isOneLine, ONE_LINE_PATTERN } from '#shared/plain-text.ts'
 
 const NAME_MAX = 200
 
-/**
- * Name or other user text on one line: trimmed, at most 200 characters. Applies to requests only; stored names may be
- * older than the rule.
- */
+/** Name or other text on one line: trimmed, 200 characters at most. For requests; stored names may predate the rule. */
 export const oneLine = z
   .string()
   .trim()

@@ -27,9 +27,8 @@ const propertySchema = z
   })
 
 /**
- * JSON Schema of a flat object: the subset of JSON Schema that describes the configuration and the commands of a device
- * type. Keywords that would not be checked are rejected, so that a schema never promises more than is enforced. Source:
- * json-schema.org, draft 2020-12.
+ * JSON Schema of a flat object: the subset that describes configuration and commands of a device type. Keywords without
+ * a check are rejected, so that it promises no more than is enforced. Source: json-schema.org, draft 2020-12.
  */
 export const objectSchemaSchema = z.strictObject({
   type: z.literal('object'),
@@ -48,9 +47,7 @@ export interface ValidationError {
   detail: string
 }
 
-/**
- * Validates a value against a schema; keys that the schema does not name are errors of kind `unknown`. Never throws.
- */
+/** Validates a value; keys that the schema does not name are errors of kind `unknown`. Never throws. */
 export function validate(schema: ObjectSchema, value: Record<string, unknown>): ValidationError[] {
   const found: ValidationError[] = []
   for (const name of schema.required ?? []) {

@@ -13,7 +13,6 @@ export const hardwareIdSchema = z.string().meta({
   example: 'cart-07',
 })
 
-/** Path parameter `:id` of a device. */
 export const deviceIdParams = z.object({
   id: z.string().meta({ description: 'hardware_id or short_id', example: 'cart-07' }),
 })
@@ -39,10 +38,7 @@ export function numberParam(max = Number.MAX_SAFE_INTEGER) {
   return number.meta({ type: 'number', minimum: 0, maximum: max })
 }
 
-/**
- * Number of items to skip. Values beyond the safe integers are read as the largest one, which is past the end of any
- * list.
- */
+/** Number of items to skip. Values beyond the safe integers become the largest one, past the end of any list. */
 const offsetParam = z
   .string()
   .transform((text, ctx) =>
@@ -96,16 +92,12 @@ export function eventPageQuery(idName: string) {
   })
 }
 
-/** Query of a list that is returned as a whole, ordered by id. */
 export const idListQuerySchema = listQuery('asc', 'Order by id: asc or desc.')
 
-/** Query of a page of a list ordered by id. */
 export const idPageQuerySchema = pageQuery('asc', 'Order by id: asc or desc.')
 
-/** Query of a page of events, newest first. */
 export const newestPageQuerySchema = pageQuery('desc', BY_TIME)
 
-/** Query of a list that is returned as a whole, ordered by creation time. */
 export const oldestListQuerySchema = listQuery('asc', 'Order by created_at: asc is oldest first.')
 
 const SEARCH_MAX = 64
@@ -134,7 +126,6 @@ export const dateParam = z
     example: '2026-05-01T08:30:00Z',
   })
 
-/** Calendar month. */
 export const monthParam = z
   .string()
   .transform((text, ctx) =>

@@ -13,9 +13,7 @@ export interface Sql {
 
 /** PostgreSQL, a compatible database, or PGlite in a folder. */
 export interface Database extends Sql, Component {
-  /**
-   * Repeats a transaction that failed because of a concurrent one (40001, 40P01): `work` must have no other effects.
-   */
+  /** Repeats a transaction that failed because of a concurrent one (40001, 40P01): `work` must have no other effect. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Throws an `UnavailableError` if no server responds, or only one that accepts no writes. */
   requireWritable(): Promise<void>

@@ -40,19 +40,14 @@ const CONNECTION_GONE = /Connection terminated|timeout exceeded|Query read timeo
 // the connection (08), a server that stops, stopped or starts (57P0x), or one that became a standby (25006)
 const SQLSTATE_OTHER_SERVER = /^(08...|57P0.|25006)$/
 
-/**
- * True if the server of a connection is gone or no longer accepts writes: then all connections to it are useless,
- * although it may still answer reads.
- */
+/** True if the server is gone or accepts no writes any more: its connections are useless, even if it answers reads. */
 export function isServerLost(error: unknown): boolean {
   const code = codeOf(error)
   if (code === undefined) return error instanceof Error && /Connection terminated/i.test(error.message)
   return SQLSTATE_OTHER_SERVER.test(code) || NETWORK_GONE.test(code)
 }
 
-/**
- * True if a pooler between hub and server refuses a startup parameter of connections: the message is that of PgBouncer.
- */
+/** True if a pooler between hub and server refuses a startup parameter; the message is that of PgBouncer. */
 export function isStartupParameterRefused(error: unknown): boolean {
   return error instanceof Error && /unsupported startup parameter/i.test(error.message)
 }
@@ -68,10 +63,7 @@ export function areNamesRefused(error: unknown): boolean {
 /** character_not_in_repertoire: no text may have U+0000. */
 const NO_TEXT = '22021'
 
-/**
- * Returns an `UnavailableError` if the database cannot be reached, `invalid_parameter` for a text that it cannot store,
- * or the same error.
- */
+/** Returns `UnavailableError` for an unreachable database, `invalid_parameter` for unstorable text, else `error`. */
 export function asAppError(error: unknown): unknown {
   const code = codeOf(error)
   if (code === NO_TEXT) {

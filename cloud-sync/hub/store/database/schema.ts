@@ -29,16 +29,10 @@ export function schemaStatements(): string[] {
     .filter((statement) => statement !== '')
 }
 
-/**
- * Errors when two hubs create the same table concurrently: IF NOT EXISTS checks before it creates, so one of them can
- * still fail.
- */
+/** Errors when two hubs create a table concurrently: IF NOT EXISTS checks before creating, so one can still fail. */
 const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', 'XX000', '40001', '40P01'])
 
-/**
- * Creates missing tables, columns and indexes. Several hubs may do so concurrently. Throws for the schema of a later
- * version.
- */
+/** Creates missing tables, columns and indexes; hubs may do so concurrently. Throws for a later version's schema. */
 export async function createSchema(sql: Sql): Promise<void> {
   for (const statement of schemaStatements()) await runOnce(sql, statement)
   const found = await sql.get<{ version: number | null }>('SELECT MAX(version) AS version FROM hub_schema_version')

@@ -20,10 +20,7 @@ export function isDue({ rows, segments, oldestMs }: SegmentBacklog, devices: num
   return rows >= ROWS_PER_DEVICE * Math.max(1, devices) || oldestMs < nowMs - OLDEST_MS
 }
 
-/**
- * Compacts the oldest segments of a site into blocks, by device. Returns the number of compacted segments. Any hub may
- * do it at any time.
- */
+/** Compacts a site's oldest segments into blocks, by device. Returns their number. Any hub may do it at any time. */
 export async function compactSegments(
   database: Database,
   siteId: string,

@@ -66,7 +66,6 @@ export async function erasedSince(sql: Sql, siteId: string, sinceMs: number): Pr
   return rows.map(readStreams)
 }
 
-/** Leaves out erased records. */
 export function withoutErased<T extends { readonly hardwareId: string; readonly stream: 'gps' | 'battery' }>(
   items: readonly T[],
   erased: readonly ErasedStream[],

@@ -9,10 +9,7 @@ export function mergeAll<R extends Records>(kind: RecordKind<R>, pieces: readonl
   return joined(kind, chain)
 }
 
-/**
- * Appends a chunk to consecutive chunks, or merges it into the last of them if the two overlap; no chunk may begin
- * before the previous one did.
- */
+/** Appends a chunk, or merges it into the last one if they overlap; none may begin before the previous one did. */
 function appendTo<R extends Records>(chain: R[], kind: RecordKind<R>, piece: R): void {
   const last = chain.at(-1)
   if (last === undefined || lastMs(last) < firstMs(piece)) chain.push(piece)
@@ -33,7 +30,6 @@ function joined<R extends Records>(kind: RecordKind<R>, chain: readonly R[]): R 
   return all
 }
 
-/** Returns the records at these indices. */
 export function pickRecords<R extends Records>(kind: RecordKind<R>, records: R, indices: readonly number[]): R {
   const picked = kind.allocate(indices.length)
   const from = kind.columnsOf(records)

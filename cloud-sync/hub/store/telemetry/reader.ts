@@ -98,7 +98,6 @@ function clip<R extends Records>(kind: RecordKind<R>, records: R, { fromMs, toMs
   return kind.view(records, from, indexAtOrAfter(records.atMs, Math.floor(toMs) + 1, from))
 }
 
-/** True if a device has any record. */
 export async function hasTelemetry(sql: Sql, device: DeviceOfSite): Promise<boolean> {
   const newest = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
   if ((await readTelemetry(sql, GPS, device, newest)).atMs.length > 0) return true

@@ -22,7 +22,6 @@ export class StreamBlocks<R extends Records> {
   readonly #of: DeviceOfSite
   readonly #kind: RecordKind<R>
   readonly #known: KnownBlock[]
-  /** Blocks to insert. */
   readonly added: NewBlock[] = []
 
   private constructor(sql: Sql, of: DeviceOfSite, kind: RecordKind<R>, known: KnownBlock[]) {

@@ -35,10 +35,7 @@ type Answer = readonly ({ cart: string; command_id: string } | { cart: string; c
 export class BulkLock {
   readonly #cartOf = new Map<string, string>()
   readonly #outcomes = new Map<string, LockOutcome>()
-  /**
-   * Results keyed by command id, kept until the response names its own commands: a cart may acknowledge before the
-   * response arrives.
-   */
+  /** Results by command id, kept until the response names its commands: a cart may acknowledge before it arrives. */
   #early: Map<string, LockOutcome> | null = new Map()
 
   /** Applies the response to the request. */

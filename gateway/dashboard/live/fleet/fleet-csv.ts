@@ -26,7 +26,6 @@ const COLUMNS: readonly [name: string, of: Column][] = [
   ['note', ({ note }) => note],
 ]
 
-/** Formats the fleet as a table. */
 export function toFleetCsv(carts: readonly CartJson[], { language, timeZone }: CsvOf): string {
   const rows = carts.map((cart) => COLUMNS.map(([, of]) => of(cart, timeZone)))
   return toCsv([COLUMNS.map(([name]) => name), ...rows], language)

@@ -31,9 +31,7 @@ export class Fleet {
     return this.#version
   }
 
-  /**
-   * True once the gateway has sent the fleet: before that a missing cart means nothing. `version` increases with it.
-   */
+  /** True once the gateway has sent the fleet: before, a missing cart means nothing. `version` increases with it. */
   get isKnown(): boolean {
     return this.#isKnown
   }
@@ -91,10 +89,7 @@ export class Fleet {
     for (const { hardware_id } of cart.devices) this.#cartOf.set(hardware_id, cart.cart)
   }
 
-  /**
-   * Applies telemetry. The gateway sends a cart when its state changes; in between, the cart moves with the device that
-   * determines its position.
-   */
+  /** Applies telemetry. A cart arrives when its state changes; in between it moves with the device of its position. */
   #takeData({ hardwareId, payload, timestamp, last_responded_at }: Data): void {
     const cart = this.#carts.get(this.#cartOf.get(hardwareId) ?? '')
     if (cart === undefined) return

@@ -4,10 +4,7 @@ import { byNumber, isParked } from './marker-style.ts'
 /** Kilometres of the last seven days by cart; a missing cart is not known yet. */
 export type Usage = ReadonlyMap<string, number>
 
-/**
- * True if the cart can be handed out to a golfer: in the barn, with a signal, in service, battery not low, and without
- * an open alert.
- */
+/** True if a golfer can get the cart: in the barn, with a signal, in service, battery not low, no open alert. */
 export function isFit(cart: CartJson): boolean {
   return (
     isParked(cart) &&

@@ -4,7 +4,6 @@ import type { AnswerOf } from '#shared/wire/operation-types.ts'
 /** TLS address of a page that was loaded over plain HTTP, as the gateway reports it. */
 type Tls = NonNullable<AnswerOf<'GET /sessions/current'>['tls']>
 
-/** Functions of the page and its browser. */
 export interface TlsMoveDeps {
   /** True if the page was loaded over plain HTTP. */
   isPlain: () => boolean
@@ -42,9 +41,7 @@ export class TlsMove {
     if (this.#deps.isPlain()) setInterval(() => void this.look(), LOOK_MS)
   }
 
-  /**
-   * Stores the gateway's last report. It is kept while the gateway does not respond: plain HTTP may be closed by then.
-   */
+  /** Stores the gateway's last report, kept while the gateway does not respond: plain HTTP may be closed by then. */
   know(tls: Tls | undefined): void {
     if (!this.#deps.isPlain() || tls?.url === this.#tls.value?.url) return
     this.#tls.value = tls

@@ -8,7 +8,6 @@ import { trackOf, type VoltageTrack, voltagesOf } from './track.ts'
 
 /** All data of a cart on one local day. */
 export interface CartDay {
-  /** Whole day. */
   day: Span
   /** Hours with records; the whole day without records. */
   span: Span

@@ -68,9 +68,7 @@ export function mainDevice(devices: readonly TrackedDevice[], { device }: Spoken
   return most === 0 ? undefined : devices[counts.indexOf(most)]
 }
 
-/**
- * Returns the device whose next position is the oldest; of equal ones the lock is applied last, so that it prevails.
- */
+/** Returns the device whose next position is the oldest; of equal ones the lock comes last, so that it prevails. */
 function earliest(devices: readonly TrackedDevice[], next: readonly number[]): number {
   let who = 0
   let firstMs = Number.POSITIVE_INFINITY

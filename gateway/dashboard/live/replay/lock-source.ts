@@ -1,9 +1,6 @@
 import type { LockEventJson, LockSource } from '#shared/wire/lock-events.ts'
 
-/**
- * Describes the source of a lock event, such as "RFID tag 04A1B2C3" or "from afar, Jane", with the person as far as the
- * gateway reveals it.
- */
+/** Source of a lock event, such as "RFID tag 04A1B2C3" or "from afar, Jane", if the gateway reveals the person. */
 export function lockSourceOf(
   { source, code, metadata }: LockEventJson,
   names: Readonly<Record<LockSource, string>>,

@@ -4,10 +4,7 @@ import type { ReplaySettings } from './replayed-cart.ts'
 
 const PACK_UNKNOWN = { emptyV: null, fullV: null, lowV: null }
 
-/**
- * Returns the settings for evaluating carts in a replay: those of the site as they are now, or the defaults if they are
- * unknown.
- */
+/** Returns the settings for evaluating carts in a replay: the site's present ones, or the defaults if unknown. */
 export function replaySettingsOf(site: SiteSettingsJson | null): ReplaySettings {
   const defaults = DEFAULT_SITE_SETTINGS
   return {

@@ -28,10 +28,7 @@ export class ReplayZones {
     return this.#of(groupId).ground
   }
 
-  /**
-   * Returns the zones that a device is in after these fixes, oldest first: the last fix decides once the previous one
-   * agrees.
-   */
+  /** Zones that a device is in after these fixes, oldest first: the last fix decides once the previous one agrees. */
   staysAfter(fixes: readonly Fix[], groupId: number | null): ZoneStay[] {
     const { watched, byId } = this.#of(groupId)
     let state = NO_ZONE_STATE

@@ -1,5 +1,5 @@
 import { type CartDevice, type CartSettings, evaluateCart } from '#shared/carts/cart-state.ts'
-import { type MotionSettings, moveOn, NO_MOTION } from '#shared/carts/motion.ts'
+import { advanceMotion, type MotionSettings, NO_MOTION } from '#shared/carts/motion.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { TrackedDevice } from './cart-track.ts'
@@ -95,7 +95,7 @@ export class ReplayedCart {
       const speed = speedKmh[i] ?? Number.NaN
       const fix = { atMs: atMs[i] ?? 0, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 }
       const position = { ...fix, speedKmh: Number.isNaN(speed) ? null : speed }
-      motion = moveOn(motion, { atMs: fix.atMs, position, voltageV: null }, this.#settings)
+      motion = advanceMotion(motion, { atMs: fix.atMs, position, voltageV: null }, this.#settings)
       fixes.push(fix)
     }
     const stays = this.#zones.staysAfter(fixes, device.groupId)

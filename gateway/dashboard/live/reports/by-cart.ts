@@ -14,10 +14,7 @@ export interface CartPack {
   cart: string
   /** Newest morning voltage at rest. */
   morningV: number | null
-  /**
-   * Volts that the morning voltage gains in thirty days, from the regression line; null for fewer than three mornings,
-   * or less than a week.
-   */
+  /** Gain of the morning voltage in thirty days, by regression; null for under three mornings or under a week. */
   trendV: number | null
   lowestV: number | null
   rows: readonly BatteryRowJson[]

@@ -10,7 +10,6 @@ interface AlertFiltersProps {
   onFilter: (filter: AlertFilter) => void
 }
 
-/** Filters of the alert list. */
 export function AlertFilters({ filter, onFilter }: AlertFiltersProps) {
   const texts = alertTexts()
   return (

@@ -7,7 +7,6 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import { detailsInWords } from './details.ts'
 
-/** Height of all rows of the list. */
 export const ALERT_ROW_PX = 92
 
 /** "Cart 74: Outside the course" */

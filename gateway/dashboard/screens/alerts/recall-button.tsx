@@ -8,10 +8,7 @@ import { ApiError } from '#shared/client.ts'
 
 const TEXT_MAX = 200
 
-/**
- * Button that calls all carts in, with two taps from any screen. During a recall it opens the list of carts that are
- * still out.
- */
+/** Calls all carts in, with two taps from any screen; during a recall it opens the list of carts still out. */
 export function RecallButton() {
   const { me, recall, router } = useDashboard()
   const [isAsking, setIsAsking] = useState(false)

@@ -16,10 +16,7 @@ const SHOWN_MAX = 100
 
 type Zones = ZonesJson['features']
 
-/**
- * List of carts that drove in forbidden zones during the override, with the duration and a link to the day's track as
- * evidence.
- */
+/** Carts that drove in forbidden zones during the override, with duration and a link to the day's track as evidence. */
 export function Breaches({ zones }: { zones: Zones }) {
   const { fleet } = useDashboard()
   const texts = cartPathTexts()

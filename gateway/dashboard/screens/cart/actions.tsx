@@ -22,7 +22,6 @@ interface CartActionsProps {
   children: ComponentChildren
 }
 
-/** Actions on a cart, and their results. */
 export function CartActions({ cart, children }: CartActionsProps) {
   const { api, commands, clock, second, me, settings, site, screenTypes } = useDashboard()
   const [asking, setAsking] = useState<Asking | null>(null)

@@ -28,7 +28,6 @@ interface CartQuestionProps {
   onCancel: () => void
 }
 
-/** Question that is open now. */
 export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQuestionProps) {
   const props = { cart, onCancel }
   switch (asking) {

@@ -3,7 +3,6 @@ import { commandTexts } from '#dashboard/texts/command.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
-/** Live progress of a command. */
 export function CommandOutcome({ course, isOnline, isLive }: OutcomeProps) {
   const stage = course.stage.value
   const { commands, clock, site } = useDashboard()

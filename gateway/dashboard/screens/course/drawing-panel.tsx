@@ -13,7 +13,6 @@ import { FileChoice } from './file-choice.tsx'
 const COURSE_BYTES = 5 * 1_048_576
 const FILE_BYTES = 64 * 1_048_576
 
-/** Error of a course file. */
 type FileFault = CourseFaultKind | 'too_large'
 
 /** Reads the course of a file in the form that is sent. */

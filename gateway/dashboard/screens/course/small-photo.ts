@@ -7,7 +7,6 @@ export interface SmallPhoto {
   blob: Blob
 }
 
-/** Reason why a file cannot be used as a photo. */
 export type PhotoProblem = 'notPhoto' | 'tooLarge'
 
 const SIDE_PX = 4096

@@ -13,10 +13,7 @@ export interface ChartOptions {
   format: (value: number) => string
 }
 
-/**
- * Same values as `--lane-left` and `--lane-right` in time-bar.css, so that charts, marks and slider share one time
- * axis.
- */
+/** Same values as `--lane-left` and `--lane-right` in time-bar.css: charts, marks and slider share one time axis. */
 const LEFT_PX = 56
 const RIGHT_PX = 24
 const HOURS_PX = 22

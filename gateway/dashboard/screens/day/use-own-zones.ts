@@ -2,9 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { groupsIn, NO_OWN_ZONES, type OwnZones, readOwnZones } from '#dashboard/live/replay/own-zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
-/**
- * Returns the own zones of all groups with devices; empty before they are read, and for players, who may not read them.
- */
+/** Returns the own zones of all groups with devices; empty before they are read, and for players, who may not. */
 export function useOwnZones(): OwnZones {
   const { api, fleet, me, zones } = useDashboard()
   const [own, setOwn] = useState(NO_OWN_ZONES)

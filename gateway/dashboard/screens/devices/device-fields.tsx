@@ -18,7 +18,6 @@ interface DeviceFieldsProps {
   onChange: (draft: DeviceDraft) => void
 }
 
-/** Fields for the type, name, cart and group of a device. */
 export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsProps) {
   const texts = deviceTexts()
   return (

@@ -11,7 +11,6 @@ import { type DeviceJson, type GroupJson, useRegister } from './use-devices.ts'
 const ROW_PX = 72
 const REFRESH_MS = 10_000
 
-/** Searchable list of all devices. */
 export function DeviceList() {
   const { devices, groups } = useRegister()
   const texts = deviceTexts()

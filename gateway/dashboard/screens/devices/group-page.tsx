@@ -12,7 +12,6 @@ import { GroupConfig } from './group-config.tsx'
 import { GroupMembers } from './group-members.tsx'
 import { type GroupJson, useRegister } from './use-devices.ts'
 
-/** Page of one group: its name, devices and settings. */
 export function GroupPage({ groupId }: { groupId: number }) {
   const { groups, devices } = useRegister()
   const texts = groupTexts()

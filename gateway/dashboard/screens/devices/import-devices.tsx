@@ -19,10 +19,7 @@ type Outcome = AnswerOf<'POST /devices/import'>
 const ERROR_ROW_PX = 72
 const SAMPLE = '\u{feff}hardware_id,device_type,name,cart,group\r\nTB-001,teebox,Cart 1,1,\r\n'
 
-/**
- * Import of a device list: the file is checked first and its errors are listed line by line; nothing is saved before
- * the user confirms.
- */
+/** Import of a device list: the file is checked and its errors listed by line; saved only after a confirmation. */
 export function ImportDevices() {
   const { api, gate } = useDashboard()
   const { devices, types } = useRegister()

@@ -11,7 +11,6 @@ import { Credentials } from './credentials.tsx'
 import { DeviceFields, toFields } from './device-fields.tsx'
 import { type GroupJson, useRegister } from './use-devices.ts'
 
-/** Form that registers one device. */
 export function NewDevice() {
   const { groups, types } = useRegister()
   const list = useAdminList(async () => ({ types: await types(), groups: await groups() }))

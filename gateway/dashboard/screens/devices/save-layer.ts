@@ -1,7 +1,6 @@
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import type { Layer } from '#dashboard/live/layers.ts'
 
-/** Identifies a layer. */
 export type LayerPlace =
   | { kind: 'type'; deviceType: string }
   | { kind: 'group'; groupId: number; deviceType: string }

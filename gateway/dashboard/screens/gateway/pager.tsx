@@ -2,7 +2,6 @@ interface PagerProps {
   /** Index of the first item of the page. */
   offset: number
   limit: number
-  /** True on the last page. */
   isLast: boolean
   names: { previous: string; next: string }
   onOffset: (offset: number) => void

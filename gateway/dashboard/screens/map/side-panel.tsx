@@ -15,10 +15,7 @@ interface SidePanelProps {
   children: ComponentChildren
 }
 
-/**
- * Panel next to the map; on a phone a sheet at the lower edge, which is dragged up and down by its handle or moved with
- * a tap on it.
- */
+/** Panel next to the map; on a phone a sheet at the lower edge, whose handle is dragged up and down or tapped. */
 export function SidePanel({ opened, children }: SidePanelProps) {
   const texts = mapTexts()
   const [size, setSize] = useState<Size>('half')

@@ -10,10 +10,7 @@ import { type Health, useHealth } from './use-health.ts'
 
 const ASK_EVERY_MS = 5_000
 
-/**
- * Banners for admins on every screen: tablets that request access, a copied card, an unconfirmed clock, a failed
- * upgrade.
- */
+/** Banners for admins on every screen: access requests, a copied card, an unconfirmed clock, a failed upgrade. */
 export function AdminBanner() {
   const { health, again } = useHealth()
   return (
@@ -43,9 +40,7 @@ function WaitingBanner() {
   )
 }
 
-/**
- * Loads access requests only while the user has the rights of an admin: a background request must not prompt for a PIN.
- */
+/** Loads access requests only while the user has admin rights: a background request must not prompt for a PIN. */
 function useWaiting(): readonly AccessRequestJson[] {
   const { api, me, line } = useDashboard()
   const [waiting, setWaiting] = useState<readonly AccessRequestJson[]>([])

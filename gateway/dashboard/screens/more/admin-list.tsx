@@ -8,10 +8,7 @@ interface AdminListProps<List> {
   children: (list: List) => ComponentChildren
 }
 
-/**
- * Placeholder until a list has loaded or while the user may not see it; a loaded list stays, with everything typed in
- * it.
- */
+/** Placeholder until a list has loaded or while the user may not see it; a loaded list stays, with all typed input. */
 export function AdminList<List>({ of, children }: AdminListProps<List>) {
   const texts = moreTexts()
   const { list, fault, isTurnedDown, again } = of

@@ -14,7 +14,6 @@ interface PinDialogProps {
   onClose: (isSet: boolean) => void
 }
 
-/** Dialog for a user's new PIN. */
 export function PinDialog({ userId, hasPin, title, onClose }: PinDialogProps) {
   const { api, gate } = useDashboard()
   const texts = tabletTexts()

@@ -6,10 +6,7 @@ export type Health = AnswerOf<'GET /health'>
 
 const ASK_EVERY_MS = 30_000
 
-/**
- * Polls the health of the gateway while the connection is live; null until the first response. `again` requests it
- * immediately.
- */
+/** Polls the gateway's health while the connection is live; null before the first response. `again` polls now. */
 export function useHealth(): { health: Health | null; again: () => void } {
   const { api, line } = useDashboard()
   const [health, setHealth] = useState<Health | null>(null)

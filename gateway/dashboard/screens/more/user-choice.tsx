@@ -58,7 +58,6 @@ export function UserChoice({ choice }: { choice: Choice }) {
   )
 }
 
-/** Name and role of a new user. */
 function NewUserFields({ choice }: { choice: Pick<Choice, 'name' | 'setName' | 'role' | 'setRole'> }) {
   const texts = tabletTexts()
   const { roles } = moreTexts()

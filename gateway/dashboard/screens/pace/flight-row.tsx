@@ -25,7 +25,6 @@ function PaceShape({ pace, hole }: { pace: Pace; hole: number | null }) {
   )
 }
 
-/** Height of all rows of the list. */
 export const FLIGHT_ROW_PX = 128
 
 interface FlightRowProps {

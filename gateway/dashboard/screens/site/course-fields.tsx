@@ -9,7 +9,6 @@ import { SiteField } from './site-field.tsx'
 const UNITS = ['metric', 'imperial'] as const
 const NAME_MAX = 200
 
-/** Fields for the name of the course, its language and units. */
 export function CourseFields({ editor }: { editor: SiteEditor }) {
   const texts = siteTexts()
   const { languages, unitNames } = moreTexts()

@@ -20,7 +20,6 @@ const USUAL_WEEK: Hours = copyMonday({
 /** End of a day, which time fields cannot show. */
 const [MIDNIGHT, END_OF_DAY] = ['00:00', '24:00']
 
-/** Opening hours of the course, by weekday. */
 export function HoursFields({ editor }: { editor: SiteEditor }) {
   const texts = siteTexts()
   const { settings, edits, edit, faults, isReadOnly } = editor

@@ -19,7 +19,6 @@ interface ZoneFormProps {
   isAdmin: boolean
 }
 
-/** Form for the properties of one zone. */
 export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
   const texts = zonesTexts()
   const { properties } = zone

@@ -18,7 +18,6 @@ interface ZoneListProps {
   canDraw: boolean
 }
 
-/** List of all zones, with the actions on the set. */
 export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneListProps) {
   const texts = zonesTexts()
   const [said, setSaid] = useState<string | null>(null)

@@ -1,4 +1,3 @@
-/** S3-compatible store, and the credentials for it. */
 export interface S3Settings {
   /** URL such as `https://s3.example.com`, without the bucket. */
   readonly endpoint: string
@@ -7,7 +6,6 @@ export interface S3Settings {
   readonly secret: string
 }
 
-/** Location in a store. */
 export interface S3Address {
   readonly bucket: string
   /** Empty, or ends in `/`. */

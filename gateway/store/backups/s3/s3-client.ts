@@ -23,7 +23,6 @@ export interface S3Request {
   readonly mostBytes?: number
 }
 
-/** Timeouts of requests to a store. */
 export interface S3Timeouts {
   /** Timeout of one request: at 110 kbit/s the largest chunk takes five minutes. */
   readonly limitMs: number

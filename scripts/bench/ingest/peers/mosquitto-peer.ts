@@ -23,7 +23,6 @@ interface Storage {
   server?: PostgresServer
 }
 
-/** SQLite file. */
 export function sqliteStorage(bench: Workbench): Storage {
   const path = join(bench.createFolder('subscriber'), 'positions.db')
   return { name: 'SQLite', plan: { kind: 'sqlite', path } }

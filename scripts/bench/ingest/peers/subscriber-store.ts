@@ -12,7 +12,6 @@ export interface Position {
   lockStatus: number
 }
 
-/** Storage of a subscriber. */
 export type StorePlan = { kind: 'sqlite'; path: string } | { kind: 'postgres'; url: string }
 
 /** Durable storage of a subscriber: one transaction per `insert`. */

@@ -3,10 +3,7 @@ import { z } from 'zod'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { openStore, type Position, type StorePlan, type SubscriberStore } from './subscriber-store.ts'
 
-/**
- * Process of a program that subscribes to a broker and stores what arrives, as one builds it in an afternoon: a
- * persistent session at QoS 1, mqtt.js, one transaction each 50 ms.
- */
+/** Process of a simple subscriber that stores: mqtt.js, a persistent session at QoS 1, one transaction each 50 ms. */
 
 const BATCH_MS = 50
 
@@ -67,5 +64,4 @@ const functions = answerCalls({
   times: (hardwareId: string, fromMs: number, toMs: number) => store?.times(hardwareId, fromMs, toMs) ?? [],
 })
 
-/** Functions of the subscriber, called by the parent process. */
 export type SubscriberFunctions = typeof functions

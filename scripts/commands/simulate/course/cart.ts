@@ -89,10 +89,7 @@ export class Cart implements CartState {
     this.#isPluggedIn = false
   }
 
-  /**
-   * Inserts activities before the cart continues: when it next stands and is unlocked, from its position at that time.
-   * They must end there, too.
-   */
+  /** Inserts activities once the cart stands and is unlocked, from its position then, where they must end, too. */
   interrupt(activitiesFrom: (from: Point) => readonly Activity[]): void {
     this.#interruption = activitiesFrom
     if (this.#drive === undefined && !this.#isLocked) this.#restUntilSecond = this.#second

@@ -27,7 +27,6 @@ const BAYS_PER_ROW = 20
 const CLUBHOUSE: Point = { xM: 0, yM: 0 }
 const BARN: Point = { xM: 110, yM: -10 }
 
-/** Creates the course of a seed around a centre. */
 export function createCourse(seed: number, center: LatLong): Course {
   const random = createRandom(seed, 'course')
   return {
@@ -38,7 +37,6 @@ export function createCourse(seed: number, center: LatLong): Course {
   }
 }
 
-/** Returns the bay of the cart with this index. */
 export function bayOf(course: Course, cartIndex: number): Point {
   const row = Math.floor(cartIndex / BAYS_PER_ROW)
   return { xM: course.barn.xM + (cartIndex % BAYS_PER_ROW) * 2, yM: course.barn.yM - 8 - row * 4 }

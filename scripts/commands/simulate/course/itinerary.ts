@@ -64,10 +64,7 @@ export function planDay(course: Course, place: CartPlace, day: number): Activity
   return plan.activities
 }
 
-/**
- * Returns the seconds after 04:00 at which the group tees off; groups are spread so that all are on the course at
- * mid-morning.
- */
+/** Seconds after 04:00 at which the group tees off; groups are spread so that all are on the course at mid-morning. */
 function teeSecond({ index, fleetSize }: CartPlace): number {
   const groups = Math.ceil(fleetSize / 2)
   const gapS = Math.min(LONGEST_TEE_GAP_S, TEE_SPAN_S / groups)

@@ -25,10 +25,7 @@ export function createPath(corners: readonly Point[]): Path {
   return { points, atM, limitMps: speedLimits(points, atM), lengthM: atM.at(-1) ?? 0 }
 }
 
-/**
- * Returns the point `alongM` metres along the path, and the unit vector to its left; `fromSegment` is the first segment
- * to search.
- */
+/** Point `alongM` metres along the path, and the unit vector to its left; `fromSegment` is the first to search. */
 export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: Point; left: Point } {
   const i = segmentAt(path, alongM, fromSegment)
   const a = path.points[i] ?? { xM: 0, yM: 0 }
@@ -39,9 +36,7 @@ export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: P
   return { point: between(a, b, Math.min(1, Math.max(0, (alongM - from) / lengthM))), left }
 }
 
-/**
- * Returns the section of a path between two distances, shifted sideways (left is positive), as corners for a new path.
- */
+/** Section of a path between two distances, shifted sideways (left is positive), as corners for a new path. */
 export function besidePath(path: Path, fromM: number, toM: number, asideM: number): Point[] {
   const steps = Math.max(1, Math.round((toM - fromM) / 20))
   return Array.from({ length: steps + 1 }, (_, i) => {

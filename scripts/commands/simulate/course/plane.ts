@@ -20,9 +20,7 @@ export function between(a: Point, b: Point, share: number): Point {
   return { xM: a.xM + (b.xM - a.xM) * share, yM: a.yM + (b.yM - a.yM) * share }
 }
 
-/**
- * Converts a point to degrees, to 1e-7. Flat around the centre: accurate to centimetres over the size of a golf course.
- */
+/** Converts a point to degrees, to 1e-7; flat around the centre, accurate to centimetres over a golf course. */
 export function toLatLong(center: LatLong, point: Point): LatLong {
   const metresPerDegreeLong = METRES_PER_DEGREE * Math.cos((center.lat * Math.PI) / 180)
   return {

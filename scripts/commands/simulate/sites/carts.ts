@@ -16,8 +16,7 @@ const SITES_PER_ROW = 20
 const SPEED_ERROR_KMH = 0.2
 
 /**
- * Carts that drive identically at every site, so that hundreds of sites cost no more than one; the errors of their
- * receivers differ.
+ * Carts that drive alike at every site, so that hundreds cost no more than one; the errors of their receivers differ.
  */
 export class SharedCarts {
   readonly carts: readonly Cart[]
@@ -39,7 +38,6 @@ export class SharedCarts {
   }
 }
 
-/** Measurement of a device. */
 export interface Measured {
   readonly latE7: number
   readonly longE7: number

@@ -1,7 +1,6 @@
 import { createHistogram, type Histogram } from 'node:perf_hooks'
 import { systemClock } from '#shared/time.ts'
 
-/** Figures of all sites. */
 export class SitesFigures {
   /** Milliseconds between the measurement at a device and the acknowledgement by the hub. */
   readonly lag = createHistogram()

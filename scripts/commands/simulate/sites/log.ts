@@ -11,16 +11,10 @@ interface KeptLook extends SiteLook {
   readonly to: number
 }
 
-/**
- * Maximum number of observations kept in memory: unlike a gateway, which stores them on its disk, this one drops older
- * ones, and counts their rows.
- */
+/** Maximum of observations in memory: a gateway stores them on disk, this drops the oldest and counts their rows. */
 const KEPT_LOOKS = 900
 
-/**
- * Replaces the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample has a
- * position; those of one time are consecutive.
- */
+/** Replaces a gateway's store: only samples that its hub lacks. Each has a position; those of one time are adjacent. */
 export class SiteLog implements SyncSourcePort {
   readonly #hardwareIds: readonly string[]
   readonly #figures: SitesFigures

@@ -1,5 +1,4 @@
-// node neighbour.ts VISIT KEY|ADDRESS: visits the gateway of a machine, from within its network; prints the result as
-// JSON.
+// node neighbour.ts VISIT KEY|ADDRESS: visits a machine's gateway, from within its network; prints the result as JSON.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import bonjourService from 'bonjour-service'

@@ -14,17 +14,13 @@ import type { Machine } from '../machine.ts'
 const START_MS = 60_000
 const CARTBARN = '/opt/cartbarn/cartbarn'
 const DATA = '/srv/cartbarn'
-/**
- * Schemas of old databases: the first one, the last with tables that a program seals, and one with people and a site.
- */
+/** Schemas of old databases: the first, the last with tables that a program seals, and one with people and a site. */
 const OLD_SCHEMAS = [1, 6, 17]
 /** Program that acts as another host in the network of the gateway. */
 export const NEIGHBOUR = fileURLToPath(new URL('./neighbour.ts', import.meta.url))
 const LAN_ADDRESS = '10.77.0.1'
 const HUB_KEY = 'hub-admin-key-of-the-check-0123456789'
-/**
- * Page that is in use in any of our databases: the second one is the pointer map, this is the root of the first table.
- */
+/** Page in use in any of our databases: the second one is the pointer map, this is the root of the first table. */
 const USED_PAGE = 3
 /** Pages of the program that the executable contains as files. */
 const PAGES = ['/app/', '/docs', '/help/']

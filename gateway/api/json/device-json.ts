@@ -20,9 +20,7 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
   }
 }
 
-/**
- * Converts a device to the JSON sent to the hub, which has always received `name: null` for a device without a name.
- */
+/** Converts a device to the JSON for the hub, which has always received `name: null` for a device without a name. */
 export function toDeviceStateJson(device: Device): Record<string, unknown> {
   const { short_id, hardware_id, device_type, ...rest } = toDeviceJson(device)
   return { short_id, hardware_id, device_type, name: device.row.name, ...rest }

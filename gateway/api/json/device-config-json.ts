@@ -3,9 +3,7 @@ import type { Device } from '#services/fleet.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceConfigJson } from '#shared/wire/device-configs.ts'
 
-/**
- * Converts the configuration of a device to JSON: its layers, and the versions last published to it and applied by it.
- */
+/** Converts a device's configuration to JSON: its layers, and the versions last published to it and applied by it. */
 export function toDeviceConfigJson(deviceConfigs: DeviceConfigs, device: Device): DeviceConfigJson {
   const { hardwareId, deviceType, groupId } = device.row
   const { type, group, device: own, resolved } = deviceConfigs.layersOf(device)

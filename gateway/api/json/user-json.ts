@@ -2,7 +2,6 @@ import type { Users } from '#services/users.ts'
 import { toIso } from '#shared/time.ts'
 import type { UserJson } from '#shared/wire/users.ts'
 
-/** Converts a user to JSON. */
 export function toUserJson(row: ReturnType<Users['require']>): UserJson {
   const { usage } = row
   return {

@@ -16,7 +16,7 @@ interface AnnounceDeps {
 }
 
 /** Third stage, right after the acknowledgement: emits the changes of a committed message as events. */
-export class publishStored {
+export class StoredPublisher {
   readonly #deps: AnnounceDeps
 
   constructor(deps: AnnounceDeps) {
@@ -43,7 +43,6 @@ export class publishStored {
     if (content.status !== null) presence.said(device, connection, content.status.isOnline)
   }
 
-  /** Emits the events of a message batch. */
   announceRun(run: MessageBatch, stored: Uint8Array): void {
     const { events, dropped } = this.#deps
     const { hardwareId, numbers } = run
