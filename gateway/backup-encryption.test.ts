@@ -75,7 +75,7 @@ test('a gateway refuses a set header that it did not write, and remembers its ow
   for (const passphrase of ['p', 'q', undefined]) {
     const other = await newSet(t, passphrase)
     writeFileSync(header, readFileSync(join(other, 'cartbarn-backup.json')))
-    const refusal = passphrase === undefined ? /is not encrypted/ : /is not the one that this gateway wrote/
+    const refusal = passphrase === undefined ? /has unencrypted backups/ : /is not the one that this gateway wrote/
     await assert.rejects(run(), { message: refusal })
     for (const path of parts) renameSync(path, `${path}-kept`)
     await assert.rejects(run(), { message: refusal })

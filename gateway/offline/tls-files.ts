@@ -64,7 +64,7 @@ export function renewTls(config: Config, nowMs: number): TlsFiles {
   const authority = authorityIn(folder)
   if (nowMs < authority.madeAtMs || nowMs >= authority.expiresAtMs)
     throw new Error(
-      'by the clock of this machine its authority is not valid: set the clock, or see "cartbarn tls status"',
+      'by the clock of the gateway computer its authority is not valid: set the clock, or see "cartbarn tls status"',
     )
   return renew(config, folder, authority, nowMs)
 }

@@ -204,7 +204,7 @@ test('a failing new program is replaced once by the previous one, with the previ
   assert.equal(listed.devices.length, 1)
   assert.equal(readProgramRecord(machine.dataDir)?.program, OWN)
   const [finding] = checkUpgrade(machine.dataDir)
-  assert.match(finding?.says ?? '', new RegExp(`^${NEW} could not run, and ${OWN} is back`))
+  assert.match(finding?.says ?? '', new RegExp(`^${NEW} could not run, and ${OWN} has run again since `))
 
   const again = await machine.swapBack()
   assert.deepEqual(again, { code: 0, said: 'There is no upgrade to undo: the service is started again.\n' })

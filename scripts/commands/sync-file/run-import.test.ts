@@ -52,7 +52,7 @@ test('a file that is truncated anywhere, or has data after its end, is not sent 
   for (let length = 0; length < bytes.length; length += 7) {
     const [code, said] = await run(bytes.subarray(0, length))
     assert.equal(code, 1)
-    assert.match(said, /is no (whole )?file of sync:export/, `${length} of ${bytes.length} bytes`)
+    assert.match(said, /is not a (complete )?file of sync:export/, `${length} of ${bytes.length} bytes`)
   }
   assert.match((await run(gzipSync(WHOLE.slice(0, -40))))[1], /is not a complete file/)
   assert.match((await run(gzipSync(`${WHOLE}{}\n`)))[1], /is not a complete file/)
