@@ -107,7 +107,7 @@ export interface GatewayEvents {
   /** The hub requests another comparison. */
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
   /** All carts were evaluated again, including changes due to time: a tick, at least once a second. */
-  cartsJudged: { carts: readonly Cart[]; nowMs: number }
+  cartsEvaluated: { carts: readonly Cart[]; nowMs: number }
   /** The view of a cart changed; a new position alone does not count. */
   cartChanged: {
     cart: Cart

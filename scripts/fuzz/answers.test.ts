@@ -45,7 +45,11 @@ describe('the answers to a case', () => {
     ['a type only clients send', [...CONNACK, 0xc0, 0], /no server/],
     ['wrong flags', [...CONNACK, 0x60, 2, 0, 7], /flags/],
     ['a SUBACK of nothing', [...CONNACK, 0x90, 2, 0, 7], /return code/],
-    ['the messages of another', [...CONNACK, ...publishPacket('dev/cart-2/cmd', '{}', { qos: 0 })], /of another device/],
+    [
+      'the messages of another',
+      [...CONNACK, ...publishPacket('dev/cart-2/cmd', '{}', { qos: 0 })],
+      /of another device/,
+    ],
   ] as const) {
     test(`must not be ${what}`, () => assert.match(judge(bytes) ?? 'no problem', problem))
   }

@@ -88,7 +88,7 @@ class Course {
   async look(seconds = 1): Promise<void> {
     for (let i = 0; i < seconds; i++) {
       this.clock.advance(1000)
-      this.#events.emit('cartsJudged', { carts: this.carts, nowMs: this.clock.nowMs() })
+      this.#events.emit('cartsEvaluated', { carts: this.carts, nowMs: this.clock.nowMs() })
       await this.settle()
     }
   }

@@ -97,7 +97,7 @@ export class Alerts implements Component {
     this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
     this.#wellAtMonotonicMs = deps.clock.monotonicMs()
     this.#renewableAtMonotonicMs = deps.clock.monotonicMs()
-    deps.events.on('cartsJudged', ({ carts, nowMs }) => this.#look(carts, nowMs))
+    deps.events.on('cartsEvaluated', ({ carts, nowMs }) => this.#look(carts, nowMs))
     deps.events.on('cartRemoved', ({ key }) => {
       this.#removed.add(key)
       this.#book.forgetCart(key)

@@ -54,7 +54,7 @@ interface SeatGround {
 
 /**
  * All carts, evaluated about once a second from the reports of their devices, the zones, the settings and the time.
- * Everything that acts on carts follows `cartsJudged`, the only tick. A cart without new reports is evaluated again
+ * Everything that acts on carts follows `cartsEvaluated`, the only tick. A cart without new reports is evaluated again
  * only when its verdict expires or a common input changes.
  */
 export class Carts implements Component {
@@ -177,13 +177,13 @@ export class Carts implements Component {
     }
   }
 
-  /** Evaluates all carts and emits `cartsJudged`; runs on a timer. */
+  /** Evaluates all carts and emits `cartsEvaluated`; runs on a timer. */
   tick(): void {
     const { clock, events, log } = this.#deps
     try {
       this.#noticeClock()
       const nowMs = this.#judgeAll()
-      events.emit('cartsJudged', { carts: this.all, nowMs })
+      events.emit('cartsEvaluated', { carts: this.all, nowMs })
       if (clock.monotonicMs() - this.#savedMs >= SAVE_MS) void this.#save()
     } catch (error) {
       log.error({ reason: describeError(error) }, 'cart evaluation failed')

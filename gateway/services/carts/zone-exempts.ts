@@ -35,7 +35,7 @@ export class ZoneExempts implements Component {
   }
 
   async start(): Promise<void> {
-    this.#deps.events.on('cartsJudged', ({ carts }) => void this.#tell(carts))
+    this.#deps.events.on('cartsEvaluated', ({ carts }) => void this.#tell(carts))
     this.#isRunning = true
   }
 

@@ -115,7 +115,7 @@ export class CommandDelivery implements Component {
       if (outcome === 'late') this.outcomes.add('late_ack')
       else this.#follow(command)
     })
-    events.on('cartsJudged', () => {
+    events.on('cartsEvaluated', () => {
       if (!this.#isRunning) return
       for (const hardwareId of this.#heldLocks.decided()) this.#sendAgain(hardwareId)
     })

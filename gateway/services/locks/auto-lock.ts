@@ -40,7 +40,7 @@ export class AutoLock {
   load(): void {
     for (const { hardwareId, atMs } of nullIfDamaged(() => this.#deps.store.read.autoLockTimes()) ?? [])
       this.#lockedAtMs.set(hardwareId, atMs)
-    this.#deps.events.on('cartsJudged', (event) => this.#judged(event))
+    this.#deps.events.on('cartsEvaluated', (event) => this.#judged(event))
   }
 
   /** Returns the time at which a cart will be locked; null if it will not be. */
@@ -61,7 +61,7 @@ export class AutoLock {
     })
   }
 
-  #judged({ carts, nowMs }: GatewayEvents['cartsJudged']): void {
+  #judged({ carts, nowMs }: GatewayEvents['cartsEvaluated']): void {
     this.#forgetLocked(carts, nowMs)
     if (this.#deps.site.settings.autoLockAfterMin === 0 || !this.#deps.clockConfirmation.isConfirmed) return
     const due = carts.filter((cart) => this.#isDue(cart, nowMs))

@@ -42,10 +42,10 @@ export class Closing {
 
   load(): void {
     for (const day of this.#deps.store.read.closedDays()) this.#days.set(day.date, day)
-    this.#deps.events.on('cartsJudged', (event) => this.#judged(event))
+    this.#deps.events.on('cartsEvaluated', (event) => this.#judged(event))
   }
 
-  #judged({ carts, nowMs }: GatewayEvents['cartsJudged']): void {
+  #judged({ carts, nowMs }: GatewayEvents['cartsEvaluated']): void {
     const { site, clockConfirmation, locks } = this.#deps
     if (!site.settings.lockAtClosing || !clockConfirmation.isConfirmed || !locks.isReady(CLOSING)) return
     const day = site.calendar.lastClosing(nowMs)

@@ -35,7 +35,7 @@ interface LocksDeps {
 /**
  * Builds the locks that address carts rather than devices: many carts in the barn with one request, carts at rest, and
  * all at closing time. Each lock is an ordinary command (`commands`), which `LockGate` checks when it is made and when
- * it is sent; this module only chooses the carts. Automatic locks follow `cartsJudged`.
+ * it is sent; this module only chooses the carts. Automatic locks follow `cartsEvaluated`.
  */
 export function createLocks(deps: LocksDeps) {
   const { store, presence, deviceTypes, clock } = deps

@@ -61,7 +61,7 @@ export class Rounds implements Component {
   async start(): Promise<void> {
     const { events } = this.#deps
     this.#isRunning = true
-    events.on('cartsJudged', ({ carts }) => this.#follow(carts))
+    events.on('cartsEvaluated', ({ carts }) => this.#follow(carts))
     // uses the stored times, so that a round read again is the same
     events.on('sampled', ({ device, recorded }) =>
       this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, recorded, this.#latestMs()),

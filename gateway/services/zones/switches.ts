@@ -36,7 +36,7 @@ export class ZoneSwitches implements Component {
       if (table === 'zone_set') zones.reread()
     })
     await this.#undo(clock.nowMs())
-    events.on('cartsJudged', ({ nowMs }) => {
+    events.on('cartsEvaluated', ({ nowMs }) => {
       if (this.#isRunning) this.#undoing ??= this.#undo(nowMs)
     })
   }
