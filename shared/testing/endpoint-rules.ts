@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
 import { findOperation } from '#shared/http/openapi-paths.ts'
 import { type Tags, tagOf } from '#shared/http/operation-names.ts'
@@ -7,11 +8,14 @@ interface Endpoints {
   tags: Tags
   /** Texts of the tests that may contain scenarios. */
   tests: readonly string[]
-  /** Section of docs/api.md about this program, without its heading. */
+  /** Chapters of this program in the pages docs/api*.md, by `chaptersOf`. */
   page: string
 }
 
-/** Lists in sentences what endpoints lack besides their routes: a scenario test, a tag, a line in docs/api.md. */
+/** Returns the chapters of a page of endpoints: everything after its heading `## Endpoints`. */
+export const chaptersOf = (page: URL) => (readFileSync(page, 'utf8').split(/^## .*$/m)[1] ?? '').trim()
+
+/** Lists in sentences what endpoints lack besides their routes: a scenario test, a tag, a line in docs/api*.md. */
 export function endpointFaults({ document, tags, tests, page }: Endpoints): string[] {
   const called = new Set(tests.flatMap((text) => calledIn(text, document)))
   const untested = operationsOf(document)
@@ -38,7 +42,7 @@ function operationsOf(document: OpenApiDocument): { method: string; path: string
   )
 }
 
-/** The endpoints by chapter, as they stand in docs/api.md. */
+/** The endpoints by chapter, as in docs/api*.md. */
 function endpointList(document: OpenApiDocument): string {
   const chapters = document.tags.map(({ name, description }) => {
     const rows = operationsOf(document)
@@ -61,10 +65,10 @@ function pageFaults(expected: string, page: string): string[] {
   const wanted = rowsByChapter(expected)
   const listed = rowsByChapter(page)
   const faults = [
-    ...wanted.filter((row) => !listed.includes(row)).map((row) => `docs/api.md lacks in the chapter ${row}`),
-    ...listed.filter((row) => !wanted.includes(row)).map((row) => `docs/api.md is wrong in the chapter ${row}`),
+    ...wanted.filter((row) => !listed.includes(row)).map((row) => `docs/api*.md lacks in the chapter ${row}`),
+    ...listed.filter((row) => !wanted.includes(row)).map((row) => `docs/api*.md is wrong in the chapter ${row}`),
   ]
-  return faults.length > 0 || page.trim() === expected ? faults : [`docs/api.md must read\n${expected}`]
+  return faults.length > 0 || page.trim() === expected ? faults : [`docs/api*.md must read\n${expected}`]
 }
 
 function rowsByChapter(page: string): string[] {

@@ -8,7 +8,7 @@ import { People } from '#hub/testing/people.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
 import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
 import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
-import { endpointFaults, undefinedNames } from '#shared/testing/endpoint-rules.ts'
+import { chaptersOf, endpointFaults, undefinedNames } from '#shared/testing/endpoint-rules.ts'
 import { TOUR } from './docs-content.ts'
 import { TAGS } from './tags.ts'
 
@@ -44,13 +44,13 @@ test('operations have unique names, documented tags and described parameters', (
   }
 })
 
-test('every endpoint has a scenario test, a line in docs/api.md and the chapter of its noun', () => {
+test('every endpoint has a scenario test, a line in docs/api-hub.md and the chapter of its noun', () => {
   const hubFolder = new URL('../', import.meta.url)
   const files = readdirSync(hubFolder, { encoding: 'utf8', recursive: true })
   const tests = files
     .filter((file) => file.endsWith('.test.ts'))
     .map((file) => readFileSync(new URL(file, hubFolder), 'utf8'))
-  const [, , page = ''] = readFileSync(new URL('../../docs/api.md', hubFolder), 'utf8').split(/^## .*$/m)
+  const page = chaptersOf(new URL('../../docs/api-hub.md', hubFolder))
   assert.deepEqual(endpointFaults({ document, tags: TAGS, tests, page }), [])
 })
 

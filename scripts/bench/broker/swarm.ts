@@ -1,10 +1,9 @@
+// Process of a swarm: MQTT clients that connect, subscribe and wait, controlled by calls of its parent.
 import { createHistogram } from 'node:perf_hooks'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
 import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { type Arrival, SwarmClient, type SwarmPlan } from './swarm-client.ts'
-
-/** Process of a swarm. */
 
 const CONNECTS_AT_ONCE = 32
 
