@@ -392,7 +392,7 @@ test('zones survive a restart', async () => {
   assert.equal((await put(`/groups/${id}/geofences`)).body.version, 2)
 })
 
-test('with a closed store a set is 503 and nothing of it is visible', async () => {
+test('with a closed store a set is 503 and none of its zones is visible', async () => {
   const own = await startGateway()
   await own.request('POST', '/groups', { body: { name: 'Group', group_id: 1 } })
   await own.stop()

@@ -73,7 +73,7 @@ const WAYS: [string, string, (name: string) => unknown, Record<string, string>?]
 ]
 
 for (const [method, path, bodyOf, headers = {}] of WAYS) {
-  test(`${method} ${path} rejects control characters in names (${JSON.stringify(bodyOf('x')).slice(-60)})`, async () => {
+  test(`${method} ${path} rejects control characters (${JSON.stringify(bodyOf('x')).slice(-60)})`, async () => {
     const good = await g.request(method, path, { body: bodyOf('ab 1'), headers })
     assert.notEqual(good.status, 400, JSON.stringify(good.body))
     for (const part of NOT_IN_NAMES) {

@@ -482,7 +482,8 @@ test('a restart changes nothing and publishes nothing', async () => {
   const before = [await get(), await published(1), await published(2), await g.request('GET', '/zones/versions')]
   await g.restart()
   const after = [await get(), await published(1), await published(2), await g.request('GET', '/zones/versions')]
-  const shown = (parts: unknown[]) => parts.map((part) => (part as { body?: unknown }).body ?? part) // responses, and published messages
+  // responses, and published messages
+  const shown = (parts: unknown[]) => parts.map((part) => (part as { body?: unknown }).body ?? part)
   assert.deepEqual(shown(after), shown(before))
   assert.equal((await put([zone('barn')])).status, 200)
 })

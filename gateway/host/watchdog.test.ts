@@ -23,9 +23,9 @@ async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE
   const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 100 }, log)
   await store.start()
   t.after(() => store.stop())
-  const told: ServiceStatus[] = []
+  const sent: ServiceStatus[] = []
   const tell = async (news: ServiceStatus) => {
-    told.push(news)
+    sent.push(news)
     return null
   }
   const watchdog = new Watchdog({
@@ -38,18 +38,18 @@ async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE
   })
   await watchdog.start()
   t.after(() => watchdog.stop())
-  return { store, told, watchdog, path: join(dataDir, 'cartbarn.db'), fed: () => feeds(told) }
+  return { store, sent, watchdog, path: join(dataDir, 'cartbarn.db'), fed: () => feeds(sent) }
 }
 
-function feeds(told: readonly ServiceStatus[]): number {
-  return told.filter((news) => news.WATCHDOG === 1).length
+function feeds(sent: readonly ServiceStatus[]): number {
+  return sent.filter((news) => news.WATCHDOG === 1).length
 }
 
 test('the watchdog reports ready at the start and stopping at the end', async (t) => {
-  const { told, watchdog } = await startWatched(t, null)
-  assert.deepEqual(told, [{ READY: 1, STATUS: 'serves' }])
+  const { sent, watchdog } = await startWatched(t, null)
+  assert.deepEqual(sent, [{ READY: 1, STATUS: 'serves' }])
   await watchdog.stop()
-  assert.deepEqual(told.at(-1), { STOPPING: 1, STATUS: 'stopping' })
+  assert.deepEqual(sent.at(-1), { STOPPING: 1, STATUS: 'stopping' })
 })
 
 test('without writes each watchdog notification follows a successful probe', async (t) => {
@@ -61,7 +61,7 @@ test('without writes each watchdog notification follows a successful probe', asy
 
 test('after commits the watchdog is notified without a probe', async (t) => {
   const probes: number[] = []
-  const told: ServiceStatus[] = []
+  const sent: ServiceStatus[] = []
   const disk = {
     get answeredAtMs() {
       return performance.now()
@@ -70,13 +70,13 @@ test('after commits the watchdog is notified without a probe', async (t) => {
     probe: async () => void probes.push(1),
   }
   const tell = async (news: ServiceStatus) => {
-    told.push(news)
+    sent.push(news)
     return null
   }
   const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: tell })
   await watchdog.start()
   t.after(() => watchdog.stop())
-  await eventually(() => feeds(told) >= 3, 'fed')
+  await eventually(() => feeds(sent) >= 3, 'fed')
   assert.deepEqual(probes, [])
 })
 
@@ -100,9 +100,9 @@ test('a stalled disk stops the notifications until it responds again', async (t)
 })
 
 test('a disk that rejects writes does not stop the notifications, as a restart would free no space', async (t) => {
-  const told: ServiceStatus[] = []
+  const sent: ServiceStatus[] = []
   const tell = async (news: ServiceStatus) => {
-    told.push(news)
+    sent.push(news)
     return null
   }
   const health = { isUsable: false, detail: 'the disk is full' }
@@ -111,13 +111,13 @@ test('a disk that rejects writes does not stop the notifications, as a restart w
   await watchdog.start()
   t.after(() => watchdog.stop())
   disk.answeredAtMs = Number.POSITIVE_INFINITY
-  await eventually(() => feeds(told) > 0, 'fed')
-  assert.equal(told.at(-1)?.STATUS, 'cannot store: the disk is full')
+  await eventually(() => feeds(sent) > 0, 'fed')
+  assert.equal(sent.at(-1)?.STATUS, 'cannot store: the disk is full')
 })
 
 test('a failed notification is one line of the log', async (t) => {
   const lines: string[] = []
-  const told: ServiceStatus[] = []
+  const sent: ServiceStatus[] = []
   const watchdog = new Watchdog({
     status: '',
     timeoutMs: 3,
@@ -128,13 +128,13 @@ test('a failed notification is one line of the log', async (t) => {
       probe: async () => undefined,
     },
     notify: async (news) => {
-      told.push(news)
+      sent.push(news)
       return 'there is no systemd-notify'
     },
   })
   await watchdog.start()
   t.after(() => watchdog.stop())
-  await eventually(() => feeds(told) >= 3, 'tried')
+  await eventually(() => feeds(sent) >= 3, 'tried')
   assert.equal(lines.length, 1)
 })
 

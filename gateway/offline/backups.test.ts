@@ -110,7 +110,7 @@ const dbOf = (data: string) => join(data, 'cartbarn.db')
 const read = (path: string) => backupPlaceOf(path, 'read')
 
 for (const passphrase of [undefined, 'nineteenth hole']) {
-  test(`a database is restored row by row ${passphrase === undefined ? 'from a plain file' : 'from an encrypted one'}`, async (t) => {
+  test(`restores a database by rows from ${passphrase === undefined ? 'a plain' : 'an encrypted'} file`, async (t) => {
     const data = dataFolder(t)
     const file = join(emptyFolder(t), 'course.backup')
     const made = await backUp({ dataDir: data, to: file, passphrase, atMs: T0 })

@@ -177,6 +177,7 @@ function refuse(response: ServerResponse, status: number, code?: string, headers
       code === undefined
         ? 'broken'
         : '<?xml version="1.0" ' +
-            `encoding="UTF-8"?><Error><Code>${code}</Code><Message>no</Message><AWSAccessKeyId>${KEY_ID}</AWSAccessKeyId><StringToSign>${SECRET}</StringToSign></Error>`,
+            `encoding="UTF-8"?><Error><Code>${code}</Code><Message>no</Message>` +
+            `<AWSAccessKeyId>${KEY_ID}</AWSAccessKeyId><StringToSign>${SECRET}</StringToSign></Error>`,
     )
 }

@@ -72,12 +72,12 @@ test('admins see how long the certificate is valid and why a new one cannot be l
   assert.deepEqual([certificate, authority, plain_http.open], [{ expires_at }, null, true])
   folder.write({ cert: 'no certificate', key: 'no key' })
   await g.reloadCertificate()
-  const { certificate: told } = await overTls('/health')
-  assert.equal(told.expires_at, expires_at)
-  assert.match(told.detail, /CARTBARN_TLS_CERT: is not a certificate/)
+  const { certificate: shown } = await overTls('/health')
+  assert.equal(shown.expires_at, expires_at)
+  assert.match(shown.detail, /CARTBARN_TLS_CERT: is not a certificate/)
   const bare = await g.app.request('https://localhost/health')
-  const { certificate: untold } = (await bare.json()) as Answer['body']
-  assert.equal(untold, undefined)
+  const { certificate: hidden } = (await bare.json()) as Answer['body']
+  assert.equal(hidden, undefined)
 })
 
 test('without TLS the list of plain clients is empty because all connections are plain', async (t) => {

@@ -190,7 +190,7 @@ test('a socket that is never accepted is abandoned, each next one later', (t) =>
 })
 
 for (const isCounted of [true, false]) {
-  test(`after ten hours of sleep it reconnects immediately (monotonic clock ${isCounted ? 'running' : 'stopped'})`, (t) => {
+  test(`after ten hours of sleep it reconnects immediately (clock ${isCounted ? 'running' : 'stopped'})`, (t) => {
     const bench = live(t)
     bench.sleep(10 * 3_600_000, isCounted)
     bench.line.hurry()

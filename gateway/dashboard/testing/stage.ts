@@ -24,7 +24,7 @@ import { type SiteOptions, TestSite } from './test-site.ts'
  * Chromium, gateway and `prepare` are started once for a file, in which tests run one after the other; each gets its
  * own browser profile. Locators wait automatically, `course.becomes` waits for the gateway, and nothing sleeps. A test
  * fails when its page has a console error, an uncaught error, a violation of the policy, a request to another host or
- * one without a response (a picture of it is kept, and the fault printed). A test excludes the faults that it provokes:
+ * one without a response (its screenshot is kept, and the fault printed). A test excludes the faults that it provokes:
  * `faults.forgive(answered(401))`, `faults.forgive(LINE_GONE)`. `link` cuts and freezes the network, `other()` is a
  * second tablet, `startSimulatedFleet` starts the demo's carts. Each file needs a browser, so there is only one file
  * for each screen.

@@ -91,6 +91,8 @@ const EXCEPTIONS: readonly [path: string, word: string, reason: string][] = [
   ['scripts/release/check/executable/neighbour.ts', 'neighbour', 'the name of a program'],
 ]
 
+const hasOtherWords = (path: string) => HAS_OTHER_WORDS.some((other) => other.test(path))
+
 const QUOTED =
   /```[\s\S]*?```|`[^`\n]*`|“[^”]*”|"[^"\n]{1,160}"|https?:\/\/\S+|\b[\w-]+\/[\w./-]+|\b\w+_\w+\b|biome-ignore.*/g
 
@@ -98,13 +100,12 @@ const OPENING = /^\/\*\*[\s*]*(?:What|Whether|How|Of|By|One|Whose)\b/
 
 /** False for most files, which have neither these words nor such docstrings and need not be parsed. */
 export const hasProseFindings = (path: string, text: string) =>
-  (!HAS_OTHER_WORDS.some((other) => other.test(path)) &&
-    PRIVATE_WORDS.some(([, pattern]) => text.search(pattern) >= 0)) ||
+  (!hasOtherWords(path) && PRIVATE_WORDS.some(([, pattern]) => text.search(pattern) >= 0)) ||
   /\/\*\*[\s*]*(?:What|Whether|How|Of|By|One|Whose)\b/.test(text)
 
 /** Private words in a passage of a file, except in quotes, code, paths, and names with underscores. */
 export function wordsIn(path: string, { at, text }: Passage): { word: string; write: string; at: number }[] {
-  if (HAS_OTHER_WORDS.some((other) => other.test(path))) return []
+  if (hasOtherWords(path)) return []
   const isComment = /^\/[/*]/.test(text)
   const applies = (word: string, { only, not, inComments }: Limits) =>
     (isComment || inComments !== true) &&
