@@ -178,7 +178,10 @@ export function deleteErased(database: Database, siteId: string, throughMs: numb
   })
 }
 
-/** Deletes a restored device, its history and archived data. False if its gateway has it. Throws `site_not_found`. */
+/**
+ * Permanently deletes a restored device, its history and archived data. False if its gateway has it. Throws
+ * `site_not_found`.
+ */
 export function deleteRestored(database: Database, siteId: string, hardwareId: string): Promise<boolean> {
   return inSite(database, siteId, async (sql) => {
     const values = [siteId, hardwareId]
