@@ -64,3 +64,50 @@ test('a calendar date is accepted, and text that only resembles one is rejected'
   for (const text of ['2026-02-29', '2026-13-01', '2026-2-1', '20260201', '', '2026-02-28T00:00'])
     assert.ok(!isCalendarDate(text))
 })
+
+test('offsets are those of the runtime at any second, also after thousands of others', () => {
+  const names = Intl.supportedValuesOf('timeZone')
+  for (const name of names) {
+    const zone = new TimeZone(name)
+    const format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' })
+    const expected = (atMs: number) => {
+      const { value = '' } = format.formatToParts(atMs).find(({ type }) => type === 'timeZoneName') ?? {}
+      const [, sign, hours = 0, minutes = 0] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(value) ?? []
+      return (sign === '-' ? -1 : 1) * (Number(hours) * HOUR_MS + Number(minutes) * 60_000)
+    }
+    // each change of some years, the second before it and the second of it
+    for (
+      let atMs = Date.parse('2024-01-01T00:00:00Z');
+      atMs < Date.parse('2027-01-01T00:00:00Z');
+      atMs += 7 * 24 * HOUR_MS
+    ) {
+      if (zone.offsetMs(atMs) === zone.offsetMs(atMs + 7 * 24 * HOUR_MS)) continue
+      const changeMs = firstWith((ms) => expected(ms) !== expected(atMs), atMs, atMs + 7 * 24 * HOUR_MS)
+      for (const ms of [changeMs - 1, changeMs, changeMs + 1])
+        assert.equal(zone.offsetMs(ms), expected(ms), `${name} ${toIso(ms)}`)
+    }
+  }
+})
+
+test('any instant from 1972 to 2040 has the offset that its local time shows', () => {
+  const zones = Intl.supportedValuesOf('timeZone').map((name) => new TimeZone(name))
+  const instants = fc.integer({ min: Date.UTC(1970, 0, 1) / 1000, max: Date.UTC(2040, 0, 1) / 1000 })
+  fc.assert(
+    fc.property(fc.constantFrom(...zones), instants, (zone, seconds) => {
+      const shown = new Date(seconds * 1000).toLocaleString('sv-SE', { timeZone: zone.name })
+      assert.equal(Date.parse(`${shown.replace(' ', 'T')}Z`) - seconds * 1000, zone.offsetMs(seconds * 1000), zone.name)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+/** The first of the instants from `lowMs` to `highMs` for which a test holds, which then holds to the end. */
+function firstWith(test: (ms: number) => boolean, lowMs: number, highMs: number): number {
+  let [low, high] = [lowMs, highMs]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (test(middle)) high = middle
+    else low = middle
+  }
+  return high
+}

@@ -14,10 +14,18 @@ export interface LocalDay {
   untilMs: number
 }
 
+/** Offsets change only at quarters of an hour of UTC, in all zones of the IANA database from 1972 on. */
+const QUARTER_MS = 15 * MINUTE_MS
+const QUARTERS_FROM_MS = Date.UTC(1972, 1, 1)
+/** Quarters whose offsets are kept: those of ten days. */
+const QUARTERS_KEPT = 1_000
+
 /** Time zone by the IANA database of the runtime. */
 export class TimeZone {
   readonly name: string
   readonly #format: Intl.DateTimeFormat
+  /** Offsets in ms by the start of their quarter: formatting takes longer than all rules of a cart together. */
+  readonly #known = new Map<number, number>()
 
   /** Throws `RangeError` for an unknown name. */
   constructor(name: string) {
@@ -38,6 +46,17 @@ export class TimeZone {
 
   /** Offset from UTC in ms, positive to the east. */
   offsetMs(atMs: number): number {
+    if (!(atMs >= QUARTERS_FROM_MS)) return this.#readOffsetMs(atMs)
+    const quarterMs = atMs - (atMs % QUARTER_MS)
+    const known = this.#known.get(quarterMs)
+    if (known !== undefined) return known
+    if (this.#known.size === QUARTERS_KEPT) this.#known.clear()
+    const offsetMs = this.#readOffsetMs(quarterMs)
+    this.#known.set(quarterMs, offsetMs)
+    return offsetMs
+  }
+
+  #readOffsetMs(atMs: number): number {
     const wholeMs = Math.floor(atMs / 1000) * 1000
     const part = Object.fromEntries(this.#format.formatToParts(wholeMs).map(({ type, value }) => [type, Number(value)]))
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
