@@ -1,5 +1,5 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import { SessionClient } from './session-client.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 
 /** Result of comparing acknowledged lock events with the stored ones. */
 export interface LockEventCheck {

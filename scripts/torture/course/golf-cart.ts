@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import { BARN_PLACE, COURSE_PLACE, OUTSIDE_PLACE, RESTING_V } from '#scripts/rig/staff-course.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
-import { SessionClient } from '../session-client.ts'
 import type { WebhookReceiver } from './receiver.ts'
 import type { Uptime } from './uptime.ts'
 

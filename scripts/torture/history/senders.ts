@@ -1,7 +1,7 @@
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import type { Outgoing } from '#scripts/rig/outgoing.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
-import type { Outgoing } from '../outgoing.ts'
-import { SessionClient } from '../session-client.ts'
 import type { ExpectedHistory, Send } from './expected-history.ts'
 import { sampleAt } from './records.ts'
 

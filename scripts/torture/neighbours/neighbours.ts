@@ -20,6 +20,7 @@ import {
   printTable,
   told,
 } from '#scripts/rig/report.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
 import { ApiClient } from '#shared/client.ts'
 import { startTimesMs } from '../death.ts'
@@ -29,7 +30,6 @@ import { fleetFigures } from '../fleet-figures.ts'
 import { type FleetCheck, FleetLoad } from '../fleet-load.ts'
 import { MortalGateway } from '../mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
-import { SessionClient } from '../session-client.ts'
 import { Regulars, type RegularsResult, TIMEOUT_MS } from './regulars.ts'
 
 const FULL = { kills: 40, killsOfGroup: 4, atOnce: 3, underAttackMs: 4000, pastSamples: 50_000 }

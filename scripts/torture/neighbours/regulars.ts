@@ -2,8 +2,8 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { NEIGHBOUR_ADDRESS } from '#scripts/rig/neighbours/attack-connection.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
-import { SessionClient } from '../session-client.ts'
 
 const OWN_ADDRESS = '127.0.0.1'
 const REQUEST_GAP_MS = 200

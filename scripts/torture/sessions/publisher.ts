@@ -1,5 +1,5 @@
-import type { Outgoing } from '../outgoing.ts'
-import { SessionClient } from '../session-client.ts'
+import type { Outgoing } from '#scripts/rig/outgoing.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import type { TopicJournal } from './check.ts'
 
 /** Login of all clients of the scenario. */

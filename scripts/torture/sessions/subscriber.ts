@@ -1,4 +1,4 @@
-import { type Delivery, SessionClient } from '../session-client.ts'
+import { type Delivery, SessionClient } from '#scripts/rig/session-client.ts'
 import type { SubscriberJournal } from './check.ts'
 import type { Login } from './publisher.ts'
 

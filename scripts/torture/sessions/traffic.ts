@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
-import { SessionClient } from '../session-client.ts'
 import { checkDeliveries, checkRetained, type DeliveryCheck, type TopicJournal } from './check.ts'
 import { type Login, SessionPublisher, TOPIC_ROOT } from './publisher.ts'
 import { SessionSubscriber } from './subscriber.ts'

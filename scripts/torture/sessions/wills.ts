@@ -1,4 +1,4 @@
-import { SessionClient } from '../session-client.ts'
+import { SessionClient } from '#scripts/rig/session-client.ts'
 import { type Login, TOPIC_ROOT } from './publisher.ts'
 
 const WILL_TOPIC = `${TOPIC_ROOT}-wills`

@@ -12,6 +12,8 @@ export interface SessionSettings {
   /** Filters and their requested QoS. */
   subscriptions?: Readonly<Record<string, 0 | 1 | 2>>
   will?: { topic: string; payload: string; qos: 1 | 2; retain: boolean }
+  /** Upper limit of the delay between two attempts to connect, in ms; that of the first by default. */
+  longestRetryMs?: number
 }
 
 export interface Delivery {
@@ -20,10 +22,12 @@ export interface Delivery {
   qos: 0 | 1 | 2
 }
 
-const RECONNECT_MIN_MS = 50
-const RECONNECT_SPREAD_MS = 150
+/** First delay before another connection, less up to three quarters; doubled with each attempt that fails. */
+const RECONNECT_MS = 200
 const SUBSCRIBE_PACKET_ID = 65_535
 const KEEP_ALIVE_S = 120
+/** Silence after which a client pings; without an answer until the next one it closes the connection. */
+const PING_MS = 60_000
 
 /**
  * MQTT 3.1.1 client that is exact about acknowledgements and keeps its side of a session while it is offline: it
@@ -35,6 +39,8 @@ export class SessionClient {
   onDelivery: ((delivery: Delivery) => void) | null = null
   /** Called when the session is established and everything open has been repeated. */
   onReady: (() => void) | null = null
+  /** Called when an established session has lost its connection. */
+  onLost: (() => void) | null = null
   /** Called on a refusal; the client stays offline. Without a listener it retries: a stopping broker refuses all. */
   onRefused: ((error: Error) => void) | null = null
 
@@ -49,6 +55,9 @@ export class SessionClient {
   #isReady = false
   #isKnown = false
   #isSubscribed = false
+  /** True while a ping waits for an answer, or for any other packet. */
+  #isPinged = false
+  #failures = 0
 
   constructor(settings: SessionSettings) {
     this.#settings = settings
@@ -89,7 +98,10 @@ export class SessionClient {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const packets = parser({ protocolVersion: 4 })
     this.#socket = socket
+    let ping: NodeJS.Timeout | undefined
     socket.on('connect', () => {
+      this.#isPinged = false
+      ping = setInterval(() => this.#sendPing(socket), PING_MS).unref()
       const { clientId, username, isPersistent } = settings
       const password = Buffer.from(settings.password)
       const fields = { clientId, username, password, clean: !isPersistent, keepalive: KEEP_ALIVE_S }
@@ -101,14 +113,29 @@ export class SessionClient {
     })
     // 'close' follows
     socket.on('error', () => undefined)
-    socket.on('close', () => this.#onClose(socket))
+    socket.on('close', () => {
+      clearInterval(ping)
+      this.#onClose(socket)
+    })
+  }
+
+  #sendPing(socket: Socket): void {
+    if (this.#isPinged) {
+      socket.destroy()
+      return
+    }
+    this.#isPinged = true
+    this.#send({ cmd: 'pingreq' })
   }
 
   #onClose(socket: Socket): void {
     if (socket !== this.#socket) return
     this.#socket = null
+    if (this.#isReady) this.onLost?.()
     this.#isReady = false
-    const delayMs = RECONNECT_MIN_MS + Math.random() * RECONNECT_SPREAD_MS
+    const { longestRetryMs = RECONNECT_MS } = this.#settings
+    const retryMs = Math.min(longestRetryMs, RECONNECT_MS * 2 ** this.#failures++)
+    const delayMs = retryMs * (1 / 4 + (Math.random() * 3) / 4)
     setTimeout(() => {
       if (this.#isWanted && this.#socket === null) this.#connect()
     }, delayMs)
@@ -116,6 +143,7 @@ export class SessionClient {
 
   #receive(packet: Packet): void {
     const id = packet.messageId ?? 0
+    this.#isPinged = false
     switch (packet.cmd) {
       case 'connack':
         this.#onConnack(packet)
@@ -167,6 +195,7 @@ export class SessionClient {
 
   #becomeReady(): void {
     this.#isReady = true
+    this.#failures = 0
     for (const { id, message, isCopy, isTaken } of this.#outgoing.toSend()) {
       if (isTaken) this.#send({ cmd: 'pubrel', messageId: id })
       else this.#sendPublish(id, message, isCopy)

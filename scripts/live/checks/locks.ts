@@ -1,0 +1,76 @@
+import type { Check, Finding } from '../bottle.ts'
+import { isAtEdge, isIn } from '../model/ground.ts'
+import { localToMs, toLocal } from '../model/local-time.ts'
+import { isSettled } from './devices.ts'
+
+const MINUTE_MS = 60_000
+const AUTO_LOCK_MS = 10 * MINUTE_MS
+const CLOSES_MINUTE = 21 * 60 + 30
+const LATE_MS = 2 * MINUTE_MS
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`
+}
+
+const early: Check = {
+  number: 14,
+  claim: 'a cart in the barn is locked after the minutes set, not before and not twice',
+  when: 'look',
+  find(bottle) {
+    const { nowMs } = bottle.time
+    const found: Finding[] = []
+    for (const cart of bottle.carts) {
+      const { hardwareId, ownLocks } = cart
+      for (const { id, atMs, unlockedForMs, stillForMs, wasLocked } of ownLocks.splice(0)) {
+        const { minute } = toLocal(atMs)
+        const isClosing = minute >= CLOSES_MINUTE && minute <= CLOSES_MINUTE + 60
+        if (isClosing || bottle.commandIds.has(id)) continue
+        const isEarly = Math.min(unlockedForMs, stillForMs) < AUTO_LOCK_MS - 10_000
+        if (isEarly || wasLocked)
+          found.push({
+            subject: hardwareId,
+            is: `${seconds(unlockedForMs)} after ${wasLocked ? 'a lock' : 'an unlock'}, ${seconds(stillForMs)} still`,
+            expected: 'a lock after 600 s',
+          })
+      }
+      if (cart.isLocked || !isSettled(bottle, cart, AUTO_LOCK_MS + LATE_MS) || !cart.isConnected || !cart.isDrained)
+        continue
+      const { spot } = cart.here()
+      if (!isIn('parking', spot) || isAtEdge(spot)) continue
+      const dueMs =
+        Math.max(cart.stillSinceMs, cart.lockChangedAtMs, cart.linkChangedAtMs ?? 0, bottle.life.startedAtMs) +
+        AUTO_LOCK_MS
+      if (nowMs > dueMs + LATE_MS)
+        found.push({
+          subject: hardwareId,
+          is: `unlocked ${Math.round((nowMs - dueMs) / 1000)} s after it was due`,
+          expected: 'a lock',
+        })
+    }
+    return found
+  },
+}
+
+const closing: Check = {
+  number: 15,
+  claim: 'at closing time the carts in the barn are locked',
+  when: 'look',
+  find(bottle) {
+    const { nowMs } = bottle.time
+    const { date, minute } = toLocal(nowMs)
+    if (minute < CLOSES_MINUTE + 5 || minute >= CLOSES_MINUTE + 25) return []
+    const closesMs = localToMs(date, CLOSES_MINUTE)
+    const found: Finding[] = []
+    for (const cart of bottle.carts) {
+      const forMs = nowMs - closesMs + 3 * MINUTE_MS
+      if (!isSettled(bottle, cart, forMs) || !cart.isConnected || cart.isLocked || cart.lockChangedAtMs > closesMs)
+        continue
+      const { spot } = cart.here()
+      if (!isIn('parking', spot) || cart.stillSinceMs > closesMs - 3 * MINUTE_MS) continue
+      found.push({ subject: cart.hardwareId, is: 'unlocked after closing', expected: 'locked' })
+    }
+    return found
+  },
+}
+
+export const lockChecks: readonly Check[] = [early, closing]

@@ -1,0 +1,133 @@
+import { createRandom } from '#shared/random.ts'
+import type { JourneyKind } from './model/journey.ts'
+import { localToMs, nextDay } from './model/local-time.ts'
+
+export const MOODS = ['quiet', 'ordinary', 'hard'] as const
+export type Mood = (typeof MOODS)[number]
+
+/** Action of a person, or fault. All are drawn before the run, so that it can be repeated without some of them. */
+export type Entry = { readonly atMs: number } & (
+  | { readonly kind: 'drive'; readonly cart: number; readonly journey: JourneyKind; readonly pace: number }
+  | { readonly kind: 'sleep' | 'wake' | 'unplug' | 'plug'; readonly cart: number }
+  | { readonly kind: 'command'; readonly cart: number; readonly command: 'lock' | 'unlock' | 'locate' }
+  | { readonly kind: 'calls'; readonly count: number }
+  | { readonly kind: 'shadow'; readonly cart: number; readonly forMs: number }
+  | { readonly kind: 'kill'; readonly turns: number; readonly downMs: number }
+  | { readonly kind: 'restart'; readonly downMs: number }
+  | { readonly kind: 'slow'; readonly delayMs: number; readonly forMs: number }
+  | { readonly kind: 'rush' }
+)
+
+export interface Plan {
+  readonly seed: number
+  readonly days: number
+  readonly carts: number
+  readonly mood: Mood
+  /** First local day, as 2026-05-01. */
+  readonly start: string
+  readonly entries: readonly Entry[]
+}
+
+interface FaultRates {
+  /** A day. */
+  readonly kills: number
+  readonly restarts: number
+  readonly slow: number
+  readonly rushes: number
+  /** A day and cart. */
+  readonly shadows: number
+}
+
+const FAULTS: Readonly<Record<Mood, FaultRates>> = {
+  quiet: { kills: 0, restarts: 0, slow: 0, rushes: 0, shadows: 0 },
+  ordinary: { kills: 1, restarts: 0.2, slow: 2, rushes: 1, shadows: 2 },
+  hard: { kills: 12, restarts: 2, slow: 12, rushes: 4, shadows: 6 },
+}
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** Draws the entries of a run. Each cart and day has random numbers of its own: fewer of them change no other. */
+export function drawPlan(options: Omit<Plan, 'entries'>): Plan {
+  const entries: Entry[] = []
+  let date = options.start
+  for (let day = 0; day < options.days; day++, date = nextDay(date)) {
+    for (let cart = 1; cart <= options.carts; cart++) entries.push(...cartDay(options, date, cart))
+    entries.push(...courseDay(options, date))
+  }
+  entries.sort((one, other) => one.atMs - other.atMs)
+  return { ...options, entries }
+}
+
+function cartDay({ seed, mood }: Omit<Plan, 'entries'>, date: string, cart: number): Entry[] {
+  const random = createRandom(seed, 'cart', cart, date)
+  const at = (hour: number) => localToMs(date, 0) + Math.round(hour * 60 * MINUTE_MS)
+  const entries: Entry[] = [{ atMs: at(random.between(5.5, 6.5)), kind: 'wake', cart }]
+  const journey = (): JourneyKind =>
+    random.chance(0.04) ? (random.chance(0.5) ? 'away' : 'pond') : random.chance(0.3) ? 'nine' : 'round'
+  if (random.chance(0.85))
+    entries.push({
+      atMs: at(random.between(7, 11)),
+      kind: 'drive',
+      cart,
+      journey: journey(),
+      pace: random.between(0.8, 1.2),
+    })
+  if (random.chance(0.5))
+    entries.push({
+      atMs: at(random.between(13, 16)),
+      kind: 'drive',
+      cart,
+      journey: journey(),
+      pace: random.between(0.8, 1.2),
+    })
+  for (let i = 0; i < 2; i++) {
+    const command = random.pick(['lock', 'unlock', 'locate'] as const)
+    entries.push({ atMs: at(random.between(7, 20)), kind: 'command', cart, command })
+  }
+  const { shadows } = FAULTS[mood]
+  for (let i = countOf(shadows, random.next()); i > 0; i--)
+    entries.push({
+      atMs: at(random.between(7, 20)),
+      kind: 'shadow',
+      cart,
+      forMs: Math.round(random.between(10_000, 40 * MINUTE_MS)),
+    })
+  // every third device has a charger of its own and stays awake
+  if (cart % 3 !== 0) entries.push({ atMs: at(random.between(22, 22.9)), kind: 'sleep', cart })
+  if (random.chance(0.1)) {
+    const atMs = at(random.between(12, 13))
+    entries.push({ atMs, kind: 'unplug', cart }, { atMs: atMs + random.integer(1, 2) * DAY_MS, kind: 'plug', cart })
+  }
+  if (random.chance(0.02))
+    entries.push({ atMs: at(random.between(1, 2.5)), kind: 'drive', cart, journey: 'night', pace: 1 })
+  return entries
+}
+
+function courseDay({ seed, mood }: Omit<Plan, 'entries'>, date: string): Entry[] {
+  const random = createRandom(seed, 'course', date)
+  const rates = FAULTS[mood]
+  const any = () => localToMs(date, 0) + Math.round(random.next() * DAY_MS)
+  const draw = (rate: number, entry: () => Entry) => Array.from({ length: countOf(rate, random.next()) }, entry)
+  return [
+    ...draw(30, () => ({ atMs: any(), kind: 'calls', count: random.integer(1, 20) })),
+    ...draw(rates.kills, () => ({
+      atMs: any(),
+      kind: 'kill',
+      turns: random.integer(0, 400),
+      downMs: random.integer(1_000, random.chance(0.2) ? 20 * MINUTE_MS : 30_000),
+    })),
+    ...draw(rates.restarts, () => ({ atMs: any(), kind: 'restart', downMs: random.integer(1_000, 60_000) })),
+    ...draw(rates.slow, () => ({
+      atMs: any(),
+      kind: 'slow',
+      delayMs: random.integer(5, 400),
+      forMs: random.integer(10_000, 10 * MINUTE_MS),
+    })),
+    ...draw(rates.rushes, () => ({ atMs: any(), kind: 'rush' })),
+  ]
+}
+
+/** A whole number with the mean `rate`. */
+function countOf(rate: number, chance: number): number {
+  return Math.floor(rate) + (chance < rate % 1 ? 1 : 0)
+}

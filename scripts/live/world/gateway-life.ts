@@ -1,0 +1,131 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Gateway } from '#gateway/gateway.ts'
+import type { Overrides } from '#gateway/services.ts'
+import { Program } from './program.ts'
+import { running, type VirtualTime } from './virtual-time.ts'
+
+const HTTP_PORT = 8080
+export const MQTT_PORT = 1883
+const ADMIN_KEY = 'flt_admin_key_of_the_bottle_0123456789'
+
+export interface Answer {
+  status: number
+  // checks read responses of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  body: any
+}
+
+export interface GatewayOptions {
+  readonly time: VirtualTime
+  readonly dataDir: string
+  readonly settings: Record<string, string>
+  readonly overrides: Overrides
+  readonly onLog: (line: string) => void
+}
+
+/** A gateway on one data folder, through all its lives. */
+export class GatewayLife {
+  readonly #options: GatewayOptions
+  #program: Program | null = null
+  #gateway: Gateway | null = null
+  starts = 0
+  startedAtMs = 0
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    mkdirSync(options.dataDir, { recursive: true })
+  }
+
+  get isRunning(): boolean {
+    return this.#gateway !== null
+  }
+
+  get program(): Program | null {
+    return this.#program
+  }
+
+  get gateway(): Gateway | null {
+    return this.#gateway
+  }
+
+  async start(): Promise<void> {
+    const { time, dataDir, settings, overrides, onLog } = this.#options
+    const { createGateway } = await time.holding('gateway', import('#gateway/gateway.ts'))
+    const { readConfig } = await time.holding('gateway', import('#gateway/config.ts'))
+    const { createLog } = await time.holding('log', import('#shared/log.ts'))
+    this.starts += 1
+    const program = new Program(`gateway ${this.starts}`)
+    this.#program = program
+    await running.run(program, async () => {
+      const config = readConfig({
+        CARTBARN_DATA_DIR: dataDir,
+        CARTBARN_HOST: '127.0.0.1',
+        CARTBARN_HTTP_PORT: String(HTTP_PORT),
+        CARTBARN_MQTT_PORT: String(MQTT_PORT),
+        CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
+        CARTBARN_MDNS: 'off',
+        CARTBARN_REQUESTS_PER_SECOND: '0',
+        ...settings,
+      })
+      const log = createLog('info', { write: onLog })
+      const gateway = createGateway(config, log, {
+        isTimeSynchronized: () => true,
+        hardwareTimesMs: () => [],
+        machineRoot: join(dataDir, 'no-machine'),
+        dashboardDir: join(dataDir, 'no-app'),
+        ...overrides,
+      })
+      await gateway.start()
+      this.#gateway = gateway
+      this.startedAtMs = time.nowMs
+    })
+  }
+
+  async stop(): Promise<void> {
+    const [gateway, program] = [this.#gateway, this.#program]
+    if (gateway === null || program === null) return
+    this.#gateway = null
+    await running.run(program, () => gateway.stop())
+    program.die()
+  }
+
+  /** Ends it as the kernel ends a process: what it has written stays, in the same files. */
+  kill(): void {
+    const program = this.#program
+    if (program === null) return
+    const { dataDir } = this.#options
+    const paths = readdirSync(dataDir, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('-shm'))
+      .map((entry) => join(entry.parentPath, entry.name))
+    const files = paths.map((path) => [path, readFileSync(path)] as const)
+    program.die()
+    // closing the handles of the dead has written into them
+    for (const [path, bytes] of files) writeFileSync(path, bytes, { mode: 0o600 })
+    this.#gateway = null
+    this.#program = null
+  }
+
+  /** Deletes everything. */
+  discard(): void {
+    rmSync(this.#options.dataDir, { recursive: true, force: true })
+  }
+
+  /** Sends a request, without a socket. */
+  async request(method: string, path: string, body?: unknown, key: string = ADMIN_KEY): Promise<Answer> {
+    const [gateway, program] = [this.#gateway, this.#program]
+    if (gateway === null || program === null) throw new Error('the gateway is not running')
+    return running.run(program, async () => {
+      const headers = {
+        'x-api-key': key,
+        ...(method === 'PUT' ? { 'if-match': '*' } : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      }
+      const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+      const response = await gateway.app.request(path, init)
+      const text = await response.text()
+      const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
+      return { status: response.status, body: isJson && text !== '' ? JSON.parse(text) : text }
+    })
+  }
+}

@@ -1,0 +1,32 @@
+/** Process of the course from its start to its end: a gateway, a hub, or a device. */
+export class Program {
+  readonly name: string
+  isAlive = true
+  /** Difference of its wall clock to the true time, in ms. */
+  wallOffsetMs = 0
+  /** Called before each turn of its event loop; may kill it. */
+  onTurn: (() => void) | null = null
+  readonly #closers = new Set<() => void>()
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** Registers what a kernel would release when the process ends; returns a function that forgets it. */
+  onDeath(close: () => void): () => void {
+    this.#closers.add(close)
+    return () => this.#closers.delete(close)
+  }
+
+  /** Open sockets, threads and databases. */
+  get openCount(): number {
+    return this.#closers.size
+  }
+
+  /** Ends it without a chance to react. */
+  die(): void {
+    this.isAlive = false
+    for (const close of [...this.#closers]) close()
+    this.#closers.clear()
+  }
+}
