@@ -33,11 +33,10 @@ export const BREAKS: readonly Break[] = [
   },
   {
     check: 4,
-    how: 'a position that is older than the known one replaces it',
-    file: 'gateway/services/ingest/apply-samples.ts',
-    from: 'if (samples.length === 1) return ONE_SAMPLE',
-    to: 'if (samples.length === 1) return ONE_SAMPLE\n  return samples.map((_, i) => i).reverse()',
-    mood: 'hard',
+    how: 'three values in ten do not become the latest',
+    file: 'gateway/domain/latest-state.ts',
+    from: 'state.values[key] = value\n',
+    to: 'if (Math.random() > 0.3) state.values[key] = value\n',
   },
   {
     check: 5,
@@ -49,10 +48,10 @@ export const BREAKS: readonly Break[] = [
   },
   {
     check: 7,
-    how: 'lock events are stored twice',
+    how: 'one lock event in five is acknowledged and not stored',
     file: 'gateway/store/writer/append.ts',
     from: 'return connection.run(INSERT_LOCK_EVENT, ...values) > 0',
-    to: "return [eventId + 'x', eventId].map((id) => connection.run(INSERT_LOCK_EVENT, id, ...values.slice(1)) > 0)[1]",
+    to: 'return Math.random() < 0.2 || connection.run(INSERT_LOCK_EVENT, ...values) > 0',
   },
   {
     check: 10,

@@ -63,7 +63,7 @@ function cartDay({ seed, mood }: Omit<Plan, 'entries'>, date: string, cart: numb
   const at = (hour: number) => localToMs(date, 0) + Math.round(hour * 60 * MINUTE_MS)
   const entries: Entry[] = [{ atMs: at(random.between(5.5, 6.5)), kind: 'wake', cart }]
   const journey = (): JourneyKind =>
-    random.chance(0.04) ? (random.chance(0.5) ? 'away' : 'pond') : random.chance(0.3) ? 'nine' : 'round'
+    random.chance(0.1) ? (random.chance(0.5) ? 'away' : 'pond') : random.chance(0.3) ? 'nine' : 'round'
   if (random.chance(0.85))
     entries.push({
       atMs: at(random.between(7, 11)),
@@ -80,6 +80,12 @@ function cartDay({ seed, mood }: Omit<Plan, 'entries'>, date: string, cart: numb
       journey: journey(),
       pace: random.between(0.8, 1.2),
     })
+  // a lock at the wrong moment, and an unlock shortly before closing time
+  const drive = entries.find(({ kind }) => kind === 'drive')
+  if (drive !== undefined && random.chance(0.3))
+    entries.push({ atMs: drive.atMs + random.integer(8_000, 35_000), kind: 'command', cart, command: 'lock' })
+  if (random.chance(0.2))
+    entries.push({ atMs: at(random.between(21.3, 21.45)), kind: 'command', cart, command: 'unlock' })
   for (let i = 0; i < 2; i++) {
     const command = random.pick(['lock', 'unlock', 'locate'] as const)
     entries.push({ atMs: at(random.between(7, 20)), kind: 'command', cart, command })

@@ -43,10 +43,10 @@ const moving: Check = {
     bottle.carts.flatMap(({ hardwareId, receipts }) =>
       receipts
         .filter(
-          ({ command, speedMps, atMs }) =>
-            command === 'lock' && speedMps > 0 && atMs > bottle.time.nowMs - 10 * MINUTE_MS,
+          ({ command, knownMps, atMs }) =>
+            command === 'lock' && knownMps > 0 && atMs > bottle.time.nowMs - 10 * MINUTE_MS,
         )
-        .map(({ id, speedMps }) => ({ subject: hardwareId, is: `lock ${id} at ${speedMps} m/s`, expected: 'no lock' })),
+        .map(({ id, knownMps }) => ({ subject: hardwareId, is: `lock ${id} at ${knownMps} m/s`, expected: 'no lock' })),
     ),
 }
 

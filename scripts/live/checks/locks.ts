@@ -62,12 +62,14 @@ const closing: Check = {
     const closesMs = localToMs(date, CLOSES_MINUTE)
     const found: Finding[] = []
     for (const cart of bottle.carts) {
-      const forMs = nowMs - closesMs + 3 * MINUTE_MS
-      if (!isSettled(bottle, cart, forMs) || !cart.isConnected || cart.isLocked || cart.lockChangedAtMs > closesMs)
-        continue
       const { spot } = cart.here()
-      if (!isIn('parking', spot) || cart.stillSinceMs > closesMs - 3 * MINUTE_MS) continue
-      found.push({ subject: cart.hardwareId, is: 'unlocked after closing', expected: 'locked' })
+      const forMs = nowMs - closesMs + 3 * MINUTE_MS
+      if (!isSettled(bottle, cart, forMs) || !cart.isConnected || !isIn('parking', spot)) continue
+      if (cart.stillSinceMs > closesMs - 3 * MINUTE_MS) continue
+      const [before] = cart.lockEvents.filter(({ atMs }) => atMs < closesMs - LATE_MS).slice(-1)
+      const next = cart.lockEvents.find(({ atMs }) => atMs >= closesMs - LATE_MS)
+      if (before?.event === 'unlock' && (next === undefined || next.atMs > closesMs + MINUTE_MS))
+        found.push({ subject: cart.hardwareId, is: 'not locked at closing time', expected: 'locked' })
     }
     return found
   },

@@ -7,6 +7,10 @@ import { type JourneyKind, Journeys } from './journey.ts'
 const DRIVING_FIX_MS = 5_000
 const STANDING_FIX_MS = 30_000
 const BARN_FIX_MS = 300_000
+/** Time in which it reports that it has set off or stopped. */
+const MOTION_MS = 1_000
+/** Time after which the gateway has that report. */
+const KNOWN_MS = 3_000
 const MOST_IN_BATCH = 100
 const EMPTY_V = 46.9
 const SPAN_V = 4.1
@@ -15,7 +19,7 @@ const SAG_V = 0.6
 const DRIVE_SHARE = 1 / 9_000
 const CHARGE_SHARE = 1 / (6 * 3_600_000)
 const REMEMBERED_COMMANDS = 100
-const KEPT = 200
+const KEPT = 1_000
 
 export interface CommandReceipt {
   readonly id: string
@@ -23,7 +27,8 @@ export interface CommandReceipt {
   readonly atMs: number
   /** Number of the connection on which it came. */
   readonly connection: number
-  readonly speedMps: number
+  /** Speed in m/s some seconds before: the gateway knows it. */
+  readonly knownMps: number
 }
 
 export interface LockEvent {
@@ -176,6 +181,7 @@ export class LiveCart {
 
   turnLock(event: 'lock' | 'unlock', source: string, command?: string): void {
     if (source !== 'remote' && this.isLocked === (event === 'lock')) return
+    this.#step()
     this.isLocked = event === 'lock'
     const atMs = this.#options.now()
     this.lockChangedAtMs = atMs
@@ -203,7 +209,10 @@ export class LiveCart {
     this.samples.set(atMs, false)
     this.#waiting.push({ atMs, text: JSON.stringify({ ts: atMs, ...fields }) })
     this.#flush()
-    this.#schedule(speedMps > 0 ? DRIVING_FIX_MS : distanceM(spot, BARN) < 30 ? BARN_FIX_MS : STANDING_FIX_MS)
+    const usualMs = speedMps > 0 ? DRIVING_FIX_MS : distanceM(spot, BARN) < 30 ? BARN_FIX_MS : STANDING_FIX_MS
+    // its sensor of motion wakes it
+    const changeMs = this.journeys.nextChangeMs(atMs) - atMs + MOTION_MS
+    this.#schedule(Math.min(usualMs, changeMs))
   }
 
   /** Brings the battery up to now. */
@@ -253,7 +262,13 @@ export class LiveCart {
 
   #obey({ id, cmd, ts, ttl }: { id: string; cmd: string; ts: number; ttl: number }): void {
     const atMs = this.#options.now()
-    this.receipts.push({ id, command: cmd, atMs, connection: this.connections, speedMps: this.here().speedMps })
+    this.receipts.push({
+      id,
+      command: cmd,
+      atMs,
+      connection: this.connections,
+      knownMps: Math.min(this.here().speedMps, this.journeys.at(atMs - KNOWN_MS).speedMps),
+    })
     const known = this.#answers.get(id) ?? (atMs - ts > ttl * 1000 ? 'failed' : undefined)
     if (known !== undefined) {
       this.#answer(id, known)

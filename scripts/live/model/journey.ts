@@ -51,6 +51,11 @@ export class Journeys {
     return this.at(atMs).spot
   }
 
+  /** Next time at which it sets off or stops; infinite for never. */
+  nextChangeMs(atMs: number): number {
+    return this.#legs.find(({ fromMs }) => fromMs > atMs)?.fromMs ?? Number.POSITIVE_INFINITY
+  }
+
   /** True while a journey is under way. */
   isUnderWay(atMs: number): boolean {
     const last = this.#legs.at(-1)

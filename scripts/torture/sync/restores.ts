@@ -123,9 +123,14 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
   do {
     await sleep(POLL_MS)
     // the site first: the gateway's later status must confirm it
-    const site = await siteOf(hub, gateway)
+    const site = await siteOf(hub, gateway).catch((error: unknown) => {
+      // the hub closed the connection while it was idle
+      if (error instanceof TypeError) return undefined
+      throw error
+    })
     status = await gateway.client.call('GET /sync/status')
     const isCompared = hasComparedSince(status, restoredAtMs)
+    if (site === undefined) continue
     if (!isCompared && /all data is here/.test(site.explanation)) early.set('the hub', site.explanation)
     if (!isCompared && isAllThere(status)) early.set('the gateway', heardOf(status, restoredAtMs))
     isOver = isCompared && isAllThere(status) && site.unconfirmed_rows === 0
