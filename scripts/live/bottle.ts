@@ -238,7 +238,7 @@ export class Bottle {
         if (cart !== undefined) this.#shadow(cart, entry.forMs)
         return
       case 'rush':
-        for (const line of this.lines.open) if (line.port === MQTT_PORT) line.client.destroy()
+        for (const { port, client } of this.lines.open) if (port === MQTT_PORT) client.run(() => client.destroy())
         for (const one of this.carts) this.disturbedAtMs.set(one, this.time.nowMs)
         return
       case 'slow':
