@@ -41,7 +41,7 @@ function parseOptions(argv: readonly string[]) {
     .option('--mood <mood>', `what breaks: ${MOODS.join(', ')}`, moodOf, 'ordinary')
     .option('--start <date>', 'first local day', dateOf, '2026-05-01')
     .option('--replay <seed>', 'the run of a seed again', wholeNumber(0))
-    .option('--until <time>', 'stops at that virtual time, such as 3d04:12:07, and prints the state', untilOf)
+    .option('--until <time>', 'stops at that virtual time, such as 3d04:12:07', untilOf)
     .option('--trace <file>', 'writes all bytes on all lines, and the log')
     .option('--twice', 'runs twice; both must have the same trace')
     .option('--prove [check]', 'breaks the product at the place of each check, and prints which check finds it when')
