@@ -91,7 +91,6 @@ export class Bottle {
   readonly #random: Random
   readonly #endMs: number
   readonly #shadowed = new Map<LiveCart, number>()
-  #lines = 0
 
   /** Replaces clocks, sockets and threads of this process. */
   constructor({ plan, dataDir, checks, edits = [], traceFile, untilMs }: BottleOptions) {
@@ -179,11 +178,6 @@ export class Bottle {
     return answer
   }
 
-  /** True if a fault has touched the course since. */
-  wasKilledSince(sinceMs: number): boolean {
-    return (this.kills.at(-1) ?? Number.NEGATIVE_INFINITY) >= sinceMs
-  }
-
   async #setUp(): Promise<void> {
     await this.time.until('the first start', this.life.start(), 300_000)
     const set = async (method: string, path: string, body: unknown) => {
@@ -264,9 +258,9 @@ export class Bottle {
     if (!this.life.isRunning) return
     staff.calls.push(atMs)
     const answer = await this.ask('POST', `/devices/${cart.hardwareId}/commands`, { command }, staff.key)
-    if (answer?.status === 201 || answer?.status === 202)
-      this.commands.push({ id: answer.body.command_id, cart, command, atMs })
-    if (typeof answer?.body.command_id === 'string') this.commandIds.add(answer.body.command_id)
+    if (answer?.status !== 202) return
+    this.commands.push({ id: answer.body.command_id, cart, command, atMs })
+    this.commandIds.add(answer.body.command_id)
   }
 
   async #call(): Promise<void> {
@@ -350,7 +344,6 @@ export class Bottle {
   #note(name: string, text: string): void {
     const line = `${this.time.nowMs - this.time.startMs} ${name} ${JSON.stringify(withoutDate(text))}\n`
     this.#trace.update(line)
-    this.#lines += 1
     this.#traceFile?.write(line)
   }
 }

@@ -1,6 +1,5 @@
 // npm run live: days and months of a course in virtual time, and checks of the responses of its gateway.
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { UsageError } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import { BREAKS } from './breaks.ts'
 import { MOODS, type Mood, type Plan } from './plan.ts'
@@ -108,10 +107,9 @@ async function live(argv: readonly string[]): Promise<number> {
 try {
   process.exitCode = await live(process.argv.slice(2))
 } catch (error) {
-  const isUsage = error instanceof UsageError
   if (error instanceof Error && 'exitCode' in error && error.exitCode === 0) process.exitCode = 0
   else {
     process.stderr.write(`live: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = isUsage ? 2 : 2
+    process.exitCode = 2
   }
 }

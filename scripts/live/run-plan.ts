@@ -41,9 +41,11 @@ export async function runPlan({ plan, ...options }: RunOptions): Promise<Report>
   const child = spawn(process.execPath, [...process.execArgv, RUN, existsSync('/dev/shm') ? '/dev/shm' : tmpdir()], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  process.once('exit', () => child.kill('SIGKILL'))
+  const end = () => child.kill('SIGKILL')
+  process.once('exit', end)
   child.stdin.end(JSON.stringify({ ...plan, ...options }))
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
+  process.removeListener('exit', end)
   const lines = output.trimEnd().split('\n')
   try {
     return JSON.parse(lines.at(-1) ?? '')

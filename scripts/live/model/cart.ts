@@ -110,16 +110,10 @@ export class LiveCart {
     })
     this.client.onReady = () => this.#connected()
     this.client.onLost = () => this.#lost()
-    this.client.onRefused = (error) => {
-      this.refused = error.message
-      this.client.goOnline()
-    }
+    this.client.onRefused = () => this.client.goOnline()
     this.client.onDelivery = ({ topic, payload }) => this.#receive(topic, payload)
     this.client.onAcknowledged = ({ payload, topic }) => this.#acknowledged(topic, payload)
   }
-
-  /** Reason of the last refused login. */
-  refused: string | null = null
 
   get isConnected(): boolean {
     return this.#isConnected

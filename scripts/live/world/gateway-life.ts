@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { Overrides } from '#gateway/services.ts'
@@ -104,11 +104,6 @@ export class GatewayLife {
     for (const [path, bytes] of files) writeFileSync(path, bytes, { mode: 0o600 })
     this.#gateway = null
     this.#program = null
-  }
-
-  /** Deletes everything. */
-  discard(): void {
-    rmSync(this.#options.dataDir, { recursive: true, force: true })
   }
 
   /** Sends a request, without a socket. */

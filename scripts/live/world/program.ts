@@ -18,11 +18,6 @@ export class Program {
     return () => this.#closers.delete(close)
   }
 
-  /** Open sockets, threads and databases. */
-  get openCount(): number {
-    return this.#closers.size
-  }
-
   /** Ends it without a chance to react. */
   die(): void {
     this.isAlive = false

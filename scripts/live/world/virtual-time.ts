@@ -163,7 +163,7 @@ export class VirtualTime {
     }
   }
 
-  /** Runs until `atMs`, then until nothing is left to do at that time. `onTurn` is called after each turn. */
+  /** Runs until nothing is left to do at `atMs`, or `isOver`. Time never goes back: a time that has passed is now. */
   async runUntil(atMs: number, isOver: () => boolean = () => false): Promise<void> {
     for (;;) {
       await this.settle()
@@ -173,7 +173,7 @@ export class VirtualTime {
       this.fired += 1
       timer.run(timer.fire)
     }
-    this.#nowMs = atMs
+    this.#nowMs = Math.max(this.#nowMs, atMs)
   }
 
   /** Lets time pass until `promise` has settled; throws if it has not after `limitMs`. */
