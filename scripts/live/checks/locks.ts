@@ -37,6 +37,9 @@ const early: Check = {
         continue
       const { spot } = cart.here()
       if (!isIn('parking', spot) || isAtEdge(spot)) continue
+      // it is locked once a stay, and that lock may have been sent while the cart had no signal
+      const sinceMs = Math.max(cart.stillSinceMs, cart.lockChangedAtMs)
+      if ((cart.linkChangedAtMs ?? 0) > sinceMs + AUTO_LOCK_MS - MINUTE_MS) continue
       const dueMs =
         Math.max(cart.stillSinceMs, cart.lockChangedAtMs, cart.linkChangedAtMs ?? 0, bottle.life.startedAtMs) +
         AUTO_LOCK_MS
