@@ -22,18 +22,18 @@ test('a low voltage opens an alert in the list, on realtime, over MQTT and on th
   const [seeing, blind] = await Promise.all([seer.key, other.key].map((key) => gateway.realtime(key)))
   assert.ok(seeing !== undefined && blind !== undefined)
   const programs = await Promise.all([seer, other].map((user) => gateway.program({}, user)))
-  const heard: string[][] = [[], []]
+  const received: string[][] = [[], []]
   for (const [i, program] of programs.entries()) {
-    program.on('message', (topic, payload) => heard[i]?.push(`${topic} ${payload.length > 0 ? 'told' : 'empty'}`))
+    program.on('message', (topic, payload) => received[i]?.push(`${topic} ${payload.length > 0 ? 'open' : 'empty'}`))
     await program.subscribeAsync('alert/#', { qos: 1 })
   }
   await rest(course, lock, 47.5)
-  const told = await seeing.next('alert')
-  assert.deepEqual([told.event, told.alert.kind, told.alert.cart], ['opened', 'low_battery', '17'])
-  assert.deepEqual(told.alert.details, { voltage: 47.5, threshold: 48 })
-  assert.equal(told.timestamp, told.alert.opened_at)
+  const message = await seeing.next('alert')
+  assert.deepEqual([message.event, message.alert.kind, message.alert.cart], ['opened', 'low_battery', '17'])
+  assert.deepEqual(message.alert.details, { voltage: 47.5, threshold: 48 })
+  assert.equal(message.timestamp, message.alert.opened_at)
   const [alert] = await course.list()
-  assert.deepEqual(alert, told.alert)
+  assert.deepEqual(alert, message.alert)
   const path = `/alerts/${alert?.alert_id}`
   await eventually(async () => (await course.course.cart('17')).open_alerts.length === 1, 'the cart has it')
   assert.deepEqual((await course.course.cart('17')).open_alerts, [alert?.alert_id])
@@ -41,7 +41,7 @@ test('a low voltage opens an alert in the list, on realtime, over MQTT and on th
   assert.deepEqual(await course.list('', other.key), [])
   const refused = await gateway.request('GET', path, { key: other.key })
   assert.deepEqual([refused.status, refused.body.code], [403, 'cart_forbidden'])
-  await eventually(() => heard[0]?.length === 1, 'MQTT')
+  await eventually(() => received[0]?.length === 1, 'MQTT')
 
   const body = { note: ' on it ' }
   const acknowledged = await gateway.request('POST', `${path}/acknowledge`, { key: staff.key, body })
@@ -57,9 +57,9 @@ test('a low voltage opens an alert in the list, on realtime, over MQTT and on th
   const closed = await gateway.request('POST', `${path}/close`, { key: staff.key })
   assert.equal(closed.body.closed_at, toIso(course.clock.nowMs()))
   assert.equal((await seeing.next('alert')).event, 'closed')
-  await eventually(() => heard[0]?.length === 3, 'MQTT')
+  await eventually(() => received[0]?.length === 3, 'MQTT')
   const topic = 'alert/low_battery/17'
-  assert.deepEqual(heard, [[`${topic} told`, `${topic} told`, `${topic} empty`], []])
+  assert.deepEqual(received, [[`${topic} open`, `${topic} open`, `${topic} empty`], []])
   assert.deepEqual(
     (await blind.flush()).filter(({ type }) => type === 'alert'),
     [],
@@ -89,7 +89,7 @@ test('a program that subscribes later receives open alerts, also after a restart
   await program.subscribeAsync('alert/#', { qos: 1 })
   const [alert] = await course.list()
   assert.deepEqual(await message, ['alert/low_battery/a%2F1%20%2B', JSON.stringify(alert), true])
-  await course.calm()
+  await course.settle()
   assert.deepEqual(await course.story(), ['+low_battery'])
 })
 
@@ -126,7 +126,7 @@ test('ten minutes at the edge of the course open one alert', async (t) => {
   // the northern edge is at 0.12 degrees: 15 m on either side
   for (let i = 0; i < 120; i++) {
     course.clock.advance(5_000)
-    await lock.tell({ lat: 0.12 + 0.000135 * Math.sin(i * 0.9), long: 0.1 })
+    await lock.report({ lat: 0.12 + 0.000135 * Math.sin(i * 0.9), long: 0.1 })
     if (i % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 60))
   }
   await lock.goTo('road')
@@ -140,7 +140,7 @@ test('a cart that stays on a green opens an alert', async (t) => {
   await lock.goTo('fairway')
   await lock.goTo('green')
   course.clock.advance(61_000)
-  await lock.tell('green')
+  await lock.report('green')
   await course.becomes(['+zone_stay'])
   const [alert] = await course.list()
   assert.equal(alert?.details.zone_id, 'green')
@@ -167,7 +167,7 @@ test('a cart out of service opens no alert, and an exempt cart may stay in a zon
   await course.gateway.request('PATCH', '/carts/17', { body: { out_of_service: { why: 'tyre' } } })
   await rest(course, lock, 47)
   await lock.goTo('road')
-  await course.calm()
+  await course.settle()
   assert.deepEqual(await course.list(), [])
   await course.gateway.request('PATCH', '/carts/17', { body: { out_of_service: null } })
   await course.becomes(['+low_battery', '+outside'])
@@ -180,7 +180,7 @@ test('closing time opens one alert for each unlocked cart and each cart that is 
     await lock.send('evt', { event: 'unlock', source: 'rfid', code: 'A1', ts: course.clock.nowMs() })
   await barn.goTo('barn')
   await out.goTo('fairway')
-  await course.calm()
+  await course.settle()
   assert.deepEqual(await course.list(), [])
   course.clock.advance(5 * MINUTE_MS)
   await course.becomes(['+open_after_closing'], '?cart=1')
@@ -208,7 +208,7 @@ test('movement before a start is read from the history', async (t) => {
   const lockedMs = course.clock.nowMs()
   for (let i = 1; i <= 10; i++) {
     course.clock.advance(2000)
-    await lock.tell({ lat: PLACES.fairway.lat + i * 0.00005, long: 0.1 }, { speed: 10 })
+    await lock.report({ lat: PLACES.fairway.lat + i * 0.00005, long: 0.1 }, { speed: 10 })
   }
   // the lock report comes late: the cart was not tracked, unless this was its first evaluation
   await lock.send('evt', { event: 'lock', source: 'rfid', code: 'A1', ts: lockedMs })
@@ -271,7 +271,7 @@ test('alerts are kept for 400 days after they were closed', async (t) => {
   const [alert] = await course.list()
   await course.gateway.request('POST', `/alerts/${alert?.alert_id}/close`)
   await rest(course, lock, 50)
-  await course.calm()
+  await course.settle()
   course.clock.advance(399 * DAY_MS)
   await lock.goTo('fairway')
   await course.gateway.runRetention()
@@ -295,7 +295,7 @@ test('an erasure blanks names in alerts, also for programs', async (t) => {
   assert.ok(body.other >= 2, JSON.stringify(body))
   const { acknowledged_by, note } = (await course.gateway.request('GET', path)).body
   assert.deepEqual([acknowledged_by.name, note === null || note === ''], ['', true])
-  await course.calm()
+  await course.settle()
   const program = await course.gateway.program()
   const message = new Promise<string>((resolve) =>
     program.on('message', (_topic, payload) => resolve(payload.toString())),

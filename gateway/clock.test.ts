@@ -101,20 +101,21 @@ class Course {
     return (await this.get(`/devices/${hardwareId}/telemetry/stats`)).battery
   }
 
-  async timeTold(hardwareId: string): Promise<number | null> {
+  async timeSent(hardwareId: string): Promise<number | null> {
     const client = await this.connect(hardwareId)
     await client.subscribeAsync(`dev/${hardwareId}/ta`)
     const unanswered = await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')
-    let told: number | null = null
+    let sentMs: number | null = null
     client.once('message', (_, payload) => {
-      told = JSON.parse(payload.toString()).t
+      sentMs = JSON.parse(payload.toString()).t
     })
     await client.publishAsync(`dev/${hardwareId}/tq`, '{"up":1}', { qos: 1 })
     await eventually(
-      async () => told !== null || (await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')) > unanswered,
+      async () =>
+        sentMs !== null || (await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')) > unanswered,
       'an answer or none',
     )
-    return told
+    return sentMs
   }
 }
 
@@ -123,7 +124,7 @@ test('a first start in 1970 works, reports its clock, and has the right time onc
   assert.equal(await course.isTrusted(), false)
   const { body: shown } = await course.gateway.request('GET', '/health', { key: null })
   assert.deepEqual([shown.clock, 'clock_doubt' in shown], ['untrusted', false])
-  assert.equal(await course.timeTold('blind'), null)
+  assert.equal(await course.timeSent('blind'), null)
 
   // satellites know the time, and are trusted
   await course.send('gps', 'tlm', { ts: NOW, battery_voltage: 40 })
@@ -156,7 +157,7 @@ test('a first start in 1970 works, reports its clock, and has the right time onc
 
   course.clock.set(NOW + 5 * MINUTE)
   assert.equal(await course.isTrusted(), true)
-  assert.equal(await course.timeTold('blind'), NOW + 5 * MINUTE)
+  assert.equal(await course.timeSent('blind'), NOW + 5 * MINUTE)
   await course.send('blind', 'tlm', { battery_voltage: 35 })
   await course.send('gps', 'tlm', { ts: NOW + 5 * MINUTE, battery_voltage: 43 })
   assert.equal((await course.get('/devices/blind/battery/latest')).battery_voltage, 35)
@@ -248,7 +249,7 @@ test("a clock three years back and ahead again does not change the gateway's own
   await course.send('blind', 'tlm', { battery_voltage: 39 })
   await course.send('blind', 'evt', { event: 'unlock', source: 'key' })
   assert.equal(await course.doubt(), 'set_back')
-  assert.equal(await course.timeTold('blind'), null)
+  assert.equal(await course.timeSent('blind'), null)
   assert.deepEqual(await course.attributes('blind'), { battery_voltage: 39, lock_status: 0 })
   assert.equal((await course.get('/devices/blind')).is_online, true)
   clock.set(NOW + MINUTE)
@@ -340,7 +341,7 @@ for (const [what, payload] of Object.entries(WITHOUT_TS)) {
       await course.send('gps', 'tlm', { ts: NOW + MINUTE, battery_voltage: 0 })
       await course.send('blind', 'tlm', payload)
       // requested the time from the gateway
-      await course.send('told', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
+      await course.send('asking', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
       await course.gateway.runRetention()
       assert.equal(await course.count('gps'), HISTORY_DAYS + 1)
       assert.equal((await course.get('/lock-events?limit=1000')).events.length, HISTORY_DAYS)
@@ -381,10 +382,10 @@ test('a clock years ahead since the first start allows no purge until an admin c
   const course = await Course.open(t, NOW + 3 * YEAR, SIXTY_DAYS)
   await sendHistory(course, 'gps')
   // its time comes from the gateway, also after a restart
-  assert.equal(await course.timeTold('told'), NOW + 3 * YEAR)
-  await course.send('told', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
+  assert.equal(await course.timeSent('asking'), NOW + 3 * YEAR)
+  await course.send('asking', 'tlm', { ts: NOW + 3 * YEAR, battery_voltage: 1 })
   await course.restart(NOW + 3 * YEAR + MINUTE)
-  await course.send('told', 'tlm', { ts: NOW + 3 * YEAR + MINUTE, battery_voltage: 1 })
+  await course.send('asking', 'tlm', { ts: NOW + 3 * YEAR + MINUTE, battery_voltage: 1 })
   await course.gateway.runRetention()
   const { status, body } = await course.purge(60)
   assert.deepEqual([status, body.code], [409, 'clock_unconfirmed'])
@@ -403,7 +404,7 @@ test('an admin confirms a clock that was set back', async (t) => {
   assert.equal((await course.purge(20)).body.code, 'clock_not_set')
   assert.equal((await course.confirm(NOW)).status, 200)
   assert.equal(await course.doubt(), null)
-  assert.equal(await course.timeTold('blind'), NOW)
+  assert.equal(await course.timeSent('blind'), NOW)
   assert.equal((await course.purge(20)).status, 200)
 })
 

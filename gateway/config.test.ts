@@ -256,17 +256,17 @@ for (const [name, secret, more] of [
   test(`CARTBARN_${name} may be in a file, but not in both places`, () => {
     const path = join(folder, 'secret')
     const inFile = { ...more, [`CARTBARN_${name}_FILE`]: path }
-    const said = (settings: Record<string, string>) =>
+    const faultsOf = (settings: Record<string, string>) =>
       refusalOf(settings).filter((line) => line.startsWith(`CARTBARN_${name}_FILE: `))
     for (const end of ['', '\n', '\r\n', '\n\n']) {
       writeFileSync(path, secret + end)
       assert.deepEqual(readConfig(inFile), readConfig({ ...more, [`CARTBARN_${name}`]: secret }))
     }
-    assert.match(said({ ...inFile, [`CARTBARN_${name}`]: secret }).join(), /must not be given together/)
+    assert.match(faultsOf({ ...inFile, [`CARTBARN_${name}`]: secret }).join(), /must not be given together/)
     writeFileSync(path, '\n')
-    assert.match(said(inFile).join(), /is empty$/)
-    assert.match(said({ ...inFile, [`CARTBARN_${name}_FILE`]: folder }).join(), /cannot be read: EISDIR/)
-    assert.match(said({ ...inFile, [`CARTBARN_${name}_FILE`]: `${path}.no` }).join(), /cannot be read: ENOENT/)
+    assert.match(faultsOf(inFile).join(), /is empty$/)
+    assert.match(faultsOf({ ...inFile, [`CARTBARN_${name}_FILE`]: folder }).join(), /cannot be read: EISDIR/)
+    assert.match(faultsOf({ ...inFile, [`CARTBARN_${name}_FILE`]: `${path}.no` }).join(), /cannot be read: ENOENT/)
   })
 }
 

@@ -124,17 +124,17 @@ function withoutWarnings(answers: Record<string, unknown>): unknown {
 
 const databaseOf = ({ config }: TestGateway) => join(config.dataDir, 'cartbarn.db')
 
-async function assertToldToAdminsOnly(g: TestGateway, userKey: string, damaged: object): Promise<void> {
-  const isTold = async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1
-  await eventually(isTold, 'it is put aside')
+async function assertShownToAdminsOnly(g: TestGateway, userKey: string, damaged: object): Promise<void> {
+  const isReported = async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1
+  await eventually(isReported, 'it is put aside')
   const { body } = await g.request('GET', '/health')
   const { newest, ...sums } = body.damaged_telemetry
   assert.equal(body.status, 'ok')
   const [{ reason, ...newestOne }] = newest
   assert.deepEqual({ ...sums, newest: [newestOne] }, damaged)
   for (const key of [userKey, null]) {
-    const { status, body: told } = await g.request('GET', '/health', { key })
-    assert.deepEqual([status, Object.keys(told).sort()], [200, ['clock', 'status', 'timestamp']])
+    const { status, body: health } = await g.request('GET', '/health', { key })
+    assert.deepEqual([status, Object.keys(health).sort()], [200, ['clock', 'status', 'timestamp']])
   }
 }
 
@@ -181,7 +181,7 @@ for (const [what, stream, blockIndex, flip] of [
     }
     const lost = { from: toIso(firstMs), to: toIso(lastMs), records: count, found_at: toIso(NOON_MS) }
     const newest = [{ hardware_id: 'cart-1', stream, ...lost }]
-    await assertToldToAdminsOnly(g, userKey, { blocks: 1, records: count, newest })
+    await assertShownToAdminsOnly(g, userKey, { blocks: 1, records: count, newest })
     assert.deepEqual(await counts(g, 'cart-1'), { gps: total, battery: total, [stream]: total - count })
     assert.deepEqual(await answersTo(g, pathsOf('cart-2')), others)
 
@@ -193,7 +193,7 @@ for (const [what, stream, blockIndex, flip] of [
     assert.deepEqual(withoutWarnings(await answersTo(g, paths)), whole)
     await g.restart()
     assert.deepEqual(withoutWarnings(await answersTo(g, paths)), whole)
-    await assertToldToAdminsOnly(g, userKey, { blocks: 1, records: count, newest })
+    await assertShownToAdminsOnly(g, userKey, { blocks: 1, records: count, newest })
   })
 }
 
@@ -229,8 +229,8 @@ test('a flipped bit in a log row loses only its samples until they are resent; t
   await sealTelemetry(g)
   const [from, to, foundAt] = [toIso(NOON_MS), toIso(NOON_MS), toIso(NOON_MS)]
   const row = { hardware_id: null, stream: 'log', from, to, records: 0, found_at: foundAt }
-  const told = { blocks: 1, records: 0, newest: [row] }
-  await assertToldToAdminsOnly(g, userKey, told)
+  const expected = { blocks: 1, records: 0, newest: [row] }
+  await assertShownToAdminsOnly(g, userKey, expected)
   // everything except the row is in blocks
   assert.equal(await metric(g, 'cartbarn_sealed_samples_total'), samples.length + others.length - MESSAGE_SAMPLES)
   for (const stream of ['gps', 'battery']) assert.deepEqual(await timesOf(g, 'cart-1', stream), left)
@@ -241,5 +241,5 @@ test('a flipped bit in a log row loses only its samples until they are resent; t
   await sealTelemetry(g)
   await g.restart()
   assert.deepEqual(await answersTo(g, paths), whole)
-  await assertToldToAdminsOnly(g, userKey, told)
+  await assertShownToAdminsOnly(g, userKey, expected)
 })

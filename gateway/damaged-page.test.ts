@@ -132,7 +132,7 @@ for (const [pagetype, place] of [
     for (const id of CARTS) assert.ok(left.get(id)?.every((ms) => sent.includes(ms)))
     await eventually(
       async () => (await g.request('GET', '/health')).body.damaged_telemetry?.blocks > 0,
-      'an admin is told',
+      'an admin sees the damage',
     )
 
     for (const id of CARTS) {

@@ -132,15 +132,15 @@ for (const [what, read, flips] of CASES) {
     const before = await read(course)
     await course.g.restart(() => flip(course.g, flips(course), true))
     assert.deepEqual(await read(course), before)
-    for (const { outcome } of await untilTold(course)) assert.equal(outcome, 'mended')
+    for (const { outcome } of await untilReported(course)) assert.equal(outcome, 'mended')
   })
 
   test(`a bit of ${what} and one of its page, flipped during a stop, are reported and not served`, async (t) => {
     const course = await startCourse(t)
     const before = await read(course)
     const damaged = course.g.restart(() => flip(course.g, flips(course), false))
-    const told = await damaged.then(() => null, describeError)
-    if (told !== null) return assert.match(told, /cannot be (used|read)|damaged/)
+    const error = await damaged.then(() => null, describeError)
+    if (error !== null) return assert.match(error, /cannot be (used|read)|damaged/)
     const after = await read(course)
     if (isRefused(after) || isDeepStrictEqual(after, before)) return
     // the content of the page is left out, and an admin is notified
@@ -156,7 +156,7 @@ test('a bit that flips while the gateway runs is repaired and reported, and the 
   await course.g.restart()
   flip(course.g, ['unlockrfid', 'unlockrdid'], true)
   assert.deepEqual(await lockEvents(course), before)
-  const [{ place, outcome } = {}] = await untilTold(course)
+  const [{ place, outcome } = {}] = await untilReported(course)
   assert.deepEqual([place, outcome], ['lock_event', 'mended'])
 })
 
@@ -171,14 +171,14 @@ test('a page with two bits flipped while the gateway runs is not read, and all e
 })
 
 /** Waits until `/health` reports damage, and returns it. */
-async function untilTold({ g }: Course): Promise<{ place?: string; outcome?: string }[]> {
+async function untilReported({ g }: Course): Promise<{ place?: string; outcome?: string }[]> {
   let damage: { place?: string; outcome?: string }[] = []
   await eventually(async () => {
     // a page that is read later is repaired soon after the next write
     await g.createUser({})
     damage = (await g.request('GET', '/health')).body.damage ?? []
     return damage.length > 0
-  }, 'it is told')
+  }, 'the repair is reported')
   return damage
 }
 

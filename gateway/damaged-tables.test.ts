@@ -149,9 +149,9 @@ async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): 
     await use(g, others[0] ?? '')
     const { body: health } = await g.request('GET', '/health')
     assert.equal(health.status, 'ok')
-    const said: { place: string; detail: string }[] = health.damage ?? []
-    const found = damaged.filter(({ table }) => said.some(({ place }) => place === table))
-    for (const { place, detail } of said) {
+    const reported: { place: string; detail: string }[] = health.damage ?? []
+    const found = damaged.filter(({ table }) => reported.some(({ place }) => place === table))
+    for (const { place, detail } of reported) {
       // damage found in a large table of a running gateway waits for the next start
       const waits = isLarge({ table: place }) && /until the gateway is restarted/.test(detail)
       if (!waits) assert.match(detail, /npm run repair/)
@@ -183,9 +183,9 @@ test('a page of noise or zeros in any table or index stops no gateway and is rep
       const kind = turn % 2 === 0 ? 'noise' : 'zeros'
       const damaged = chosen.filter((_, i) => i % count === turn)
       return t.test(`${kind} in ${damaged.map(({ name }) => name).join(', ')}`, async () => {
-        const said = await assertGoesOn(damaged, kind)
+        const reported = await assertGoesOn(damaged, kind)
         for (const place of damaged)
-          assert.ok(said.includes(place) || isLarge(place), `${place.name} is not in /health`)
+          assert.ok(reported.includes(place) || isLarge(place), `${place.name} is not in /health`)
       })
     }),
   )

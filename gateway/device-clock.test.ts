@@ -208,6 +208,40 @@ test('a response to locate counts as current before the clock is known to be wro
   assert.equal((await tracker.details()).clock_off_s, null)
 })
 
+/** A gateway whose unconfirmed clock is five days ahead, and a device that is right and drives. */
+async function fiveDaysAhead(t: TestContext) {
+  const source = { isSynchronized: false }
+  const tracker = await Tracker.open(t, () => source.isSynchronized)
+  tracker.offMs = -5 * 24 * HOUR_MS
+  await tracker.drive(30, 'fairway', 8)
+  await tracker.cartBecomes(0, true, 'out')
+  return { source, tracker, course: tracker.course }
+}
+
+test('while the gateway clock is not confirmed no device clock is wrong; live states use arrival times', async (t) => {
+  const { source, tracker, course } = await fiveDaysAhead(t)
+  assert.deepEqual(await course.story('?kind=device_clock'), [])
+  source.isSynchronized = true
+  await eventually(async () => {
+    await tracker.drive(1, 'fairway', 8)
+    return (await tracker.details()).clock_off_s === -5 * 24 * 3600
+  }, 'the offset is that of the device')
+  await course.becomes(['+device_clock'], '?kind=device_clock')
+})
+
+test('a gateway clock that was wrong leaves no wrong device clock behind, also over a restart', async (t) => {
+  const { source, course } = await fiveDaysAhead(t)
+  const { body } = await course.gateway.request('POST', '/devices/lock-17/rotate-mqtt-password')
+  course.clock.set(course.clock.nowMs() - 5 * 24 * HOUR_MS)
+  source.isSynchronized = true
+  await course.gateway.restart()
+  const again = new Tracker(course, await course.course.connect('lock-17', body.mqtt.password))
+  await again.drive(10, 'fairway', 8)
+  assert.equal((await again.details()).clock_off_s, null)
+  await again.cartBecomes(0, true, 'out')
+  assert.deepEqual(await course.story('?kind=device_clock'), [])
+})
+
 test('while the gateway clock is in doubt, no device clock counts as wrong', async (t) => {
   const tracker = await Tracker.open(t, () => false)
   const { clock } = tracker.course

@@ -9,7 +9,7 @@ test('two devices with one id are reported: a self-closing alert, a device count
   const { gateway, clock } = course
   const password = await gateway.register('gps-18')
   const program = () => gateway.program({ clientId: 'twins' })
-  await course.calm()
+  await course.settle()
   for (let i = 0; i < 4; i++) {
     await gateway.connect('gps-18', password)
     await program()

@@ -27,13 +27,13 @@ export class EarlyListener implements Component {
     this.withStore = {
       start: async () => {
         await store.start(async (progress) => {
-          opening.tell(progress)
+          opening.setProgress(progress)
           log.info(progress, 'upgrading the database')
           // a port that cannot be opened is reported before any change
           await this.#open()
           await onProgress?.(progress)
         })
-        opening.tell(null)
+        opening.setProgress(null)
       },
       stop: async () => {
         // closes the listener after a start that failed before its stage

@@ -31,7 +31,7 @@ export interface ReportedRun {
 /** Events, emitted once they are on the disk. Times are milliseconds since 1970. */
 export interface GatewayEvents {
   /** A message of a device was accepted, even one that changed nothing but when the device was last seen. */
-  heard: { hardwareId: string }
+  messageAccepted: { hardwareId: string }
   /** Readings that arrived together changed the device's state, one after the other. */
   reported: ReportedRun
   /**

@@ -134,7 +134,7 @@ test('a restart keeps devices, users, history, latest state and counts', async (
   await client.publishAsync('dev/cart-1/tlm', 'garbage', { qos: 1 })
   await client.endAsync()
   await eventually(async () => !(await gateway.request('GET', '/devices/cart-1')).body.is_online, 'the device offline')
-  const look = async () => {
+  const check = async () => {
     const paths = [
       '/devices',
       '/devices/cart-1/details',
@@ -152,9 +152,9 @@ test('a restart keeps devices, users, history, latest state and counts', async (
     const { body } = await gateway.request('GET', '/users')
     return body.map(({ usage: _usage, ...rest }: { usage: object }) => rest)
   }
-  const [before, usersBefore] = [await look(), await usersOf()]
+  const [before, usersBefore] = [await check(), await usersOf()]
   await gateway.restart()
-  assert.deepEqual(await look(), before)
+  assert.deepEqual(await check(), before)
   assert.deepEqual(await usersOf(), usersBefore)
   assert.equal((await gateway.request('GET', '/devices/cart-1', { key: user.key })).status, 200)
   assert.equal((await gateway.request('GET', '/devices/cart-2', { key: user.key })).status, 403)

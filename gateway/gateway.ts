@@ -87,6 +87,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     parts.users,
     parts.sessions,
     { start: () => loadMemory(parts) },
+    parts.persons,
     parts.rounds,
     parts.carts,
     // it may wait for the maintenance lock during a long sealing, which is stopped first

@@ -127,12 +127,12 @@ test('backups of every earlier schema are restored row by row, including detache
       assert.equal(quarantineUnparseable(before).length, 1)
       for (let n = 0; n < 2; n++) before.db.transaction(() => detachBlocks(before)).immediate()
     }
-    const asides = before
+    const detached = before
       .all<{ name: string }>(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'damaged_*_[0-9]' ORDER BY name",
       )
       .map(({ name }) => name)
-    assert.equal(asides.length, schema === knownSchema() ? 3 : 0)
+    assert.equal(detached.length, schema === knownSchema() ? 3 : 0)
     before.close()
     const set = join(newFolder(t), 'set')
     const made = await backUp({ dataDir: data, to: new FolderPlace(set), atMs: T0 })
@@ -143,7 +143,7 @@ test('backups of every earlier schema are restored row by row, including detache
     const restored = new Database(join(dataDir, 'cartbarn.db'))
     assert.deepEqual(schemaIn(restored).map(headOf).sort(), schemaIn(expected.db).map(headOf).sort())
     assert.ok(made.rows > 30)
-    for (const table of ['user', 'device', 'telemetry_block', 'lock_event', 'audit_entry', 'alert', ...asides])
+    for (const table of ['user', 'device', 'telemetry_block', 'lock_event', 'audit_entry', 'alert', ...detached])
       assert.deepEqual(
         restored.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
         expected.db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),

@@ -27,7 +27,7 @@ test('a killed gateway knows the saved state of its carts and all later data', a
   const { g, barn } = await startBarn(t, { pack, rest_after_s: 1 })
   for (const id of ['parked', 'driven']) await barn.cart(id)
   let atMs = 0
-  const tell = async (cart: BarnCart, place: 'barn' | 'course', speed: number) => {
+  const report = async (cart: BarnCart, place: 'barn' | 'course', speed: number) => {
     // recent enough to count for zones, and old enough for the cart to be at rest
     atMs = Math.max(atMs + 2000, Date.now() - 2 * MINUTE_MS)
     await cart.at(place, speed, { ts: atMs, battery_voltage: 50 - (atMs % 7) / 10 })
@@ -41,8 +41,8 @@ test('a killed gateway knows the saved state of its carts and all later data', a
   }
   for (const end of ['stop', 'kill'] as const) {
     const [parked, driven] = [await barn.connect('parked'), await barn.connect('driven')]
-    for (let i = 0; i < 4; i++) await tell(parked, 'barn', 0)
-    for (const place of ['barn', 'barn', 'course', 'course', 'course'] as const) await tell(driven, place, 12)
+    for (let i = 0; i < 4; i++) await report(parked, 'barn', 0)
+    for (const place of ['barn', 'barn', 'course', 'course', 'course'] as const) await report(driven, place, 12)
     const before = [await shown('parked'), await shown('driven')]
     assert.deepEqual([before[0].state, before[1].state], ['in', 'out'])
     assert.ok(before[0].battery.rest_voltage !== null && before[1].out_since !== null)
@@ -63,20 +63,20 @@ test('a lock that waits for a position when the gateway is killed is evaluated a
     const { status, body } = await g.request('POST', `/devices/${id}/commands`, request)
     assert.equal(status, 202, JSON.stringify(body))
     commands.set(id, body.command_id)
-    await cart.hears('locate', PATIENCE_MS)
+    await cart.receives('locate', PATIENCE_MS)
   }
   await g.kill()
   await g.start()
   for (const id of ids) {
     const cart = await barn.connect(id)
-    await cart.hears('locate', PATIENCE_MS)
+    await cart.receives('locate', PATIENCE_MS)
     await cart.at('course', id === 'drives' ? 20 : 0)
-    if (id === 'stands') assert.equal(await cart.hears('lock', PATIENCE_MS), commands.get(id))
+    if (id === 'stands') assert.equal(await cart.receives('lock', PATIENCE_MS), commands.get(id))
     const command = async () => (await g.request('GET', `/commands/${commands.get(id)}`)).body
     const status = id === 'stands' ? 'published' : 'failed'
     await eventually(async () => (await command()).status === status, `${id}: ${status}`, PATIENCE_MS)
     assert.equal((await command()).error, id === 'stands' ? null : 'cart_is_moving')
-    assert.deepEqual(await cart.heard(), [])
+    assert.deepEqual(await cart.received(), [])
   }
 })
 
@@ -105,16 +105,16 @@ test('a gateway that is killed during auto-lock locks each cart once', async (t)
   const carts = await Promise.all(ids.map((id) => barn.connect(id)))
   await confirmClock(g, Date.now())
   for (const cart of carts) await cart.at('barn')
-  const heard = await Promise.all(carts.map((cart) => cart.hears('lock', PATIENCE_MS)))
+  const received = await Promise.all(carts.map((cart) => cart.receives('lock', PATIENCE_MS)))
   // all carts are evaluated once more before this one is locked
-  const witness = await barn.cart('witness')
-  await parks(witness)
-  await witness.hears('lock', PATIENCE_MS)
+  const observer = await barn.cart('witness')
+  await parks(observer)
+  await observer.receives('lock', PATIENCE_MS)
   for (const [i, id] of ids.entries()) {
     const locks = await locksOf(id)
     assert.deepEqual(
       locks.map(({ command_id, requested_by }: Record<string, string>) => [command_id, requested_by]),
-      [[heard[i], 'auto-lock']],
+      [[received[i], 'auto-lock']],
     )
   }
 })
@@ -149,8 +149,8 @@ test('a recall and its end survive a killed gateway', async (t) => {
   for (const screen of await connect()) {
     // a screen that has not responded receives the recall again before its end
     if (screen.hardwareId === '3') assert.equal((await screen.next(PATIENCE_MS)).params.recall, true)
-    const told = await screen.next(PATIENCE_MS)
-    assert.deepEqual(told.params, { text: 'It is over.', recall: false })
+    const message = await screen.next(PATIENCE_MS)
+    assert.deepEqual(message.params, { text: 'It is over.', recall: false })
     assert.deepEqual(await screen.flush(), [])
   }
 })

@@ -62,16 +62,16 @@ describe('a user with masked codes', () => {
     const got: string[] = []
     reader.on('message', (topic) => topic.endsWith('/cfg') || got.push(topic))
     await reader.subscribeAsync(['dev/M/#', 'dev/+/evt', 'dev/M/evt'], { qos: 1 })
-    const tell = async () => {
+    const report = async () => {
       const event = { event: 'unlock', source: 'keypad', code: '123456' }
       await cart.publishAsync('dev/M/evt', JSON.stringify(event), { qos: 1 })
       await cart.publishAsync('dev/M/st', '{"online":true}', { qos: 1 })
       while (got.at(-1) !== 'dev/M/st') await new Promise((resolve) => reader.once('message', resolve))
       return new Set(got.splice(0))
     }
-    assert.deepEqual(await tell(), new Set(['dev/M/evt', 'dev/M/st']))
+    assert.deepEqual(await report(), new Set(['dev/M/evt', 'dev/M/st']))
     await g.request('PATCH', `/users/${user.userId}`, { body: { mask_codes: true } })
-    assert.deepEqual(await tell(), new Set(['dev/M/st']))
+    assert.deepEqual(await report(), new Set(['dev/M/st']))
     for (const filter of ['dev/M/evt', 'dev/+/evt', 'dev/M/evt/#'])
       await assert.rejects(reader.subscribeAsync(filter), filter)
   })

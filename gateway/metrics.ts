@@ -96,7 +96,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ fleet }) => fleet.sharedKeyCount,
   ),
   cartbarn_devices_with_wrong_clock: gauge(
-    'Devices whose clock is more than two minutes off.',
+    'Devices whose clock is more than two minutes off, by a confirmed clock of the gateway.',
     ({ fleet }) => fleet.wrongClockCount,
   ),
   cartbarn_commands_total: counter(

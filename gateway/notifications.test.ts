@@ -28,13 +28,13 @@ test('from a voltage to a program and to people', async (t) => {
   clock.advance(6 * MINUTE_MS)
   await lock.goTo('barn', { battery_voltage: 47.5 })
   await program.has(1)
-  const [told] = program.bodies
+  const [body] = program.bodies
   assert.deepEqual(
-    [told.event, told.alert.kind, told.alert.cart, told.site.name],
+    [body.event, body.alert.kind, body.alert.cart, body.site.name],
     ['opened', 'low_battery', '17', 'Pebble Creek'],
   )
   const { body: list } = await g.request('GET', '/alerts')
-  assert.deepEqual(list.alerts, [told.alert])
+  assert.deepEqual(list.alerts, [body.alert])
   await eventually(async () => (await g.request('GET', '/notifiers')).body[0].waiting === 1, 'it waits')
   clock.advance(30_000)
   await people.has(1)
@@ -49,7 +49,7 @@ test('from a voltage to a program and to people', async (t) => {
     ].join('\n'),
   )
   assert.equal(headers.click, 'https://barn.example/app/#cart=17')
-  const { alert_id } = told.alert
+  const { alert_id } = body.alert
   await g.request('POST', `/alerts/${alert_id}/acknowledge`, { body: {} })
   await g.request('POST', `/alerts/${alert_id}/close`, { body: {} })
   await program.has(3)

@@ -11,7 +11,7 @@ function isMailServer(text: string): boolean {
 }
 
 const namesIn = (text: string) => text.split(',').map((name) => name.trim())
-const witnesses = z
+const timeSources = z
   .string()
   .refine(
     // widened, to test any text against the list
@@ -23,7 +23,7 @@ const witnesses = z
 export const REMOTE = {
   /** Sources that may confirm the clock; an admin always may. */
   CLOCK_CONFIRMED_BY: {
-    schema: witnesses.prefault(TIME_SOURCES.join(',')),
+    schema: timeSources.prefault(TIME_SOURCES.join(',')),
     help:
       'time sources that may confirm the clock after a start, which locks and alerts wait for; comma-separated; ' +
       'admin always may',

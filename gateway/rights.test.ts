@@ -283,8 +283,8 @@ for (const [how, open] of doors()) {
       const path = template.replace('/geofences/{id}', '/geofences/7').replaceAll(/\{\w+\}/g, 'nothing')
       const { status, body: problem } = await ask(method, path + query, body)
       const isRefused = RANKS[role] < RANKS[lowest]
-      const said = ['staff_required', 'admin_required'].includes(problem?.code) ? problem.code : undefined
-      assert.equal(said, isRefused ? REFUSED[lowest] : undefined, `${name}: ${status}`)
+      const refusal = ['staff_required', 'admin_required'].includes(problem?.code) ? problem.code : undefined
+      assert.equal(refusal, isRefused ? REFUSED[lowest] : undefined, `${name}: ${status}`)
       if (isRefused) assert.equal(status, 403, name)
       else assert.ok(status !== 401, `${name}: ${status}`)
       if (lowest !== 'device') continue

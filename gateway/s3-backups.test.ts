@@ -132,8 +132,8 @@ test('an error of the store is reported without the key, and the existing backup
     await assert.rejects(backUpNow(), (error: Error) => {
       assert.match(error.message, message)
       assert.match(error.message, /^s3:\/\/barn\/north\/: /)
-      const told = JSON.stringify([error.message, error.stack, String(error.cause)])
-      assert.doesNotMatch(told, /AKIDOFATEST|secret\/of/)
+      const text = JSON.stringify([error.message, error.stack, String(error.cause)])
+      assert.doesNotMatch(text, /AKIDOFATEST|secret\/of/)
       return true
     })
     store.trouble = () => undefined

@@ -110,7 +110,7 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
     damage,
     maintenance,
     machine,
-    cartReportOf: (hardwareId) => carts.saidOf(hardwareId, autoLockAtMs),
+    cartReportOf: (hardwareId) => carts.reportJson(hardwareId, autoLockAtMs),
   })
   const telemetry = createTelemetry({ ...base, ...clockTrust, damage, maintenance, options: config }, sync)
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })

@@ -31,7 +31,7 @@ export class StartupPage {
   }
 
   /** Sets the progress; null when the upgrade is done and the other components are starting. */
-  tell(progress: UpgradeProgress | null): void {
+  setProgress(progress: UpgradeProgress | null): void {
     this.#progress = progress
   }
 

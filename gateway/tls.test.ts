@@ -348,26 +348,26 @@ function run(t: TestContext, settings: Record<string, string>) {
   })
   const log: Record<string, string>[] = []
   createInterface(program.stdout).on('line', (line) => log.push(JSON.parse(line)))
-  let said = ''
+  let output = ''
   program.stderr.on('data', (chunk) => {
-    said += chunk
+    output += chunk
   })
   const logged = async (msg: string, times = 1) => {
     await eventually(() => log.filter((line) => line.msg === msg).length === times, msg)
     return log.findLast((line) => line.msg === msg) ?? assert.fail()
   }
-  return { program, logged, said: () => said }
+  return { program, logged, output: () => output }
 }
 
 test('the program logs its secure addresses, reloads the certificate on SIGHUP, and stops', async (t) => {
-  const { program, logged, said } = run(t, folder.settings)
+  const { program, logged, output } = run(t, folder.settings)
   const { http, mqtt, mqtts } = await logged('listening')
   assert.match(http ?? '', /^https:/)
   assert.match(mqtts ?? '', /^mqtts:/)
   assert.equal(mqtt, undefined)
-  await eventually(() => said().includes('Try:'), 'the welcome')
-  assert.ok(said().includes(`HTTPS ${http}   MQTT over TLS ${mqtts}\n`))
-  assert.ok(said().includes(`curl -k -H "X-API-Key: $KEY" ${http}/devices`))
+  await eventually(() => output().includes('Try:'), 'the welcome')
+  assert.ok(output().includes(`HTTPS ${http}   MQTT over TLS ${mqtts}\n`))
+  assert.ok(output().includes(`curl -k -H "X-API-Key: $KEY" ${http}/devices`))
   program.kill('SIGHUP')
   await logged('the certificate has not changed')
   t.after(() => folder.write(ONE))

@@ -89,7 +89,7 @@ class Program {
     )
   }
 
-  setUp(options = {}): Promise<{ code: number | null; said: string }> {
+  setUp(options = {}): Promise<{ code: number | null; output: string }> {
     return this.start(options).end()
   }
 }
@@ -97,19 +97,19 @@ class Program {
 class Start {
   readonly #child: ChildProcess
   readonly #closed: Promise<unknown[]>
-  said = ''
+  output = ''
 
   constructor(child: ChildProcess) {
     this.#child = child
     this.#closed = once(child, 'close')
     child.stderr?.on('data', (data) => {
-      this.said += data
+      this.output += data
     })
   }
 
-  async end(): Promise<{ code: number | null; said: string }> {
+  async end(): Promise<{ code: number | null; output: string }> {
     await this.#closed
-    return { code: this.#child.exitCode, said: this.said }
+    return { code: this.#child.exitCode, output: this.output }
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -123,8 +123,8 @@ test('the app is built once, and again when its sources change', async (t) => {
   const program = createProgram(t)
   const first = await program.setUp()
   assert.deepEqual([first.code, program.page], [0, 'first'])
-  assert.match(first.said, /building the app/)
-  assert.deepEqual(await program.setUp(), { code: 0, said: '' })
+  assert.match(first.output, /building the app/)
+  assert.deepEqual(await program.setUp(), { code: 0, output: '' })
   assert.equal(program.builds, 1)
 
   program.write(SOURCE, 'second')
@@ -155,16 +155,16 @@ test('changes to tests and to the gateway itself do not trigger a build', async 
     'scripts/setup.mjs',
   ])
     program.write(name, 'changed')
-  assert.deepEqual(await program.setUp(), { code: 0, said: '' })
+  assert.deepEqual(await program.setUp(), { code: 0, output: '' })
 })
 
 test('a failed build keeps the previous one, and does not stop a start', async (t) => {
   const program = createProgram(t)
   await program.setUp()
   program.write(SOURCE, 'broken')
-  const { code, said } = await program.setUp()
+  const { code, output } = await program.setUp()
   assert.deepEqual([code, program.page], [0, 'first'])
-  assert.match(said, /build failed \(exit code 3\).* The gateway continues with the one before\. .*npm run build:app/)
+  assert.match(output, /build failed \(exit code 3\).* The gateway continues with the one before\. .*npm run build:app/)
   assert.deepEqual(readdirSync(program.path('dist')), ['dashboard'])
   program.write(SOURCE, 'mended')
   await program.setUp()
@@ -173,17 +173,17 @@ test('a failed build keeps the previous one, and does not stop a start', async (
 
 test('a failed first build is reported, and does not stop a start', async (t) => {
   const program = createProgram(t, 'broken')
-  const { code, said } = await program.setUp()
+  const { code, output } = await program.setUp()
   assert.deepEqual([code, program.page], [0, undefined])
-  assert.match(said, /The gateway continues without it/)
+  assert.match(output, /The gateway continues without it/)
 })
 
 test('an unwritable folder is reported, and does not stop a start', async (t) => {
   const program = createProgram(t)
   program.write('dist', 'a file')
-  const { code, said } = await program.setUp()
+  const { code, output } = await program.setUp()
   assert.equal(code, 0)
-  assert.match(said, /the app at \/app\/ was not built: .* The gateway continues without it/)
+  assert.match(output, /the app at \/app\/ was not built: .* The gateway continues without it/)
 })
 
 test('an interrupted build leaves the previous one, and the next start builds', async (t) => {
@@ -211,9 +211,9 @@ test('a start that is stopped while it builds does not start the gateway', async
   const stopped = program.start()
   await eventually(() => program.builds === 2, 'the second build', 60_000)
   stopped.kill('SIGTERM')
-  const { code, said } = await stopped.end()
+  const { code, output } = await stopped.end()
   assert.deepEqual([code, program.page], [143, 'first'])
-  assert.match(said, /stopped by SIGTERM/)
+  assert.match(output, /stopped by SIGTERM/)
   assert.deepEqual(readdirSync(program.path('dist')), ['dashboard'])
   assert.deepEqual(readdirSync(program.path('tmp')), [])
 })
@@ -222,11 +222,11 @@ test('a swap interrupted between its moves is undone unless a new build exists',
   const program = createProgram(t)
   await program.setUp()
   renameSync(program.path('dist/dashboard'), program.path('dist/.dashboard-old'))
-  assert.deepEqual([(await program.setUp()).said, program.page], ['', 'first'])
+  assert.deepEqual([(await program.setUp()).output, program.page], ['', 'first'])
 
   renameSync(program.path('dist/dashboard'), program.path('dist/.dashboard-old'))
   program.write(SOURCE, 'broken')
-  assert.match((await program.setUp()).said, /continues with the one before/)
+  assert.match((await program.setUp()).output, /continues with the one before/)
   assert.equal(program.page, 'first')
 })
 
@@ -244,7 +244,7 @@ test('a build damaged by a power cut is built again', async (t) => {
 test('of two concurrent starts one builds, and both have the app', async (t) => {
   const program = createProgram(t, 'slow')
   const starts = [program.start(), program.start()]
-  const isWaiting = () => starts.some(({ said }) => /another process is setting up/.test(said))
+  const isWaiting = () => starts.some(({ output }) => /another process is setting up/.test(output))
   await eventually(() => program.builds === 1 && isWaiting(), 'one builds, one waits', 60_000)
   program.write('go', '')
   const ends = await Promise.all(starts.map((start) => start.end()))
@@ -253,11 +253,11 @@ test('of two concurrent starts one builds, and both have the app', async (t) => 
 
 test('a service does not build, reports that, and starts', async (t) => {
   const program = createProgram(t)
-  const { code, said } = await program.setUp({ service: true })
+  const { code, output } = await program.setUp({ service: true })
   assert.deepEqual([code, program.builds], [0, 0])
-  assert.match(said, /a service does not build it/)
+  assert.match(output, /a service does not build it/)
   await program.setUp()
-  assert.deepEqual(await program.setUp({ service: true }), { code: 0, said: '' })
+  assert.deepEqual(await program.setUp({ service: true }), { code: 0, output: '' })
 })
 
 test('an explicit build request always builds, or fails', async (t) => {
@@ -267,7 +267,7 @@ test('an explicit build request always builds, or fails', async (t) => {
     assert.equal(program.builds, builds)
   }
   program.write(SOURCE, 'broken')
-  const { code, said } = await program.setUp({ always: true })
+  const { code, output } = await program.setUp({ always: true })
   assert.deepEqual([code, program.page], [1, 'first'])
-  assert.match(said, /build failed/)
+  assert.match(output, /build failed/)
 })

@@ -29,7 +29,11 @@ function installOld(root: string, folder = 'node_modules'): void {
   writeFileSync(join(root, folder, '.package-lock.json'), JSON.stringify({ packages: {} }))
 }
 
-async function setUp(root: string, service = false, programs?: string): Promise<{ code: number | null; said: string }> {
+async function setUp(
+  root: string,
+  service = false,
+  programs?: string,
+): Promise<{ code: number | null; output: string }> {
   // systemd passes a service its own process id
   const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
   const code = `${claim} const { setUp } = await import(${JSON.stringify(SETUP)});
@@ -42,12 +46,12 @@ async function setUp(root: string, service = false, programs?: string): Promise<
   if (programs !== undefined) env.PATH = `${programs}:${env.PATH}`
 
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { env })
-  let said = ''
+  let output = ''
   child.stderr.on('data', (data) => {
-    said += data
+    output += data
   })
   const [exitCode] = await once(child, 'close')
-  return { code: exitCode, said }
+  return { code: exitCode, output }
 }
 
 const ABSENT = {
@@ -61,9 +65,9 @@ const ABSENT = {
 test('an upgrade without internet leaves the installed packages, and reports that', async (t) => {
   const root = createProgram(t, ABSENT)
   installOld(root)
-  const { code, said } = await setUp(root)
+  const { code, output } = await setUp(root)
   assert.equal(code, 1)
-  assert.match(said, /npm ci failed .* What was installed before is still there/)
+  assert.match(output, /npm ci failed .* What was installed before is still there/)
   assert.equal(readFileSync(join(root, 'node_modules/old-package/index.js'), 'utf8'), 'old')
   for (const name of ['.node_modules-new', '.node_modules-old']) assert.equal(existsSync(join(root, name)), false)
 })
@@ -71,10 +75,10 @@ test('an upgrade without internet leaves the installed packages, and reports tha
 test('new packages replace the old ones', async (t) => {
   const root = createProgram(t)
   rmSync(join(root, 'node_modules'), { force: true })
-  const { code, said } = await setUp(root)
-  assert.deepEqual([code, said.includes('installing')], [0, true])
+  const { code, output } = await setUp(root)
+  assert.deepEqual([code, output.includes('installing')], [0, true])
   // installed packages are not installed again
-  assert.deepEqual(await setUp(root), { code: 0, said: '' })
+  assert.deepEqual(await setUp(root), { code: 0, output: '' })
 })
 
 test('packages are restored after an interrupted swap', async (t) => {
@@ -88,10 +92,10 @@ test('packages are restored after an interrupted swap', async (t) => {
 test('a service installs no packages', async (t) => {
   const root = createProgram(t, ABSENT)
   installOld(root)
-  const { code, said } = await setUp(root, true)
+  const { code, output } = await setUp(root, true)
   assert.equal(code, 1)
-  assert.match(said, /a service does not install/)
-  assert.doesNotMatch(said, /installing/)
+  assert.match(output, /a service does not install/)
+  assert.doesNotMatch(output, /installing/)
   assert.equal(existsSync(join(root, 'node_modules/old-package')), true)
 })
 

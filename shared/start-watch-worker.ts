@@ -4,16 +4,16 @@ import { hasServiceManager, notifyServiceManager } from '#shared/service/manager
 
 /** Processor share above which a start counts as active. */
 const IDLE_SHARE = 0.02
-const LOOK_MS = 1000
+const CHECK_MS = 1000
 const STDERR = 2
 
 const { idleMs }: { idleMs: number } = workerData
 
 let idleSinceMs = performance.now()
-let lookedAtMs = idleSinceMs
+let checkedAtMs = idleSinceMs
 let usage = process.cpuUsage()
 
-setInterval(look, Math.min(LOOK_MS, idleMs / 4))
+setInterval(check, Math.min(CHECK_MS, idleMs / 4))
 if (hasServiceManager()) {
   askForTime()
   setInterval(askForTime, idleMs / 4)
@@ -26,12 +26,12 @@ function askForTime(): void {
 }
 
 /** CPU times cover the whole process, in microseconds. */
-function look(): void {
+function check(): void {
   const nowMs = performance.now()
   const { user, system } = process.cpuUsage(usage)
-  if ((user + system) / 1000 > IDLE_SHARE * (nowMs - lookedAtMs)) idleSinceMs = nowMs
+  if ((user + system) / 1000 > IDLE_SHARE * (nowMs - checkedAtMs)) idleSinceMs = nowMs
   usage = process.cpuUsage()
-  lookedAtMs = nowMs
+  checkedAtMs = nowMs
   if (nowMs - idleSinceMs >= idleMs) giveUp()
 }
 

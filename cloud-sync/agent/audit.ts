@@ -25,8 +25,8 @@ interface AuditDeps extends DayAuditDeps {
   readonly isDrained: () => boolean
 }
 
-const LOOK_MS = 15_000
-const DRAIN_LOOK_MS = 1_000
+const CHECK_MS = 15_000
+const DRAIN_CHECK_MS = 1_000
 /** Delay before unconfirmed rows are compared again: initial and maximum. */
 const RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 3_600_000
@@ -150,18 +150,18 @@ export class Auditor {
     const nightMs = clock.isTrusted ? nightOf(nowMs, this.#share) : null
     const isNight = nightMs !== null && nightMs !== this.#record.nightMs
     const { wanted } = this.#record
-    if (wanted.length === 0 && !isNight) return LOOK_MS
+    if (wanted.length === 0 && !isNight) return CHECK_MS
     const restMs = Math.max(link.holdMs, this.#retryAtMs - clock.monotonicMs())
-    if (restMs > 0) return Math.min(restMs, LOOK_MS)
+    if (restMs > 0) return Math.min(restMs, CHECK_MS)
     // unsent rows would count as missing and be sent twice
-    if (!isDrained()) return DRAIN_LOOK_MS
+    if (!isDrained()) return DRAIN_CHECK_MS
     const generation = this.#generation
     this.#running = wanted
     try {
       await this.#compareAll(wanted, nowMs, signal)
     } catch (error) {
       if (!(error instanceof InterruptedError)) throw error
-      return DRAIN_LOOK_MS
+      return DRAIN_CHECK_MS
     } finally {
       this.#running = null
     }
@@ -176,7 +176,7 @@ export class Auditor {
       this.#begin()
     }
     await this.#save()
-    return isNew || (isNight && !isNightDone) ? DRAIN_LOOK_MS : LOOK_MS
+    return isNew || (isNight && !isNightDone) ? DRAIN_CHECK_MS : CHECK_MS
   }
 
   #retryLater(): void {

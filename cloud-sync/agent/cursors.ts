@@ -53,7 +53,7 @@ export class Cursors {
   readonly #attempts = new Map<SyncStream, Attempt[]>()
   #acked: SyncCursors
   #generation = 0
-  #isFileTold = true
+  #isFileNoted = true
 
   constructor(deps: CursorsDeps) {
     this.#deps = deps
@@ -169,10 +169,10 @@ export class Cursors {
     try {
       await this.#file?.write(content)
       await this.#forgetEarlier()
-      this.#isFileTold = true
+      this.#isFileNoted = true
     } catch (error) {
-      if (this.#isFileTold) log.warn({ reason: describeError(error) }, 'writing sync.slots failed')
-      this.#isFileTold = false
+      if (this.#isFileNoted) log.warn({ reason: describeError(error) }, 'writing sync.slots failed')
+      this.#isFileNoted = false
     }
   }
 

@@ -105,7 +105,7 @@ test('a single row that is too large is reported and does not stop the other str
   const rig = await startUp(t)
   for (const stream of ['notes', 'lock_events', 'telemetry', 'history'] as const) rig.source.append(stream, 20)
   refuse(rig, { status: 413 }, hasStream('lock_events'))
-  await rig.until(() => rig.agent.status.state === 'part_refused', 'said')
+  await rig.until(() => rig.agent.status.state === 'part_refused', 'the state is reported')
   assert.match(rig.agent.status.explanation, /lock_events.*a single row is too large/)
   await rig.until(() => rig.source.cursors().history.seq === rig.source.ends().history, 'the others')
   assert.equal(rig.source.cursors().notes.seq, rig.source.ends().notes)
@@ -116,7 +116,7 @@ test('a batch rejected three times is reported, retried later and does not stop 
   const rig = await startUp(t)
   for (const stream of ['notes', 'lock_events', 'entities', 'telemetry'] as const) rig.source.append(stream, 5)
   refuse(rig, { status: 400, code: 'invalid_data' }, hasStream('entities'))
-  await rig.until(() => rig.agent.status.state === 'part_refused', 'said')
+  await rig.until(() => rig.agent.status.state === 'part_refused', 'the state is reported')
   assert.match(rig.agent.status.explanation, /does not accept a part of entities.*invalid_data/)
   await rig.until(() => rig.source.cursors().telemetry.seq === rig.source.ends().telemetry, 'the others')
   assert.equal(rig.source.cursors().lock_events.seq, rig.source.ends().lock_events)
@@ -141,7 +141,7 @@ test('a stream that the gateway cannot read is reported, retried and does not st
       if (stream === damaged) throw new Error('the store cannot be read', { cause: 'malformed' })
       return read(stream, ...rest)
     }
-    await rig.until(() => rig.agent.status.state === 'unreadable', 'said')
+    await rig.until(() => rig.agent.status.state === 'unreadable', 'the state is reported')
     const pattern = new RegExp(`the gateway cannot read the rest of ${damaged}: the store cannot be read .malformed.`)
     assert.match(rig.agent.status.explanation, pattern)
     const trouble = rig.agent.status.streams.find(({ stream }) => stream === damaged)?.trouble

@@ -50,11 +50,11 @@ test('the agent reports to the hub that acknowledged rows are not yet confirmed'
   rig.source.append('lock_events', 3)
   await rig.until(() => rig.isDrained, 'drained')
   await rig.agent.audit()
-  await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === null, 'told')
+  await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === null, 'the backlog is reported')
   assert.equal(rig.hub.latest.at(-1)?.backlog.acked?.lock_events, rig.source.ends().lock_events)
   await rig.step('monitor')
   await rig.step('audit')
-  await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === 0, 'told again')
+  await rig.until(() => rig.hub.latest.at(-1)?.backlog.unconfirmed_rows === 0, 'the backlog is reported again')
 })
 
 test('states that could not be sent are sent when the link is up again', async (t) => {
@@ -67,7 +67,7 @@ test('states that could not be sent are sent when the link is up again', async (
   rig.hub.faultOf = () => 'cut_before'
   await rig.step('latest')
   rig.hub.faultOf = () => null
-  await rig.until(() => rig.hub.latest.length > 1, 'told')
+  await rig.until(() => rig.hub.latest.length > 1, 'the backlog is reported')
   assert.deepEqual(rig.hub.latest[1]?.devices, [{ hardware_id: 'cart-1', speed: 9 }])
   assert.equal(rig.hub.latest[1]?.is_complete, true)
 })

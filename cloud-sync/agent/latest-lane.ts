@@ -22,7 +22,7 @@ interface LatestLaneDeps {
 
 const FIRST_PRIORITY = 0
 const PRIORITY = 1
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 /** Interval at which this gateway reports to the hub when nothing changes. */
 const TICK_MS = 30_000
 /** Interval at which all states are sent, in case a change was not announced. */
@@ -57,7 +57,7 @@ export class LatestLane {
     this.#collect()
     if (clock.monotonicMs() - this.#sentAllAtMs >= ALL_MS) this.#isAllUnsent = true
     const isSilent = clock.monotonicMs() - this.#sentAtMs >= TICK_MS
-    if (!this.#isAllUnsent && this.#unsent.size === 0 && !isSilent) return LOOK_MS
+    if (!this.#isAllUnsent && this.#unsent.size === 0 && !isSilent) return CHECK_MS
     const priority = this.#isFirst ? FIRST_PRIORITY : PRIORITY
     return priorities.run(priority, signal, async () => {
       if (link.holdMs > 0) return link.holdMs

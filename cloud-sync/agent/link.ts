@@ -129,7 +129,7 @@ export class Link {
   }
 
   /** True if the hub has responded within the last `ms` milliseconds. */
-  heardWithin(ms: number): boolean {
+  hasContactWithin(ms: number): boolean {
     return this.#contact !== null && this.#deps.clock.monotonicMs() - this.#contact.monotonicMs <= ms
   }
 
@@ -172,9 +172,9 @@ export class Link {
   }
 
   succeeded({ limits, warnings }: { limits?: SyncLimits; warnings?: readonly SyncWarning[] }): void {
-    this.#heard()
+    this.#recordContact()
     this.#backoff.reset()
-    if (limits !== undefined) this.#obey(limits)
+    if (limits !== undefined) this.#apply(limits)
     if (warnings !== undefined) this.#warnings = warnings
   }
 
@@ -182,7 +182,7 @@ export class Link {
   async failed<Answer>(outcome: Exclude<RequestResult<Answer>, { kind: 'ok' }>, asked: KnownCursors): Promise<void> {
     const { cursors, failures } = this.#deps
     failures.add(outcome.kind === 'retry' ? outcome.reason : outcome.kind)
-    if (outcome.kind !== 'retry') this.#heard()
+    if (outcome.kind !== 'retry') this.#recordContact()
     if ('detail' in outcome) this.#note(outcome.detail)
     // another lane has reset the cursors since: the response is out of date
     if (asked.generation !== cursors.known.generation) return
@@ -236,8 +236,8 @@ export class Link {
 
   async #agree(answer: HelloAnswer, asked: KnownCursors): Promise<void> {
     const { source, cursors, site, clock, random, log } = this.#deps
-    this.#heard()
-    this.#obey(answer.limits)
+    this.#recordContact()
+    this.#apply(answer.limits)
     this.#warnings = answer.warnings
     this.#auditsThrough = answer.audits_through === true
     if (source.identity().site === null) await source.claim(site)
@@ -253,7 +253,7 @@ export class Link {
     this.#deps.onUp()
   }
 
-  #obey(limits: SyncLimits): void {
+  #apply(limits: SyncLimits): void {
     this.#limits = limits
     const { records_per_second: perSecond = 0 } = limits
     if (perSecond === (this.#records?.perSecond ?? 0)) return
@@ -319,7 +319,7 @@ export class Link {
     this.#deps.onDown()
   }
 
-  #heard(): void {
+  #recordContact(): void {
     const { clock } = this.#deps
     this.#contact = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() }
   }

@@ -22,9 +22,9 @@ interface MonitorDeps {
   readonly log: Log
 }
 
-const LOOK_MS = 10_000
+const CHECK_MS = 10_000
 const STUCK_MS = 5 * MINUTE_MS
-const HEARD_MS = MINUTE_MS
+const CONTACT_MS = MINUTE_MS
 /** The newest samples are held for some seconds to share a request; they do not count as a backlog. */
 const LIVE_MS = 30_000
 const NOTHING: StreamBacklog = { rows: 0, oldestMs: null }
@@ -109,7 +109,7 @@ export class Monitor {
     this.#watchClock()
     await this.#count(signal, false)
     this.#watch()
-    return LOOK_MS
+    return CHECK_MS
   }
 
   async #count(signal: AbortSignal, isFresh: boolean): Promise<void> {
@@ -142,7 +142,7 @@ export class Monitor {
 
   #watch(): void {
     const { link, progress, senders, log } = this.#deps
-    const isUp = link.state === 'up' && link.heardWithin(HEARD_MS) && link.drainHoldMs <= 0
+    const isUp = link.state === 'up' && link.hasContactWithin(CONTACT_MS) && link.drainHoldMs <= 0
     const { backlog } = this
     const stuck: SyncStream[] = []
     for (const { stream, trouble } of senders) {

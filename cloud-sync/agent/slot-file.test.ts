@@ -14,7 +14,7 @@ function slotPath(t: TestContext): string {
 
 const textSchema = z.string()
 
-async function readAnew(path: string): Promise<string | undefined> {
+async function reread(path: string): Promise<string | undefined> {
   return new SlotFile(path, textSchema).read()
 }
 
@@ -24,7 +24,7 @@ test('a write is on the disk when its promise resolves, also with concurrent wri
   const onDisk: (string | undefined)[] = []
   const write = async (content: string) => {
     await file.write(content)
-    onDisk.push(await readAnew(path))
+    onDisk.push(await reread(path))
   }
   await Promise.all(['a', 'b', 'c', 'd'].map(write))
   assert.deepEqual([onDisk.length, onDisk.slice(1)], [4, ['d', 'd', 'd']])
@@ -44,7 +44,7 @@ test('a write cut off at any point leaves the previous record', async (t) => {
   for (let end = first; end <= last; end++) {
     writeFileSync(path, Buffer.concat([after.subarray(0, end), before.subarray(end)]))
     const isWhole = changed.every((at) => at < end)
-    assert.equal(await readAnew(path), isWhole ? 'the new one' : 'the old one, which is é and longer')
+    assert.equal(await reread(path), isWhole ? 'the new one' : 'the old one, which is é and longer')
   }
 })
 
@@ -55,7 +55,7 @@ test('the next writer continues after the last record, in a file that does not g
     await file.read()
     await file.write(content)
     await file.close()
-    assert.equal(await readAnew(path), content)
+    assert.equal(await reread(path), content)
   }
   assert.equal(statSync(path).size, 524_288)
   assert.equal(statSync(path).mode & 0o777, 0o600)
@@ -63,15 +63,15 @@ test('the next writer continues after the last record, in a file that does not g
 
 test('an empty file, random bytes, a record of another kind and one that is too large are ignored', async (t) => {
   const path = slotPath(t)
-  assert.equal(await readAnew(path), undefined)
+  assert.equal(await reread(path), undefined)
   for (const noise of ['', 'x', `${'0'.repeat(64)} 1 5\nhello`, '{"a":1}']) {
     writeFileSync(path, noise)
-    assert.equal(await readAnew(path), undefined)
+    assert.equal(await reread(path), undefined)
   }
   const file = new SlotFile(path, textSchema)
   await file.write('good')
   await assert.rejects(file.write('x'.repeat(300_000)), RangeError)
   await file.close()
   assert.equal(await new SlotFile(path, z.number()).read(), undefined)
-  assert.equal(await readAnew(path), 'good')
+  assert.equal(await reread(path), 'good')
 })

@@ -45,13 +45,13 @@ export interface LaneDeps {
 }
 
 /** Interval at which a lane checks for new data without being woken. */
-const LOOK_MS = 500
+const CHECK_MS = 500
 /** Upper bound of the fields of a part without its data. */
 const PART_BYTES = 600
 /** Limits the time that serialising a body blocks the event loop. */
 const MAX_BODY_BYTES = 1_048_576
 const LEAST_PART_BYTES = 256
-const BUSY_LOOK_MS = 20
+const BUSY_CHECK_MS = 20
 const LONGEST_BUSY_MS = 200
 const LONGEST_REST_MS = 2_000
 
@@ -77,8 +77,8 @@ export class StreamLane {
   async step(signal: AbortSignal): Promise<number> {
     const waitMs = this.#waitMs()
     if (waitMs > 0) return waitMs
-    const { due, lookMs } = this.#due()
-    if (due.length === 0) return lookMs
+    const { due, nextCheckMs } = this.#due()
+    if (due.length === 0) return nextCheckMs
     const { clock, priorities, isBusy } = this.#deps
     const { priority, isBacklog } = this.#options
     return priorities.run(priority, signal, async () => {
@@ -111,20 +111,20 @@ export class StreamLane {
     if (holdMs > 0) return holdMs
     if (this.intervalMs > 0) return this.intervalMs
     if (isBacklog && isBusy() && this.#busyMs < LONGEST_BUSY_MS) {
-      this.#busyMs += BUSY_LOOK_MS
-      return BUSY_LOOK_MS
+      this.#busyMs += BUSY_CHECK_MS
+      return BUSY_CHECK_MS
     }
     this.#busyMs = 0
     return 0
   }
 
-  #due(): { due: StreamSender[]; lookMs: number } {
+  #due(): { due: StreamSender[]; nextCheckMs: number } {
     const { source, cursors, clock } = this.#deps
     const { senders, holds } = this.#options
     const ends = source.ends()
     const nowMs = clock.monotonicMs()
     const due: StreamSender[] = []
-    let lookMs = LOOK_MS
+    let nextCheckMs = CHECK_MS
     for (const sender of senders) {
       const { stream, holdMs } = sender
       const hold = holds?.[stream] ?? this.#options.hold
@@ -137,9 +137,9 @@ export class StreamLane {
       this.#heldSinceMs.set(stream, sinceMs)
       const leftMs = waiting >= hold.positions ? holdMs : Math.max(holdMs, sinceMs + hold.ms - nowMs)
       if (leftMs <= 0) due.push(sender)
-      else lookMs = Math.min(lookMs, leftMs)
+      else nextCheckMs = Math.min(nextCheckMs, leftMs)
     }
-    return { due, lookMs }
+    return { due, nextCheckMs }
   }
 
   async #sendOnce(due: readonly StreamSender[], signal: AbortSignal): Promise<number> {
@@ -148,7 +148,7 @@ export class StreamLane {
     const { epoch } = source.identity()
     const ends = source.ends()
     const gathered = await this.#gather(chooseSenders(due), signal)
-    if (gathered.length === 0 || asked.generation !== cursors.known.generation || link.holdMs > 0) return LOOK_MS
+    if (gathered.length === 0 || asked.generation !== cursors.known.generation || link.holdMs > 0) return CHECK_MS
     await cursors.sending(
       gathered.map(({ part }) => ({
         stream: part.stream,

@@ -162,7 +162,7 @@ export class Upstream {
     signal: AbortSignal,
   ): Promise<RequestResult<z.output<Schema>>> {
     const timeout = AbortSignal.timeout(timeoutMs)
-    const hear = this.#hubClock?.ask()
+    const takeHubTime = this.#hubClock?.ask()
     try {
       const answer = await this.#exchange.send({
         method,
@@ -182,7 +182,7 @@ export class Upstream {
         maxAnswerBytes: method === 'GET' || path.endsWith('/audit') ? LONG_ANSWER_BYTES : ANSWER_BYTES,
         signal: AbortSignal.any([signal, timeout]),
       })
-      hear?.(answer.hubMs)
+      takeHubTime?.(answer.hubMs)
       return readOutcome(answer, schema)
     } catch (error) {
       if (timeout.aborted) return retry('timeout', `no answer within ${timeoutMs / 1000} s`)

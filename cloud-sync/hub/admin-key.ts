@@ -17,7 +17,7 @@ interface HubAdminKeyDeps {
   log: Log
 }
 
-const LOOK_MS = 2_000
+const CHECK_MS = 2_000
 
 /**
  * Creates the first admin, and stores its key in a file until it is used. The file is on the disk before the key is
@@ -51,9 +51,9 @@ export class HubAdminKey implements Component {
       )
     const key = file.read()
     if (key !== undefined && !(await this.#isAdmins(key))) file.tryRemove(log)
-    this.#look()
+    this.#readKey()
     if (this.isWaiting) log.info({ path: file.path }, 'the admin key is in a file until it is used')
-    this.#timer = setInterval(() => this.#look(), LOOK_MS)
+    this.#timer = setInterval(() => this.#readKey(), CHECK_MS)
   }
 
   async stop(): Promise<void> {
@@ -83,14 +83,14 @@ export class HubAdminKey implements Component {
     }
     await changeHubUser(database, admin.userId, { keyHash: hashSecret(key) })
     if (isShown) file.remove()
-    this.#look()
+    this.#readKey()
     const place = isShown ? 'This is' : `${file.path} has, until its first use,`
-    const said = `${place} the new key of ${admin.name}; the old one is no longer valid.\n`
-    return isShown ? `${key}\n${said}` : said
+    const message = `${place} the new key of ${admin.name}; the old one is no longer valid.\n`
+    return isShown ? `${key}\n${message}` : message
   }
 
   /** The command that replaces a key may run in another process, alongside a hub on PostgreSQL. */
-  #look(): void {
+  #readKey(): void {
     const key = this.#deps.file.read()
     this.#waitingHash = key === undefined ? undefined : hashSecret(key)
   }

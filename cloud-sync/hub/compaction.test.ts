@@ -34,7 +34,7 @@ describe('the compaction of segments into blocks', () => {
     const states = Array.from({ length: count }, (_, i) => ({
       hardwareId: `cart-${i}`,
       body: '{}',
-      cartSaid: null,
+      cartReport: null,
     }))
     return putLatest(database, siteId, clock.nowMs(), states)
   }

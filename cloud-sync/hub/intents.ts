@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Database } from '#hub/store/database/database.ts'
-import { recordIntentsAsked, waitingIntents } from '#hub/store/intents.ts'
+import { recordIntentsAsked, sendIntents, waitingIntents } from '#hub/store/intents.ts'
 import type { Intent, intentsAnswerSchema } from '#shared/wire/replication/sync.ts'
 import type { IntentWatch } from './intent-watch.ts'
 
@@ -32,7 +32,8 @@ export async function nextIntents(
 }
 
 async function readIntents(database: Database, siteId: string, after: number): Promise<Intent[]> {
-  const rows = await waitingIntents(database, siteId, after, INTENTS_AT_ONCE)
+  const isAny = (await waitingIntents(database, siteId, after, 1)).length > 0
+  const rows = isAny ? await sendIntents(database, siteId, after, INTENTS_AT_ONCE) : []
   return rows.map(({ intentId, seq, kind, body, issuedAtMs, expiresAtMs, baseRev }) => ({
     intent_id: intentId,
     seq,

@@ -68,7 +68,7 @@ describe('a hub as a program', () => {
   })
 
   test('warns about unencrypted access only if it listens for other hosts', async () => {
-    const said = async (host: string) => {
+    const warningsFor = async (host: string) => {
       const open = await runHub({
         CARTBARN_HUB_DATA_DIR: join(folder, host),
         CARTBARN_HUB_HOST: host,
@@ -76,7 +76,7 @@ describe('a hub as a program', () => {
       assert.equal(await open.end('SIGTERM'), 0)
       return open.output.filter((line) => line.includes('without encryption')).length
     }
-    assert.deepEqual([await said('0.0.0.0'), await said('127.0.0.1')], [1, 0])
+    assert.deepEqual([await warningsFor('0.0.0.0'), await warningsFor('127.0.0.1')], [1, 0])
   })
 
   test('reports errors in a command or a setting', async () => {

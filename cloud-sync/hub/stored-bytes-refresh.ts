@@ -6,7 +6,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import { inGb } from '#shared/units.ts'
 import { RepeatedTask } from './repeated-task.ts'
 
-const LOOK_EVERY_MS = MINUTE_MS
+const CHECK_EVERY_MS = MINUTE_MS
 /** The running sum of arriving bytes grows too large: compaction, newer versions and deletion free space. */
 const COUNT_EVERY_MS = 6 * HOUR_MS
 /** A full site is counted more often: an admin may have made room. */
@@ -28,7 +28,7 @@ export function createStorageCount(
     if (countedAtMs < nowMs - everyMs || countedAtMs > nowMs + everyMs) return true
     return budgets.maxBytes > 0 && bytes - countedBytes >= budgets.maxBytes * COUNT_SHARE
   }
-  const tell = (siteId: string, bytes: number): void => {
+  const report = (siteId: string, bytes: number): void => {
     const isFull = budgets.isFull(bytes)
     if (isFull === full.has(siteId)) return
     const fields = { site: siteId, keeps: inGb(bytes), atMost: inGb(budgets.maxBytes) }
@@ -41,12 +41,12 @@ export function createStorageCount(
     }
   }
   return new RepeatedTask({
-    everyMs: LOOK_EVERY_MS,
+    everyMs: CHECK_EVERY_MS,
     task: async (isStopping) => {
       for (const site of await storedBytesOfAll(database)) {
         if (isStopping()) return
         const counted = isDue(site) ? await countStoredBytes(database, site.siteId, clock.nowMs()) : undefined
-        tell(site.siteId, counted ?? site.bytes)
+        report(site.siteId, counted ?? site.bytes)
       }
     },
     failure: 'counting the stored bytes of sites failed; will retry',

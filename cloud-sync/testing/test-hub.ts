@@ -192,8 +192,8 @@ export class TestHub {
     if (Object.entries(hello.ends).some(([name, end]) => cursors[name as SyncStream].seq > end))
       return problem(409, 'ahead')
     const { limits, warnings } = this
-    const told = this.isOld ? {} : { audits_through: true }
-    return { status: 200, body: { server_time_ms: hello.clock_ms, cursors, limits, warnings, ...told } }
+    const known = this.isOld ? {} : { audits_through: true }
+    return { status: 200, body: { server_time_ms: hello.clock_ms, cursors, limits, warnings, ...known } }
   }
 
   #push({ epoch, instance, parts }: Push): Answer {

@@ -5,7 +5,7 @@ import { MINUTE_MS } from '#shared/time.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock()
 let g: TestGateway
 let keys: Record<Who, string | null>
@@ -40,12 +40,12 @@ function allow(id: string, user_id = shopId) {
 
 for (const [method, path, body] of [
   ['GET', '/access-requests'],
-  ['POST', `/access-requests/${NOBODY}/allow`, { user_id: NOBODY }],
-  ['DELETE', `/access-requests/${NOBODY}`],
+  ['POST', `/access-requests/${UNKNOWN_ID}/allow`, { user_id: UNKNOWN_ID }],
+  ['DELETE', `/access-requests/${UNKNOWN_ID}`],
 ] as [string, string, object?][]) {
   const options = body === undefined ? {} : { body }
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
       assert.deepEqual(await codeOf(g.request(method, path, { key: keys[who], ...options })), [status, code])
     })
   }
@@ -110,7 +110,7 @@ test('a rejected, expired or unknown request cannot sign in', async () => {
 test('a request is approved only for an active user and is revoked when that user is disabled', async () => {
   const { body: asked } = await ask()
   const { userId } = await g.createUser({ name: 'Leaves' })
-  assert.deepEqual(await codeOf(allow(asked.request_id, NOBODY)), [404, 'user_not_found'])
+  assert.deepEqual(await codeOf(allow(asked.request_id, UNKNOWN_ID)), [404, 'user_not_found'])
   await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
   assert.deepEqual(await codeOf(allow(asked.request_id, userId)), [409, 'user_inactive'])
   await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })

@@ -27,7 +27,7 @@ before(async () => {
   openedMs = []
   for (const [i, lock] of locks.entries()) {
     clock.advance(1000)
-    await lock.tell('fairway', { battery_voltage: 47 })
+    await lock.report('fairway', { battery_voltage: 47 })
     await eventually(async () => (await story()).length === i + 1, 'its alert')
   }
   clock.advance(5 * MINUTE_MS)

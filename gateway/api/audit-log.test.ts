@@ -64,14 +64,14 @@ async function newDevice(): Promise<string> {
 async function newAlert(): Promise<string> {
   const hardwareId = fresh('cart')
   const device = await g.device(hardwareId)
-  const tell = (fields: object) => {
+  const publish = (fields: object) => {
     const payload = { ts: clock.nowMs(), lat: 0.1, long: 0.1, speed: 0, ...fields }
     return device.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(payload), { qos: 1 })
   }
   await ok('PATCH', '/site', { pack: { low_v: 48 } })
-  await tell({})
+  await publish({})
   clock.advance(6 * MINUTE_MS)
-  await tell({ battery_voltage: 47 })
+  await publish({ battery_voltage: 47 })
   const alerts = async () => (await ok('GET', `/alerts?kind=low_battery&cart=${hardwareId}`)).alerts
   await eventually(async () => (await alerts()).length > 0, 'the alert')
   return (await alerts())[0].alert_id
@@ -377,7 +377,7 @@ const ELSEWHERE: Record<string, string> = {
 }
 
 /** Operation without an authenticated user. */
-const BY_NOBODY = 'POST /access-requests'
+const WITHOUT_USER = 'POST /access-requests'
 
 for (const operation of Object.keys(operations).filter((name) => !name.startsWith('GET '))) {
   if (operation in CHANGES_NOTHING || operation in ELSEWHERE) continue
@@ -388,7 +388,7 @@ for (const operation of Object.keys(operations).filter((name) => !name.startsWit
     const [entry, ...others] = await entered(change)
     assert.ok(entry !== undefined, 'nothing was entered')
     assert.deepEqual(others, [])
-    const userId = operation === BY_NOBODY ? null : adminId
+    const userId = operation === WITHOUT_USER ? null : adminId
     assert.deepEqual([entry.user_id, entry.address], [userId, 'unknown'])
     assert.ok(knownActions.has(entry.action), `AUDIT_ACTIONS lacks ${entry.action}`)
     assert.equal(entry.at, toIso(clock.nowMs()))

@@ -49,7 +49,7 @@ async function outcome(body: unknown, key = staff.key): Promise<[string, string]
   })
 }
 
-async function heard(): Promise<string[]> {
+async function received(): Promise<string[]> {
   const names: string[] = []
   for (const [name, { device }] of carts) if ((await device.flush()).some(({ cmd }) => cmd === 'lock')) names.push(name)
   return names
@@ -61,7 +61,7 @@ test('"in" locks all unlocked carts in service in the barn, in natural order', a
     ['b-10', 'sent'],
     ['driving', 'cart_is_moving'],
   ])
-  assert.deepEqual(await heard(), ['b-2', 'b-10'])
+  assert.deepEqual(await received(), ['b-2', 'b-10'])
 })
 
 test('named carts are processed in request order, each once, with the first reason that applies', async () => {
@@ -77,7 +77,7 @@ test('named carts are processed in request order, each once, with the first reas
     // it stands in the barn, but the barn is not its parking zone
     ['elsewhere', 'on_course'],
   ])
-  assert.deepEqual(await heard(), ['b-10', 'locked', 'broken'])
+  assert.deepEqual(await received(), ['b-10', 'locked', 'broken'])
 })
 
 test('carts outside the scope are forbidden by name and left out of "in"', async () => {
@@ -101,7 +101,7 @@ test('command and audit entry name the staff member and hold the metadata of the
 })
 
 test('the same request with the same Idempotency-Key gets the same response and one lock', async () => {
-  await heard()
+  await received()
   const headers = { 'idempotency-key': 'evening' }
   const body = { carts: ['b-2', 'away'] }
   const first = await ask(body, staff.key, headers)
@@ -129,7 +129,7 @@ const bad: [string, unknown][] = [
 for (const [what, body] of bad)
   test(`a request is rejected: ${what}`, async () => {
     assert.equal((await ask(body)).status, 400)
-    assert.deepEqual(await heard(), [])
+    assert.deepEqual(await received(), [])
   })
 
 test('500 carts are accepted, and a plain user is rejected', async () => {

@@ -185,10 +185,10 @@ describe('a cart', () => {
     const caddie = await course.device(fresh('b'), { cart, groupId: 7, deviceType: 'cartcaddie' })
     await teebox.goTo('barn')
     clock.advance(59_000)
-    await caddie.tell('fairway')
+    await caddie.report('fairway')
     assert.equal((await course.cart(cart)).state, 'in')
     clock.advance(2000)
-    await caddie.tell('fairway')
+    await caddie.report('fairway')
     assert.equal((await course.cart(cart)).state, 'out')
   })
 })
@@ -198,7 +198,7 @@ describe('state and position', () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     const firstMs = clock.nowMs()
-    await device.tell('barn')
+    await device.report('barn')
     const inBarn = await course.cart(id)
     assert.equal(inBarn.state, 'in')
     assert.deepEqual(
@@ -212,11 +212,11 @@ describe('state and position', () => {
     assert.equal(inBarn.out_since, null)
     clock.advance(MINUTE_MS)
     const leftMs = clock.nowMs()
-    await device.tell('fairway', { speed: 15 })
+    await device.report('fairway', { speed: 15 })
     // a single fix outside may be an error
     assert.equal((await course.cart(id)).state, 'in')
     clock.advance(5000)
-    await device.tell('fairway', { speed: 15 })
+    await device.report('fairway', { speed: 15 })
     const out = await course.cart(id)
     assert.deepEqual([out.state, out.out_since, out.is_moving], ['out', toIso(leftMs), true])
     const { lat, long } = PLACES.fairway
@@ -242,7 +242,7 @@ describe('state and position', () => {
     const id = fresh('d')
     await course.group(8, courseZones({ hasBarn: false, hasBoundary: false }))
     const device = await course.device(id, { groupId: 8 })
-    await device.tell('barn')
+    await device.report('barn')
     assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).zones], ['out', []])
     await course.zones(8, courseZones())
     assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['in', null])
@@ -260,10 +260,10 @@ describe('state and position', () => {
     const there = await course.cart(cart)
     assert.deepEqual([there.position?.hardware_id, there.state, there.zones[0]?.zone_id], [screen, 'in', 'barn'])
     clock.advance(1000)
-    await caddie.tell('road')
+    await caddie.report('road')
     assert.equal((await course.cart(cart)).state, 'in')
     clock.advance(1000)
-    await caddie.tell('road')
+    await caddie.report('road')
     assert.equal((await course.cart(cart)).state, 'outside')
     // a caller who sees only the screen does not get these zones
     const { key } = await g.createUser({ allowed_hardware_ids: [screen] })
@@ -316,7 +316,7 @@ describe('state and position', () => {
     await g.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
-    await device.tell('barn', { battery_voltage: 50 })
+    await device.report('barn', { battery_voltage: 50 })
     assert.deepEqual((await course.cart(id)).battery, {
       voltage: 50,
       at: iso(),
@@ -326,7 +326,7 @@ describe('state and position', () => {
       hardware_id: id,
     })
     clock.advance(5 * MINUTE_MS)
-    await device.tell('barn', { battery_voltage: 49 })
+    await device.report('barn', { battery_voltage: 49 })
     assert.deepEqual((await course.cart(id)).battery, {
       voltage: 49,
       at: iso(),
@@ -336,7 +336,7 @@ describe('state and position', () => {
       hardware_id: id,
     })
     clock.advance(MINUTE_MS)
-    await device.tell('barn', { battery_voltage: 47.9 })
+    await device.report('barn', { battery_voltage: 47.9 })
     assert.equal((await course.cart(id)).is_low, true)
     await g.request('PATCH', '/site', { body: { pack: null } })
     const unknown = await course.cart(id)
@@ -346,7 +346,7 @@ describe('state and position', () => {
   test('the lock state comes from a code, from the requester of a command, or from telemetry alone', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
-    await device.tell('barn', { lock_status: 1 })
+    await device.report('barn', { lock_status: 1 })
     const at = iso()
     assert.deepEqual((await course.cart(id)).lock, {
       is_locked: true,
@@ -401,11 +401,11 @@ describe('state and position', () => {
   test('a cart that jitters at the edge of the barn stays in the barn', async () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
-    await device.tell('barn')
+    await device.report('barn')
     const edge = PLACES.barn.lat + 50 / 111_000
     for (let i = 0; i < 30; i++) {
       clock.advance(1000)
-      await device.tell({ lat: edge + (((i * 7) % 11) - 5) / 111_000, long: PLACES.barn.long })
+      await device.report({ lat: edge + (((i * 7) % 11) - 5) / 111_000, long: PLACES.barn.long })
       assert.equal((await course.cart(id)).state, 'in')
     }
   })
@@ -508,19 +508,19 @@ describe('staff fields', () => {
     const [cart, one, two, three] = [fresh('C'), fresh('a'), fresh('b'), fresh('c')]
     for (const id of [one, two]) await course.device(id, { cart })
     await course.device(three, { cart: fresh('C') })
-    const told = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body.resolved.zone_exempt
+    const exemptOf = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body.resolved.zone_exempt
     const all = async (ids: readonly string[], expected: unknown) =>
       eventually(
         async () => {
-          for (const id of ids) if (JSON.stringify(await told(id)) !== JSON.stringify(expected)) return false
+          for (const id of ids) if (JSON.stringify(await exemptOf(id)) !== JSON.stringify(expected)) return false
           return true
         },
-        `${ids} are told ${JSON.stringify(expected)}`,
+        `${ids} have ${JSON.stringify(expected)}`,
       )
     const until = toIso(clock.nowMs() + 10 * MINUTE_MS)
     await patch(cart, { exempt: { zone_types: ['stop'], until, why: 'Flag' } })
     await all([one, two], ['stop'])
-    assert.equal(await told(three), undefined)
+    assert.equal(await exemptOf(three), undefined)
     // a device that joins the cart, and one that leaves
     await g.request('PATCH', `/devices/${three}`, { body: { cart } })
     await g.request('PATCH', `/devices/${two}`, { body: { cart: null } })
@@ -592,9 +592,9 @@ describe('over a restart', () => {
     await other.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
     const id = 'd1'
     const device = await there.device(id, { cart: '1', groupId: 7 })
-    await device.tell('barn', { battery_voltage: 50 })
+    await device.report('barn', { battery_voltage: 50 })
     clock.advance(6 * MINUTE_MS)
-    await device.tell('barn', { battery_voltage: 50 })
+    await device.report('barn', { battery_voltage: 50 })
     clock.advance(MINUTE_MS)
     await device.goTo('fairway', { speed: 12, battery_voltage: 49 })
     await device.send('evt', { event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: clock.nowMs() })
@@ -616,16 +616,16 @@ describe('over a restart', () => {
     const there = new Course(other, own)
     await there.group(7)
     const device = await there.device('d1', { groupId: 7 })
-    await device.tell('barn', { battery_voltage: 50 })
+    await device.report('barn', { battery_voltage: 50 })
     await eventually(async () => (await there.cart('d1')).zones.length > 0, 'the stay is known')
     own.set(own.nowMs() + 2 * 60 * MINUTE_MS)
     const setMs = own.nowMs()
     await eventually(async () => (await there.cart('d1')).zones[0]?.since === toIso(setMs), 'the stay begins anew')
     own.advance(4 * MINUTE_MS)
-    await device.tell('barn', { battery_voltage: 50 })
+    await device.report('barn', { battery_voltage: 50 })
     assert.equal((await there.cart('d1')).battery?.rest_voltage, null)
     own.advance(MINUTE_MS)
-    await device.tell('barn', { battery_voltage: 50 })
+    await device.report('barn', { battery_voltage: 50 })
     assert.equal((await there.cart('d1')).battery?.rest_voltage, 50)
     await other.stop()
   })

@@ -39,7 +39,7 @@ class CartListTexts {
 
   of(carts: readonly Cart[], masksCodes: boolean): string {
     const texts = carts.map((cart) => this.#textOf(cart, masksCodes))
-    const hasParkingZone = carts.some(({ ground }) => ground.hasParking)
+    const hasParkingZone = carts.some(({ zoneContext }) => zoneContext.hasParking)
     const counts = JSON.stringify(countCarts(carts))
     return `{"carts":[${texts.join(',')}],"counts":${counts},"has_parking_zone":${hasParkingZone}}`
   }

@@ -75,9 +75,9 @@ test('an error for too many requests carries the wait in seconds', async () => {
 })
 
 test('without a key open operations respond and all others fail', async () => {
-  const nobody = new ApiClient({ url: gateway.http })
-  assert.equal((await nobody.call('GET /health')).status, 'ok')
-  assert.equal((await refusalOf(nobody.call('GET /users'))).code, 'missing_api_key')
+  const anonymous = new ApiClient({ url: gateway.http })
+  assert.equal((await anonymous.call('GET /health')).status, 'ok')
+  assert.equal((await refusalOf(anonymous.call('GET /users'))).code, 'missing_api_key')
 })
 
 test('responses that are not JSON are text', async () => {
@@ -119,20 +119,20 @@ test('a response that does not come from a gateway is passed on unchanged', asyn
 
 test('a call that does not fit the schemas does not compile', async () => {
   // each call fails here too: nothing listens at this address
-  const nobody = new ApiClient({ url: 'http://127.0.0.1:1' })
+  const unreachable = new ApiClient({ url: 'http://127.0.0.1:1' })
   const calls = [
     // @ts-expect-error there is no such operation
-    nobody.call('GET /golfers'),
+    unreachable.call('GET /golfers'),
     // @ts-expect-error the path has a parameter
-    nobody.call('GET /devices/{id}'),
+    unreachable.call('GET /devices/{id}'),
     // @ts-expect-error a field is missing
-    nobody.call('POST /users', { body: { role: 'user' } }),
+    unreachable.call('POST /users', { body: { role: 'user' } }),
     // @ts-expect-error a field is unknown
-    nobody.call('POST /users', { body: { name: 'Jane', allowed_hardware_id: [] } }),
+    unreachable.call('POST /users', { body: { name: 'Jane', allowed_hardware_id: [] } }),
     // @ts-expect-error none of the words it may be
-    nobody.call('GET /lock-events', { query: { source: 'magic' } }),
+    unreachable.call('GET /lock-events', { query: { source: 'magic' } }),
     // @ts-expect-error it takes no body
-    nobody.call('GET /users', { body: {} }),
+    unreachable.call('GET /users', { body: {} }),
   ]
   for (const result of await Promise.allSettled(calls)) assert.equal(result.status, 'rejected')
 })

@@ -13,7 +13,7 @@ import {
 import { CommandedDevice } from '#testing/course/commanded-device.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock()
 let g: TestGateway
 let keys: Record<Who, string | null>
@@ -67,9 +67,9 @@ for (const [method, path, body, refused] of ROUTES) {
 
 test('an unknown command is 404 and a device outside the scope 403 before the body is read', async () => {
   for (const [method, path] of [
-    ['GET', `/commands/${NOBODY}`],
+    ['GET', `/commands/${UNKNOWN_ID}`],
     ['GET', '/commands/%00'],
-    ['POST', `/commands/${NOBODY}/retry`],
+    ['POST', `/commands/${UNKNOWN_ID}/retry`],
   ] as const) {
     const { status, body } = await g.request(method, path)
     assert.deepEqual([status, body.code], [404, 'command_not_found'])
@@ -403,7 +403,7 @@ describe('a command for a group', () => {
       await g.request('PUT', `/groups/${group}/devices/${id}`)
     }
   })
-  const told = (commands: { hardware_id: string }[]) => commands.map(({ hardware_id }) => hardware_id)
+  const idsOf = (commands: { hardware_id: string }[]) => commands.map(({ hardware_id }) => hardware_id)
   const caddies = ids.filter((_, i) => i % 2 === 1)
 
   test('goes to all of its devices, and immediately to connected ones', async () => {
@@ -416,7 +416,7 @@ describe('a command for a group', () => {
       ttl_seconds: 300,
     })
     assert.equal(status, 202)
-    assert.deepEqual([body.group_id, told(body.commands)], [group, ids])
+    assert.deepEqual([body.group_id, idsOf(body.commands)], [group, ids])
     assert.deepEqual(body.commands[7].metadata, { why: 'storm' })
     assert.equal((await device.next()).id, body.commands[0].command_id)
     assert.equal((await g.request('GET', '/stats')).body.commands - before, 200)
@@ -427,7 +427,7 @@ describe('a command for a group', () => {
     const superseded = failed.commands.filter(({ error }: { error: string }) => error === 'superseded')
     const expected = ids.slice(1)
     assert.deepEqual(
-      told(superseded).filter((id) => ids.includes(id)),
+      idsOf(superseded).filter((id) => ids.includes(id)),
       expected.toReversed(),
       'all but the one that was sent',
     )
@@ -435,12 +435,12 @@ describe('a command for a group', () => {
 
   test('leaves out device types without the command', async () => {
     const { body } = await post(`/groups/${group}/commands`, { command: 'message', params: { text: 'Rain' } })
-    assert.deepEqual(told(body.commands), caddies)
+    assert.deepEqual(idsOf(body.commands), caddies)
     const { body: only } = await post(`/groups/${group}/commands`, {
       command: 'lock',
       device_type: 'cartcaddie',
     })
-    assert.deepEqual(told(only.commands), caddies)
+    assert.deepEqual(idsOf(only.commands), caddies)
   })
 
   test('for a type that does not know it, or an unknown type, is 400', async () => {

@@ -177,10 +177,10 @@ test('the course map and its photo survive a restart', async () => {
 test('an open map is notified of a new course map and of a new photo', async () => {
   const socket = await g.realtime()
   await put(COURSE)
-  const told = await socket.next('course_changed')
-  assert.equal(told.version, (await g.request('GET', '/course')).body.version)
+  const message = await socket.next('course_changed')
+  assert.equal(message.version, (await g.request('GET', '/course')).body.version)
   await putPhoto(png())
-  assert.equal((await socket.next('course_changed')).version, Number(told.version) + 1)
+  assert.equal((await socket.next('course_changed')).version, Number(message.version) + 1)
 })
 
 for (const [image, type] of [
@@ -267,14 +267,14 @@ test("zones are proposed from the course map in the site's language, in the form
   await put(COURSE)
   const { status, body } = await g.request('POST', '/course/propose-zones')
   assert.equal(status, 200)
-  const told = body.features.map(({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
+  const shown = body.features.map(({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
     id,
     properties.name,
     properties.type,
     properties.hole ?? null,
     properties.enabled,
   ])
-  assert.deepEqual(told, [
+  assert.deepEqual(shown, [
     ['boundary', 'Golf course', 'boundary', null, true],
     ['hole-7', 'Hole 7', 'hole', 7, true],
     ['green-7', 'Green 7', 'alert', 7, true],
@@ -294,8 +294,8 @@ test('the audit log has the user of a change and the new counts', async () => {
   await g.request('DELETE', '/course/photo')
   await g.request('DELETE', '/course')
   const { entries } = (await g.request('GET', '/audit-log?limit=4')).body
-  const told = entries.map(({ action, target }: { action: string; target: string }) => [action, target])
-  assert.deepEqual(told, [
+  const listed = entries.map(({ action, target }: { action: string; target: string }) => [action, target])
+  assert.deepEqual(listed, [
     ['course.deleted', 'site'],
     ['course.photo_deleted', 'site'],
     ['course.photo_updated', 'site'],

@@ -34,7 +34,7 @@ async function cartOf(hardwareId: string): Promise<string | null> {
   return body.cart
 }
 
-for (const [said, kept] of [
+for (const [sent, kept] of [
   ['17', '17'],
   [' 17\t', '17'],
   ['007', '007'],
@@ -44,14 +44,14 @@ for (const [said, kept] of [
   ['🏌'.repeat(16), '🏌'.repeat(16)],
   [null, null],
 ] as const) {
-  test(`the cart ${JSON.stringify(said)} is stored as ${JSON.stringify(kept)}, however it is set`, async () => {
-    const made = await newDevice({ cart: said })
+  test(`the cart ${JSON.stringify(sent)} is stored as ${JSON.stringify(kept)}, however it is set`, async () => {
+    const made = await newDevice({ cart: sent })
     assert.equal(await cartOf(made), kept)
     const changed = await newDevice({ cart: 'before' })
-    const patched = await g.request('PATCH', `/devices/${changed}`, { body: { cart: said } })
+    const patched = await g.request('PATCH', `/devices/${changed}`, { body: { cart: sent } })
     assert.deepEqual([patched.status, patched.body.cart], [200, kept])
     const put = await newDevice()
-    const body = { name: null, device_type: 'cartcaddie', group_id: null, cart: said }
+    const body = { name: null, device_type: 'cartcaddie', group_id: null, cart: sent }
     const answer = await g.request('PUT', `/devices/${put}`, { body })
     assert.deepEqual([answer.status, answer.body.cart], [200, kept])
     assert.deepEqual([await cartOf(changed), await cartOf(put)], [kept, kept])

@@ -116,10 +116,10 @@ test('the last 20 messages are kept, across seconds, and a long payload is cut b
 
 test('of many readings that arrive together on the fast lane the last are listed', async () => {
   const device = await g.device('d-1')
-  const said = Array.from({ length: 40 }, (_, i) =>
+  const sent = Array.from({ length: 40 }, (_, i) =>
     device.publishAsync('dev/d-1/tlm', `{"ts":${clock.nowMs() + i},"lat":1,"long":${i / 100}}`, { qos: 1 }),
   )
-  await Promise.all(said)
+  await Promise.all(sent)
   const messages = await messagesOf('d-1')
   assert.equal(messages.length, 20)
   assert.ok(messages.every(({ result }) => result === 'stored'))

@@ -32,8 +32,8 @@ export function createGeofenceDownloadApi(
     else if (token === '')
       throw new UnauthenticatedError('invalid_token', 'send a token of fetch_geofences or an admin key')
     else {
-      const said = keyGuard.admitToken(token, c.var.address, geofenceTokens)
-      const { row } = geofenceTokens.require(said, id)
+      const admitted = keyGuard.admitToken(token, c.var.address, geofenceTokens)
+      const { row } = geofenceTokens.require(admitted, id)
       if (isPlain(c)) plainHttp?.noteDevice(row.hardwareId, c.var.address)
     }
   }

@@ -46,18 +46,18 @@ before(async () => {
     clients.set(cart, await g.device(cart))
     await g.request('PUT', `/groups/${groupId}/devices/${cart}`)
   }
-  const tell = (cart: string, where: { lat: number; long: number }) => {
+  const report = (cart: string, where: { lat: number; long: number }) => {
     const { lat, long } = where
     const payload = JSON.stringify({ ts: clock.nowMs(), lat, long })
     return clients.get(cart)?.publishAsync(`dev/${cart}/tlm`, payload, { qos: 1 })
   }
-  for (const cart of clients.keys()) await tell(cart, OUTSIDE)
+  for (const cart of clients.keys()) await report(cart, OUTSIDE)
   for (const [minute, { cart, event, zone }] of EVENTS.entries()) {
     const where = event === 'enter' ? ZONES[zone] : OUTSIDE
     clock.set(NOON_MS + minute * MINUTE_MS)
-    await tell(cart, where)
+    await report(cart, where)
     clock.advance(5_000)
-    await tell(cart, where)
+    await report(cart, where)
   }
   keys = await createCallers(g, ['A', 'B'])
 })

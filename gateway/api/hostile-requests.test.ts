@@ -109,15 +109,15 @@ test('a request with any mixture of faults is rejected as documented', async () 
 })
 
 test('after these requests the memory of the gateway matches its store', async () => {
-  const look = async () => {
+  const check = async () => {
     const { devices } = (await gateway.request('GET', '/devices?limit=1000')).body
     const users: { usage?: unknown }[] = (await gateway.request('GET', '/users')).body
     return { devices, users: users.map(({ usage: _, ...user }) => user) }
   }
   await gateway.closeClients()
-  const before = await look()
+  const before = await check()
   await gateway.restart()
-  const afterwards = await look()
+  const afterwards = await check()
   // compared one by one: the diff of thousands of users would be unreadable
   for (const [i, user] of before.users.entries()) assert.deepEqual(afterwards.users[i], user)
   for (const [i, device] of before.devices.entries()) assert.deepEqual(afterwards.devices[i], device)

@@ -6,7 +6,7 @@ import { Mailbox } from '#testing/mailbox.ts'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const NTFY = { channel: 'ntfy', to: 'http://127.0.0.1:9/topic' }
 const ends: (() => unknown)[] = []
 const atEnd = { after: (end: () => unknown) => void ends.push(end) }
@@ -47,17 +47,17 @@ async function shown(id: string) {
 for (const [method, path, body] of [
   ['GET', '/notifiers'],
   ['POST', '/notifiers', NTFY],
-  ['PATCH', `/notifiers/${NOBODY}`, {}],
-  ['DELETE', `/notifiers/${NOBODY}`],
-  ['POST', `/notifiers/${NOBODY}/test`],
+  ['PATCH', `/notifiers/${UNKNOWN_ID}`, {}],
+  ['DELETE', `/notifiers/${UNKNOWN_ID}`],
+  ['POST', `/notifiers/${UNKNOWN_ID}/test`],
 ] as [string, string, object?][]) {
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
       const answer = await g.request(method, path, { key: keys[who], ...(body && { body }) })
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })
-  if (path.includes(NOBODY))
-    test(`${method} ${path.replace(NOBODY, ':id')}: an unknown notifier is 404`, async () => {
+  if (path.includes(UNKNOWN_ID))
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown notifier is 404`, async () => {
       const answer = await g.request(method, path, body && { body })
       assert.deepEqual([answer.status, answer.body.code], [404, 'notifier_not_found'])
     })

@@ -116,8 +116,8 @@ test('access to each operation is as documented', async () => {
     const isForAdmins = security.some(({ ApiKeyAuth }) =>
       ApiKeyAuth?.some((role) => ['admin', 'metrics'].includes(role)),
     )
-    const nobody = await call(null)
-    assert.equal(nobody.body.code === 'missing_api_key', !isOpen, `${operationId} for nobody`)
+    const anonymous = await call(null)
+    assert.equal(anonymous.body.code === 'missing_api_key', !isOpen, `${operationId} for nobody`)
     // a handler of an open route decides itself, for example by a token
     if (isOpen) continue
     // every user may set the own PIN

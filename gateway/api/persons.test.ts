@@ -10,7 +10,7 @@ import { type Browser, metric, startGateway, type TestGateway } from '#testing/s
 const PINS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0')).filter(
   (pin) => process.env.CARTBARN_TEST_LONG !== undefined || pin.endsWith('6'),
 )
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock(Date.UTC(2026, 4, 1, 12))
 let g: TestGateway
 let keys: Record<Who, string | null>
@@ -107,12 +107,12 @@ describe('a PIN', () => {
   test('of another user, or of an unknown one, may be set by admins only', async () => {
     const { userId } = await newPerson(null)
     for (const who of ['in scope', 'no scope'] as const)
-      for (const id of [userId, NOBODY])
+      for (const id of [userId, UNKNOWN_ID])
         assert.deepEqual(
           await codeOf(g.request('PUT', `/users/${id}/pin`, { key: keys[who], body: { pin: '1234' } })),
           [403, 'admin_required'],
         )
-    assert.deepEqual(await codeOf(g.request('PUT', `/users/${NOBODY}/pin`, { body: { pin: '1234' } })), [
+    assert.deepEqual(await codeOf(g.request('PUT', `/users/${UNKNOWN_ID}/pin`, { body: { pin: '1234' } })), [
       404,
       'user_not_found',
     ])
@@ -407,7 +407,7 @@ describe('wrong PINs', () => {
     const tablet = await g.pair(shopId)
     const [none, disabled] = [await newPerson(null), await newPerson('1234')]
     await g.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
-    for (const userId of [NOBODY, none.userId, disabled.userId])
+    for (const userId of [UNKNOWN_ID, none.userId, disabled.userId])
       assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [403, 'wrong_pin'])
   })
 
@@ -477,7 +477,17 @@ describe('wrong PINs', () => {
     const locked = await (await own.pair(tabletId)).act(userId, '1234')
     assert.deepEqual([locked.status, locked.body.code], [429, 'pin_locked'])
     assert.equal(locked.headers.get('retry-after'), '3600')
-    ownClock.advance(HOUR_MS)
+    // the time of a lock that has passed before a restart counts, and its alert lasts as long
+    ownClock.advance(HOUR_MS / 2)
+    await restart(HOUR_MS)
+    const rest = await (await own.pair(tabletId)).act(userId, '1234')
+    assert.deepEqual([rest.status, rest.headers.get('retry-after')], [429, '1800'])
+    const openAlerts = async () => (await own.request('GET', '/alerts?kind=pin_locked&state=open')).body.alerts.length
+    await eventually(async () => (await openAlerts()) === 1, 'the alert')
+    ownClock.advance(HOUR_MS / 4)
+    assert.equal(await openAlerts(), 1)
+    ownClock.advance(HOUR_MS / 4)
+    await eventually(async () => (await openAlerts()) === 0, 'the end of the alert')
     assert.equal((await (await own.pair(tabletId)).act(userId, '1234')).status, 200)
     await own.request('DELETE', `/users/${userId}`)
     await own.restart()

@@ -382,8 +382,8 @@ test('staff and admins are notified on the realtime channel, and users are not',
   }
   await course.end()
   for (const channel of [admin, staff]) {
-    const { event, recall: told } = await channel.next('recall')
-    assert.deepEqual([event, told], ['ended', recall])
+    const { event, recall: published } = await channel.next('recall')
+    assert.deepEqual([event, published], ['ended', recall])
   }
   assert.deepEqual(
     (await golfer.flush()).filter(({ type }) => type === 'recall'),

@@ -351,10 +351,10 @@ test('a cart without signal on the course is on the map of signal loss', async (
 })
 
 test('a cart that reports its voltage meanwhile counts as having a signal', async () => {
-  const said = (atMs: number) => ({ ts: atMs, battery_voltage: 48 })
+  const reading = (atMs: number) => ({ ts: atMs, battery_voltage: 48 })
   const client = await g.connect('lock-8', passwords.get('lock-8') ?? '')
   const from = Date.UTC(2026, 2, 27, 8, 30)
-  const payload = JSON.stringify([said(from + 12 * MINUTE_MS), said(from + 26 * MINUTE_MS)])
+  const payload = JSON.stringify([reading(from + 12 * MINUTE_MS), reading(from + 26 * MINUTE_MS)])
   await client.publishAsync('dev/lock-8/tlm', payload, { qos: 1 })
   assert.equal((await get(`/reports/silence?${RANGE}`)).total, 0)
 })

@@ -6,7 +6,7 @@ import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY, type Who } fro
 import { ADMIN_KEY, type Browser, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const START_MS = Date.UTC(2026, 4, 1, 12)
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock(START_MS)
 let g: TestGateway
 let keys: Record<Who, string | null>
@@ -39,11 +39,11 @@ function signIn(proof: object, headers: Record<string, string> = {}) {
 
 for (const [method, path, body] of [
   ['GET', '/sessions'],
-  ['DELETE', `/sessions/${NOBODY}`],
-  ['POST', '/pairing-codes', { user_id: NOBODY, name: 'Tablet' }],
+  ['DELETE', `/sessions/${UNKNOWN_ID}`],
+  ['POST', '/pairing-codes', { user_id: UNKNOWN_ID, name: 'Tablet' }],
 ] as [string, string, object?][]) {
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
       const answer = g.request(method, path, { key: keys[who], ...(body === undefined ? {} : { body }) })
       assert.deepEqual(await codeOf(answer), [status, code])
     })
@@ -52,7 +52,7 @@ for (const [method, path, body] of [
 
 for (const [method, path, body] of [
   ['DELETE', '/sessions/current'],
-  ['POST', '/sessions/current/person', { user_id: NOBODY, pin: '1234' }],
+  ['POST', '/sessions/current/person', { user_id: UNKNOWN_ID, pin: '1234' }],
   ['DELETE', '/sessions/current/person'],
   ['POST', '/sessions/current/key'],
 ] as [string, string, object?][]) {
@@ -162,13 +162,13 @@ describe('signing in', () => {
   for (const [what, body, status, code] of [
     ['nothing', {}, 400, 'invalid_field'],
     ['a code and a key', { code: 'AAAABBBBCCCC', api_key: ADMIN_KEY }, 400, 'invalid_field'],
-    ['a request without its secret', { request_id: NOBODY }, 400, 'invalid_field'],
+    ['a request without its secret', { request_id: UNKNOWN_ID }, 400, 'invalid_field'],
     ['a code with a name', { code: 'AAAABBBBCCCC', name: 'x' }, 400, 'invalid_field'],
     ['an unknown field', { pin: '1234' }, 400, 'unknown_field'],
     ['a wrong code', { code: 'AAAABBBBCCCC' }, 401, 'invalid_code'],
     ['no code at all', { code: 'x' }, 401, 'invalid_code'],
     ['a wrong key', { api_key: 'flt_nobody' }, 401, 'invalid_api_key'],
-    ['an unknown request', { request_id: NOBODY, secret: 'x' }, 401, 'invalid_code'],
+    ['an unknown request', { request_id: UNKNOWN_ID, secret: 'x' }, 401, 'invalid_code'],
   ] as const) {
     test(`with ${what} is ${status} ${code}`, async () => {
       assert.deepEqual(await codeOf(signIn(body)), [status, code])

@@ -82,17 +82,17 @@ test('device data arrives at the head office, and the status shows the acknowled
 
 test('a change to a device without a message from it arrives too', async () => {
   await g.register('quiet-1')
-  const told = (fields: Record<string, unknown>) => () =>
+  const isReported = (fields: Record<string, unknown>) => () =>
     hub.latest.some(({ devices }) => {
       const last = devices.find(({ hardware_id }) => hardware_id === 'quiet-1')
       return last !== undefined && Object.entries(fields).every(([name, value]) => last[name] === value)
     })
-  await eventually(told({ name: null }), 'that it is there')
+  await eventually(isReported({ name: null }), 'that it is there')
   await g.request('PATCH', '/devices/quiet-1', { body: { name: 'Two' } })
-  await eventually(told({ name: 'Two' }), 'its new name')
+  await eventually(isReported({ name: 'Two' }), 'its new name')
   const put = { name: 'Three', device_type: 'cartcaddie', group_id: null }
   assert.equal((await g.request('PUT', '/devices/quiet-1', { body: put })).status, 200)
-  await eventually(told({ name: 'Three', device_type: 'cartcaddie' }), 'its new name and type')
+  await eventually(isReported({ name: 'Three', device_type: 'cartcaddie' }), 'its new name and type')
 })
 
 test('the metrics show acknowledgements, bytes, contact, backlog, failures and state', async () => {

@@ -7,7 +7,7 @@ import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.t
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const START_MS = Date.UTC(2026, 4, 1, 12)
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock(START_MS)
 let g: TestGateway
 let keys: Record<Who, string | null>
@@ -34,15 +34,15 @@ async function userOf(userId: string) {
 const ROUTES: [method: string, path: string, body?: object][] = [
   ['GET', '/users'],
   ['POST', '/users', { name: 'New' }],
-  ['GET', `/users/${NOBODY}`],
-  ['PATCH', `/users/${NOBODY}`, { name: 'New' }],
-  ['DELETE', `/users/${NOBODY}`],
-  ['POST', `/users/${NOBODY}/rotate-key`],
+  ['GET', `/users/${UNKNOWN_ID}`],
+  ['PATCH', `/users/${UNKNOWN_ID}`, { name: 'New' }],
+  ['DELETE', `/users/${UNKNOWN_ID}`],
+  ['POST', `/users/${UNKNOWN_ID}/rotate-key`],
 ]
 
 for (const [method, path, body] of ROUTES) {
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
       const answer = await g.request(method, path, {
         key: keys[who],
         ...(body === undefined ? {} : { body }),
@@ -52,7 +52,7 @@ for (const [method, path, body] of ROUTES) {
     })
   }
   if (path === '/users') continue
-  test(`${method} ${path.replace(NOBODY, ':id')}: an unknown id is 404`, async () => {
+  test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown id is 404`, async () => {
     const answer = await g.request(method, path, body === undefined ? {} : { body })
     assert.equal(answer.status, 404)
     assert.equal(answer.body.code, 'user_not_found')
@@ -127,7 +127,7 @@ for (const [what, fields, code, name] of [
   ['an empty id', { name: 'A', allowed_hardware_ids: ['a', ''] }, 'invalid_field', 'allowed_hardware_ids[1]'],
   ['5001 ids', { name: 'A', allowed_hardware_ids: tooMany }, 'invalid_field', 'allowed_hardware_ids'],
   ['a misspelt field', { name: 'A', allowed_hardware_id: ['a'] }, 'unknown_field', 'allowed_hardware_id'],
-  ['a field of the answer', { name: 'A', user_id: NOBODY }, 'unknown_field', 'user_id'],
+  ['a field of the answer', { name: 'A', user_id: UNKNOWN_ID }, 'unknown_field', 'user_id'],
 ] as [string, object, string, string][]) {
   test(`POST /users with ${what} is 400 ${code} and creates no user`, async () => {
     const before = (await g.request('GET', '/users')).body.length
@@ -430,12 +430,12 @@ test('a lone star allows every device, now and later, over HTTP, realtime and MQ
     (await program.subscribeAsync('dev/+/evt', { qos: 0 })).map(({ qos }) => qos),
     [0],
   )
-  const heard = new Promise((resolve) => program.once('message', resolve))
+  const received = new Promise((resolve) => program.once('message', resolve))
 
   const device = await g.device('cart-of-tomorrow')
   const event = { eid: '1', event: 'unlock', source: 'rfid' }
   await device.publishAsync('dev/cart-of-tomorrow/evt', JSON.stringify(event), { qos: 1 })
-  assert.equal(await heard, 'dev/cart-of-tomorrow/evt')
+  assert.equal(await received, 'dev/cart-of-tomorrow/evt')
   assert.equal((await realtime.next('device_unlocked')).hardwareId, 'cart-of-tomorrow')
   for (const path of [
     '/devices/cart-of-tomorrow',

@@ -7,7 +7,7 @@ import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.t
 import { ANSWERS, type Received, Receiver } from '#testing/receiver.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-const NOBODY = '00000000-0000-4000-8000-000000000000'
+const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 let g: TestGateway
 let keys: Record<Who, string | null>
 
@@ -31,18 +31,18 @@ async function shown(id: string) {
 }
 
 function isSigned({ headers, text }: Received, secret: string): boolean {
-  const said = `${headers['x-cartbarn-timestamp']}.${text}`
-  return headers['x-cartbarn-signature'] === `sha256=${createHmac('sha256', secret).update(said).digest('hex')}`
+  const signed = `${headers['x-cartbarn-timestamp']}.${text}`
+  return headers['x-cartbarn-signature'] === `sha256=${createHmac('sha256', secret).update(signed).digest('hex')}`
 }
 
 for (const [method, path, body] of [
   ['GET', '/webhooks'],
   ['POST', '/webhooks', { url: 'http://127.0.0.1:9/' }],
-  ['DELETE', `/webhooks/${NOBODY}`],
-  ['POST', `/webhooks/${NOBODY}/test`],
+  ['DELETE', `/webhooks/${UNKNOWN_ID}`],
+  ['POST', `/webhooks/${UNKNOWN_ID}/test`],
 ] as [string, string, object?][])
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path.replace(NOBODY, ':id')}: ${who} gets ${status} ${code}`, async () => {
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
       const answer = await g.request(method, path, { key: keys[who], ...(body && { body }) })
       assert.deepEqual([answer.status, answer.body.code], [status, code])
     })

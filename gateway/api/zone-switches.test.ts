@@ -82,12 +82,12 @@ const becomes = (id: string, wanted: boolean) =>
 /** Returns the ids of the zones that tee boxes of a group receive. */
 async function published(groupId: number): Promise<string[]> {
   const client = await g.program({}, admin)
-  const heard: string[] = []
-  client.on('message', (_, payload) => heard.push(payload.toString()))
+  const received: string[] = []
+  client.on('message', (_, payload) => received.push(payload.toString()))
   await client.subscribeAsync(`sit/${groupId}/sz`, { qos: 1 })
-  await eventually(() => heard.length > 0, `the zones of group ${groupId}`)
+  await eventually(() => received.length > 0, `the zones of group ${groupId}`)
   await client.endAsync()
-  return JSON.parse(heard[0] ?? '').z.map(({ i }: { i: string }) => i)
+  return JSON.parse(received[0] ?? '').z.map(({ i }: { i: string }) => i)
 }
 
 for (const [method, path] of [
@@ -140,8 +140,8 @@ test('an override of holes enables their zones until the end of the day if no ho
       ['path-3', 'green-3', 'path-7'],
     ],
   )
-  const told = (await watcher.flush()).filter(({ type }) => type === 'zones_changed')
-  assert.deepEqual(told, [{ type: 'zones_changed', version }])
+  const messages = (await watcher.flush()).filter(({ type }) => type === 'zones_changed')
+  assert.deepEqual(messages, [{ type: 'zones_changed', version }])
 })
 
 test('an override ends at closing time if hours are set', async () => {

@@ -75,12 +75,12 @@ interface Published {
 /** Returns the zones that tee boxes of a group receive. */
 async function published(groupId: number): Promise<Published> {
   const client = await g.program({}, admin)
-  const heard: string[] = []
-  client.on('message', (_, payload) => heard.push(payload.toString()))
+  const received: string[] = []
+  client.on('message', (_, payload) => received.push(payload.toString()))
   await client.subscribeAsync(`sit/${groupId}/sz`, { qos: 1 })
-  await eventually(() => heard.length > 0, `the zones of group ${groupId}`)
+  await eventually(() => received.length > 0, `the zones of group ${groupId}`)
   await client.endAsync()
-  return JSON.parse(heard[0] ?? '')
+  return JSON.parse(received[0] ?? '')
 }
 
 const publishedIds = async (groupId: number) => (await published(groupId)).z.map(({ i }) => i)
@@ -492,7 +492,7 @@ test('events are raised for the zones that apply to a device, with a group or wi
   const at = (east: number): [number, number] => [0.1 + east / 111_320, 0.1]
   await put([zone('all', { type: 'stop', at: at(0) }), zone('only-two', { type: 'stop', at: at(0), groups: [2] })])
   await putOwn(1, [zone('own-one', { type: 'stop', at: at(0) })])
-  const told: Record<string, unknown[]> = {}
+  const published: Record<string, unknown[]> = {}
   for (const [hardwareId, groupId] of [
     ['single', null],
     ['in-one', 1],
@@ -512,12 +512,12 @@ test('events are raised for the zones that apply to a device, with a group or wi
     const pushed = (await watcher.flush()).filter(({ type }) => type === 'geofence_enter')
     const { events } = (await g.request('GET', `/geofence-events?hardware_id=${hardwareId}`)).body
     const named = (id: string, group: number | null) => `${id} ${group}`
-    told[hardwareId] = events
+    published[hardwareId] = events
       .map((event: { zone_id: string; group_id: number | null }) => named(event.zone_id, event.group_id))
       .sort()
-    assert.deepEqual(pushed.map(({ zoneId, groupId: of }) => named(zoneId, of)).sort(), told[hardwareId])
+    assert.deepEqual(pushed.map(({ zoneId, groupId: of }) => named(zoneId, of)).sort(), published[hardwareId])
   }
-  assert.deepEqual(told, {
+  assert.deepEqual(published, {
     single: ['all null'],
     'in-one': ['all null', 'own-one 1'],
     'in-two': ['all null', 'only-two null'],

@@ -5,6 +5,7 @@ import { Duplex, duplexPair } from 'node:stream'
 import { after, before, describe, mock, type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { eventually } from '#shared/testing/eventually.ts'
+import { HeldDisk } from '#testing/held-disk.ts'
 import {
   connectPacket,
   PACKET,
@@ -13,7 +14,7 @@ import {
   readPublish,
   subscribePacket,
 } from '#testing/mqtt-packets.ts'
-import { OpenBroker } from '#testing/open-broker.ts'
+import { connectTo, createJournal, OpenBroker, startBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { Broker } from './broker.ts'
@@ -299,6 +300,36 @@ describe('what a device may read', () => {
 })
 
 describe('the last will', () => {
+  test('stays that of the newest connection, if a slow disk delays the end of the one before', async (t) => {
+    const disk = createJournal(new HeldDisk())
+    let storeFirst: (() => void) | undefined
+    const journal: SessionJournal = {
+      load: () => disk.load(),
+      append: (changes, onStored, onRefused) => {
+        const isFirst = storeFirst === undefined && changes.some(({ kind }) => kind === 'willed')
+        if (isFirst) storeFirst = onStored
+        else disk.append(changes, onStored, onRefused)
+      },
+    }
+    const { url, broker } = await startBroker(t, { journal })
+    const watcher = await connectTo({ url }, 'watcher')
+    watcher.send(subscribePacket({ wills: 0 }))
+    await watcher.next(PACKET.suback)
+    const willOf = () => Buffer.from(broker.sessions.wills.get('program')?.message.payload ?? '').toString()
+    const first = await RawMqtt.open(url)
+    first.send(connectPacket({ clientId: 'program', will: { topic: 'wills', payload: 'first' } }))
+    await eventually(() => storeFirst !== undefined, 'the will of the first is not stored yet')
+    const second = await RawMqtt.open(url)
+    assert.equal(await second.login({ clientId: 'program', will: { topic: 'wills', payload: 'second' } }), 0)
+    first.destroy()
+    assert.equal(readPublish(await watcher.next(PACKET.publish)).payload.toString(), 'first')
+    assert.equal(willOf(), 'second')
+    storeFirst?.()
+    second.destroy()
+    assert.equal(readPublish(await watcher.next(PACKET.publish)).payload.toString(), 'second')
+    await eventually(() => !broker.sessions.wills.has('program'), 'published')
+  })
+
   test('is published as the status of the device when its connection breaks', async () => {
     const device = await newDevice()
     const topic = `dev/${device.hardwareId}/st`

@@ -456,7 +456,7 @@ export class Broker<Login> implements Downlink {
     const { owner } = connection.identity
     acknowledgeWhenStored(this.#intake, connection, connection.identity, packet, {
       spend: (items) => this.#budgets.messages.spend(owner, items),
-      spendWill: isWillOf(client, packet) ? () => this.#persistence.spendWill(client.id) : undefined,
+      spendWill: isWillOf(client, packet) ? () => this.#persistence.spendWill(client) : undefined,
       refuse: (reason) => this.#connections.refuse(client, reason, packet.topic),
       done,
     })

@@ -73,7 +73,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
   throttled = 0
   connectedAtMs = 0
   keepaliveS = 0
-  heardAtMs: number
+  lastByteAtMs: number
   takeovers: IdHolder['takeovers'] = []
   contestedAtMs = Number.NEGATIVE_INFINITY
   readonly onLoggedIn: ConnectionOptions['onLoggedIn']
@@ -91,7 +91,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     this.#traffic = options.traffic
     this.#stream = streamOf(client)
     this.#bufferedBytes = options.bufferedBytes
-    this.heardAtMs = options.monotonicMs()
+    this.lastByteAtMs = options.monotonicMs()
     this.#countPackets(options)
   }
 
@@ -214,7 +214,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     onPacket(this.client, () => received.packets++)
     readWith(this.client, (chunk, parse) => {
       received.packetBytes += chunk.length
-      this.heardAtMs = monotonicMs()
+      this.lastByteAtMs = monotonicMs()
       return parse(chunk)
     })
     neverWaitForDrain(this.#stream, {

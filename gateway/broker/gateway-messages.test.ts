@@ -18,7 +18,7 @@ async function leave(side: OpenBroker, client: RawMqtt): Promise<void> {
   await eventually(() => side.connectedClients === connected - 1, 'gone')
 }
 
-function told(packet: RawPacket): { topic: string; payload: string; qos: number; isRetained: boolean } {
+function messageOf(packet: RawPacket): { topic: string; payload: string; qos: number; isRetained: boolean } {
   const { topic, payload, qos, isRetained } = readPublish(packet)
   return { topic, payload, qos, isRetained }
 }
@@ -52,17 +52,17 @@ describe('a prepared message', () => {
     await subscribe(here, 'cfg')
     await publish(side)
     const live = { topic: 'cfg', payload: '{"v":1}', qos: 1, isRetained: false }
-    assert.deepEqual(told(await here.next(PACKET.publish)), live)
+    assert.deepEqual(messageOf(await here.next(PACKET.publish)), live)
     const later = await connectTo(side, 'later')
     await subscribe(later, 'cfg')
-    assert.deepEqual(told(await later.next(PACKET.publish)), { ...live, isRetained: true })
+    assert.deepEqual(messageOf(await later.next(PACKET.publish)), { ...live, isRetained: true })
 
     const next = await startBroker(t, { journal: side.journal })
     const back = await connectTo(next, 'away', false)
-    assert.deepEqual(told(await back.next(PACKET.publish)), live)
+    assert.deepEqual(messageOf(await back.next(PACKET.publish)), live)
     const newcomer = await connectTo(next, 'newcomer')
     await subscribe(newcomer, 'cfg')
-    assert.deepEqual(told(await newcomer.next(PACKET.publish)), { ...live, isRetained: true })
+    assert.deepEqual(messageOf(await newcomer.next(PACKET.publish)), { ...live, isRetained: true })
   })
 
   test('is invisible before it is committed and discarded if it is abandoned', async (t) => {
@@ -73,7 +73,7 @@ describe('a prepared message', () => {
     const failed = publishWith([side.broker.prepare(CONFIG)], () => Promise.reject(new Error('disk full')))
     await assert.rejects(failed, /disk full/)
     await publish(side, { ...CONFIG, payload: '{"v":2}' })
-    assert.equal(told(await kept.next(PACKET.publish)).payload, '{"v":2}')
+    assert.equal(messageOf(await kept.next(PACKET.publish)).payload, '{"v":2}')
     assert.equal(side.broker.sessions.get('kept')?.outbox.messageCount, 1)
   })
 
@@ -83,7 +83,7 @@ describe('a prepared message', () => {
     await subscribe(client, '#')
     await publish(side)
     await publish(side, { topic: 'other', payload: 'x', isRetained: false })
-    assert.equal(told(await client.next(PACKET.publish)).topic, 'other')
+    assert.equal(messageOf(await client.next(PACKET.publish)).topic, 'other')
   })
 })
 
@@ -96,7 +96,7 @@ describe('a direct message', () => {
     for (const qos of [1, 0]) {
       await subscribe(cart, 'cmd', qos)
       assert.equal(side.broker.send('cart', 'cmd', `qos ${qos}`), true)
-      const message = told(await cart.next(PACKET.publish))
+      const message = messageOf(await cart.next(PACKET.publish))
       assert.deepEqual(message, { topic: 'cmd', payload: `qos ${qos}`, qos, isRetained: false })
     }
     await leave(side, cart)
@@ -123,30 +123,30 @@ describe('a direct message', () => {
     const back = await connectTo(side, 'cart', false)
     assert.equal(side.broker.sessions.get('cart')?.outbox.messageCount, 0)
     await eventually(() => side.broker.send('cart', 'cmd', 'lock'), 'logged in')
-    assert.equal(told(await back.next(PACKET.publish)).payload, 'lock')
+    assert.equal(messageOf(await back.next(PACKET.publish)).payload, 'lock')
     // a second connection with the same client id takes over
     const successor = await connectTo(side, 'cart', false)
     await eventually(() => side.broker.send('cart', 'cmd', 'locate'), 'logged in')
-    assert.equal(told(await successor.next(PACKET.publish)).payload, 'locate')
+    assert.equal(messageOf(await successor.next(PACKET.publish)).payload, 'locate')
   })
 })
 
 test('a new subscription to a topic is reported once per connection', async (t) => {
-  const told: string[][] = []
+  const reported: string[][] = []
   const side = await startBroker(t, {
     port: {
       canSubscribe: (_owner, topicFilter) => topicFilter !== 'denied',
-      subscribed: (_login, topicFilters) => told.push([...topicFilters]),
+      subscribed: (_login, topicFilters) => reported.push([...topicFilters]),
     },
   })
   const cart = await connectTo(side, 'cart', false)
   await subscribe(cart, 'denied')
   await subscribe(cart, 'cmd')
   await subscribe(cart, 'cmd')
-  assert.deepEqual(told.splice(0), [['cmd']])
+  assert.deepEqual(reported.splice(0), [['cmd']])
   await leave(side, cart)
   const back = await connectTo(side, 'cart', false)
   await subscribe(back, 'cmd')
-  await eventually(() => told.length > 0, 'told')
-  assert.deepEqual(told, [['cmd']])
+  await eventually(() => reported.length > 0, 'the subscription is reported')
+  assert.deepEqual(reported, [['cmd']])
 })

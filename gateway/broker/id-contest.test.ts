@@ -16,7 +16,7 @@ class Id {
   /** Takes the id `afterS` seconds after the last takeover and `silentS` seconds after the last byte of its holder. */
   take(address: string, afterS: number, silentS = 0): this {
     this.nowMs += afterS * 1000
-    this.#holder.heardAtMs = Math.max(this.#holder.heardAtMs, this.nowMs - silentS * 1000)
+    this.#holder.lastByteAtMs = Math.max(this.#holder.lastByteAtMs, this.nowMs - silentS * 1000)
     const successor = this.#connection(address)
     const contest = takeOver(this.#holder, successor, this.nowMs)
     this.contested += contest?.takeovers ?? 0
@@ -26,7 +26,7 @@ class Id {
   }
 
   #connection(address: string): IdHolder {
-    return { address, heardAtMs: this.nowMs, takeovers: [], contestedAtMs: Number.NEGATIVE_INFINITY }
+    return { address, lastByteAtMs: this.nowMs, takeovers: [], contestedAtMs: Number.NEGATIVE_INFINITY }
   }
 }
 

@@ -12,7 +12,7 @@ const KEPT_TAKEOVERS = 10
 export interface IdHolder {
   readonly address: string
   /** Time of its last byte. */
-  heardAtMs: number
+  lastByteAtMs: number
   /** Takeovers in the last minute from a connection that was alive, oldest first. */
   takeovers: readonly Takeover[]
   /** Time of the last takeover that was part of a contest. */
@@ -42,7 +42,7 @@ export function takeOver(
   successor.takeovers = recent
   successor.contestedAtMs = predecessor.contestedAtMs
   const aliveMs = predecessor.address === successor.address ? ALIVE_AT_ADDRESS_MS : ALIVE_MS
-  if (nowMs - predecessor.heardAtMs > aliveMs) return undefined
+  if (nowMs - predecessor.lastByteAtMs > aliveMs) return undefined
   const isReturn = recent.some(({ lostBy }) => lostBy === successor.address)
   const takeovers = [...recent, { atMs: nowMs, lostBy: predecessor.address, isReturn }].slice(-KEPT_TAKEOVERS)
   successor.takeovers = takeovers

@@ -6,17 +6,17 @@ import { generate, parser } from 'mqtt-packet'
 
 test('mqtt-packet logs nothing, even if debug is enabled for it', () => {
   const debug = createRequire(createRequire(import.meta.url).resolve('mqtt-packet'))('debug')
-  const said: unknown[] = []
-  debug.log = (...words: unknown[]) => said.push(words)
+  const logged: unknown[] = []
+  debug.log = (...words: unknown[]) => logged.push(words)
   debug.enable('mqtt-packet:*,another')
   const read: string[] = []
   const reader = parser()
   reader.on('packet', ({ cmd }) => read.push(cmd))
   reader.parse(generate({ cmd: 'pingreq' }))
   assert.deepEqual(read, ['pingreq'])
-  assert.deepEqual(said, [])
+  assert.deepEqual(logged, [])
   debug('another')('is heard')
-  assert.equal(said.length, 1)
+  assert.equal(logged.length, 1)
   debug.disable()
 })
 

@@ -12,7 +12,7 @@ export function closePreviousSession(
   onClose: (predecessor: Client) => void = () => undefined,
 ): void {
   let closing: Client | undefined
-  const look = () => {
+  const closeNext = () => {
     const predecessor = connectedClient(aedes, clientId)
     if (predecessor === undefined || aedes.closed) return done()
     if (predecessor !== closing) {
@@ -21,7 +21,7 @@ export function closePreviousSession(
       if (!predecessor.closed) onClose(predecessor)
       predecessor.close()
     }
-    setImmediate(look)
+    setImmediate(closeNext)
   }
-  look()
+  closeNext()
 }

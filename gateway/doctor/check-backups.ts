@@ -51,8 +51,8 @@ function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
     return isOverdue
       ? failure(ABOUT, `no good one in ${target} since ${toIso(sinceMs)}`, todo)
       : warning(ABOUT, `none yet in ${target}`, 'wait for the night, then check /health')
-  const says = `last good one in ${target}: ${toIso(lastGoodMs)}`
-  return isOverdue ? failure(ABOUT, says, todo) : ok(ABOUT, says)
+  const message = `last good one in ${target}: ${toIso(lastGoodMs)}`
+  return isOverdue ? failure(ABOUT, message, todo) : ok(ABOUT, message)
 }
 
 /** Checks the sandbox of the service: the user who runs doctor may be able to write where the service cannot. */

@@ -11,11 +11,11 @@ const SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 const SOON_MS = 30 * DAY_MS
 const PAGE = 'see docs/security.md, TLS'
 
-/** Checks that the certificate is usable and names this machine, and when it ends. `said`: its status for an admin. */
+/** Checks that the certificate is usable and names this machine, and when it ends. `status`: its state for an admin. */
 export async function checkCertificate(
   machine: Machine,
   files: KeyPairFiles | undefined,
-  said?: Running['health']['certificate'],
+  status?: Running['health']['certificate'],
 ): Promise<Finding> {
   const about = 'certificate'
   if (files === undefined) return warning(about, 'none: others on the network can read keys and positions', PAGE)
@@ -26,8 +26,8 @@ export async function checkCertificate(
     if (pair.validFromMs > nowMs)
       return failure(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
     if (pair.expiresAtMs < nowMs) return failure(about, `expired on ${until}`, `renew it; ${PAGE}`)
-    if (said?.detail !== undefined)
-      return failure(about, `valid until ${until}, and cannot be renewed: ${said.detail}`, PAGE)
+    if (status?.detail !== undefined)
+      return failure(about, `valid until ${until}, and cannot be renewed: ${status.detail}`, PAGE)
     const names = ownNames()
     const x509 = new X509Certificate(pair.cert)
     const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))

@@ -52,7 +52,7 @@ async function startCourse(t: TestContext): Promise<{ g: TestGateway; path: stri
 /**
  * Runs the database checks of doctor against a gateway that runs, with or without the key of its admin, or is stopped.
  */
-async function saidOf(g: TestGateway, runs: 'with key' | 'without key' | 'stopped'): Promise<string[]> {
+async function findingsOf(g: TestGateway, runs: 'with key' | 'without key' | 'stopped'): Promise<string[]> {
   if (runs === 'stopped') return checkDatabase(g.config.dataDir, undefined).map(lineOf)
   const address = { host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls: undefined }
   const running = await findRunning(address, runs === 'with key' ? ADMIN_KEY : undefined)
@@ -61,15 +61,15 @@ async function saidOf(g: TestGateway, runs: 'with key' | 'without key' | 'stoppe
 }
 
 const SOUND = /^ok +database +no damage is known$/m
-const isDamagedIn = (lines: readonly string[], says: RegExp) =>
+const isDamagedIn = (lines: readonly string[], pattern: RegExp) =>
   assert.match(
     lines.join('\n'),
-    new RegExp(`^wrong +database .*${says.source}.*: stop the gateway, then: cartbarn repair`, 'm'),
+    new RegExp(`^wrong +database .*${pattern.source}.*: stop the gateway, then: cartbarn repair`, 'm'),
   )
 
 test('damaged telemetry is found with and without a key, until a repair has fixed it', async (t) => {
   const { g, path } = await startCourse(t)
-  for (const runs of ['with key', 'without key'] as const) assert.match((await saidOf(g, runs)).join('\n'), SOUND)
+  for (const runs of ['with key', 'without key'] as const) assert.match((await findingsOf(g, runs)).join('\n'), SOUND)
   await g.restart(() => {
     const db = new Database(path)
     const leaves = pagesOf(db, 'telemetry_block').filter(({ kind }) => kind === 'leaf')
@@ -82,20 +82,20 @@ test('damaged telemetry is found with and without a key, until a repair has fixe
   await g.request('GET', `/devices/cart-1/gps?${RANGE}`)
   await eventually(async () => (await health()).damaged_telemetry?.blocks > 0, 'it is put aside')
   for (const runs of ['with key', 'without key'] as const) {
-    const lines = await saidOf(g, runs)
+    const lines = await findingsOf(g, runs)
     isDamagedIn(lines, /blocks? of telemetry (is|are) damaged \(unknown number of records\)/)
     assert.doesNotMatch(lines.join('\n'), / 0 records/)
   }
   let stopped: string[] = []
   let repaired: string[] = []
   await g.restart(async () => {
-    stopped = await saidOf(g, 'stopped')
+    stopped = await findingsOf(g, 'stopped')
     await repairDatabase(g.config.dataDir, NOON_MS, YES)
-    repaired = await saidOf(g, 'stopped')
+    repaired = await findingsOf(g, 'stopped')
   })
   isDamagedIn(stopped, /of telemetry/)
   assert.match(repaired.join('\n'), SOUND)
-  for (const runs of ['with key', 'without key'] as const) assert.match((await saidOf(g, runs)).join('\n'), SOUND)
+  for (const runs of ['with key', 'without key'] as const) assert.match((await findingsOf(g, runs)).join('\n'), SOUND)
   assert.equal('damaged_telemetry' in (await health()), false)
   assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
   // a read still reports the range of records that are lost permanently
@@ -106,16 +106,16 @@ test('damaged telemetry is found with and without a key, until a repair has fixe
 test('damage found at a start or by a read is reported without a key, also for a stopped gateway', async (t) => {
   const { g, path } = await startCourse(t)
   await g.restart(() => damagePage(path, pageOf(path, 'device_state'), 'noise'))
-  const told = (await g.request('GET', '/health')).body.damage
-  assert.ok(told.length > 0)
-  for (const runs of ['with key', 'without key'] as const) isDamagedIn(await saidOf(g, runs), /device_state: /)
+  const damage = (await g.request('GET', '/health')).body.damage
+  assert.ok(damage.length > 0)
+  for (const runs of ['with key', 'without key'] as const) isDamagedIn(await findingsOf(g, runs), /device_state: /)
   let stopped: string[] = []
   await g.restart(async () => {
-    stopped = await saidOf(g, 'stopped')
+    stopped = await findingsOf(g, 'stopped')
     await repairDatabase(g.config.dataDir, NOON_MS, YES)
   })
   isDamagedIn(stopped, /device_state: /)
-  assert.match((await saidOf(g, 'without key')).join('\n'), SOUND)
+  assert.match((await findingsOf(g, 'without key')).join('\n'), SOUND)
   assert.equal(existsSync(join(g.config.dataDir, 'damage.json')), false)
 })
 
@@ -141,7 +141,7 @@ test('a user without access to the data folder gets a warning instead of an all-
   if (act) process.seteuid?.(65_534)
   else chmodSync(dataDir, 0)
   try {
-    const lines = await saidOf(g, 'without key')
+    const lines = await findingsOf(g, 'without key')
     assert.match(lines.join('\n'), /^mind +database +this user may not access .*: sudo cartbarn doctor$/m)
     assert.doesNotMatch(lines.join('\n'), /no damage|there is none/)
   } finally {

@@ -34,7 +34,7 @@ function readDatabaseFile(dataDir: string): DatabaseFile {
 /** Checks that there is a gateway database and reports the health of a running gateway. */
 export function checkDatabase(dataDir: string, running: Running | undefined): Finding[] {
   const path = databasePath(dataDir)
-  const fault = faultOfLook(path)
+  const fault = accessError(path)
   if (fault === 'EACCES') return [warning(ABOUT, `this user may not access ${path}`, 'sudo cartbarn doctor')]
   if (fault !== undefined) return [warning(ABOUT, `not in ${dataDir} yet`, 'start the gateway: it creates one')]
   const file = attempt(() => readDatabaseFile(dataDir))
@@ -50,7 +50,7 @@ export function checkDatabase(dataDir: string, running: Running | undefined): Fi
 }
 
 /** Returns the error code if the file cannot be accessed; undefined if it exists. */
-function faultOfLook(path: string): string | undefined {
+function accessError(path: string): string | undefined {
   try {
     statSync(path)
     return undefined

@@ -21,9 +21,9 @@ export async function checkWear(machine: Machine, dataDir: string): Promise<Find
   const name = basename(disk)
   if (percent === undefined)
     return ok('wear', `unknown for ${name}: it does not report wear, or only to root with smartmontools`)
-  const says = `${name} has used ${percent} % of its life`
-  if (percent >= GONE_PERCENT) return failure('wear', says, REPLACE)
-  return percent >= WORN_PERCENT ? warning('wear', says, REPLACE) : ok('wear', says)
+  const message = `${name} has used ${percent} % of its life`
+  if (percent >= GONE_PERCENT) return failure('wear', message, REPLACE)
+  return percent >= WORN_PERCENT ? warning('wear', message, REPLACE) : ok('wear', message)
 }
 
 /** Finds the sysfs folder of the whole disk from a Linux device number (makedev(3)). */

@@ -73,10 +73,10 @@ test('a running gateway has no failures and recognises its ports', async (t) => 
     lines.filter((line) => line.startsWith('wrong') && !/^wrong +disk/.test(line)),
     [],
   )
-  for (const says of [/HTTP: the gateway listens/, /MQTT: the gateway listens/, /schema \d+, /, /synchronised/])
+  for (const pattern of [/HTTP: the gateway listens/, /MQTT: the gateway listens/, /schema \d+, /, /synchronised/])
     assert.ok(
-      lines.some((line) => says.test(line)),
-      `${says}: ${lines.join('\n')}`,
+      lines.some((line) => pattern.test(line)),
+      `${pattern}: ${lines.join('\n')}`,
     )
 })
 
@@ -104,7 +104,7 @@ test('a copied card is a failure with a remedy, and the head office is not conta
   assert.match(lines.find((line) => /^\w+ +hub /.test(line)) ?? '', /^ok .*not checked/)
 })
 
-for (const [shown, says] of [
+for (const [shown, pattern] of [
   ['install ok installed 1.0.0', /^ok +package +cartbarn 1\.0\.0 is installed$/],
   ['hold ok installed 1.0.0', /^ok /],
   ['install ok triggers-pending 1.0.0', /^ok /],
@@ -120,10 +120,10 @@ for (const [shown, says] of [
   ['', null],
   [null, null],
 ] as const)
-  test(`the dpkg status "${shown}" ${says === null ? 'is ignored' : 'is reported'}`, async () => {
+  test(`the dpkg status "${shown}" ${pattern === null ? 'is ignored' : 'is reported'}`, async () => {
     const found = await checkPackage(machineWith(shown === null ? {} : { 'dpkg-query': shown }))
-    assert.equal(found.length, says === null ? 0 : 1)
-    if (says !== null) assert.match(found.map(lineOf).join(), says)
+    assert.equal(found.length, pattern === null ? 0 : 1)
+    if (pattern !== null) assert.match(found.map(lineOf).join(), pattern)
   })
 
 test('a port used by another program is a failure, with the program and a remedy', async (t) => {
@@ -290,14 +290,14 @@ test('a missing nightly backup is a warning, one older than 36 hours or a missin
 
 test('a backup on the disk of the data is a warning, also before its folder is created', (t) => {
   const dataDir = newFolder(t)
-  const beside = (target: string) =>
+  const findingsFor = (target: string) =>
     checkBackups(machineWith(), dataDir, { target, mustBeMounted: false })
       .map(lineOf)
       .filter((line) => line.includes('does not survive its loss'))
-  assert.match(beside(`${newFolder(t)}/`)[0] ?? '', /^mind .*next to the database.*CARTBARN_BACKUP_TO/)
-  assert.equal(beside(join(newFolder(t), 'made by the first one/')).length, 1)
+  assert.match(findingsFor(`${newFolder(t)}/`)[0] ?? '', /^mind .*next to the database.*CARTBARN_BACKUP_TO/)
+  assert.equal(findingsFor(join(newFolder(t), 'made by the first one/')).length, 1)
   // a separate file system on every Linux
-  assert.deepEqual(beside('/dev/shm/'), [])
+  assert.deepEqual(findingsFor('/dev/shm/'), [])
 })
 
 test('a backup folder that the sandbox of the service does not allow is a failure with a remedy', (t) => {
@@ -356,10 +356,10 @@ test('with a certificate, clients of plain HTTP are listed, and why it is not re
   assert.deepEqual(await lines(), [])
   folder.write({ cert: 'no certificate', key: 'no key' })
   await g.reloadCertificate()
-  const said = (await running(ADMIN_KEY))?.health.certificate
+  const certificate = (await running(ADMIN_KEY))?.health.certificate
   folder.write(createKeyPair({ expiresAtMs: NOW_MS + 90 * 24 * HOUR_MS }))
   assert.match(
-    lineOf(await checkCertificate(machineWith(), tls, said)),
+    lineOf(await checkCertificate(machineWith(), tls, certificate)),
     /^wrong +certificate .*cannot be renewed: CARTBARN_TLS/,
   )
 })

@@ -5,26 +5,26 @@ export interface Finding {
   /** Subject, one or two words. */
   about: string
   level: Level
-  says: string
+  message: string
   /** Command to type, or other action to take. */
   todo?: string
 }
 
-export const ok = (about: string, says: string): Finding => ({ about, level: 'ok', says })
-export const warning = (about: string, says: string, todo: string): Finding => ({
+export const ok = (about: string, message: string): Finding => ({ about, level: 'ok', message })
+export const warning = (about: string, message: string, todo: string): Finding => ({
   about,
   level: 'mind',
-  says,
+  message,
   todo,
 })
-export const failure = (about: string, says: string, todo: string): Finding => ({
+export const failure = (about: string, message: string, todo: string): Finding => ({
   about,
   level: 'wrong',
-  says,
+  message,
   todo,
 })
 
-export function lineOf({ about, level, says, todo }: Finding): string {
-  const line = `${level.padEnd(5)}  ${about.padEnd(12)} ${says}${todo === undefined ? '' : `: ${todo}`}`
+export function lineOf({ about, level, message, todo }: Finding): string {
+  const line = `${level.padEnd(5)}  ${about.padEnd(12)} ${message}${todo === undefined ? '' : `: ${todo}`}`
   return line.replaceAll(/\s*\n\s*/g, '; ')
 }

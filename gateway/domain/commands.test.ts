@@ -81,8 +81,8 @@ test('a final state never changes, and a repeated event causes no change', () =>
         const next = advance(progress, one)
         if (next === null) continue
         if (isFinal(progress.status)) {
-          const beside = { lateAck: null, publishedAtMs: null }
-          assert.deepEqual({ ...next, ...beside }, { ...progress, ...beside })
+          const others = { lateAck: null, publishedAtMs: null }
+          assert.deepEqual({ ...next, ...others }, { ...progress, ...others })
         }
         assert.notDeepEqual(next, progress)
         assert.equal(advance(next, one), null, 'the same again changes nothing')

@@ -8,11 +8,17 @@ class Messages {
   readonly clock = new DeviceClock()
   nowMs = 1_000_000
   changes = 0
+  /** Clock of the gateway. */
+  isConfirmed = true
 
   /** Receives a message after this time. */
   come(aheadMs: number, afterMs = 5000, isSingle = true): void {
     this.nowMs += afterMs
-    if (this.clock.heard(aheadMs, isSingle, () => this.nowMs)) this.changes++
+    if (this.clock.received(aheadMs, isSingle, this.#gateway())) this.changes++
+  }
+
+  #gateway() {
+    return { isConfirmed: this.isConfirmed, monotonicMs: () => this.nowMs }
   }
 
   many(count: number, aheadMs: (i: number) => number, afterMs = 5000): this {
@@ -33,6 +39,23 @@ test('ten messages off by the same amount indicate a wrong clock, whatever the a
       assert.ok(Math.abs((messages.clock.offMs ?? 0) - offMs) < 1000, `${offMs} ${afterMs}`)
       assert.equal(messages.changes, 1)
     }
+})
+
+test('a clock is wrong by a confirmed clock only, which also proves an offset that is known', () => {
+  const messages = new Messages()
+  messages.isConfirmed = false
+  messages.many(20, () => HOUR_MS)
+  assert.deepEqual([messages.clock.offMs, messages.clock.isWrong, messages.clock.offS], [HOUR_MS, false, null])
+  messages.isConfirmed = true
+  messages.come(HOUR_MS)
+  assert.deepEqual([messages.clock.isWrong, messages.clock.offS], [true, 3600])
+  // that of the gateway is set wrong, and then right
+  messages.isConfirmed = false
+  messages.many(20, () => -HOUR_MS)
+  assert.deepEqual([messages.clock.offMs, messages.clock.isWrong], [-HOUR_MS, false])
+  messages.isConfirmed = true
+  messages.many(3, () => 0)
+  assert.deepEqual([messages.clock.offMs, messages.clock.isWrong], [null, false])
 })
 
 test('up to two minutes are not a wrong clock, and a wrong clock is reported once', () => {
@@ -79,7 +102,7 @@ test('an hour’s change is a new offset; a right clock is detected within secon
   messages.many(1000, (i) => -5 * HOUR_MS - i * 20)
   assert.equal(messages.changes, 1)
   messages.many(9, () => -4 * HOUR_MS)
-  assert.equal(messages.clock.tellsOfNow(-4 * HOUR_MS, false), false)
+  assert.equal(messages.clock.reportsPresent(-4 * HOUR_MS, false), false)
   messages.many(1, () => -4 * HOUR_MS)
   assert.deepEqual([messages.clock.offMs, messages.changes], [-4 * HOUR_MS, 2])
   messages.many(3, () => 0)
@@ -94,16 +117,16 @@ test('an hour’s change is a new offset; a right clock is detected within secon
 test('current are messages as far off as the clock, and a response as far off as the message before', () => {
   const wrong = new Messages().many(12, () => -5 * HOUR_MS).clock
   assert.deepEqual(
-    [-5 * HOUR_MS - 4000, -6 * HOUR_MS, 0].map((aheadMs) => wrong.tellsOfNow(aheadMs, false)),
+    [-5 * HOUR_MS - 4000, -6 * HOUR_MS, 0].map((aheadMs) => wrong.reportsPresent(aheadMs, false)),
     [true, false, false],
   )
   const steady = new Messages().many(2, () => -5 * HOUR_MS).clock
   assert.deepEqual(
-    [true, false].map((isAnswer) => steady.tellsOfNow(-5 * HOUR_MS, isAnswer)),
+    [true, false].map((isAnswer) => steady.reportsPresent(-5 * HOUR_MS, isAnswer)),
     [true, false],
   )
   const wasRight = new Messages().many(1, () => 0).many(3, (i) => -HOUR_MS + i * 1000, 1000).clock
-  assert.equal(wasRight.tellsOfNow(-HOUR_MS + 2000, true), false)
+  assert.equal(wasRight.reportsPresent(-HOUR_MS + 2000, true), false)
   const replaying = new Messages().many(200, (i) => -5 * HOUR_MS + i * 10_000, 20).clock
-  assert.equal(replaying.tellsOfNow(-5 * HOUR_MS + 199 * 10_000, true), false)
+  assert.equal(replaying.reportsPresent(-5 * HOUR_MS + 199 * 10_000, true), false)
 })

@@ -13,13 +13,21 @@ const SAME_MS = 3000
 /** Longest transit of a message, and largest drift of a wrong clock between two messages. */
 const AGREES_MS = 10_000
 
+/** Clock of the gateway by which those of devices are measured. */
+export interface GatewayTime {
+  readonly isConfirmed: boolean
+  monotonicMs(): number
+}
+
 /**
  * State of a device's clock, derived from its messages. If they lag or lead by the same amount again and again, they
  * were not buffered and sent later: the clock is wrong. Constant in memory and time.
  */
 export class DeviceClock {
-  /** Offset from the gateway's clock, negative if behind; null while the clock is right or unknown. */
+  /** Offset from the gateway's clock, negative if behind; null while they agree or it is unknown. */
   offMs: number | null = null
+  /** True if `offMs` was measured by a confirmed clock of the gateway: an unconfirmed one may be the wrong one. */
+  #isProven = false
   /** True once it was found right or wrong since the start. */
   isKnown = false
   /** Offset of consecutive messages, their number, and the arrival of the last (monotonic). */
@@ -27,9 +35,20 @@ export class DeviceClock {
   #count = 0
   #countedAtMs = 0
 
-  /** Offset in whole seconds; null like `offMs`. */
+  /** True if the clock of the device is wrong, and not perhaps that of the gateway. */
+  get isWrong(): boolean {
+    return this.offMs !== null && this.#isProven
+  }
+
+  /** Offset of a wrong clock in whole seconds; null for others. */
   get offS(): number | null {
-    return this.offMs === null ? null : Math.round(this.offMs / 1000)
+    return this.isWrong ? Math.round((this.offMs ?? 0) / 1000) : null
+  }
+
+  /** Restores the offset of a wrong clock from before a restart. */
+  restore(offMs: number): void {
+    this.offMs = offMs
+    this.#isProven = true
   }
 
   /** True if a message with such a time adds no information: it is right, and so was the last. */
@@ -41,7 +60,7 @@ export class DeviceClock {
    * Processes the offset of the newest time in a message from its receipt; `isSingle` means that the message held one
    * reading and came alone. Returns true if the known state of the clock changed.
    */
-  heard(aheadMs: number, isSingle: boolean, monotonicMs: () => number): boolean {
+  received(aheadMs: number, isSingle: boolean, gateway: GatewayTime): boolean {
     const isRight = Math.abs(aheadMs) <= RIGHT_MS
     const isNews = isRight && !this.isKnown
     if (isRight) this.isKnown = true
@@ -49,13 +68,17 @@ export class DeviceClock {
     if (isAsKnown) {
       this.#count = 0
       // the clock may run slow or fast
-      if (this.offMs !== null && isSingle) this.offMs = aheadMs
-      return isNews
+      if (this.offMs === null || !isSingle) return isNews
+      this.offMs = aheadMs
+      if (this.#isProven || !gateway.isConfirmed) return isNews
+      this.#isProven = true
+      return true
     }
     if (!isRight && (!isSingle || Math.abs(aheadMs) <= WRONG_MS)) return isNews
-    this.#countSame(aheadMs, monotonicMs())
+    this.#countSame(aheadMs, gateway.monotonicMs())
     if (this.#count < (isRight ? MESSAGES_RIGHT : MESSAGES_WRONG)) return isNews
     this.offMs = isRight ? null : aheadMs
+    this.#isProven = gateway.isConfirmed
     this.isKnown = true
     this.#count = 0
     return true
@@ -66,7 +89,7 @@ export class DeviceClock {
    * message before it, since a device that replays would have moved on. If the clock was found right, a slow replay is
    * more likely, and a lock must not rely on a past position.
    */
-  tellsOfNow(aheadMs: number, isAnswer: boolean): boolean {
+  reportsPresent(aheadMs: number, isAnswer: boolean): boolean {
     if (this.offMs !== null && Math.abs(aheadMs - this.offMs) <= AGREES_MS) return true
     return isAnswer && this.#count > 1 && !(this.isKnown && this.offMs === null)
   }

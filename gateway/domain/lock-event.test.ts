@@ -88,13 +88,13 @@ test('events without an id are identical exactly if time, event, source and code
     code: fc.constantFrom(undefined, 'A', 'B', '1/A'),
     ts: fc.constantFrom(NOW_MS, NOW_MS - 1, NOW_MS - 1000),
   })
-  const told = (m: { event: string; source: string; code: string | undefined; ts: number }) => {
+  const expected = (m: { event: string; source: string; code: string | undefined; ts: number }) => {
     const hasCode = m.source === 'rfid' || m.source === 'keypad'
     return JSON.stringify([m.event, m.source, hasCode ? (m.code ?? null) : null, m.ts])
   }
   fc.assert(
     fc.property(message, message, (a, b) => {
-      assert.equal(read(a).event.identity === read(b).event.identity, told(a) === told(b))
+      assert.equal(read(a).event.identity === read(b).event.identity, expected(a) === expected(b))
     }),
   )
 })

@@ -24,7 +24,7 @@ export function lockEventFromMessage(
   receivedAtMs: number,
   onDrop: OnDrop,
   latestMs = receivedAtMs + MAX_AHEAD_MS,
-  notes: Pick<TimeNotes, 'said'> = NO_TIME_NOTES,
+  notes: Pick<TimeNotes, 'reported'> = NO_TIME_NOTES,
 ): LockEvent {
   const ts = sentTime(message.ts)
   const isTimed = isPlausibleTime(ts, latestMs)
@@ -32,7 +32,7 @@ export function lockEventFromMessage(
   const givenCode = message.code ?? null
   if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
   const atMs = isTimed ? Math.round(ts) : receivedAtMs
-  if (isTimed) notes.said(atMs)
+  if (isTimed) notes.reported(atMs)
   const hasCode = message.source === 'rfid' || message.source === 'keypad'
   if (!hasCode && givenCode !== null) onDrop('unexpected_code')
   const code = hasCode && givenCode !== null ? String(givenCode) : null

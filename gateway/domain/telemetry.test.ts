@@ -212,7 +212,7 @@ test('of a batch over 500 samples the first 500 are accepted and the rest counte
 
 for (const [what, sample, atMs, drops] of [
   ['dated by its uptime', { up: 81_000 }, NOW_MS - 9500, {}],
-  ['of this boot, said so', { up: 81_000, boot: 17 }, NOW_MS - 9500, {}],
+  ['of this boot, stated', { up: 81_000, boot: 17 }, NOW_MS - 9500, {}],
   ['with a time of its own', { ts: NOW_MS - 60_000, up: 81_000 }, NOW_MS - 60_000, {}],
   ['of an earlier boot with a time', { ts: NOW_MS - DAY_MS, boot: 16 }, NOW_MS - DAY_MS, {}],
   ['of an earlier boot without one', { up: 81_000, boot: 16 }, undefined, { earlier_boot: 1 }],

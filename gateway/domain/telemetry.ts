@@ -22,7 +22,7 @@ export type OnDrop = (reason: string, count?: number) => void
 /** Callbacks about the times in a message, called while it is parsed. */
 export interface TimeNotes {
   /** Reports a time by the device's own clock. */
-  said: (atMs: number) => void
+  reported: (atMs: number) => void
   /** Reports an implausible time of a reading that came alone. */
   doubted: (atMs: number) => void
   /** Reports a reading of a batch that was dropped because of its time. */
@@ -30,7 +30,7 @@ export interface TimeNotes {
 }
 
 export const NO_TIME_NOTES: TimeNotes = {
-  said: () => undefined,
+  reported: () => undefined,
   doubted: () => undefined,
   refused: () => undefined,
 }
@@ -134,7 +134,7 @@ function batchTime(sample: JsonObject, receipt: Receipt): TimeOrReason {
 
 function ownTime(ts: number, { notes }: Receipt): number {
   const atMs = Math.round(ts)
-  notes.said(atMs)
+  notes.reported(atMs)
   return atMs
 }
 

@@ -31,11 +31,11 @@ function zone(id: string, isEnabled: boolean): SiteZone {
 }
 
 /** Actions on the zones of a site, and the expected state of each by the contract. */
-interface Told {
+interface Expected {
   /** State as drawn by a user. */
   drawn: boolean
   /** Last override and its end; null without one. */
-  said: { isEnabled: boolean; untilMs: number | null } | null
+  override: { isEnabled: boolean; untilMs: number | null } | null
 }
 
 const step = fc.oneof(
@@ -55,7 +55,7 @@ test('a zone has its last override until that expires, and then its original sta
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       let nowMs = 1000
       let site: SwitchableZones = { zones: IDS.map((id) => zone(id, false)), switches: NO_SWITCHES }
-      const told = new Map<string, Told>(IDS.map((id) => [id, { drawn: false, said: null }]))
+      const expected = new Map<string, Expected>(IDS.map((id) => [id, { drawn: false, override: null }]))
       for (const is of steps) {
         if (is.kind === 'wait') nowMs += is.ms
         if (is.kind === 'switch') {
@@ -67,7 +67,10 @@ test('a zone has its last override until that expires, and then its original sta
             by: BY,
           })
           for (const id of is.ids)
-            told.set(id, { drawn: told.get(id)?.drawn === true, said: { isEnabled: is.isEnabled, untilMs } })
+            expected.set(id, {
+              drawn: expected.get(id)?.drawn === true,
+              override: { isEnabled: is.isEnabled, untilMs },
+            })
         }
         if (is.kind === 'put') {
           const { id, isEnabled } = is
@@ -75,20 +78,20 @@ test('a zone has its last override until that expires, and then its original sta
             site,
             site.zones.map((known) => (known.id === id ? zone(id, isEnabled) : known)),
           )
-          told.set(id, { drawn: isEnabled, said: null })
+          expected.set(id, { drawn: isEnabled, override: null })
         }
         site = expireOverrides(site, nowMs) ?? site
-        for (const [id, { drawn, said }] of told)
-          if (said?.untilMs != null && said.untilMs <= nowMs) told.set(id, { drawn, said: null })
+        for (const [id, { drawn, override }] of expected)
+          if (override?.untilMs != null && override.untilMs <= nowMs) expected.set(id, { drawn, override: null })
 
-        const wanted = IDS.map((id) => told.get(id))
+        const wanted = IDS.map((id) => expected.get(id))
         assert.deepEqual(
           site.zones.map(({ isEnabled }) => isEnabled),
-          wanted.map((one) => one?.said?.isEnabled ?? one?.drawn),
+          wanted.map((one) => one?.override?.isEnabled ?? one?.drawn),
         )
         assert.deepEqual(
           IDS.map((id) => site.switches.get(id)?.untilMs),
-          wanted.map((one) => one?.said?.untilMs),
+          wanted.map((one) => one?.override?.untilMs),
         )
         assert.deepEqual(
           withoutSwitches(site).map(({ isEnabled }) => isEnabled),
@@ -96,7 +99,7 @@ test('a zone has its last override until that expires, and then its original sta
         )
         assert.deepEqual(
           zonesWithPendingOverrides(site).map(({ isEnabled }) => isEnabled),
-          wanted.map((one) => one?.drawn === true || one?.said?.isEnabled === true),
+          wanted.map((one) => one?.drawn === true || one?.override?.isEnabled === true),
         )
       }
     }),

@@ -1,12 +1,12 @@
 import type { Component } from '#shared/lifecycle.ts'
 
-const LOOK_MS = 5_000
+const CHECK_MS = 5_000
 
 interface AddressWatchOptions {
   read: () => Promise<string>
   /** Called with each new address except the first. */
   onChange: (url: string) => Promise<void>
-  lookMs?: number
+  checkMs?: number
 }
 
 /** Watches the gateway's address as seen from other hosts: networks come later at boot, routers assign others. */
@@ -22,10 +22,10 @@ export class AddressWatch implements Component {
   }
 
   async start(): Promise<void> {
-    const { lookMs = LOOK_MS } = this.#options
+    const { checkMs = CHECK_MS } = this.#options
     this.#timer = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.look())
-    }, lookMs).unref()
+      this.#looking = this.#looking.then(() => this.check())
+    }, checkMs).unref()
   }
 
   async stop(): Promise<void> {
@@ -34,7 +34,7 @@ export class AddressWatch implements Component {
   }
 
   /** Checks the address now. Never rejects, unless `onChange` does. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const url = await this.#options.read()
     if (url === this.#known) return
     this.#known = url

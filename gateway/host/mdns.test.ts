@@ -62,8 +62,8 @@ test('the app and the MQTT listener are discoverable until the gateway stops', a
   const seen = browse(t, 'cartbarn', 'http', 'mqtt')
   await eventually(() => seen.length === 3, 'found')
   const { name, host } = announcedName(MARK)
-  const said = seen.map((service) => [service.type, service.name, service.host, service.port])
-  assert.deepEqual(said.sort(), [
+  const announced = seen.map((service) => [service.type, service.name, service.host, service.port])
+  assert.deepEqual(announced.sort(), [
     ['cartbarn', name, host, 8080],
     ['http', name, host, 8080],
     ['mqtt', name, host, 1883],

@@ -150,7 +150,7 @@ export class Mdns implements Component {
     socket.emit('listening')
     // its types lack the server, which its constructor sets
     const { mdns } = (announcer as unknown as { server: { mdns: Packets } }).server
-    mdns.on('response', (response) => this.#hear(response))
+    mdns.on('response', (response) => this.#receive(response))
     mdns.query([
       { name: names.host, type: 'A' },
       { name: names.host, type: 'AAAA' },
@@ -159,7 +159,7 @@ export class Mdns implements Component {
   }
 
   /** Changes to the name with the mark once another host has the one without. */
-  #hear({ answers, additionals }: Response): void {
+  #receive({ answers, additionals }: Response): void {
     if (this.#isConflict || this.#isStopped) return
     const own = ownAddresses()
     const { host } = this.#options.names

@@ -34,11 +34,11 @@ for (const [host, addresses] of [
 
 test('each new address is reported once', async () => {
   const urls = ['http://127.0.0.1', 'http://10.0.0.5', 'http://10.0.0.5', 'http://[fd00::5]']
-  const told: string[] = []
+  const reported: string[] = []
   const watch = new AddressWatch(urls[0] ?? '', {
     read: async () => urls.shift() ?? '',
-    onChange: async (url) => void told.push(url),
+    onChange: async (url) => void reported.push(url),
   })
-  while (urls.length > 0) await watch.look()
-  assert.deepEqual(told, ['http://10.0.0.5', 'http://[fd00::5]'])
+  while (urls.length > 0) await watch.check()
+  assert.deepEqual(reported, ['http://10.0.0.5', 'http://[fd00::5]'])
 })

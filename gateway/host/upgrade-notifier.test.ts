@@ -33,8 +33,8 @@ test('systemd is notified of each upgrade step; SIGTERM during a step leaves the
   fillSchema(old)
   old.close()
   // stands for the command of systemd, which needs systemd itself
-  const told = join(folder, 'told')
-  writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\nprintf '%s\\n' "$*" >> ${told}\n`)
+  const messages = join(folder, 'messages')
+  writeFileSync(join(folder, 'systemd-notify'), `#!/bin/sh\nprintf '%s\\n' "$*" >> ${messages}\n`)
   chmodSync(join(folder, 'systemd-notify'), 0o755)
   const run = () => {
     const environment = bareEnvironment({
@@ -64,7 +64,7 @@ test('systemd is notified of each upgrade step; SIGTERM during a step leaves the
   for await (const line of createInterface({ input: whole.stdout })) if (line.includes('listening')) break
   whole.kill('SIGTERM')
   await once(whole, 'exit')
-  const news = readFileSync(told, 'utf8')
+  const news = readFileSync(messages, 'utf8')
   assert.match(news, /EXTEND_TIMEOUT_USEC=300000000 STATUS=upgrading the database: making a backup first\n/)
   assert.match(news, /STATUS=upgrading the database: 021-[a-z-]+ \(1 of \d+\)\n/)
 })

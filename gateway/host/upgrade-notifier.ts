@@ -9,10 +9,10 @@ const STEP_US = 300_000_000
 /** Sends the service manager an upgrade's progress and a longer start timeout; resolves once it has them. */
 export async function notifyUpgrade(
   step: UpgradeStep,
-  tell: (news: ServiceStatus) => Promise<string | null> = notifyServiceManager,
+  notify: (news: ServiceStatus) => Promise<string | null> = notifyServiceManager,
 ): Promise<void> {
   // a failed message must not stop the upgrade
-  await tell({ EXTEND_TIMEOUT_USEC: STEP_US, STATUS: wordsOf(step) })
+  await notify({ EXTEND_TIMEOUT_USEC: STEP_US, STATUS: wordsOf(step) })
 }
 
 function wordsOf(step: UpgradeStep): string {

@@ -24,7 +24,7 @@ async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE
   await store.start()
   t.after(() => store.stop())
   const sent: ServiceStatus[] = []
-  const tell = async (news: ServiceStatus) => {
+  const notify = async (news: ServiceStatus) => {
     sent.push(news)
     return null
   }
@@ -33,7 +33,7 @@ async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE
     status: 'serves',
     log,
     timeoutMs: patienceMs,
-    notify: tell,
+    notify: notify,
     freshMs: FRESH_MS,
   })
   await watchdog.start()
@@ -69,11 +69,11 @@ test('after commits the watchdog is notified without a probe', async (t) => {
     health: { isUsable: true, detail: null },
     probe: async () => void probes.push(1),
   }
-  const tell = async (news: ServiceStatus) => {
+  const notify = async (news: ServiceStatus) => {
     sent.push(news)
     return null
   }
-  const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: tell })
+  const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: notify })
   await watchdog.start()
   t.after(() => watchdog.stop())
   await eventually(() => feeds(sent) >= 3, 'fed')
@@ -101,13 +101,13 @@ test('a stalled disk stops the notifications until it responds again', async (t)
 
 test('a disk that rejects writes does not stop the notifications, as a restart would free no space', async (t) => {
   const sent: ServiceStatus[] = []
-  const tell = async (news: ServiceStatus) => {
+  const notify = async (news: ServiceStatus) => {
     sent.push(news)
     return null
   }
   const health = { isUsable: false, detail: 'the disk is full' }
   const disk = { answeredAtMs: 0, health, probe: () => Promise.reject(new Error('the disk is full')) }
-  const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: tell })
+  const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: notify })
   await watchdog.start()
   t.after(() => watchdog.stop())
   disk.answeredAtMs = Number.POSITIVE_INFINITY

@@ -29,9 +29,9 @@ export class Watchdog implements Component {
   #status: string
   readonly #log: Log
   readonly #patienceMs: number | null
-  readonly #tell: (news: ServiceStatus) => Promise<string | null>
+  readonly #notify: (news: ServiceStatus) => Promise<string | null>
   readonly #freshMs: number
-  #isLooking = false
+  #isChecking = false
   #hasFailed = false
   #timer: NodeJS.Timeout | undefined
 
@@ -40,14 +40,14 @@ export class Watchdog implements Component {
     this.#status = options.status
     this.#log = options.log
     this.#patienceMs = options.timeoutMs
-    this.#tell = options.notify ?? notifyServiceManager
+    this.#notify = options.notify ?? notifyServiceManager
     this.#freshMs = options.freshMs ?? FRESH_MS
   }
 
   /** Reports that the program is ready. */
   async start(): Promise<void> {
     await this.#say({ READY: 1, STATUS: this.#status })
-    if (this.#patienceMs !== null) this.#timer = setInterval(() => void this.#look(), this.#patienceMs / TIMES)
+    if (this.#patienceMs !== null) this.#timer = setInterval(() => void this.#check(), this.#patienceMs / TIMES)
   }
 
   /** Changes the status line for the time while all is well. */
@@ -61,13 +61,13 @@ export class Watchdog implements Component {
     await this.#say({ STOPPING: 1, STATUS: 'stopping' })
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     // the last probe is still pending
-    if (this.#isLooking) return
-    this.#isLooking = true
+    if (this.#isChecking) return
+    this.#isChecking = true
     if (!this.#isFresh) await this.#disk.probe().catch(() => undefined)
     if (this.#isFresh) await this.#say({ WATCHDOG: 1, STATUS: this.#statusNow })
-    this.#isLooking = false
+    this.#isChecking = false
   }
 
   get #statusNow(): string {
@@ -80,7 +80,7 @@ export class Watchdog implements Component {
   }
 
   async #say(news: ServiceStatus): Promise<void> {
-    const reason = await this.#tell(news)
+    const reason = await this.#notify(news)
     if (reason !== null && !this.#hasFailed)
       this.#log.warn({ reason }, 'cannot report the state of the gateway to the service manager')
     this.#hasFailed = reason !== null

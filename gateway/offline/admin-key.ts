@@ -34,7 +34,7 @@ export async function replaceAdminKey(config: Config, isShown: boolean): Promise
     const file = new AdminKeyFile(config.dataDir)
     if (!isShown) file.write(apiKey, admin === undefined ? groupedCode(newCode()) : undefined)
     if (admin === undefined) await users.createFirstAdmin(apiKey, isShown)
-    else await users.rotateKey(admin.userId, { apiKey, isTold: isShown })
+    else await users.rotateKey(admin.userId, { apiKey, isRevealed: isShown })
     if (isShown) file.remove()
     const replaced = { name: admin?.name ?? FIRST_ADMIN, isFirst: admin === undefined }
     return { ...replaced, ...(isShown ? { key: apiKey } : { path: file.path }) }

@@ -200,13 +200,13 @@ test('a damaged chunk is found, reported and written again', async (t) => {
     message: /^a chunk of the backup is damaged or was altered/,
   })
   // each backup verifies a seventh of the existing ones; a failed backup gets no number
-  let told = 0
+  let steps = 0
   for (let i = 0; i < 14; i++)
     await again().catch((error: Error) => {
       assert.match(error.message, /chunks are missing or damaged/)
-      told++
+      steps++
     })
-  assert.ok(told > 0)
+  assert.ok(steps > 0)
   await again()
   const to = emptyFolder(t)
   await restoreBackup({ dataDir: to, from: read(sets), passphrase: 'p', atMs: T0 })

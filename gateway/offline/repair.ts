@@ -36,7 +36,7 @@ export interface RepairDialogue {
   wrongBits(pages: readonly number[]): void
   /** The schema table was damaged and has been recreated. */
   schemaDamage(schema: RecreatedSchema): void
-  table(salvaged: RecoveredRows): void
+  table(recovered: RecoveredRows): void
   /** The new database at `path` is complete; resolves to true if it may replace the old one. */
   mayReplace(rebuilt: Rebuilt, path: string): Promise<boolean>
 }
@@ -98,7 +98,7 @@ function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDi
     const unchecked = openUncheckedReader(path)
     open.push(unchecked)
     const old = { checked, unchecked, pages }
-    const rebuilt = rebuildDatabase(old, repaired.tables, (salvaged) => dialogue.table(salvaged))
+    const rebuilt = rebuildDatabase(old, repaired.tables, (recovered) => dialogue.table(recovered))
     const wrong = pagesWithWrongBit(checked)
     if (wrong.length > 0) dialogue.wrongBits(wrong)
     if (rebuilt.problems.length > 0)

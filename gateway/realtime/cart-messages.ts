@@ -18,12 +18,12 @@ export function cartMessage(
   const ids = cart.devices.map(({ row }) => row.hardwareId)
   const frames = new Map<string, Frame | null>()
   const timestamp = toIso(nowMs)
-  const tellRemoved = cartRemovedMessage({ key: cart.key, hardwareIds: leftIds })
+  const removedMessage = cartRemovedMessage({ key: cart.key, hardwareIds: leftIds })
   return (connection) => {
     const { caller } = connection
     // also for connections that watched a device which has left the cart
     if (!watchesAny(connection, [...ids, ...leftIds])) return null
-    if (!ids.some((id) => canSee(caller, id))) return tellRemoved(connection)
+    if (!ids.some((id) => canSee(caller, id))) return removedMessage(connection)
     const isMasked = !canSeeCodes(caller)
     const kind = `${ids.map((id) => Number(canSee(caller, id))).join('')}${isMasked ? '*' : ''}`
     const known = frames.get(kind)

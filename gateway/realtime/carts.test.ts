@@ -40,7 +40,7 @@ describe('cart', () => {
     await course.device(other)
     const watcher = await g.realtime()
     await watcher.subscribe(id)
-    await device.tell('barn')
+    await device.report('barn')
     const inBarn = await cartWith(watcher, ({ state }) => state === 'in')
     assert.deepEqual(inBarn, { type: 'cart', cart: await course.cart(id), timestamp: toIso(clock.nowMs()) })
     await device.goTo('fairway', { speed: 10 })
@@ -50,12 +50,12 @@ describe('cart', () => {
     const before = watcher.received.length
     for (let i = 0; i < 20; i++) {
       clock.advance(1000)
-      await device.tell({ lat: 0.11 + i / 100_000, long: 0.1 }, { speed: 10 })
+      await device.report({ lat: 0.11 + i / 100_000, long: 0.1 }, { speed: 10 })
     }
     await g.request('PATCH', `/carts/${id}`, { body: { out_of_service: { why: 'Tyre' } } })
     await cartWith(watcher, ({ out_of_service }) => out_of_service?.why === 'Tyre')
-    const told = watcher.received.slice(before).filter(({ type }) => type === 'cart')
-    assert.ok(told.every(({ cart }) => cart.out_of_service !== null))
+    const messages = watcher.received.slice(before).filter(({ type }) => type === 'cart')
+    assert.ok(messages.every(({ cart }) => cart.out_of_service !== null))
     assert.ok(watcher.received.every(({ type, cart }) => type !== 'cart' || cart.cart === id))
   })
 

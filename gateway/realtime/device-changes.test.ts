@@ -92,6 +92,6 @@ test('subscribers of a deleted device receive its removal once, and no message a
   await g.register(id)
   await change(id, { name: 'New' })
   assert.deepEqual(await named.flush(), [])
-  const told = (await all.flush()).filter(({ type }) => type === 'device_changed')
-  assert.equal(told.at(-1).device.name, 'New')
+  const messages = (await all.flush()).filter(({ type }) => type === 'device_changed')
+  assert.equal(messages.at(-1).device.name, 'New')
 })

@@ -35,7 +35,7 @@ export interface MaskedMessage {
 /** Messages for the watchers of a device in order, or only for these connections. */
 interface DeviceNews {
   hardwareId: string
-  tellings: Iterator<MaskedMessage>
+  messages: Iterator<MaskedMessage>
   only?: readonly RealtimeConnection[]
 }
 
@@ -65,7 +65,7 @@ export class FanOut {
   readonly #limits: Limits
   readonly #news: News[] = []
   /** Number of events whose messages are all queued. */
-  #told = 0
+  #queuedEvents = 0
   /** True if events wait for which no write has begun. */
   #isDue = false
   #isAwake = false
@@ -82,14 +82,14 @@ export class FanOut {
     for (const connection of this.connections) connection.flush()
   }
 
-  /** Queues messages for the watchers of a device. `tellings` is read later, or never if the device has no watchers. */
-  publish(hardwareId: string, tellings: Iterator<MaskedMessage>): void {
-    if (this.subscriptions.isWatched(hardwareId)) this.#take({ hardwareId, tellings })
+  /** Queues messages for the watchers of a device. `messages` is read later, or never if the device has no watchers. */
+  publish(hardwareId: string, messages: Iterator<MaskedMessage>): void {
+    if (this.subscriptions.isWatched(hardwareId)) this.#take({ hardwareId, messages })
   }
 
   /** Queues messages for these connections only, if they still see the device when the messages are processed. */
-  publishTo(only: readonly RealtimeConnection[], hardwareId: string, tellings: Iterator<MaskedMessage>): void {
-    if (only.length > 0) this.#take({ hardwareId, tellings, only })
+  publishTo(only: readonly RealtimeConnection[], hardwareId: string, messages: Iterator<MaskedMessage>): void {
+    if (only.length > 0) this.#take({ hardwareId, messages, only })
   }
 
   /** Queues an event for which `frameFor` builds a frame for each connection when it is processed. */
@@ -102,13 +102,13 @@ export class FanOut {
    * before subscriptions or permissions change, and before a connection is sent a message that belongs after them.
    */
   settle(): void {
-    while (this.#news.length > 0) this.#tellNext()
+    while (this.#news.length > 0) this.#queueNext()
   }
 
   #take(news: News): void {
     this.#news.push(news)
-    const oldest = this.#told
-    while (this.#news.length > MAX_WAITING && this.#told === oldest) this.#tellNext()
+    const oldest = this.#queuedEvents
+    while (this.#news.length > MAX_WAITING && this.#queuedEvents === oldest) this.#queueNext()
     this.#isDue = true
     if (this.#isAwake) return
     this.#isAwake = true
@@ -137,9 +137,9 @@ export class FanOut {
       sliceAtMs = performance.now()
     }
     const isOver = () => performance.now() - sliceAtMs >= this.#limits.sliceMs
-    const end = this.#told + this.#news.length
-    while (this.#told < end) {
-      this.#tellNext()
+    const end = this.#queuedEvents + this.#news.length
+    while (this.#queuedEvents < end) {
+      this.#queueNext()
       if (isOver()) await endSlice()
     }
     for (const connection of this.connections) {
@@ -151,23 +151,23 @@ export class FanOut {
   }
 
   /** Processes the next message of the oldest event, or removes the event if it has no more. */
-  #tellNext(): void {
+  #queueNext(): void {
     const news = this.#news[0]
-    if (news !== undefined && !this.#isTold(news)) return
+    if (news !== undefined && !this.#isQueued(news)) return
     this.#news.shift()
-    this.#told++
+    this.#queuedEvents++
   }
 
-  #isTold(news: News): boolean {
+  #isQueued(news: News): boolean {
     try {
-      return 'frameFor' in news ? this.#isEachTold(news.frameFor) : this.#isDeviceTold(news)
+      return 'frameFor' in news ? this.#isQueuedForAll(news.frameFor) : this.#isQueuedForWatchers(news)
     } catch (error) {
       this.#deps.log.error({ reason: describeError(error) }, 'could not build a realtime message')
       return true
     }
   }
 
-  #isEachTold(frameFor: FrameBuilder): boolean {
+  #isQueuedForAll(frameFor: FrameBuilder): boolean {
     for (const connection of this.connections) {
       const frame = frameFor(connection)
       if (frame !== null) connection.enqueue(frame)
@@ -175,8 +175,8 @@ export class FanOut {
     return true
   }
 
-  #isDeviceTold({ hardwareId, tellings, only }: DeviceNews): boolean {
-    const { value, done } = tellings.next()
+  #isQueuedForWatchers({ hardwareId, messages, only }: DeviceNews): boolean {
+    const { value, done } = messages.next()
     if (done) return true
     const frame = new Frame(value.message, value.masked)
     if (only !== undefined) {

@@ -44,7 +44,7 @@ describe('a socket without a key in its address', () => {
   })
 
   test('gets the reason and is closed if its key is wrong or its first message has no key', async () => {
-    for (const [said, code] of [
+    for (const [sent, code] of [
       [{ type: 'authenticate', apiKey: 'flt_wrong' }, 'invalid_api_key'],
       [{ type: 'authenticate', apiKey: 5 }, 'invalid_message'],
       [{ type: 'authenticate' }, 'invalid_message'],
@@ -53,8 +53,8 @@ describe('a socket without a key in its address', () => {
       ['{', 'invalid_json'],
     ] as const) {
       const client = await open()
-      client.send(said)
-      assert.deepEqual(await errorOf(client), ['error', code, 4401], JSON.stringify(said))
+      client.send(sent)
+      assert.deepEqual(await errorOf(client), ['error', code, 4401], JSON.stringify(sent))
     }
   })
 

@@ -83,8 +83,12 @@ export class HalfOpen {
       if (!(error instanceof AppError)) throw error
       const { kind, code, message } = error
       webSocket.send(JSON.stringify({ type: 'error', code, message }))
-      const isNobody = kind !== 'rate_limited'
-      this.#close(webSocket, isNobody ? CLOSE.unauthenticated : CLOSE.slow, isNobody ? 'no key' : 'too many requests')
+      const isUnauthenticated = kind !== 'rate_limited'
+      this.#close(
+        webSocket,
+        isUnauthenticated ? CLOSE.unauthenticated : CLOSE.slow,
+        isUnauthenticated ? 'no key' : 'too many requests',
+      )
       return undefined
     }
   }

@@ -88,8 +88,8 @@ test('its sender also receives that a command expired or was superseded', async 
   const first = await send(socket)
   const second = await send(socket)
   clock.advance(60_000)
-  const told = [await socket.next('command_status')]
-  assert.deepEqual([told[0].commandId, told[0].status], [second, 'timeout'])
+  const messages = [await socket.next('command_status')]
+  assert.deepEqual([messages[0].commandId, messages[0].status], [second, 'timeout'])
   const { body } = await g.request('GET', `/commands/${first}`)
   assert.equal(body.error, 'superseded')
 })
@@ -99,8 +99,8 @@ test('a newer command notifies the sender of the older one that it is superseded
   await device.lose(g)
   const first = await send(socket)
   socket.send({ type: 'command', hardwareId, command: 'lock' })
-  const told = await socket.next('command_status')
-  assert.deepEqual([told.commandId, told.status, told.error], [first, 'failed', 'superseded'])
+  const message = await socket.next('command_status')
+  assert.deepEqual([message.commandId, message.status, message.error], [first, 'failed', 'superseded'])
 })
 
 test('only the sending socket of a user receives command updates; another one once that is closed', async () => {
@@ -112,8 +112,8 @@ test('only the sending socket of a user receives command updates; another one on
   sender.terminate()
   await eventually(async () => (await openSockets()) === openBefore - 1, 'the sender is gone')
   await device.ack(commandId, 'completed')
-  const { requestedBy: _, ...told } = statusOf(commandId, 'completed', { command: 'locate' })
-  assert.deepEqual(await other.next(), told)
+  const { requestedBy: _, ...shown } = statusOf(commandId, 'completed', { command: 'locate' })
+  assert.deepEqual(await other.next(), shown)
 })
 
 async function openSockets(): Promise<number> {
@@ -135,9 +135,9 @@ test('a command by HTTP notifies the open sockets of the same user, and no other
     )
   }
   for (const socket of others) {
-    const told = await socket.flush()
+    const messages = await socket.flush()
     assert.deepEqual(
-      told.filter(({ type }) => type === 'command_status'),
+      messages.filter(({ type }) => type === 'command_status'),
       [],
     )
   }
@@ -153,8 +153,8 @@ test('a lock or unlock, with its requester, is sent to all who see the device, s
     await device.ack(commandId, 'completed')
     for (const socket of sockets) {
       for (const status of ['published', 'completed']) {
-        const told = await socket.next('command_status')
-        assert.deepEqual([told.commandId, told.status, told.requestedBy], [commandId, status, user.userId])
+        const message = await socket.next('command_status')
+        assert.deepEqual([message.commandId, message.status, message.requestedBy], [commandId, status, user.userId])
       }
     }
   }
@@ -199,8 +199,8 @@ for (const [what, fields, code] of [
   test(`${what}: error ${code}, and no command is sent`, async () => {
     const socket = await g.realtime(user.key)
     socket.send({ type: 'command', hardwareId, command: 'unlock', id: 'x', ...fields })
-    const { code: told, id, message } = await socket.next('error')
-    assert.deepEqual([told, id], [code, 'x'])
+    const { code: sent, id, message } = await socket.next('error')
+    assert.deepEqual([sent, id], [code, 'x'])
     assert.ok(message.length > 0)
     assert.deepEqual(await device.flush(), [])
   })

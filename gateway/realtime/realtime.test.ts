@@ -257,8 +257,8 @@ describe('device messages', () => {
     const watcher = await watcherOf(cart.hardwareId)
     const unlock = { eid: '1', event: 'unlock', source: 'rfid', code: '04A1', ts: NOW - 1_000 }
     await cart.send('evt', unlock)
-    const { eventId, ...told } = await watcher.next()
-    assert.deepEqual(told, {
+    const { eventId, ...others } = await watcher.next()
+    assert.deepEqual(others, {
       type: 'device_unlocked',
       hardwareId: cart.hardwareId,
       source: 'rfid',
@@ -592,15 +592,15 @@ test('a shutdown closes with 1001, without reporting all devices as offline', as
   await own.device('cart-of-a-shutdown')
   const watcher = await RealtimeClient.open(`${own.http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`)
   await watcher.subscribe('*')
-  const heard: string[] = []
-  watcher.socket.on('message', (data) => heard.push(String(data)))
+  const received: string[] = []
+  watcher.socket.on('message', (data) => received.push(String(data)))
   const closed = watcher.closed()
   const stopped = own.stop()
   assert.equal(await closed, 1001)
   await stopped
   // the cart may have been evaluated in the meantime
   assert.deepEqual(
-    heard.filter((message) => /"type":"device_status"|"is_online":false/.test(message)),
+    received.filter((message) => /"type":"device_status"|"is_online":false/.test(message)),
     [],
   )
 })

@@ -135,14 +135,14 @@ export class Realtime implements Component {
     events.on('alertChanged', (event) => this.#alertNews.publish(event))
     events.on('cartChanged', (event) => fanOut.publishEach(cartMessage(event, visibleCarts, clock.nowMs())))
     events.on('cartRemoved', (event) => fanOut.publishEach(cartRemovedMessage(event)))
-    events.on('siteChanged', ({ settings }) => this.#tellSite(settings))
+    events.on('siteChanged', ({ settings }) => this.#sendSite(settings))
     events.on('courseChanged', ({ version }) => {
       for (const connection of fanOut.connections) connection.send({ type: 'course_changed', version })
     })
     events.on('zonesChanged', ({ version }) => {
       for (const connection of fanOut.connections) connection.send({ type: 'zones_changed', version })
     })
-    events.on('recallChanged', (event) => this.#tellRecall(event))
+    events.on('recallChanged', (event) => this.#sendRecall(event))
     for (const name of ['keyRevoked', 'scopeChanged'] as const) events.on(name, ({ userId }) => this.#judge(userId))
     for (const name of ['sessionEnded', 'sessionChanged'] as const)
       events.on(name, ({ sessionId }) => this.#judge(sessionOwner(sessionId)))
@@ -376,13 +376,13 @@ export class Realtime implements Component {
     return { hardwareIds, denied }
   }
 
-  #tellSite(settings: SiteSettings): void {
+  #sendSite(settings: SiteSettings): void {
     const [all, some] = [toSiteSettingsJson(settings), toSiteForScreensJson(settings)]
     for (const connection of this.#fanOut.connections)
       connection.send({ type: 'site_changed', site: isStaff(connection.caller) ? all : some })
   }
 
-  #tellRecall({ event, recall, hardwareId, atMs }: GatewayEvents['recallChanged']): void {
+  #sendRecall({ event, recall, hardwareId, atMs }: GatewayEvents['recallChanged']): void {
     const message = { type: 'recall' as const, event, recall: toRecallJson(recall), timestamp: toIso(atMs) }
     const audience = [...this.#fanOut.connections].filter(({ caller }) => isStaff(caller))
     if (hardwareId === null || event !== 'confirmed') {
@@ -390,8 +390,8 @@ export class Realtime implements Component {
       return
     }
     for (const connection of audience) if (!canSee(connection.caller, hardwareId)) connection.send(message)
-    const told = [{ message: { ...message, event, hardwareId } }]
-    this.#fanOut.publishTo(audience, hardwareId, told.values())
+    const messages = [{ message: { ...message, event, hardwareId } }]
+    this.#fanOut.publishTo(audience, hardwareId, messages.values())
   }
 
   /** Closes connections of a user or session whose access was revoked, and updates the permissions of the others. */

@@ -19,11 +19,11 @@ test('a tablet with a cookie is live, live again after a restart, and signed out
   let address = g.http.replace('http', 'ws')
   const line = new GatewayConnection({
     clock,
-    open: ({ heard, closed }: LineEvents) => {
+    open: ({ received, closed }: LineEvents) => {
       const socket = new WebSocket(`${address}/realtime`, {
         headers: { cookie, origin: address.replace('ws', 'http') },
       })
-      socket.on('message', (text) => heard(text.toString()))
+      socket.on('message', (text) => received(text.toString()))
       socket.on('close', closed)
       // it is closed as well
       socket.on('error', () => undefined)

@@ -18,7 +18,7 @@ interface FirstAdminKeyDeps {
   log: Log
 }
 
-const LOOK_MS = 2_000
+const CHECK_MS = 2_000
 /** Name of a session that sets up the gateway. */
 const SETUP = 'setup'
 
@@ -54,12 +54,12 @@ export class FirstAdminKey implements Component {
     this.#waiting = { key: key ?? '', keyHash: user.keyHash, userId: user.userId }
     this.#readSetupCode(user.usage.firstUsedAtMs === null)
     log.info({ path: file.path }, 'wrote the admin key to a file, which is deleted when the key is used')
-    this.#timer = setInterval(() => void this.#look().catch(() => undefined), LOOK_MS)
+    this.#timer = setInterval(() => void this.#check().catch(() => undefined), CHECK_MS)
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#look()
+    await this.#check()
   }
 
   /** True while the key in the file is unused. */
@@ -122,7 +122,7 @@ export class FirstAdminKey implements Component {
     if (!isUnknown) return
     try {
       const apiKey = givenKey ?? this.#newKeyInFile()
-      await users.rotateKey(oldest.userId, { apiKey, isTold: givenKey !== undefined })
+      await users.rotateKey(oldest.userId, { apiKey, isRevealed: givenKey !== undefined })
     } catch (error) {
       // a full disk must not keep the gateway from serving
       log.warn({ reason: describeError(error) }, 'replacing the unused first key of the admin failed')
@@ -145,7 +145,7 @@ export class FirstAdminKey implements Component {
     )
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { users, store } = this.#deps
     const waiting = this.#waiting
     if (waiting === undefined) return

@@ -59,13 +59,13 @@ test('one backup is made each night of the site, and the configured number is ke
   const backups = create()
   await backups.start()
   t.after(() => backups.stop())
-  backups.look()
+  backups.check()
   assert.equal(backups.status?.lastGoodMs, null)
   assert.equal(backups.nextMs, AT_NOON + 13 * HOUR_MS)
   // three o'clock in Berlin
   clock.advance(13 * HOUR_MS)
   for (let night = 1; night <= 3; night++) {
-    backups.look()
+    backups.check()
     await backups.runNow()
     const status: BackupStatus | null = backups.status
     assert.partialDeepStrictEqual(status, { lastGoodMs: clock.nowMs(), isOverdue: false, fault: null })
@@ -120,7 +120,7 @@ test('on a foreign machine no backup is made or deleted until a user decides', a
   }
   const before = readdirSync(join(target, 'snapshots'))
   machine.detail = 'a copied card'
-  backups.look()
+  backups.check()
   await backups.runNow()
   assert.deepEqual([backups.nextMs, backups.status?.isHeld, backups.failures], [null, true, 0])
   await assert.rejects(backups.begin(), { code: 'other_machine', message: 'a copied card' })

@@ -71,7 +71,7 @@ const OVERDUE_MS = 36 * HOUR_MS
 /** Longest delay of a nightly backup: a host that is off at night makes it once it is on. */
 const LATE_MS = 26 * HOUR_MS
 const RETRY_MS = HOUR_MS
-const LOOK_MS = 5 * MINUTE_MS
+const CHECK_MS = 5 * MINUTE_MS
 /** Precision of the announced time of the next backup, and the longest time ahead. */
 const [NEXT_STEP_MS, NEXT_MOST_MS] = [15 * MINUTE_MS, 60 * HOUR_MS]
 /** Limits a night to one backup: its hour has twelve checks, and may come twice. A backup by day does not count. */
@@ -161,7 +161,7 @@ export class Backups implements Component {
           stay: [],
         }
     if (!isSame) this.#write()
-    this.#timer = setInterval(() => this.look(), LOOK_MS)
+    this.#timer = setInterval(() => this.check(), CHECK_MS)
   }
 
   async stop(): Promise<void> {
@@ -172,7 +172,7 @@ export class Backups implements Component {
   }
 
   /** Starts a backup if it is due; called every few minutes. */
-  look(): void {
+  check(): void {
     if (this.#isDue(this.#deps.clock.nowMs())) void this.runNow()
   }
 

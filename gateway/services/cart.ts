@@ -22,8 +22,8 @@ export interface Cart {
   /** Sorted by hardware id; at least one. */
   readonly devices: readonly Device[]
   /** Reports of the devices, in the same order: a caller who sees only some of them gets a result from those alone. */
-  readonly said: readonly CartDevice[]
-  readonly ground: CartZoneContext
+  readonly deviceReports: readonly CartDevice[]
+  readonly zoneContext: CartZoneContext
   readonly verdict: EvaluatedCart
   readonly notes: CartNotes
   /** Counters that stay the same as long as the view of the cart, and the input of alert rules, are unchanged. */

@@ -150,7 +150,7 @@ export class Fleet {
 
   get wrongClockCount(): number {
     let count = 0
-    for (const { clock } of this.#byHardwareId.values()) if (clock.offMs !== null) count++
+    for (const { clock } of this.#byHardwareId.values()) if (clock.isWrong) count++
     return count
   }
 

@@ -26,7 +26,7 @@ async function granted(client: MqttClient, filter: string): Promise<number | und
 }
 
 /** Messages that a client receives until one that is published last. */
-async function heard(client: MqttClient, filters: readonly string[], cause: () => Promise<unknown>) {
+async function receivedDuring(client: MqttClient, filters: readonly string[], cause: () => Promise<unknown>) {
   const messages: { topic: string; payload: string }[] = []
   const last = Promise.withResolvers<void>()
   client.on('message', (topic, payload) => {
@@ -62,13 +62,13 @@ test('configuration and zones, which only admins read over HTTP, are hidden from
   for (const filter of ['dev/cart-1/tlm', 'dev/+/evt', 'dev/cart-1/#', 'dev/+/+', 'dev/cart-1/cmd'])
     assert.equal(await granted(program, filter), 1, filter)
   await program.endAsync()
-  const topics = await heard(await g.program({}, viewer), ['#', 'dev/cart-1/+', '+/#'], async () => {
+  const topics = await receivedDuring(await g.program({}, viewer), ['#', 'dev/cart-1/+', '+/#'], async () => {
     await g.request('PUT', '/devices/cart-1/config', { body: { realtime_enabled: true } })
     await g.request('PUT', '/groups/42/geofences', { body: ZONES })
   })
   assert.ok(topics.length > 0)
   for (const { topic } of topics) assert.doesNotMatch(topic, /\/(cfg|sz)$/)
-  const all = await heard(await g.program(), ['#'], async () => undefined)
+  const all = await receivedDuring(await g.program(), ['#'], async () => undefined)
   assert.ok(all.some(({ topic }) => topic === 'dev/cart-1/cfg'))
 })
 
@@ -99,7 +99,7 @@ describe('staff', () => {
     for (const filter of ['dev/cart-1/cfg', 'dev/+/cfg', 'dev/+/key', 'dev/cart-2/tlm', 'sit/42/cfg'])
       assert.equal(await granted(program, filter), 128, filter)
     await program.endAsync()
-    const topics = await heard(await g.program({}, { userId, key }), ['#'], async () => {
+    const topics = await receivedDuring(await g.program({}, { userId, key }), ['#'], async () => {
       await g.request('PUT', '/devices/cart-1/config', { body: { realtime_enabled: false } })
       await g.request('PUT', '/groups/42/geofences', { body: ZONES })
     })
@@ -171,7 +171,7 @@ test('only admins see the address of zones, which contains a token, in a command
   assert.deepEqual(await urlFor(ADMIN_KEY), [url, url])
   await device.endAsync()
   for (const program of [await g.program({}, viewer), await g.program()]) {
-    const messages = await heard(program, ['dev/+/cmd', 'dev/+/tlm'], async () => {
+    const messages = await receivedDuring(program, ['dev/+/cmd', 'dev/+/tlm'], async () => {
       const cart = await connectCart()
       await cart.subscribeAsync('dev/cart-1/cmd', { qos: 1 })
       await g.request('POST', path, asked)

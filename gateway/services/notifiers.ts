@@ -85,7 +85,7 @@ export class Notifiers {
     this.#requireMail(channel)
     const deliveryId = newUuid()
     await store.write('queueTest', { deliveryId, targetId: notifierId, channel, nowMs: clock.nowMs() })
-    outbox.look()
+    outbox.check()
     return deliveryId
   }
 

@@ -34,7 +34,7 @@ export class Presence {
   }
 
   /** Applies a status received on `connection`; ignores the last will of a connection that was replaced. */
-  said(device: Device, connection: DeviceConnection | null, isOnline: boolean): void {
+  reported(device: Device, connection: DeviceConnection | null, isOnline: boolean): void {
     if (connection === null || this.#connections.get(device) !== connection) return
     this.#set(device, isOnline)
   }

@@ -33,7 +33,7 @@ interface TrackAsker extends JobOptions {
 
 const LIMITS: TrackLimits = { cart: 250_000, replay: 500_000 }
 /** Age from which a position no longer shows where a cart is. */
-const LOOK_BACK_MS = 24 * HOUR_MS
+const LOOKBACK_MS = 24 * HOUR_MS
 const STEP_MS = 5_000
 /** Devices per job, few enough to keep each job short. */
 const DEVICES_A_JOB = 16
@@ -65,7 +65,7 @@ export class Tracks {
       stepMs: STEP_MS,
       standingMs: MINUTE_MS,
       movingMilliKmh: movingKmh * 1000,
-      lookBackMs: LOOK_BACK_MS,
+      lookbackMs: LOOKBACK_MS,
     }
     return this.#read(devices, { ...range, replay }, this.#limits.replay, asker)
   }

@@ -42,7 +42,7 @@ interface UsersDeps {
 /** Name of the first admin. */
 export const FIRST_ADMIN = 'Admin'
 const FLUSH_MS = 10_000
-const TOLD: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_REVEALED }
+const ADMIN_KEY_SHOWN: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_REVEALED }
 
 /**
  * People and programs with a key. All are in memory, so that checking a key and counting its use need no disk access;
@@ -71,11 +71,11 @@ export class Users implements Component {
     await this.flushUsage()
   }
 
-  /** Creates the first admin, unless there is one. `isTold`: the operator who started the gateway has the key. */
-  async createFirstAdmin(apiKey: string, isTold: boolean): Promise<void> {
+  /** Creates the first admin, unless there is one. `isRevealed`: the operator who started the gateway has the key. */
+  async createFirstAdmin(apiKey: string, isRevealed: boolean): Promise<void> {
     const fields: UserFields = { name: FIRST_ADMIN, email: null, role: 'admin', allowedHardwareIds: null }
     const input = this.#newUser(fields, apiKey)
-    const also = isTold ? TOLD : undefined
+    const also = isRevealed ? ADMIN_KEY_SHOWN : undefined
     const row = await this.#deps.store.write('createFirstAdmin', input, undefined, also)
     if (row !== null) this.#keep(row)
   }
@@ -187,11 +187,14 @@ export class Users implements Component {
 
   /**
    * Replaces the key; when this returns, the old key and all sessions of the user except `keptSessionId` are revoked.
-   * `isTold`: as in `createFirstAdmin`.
+   * `isRevealed`: as in `createFirstAdmin`.
    */
-  async rotateKey(userId: string, { apiKey = newApiKey(), isTold = false, keptSessionId = '' } = {}): Promise<string> {
+  async rotateKey(
+    userId: string,
+    { apiKey = newApiKey(), isRevealed = false, keptSessionId = '' } = {},
+  ): Promise<string> {
     const change = { userId, keyHash: hashSecret(apiKey), keptSessionId, nowMs: this.#deps.clock.nowMs() }
-    const also = isTold ? TOLD : undefined
+    const also = isRevealed ? ADMIN_KEY_SHOWN : undefined
     this.#keep(await this.#deps.store.write('updateUser', change, undefined, also))
     this.#deps.events.emit('keyRevoked', { userId, keptSessionId })
     return apiKey

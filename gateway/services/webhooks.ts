@@ -73,7 +73,7 @@ export class Webhooks {
     const deliveryId = newUuid()
     const test = { deliveryId, targetId: webhookId, channel: 'webhook' as const, nowMs: clock.nowMs() }
     await store.write('queueTest', test)
-    outbox.look()
+    outbox.check()
     return deliveryId
   }
 

@@ -45,8 +45,8 @@ test('group zones of the previous version stay, in addition to those of the site
   }
   saveZoneSet(connection, change)
   assert.deepEqual(sets(), ['1 8 1 [{"id":"own"}] 9', '2 0 1 [] 5', '3 1 1 [] 9'])
-  const told = [...entitiesAfter(connection, 0, 100)].find(({ table }) => table === 'zone_set')
-  assert.deepEqual(told?.body, {
+  const logged = [...entitiesAfter(connection, 0, 100)].find(({ table }) => table === 'zone_set')
+  assert.deepEqual(logged?.body, {
     version: 1,
     zones: [{ id: 'site' }],
     switches: {},

@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { emptyState } from '#domain/latest-state.ts'
+import { describeError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
@@ -20,6 +34,7 @@ import { CommitQueue } from './writer/commit-queue.ts'
 import { Writer } from './writer/writer.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
+const PAGE_BYTES = 4096
 const log = createLog('silent')
 const root = mkdtempSync(join(tmpdir(), 'cartbarn-store-'))
 const opened: Store<Message>[] = []
@@ -498,6 +513,33 @@ test('a damaged frame in the log of a killed gateway loses no data without a rep
     [['log', 'mended']],
   )
   await again.stop()
+})
+
+test('a read from a disk that returns no data fails for that reason, not because the data is damaged', async () => {
+  const { store, dataDir } = await open()
+  const path = join(dataDir, 'cartbarn.db')
+  const limits = { bytes: 10_000, rows: 10 }
+  const readLong = () => store.readers.run('nextRows', { stream: 'entities', after: 0, limits }, { owner: 'test' })
+  await readLong()
+  await createDevice(store, 'cart-1')
+  const database = new Database(path)
+  database.pragma('wal_checkpoint(TRUNCATE)')
+  database.close()
+  // SQLite takes both for damage: pages with other content, and those of a disk that fails
+  const file = openSync(path, 'r+')
+  const bytes = statSync(path).size - PAGE_BYTES
+  writeSync(file, Buffer.alloc(bytes, 0xa5), 0, bytes, PAGE_BYTES)
+  closeSync(file)
+  renameSync(path, `${path}-aside`)
+  mkdirSync(path)
+  for (const read of [async () => store.read.removedDevices(), readLong])
+    await assert.rejects(read, (error: Error) => {
+      assert.equal(describeError(error.cause), 'the disk does not return its data', error.message)
+      return true
+    })
+  rmdirSync(path)
+  renameSync(`${path}-aside`, path)
+  await store.stop()
 })
 
 test('freed memory is returned to the system while the store runs', async (t) => {

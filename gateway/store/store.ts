@@ -15,7 +15,7 @@ import { typedCommand } from '#shared/typed-command.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import { DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
-import { isDiskReadable } from './damage/readable-disk.ts'
+import { diskFault } from './damage/readable-disk.ts'
 import { repairAtStart } from './damage/start.ts'
 import { isUnreadable } from './damage/unreadable.ts'
 import { pagesWithWrongBit, repairPages } from './damage/wrong-bits.ts'
@@ -160,7 +160,7 @@ export class Store<Message extends Appendable = Appendable>
       log,
       (blocks) => this.emit('unreadable', blocks),
       (fault) => this.#reportTelemetry(fault),
-      (fault) => this.#mend(fault),
+      (fault) => this.#repair(fault),
     )
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log, options.commitMs)
   }
@@ -178,11 +178,11 @@ export class Store<Message extends Appendable = Appendable>
     } catch (error) {
       if (storeFaultCode(error) === null) throw error
       const { dataDir } = this.#options
+      const isContent = isUnreadable(error)
+      const unreadable = isContent ? diskFault(this.#path) : null
       const advice =
-        isUnreadable(error) && isDiskReadable(this.#path)
-          ? `; ${typedCommand('repair')} creates a new one from all readable data`
-          : ''
-      throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}${advice}`, {
+        isContent && unreadable === null ? `; ${typedCommand('repair')} creates a new one from all readable data` : ''
+      throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(unreadable ?? error)}${advice}`, {
         cause: error,
       })
     }
@@ -476,18 +476,19 @@ export class Store<Message extends Appendable = Appendable>
       const code = storeFaultCode(error)
       if (code === null) throw error
       this.#writer.faults.add(code)
-      if (isDamage(code) && isDiskReadable(this.#path)) {
-        this.#mend(describeFault(error))
+      const unreadable = isDamage(code) ? diskFault(this.#path) : null
+      if (isDamage(code) && unreadable === null) {
+        this.#repair(describeFault(error))
         throw new DamagedError(error)
       }
       // a disk that cannot be read has often failed completely: a commit shows it
       this.probe().catch(() => undefined)
-      throw new UnavailableError('the store cannot be read', error)
+      throw new UnavailableError('the store cannot be read', unreadable ?? error)
     }
   }
 
   /** Has the writer search for the damage that a read met; the writer reports what it finds. */
-  #mend(fault: string): void {
+  #repair(fault: string): void {
     this.queue.write({ kind: 'mend', fault }).catch(() => undefined)
   }
 }

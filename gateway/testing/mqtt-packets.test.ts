@@ -41,18 +41,18 @@ test('a goodbye is the two bytes of the standard', () => {
 test('a broker understands login, subscription, message and last will', async (t) => {
   const broker = await Aedes.createBroker()
   t.after(() => new Promise<void>((resolve) => broker.close(resolve)))
-  const heard: string[] = []
-  const willHeard = Promise.withResolvers<void>()
+  const received: string[] = []
+  const willReceived = Promise.withResolvers<void>()
   broker.authenticate = (client, username, password, done) => {
-    heard.push(`login ${client.id} ${username} ${password}`)
+    received.push(`login ${client.id} ${username} ${password}`)
     done(null, true)
   }
   broker.on('subscribe', (subscriptions) => {
-    heard.push(`subscribe ${subscriptions.map((each) => each.topic).join()}`)
+    received.push(`subscribe ${subscriptions.map((each) => each.topic).join()}`)
   })
   broker.authorizePublish = (_client, packet, done) => {
-    heard.push(`publish ${packet.topic} ${packet.qos} ${packet.retain} ${packet.payload}`)
-    if (packet.topic === 'dev/a/st') willHeard.resolve()
+    received.push(`publish ${packet.topic} ${packet.qos} ${packet.retain} ${packet.payload}`)
+    if (packet.topic === 'dev/a/st') willReceived.resolve()
     done(null)
   }
 
@@ -67,9 +67,9 @@ test('a broker understands login, subscription, message and last will', async (t
   await once(device, 'data')
   device.destroy()
   brokerEnd.destroy()
-  await willHeard.promise
+  await willReceived.promise
 
-  assert.deepEqual(heard, [
+  assert.deepEqual(received, [
     'login a a secret',
     'subscribe dev/a/cmd,dev/a/cfg',
     'publish dev/a/tlm 1 false {}',
@@ -90,8 +90,8 @@ test('what was received is cut into packets wherever it ends', () => {
     const [release, message, ping, ...more] = [...first.packets, ...second.packets]
     assert.ok(release !== undefined && message !== undefined && ping !== undefined)
     assert.deepEqual([release.type, release.flags, idOf(release)], [PACKET.pubrel, 2, 515])
-    const { payload, ...said } = readPublish(message)
-    assert.deepEqual(said, { topic: 't', qos: 1, id: 7, isDup: true, isRetained: false })
+    const { payload, ...header } = readPublish(message)
+    assert.deepEqual(header, { topic: 't', qos: 1, id: 7, isDup: true, isRetained: false })
     assert.equal(payload.length, 200)
     assert.equal(ping.type, PACKET.pingreq)
     assert.deepEqual([more, second.rest.length], [[], 0])

@@ -22,10 +22,10 @@ export async function openSyncSource(t: TestContext) {
   const log = createLog('silent')
   const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, log)
   await store.start()
-  const beside = openWriter(join(dataDir, 'cartbarn.db'))
-  beside.db.pragma('synchronous = OFF')
+  const other = openWriter(join(dataDir, 'cartbarn.db'))
+  other.db.pragma('synchronous = OFF')
   t.after(async () => {
-    beside.close()
+    other.close()
     await store.stop()
     rmSync(dataDir, { recursive: true })
   })
@@ -38,7 +38,7 @@ export async function openSyncSource(t: TestContext) {
   const seal = () => {
     let part: SealPlan | undefined
     do {
-      part = planSealing(beside, {
+      part = planSealing(other, {
         fromSeq: 0,
         throughSeq: part?.throughSeq ?? Number.MAX_SAFE_INTEGER,
         maxSamples: 1_000_000,
@@ -46,15 +46,15 @@ export async function openSyncSource(t: TestContext) {
       })
       const { replacements } = part
       const throughSeq = part.throughSeq ?? 0
-      beside.db.transaction(() => replaceBlocks(beside, { replacements, throughSeq }))()
+      other.db.transaction(() => replaceBlocks(other, { replacements, throughSeq }))()
     } while (part.lastDeviceId !== null)
     const throughSeq = part.throughSeq ?? 0
-    beside.db.transaction(() => dropLog(beside, { fromSeq: 0, throughSeq, limit: 1_000_000 }))()
+    other.db.transaction(() => dropLog(other, { fromSeq: 0, throughSeq, limit: 1_000_000 }))()
   }
   /** Acknowledges a stream up to `seq`, as the hub does. */
   const acknowledge = (stream: SyncStream, seq: number) => {
     const cursor: SyncCursor = { seq, hash: 'a'.repeat(64) }
     return source.acknowledge({ [stream]: cursor })
   }
-  return { store, source, beside, clock, damage, maintenance, seal, acknowledge }
+  return { store, source, other, clock, damage, maintenance, seal, acknowledge }
 }

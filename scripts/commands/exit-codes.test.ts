@@ -76,7 +76,7 @@ async function outcomeOf(child: ChildProcess) {
   return { out, err, code, signal }
 }
 
-const nobody = () => ['--url', `http://127.0.0.1:${ports.free}`]
+const nowhere = () => ['--url', `http://127.0.0.1:${ports.free}`]
 const noHub = () => ['--hub', `http://127.0.0.1:${ports.free}`]
 const gateway = () => ['--url', g.http]
 const oneCart = ['--device', 'cart-1', '--out', '-', '--format', 'csv', '--quiet']
@@ -88,7 +88,7 @@ type Failure = readonly [
   what: string,
   argv: () => readonly string[],
   /** Expected output: on stderr, or in the log. */
-  says: RegExp,
+  pattern: RegExp,
   settings?: () => Record<string, string>,
 ]
 
@@ -130,10 +130,10 @@ const FAILURES: readonly Failure[] = [
   ['admin-key: not ours', () => ['admin-key'], /database/, () => ({ CARTBARN_DATA_DIR: at('other') })],
   ['repair: no database', () => ['repair', '--data', at('bare')], /no database/],
   ['repair: a database that is not ours', () => ['repair', '--data', at('other')], /database|list of the tables/],
-  ['import: no gateway', () => ['import', 'no.gpx', '--device', 'cart-1', ...nobody(), ...soon], /no\.gpx|gateway/],
+  ['import: no gateway', () => ['import', 'no.gpx', '--device', 'cart-1', ...nowhere(), ...soon], /no\.gpx|gateway/],
   ['import: a file that is no track', () => ['import', 'no.gpx', '--device', 'cart-1', ...gateway()], /no\.gpx/],
   ['import: a file that is not there', () => ['import', 'gone.gpx', '--device', 'cart-1', ...gateway()], /gone\.gpx/],
-  ['export: no gateway', () => ['export', ...oneCart, ...nobody(), ...soon], /^export: the gateway was away/m],
+  ['export: no gateway', () => ['export', ...oneCart, ...nowhere(), ...soon], /^export: the gateway was away/m],
   ['export: a wrong key', () => ['export', ...oneCart, ...gateway()], /invalid_api_key/, wrongKey],
   [
     'export: an unknown device',
@@ -142,21 +142,21 @@ const FAILURES: readonly Failure[] = [
   ],
   ['export: no such folder', () => ['export', '--device', 'cart-1', '--out', 'gone/a.csv', ...gateway()], /gone/],
   ['export: no key', () => ['export', ...oneCart, ...gateway()], /CARTBARN_API_KEY/, () => ({ CARTBARN_API_KEY: '' })],
-  ['sync-export: no gateway', () => ['sync-export', '--out', 'a.gz', ...nobody()], /^sync-export: /m],
+  ['sync-export: no gateway', () => ['sync-export', '--out', 'a.gz', ...nowhere()], /^sync-export: /m],
   ['sync-export: a wrong key', () => ['sync-export', '--out', 'a.gz', ...gateway()], /invalid_api_key/, wrongKey],
   ['sync-import: a file of something else', () => ['sync-import', 'no.gpx', ...noHub()], /not a (complete )?file/],
   ['sync-import: a file that is not there', () => ['sync-import', 'gone.gz', ...noHub()], /there is no/],
-  ['simulate: no gateway', () => ['simulate', '--carts', '1', ...nobody()], /^simulate: /m],
+  ['simulate: no gateway', () => ['simulate', '--carts', '1', ...nowhere()], /^simulate: /m],
   ['simulate: a wrong key', () => ['simulate', '--carts', '1', ...gateway()], /refuses the key/, wrongKey],
   ['simulate --sites: no hub', () => ['simulate', '--sites', '1', ...noHub()], /^simulate: /m],
 ]
 
-for (const [what, argv, says, settings] of FAILURES) {
+for (const [what, argv, pattern, settings] of FAILURES) {
   test(`${what}: the command ends with an explanation and a code other than 0`, { timeout: 60_000 }, async () => {
     const child = start(argv(), settings?.())
     child.stdin?.end()
     const { out, err, code, signal } = await outcomeOf(child)
-    assert.match(out + err, says)
+    assert.match(out + err, pattern)
     assert.doesNotMatch(err, /^\s+at /m, 'a stack is no sentence')
     assert.ok(code !== null && code !== EXIT.ok, `${code} ${signal}`)
   })
@@ -171,7 +171,7 @@ test('a command stopped in the middle of its work does not report success', {
       ['import', '-', '--format', 'csv', '--device', 'cart-1', '--quiet', ...gateway()],
       async (child) => child.stdin?.write('time,lat,long\n2026-01-01T00:00:00Z,51.5,-0.1\n'),
     ],
-    [['simulate', '--history', '300', '--carts', '20', ...gateway(), '--mqtt', g.mqtt], onceItSays(/are registered/)],
+    [['simulate', '--history', '300', '--carts', '20', ...gateway(), '--mqtt', g.mqtt], onceItPrints(/are registered/)],
   ]
   for (const [argv, isAtWork] of slow)
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -186,7 +186,7 @@ test('a command stopped in the middle of its work does not report success', {
     }
 })
 
-function onceItSays(words: RegExp) {
+function onceItPrints(words: RegExp) {
   return (child: ChildProcess) =>
     new Promise<void>((resolve) => {
       child.stdout?.on('data', (chunk) => words.test(String(chunk)) && resolve())
@@ -196,20 +196,20 @@ function onceItSays(words: RegExp) {
 test('every command has help in one style, and rejects an unknown option', async () => {
   for (const [name, , load] of COMMANDS.filter(([one]) => one !== 'version')) {
     const command = await load()
-    const help = await saidBy(command, ['--help'])
+    const help = await outputOf(command, ['--help'])
     assert.deepEqual([help.code, help.err], [EXIT.ok, ''], name)
     const [usage = '', , description = ''] = help.out.split('\n')
     assert.match(usage, new RegExp(`^Usage: cartbarn ${name} `), name)
     assert.match(description, /^[A-Z]/, `${name}: ${description}`)
     assert.match(help.out, /^ {2}--help +print this page/m, name)
-    const wrong = await saidBy(command, ['--no-such-option'])
+    const wrong = await outputOf(command, ['--no-such-option'])
     assert.equal(wrong.code, EXIT.usage, name)
     assert.match(wrong.err, new RegExp(`^${name}: .*\\(see --help\\)\n$`), name)
   }
 })
 
 /** Runs a command in this process: starting one for each takes longer than all their work. */
-async function saidBy(command: RunCommand, argv: readonly string[]) {
+async function outputOf(command: RunCommand, argv: readonly string[]) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const { signal } = new AbortController()
   const code = await command(argv, { env: bareEnvironment(), folder, stdin, stdout, stderr, signal })

@@ -53,14 +53,14 @@ const get = async (path: string, headers: Record<string, string> = {}) => {
 test('a device with colons in its id enrols, reports, obeys, and is read at the head office', async () => {
   const path = `/devices/${encodeURIComponent(MAC)}`
   const device = await g.connect(MAC, KEY)
-  const heard: Record<string, string> = {}
+  const received: Record<string, string> = {}
   device.on('message', (topic, payload) => {
-    heard[topic] = payload.toString()
+    received[topic] = payload.toString()
   })
   await device.subscribeAsync([`dev/${MAC}/key`, `dev/${MAC}/cmd`, `dev/${MAC}/cfg`], { qos: 1 })
   await device.publishAsync(`dev/${MAC}/st`, '{"online":true,"type":"cartcaddie"}', { qos: 1, retain: true })
-  await eventually(() => heard[`dev/${MAC}/key`] !== undefined, 'a password')
-  const { password } = JSON.parse(heard[`dev/${MAC}/key`] ?? '')
+  await eventually(() => received[`dev/${MAC}/key`] !== undefined, 'a password')
+  const { password } = JSON.parse(received[`dev/${MAC}/key`] ?? '')
   await device.publishAsync(`dev/${MAC}/ack`, '{"key":1}', { qos: 1 })
   assert.equal((await get(path)).body.hardware_id, MAC)
   assert.equal((await get(`/devices/${MAC}`)).body.is_online, true)
@@ -79,7 +79,7 @@ test('a device with colons in its id enrols, reports, obeys, and is read at the 
     assert.deepEqual([made.status, made.body.group_id], [201, group])
     const put = await g.request('PUT', `/groups/${group}${path}`)
     assert.deepEqual([put.status, put.body.group_id], [200, group])
-    await eventually(() => JSON.parse(heard[`dev/${MAC}/cfg`] ?? '{}').group_id === group, 'its group')
+    await eventually(() => JSON.parse(received[`dev/${MAC}/cfg`] ?? '{}').group_id === group, 'its group')
     assert.equal((await get(`/devices?group_id=${group}`)).body.devices[0].group_id, group)
     const zone = {
       type: 'Feature',
@@ -93,8 +93,8 @@ test('a device with colons in its id enrols, reports, obeys, and is read at the 
     const { body: command } = await g.request('POST', `${path}/commands`, {
       body: { command: 'fetch_geofences' },
     })
-    await eventually(() => heard[`dev/${MAC}/cmd`]?.includes(command.command_id) === true, 'the command')
-    const { url } = JSON.parse(heard[`dev/${MAC}/cmd`] ?? '').params
+    await eventually(() => received[`dev/${MAC}/cmd`]?.includes(command.command_id) === true, 'the command')
+    const { url } = JSON.parse(received[`dev/${MAC}/cmd`] ?? '').params
     const { pathname, search } = new URL(url, 'http://x')
     const zonesOf = await g.request('GET', `${pathname}${search}`, { key: null })
     assert.deepEqual([zonesOf.status, zonesOf.body.group_id], [200, group])

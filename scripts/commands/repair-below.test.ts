@@ -29,7 +29,7 @@ const BLOCKS = 600
 const REMOVED = 2000
 const MAP_PAGE = 2
 /** Tables that a repair recreates, or adds to. */
-const ANEW = [
+const RECREATED = [
   'migration',
   'sync_identity',
   'sync_cursor',
@@ -161,7 +161,7 @@ function missingIn(data: string, expected = contents): Record<string, number> {
   const repaired = contentsOf(path)
   const missing: Record<string, number> = {}
   for (const [table, rows] of expected) {
-    if (ANEW.includes(table) || table === 'telemetry_log_end' || table === 'config_version') continue
+    if (RECREATED.includes(table) || table === 'telemetry_log_end' || table === 'config_version') continue
     const found = repaired.get(table) ?? new Map()
     for (const row of found.keys()) assert.ok(rows.has(row), `${table} never had ${row.slice(0, 200)}`)
     if (rows.size > found.size) missing[table] = rows.size - found.size
@@ -298,9 +298,9 @@ test('recreated tables are found by their rows, or reported as unidentified', as
   const writing = openWriter(path)
   writing.db.unsafeMode(true)
   writing.db.transaction(() => {
-    const twin = createReplacementTable(writing, 'user')
-    writing.db.exec(`INSERT INTO ${twin.table} SELECT * FROM user`)
-    swapRoots(writing, twin.pairs)
+    const replacement = createReplacementTable(writing, 'user')
+    writing.db.exec(`INSERT INTO ${replacement.table} SELECT * FROM user`)
+    swapRoots(writing, replacement.pairs)
   })()
   writing.db.pragma('wal_checkpoint(TRUNCATE)')
   writing.close()
@@ -353,7 +353,7 @@ test('wherever pages are damaged, all rows on intact pages are recovered, and no
     assert.deepEqual([code, err], [0, ''])
     const lost = bad
       .filter(({ name, kind }) => kind === 'leaf' && contents.has(name))
-      .filter(({ name }) => !ANEW.includes(name))
+      .filter(({ name }) => !RECREATED.includes(name))
     const missing = missingIn(data)
     const expected = lost.reduce((sum, { cells }) => sum + cells, 0)
     const found = Object.values(missing).reduce((sum, rows) => sum + rows, 0)

@@ -103,7 +103,7 @@ function dataFolder(t: TestContext): string {
 const run = (data: string, ...options: string[]) => commands.run(repair, ['--data', data, ...options])
 
 /** Tables that a repair recreates, or adds to. */
-const ANEW = [
+const RECREATED = [
   'sync_identity',
   'sync_cursor',
   'device_state',
@@ -119,7 +119,7 @@ function lostRows(path: string): number {
     assert.deepEqual(db.pragma('integrity_check'), [{ integrity_check: 'ok' }])
     let lost = 0
     for (const table of tables) {
-      if (ANEW.includes(table)) continue
+      if (RECREATED.includes(table)) continue
       const found = contentOf(db, table)
       const expected = contents.get(table) ?? new Set()
       for (const row of found) assert.ok(expected.has(row), `${table}: ${row.slice(0, 100)}`)
@@ -235,8 +235,8 @@ test('quarantined blocks are in the table again, and hidden ones are gone', asyn
   )
   assert.deepEqual(db.prepare('SELECT * FROM stored_block ORDER BY block_id').all(), rows)
   assert.equal(db.prepare('SELECT count(*) FROM hidden_block').pluck().get(), 0)
-  const asides = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'damaged_telemetry%'"
-  assert.equal(db.prepare(asides).pluck().get(), 0)
+  const countDetached = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'damaged_telemetry%'"
+  assert.equal(db.prepare(countDetached).pluck().get(), 0)
   db.close()
   assert.deepEqual(await historyOf(data), history)
 })
@@ -433,12 +433,12 @@ function assertSums(path: string): void {
 }
 
 /** Returns the log entries of a start about the checksums that it finds. */
-function saidOfSums(path: string): string[] {
-  const said: string[] = []
-  const sums = new PageSums(path, createLog('warn', { write: (line: string) => said.push(line) }))
+function logOfSums(path: string): string[] {
+  const logged: string[] = []
+  const sums = new PageSums(path, createLog('warn', { write: (line: string) => logged.push(line) }))
   sums.prepare()
   sums.closed()
-  return said
+  return logged
 }
 
 test('the new database has a checksum of each page before it is read for the first time', async (t) => {
@@ -446,7 +446,7 @@ test('the new database has a checksum of each page before it is read for the fir
   const path = join(data, 'cartbarn.db')
   assert.equal((await run(data, '--yes')).code, 0)
   assert.ok(!readdirSync(data).some((name) => name !== 'cartbarn.db-sums' && name.endsWith('-sums')))
-  assert.deepEqual(saidOfSums(path), [])
+  assert.deepEqual(logOfSums(path), [])
   assertSums(path)
   flipBits(path, 'e1500cart', 2)
   const db = new Database(path, { readonly: true })
@@ -461,7 +461,7 @@ test('a new database that is not yet in place has its own checksums file', async
   const [, move = ''] = /^ {2}(cd .*)$/m.exec(out) ?? []
   assert.equal(spawnSync('sh', ['-c', move]).status, 0)
   assert.ok(!existsSync(path))
-  assert.deepEqual(saidOfSums(join(data, 'cartbarn.db')), [])
+  assert.deepEqual(logOfSums(join(data, 'cartbarn.db')), [])
   assertSums(join(data, 'cartbarn.db'))
 })
 
@@ -502,7 +502,7 @@ test('a kill at any step leaves either database in place with its own checksums'
     )
     finishReplacement(data)
     // no false alarm: no page counts as damaged, and none as belonging to another database
-    assert.deepEqual(saidOfSums(path), [], `step ${step}`)
+    assert.deepEqual(logOfSums(path), [], `step ${step}`)
     const isNew = epochOf(path) !== epochOf(join(kept, 'cartbarn.db'))
     if (isNew) replaced++
     assert.deepEqual(

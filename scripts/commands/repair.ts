@@ -9,9 +9,9 @@ import { megabytes } from '#shared/files/free-space.ts'
 import { systemClock } from '#shared/time.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
-type Salvaged = Parameters<RepairDialogue['table']>[0]
+type Recovered = Parameters<RepairDialogue['table']>[0]
 type Rebuilt = Parameters<RepairDialogue['mayReplace']>[0]
-type Unreadable = Salvaged['unreadable'][number]
+type Unreadable = Recovered['unreadable'][number]
 type LostBlock = Rebuilt['lostBlocks'][number]
 
 /** Maximum number of rows of one table, or of lost blocks, that are listed. */
@@ -50,8 +50,8 @@ function dialogueOf(io: CommandIo, yes: boolean): RepairDialogue {
           `${pages.join(', ')}`,
       ),
     schemaDamage: (schema) => say(schemaText(schema)),
-    table: (salvaged) => {
-      for (const line of linesOf(salvaged)) say(line)
+    table: (recovered) => {
+      for (const line of linesOf(recovered)) say(line)
     },
     mayReplace: async (rebuilt, path) => {
       for (const line of summaryOf(rebuilt)) say(line)
@@ -79,7 +79,7 @@ function schemaText({ found, lost }: Parameters<RepairDialogue['schemaDamage']>[
   return found.length > 0 ? `${text}; these were found by their pages: ${found.join(', ')}.` : `${text}; all is in it.`
 }
 
-function linesOf({ table, rows, unreadable, refused, isComplete }: Salvaged): string[] {
+function linesOf({ table, rows, unreadable, refused, isComplete }: Recovered): string[] {
   if (isComplete) return [`${table}: all ${rows} rows`]
   const details = [
     ...unreadable.map((one) => `  ${describeUnreadable(one)}`),

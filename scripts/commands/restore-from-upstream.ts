@@ -7,7 +7,7 @@ import type { RebuildOffer } from '#shared/wire/replication/rebuild.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
 /** Rows and records between two lines of progress. */
-const TELL_EVERY = 500_000
+const REPORT_EVERY = 500_000
 
 /** `cartbarn restore --from-upstream`: recreates the database of a lost gateway from the hub's data. */
 export const restoreFromUpstream: RunCommand = (argv, io) =>
@@ -24,7 +24,7 @@ export const restoreFromUpstream: RunCommand = (argv, io) =>
       .option('--secrets-from <file>', 'the cartbarn.db of a backup, of any age')
       .option('--retry-for <s>', 'seconds to retry while the hub is unreachable', number(0, 1e9), 300)
     const { config, secretsFrom, retryFor } = parseCommandLine(command, argv).opts()
-    let told = 0
+    let reported = 0
     const rebuilt = await rebuildFromUpstream({
       config: readSettings(config, io),
       secretsFrom: secretsFrom === undefined ? undefined : pathFrom(io, secretsFrom),
@@ -33,15 +33,15 @@ export const restoreFromUpstream: RunCommand = (argv, io) =>
       signal: io.signal,
       onOffer: (offer, isResumed) => io.stdout.write(`${offerText(offer, isResumed)}\n`),
       onProgress: ({ kind, rows, records }) => {
-        if (rows + records < told + TELL_EVERY) return
-        told = rows + records
+        if (rows + records < reported + REPORT_EVERY) return
+        reported = rows + records
         io.stderr.write(`${kind ?? 'done'}: ${figure(rows)} rows, ${figure(records)} positions and voltages\n`)
       },
       onAway: (detail) => io.stderr.write(`waiting for the hub: ${detail}\n`),
     }).catch((error: unknown) => {
       throw new CommandError(describeError(error), { cause: error })
     })
-    tell(io, rebuilt)
+    printResult(io, rebuilt)
     return EXIT.ok
   })
 
@@ -49,7 +49,7 @@ function offerText(
   { site, last_seen_ms: lastSeenMs, backlog_rows: backlog }: RebuildOffer,
   isResumed: boolean,
 ): string {
-  const heard = lastSeenMs === null ? 'never' : toIso(lastSeenMs)
+  const lastSeen = lastSeenMs === null ? 'never' : toIso(lastSeenMs)
   // rows may have arrived after the report that counted them
   const open =
     backlog === null || backlog === 0
@@ -57,12 +57,12 @@ function offerText(
       : ` By its last report the gateway still had ${figure(backlog)} rows to send; which of them arrived later ` +
         'is not known.'
   return (
-    `${isResumed ? 'Continuing with' : 'Fetching'} site ${site}, last seen by the hub at ${heard}.${open} The hub ` +
+    `${isResumed ? 'Continuing with' : 'Fetching'} site ${site}, last seen by the hub at ${lastSeen}.${open} The hub ` +
     'has no data that the gateway recorded after that.'
   )
 }
 
-function tell({ stdout }: CommandIo, { progress, path, credentials }: RebuiltGateway): void {
+function printResult({ stdout }: CommandIo, { progress, path, credentials }: RebuiltGateway): void {
   const lines = [
     `${path} has ${figure(progress.rows)} rows and ${figure(progress.records)} positions and voltages. Start ` +
       'the gateway.',

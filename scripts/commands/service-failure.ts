@@ -53,8 +53,8 @@ export function reasonOf(properties: ReadonlyMap<string, string>, lines: readonl
   const ended = isExit ? `it ended with code ${status}` : `signal ${status} ended it`
   const how = ENDED[properties.get('Result') ?? ''] ?? ended
   if (isExit && status === CANNOT_EXECUTE) return 'it cannot be executed'
-  const said = lines.map(wordsIn).findLast((words) => words !== null)
-  return (said == null ? how : `${how}: ${said}`).slice(0, LONGEST_REASON)
+  const reason = lines.map(wordsIn).findLast((words) => words !== null)
+  return (reason == null ? how : `${how}: ${reason}`).slice(0, LONGEST_REASON)
 }
 
 /** Returns the reason in a line of our log; for output of Node or the system, the line if it contains an error. */

@@ -31,7 +31,7 @@ const NEW = '9.9.9'
 const OWN = programVersion()
 const NEW_SCHEMA = knownSchema() + 1
 /** Last log entry of the new program. */
-const SAID = JSON.stringify({ level: 'error', reason: 'no such column: tee', msg: 'not started' })
+const LOGGED = JSON.stringify({ level: 'error', reason: 'no such column: tee', msg: 'not started' })
 /** Properties that systemd reports for a service that it no longer starts, after eight times. */
 const TOO_OFTEN = {
   ActiveState: 'failed',
@@ -79,7 +79,7 @@ class Machine {
     for (const [name, content] of Object.entries({ cartbarn: 'new', 'cartbarn.previous': 'before' }))
       writeFileSync(join(this.programs, name), content)
     if (upgrade !== null) this.#upgrade(upgrade)
-    this.#stand('journalctl', `echo '${SAID}'`)
+    this.#stand('journalctl', `echo '${LOGGED}'`)
     this.installed(NEW)
     this.failsBy({})
   }
@@ -115,17 +115,17 @@ class Machine {
   /** Returns the calls of systemd since the last time. */
   calls(): string[] {
     const path = join(this.#bin, 'calls')
-    const told = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+    const calls = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
     rmSync(path, { force: true })
-    return told
+    return calls
   }
 
-  async swapBack(): Promise<{ code: number; said: string }> {
+  async swapBack(): Promise<{ code: number; output: string }> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const { signal } = new AbortController()
     const io = { env: this.#env({}), folder: root, stdin: new PassThrough(), stdout, stderr, signal }
     const code = await swapBack(['--programs', this.programs], io)
-    return { code, said: `${stdout.read() ?? ''}${stderr.read() ?? ''}` }
+    return { code, output: `${stdout.read() ?? ''}${stderr.read() ?? ''}` }
   }
 
   /** Runs the command in a process that is killed at its `step`th rename; false if it has fewer. */
@@ -182,10 +182,10 @@ const STARTED = ['reset-failed cartbarn.service', 'start --no-block cartbarn.ser
 
 test('a failing new program is replaced once by the previous one, with the previous database', async (t) => {
   const machine = new Machine(t)
-  const { code, said } = await machine.swapBack()
-  assert.equal(code, 0, said)
+  const { code, output } = await machine.swapBack()
+  assert.equal(code, 0, output)
   assert.equal(
-    said,
+    output,
     `cartbarn ${NEW} does not run (it ended with code 1: no such column: tee): ${OWN} is back, with the ` +
       `database from before the upgrade.\n`,
   )
@@ -204,10 +204,10 @@ test('a failing new program is replaced once by the previous one, with the previ
   assert.equal(listed.devices.length, 1)
   assert.equal(readProgramRecord(machine.dataDir)?.program, OWN)
   const [finding] = checkUpgrade(machine.dataDir)
-  assert.match(finding?.says ?? '', new RegExp(`^${NEW} could not run, and ${OWN} has run again since `))
+  assert.match(finding?.message ?? '', new RegExp(`^${NEW} could not run, and ${OWN} has run again since `))
 
   const again = await machine.swapBack()
-  assert.deepEqual(again, { code: 0, said: 'There is no upgrade to undo: the service is started again.\n' })
+  assert.deepEqual(again, { code: 0, output: 'There is no upgrade to undo: the service is started again.\n' })
   assert.deepEqual(machine.calls(), STARTED)
 })
 
@@ -220,9 +220,9 @@ test('a program that has not changed the database is replaced, and the database 
   ]) {
     const machine = new Machine(t, upgrade)
     const { ino } = statSync(machine.path)
-    const { code, said } = await machine.swapBack()
-    assert.deepEqual([code, machine.program], [0, 'before'], said)
-    assert.match(said, new RegExp(`: ${OWN} is back\\.\n$`))
+    const { code, output } = await machine.swapBack()
+    assert.deepEqual([code, machine.program], [0, 'before'], output)
+    assert.match(output, new RegExp(`: ${OWN} is back\\.\n$`))
     assert.equal(statSync(machine.path).ino, ino)
     assert.deepEqual(machine.calls(), STARTED)
   }
@@ -240,9 +240,9 @@ test('a program is restarted, not replaced, if no upgrade failed or acknowledged
   for (const [upgrade, why] of cases) {
     const machine = new Machine(t, upgrade)
     const content = machine.content()
-    const { code, said } = await machine.swapBack()
-    assert.deepEqual([code, machine.program], [0, 'new'], said)
-    assert.match(said, why)
+    const { code, output } = await machine.swapBack()
+    assert.deepEqual([code, machine.program], [0, 'new'], output)
+    assert.match(output, why)
     assert.deepEqual(machine.content(), content)
     assert.deepEqual(machine.calls(), STARTED)
   }
@@ -252,8 +252,8 @@ test('if the installed version is this one, no upgrade has failed and no program
   const machine = new Machine(t)
   machine.installed(OWN)
   const content = machine.content()
-  const { code, said } = await machine.swapBack()
-  assert.deepEqual([code, said], [0, 'There is no upgrade to undo: the service is started again.\n'])
+  const { code, output } = await machine.swapBack()
+  assert.deepEqual([code, output], [0, 'There is no upgrade to undo: the service is started again.\n'])
   assert.deepEqual([machine.program, machine.content()], ['new', content])
   assert.deepEqual(machine.calls(), STARTED)
 })
@@ -262,10 +262,10 @@ test('an unusable data folder, or an unknown setting, keeps the new program', as
   const unknown = new Machine(t)
   writeFileSync(join(unknown.programs, 'later.conf'), 'CARTBARN_OF_LATER=1\n')
   unknown.failsBy({}, join(unknown.programs, 'later.conf'))
-  assert.match((await unknown.swapBack()).said, /CARTBARN_OF_LATER/)
+  assert.match((await unknown.swapBack()).output, /CARTBARN_OF_LATER/)
   const gone = new Machine(t)
   rmSync(gone.dataDir, { recursive: true })
-  assert.match((await gone.swapBack()).said, /stays and is started again/)
+  assert.match((await gone.swapBack()).output, /stays and is started again/)
   for (const machine of [unknown, gone]) {
     assert.equal(machine.program, 'new')
     assert.deepEqual(machine.calls(), STARTED)
@@ -285,9 +285,9 @@ test('a wrong setting, a manual stop and a running service are left unchanged', 
   ]
   for (const [properties, why] of cases) {
     machine.failsBy(properties)
-    const { code, said } = await machine.swapBack()
+    const { code, output } = await machine.swapBack()
     assert.equal(code, 0)
-    assert.match(said, why)
+    assert.match(output, why)
     assert.deepEqual([machine.program, machine.calls()], ['new', []])
   }
 })
@@ -319,11 +319,11 @@ test('a kill at any step leaves a matching program and database, and the next ru
     if (machine.program === 'before') assert.equal(schema, knownSchema(), `step ${step}`)
     else assert.equal(machine.program, 'new')
     machine.calls()
-    const { said } = await machine.swapBack()
+    const { output } = await machine.swapBack()
     assert.deepEqual(
       [machine.program, machine.content()],
       ['before', { schema: knownSchema(), devices: ['cart-1'] }],
-      said,
+      output,
     )
     assert.equal(readProgramRecord(machine.dataDir)?.swappedBack?.to, OWN)
     assert.deepEqual(machine.calls(), STARTED)

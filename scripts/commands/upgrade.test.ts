@@ -23,7 +23,7 @@ function newRelease(t: TestContext, files: Record<string, string>) {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const { signal } = new AbortController()
     const code = await upgrade([name], { env, folder, stdin: new PassThrough(), stdout, stderr, signal })
-    return { code, said: `${stdout.read() ?? ''}${stderr.read() ?? ''}` }
+    return { code, output: `${stdout.read() ?? ''}${stderr.read() ?? ''}` }
   }
   return { folder, run, sign: (...names: string[]) => writeSums(folder, names, key.privateKey) }
 }
@@ -75,11 +75,11 @@ test('a signed archive is accepted, an altered one is rejected', async (t) => {
   const { folder, run, sign } = newRelease(t, { 'a.tar.xz': 'content' })
   sign('a.tar.xz')
   const good = await run('a.tar.xz')
-  assert.deepEqual([good.code, /is as it was signed/.test(good.said)], [0, true], good.said)
+  assert.deepEqual([good.code, /is as it was signed/.test(good.output)], [0, true], good.output)
   appendFileSync(join(folder, 'a.tar.xz'), '.')
   const bad = await run('a.tar.xz')
   assert.deepEqual(
-    [bad.code, bad.said],
+    [bad.code, bad.output],
     [1, 'upgrade: nothing was changed: a.tar.xz was modified, or copied incompletely\n'],
   )
 })
@@ -91,9 +91,9 @@ test('a missing file, missing checksums and a source checkout are reported with 
     ['a.tar.xz', undefined, /SHA256SUMS is missing in .*: put it next to the file/],
     ['a.tar.xz', {}, /runs from its sources: upgrade it with "git pull"/],
   ] as const) {
-    const { code, said } = await run(name, env)
+    const { code, output } = await run(name, env)
     assert.equal(code, 1)
-    assert.match(said, reason)
+    assert.match(output, reason)
   }
 })
 
@@ -108,9 +108,9 @@ test('a signed package of another name, machine or older version is rejected', o
     const { folder, run, sign } = newRelease(t, {})
     buildPackage(folder, fields)
     sign('a.deb')
-    const { code, said } = await run('a.deb')
-    assert.equal(code, 1, said)
-    assert.match(said, reason)
+    const { code, output } = await run('a.deb')
+    assert.equal(code, 1, output)
+    assert.match(output, reason)
   }
 })
 
@@ -124,9 +124,9 @@ test('a signed package of this version or a later one is installed by root', onD
     const machine = putDpkg(t, folder)
     buildPackage(folder, { architecture: OWN, version })
     sign('a.deb')
-    const { code, said } = await run('a.deb')
-    assert.equal(code, isRoot ? 0 : 1, said)
-    assert.match(said, isRoot ? /^Installed\./m : /only root installs a package/)
+    const { code, output } = await run('a.deb')
+    assert.equal(code, isRoot ? 0 : 1, output)
+    assert.match(output, isRoot ? /^Installed\./m : /only root installs a package/)
     if (isRoot) assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
   }
 })
@@ -145,8 +145,8 @@ test('conflicting changes to settings do not stop an upgrade, and the user’s s
     if (of !== null && existsSync(settings)) writeFileSync(settings, of)
     buildPackage(folder, { architecture: OWN, version }, shipped)
     sign('a.deb')
-    const { code, said } = await run('a.deb')
-    assert.equal(code, 0, said)
+    const { code, output } = await run('a.deb')
+    assert.equal(code, 0, output)
     assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
     assert.equal(readFileSync(settings, 'utf8'), of)
   }
@@ -159,9 +159,9 @@ test('the output of dpkg is shown when it fails', asRoot, async (t) => {
   mkdirSync(join(machine, 'var/lib/dpkg/status'))
   buildPackage(folder, { architecture: OWN })
   sign('a.deb')
-  const { code, said } = await run('a.deb')
+  const { code, output } = await run('a.deb')
   assert.equal(code, 1)
-  assert.match(said, /^upgrade: dpkg failed:\n.*dpkg.*status/ms)
+  assert.match(output, /^upgrade: dpkg failed:\n.*dpkg.*status/ms)
 })
 
 test('a file that changes after its verification is not installed', asRoot, async (t) => {
@@ -171,7 +171,7 @@ test('a file that changes after its verification is not installed', asRoot, asyn
   buildPackage(folder, { architecture: OWN, version: '99.0.0' })
   sign('a.deb')
   const machine = putDpkg(t, folder, `mv ${join(folder, 'other.deb')} ${join(folder, 'a.deb')}`)
-  const { code, said } = await run('a.deb')
-  assert.equal(code, 0, said)
+  const { code, output } = await run('a.deb')
+  assert.equal(code, 0, output)
   assert.match(statusIn(machine), /^Version: 99\.0\.0$/m)
 })

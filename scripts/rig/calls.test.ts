@@ -49,7 +49,7 @@ test('a function that throws ends the process, and its reason is why all that wa
   const { bench, script } = createBench(t)
   const forked = new ForkedScript<Script>(bench, 'script', script)
   const held = forked.call('hold')
-  forked.tell('fail')
+  forked.post('fail')
   await assert.rejects(held, /script ended before hold: out of order/)
 })
 
@@ -66,7 +66,7 @@ test('the process ends when its parent is killed', async (t) => {
     import { Workbench } from '${RIG}processes.ts'
     const forked = new ForkedScript(new Workbench(), 'script', new URL('${script}'))
     await forked.call('add', 1, 2)
-    forked.tell('hold')
+    forked.post('hold')
     console.log(forked.pid)
   `
   const parentFile = writeScript(bench, parentScript).pathname

@@ -74,7 +74,7 @@ export class ForkedScript<F extends Functions> {
   }
 
   /** Calls without waiting for a response. */
-  tell<Name extends keyof F & string>(name: Name, ...args: Parameters<F[Name]>): void {
+  post<Name extends keyof F & string>(name: Name, ...args: Parameters<F[Name]>): void {
     this.#process.send({ id: null, name, args })
   }
 

@@ -66,7 +66,7 @@ function withTarget(
 }
 
 /** A figure without a target. */
-export function told(name: string, reached: string): Figure {
+export function withoutTarget(name: string, reached: string): Figure {
   return { name, target: '', reached, passed: null }
 }
 

@@ -11,7 +11,8 @@ export interface SessionSettings {
   isPersistent: boolean
   /** Filters and their requested QoS. */
   subscriptions?: Readonly<Record<string, 0 | 1 | 2>>
-  will?: { topic: string; payload: string; qos: 1 | 2; retain: boolean }
+  /** Read at each connection. */
+  will?: { topic: string; payload: string; qos: 1 | 2; retain: boolean } | undefined
   /** Upper limit of the delay between two attempts to connect, in ms; that of the first by default. */
   longestRetryMs?: number
 }
@@ -156,14 +157,14 @@ export class SessionClient {
         this.#onPublish(packet)
         break
       case 'puback':
-        this.#tell(this.#outgoing.acknowledge(id))
+        this.#report(this.#outgoing.acknowledge(id))
         break
       case 'pubrec':
         this.#outgoing.take(id)
         this.#send({ cmd: 'pubrel', messageId: id })
         break
       case 'pubcomp':
-        this.#tell(this.#outgoing.complete(id))
+        this.#report(this.#outgoing.complete(id))
         break
       case 'pubrel':
         this.#unreleased.delete(id)
@@ -220,7 +221,7 @@ export class SessionClient {
     this.#socket?.write(generate(packet))
   }
 
-  #tell(message: Outgoing | undefined): void {
+  #report(message: Outgoing | undefined): void {
     if (message !== undefined) this.onAcknowledged?.(message)
   }
 }

@@ -39,7 +39,7 @@ export class FleetLoad {
   readonly #hardwareIds: string[]
   readonly #cartIds: string[]
   /** Number of samples of each device that `checkNew` has searched for. */
-  readonly #looked = new Map<string, number>()
+  readonly #checked = new Map<string, number>()
 
   private constructor(bench: Workbench, gateway: GatewayProcess, fleet: Fleet, perDevicePerS: number) {
     this.#hardwareIds = [...fleet.carts, ...fleet.locks].map(({ hardwareId }) => hardwareId)
@@ -68,8 +68,8 @@ export class FleetLoad {
     const journal = await this.#load.journal()
     const added: Journal = {}
     for (const [hardwareId, times] of Object.entries(journal)) {
-      added[hardwareId] = times.slice(this.#looked.get(hardwareId) ?? 0)
-      this.#looked.set(hardwareId, times.length)
+      added[hardwareId] = times.slice(this.#checked.get(hardwareId) ?? 0)
+      this.#checked.set(hardwareId, times.length)
     }
     return this.#check(gateway, added)
   }

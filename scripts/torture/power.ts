@@ -5,7 +5,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import { unsyncedOf } from './disk/power-cuts.ts'
 import { compileDiskRecorder } from './disk/recorder.ts'
@@ -28,7 +28,7 @@ async function runPower(context: TortureContext): Promise<ScenarioReport> {
   const recorder = compileDiskRecorder(context.bench)
   if ('missing' in recorder) {
     printProgress(`  skipped: ${recorder.missing}`)
-    return { figures: [told('power: skipped', recorder.missing)], raw: recorder }
+    return { figures: [withoutTarget('power: skipped', recorder.missing)], raw: recorder }
   }
   return context.proves ? prove(context, recorder.library) : torture(context, recorder.library)
 }

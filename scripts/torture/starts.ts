@@ -12,7 +12,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 
@@ -170,17 +170,17 @@ class Life {
 
 /** Time limit for a printed key, which follows the line that reports that the program listens. */
 const KEY_WAIT_MS = 5_000
-const KEY_LOOK_MS = 100
+const KEY_CHECK_MS = 100
 
 /** True if the key that was printed, or is in the data folder, is an admin's. */
 async function opensWith(url: string, printed: () => string, dataDir: string): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < KEY_WAIT_MS; waitedMs += KEY_LOOK_MS) {
+  for (let waitedMs = 0; waitedMs < KEY_WAIT_MS; waitedMs += KEY_CHECK_MS) {
     const key = KEY.exec(printed())?.[0] ?? KEY.exec(keyFile(dataDir))?.[0]
     if (key !== undefined) {
       const { status } = await fetch(`${url}/users`, { headers: { 'x-api-key': key } })
       if (status === 200) return true
     }
-    await sleep(KEY_LOOK_MS)
+    await sleep(KEY_CHECK_MS)
   }
   return false
 }
@@ -222,7 +222,10 @@ function createFigures(done: readonly Start[]): Figure[] {
     ...PROGRAMS.map(({ name }) => {
       const times = timesOf(done, name)
       const longest = formatCount(Math.max(0, ...times))
-      return told(`starts: ${name} listens after, median : longest`, `${formatCount(median(times))} : ${longest} ms`)
+      return withoutTarget(
+        `starts: ${name} listens after, median : longest`,
+        `${formatCount(median(times))} : ${longest} ms`,
+      )
     }),
   ]
 }

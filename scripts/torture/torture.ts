@@ -12,7 +12,6 @@ import { kill } from './kill.ts'
 import { neighbours } from './neighbours/neighbours.ts'
 import { power } from './power.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
-import { sessions } from './sessions/sessions.ts'
 import { starts } from './starts.ts'
 import { restores } from './sync/restores.ts'
 import { sync } from './sync/sync.ts'
@@ -20,7 +19,6 @@ import { sync } from './sync/sync.ts'
 const SCENARIOS: readonly TortureScenario[] = [
   kill,
   power,
-  sessions,
   history,
   sync,
   restores,

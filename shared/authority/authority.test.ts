@@ -51,7 +51,7 @@ function verify(t: TestContext, authorityPem: string, leafPem: string, as: reado
     ...as,
     file('leaf.pem', leafPem),
   ])
-  return { isTrusted: status === 0, said: `${stdout}${stderr}` }
+  return { isTrusted: status === 0, output: `${stdout}${stderr}` }
 }
 
 test('OpenSSL trusts a leaf of the authority for its names and private addresses', (t) => {
@@ -65,8 +65,8 @@ test('OpenSSL trusts a leaf of the authority for its names and private addresses
     ...NAMES.map((name) => ['-verify_hostname', name]),
     ...['192.168.1.20', 'fd00::20'].map((address) => ['-verify_ip', address]),
   ]) {
-    const { isTrusted, said } = verify(t, authority, leaf, as)
-    assert.ok(isTrusted, said)
+    const { isTrusted, output } = verify(t, authority, leaf, as)
+    assert.ok(isTrusted, output)
   }
   assert.equal(verify(t, authority, leaf, ['-verify_hostname', 'bank.example']).isTrusted, false)
 })
@@ -81,9 +81,9 @@ for (const [what, hosts, as] of [
     // simulates the owner of the key, who is not bound by the permitted names
     const stolen = { ...readAuthority(authority), names: ['bank.example'] }
     const leaf = issueLeaf(stolen, { names: [...hosts.names], addresses: [...hosts.addresses] }, NOW_MS)
-    const { isTrusted, said } = verify(t, authority, leaf, as)
+    const { isTrusted, output } = verify(t, authority, leaf, as)
     assert.equal(isTrusted, false)
-    assert.match(said, /permitted subtree violation/)
+    assert.match(output, /permitted subtree violation/)
   })
 }
 

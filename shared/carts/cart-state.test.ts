@@ -12,7 +12,7 @@ const SETTINGS = {
   silentOnCourseAfterS: 900,
   movingKmh: 3,
 }
-const GROUND: CartZoneContext = { hasParking: true, hasBoundary: true }
+const ZONE_CONTEXT: CartZoneContext = { hasParking: true, hasBoundary: true }
 const BARE: CartZoneContext = { hasParking: false, hasBoundary: false }
 
 const stay = (type: ZoneStay['type']): ZoneStay => ({
@@ -35,8 +35,8 @@ function device(more: Partial<CartDevice> & { ageS?: number; fix?: CartFix | nul
     hardwareId: 'lock-1',
     deviceType: 'teebox',
     isOnline: true,
-    saidSleep: false,
-    heardAtMs: NOW_MS - ageS * 1000,
+    announcedSleep: false,
+    lastSeenAtMs: NOW_MS - ageS * 1000,
     motion: { ...NO_MOTION, fix: given },
     stays: [stay('boundary')],
     outSinceMs: NOW_MS - 3_600_000,
@@ -44,11 +44,11 @@ function device(more: Partial<CartDevice> & { ageS?: number; fix?: CartFix | nul
     ...rest,
   }
 }
-const judge = (devices: CartDevice[], ground = GROUND, startedAtMs = 0) =>
-  evaluateCart(devices, ground, SETTINGS, { nowMs: NOW_MS, startedAtMs })
+const judge = (devices: CartDevice[], zoneContext = ZONE_CONTEXT, startedAtMs = 0) =>
+  evaluateCart(devices, zoneContext, SETTINGS, { nowMs: NOW_MS, startedAtMs })
 
 const IN = [stay('parking'), stay('boundary')]
-const STATES: [name: string, state: CartState, devices: CartDevice[], ground?: CartZoneContext][] = [
+const STATES: [name: string, state: CartState, devices: CartDevice[], zoneContext?: CartZoneContext][] = [
   ['never seen', 'unknown', [device({ fix: null })]],
   ['never seen and silent', 'unknown', [device({ fix: null, isOnline: false, ageS: 9999 })]],
   ['on the course', 'out', [device()]],
@@ -60,8 +60,8 @@ const STATES: [name: string, state: CartState, devices: CartDevice[], ground?: C
   ['gone for three minutes', 'silent', [device({ isOnline: false, ageS: 180 })]],
   ['gone for less', 'out', [device({ isOnline: false, ageS: 179 })]],
   ['gone in the barn', 'silent', [device({ isOnline: false, ageS: 180, stays: IN })]],
-  ['asleep in the barn', 'in', [device({ isOnline: false, saidSleep: true, ageS: 9999, stays: IN })]],
-  ['asleep on the course', 'silent', [device({ isOnline: false, saidSleep: true, ageS: 9999 })]],
+  ['asleep in the barn', 'in', [device({ isOnline: false, announcedSleep: true, ageS: 9999, stays: IN })]],
+  ['asleep on the course', 'silent', [device({ isOnline: false, announcedSleep: true, ageS: 9999 })]],
   ['connected and quiet for less than a quarter of an hour', 'out', [device({ ageS: 899 })]],
   ['connected and quiet for a quarter of an hour', 'silent', [device({ ageS: 900 })]],
   ['connected and quiet in the barn', 'in', [device({ ageS: 9999, stays: IN })]],
@@ -74,20 +74,20 @@ const STATES: [name: string, state: CartState, devices: CartDevice[], ground?: C
     'a lock that sleeps while the screen is online',
     'in',
     [
-      device({ isOnline: false, saidSleep: true, ageS: 9999, stays: IN }),
+      device({ isOnline: false, announcedSleep: true, ageS: 9999, stays: IN }),
       device({ hardwareId: 'screen-1', deviceType: 'cartcaddie', fix: null, ageS: 9999 }),
     ],
   ],
 ]
 
-for (const [name, state, devices, ground] of STATES) {
-  test(`${name}: ${state}`, () => assert.equal(judge(devices, ground).state, state))
+for (const [name, state, devices, zoneContext] of STATES) {
+  test(`${name}: ${state}`, () => assert.equal(judge(devices, zoneContext).state, state))
 }
 
 test('no cart is silent before the gateway has run for the length of the silence limit', () => {
   const gone = device({ isOnline: false, ageS: 9999 })
-  assert.equal(judge([gone], GROUND, NOW_MS - 179_000).state, 'out')
-  assert.equal(judge([gone], GROUND, NOW_MS - 180_000).state, 'silent')
+  assert.equal(judge([gone], ZONE_CONTEXT, NOW_MS - 179_000).state, 'out')
+  assert.equal(judge([gone], ZONE_CONTEXT, NOW_MS - 180_000).state, 'silent')
 })
 
 test('a cart moves if its last speed is under a minute old', () => {
@@ -109,15 +109,15 @@ test('the lock determines the position, unless another device has one over a min
 })
 
 test('lock and battery state come from the lock, or from the device that reported last', () => {
-  const said = (atMs: number) => ({ isLocked: true, atMs, source: null, by: null })
+  const lockReport = (atMs: number) => ({ isLocked: true, atMs, source: null, by: null })
   const screen = device({
     hardwareId: 'screen-1',
     deviceType: 'cartcaddie',
-    lock: said(NOW_MS),
+    lock: lockReport(NOW_MS),
     motion: { ...NO_MOTION, battery: { atMs: NOW_MS, voltageV: 12 } },
   })
   const lock = device({
-    lock: said(NOW_MS - 9_000),
+    lock: lockReport(NOW_MS - 9_000),
     motion: { ...NO_MOTION, battery: { atMs: NOW_MS - 9_000, voltageV: 48 } },
   })
   const both = judge([screen, lock])
@@ -133,14 +133,14 @@ test('percent is an integer from 0 to 100, and unknown without the voltages of t
   assert.deepEqual([48.5, 46, 51, 40, 60, 48.52].map(percent), [50, 0, 100, 0, 100, 50])
   const unknown = { ...SETTINGS, pack: { emptyV: null, fullV: 51, lowV: 48 } }
   const clock = { nowMs: NOW_MS, startedAtMs: 0 }
-  assert.equal(evaluateCart([rested(48)], GROUND, unknown, clock).battery?.percent, null)
+  assert.equal(evaluateCart([rested(48)], ZONE_CONTEXT, unknown, clock).battery?.percent, null)
 })
 
 test('an evaluated state holds until its stated time, and not at that moment', () => {
   const arbitraryDevice = fc.record({
     ageS: fc.integer({ min: -60, max: 1200 }),
     isOnline: fc.boolean(),
-    saidSleep: fc.boolean(),
+    announcedSleep: fc.boolean(),
     fix: fc.option(
       fc
         .tuple(fc.integer({ min: -60, max: 120 }), fc.constantFrom(null, 0, 3, 12))
@@ -149,7 +149,7 @@ test('an evaluated state holds until its stated time, and not at that moment', (
     stays: fc.constantFrom([], IN, [stay('boundary')]),
   })
   const judgeAt = (devices: CartDevice[], nowMs: number) =>
-    evaluateCart(devices, GROUND, SETTINGS, { nowMs, startedAtMs: NOW_MS - 600_000 })
+    evaluateCart(devices, ZONE_CONTEXT, SETTINGS, { nowMs, startedAtMs: NOW_MS - 600_000 })
   fc.assert(
     fc.property(
       fc.array(arbitraryDevice, { minLength: 1, maxLength: 3 }),

@@ -25,9 +25,9 @@ export interface CartDevice {
   deviceType: string
   isOnline: boolean
   /** Receive time of its last message; null before the first. */
-  heardAtMs: number | null
+  lastSeenAtMs: number | null
   /** True if its last disconnect message announced sleep. */
-  saidSleep: boolean
+  announcedSleep: boolean
   motion: CartMotion
   /** Zones that apply to the cart and contain it, by zone_id. */
   stays: readonly ZoneStay[]
@@ -68,7 +68,7 @@ export interface EvaluatedCart {
   lock: (CartLock & { hardwareId: string }) | null
   battery: CartBattery | null
   outSinceMs: number | null
-  heardAtMs: number | null
+  lastSeenAtMs: number | null
   /** Time at which the result changes without new input; infinite for never. */
   holdsUntilMs: number
 }
@@ -93,7 +93,7 @@ export type CartSettings = Pick<SiteSettings, 'pack' | 'silentAfterS' | 'silentO
  */
 export function evaluateCart(
   devices: readonly CartDevice[],
-  ground: CartZoneContext,
+  zoneContext: CartZoneContext,
   settings: CartSettings,
   { nowMs, startedAtMs }: { nowMs: number; startedAtMs: number },
 ): EvaluatedCart {
@@ -102,16 +102,16 @@ export function evaluateCart(
   const stays = speaker?.stays ?? []
   const isInParking = isInZone(stays, 'parking')
   const isOnline = devices.some(isConnected)
-  const lastHeard = newestOf(devices, heardAtMsOf) ?? devices[0]
-  const heardAtMs = lastHeard?.heardAtMs ?? null
-  const isAsleep = isInParking && !isOnline && lastHeard?.saidSleep === true
+  const lastSeen = newestOf(devices, lastSeenAtMsOf) ?? devices[0]
+  const lastSeenAtMs = lastSeen?.lastSeenAtMs ?? null
+  const isAsleep = isInParking && !isOnline && lastSeen?.announcedSleep === true
   const patienceS = isOnline ? settings.silentOnCourseAfterS : settings.silentAfterS
   const silentAtMs =
-    isOnline && isInParking ? Number.POSITIVE_INFINITY : Math.max(heardAtMs ?? 0, startedAtMs) + patienceS * 1000
+    isOnline && isInParking ? Number.POSITIVE_INFINITY : Math.max(lastSeenAtMs ?? 0, startedAtMs) + patienceS * 1000
   const isSilent = nowMs >= silentAtMs
   const movesUntilMs = fix === null ? 0 : fix.atMs + MOVING_WITHIN_MS
   const isMoving = nowMs < movesUntilMs && (fix?.speedKmh ?? 0) >= settings.movingKmh
-  const isOutside = ground.hasBoundary && !isInParking && !isInZone(stays, 'boundary')
+  const isOutside = zoneContext.hasBoundary && !isInParking && !isInZone(stays, 'boundary')
   const battery = batteryOf(devices)
   return {
     state: stateOf({ isKnown: fix !== null, isAsleep, isSilent, isInParking, isOutside }),
@@ -128,7 +128,7 @@ export function evaluateCart(
     lock: lockOf(devices),
     battery: battery === null ? null : toBattery(battery, settings),
     outSinceMs: isInParking ? null : (speaker?.outSinceMs ?? null),
-    heardAtMs,
+    lastSeenAtMs,
     holdsUntilMs: Math.min(
       isSilent ? Number.POSITIVE_INFINITY : silentAtMs,
       isMoving ? movesUntilMs : Number.POSITIVE_INFINITY,
@@ -163,7 +163,7 @@ function speakerOf(devices: readonly CartDevice[]): CartDevice | null {
 
 /** Newest lock report: of a lock device, else of any device. */
 function lockOf(devices: readonly CartDevice[]): EvaluatedCart['lock'] {
-  const device = newestOf(devices, ownWordMsOf) ?? newestOf(devices, wordMsOf)
+  const device = newestOf(devices, ownLockAtMsOf) ?? newestOf(devices, lockAtMsOf)
   if (device?.lock == null) return null
   const { isLocked, atMs, source, by } = device.lock
   return { isLocked, atMs, source, by, hardwareId: device.hardwareId }
@@ -204,12 +204,12 @@ function isInZone(stays: readonly ZoneStay[], type: ZoneType): boolean {
 }
 
 // times of the last report of each kind; null without one or if the device is of another type
-const heardAtMsOf = ({ heardAtMs }: CartDevice) => heardAtMs
+const lastSeenAtMsOf = ({ lastSeenAtMs }: CartDevice) => lastSeenAtMs
 const fixMsOf = ({ motion }: CartDevice) => motion.fix?.atMs ?? null
 const lockFixMsOf = (device: CartDevice) => (isLock(device) ? fixMsOf(device) : null)
 const otherFixMsOf = (device: CartDevice) => (isLock(device) ? null : fixMsOf(device))
-const wordMsOf = ({ lock }: CartDevice) => lock?.atMs ?? null
-const ownWordMsOf = (device: CartDevice) => (isLock(device) ? wordMsOf(device) : null)
+const lockAtMsOf = ({ lock }: CartDevice) => lock?.atMs ?? null
+const ownLockAtMsOf = (device: CartDevice) => (isLock(device) ? lockAtMsOf(device) : null)
 const voltageMsOf = ({ motion }: CartDevice) => motion.battery?.atMs ?? null
 const ownVoltageMsOf = (device: CartDevice) => (isLock(device) ? voltageMsOf(device) : null)
 

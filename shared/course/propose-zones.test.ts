@@ -48,8 +48,8 @@ const point = (xM: number, yM: number) => plane.point({ xM, yM })
 test('a zone reaches 38 m to each side of the line of a hole, and is of that hole', () => {
   const zone = find(propose(hole('7', [0, 0], [200, 0], [350, 80])), 'hole-7')
   assert.deepEqual([zone.type, zone.hole, zone.name, zone.isEnabled], ['hole', 7, 'Hole 7', true])
-  for (const aside of [-37, 37]) assert.ok(isInRing(packRing(ringOf(zone)), point(100, aside)), `${aside} m aside`)
-  for (const aside of [-39, 39]) assert.ok(!isInRing(packRing(ringOf(zone)), point(100, aside)), `${aside} m aside`)
+  for (const offset of [-37, 37]) assert.ok(isInRing(packRing(ringOf(zone)), point(100, offset)), `${offset} m aside`)
+  for (const offset of [-39, 39]) assert.ok(!isInRing(packRing(ringOf(zone)), point(100, offset)), `${offset} m aside`)
   assert.ok(isInRing(packRing(ringOf(zone)), point(-30, 0)), 'behind the tee')
 })
 

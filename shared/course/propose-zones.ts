@@ -81,9 +81,9 @@ export function proposeZones({ features }: Pick<Course, 'features'>, names: Zone
     )
     .sort((a, b) => areaOf(b.ring) - areaOf(a.ring))
   const onDevices = [...greens]
-  const addAll = <Ground>(grounds: readonly Ground[], make: (ground: Ground) => NewZone[]) => {
+  const addAll = <Area>(areas: readonly Area[], make: (area: Area) => NewZone[]) => {
     // created only while there is room, because reducing corners is the slowest step
-    for (const ground of grounds) if (onDevices.length < DEVICE_ZONES_MAX) onDevices.push(...make(ground))
+    for (const area of areas) if (onDevices.length < DEVICE_ZONES_MAX) onDevices.push(...make(area))
   }
   addAll(fairways, (fairway) => fairwayZone(fairway, plane, names))
   addAll(water, (area) => areaZone(area, plane, names))

@@ -55,10 +55,10 @@ function rightSide(line: readonly Place[], halfM: number): Place[] {
     // points to the right of both segments
     const sum = { xM: before.yM + after.yM, yM: -before.xM - after.xM }
     const length = Math.hypot(sum.xM, sum.yM)
-    if (length < 1e-9) return aside(place, { xM: before.yM, yM: -before.xM }, halfM)
+    if (length < 1e-9) return offset(place, { xM: before.yM, yM: -before.xM }, halfM)
     const middle = { xM: sum.xM / length, yM: sum.yM / length }
     const reach = Math.min(MITRE_MAX, 2 / length)
-    return aside(place, middle, halfM * reach)
+    return offset(place, middle, halfM * reach)
   })
 }
 
@@ -70,11 +70,11 @@ function cap(line: readonly Place[], halfM: number): Place[] {
   const right = Math.atan2(-ahead.xM, ahead.yM)
   return Array.from({ length: CAP_CORNERS }, (_, i) => {
     const angle = right + (Math.PI * (i + 1)) / (CAP_CORNERS + 1)
-    return aside(end, { xM: Math.cos(angle), yM: Math.sin(angle) }, halfM)
+    return offset(end, { xM: Math.cos(angle), yM: Math.sin(angle) }, halfM)
   })
 }
 
-function aside({ xM, yM }: Place, way: Place, metres: number): Place {
+function offset({ xM, yM }: Place, way: Place, metres: number): Place {
   return { xM: xM + way.xM * metres, yM: yM + way.yM * metres }
 }
 

@@ -151,33 +151,33 @@ test('a certificate whose key arrives later is used from then on, after one warn
 })
 
 /** Unusable files: the setting at fault, and the message. */
-const UNUSABLE: Record<string, { files: Partial<typeof ONE> | 'removed'; says: RegExp }> = {
-  'files that are gone': { files: 'removed', says: /^CARTBARN_TLS_CERT: cannot be read: ENOENT/ },
-  'an empty certificate': { files: { cert: '' }, says: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/ },
+const UNUSABLE: Record<string, { files: Partial<typeof ONE> | 'removed'; message: RegExp }> = {
+  'files that are gone': { files: 'removed', message: /^CARTBARN_TLS_CERT: cannot be read: ENOENT/ },
+  'an empty certificate': { files: { cert: '' }, message: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/ },
   'half a certificate': {
     files: { cert: TWO.cert.slice(0, TWO.cert.length / 2) },
-    says: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/,
+    message: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/,
   },
   'a chain that is cut short': {
     files: { cert: TWO.cert + ONE.cert.slice(0, ONE.cert.length / 2), key: TWO.key },
-    says: /^CARTBARN_TLS_CERT: cannot be used/,
+    message: /^CARTBARN_TLS_CERT: cannot be used/,
   },
-  'an empty key': { files: { key: '' }, says: /^CARTBARN_TLS_KEY: is not a private key in PEM form/ },
+  'an empty key': { files: { key: '' }, message: /^CARTBARN_TLS_KEY: is not a private key in PEM form/ },
   'half a key': {
     files: { key: TWO.key.slice(0, TWO.key.length / 2) },
-    says: /^CARTBARN_TLS_KEY: is not a private key in PEM form/,
+    message: /^CARTBARN_TLS_KEY: is not a private key in PEM form/,
   },
   'the key of another certificate': {
     files: { key: TWO.key },
-    says: /^CARTBARN_TLS_KEY: does not match the certificate in CARTBARN_TLS_CERT/,
+    message: /^CARTBARN_TLS_KEY: does not match the certificate in CARTBARN_TLS_CERT/,
   },
   'the files the wrong way round': {
     files: { cert: TWO.key, key: TWO.cert },
-    says: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/,
+    message: /^CARTBARN_TLS_CERT: is not a certificate in PEM form/,
   },
 }
 
-for (const [what, { files, says }] of Object.entries(UNUSABLE)) {
+for (const [what, { files, message }] of Object.entries(UNUSABLE)) {
   const spoil = (folder: KeyPairFolder) => {
     if (files === 'removed') folder.remove()
     else folder.write(files)
@@ -188,7 +188,7 @@ for (const [what, { files, says }] of Object.entries(UNUSABLE)) {
     spoil(folder)
     await assert.rejects(serve(t, folder), (error) => {
       assert.ok(error instanceof ConfigError)
-      assert.match(error.message, says)
+      assert.match(error.message, message)
       assert.doesNotMatch(error.message, /-----/)
       return true
     })
@@ -201,7 +201,7 @@ for (const [what, { files, says }] of Object.entries(UNUSABLE)) {
     await certificate.reload()
     assert.equal(lines.length, 2)
     assert.equal(lines[1]?.level, 'warn')
-    assert.match(lines[1]?.reason ?? '', says)
+    assert.match(lines[1]?.reason ?? '', message)
     assert.equal(await seen(), 'one')
     assert.equal(certificate.expiresAtS, Date.UTC(2099, 0, 1) / 1000)
   })

@@ -13,12 +13,12 @@ export class CartFixes {
   merge(locks: readonly GpsRecords[], others: readonly GpsRecords[]): GpsRecords {
     const lock = withPlaces(merged(GPS, locks))
     const other = withPlaces(merged(GPS, others))
-    const counting = keep(other, this.#countingBeside(lock.atMs, other.atMs))
+    const counting = keep(other, this.#countingAlongside(lock.atMs, other.atMs))
     this.#lockMs = lock.atMs.at(-1) ?? this.#lockMs
     return counting.atMs.length === 0 ? lock : mergeRecords(GPS, lock, counting)
   }
 
-  #countingBeside(lockMs: Float64Array, otherMs: Float64Array): number[] {
+  #countingAlongside(lockMs: Float64Array, otherMs: Float64Array): number[] {
     const counting: number[] = []
     let newestMs = this.#lockMs
     let next = 0

@@ -132,9 +132,9 @@ function naiveFixes(locks: readonly Fix[], others: readonly Fix[]): Fix[] {
     const inOrder = fixes.toSorted((a, b) => a.atMs - b.atMs)
     return inOrder.filter(({ atMs }) => !seen.has(atMs) && seen.add(atMs)).filter(isPlaced)
   }
-  const said = first(locks)
-  const isQuiet = (fix: Fix) => !said.some(({ atMs }) => atMs <= fix.atMs && fix.atMs - atMs <= STALE_LOCK_MS)
-  return [...said, ...first(others).filter(isQuiet)].sort((a, b) => a.atMs - b.atMs)
+  const ofLocks = first(locks)
+  const isQuiet = (fix: Fix) => !ofLocks.some(({ atMs }) => atMs <= fix.atMs && fix.atMs - atMs <= STALE_LOCK_MS)
+  return [...ofLocks, ...first(others).filter(isQuiet)].sort((a, b) => a.atMs - b.atMs)
 }
 
 test('a cart is out according to its zone events at each fix', () => {
@@ -201,12 +201,12 @@ test('batteries rest and drive by the same rules as carts', () => {
     { maxLength: 60 },
   )
   fc.assert(
-    fc.property(ways, voltages, (all, said) => {
+    fc.property(ways, voltages, (all, reported) => {
       const fixes = all.filter(
         ({ latE7, longE7, atMs }) => (latE7 !== 0 || longE7 !== 0) && atMs < START_MS + DAY_MS * 3,
       )
       const times = new Map(
-        said.map(({ agoMs, mv }, i) => [(fixes[i % Math.max(1, fixes.length)]?.atMs ?? START_MS) + agoMs, mv]),
+        reported.map(({ agoMs, mv }, i) => [(fixes[i % Math.max(1, fixes.length)]?.atMs ?? START_MS) + agoMs, mv]),
       )
       const volts = [...times].sort(([a], [b]) => a - b)
       const days = daysFrom(3)

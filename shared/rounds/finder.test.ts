@@ -293,7 +293,7 @@ const steps = fc.array(
 test('a track read in chunks, stopped after any of them, yields the same rounds as in one pass', () => {
   fc.assert(
     fc.property(steps, fc.func(fc.boolean()), (made, isStopped) => {
-      const ground = roundZonesOf(ZONES)
+      const roundZones = roundZonesOf(ZONES)
       let atMs = START
       const fixes = made.flatMap(([lat, ms, isLock, times]) =>
         Array.from({ length: times }, () => {
@@ -304,16 +304,16 @@ test('a track read in chunks, stopped after any of them, yields the same rounds 
           }
         }),
       )
-      const whole = new RoundFinder(ground)
+      const whole = new RoundFinder(roundZones)
       for (const { device, fix } of fixes) whole.take(device, fix)
-      let part = new RoundFinder(ground)
+      let part = new RoundFinder(roundZones)
       const ended: Round[] = []
       for (const { device, fix } of fixes) {
         part.take(device, fix)
         if (!isStopped(fix.atMs)) continue
         ended.push(...part.takeEnded())
         // by the same program
-        part = new RoundFinder(ground, JSON.parse(JSON.stringify(part.state)) as RoundState)
+        part = new RoundFinder(roundZones, JSON.parse(JSON.stringify(part.state)) as RoundState)
       }
       assert.deepEqual([...ended, ...part.takeEnded()], whole.takeEnded())
       assert.deepEqual(part.roundAt(atMs), whole.roundAt(atMs))
@@ -338,7 +338,7 @@ const wandering = fc.array(
 )
 
 test('stored columns of a device yield the same result as single fixes', () => {
-  let [calm, all] = [0, 0]
+  let [unchanged, all] = [0, 0]
   fc.assert(
     fc.property(wandering, (legs) => {
       let atMs = START
@@ -365,9 +365,9 @@ test('stored columns of a device yield the same result as single fixes', () => {
         const own = fixes.slice(at).filter(({ device }) => device === first.device)
         const other = fixes.find(({ device }, i) => i > at && device !== first.device)
         const untilMs = other?.fix.atMs ?? Number.POSITIVE_INFINITY
-        const next = columns.takeCalm(first.device, columnsOf(own), 0, untilMs)
+        const next = columns.takeUnchanged(first.device, columnsOf(own), 0, untilMs)
         if (next === 0) take(columns, first)
-        calm += next
+        unchanged += next
         at += Math.max(1, next)
       }
       all += fixes.length
@@ -377,7 +377,7 @@ test('stored columns of a device yield the same result as single fixes', () => {
     }),
     { numRuns: 600 },
   )
-  assert.ok(calm > all / 4, `only ${calm} of ${all} in columns`)
+  assert.ok(unchanged > all / 4, `only ${unchanged} of ${all} in columns`)
 })
 
 test('a cart at 0,0 has no position, even where a course lies there', () => {
@@ -386,8 +386,8 @@ test('a cart at 0,0 has no position, even where a course lies there', () => {
   const fixes = track([0, 5]).map(({ atMs }, i) => ({ atMs, latE7: 0, longE7: i === 9 ? 0 : 1000 }))
   for (const fix of fixes.slice(0, 2)) finder.take(LOCK, fix)
   const columns = columnsOf(fixes.map((fix) => ({ fix })))
-  assert.equal(finder.takeCalm(LOCK, columns, 2, Number.POSITIVE_INFINITY), 9)
-  assert.equal(finder.takeCalm(LOCK, columns, 10, Number.POSITIVE_INFINITY), fixes.length)
+  assert.equal(finder.takeUnchanged(LOCK, columns, 2, Number.POSITIVE_INFINITY), 9)
+  assert.equal(finder.takeUnchanged(LOCK, columns, 10, Number.POSITIVE_INFINITY), fixes.length)
 })
 
 const NO_PLACE = { latE7: 0, longE7: 0 }

@@ -70,7 +70,7 @@ const UNSEEN: RoundState = {
  * rules of zone events (`#shared/zones/watch`). The result is the same for any division of the fixes into calls.
  */
 export class RoundFinder {
-  readonly #ground: RoundZones
+  readonly #roundZones: RoundZones
   readonly #state: RoundState
   /** Zone states in which another fix changes only the mileage; null if it may change more. */
   #settled: readonly ZoneState[] | null = null
@@ -78,8 +78,8 @@ export class RoundFinder {
   #spot: UnchangedArea | null = null
   #ended: Round[] = []
 
-  constructor(ground: RoundZones, state: RoundState = UNSEEN) {
-    this.#ground = ground
+  constructor(roundZones: RoundZones, state: RoundState = UNSEEN) {
+    this.#roundZones = roundZones
     this.#state = { ...state }
   }
 
@@ -98,7 +98,7 @@ export class RoundFinder {
     } = this.#state
     if (place !== 'parked' || open !== null) return false
     const isLong = ({ id, isInside, sinceMs }: (typeof zones)[number]) =>
-      isInside && this.#ground.holeOf.get(id) === null && (lastMs ?? 0) - (sinceMs ?? 0) >= PARKED_MS
+      isInside && this.#roundZones.holeOf.get(id) === null && (lastMs ?? 0) - (sinceMs ?? 0) >= PARKED_MS
     return zones.some(isLong)
   }
 
@@ -149,7 +149,7 @@ export class RoundFinder {
     state.lastMs = fix.atMs
     state.previousM = state.mileage?.totalM ?? 0
     state.mileage = addFix(state.mileage, fix)
-    if (this.#ground.hasParking) this.#look(fix)
+    if (this.#roundZones.hasParking) this.#evaluate(fix)
     return 'taken'
   }
 
@@ -158,7 +158,7 @@ export class RoundFinder {
    * `untilMs`, have a position (0,0 is not one) and only show that the cart stands or drives within its current zones,
    * as nearly all do. Returns the index of the first fix that it did not process.
    */
-  takeCalm(device: RoundDevice, { atMs, latE7, longE7 }: FixColumns, from: number, untilMs: number): number {
+  takeUnchanged(device: RoundDevice, { atMs, latE7, longE7 }: FixColumns, from: number, untilMs: number): number {
     const state = this.#state
     const { speaker, open, watch: seen } = state
     let { lastMs, previousMs, mileage, previousM } = state
@@ -180,7 +180,7 @@ export class RoundFinder {
       if (spot?.holds(lat, long) !== true) {
         if (taken >= 0) last = fixAt(taken)
         zones = spot?.after(last) ?? zones
-        spot = UnchangedArea.draw(this.#ground.watched, zones, last, fixAt(at))
+        spot = UnchangedArea.draw(this.#roundZones.watched, zones, last, fixAt(at))
         if (spot === null) break
       }
       previousM = mileage.totalM
@@ -204,10 +204,10 @@ export class RoundFinder {
   }
 
   /** Evaluates the position of the cart at this fix, and the effect on its round. */
-  #look(fix: Fix): void {
+  #evaluate(fix: Fix): void {
     const state = this.#state
     const before = state.watch
-    state.watch = watch(before, this.#ground.watched, fix).state
+    state.watch = watch(before, this.#roundZones.watched, fix).state
     this.#endInTime(fix.atMs)
     const { zones } = state.watch
     if (zones === this.#settled) return
@@ -222,7 +222,7 @@ export class RoundFinder {
     const { open, place } = this.#state
     if (open === null) return true
     // a cart in parking may still be driving through
-    return place !== 'parked' && isKept(open.play, sinceStart(holes, open), this.#ground)
+    return place !== 'parked' && isKept(open.play, sinceStart(holes, open), this.#roundZones)
   }
 
   /** Processes a fix outside parking, in the zones of these holes. */
@@ -235,7 +235,7 @@ export class RoundFinder {
     const inside = sinceStart(holes, open)
     const current = currentHole(open.play)
     const { atMs: leftMs } = current === undefined ? fix : this.#leftAt(before, current, fix)
-    const play = playOn(open.play, inside, { atMs: fix.atMs, leftMs }, this.#ground)
+    const play = playOn(open.play, inside, { atMs: fix.atMs, leftMs }, this.#roundZones)
     if (play !== open.play) state.open = { ...open, play }
   }
 
@@ -245,7 +245,7 @@ export class RoundFinder {
     const holes: HolePresence[] = []
     for (const { id, isInside, sinceMs = fix.atMs } of this.#state.watch.zones) {
       if (!isInside) continue
-      const hole = this.#ground.holeOf.get(id) ?? null
+      const hole = this.#roundZones.holeOf.get(id) ?? null
       if (hole === null) {
         parkedMs = Math.min(parkedMs ?? sinceMs, sinceMs)
         continue
@@ -260,7 +260,7 @@ export class RoundFinder {
   /** First fix outside a zone that contained the cart, of a hole or of parking (null); this second fix confirms it. */
   #leftAt(before: WatchState, hole: number | null, fix: Fix): Fix {
     for (const { id, isInside, turnedAt } of before.zones)
-      if (isInside && turnedAt !== undefined && this.#ground.holeOf.get(id) === hole) return turnedAt
+      if (isInside && turnedAt !== undefined && this.#roundZones.holeOf.get(id) === hole) return turnedAt
     return fix
   }
 

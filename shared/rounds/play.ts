@@ -43,23 +43,23 @@ export function playOn(
   play: PlayedHoles,
   inside: readonly HolePresence[],
   { atMs, leftMs }: { atMs: number; leftMs: number },
-  ground: RoundZones,
+  roundZones: RoundZones,
 ): PlayedHoles {
   const current = currentOf(play)
   if (current === null && inside.length === 0) return play
-  const picked = pick(play, inside, atMs, ground)
+  const picked = pick(play, inside, atMs, roundZones)
   if (current !== null && picked?.hole === current.hole) return play
   if (picked === null) return leaveHole(play, leftMs)
   const isTakenOver = current !== null && inside.some(({ hole }) => hole === current.hole)
-  if (!isTakenOver) return enter(withoutDetour(leaveHole(play, leftMs), picked.hole, ground), picked)
-  const isOwed = picked.hole === holeOwed(play, ground)
+  if (!isTakenOver) return enter(withoutDetour(leaveHole(play, leftMs), picked.hole, roundZones), picked)
+  const isOwed = picked.hole === holeOwed(play, roundZones)
   return enter(isOwed ? withdraw(play) : leaveHole(play, picked.sinceMs), picked)
 }
 
 /** True if `playOn` changes nothing more while the cart stays in the zones of these holes, which were passed to it. */
-export function isKept(play: PlayedHoles, inside: readonly HolePresence[], ground: RoundZones): boolean {
+export function isKept(play: PlayedHoles, inside: readonly HolePresence[], roundZones: RoundZones): boolean {
   const current = currentOf(play)
-  return current === null ? inside.length === 0 : successors(play, current, inside, ground).length === 0
+  return current === null ? inside.length === 0 : successors(play, current, inside, roundZones).length === 0
 }
 
 /** Ends the current stay, if there is one: the cart is back in parking, or its position is unknown. */
@@ -82,10 +82,10 @@ function withdraw(play: PlayedHoles): PlayedHoles {
 }
 
 /** Removes the last stay if it was a detour between the hole before it and the next one, which is entered now. */
-function withoutDetour(play: PlayedHoles, entered: number, ground: RoundZones): PlayedHoles {
+function withoutDetour(play: PlayedHoles, entered: number, roundZones: RoundZones): PlayedHoles {
   const [before, last] = [play.holes.at(-2), play.holes.at(-1)]
   if (before === undefined || last?.leftMs == null || last.leftMs - last.enteredMs >= DETOUR_MS) return play
-  const isDetour = last.hole !== entered && holeAfter(ground, before.hole) === entered
+  const isDetour = last.hole !== entered && holeAfter(roundZones, before.hole) === entered
   return isDetour ? { ...play, holes: play.holes.slice(0, -1) } : play
 }
 
@@ -106,14 +106,14 @@ function pick(
   play: PlayedHoles,
   inside: readonly HolePresence[],
   atMs: number,
-  ground: RoundZones,
+  roundZones: RoundZones,
 ): HolePresence | null {
   const current = currentOf(play)
-  const owed = holeOwed(play, ground)
+  const owed = holeOwed(play, roundZones)
   const still = current && inside.find(({ hole }) => hole === current.hole)
   if (current === null || still == null) return inside.find(({ hole }) => hole === owed) ?? longest(inside)
   const takes = ({ sinceMs }: HolePresence) => atMs - sinceMs >= TAKEN_OVER_MS
-  return successors(play, current, inside, ground).find(takes) ?? still
+  return successors(play, current, inside, roundZones).find(takes) ?? still
 }
 
 /** Returns the holes that replace the current one once the cart has been in them for long enough. */
@@ -121,18 +121,18 @@ function successors(
   play: PlayedHoles,
   current: HoleStay,
   inside: readonly HolePresence[],
-  ground: RoundZones,
+  roundZones: RoundZones,
 ): readonly HolePresence[] {
   if (inside.length === 1) return NONE
-  const next = [holeAfter(ground, current.hole), holeOwed(play, ground)]
+  const next = [holeAfter(roundZones, current.hole), holeOwed(play, roundZones)]
   const visitMs = play.visit?.sinceMs ?? 0
   return inside.filter(({ hole, sinceMs }) => hole !== current.hole && next.includes(hole) && sinceMs > visitMs)
 }
 
 /** Returns the hole after the last one that was left; the cart may be on another whose zone surrounds it. */
-function holeOwed(play: PlayedHoles, ground: RoundZones): number | null {
+function holeOwed(play: PlayedHoles, roundZones: RoundZones): number | null {
   const last = lastLeft(play)
-  return last === null ? null : holeAfter(ground, last.hole)
+  return last === null ? null : holeAfter(roundZones, last.hole)
 }
 
 function longest(inside: readonly HolePresence[]): HolePresence | null {

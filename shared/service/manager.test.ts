@@ -16,7 +16,7 @@ function putNotify(t: TestContext): string {
     else process.env.NOTIFY_SOCKET = NOTIFY_SOCKET
   })
   const command = join(folder, 'systemd-notify')
-  writeFileSync(command, `#!/bin/sh\nprintf '%s\\n' "$@" >> ${folder}/told\n`)
+  writeFileSync(command, `#!/bin/sh\nprintf '%s\\n' "$@" >> ${folder}/sent\n`)
   chmodSync(command, 0o755)
   process.env.PATH = `${folder}:${PATH}`
   return folder
@@ -26,14 +26,14 @@ test('each notification is one argument, in one line', async (t) => {
   const folder = putNotify(t)
   process.env.NOTIFY_SOCKET = '/run/systemd/notify'
   assert.equal(await notifyServiceManager({ READY: 1, STATUS: 'a $(b)\nc' }), null)
-  assert.equal(readFileSync(join(folder, 'told'), 'utf8'), 'READY=1\nSTATUS=a $(b) c\n')
+  assert.equal(readFileSync(join(folder, 'sent'), 'utf8'), 'READY=1\nSTATUS=a $(b) c\n')
 })
 
 test('without a service manager no notification is sent', async (t) => {
   const folder = putNotify(t)
   delete process.env.NOTIFY_SOCKET
   assert.equal(await notifyServiceManager({ READY: 1 }), null)
-  assert.throws(() => readFileSync(join(folder, 'told')), /ENOENT/)
+  assert.throws(() => readFileSync(join(folder, 'sent')), /ENOENT/)
 })
 
 test('a missing systemd-notify is reported', async (t) => {

@@ -55,10 +55,10 @@ export function listFaults(document: OpenApiDocument, others: Readonly<Record<st
  * error, and the same rows as CSV by either way of asking. Returns how many rows it has.
  */
 export async function checkList(ask: Ask, path: string, name: string | null): Promise<number> {
-  const beside = path.includes('?') ? `${path}&` : `${path}?`
+  const prefix = path.includes('?') ? `${path}&` : `${path}?`
   const rowsOf = ({ body }: ListAnswer): unknown[] => (name === null ? body : body[name])
   const answer = async (query: string, headers?: Record<string, string>) => {
-    const got = await ask(`${beside}${query}`, headers)
+    const got = await ask(`${prefix}${query}`, headers)
     assert.equal(got.status, 200, `${path} ${query}: ${JSON.stringify(got.body)}`)
     return got
   }
@@ -70,7 +70,7 @@ export async function checkList(ask: Ask, path: string, name: string | null): Pr
     ['format=xml', /^invalid_format$/],
     ['order=asc&order=desc', /^invalid_parameter$/],
   ] as const) {
-    const { status, body } = await ask(`${beside}${query}`)
+    const { status, body } = await ask(`${prefix}${query}`)
     assert.equal(status, 400, `${path} ${query}`)
     assert.match(body.code, code, `${path} ${query}`)
   }

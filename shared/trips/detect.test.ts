@@ -29,7 +29,7 @@ const jitter = fc.tuple(
 
 type Manoeuvre = (ride: Ride) => void
 
-const calmDrive: fc.Arbitrary<Manoeuvre> = fc
+const steadyDrive: fc.Arbitrary<Manoeuvre> = fc
   .tuple(
     fc.integer({ min: 5, max: 40 }),
     fc.integer({ min: 5, max: 25 }),
@@ -40,7 +40,7 @@ const calmDrive: fc.Arbitrary<Manoeuvre> = fc
   .map(([n, kmh, everyS, headingDeg, reported]) => (ride) => {
     ride.drive(n * everyS, kmh, everyS, { headingDeg, reported })
   })
-const calmWait: fc.Arbitrary<Manoeuvre> = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom(10, 30, 60)).map(
+const steadyWait: fc.Arbitrary<Manoeuvre> = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom(10, 30, 60)).map(
   ([n, everyS]) =>
     (ride) =>
       void ride.wait(n * everyS, everyS),
@@ -100,9 +100,9 @@ const pause: fc.Arbitrary<Manoeuvre> = fc.integer({ min: 1, max: 50 }).map((n) =
   ride.wait(n * 5, 5)
 })
 
-const calmRides = rides(calmDrive, calmDrive, calmWait, gap)
+const steadyRides = rides(steadyDrive, steadyDrive, steadyWait, gap)
 const wildRides = rides(drive, drive, wait, jitteryWait, gap, spike)
-const anyRides = fc.oneof(calmRides, wildRides)
+const anyRides = fc.oneof(steadyRides, wildRides)
 const nervousRides = rides(hop, hop, pause, spike)
 
 const configs: fc.Arbitrary<TripConfig> = fc.oneof(
@@ -156,7 +156,7 @@ test('the active trip agrees with the reference implementation at any time', () 
 })
 
 test('the end of a track yields the active trip, or reports that it cannot', () => {
-  let said = 0
+  let found = 0
   fc.assert(
     fc.property(
       fc.oneof(nervousRides, anyRides),
@@ -171,14 +171,14 @@ test('the end of a track yields the active trip, or reports that it cannot', () 
           const fromMs = records[cut % records.length]?.atMs ?? 0
           const recent = recentActiveTrip(loadTrack(records, { fromMs, toMs: nowMs }), config, query)
           if (recent === undefined) continue
-          said++
+          found++
           assert.deepEqual(recent.active, active)
         }
       },
     ),
     { numRuns: NUM_RUNS },
   )
-  assert.ok(said > NUM_RUNS / 10, `${said} times of ${NUM_RUNS} rides`)
+  assert.ok(found > NUM_RUNS / 10, `${found} times of ${NUM_RUNS} rides`)
 })
 
 test('the last half hour of a course is enough to find active trips', () => {
@@ -265,7 +265,7 @@ test('the order of records and duplicates do not change the result', () => {
 
 test('a range that begins or ends elsewhere changes at most the trip at the cut', () => {
   fc.assert(
-    fc.property(calmRides, fc.nat(), (records, where) => {
+    fc.property(steadyRides, fc.nat(), (records, where) => {
       const config = { ...DEFAULT_TRIP_CONFIG }
       const cutMs = records[where % records.length]?.atMs ?? 0
       const { trips } = detectTrips(loadTrack(records), config)

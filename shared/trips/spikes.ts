@@ -171,10 +171,10 @@ class SpikeFilter {
       const nextLat = latE7[next] ?? 0
       const nextLong = longE7[next] ?? 0
       const nextSpeed = speedMilliKmh[next] ?? NO_SPEED
-      const isCalm =
+      const isSteady =
         Math.abs((nextLat - lat) | 0) + Math.abs((nextLong - long) | 0) <= alwaysE7 &&
         Math.abs((nextSpeed - speed) | 0) <= alwaysMilliKmh
-      if (!isCalm && !this.#isSurelyPlausible(next - 1, next)) break
+      if (!isSteady && !this.#isSurelyPlausible(next - 1, next)) break
       lat = nextLat
       long = nextLong
       speed = nextSpeed

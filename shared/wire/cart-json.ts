@@ -5,7 +5,7 @@ import { isoOrNull, toIso } from '#shared/time.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CartJson, CartListJson } from './carts.ts'
 
-interface Said {
+interface NoteReason {
   why: string
   by: { userId: string; name: string }
 }
@@ -16,8 +16,8 @@ export interface ShownCart {
   devices: readonly { hardwareId: string; deviceType: string; name: string | null; isOnline: boolean }[]
   verdict: EvaluatedCart
   notes: {
-    outOfService: (Said & { sinceMs: number }) | null
-    exempt: (Said & { zoneTypes: readonly ZoneType[]; untilMs: number }) | null
+    outOfService: (NoteReason & { sinceMs: number }) | null
+    exempt: (NoteReason & { zoneTypes: readonly ZoneType[]; untilMs: number }) | null
     note: string | null
   }
   autoLockAtMs: number | null
@@ -49,19 +49,19 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
     })),
     lock: toLockJson(verdict.lock, masksCodes),
     out_since: isoOrNull(verdict.outSinceMs),
-    last_heard_at: isoOrNull(verdict.heardAtMs),
+    last_heard_at: isoOrNull(verdict.lastSeenAtMs),
     battery: toBatteryJson(verdict.battery),
     out_of_service:
       notes.outOfService === null
         ? null
-        : { since: toIso(notes.outOfService.sinceMs), ...toSaidJson(notes.outOfService) },
+        : { since: toIso(notes.outOfService.sinceMs), ...toNoteReasonJson(notes.outOfService) },
     exempt:
       notes.exempt === null
         ? null
         : {
             zone_types: [...notes.exempt.zoneTypes],
             until: toIso(notes.exempt.untilMs),
-            ...toSaidJson(notes.exempt),
+            ...toNoteReasonJson(notes.exempt),
           },
     note: notes.note,
     auto_lock_at: isoOrNull(cart.autoLockAtMs),
@@ -126,6 +126,6 @@ function toBatteryJson(battery: EvaluatedCart['battery']): CartJson['battery'] {
   }
 }
 
-function toSaidJson({ why, by }: Said) {
+function toNoteReasonJson({ why, by }: NoteReason) {
   return { why, by: { user_id: by.userId, name: by.name } }
 }

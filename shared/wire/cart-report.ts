@@ -47,11 +47,11 @@ export const cartReportSchema = z.object({
 type CartReportJson = z.infer<typeof cartReportSchema>
 
 export function toCartReportJson(
-  said: CartDevice,
-  ground: CartZoneContext,
+  device: CartDevice,
+  zoneContext: CartZoneContext,
   autoLockAtMs: number | null,
 ): CartReportJson {
-  const { fix, heading, still, battery, rest, lowReadings } = said.motion
+  const { fix, heading, still, battery, rest, lowReadings } = device.motion
   const toVoltage = (known: { atMs: number; voltageV: number } | null) =>
     known && { at_ms: known.atMs, voltage_v: known.voltageV }
   return {
@@ -61,25 +61,25 @@ export function toCartReportJson(
     low_readings: lowReadings,
     battery: toVoltage(battery),
     rest: toVoltage(rest),
-    stays: said.stays.map(({ zoneId, name, type, hole, sinceMs }) => ({
+    stays: device.stays.map(({ zoneId, name, type, hole, sinceMs }) => ({
       zone_id: zoneId,
       name,
       type,
       hole,
       since_ms: sinceMs,
     })),
-    out_since_ms: said.outSinceMs,
-    heard_at_ms: said.heardAtMs,
-    said_sleep: said.saidSleep,
-    lock: said.lock && {
-      is_locked: said.lock.isLocked,
-      at_ms: said.lock.atMs,
-      source: said.lock.source,
-      by: said.lock.by,
+    out_since_ms: device.outSinceMs,
+    heard_at_ms: device.lastSeenAtMs,
+    said_sleep: device.announcedSleep,
+    lock: device.lock && {
+      is_locked: device.lock.isLocked,
+      at_ms: device.lock.atMs,
+      source: device.lock.source,
+      by: device.lock.by,
     },
     auto_lock_at_ms: autoLockAtMs,
-    has_parking: ground.hasParking,
-    has_boundary: ground.hasBoundary,
+    has_parking: zoneContext.hasParking,
+    has_boundary: zoneContext.hasBoundary,
   }
 }
 
@@ -112,8 +112,8 @@ export function readCartReport(
       sinceMs: stay.since_ms,
     })),
     outSinceMs: json?.out_since_ms ?? null,
-    heardAtMs: json?.heard_at_ms ?? null,
-    saidSleep: json?.said_sleep ?? false,
+    lastSeenAtMs: json?.heard_at_ms ?? null,
+    announcedSleep: json?.said_sleep ?? false,
     lock: lock && { isLocked: lock.is_locked, atMs: lock.at_ms, source: lock.source, by: lock.by },
   }
 }

@@ -24,7 +24,7 @@ test('an unknown variable of the head office is reported with its whole prefix, 
   assert.match(fault, /^CARTBARN_HUB_CARTBARN_PORT is not a setting/)
 })
 
-for (const [written, says] of [
+for (const [written, message] of [
   ['HTTPPORT', /^CARTBARN_HTTPPORT is not a setting of this program; did you mean CARTBARN_HTTP_PORT\?$/],
   ['cartbarn_log_level', /^cartbarn_log_level is not a setting .* did you mean CARTBARN_LOG_LEVEL\?$/],
   ['CartBarn_Http_Port', /^CartBarn_Http_Port is not a setting .* did you mean CARTBARN_HTTP_PORT\?$/],
@@ -36,5 +36,5 @@ for (const [written, says] of [
   ['', /^CARTBARN_ is not a setting of this program$/],
 ] as const)
   test(`"${written}" is an unknown setting, and the nearest known one is suggested`, () => {
-    assert.match(unknownSettingFault(written, ['HTTP_PORT', 'MQTT_PORT', 'LOG_LEVEL']), says)
+    assert.match(unknownSettingFault(written, ['HTTP_PORT', 'MQTT_PORT', 'LOG_LEVEL']), message)
   })

@@ -22,8 +22,8 @@ export function weightsOf(ring: readonly Point[]): Float64Array {
   // the corner farthest from the first one, and the corner farthest from the line between the two
   const across = farthest(plane, 0, 0, ring.length).at
   const [one, other] = [farthest(plane, 0, across, across), farthest(plane, across, 0, ring.length)]
-  const aside = one.distanceM >= other.distanceM ? one.at : other.at
-  const anchors = [...new Set([0, across, aside])].sort((a, b) => a - b)
+  const second = one.distanceM >= other.distanceM ? one.at : other.at
+  const anchors = [...new Set([0, across, second])].sort((a, b) => a - b)
   for (const at of anchors) weights[at] = Number.POSITIVE_INFINITY
   for (const [i, from] of anchors.entries()) weigh(plane, from, anchors[i + 1] ?? ring.length, Number.POSITIVE_INFINITY)
   return weights

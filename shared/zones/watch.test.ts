@@ -247,12 +247,12 @@ test('leaving through a corner counts as leaving', () => {
 
 test('a path that only touches a corner does not pass through, one a step further in does', () => {
   const corner = at(-50, 0)
-  const beside = (atS: number, stepsE7: number, inE7: number): Fix => ({
+  const fixOutside = (atS: number, stepsE7: number, inE7: number): Fix => ({
     atMs: START_MS + atS * 1000,
     latE7: corner.latE7 + stepsE7 + inE7,
     longE7: corner.longE7 - stepsE7 + inE7,
   })
-  const along = (inE7: number) => [beside(0, 9000, inE7), beside(5, -9000, inE7), beside(10, -12_000, inE7)]
+  const along = (inE7: number) => [fixOutside(0, 9000, inE7), fixOutside(5, -9000, inE7), fixOutside(10, -12_000, inE7)]
   assert.deepEqual(namesOf([strip], along(0)), [])
   assert.deepEqual(namesOf([strip], along(1)), ['enter z', 'exit z'])
 })

@@ -148,10 +148,10 @@ function describeErased(kind: DatabaseKind): void {
       const groups = [{ group: 'cart-2', ...sumOf(gpsAt(seconds(3))) }]
       assert.deepEqual((await site.audit('gps', DAY, groups)).body, { resend: [], extra: [] })
       const erased = await list(site)
-      const told = erased.map(({ hardware_id, what, records }: Record<string, unknown>) => {
+      const listed = erased.map(({ hardware_id, what, records }: Record<string, unknown>) => {
         return `${hardware_id} ${what} ${records}`
       })
-      assert.deepEqual(told.sort(), ['cart-1 battery 1', 'cart-1 device 0', 'cart-1 gps 5'])
+      assert.deepEqual(listed.sort(), ['cart-1 battery 1', 'cart-1 device 0', 'cart-1 gps 5'])
       for (const { bytes, erased_at, deleted_at } of erased) {
         assert.ok(bytes > 10)
         assert.equal(Date.parse(deleted_at) - Date.parse(erased_at), 30 * DAY_MS)

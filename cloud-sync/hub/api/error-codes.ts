@@ -79,7 +79,7 @@ const OWN_CODES: ErrorCodes = {
   intent_over: { status: 409, meaning: 'The intent has a result already.' },
   intent_fetched: {
     status: 409,
-    meaning: 'The gateway has fetched the intent: it cannot be withdrawn any more.',
+    meaning: 'The intent was sent to the gateway: it cannot be withdrawn any more.',
   },
   internal_error: { status: 500, meaning: 'Fault of the hub; its log output has the request_id.' },
   store_unavailable: { status: 503, meaning: 'The database does not respond; try again later.' },

@@ -106,8 +106,9 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
     route.delete('/sites/{site}/intents/{id}', 'Withdraw an intent', {
       operationId: 'withdrawSiteIntent',
       description:
-        'Possible while the intent is pending and its gateway has not fetched it. If the gateway is fetching it ' +
-        'at the same moment, the result that the gateway reports counts. For operators and admins.',
+        'Possible while the intent is pending and no response to its gateway has contained it. After the restore of ' +
+        'an older database the gateway may have it nevertheless; then the result that it reports counts. For ' +
+        'operators and admins.',
       middleware: [operatorOnly],
       request: { params: siteIntentParams },
       responses: answers(siteIntentSchema, 'The withdrawn intent.', 403, 404, 409),
@@ -119,7 +120,7 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
       const nowMs = clock.nowMs()
       if (status !== 'pending') throw new ConflictError('intent_over', `the intent is ${status}`)
       if (!(await withdrawIntent(database, site, id, nowMs)))
-        throw new ConflictError('intent_fetched', 'the gateway has fetched the intent already')
+        throw new ConflictError('intent_fetched', 'the intent was sent to the gateway already')
       return c.json(toIntentJson(await requireIntent(site, id), nowMs), 200)
     },
   )

@@ -28,7 +28,7 @@ const alert = (id: number, more: Partial<AlertBody> = {}): AlertBody => ({
   details: { lat: 1, long: 2 },
   ...more,
 })
-const tell = (...bodies: AlertBody[]) =>
+const push = (...bodies: AlertBody[]) =>
   site.push(
     site.part(
       'entities',
@@ -40,7 +40,7 @@ before(async () => {
   hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
-  await tell(
+  await push(
     alert(1),
     alert(2, {
       acknowledged_at_ms: NOON + 60_000,
@@ -103,8 +103,8 @@ for (const id of ['nothing', 'a5'])
   })
 
 test('an alert shows its last reported state, and a deleted alert is not found', async () => {
-  await tell(alert(9))
-  await tell(alert(9, { closed_at_ms: NOON + 80_000 }))
+  await push(alert(9))
+  await push(alert(9, { closed_at_ms: NOON + 80_000 }))
   assert.deepEqual((await ids('?state=closed')).includes('a9'), true)
   await site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'alert', key: 'a9', body: null }])))
   assert.deepEqual((await ids()).includes('a9'), false)

@@ -162,14 +162,14 @@ for (const kind of LONG_SUITE_KINDS) {
 
     test('never change or lose an entry, and quarantine an invalid one', async () => {
       const site = await newSite(ENTRIES)
-      const told = (await list(site)).body
+      const listed = (await list(site)).body
       await push(site, [
         entry(1, { action: 'device.updated' }),
         { ...entry(2), body: null },
         entry(7, { at_ms: 'x' }),
         entry(8, { user_id: 'usr\0' }),
       ])
-      assert.deepEqual((await list(site)).body, told)
+      assert.deepEqual((await list(site)).body, listed)
       const { body } = await people.request('GET', `/sites/${site.siteId}/quarantine`)
       assert.equal(body.entries.length, 2)
     })
@@ -238,8 +238,8 @@ for (const kind of LONG_SUITE_KINDS) {
     })
 
     test('do not request an entry that was erased and then deleted by age at each audit', async () => {
-      const said = (name: string) => entry(1, { after: { name } })
-      const [old, young, erased] = days([said('Jane'), entry(2), said('')], [900, 0, 900])
+      const named = (name: string) => entry(1, { after: { name } })
+      const [old, young, erased] = days([named('Jane'), entry(2), named('')], [900, 0, 900])
       assert.ok(old && young && erased)
       const site = await newSite([old, young])
       await hub.hub.retention.run()

@@ -12,7 +12,7 @@ import { toCartJson } from '#shared/wire/cart-json.ts'
 import { toCartReportJson } from '#shared/wire/cart-report.ts'
 
 const AT = '2026-05-01T08:30:00.000Z'
-const GROUND = { hasParking: true, hasBoundary: false }
+const ZONE_CONTEXT = { hasParking: true, hasBoundary: false }
 const NO_NOTES = { outOfService: null, exempt: null, note: null }
 
 let hub: TestHub
@@ -44,13 +44,13 @@ function device(hardwareId: string, cart: string | null, fields: object = {}): R
 }
 
 /** Device in the barn, locked by a code, seen just now. */
-function saidBy(hardwareId: string, nowMs: number): CartDevice {
+function reportOf(hardwareId: string, nowMs: number): CartDevice {
   return {
     hardwareId,
     deviceType: 'teebox',
     isOnline: true,
-    heardAtMs: nowMs,
-    saidSleep: false,
+    lastSeenAtMs: nowMs,
+    announcedSleep: false,
     motion: {
       ...NO_MOTION,
       fix: { atMs: nowMs - 1000, latE7: 284_100_000, longE7: -815_800_000, speedKmh: 0 },
@@ -70,11 +70,11 @@ const cartOf = (id: string) => people.request('GET', `/sites/${site.siteId}/cart
 
 test('a cart has the state its gateway reported, and the device list is unchanged', async () => {
   const nowMs = Date.now()
-  const said = saidBy('d1', nowMs)
+  const report = reportOf('d1', nowMs)
   await site.latest({
     is_complete: true,
     devices: [
-      device('d1', '17', { cart_said: toCartReportJson(said, GROUND, nowMs + 60_000) }),
+      device('d1', '17', { cart_said: toCartReportJson(report, ZONE_CONTEXT, nowMs + 60_000) }),
       device('d2', '17', { device_type: 'cartcaddie' }),
       device('d3', null, { name: '2' }),
       device('d4', '10', { cart_said: { nonsense: true } }),
@@ -96,7 +96,7 @@ test('a cart has the state its gateway reported, and the device list is unchange
   )
   assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
   const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
-  const verdict = evaluateCart([said], GROUND, settings, { nowMs, startedAtMs: 0 })
+  const verdict = evaluateCart([report], ZONE_CONTEXT, settings, { nowMs, startedAtMs: 0 })
   const shown = { key: '17', devices: [], verdict, notes: NO_NOTES, openAlertIds: [] }
   const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false)
   const { devices, ...cart } = (await cartOf('17')).body
@@ -111,10 +111,10 @@ test('a cart has the state its gateway reported, and the device list is unchange
 
 test('a cart shows staff notes, until they are removed', async () => {
   const by = { user_id: 'u1', name: 'Jane' }
-  const tell = (body: unknown) =>
+  const push = (body: unknown) =>
     site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'cart_note', key: '17', body }])))
   const exempt = { zone_types: ['stop'], until_ms: Date.now() + 60_000, why: 'Flag', by }
-  await tell({
+  await push({
     cart: '17',
     out_of_service: { since_ms: 0, why: 'Tyre', by },
     exempt,
@@ -127,7 +127,7 @@ test('a cart shows staff notes, until they are removed', async () => {
     [{ since: '1970-01-01T00:00:00.000Z', why: 'Tyre', by }, ['stop'], 'Squeaks'],
   )
   assert.equal((await list()).body.counts.out_of_service, 1)
-  await tell({
+  await push({
     cart: '17',
     out_of_service: null,
     exempt: { ...exempt, until_ms: 1 },
@@ -136,7 +136,7 @@ test('a cart shows staff notes, until they are removed', async () => {
   })
   const over = (await cartOf('17')).body
   assert.deepEqual([over.out_of_service, over.exempt, over.note], [null, null, null])
-  await tell(null)
+  await push(null)
 })
 
 test('a cart lists its alerts that are not closed', async () => {
@@ -164,7 +164,7 @@ test('a cart lists its alerts that are not closed', async () => {
 
 test('the auto-lock time comes from the device with the lock, and is null for an older gateway', async () => {
   const nowMs = Date.now()
-  const of = (id: string, atMs: number | null) => toCartReportJson(saidBy(id, nowMs), GROUND, atMs)
+  const of = (id: string, atMs: number | null) => toCartReportJson(reportOf(id, nowMs), ZONE_CONTEXT, atMs)
   const { auto_lock_at_ms: _, ...earlier } = of('d6', null)
   const { lock: __, ...lockless } = { ...of('d5', 1), auto_lock_at_ms: 1 }
   await site.latest({
@@ -180,10 +180,10 @@ test('the auto-lock time comes from the device with the lock, and is null for an
 })
 
 test('a cart without recent contact is silent, and an unknown cart is not found', async () => {
-  const said = saidBy('d1', Date.now() - 3_600_000)
+  const report = reportOf('d1', Date.now() - 3_600_000)
   await site.latest({
     is_complete: true,
-    devices: [device('d1', '17', { is_online: false, cart_said: toCartReportJson(said, GROUND, null) })],
+    devices: [device('d1', '17', { is_online: false, cart_said: toCartReportJson(report, ZONE_CONTEXT, null) })],
   })
   assert.equal((await cartOf('17')).body.state, 'silent')
   const missing = await cartOf('99')

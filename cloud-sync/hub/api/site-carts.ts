@@ -22,7 +22,7 @@ export const SITE_CARTS = siteList({
     return {
       carts: inOrder(carts, order).map((cart) => toCartJson(cart, masksCodes)),
       counts: countCarts(carts),
-      has_parking_zone: carts.some(({ ground }) => ground.hasParking),
+      has_parking_zone: carts.some(({ zoneContext }) => zoneContext.hasParking),
     }
   },
 })

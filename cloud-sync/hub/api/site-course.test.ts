@@ -33,14 +33,14 @@ before(async () => {
 })
 after(() => hub.stop())
 
-const tell = (body: unknown) =>
+const push = (body: unknown) =>
   site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'course', key: 'site', body }])))
 const course = async () => (await people.request('GET', `/sites/${site.siteId}/course`)).body
 
 test('a site shows the course map of its gateway, and none before the gateway has sent it', async () => {
   const none = await course()
   assert.deepEqual([none.version, none.features, none.photo], [0, [], null])
-  await tell({ version: 3, attribution: 'Golf Ltd', sent: packed([HOLE]), updated_at_ms: 1 })
+  await push({ version: 3, attribution: 'Golf Ltd', sent: packed([HOLE]), updated_at_ms: 1 })
   const { counts, ...shown } = await course()
   assert.deepEqual(shown, {
     type: 'FeatureCollection',
@@ -66,9 +66,9 @@ for (const [what, body] of Object.entries({
   'a gone row': null,
 })) {
   test(`a site that sends ${what} shows an empty course map`, async () => {
-    await tell({ version: 3, attribution: null, sent: packed([HOLE]), updated_at_ms: 1 })
+    await push({ version: 3, attribution: null, sent: packed([HOLE]), updated_at_ms: 1 })
     assert.equal((await course()).features.length, 1)
-    await tell(body)
+    await push(body)
     assert.deepEqual((await course()).features, [])
   })
 }
@@ -88,7 +88,7 @@ const piecesOf = (content: Buffer, size: number, hash = HASH) =>
     },
   }))
 // each gets its own number when it is sent
-const tellRows = async (rows: readonly object[]) => {
+const pushRows = async (rows: readonly object[]) => {
   const { status } = await site.push(site.part('entities', rowsContent(rows.map((row) => ({ ...row, seq: ++seq })))))
   assert.equal(status, 200)
 }
@@ -104,8 +104,8 @@ test('a photo is shown once all its chunks are there, in any order, and hidden w
   const pieces = piecesOf(image, 30_000)
   const [first, ...others] = pieces.toReversed()
   assert.ok(first !== undefined)
-  await tellRows(others)
-  await tell({
+  await pushRows(others)
+  await push({
     version: 5,
     attribution: null,
     sent: packed([HOLE]),
@@ -115,7 +115,7 @@ test('a photo is shown once all its chunks are there, in any order, and hidden w
   assert.deepEqual([(await course()).photo, (await course()).features.length], [null, 1])
   assert.equal(await photoStatus(), 404)
 
-  await tellRows([first])
+  await pushRows([first])
   const etag = `"${HASH}"`
   assert.deepEqual((await course()).photo, { corners, content_type: 'image/png', bytes: image.length, etag })
   const shown = await photo()
@@ -126,23 +126,23 @@ test('a photo is shown once all its chunks are there, in any order, and hidden w
   assert.deepEqual(Buffer.from(await shown.arrayBuffer()), image)
   assert.equal((await photo({ 'if-none-match': etag })).status, 304)
 
-  await tellRows([{ ...first, body: null }])
+  await pushRows([{ ...first, body: null }])
   assert.deepEqual([(await course()).photo, await photoStatus()], [null, 404])
 })
 
 test('a course map in chunks is shown once all of them are there', async () => {
   const drawing = Buffer.from(packed([HOLE]))
   const pieces = piecesOf(drawing, 100, OTHER)
-  await tell({
+  await push({
     version: 6,
     attribution: null,
     sent: null,
     drawing: refer(drawing, pieces.length, OTHER),
     photo: null,
   })
-  await tellRows(pieces.slice(1))
+  await pushRows(pieces.slice(1))
   assert.deepEqual((await course()).features, [])
-  await tellRows(pieces.slice(0, 1))
+  await pushRows(pieces.slice(0, 1))
   assert.deepEqual((await course()).features, [HOLE])
 })
 
@@ -155,8 +155,8 @@ for (const [what, ofPhoto] of Object.entries({
   'no corners': { bytes: 100_000, pieces: 4, corners: [] },
 })) {
   test(`a site that sends a photo with ${what} shows its course map without the photo`, async () => {
-    await tellRows(piecesOf(randomBytes(100_000), 30_000))
-    await tell({
+    await pushRows(piecesOf(randomBytes(100_000), 30_000))
+    await push({
       version: 7,
       attribution: null,
       sent: packed([HOLE]),

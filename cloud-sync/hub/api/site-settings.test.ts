@@ -45,19 +45,19 @@ before(async () => {
 })
 after(() => hub.stop())
 
-const tell = (settings: unknown) =>
+const push = (settings: unknown) =>
   site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'site', key: 'site', body: { settings } }])))
 const get = async (path: string) => (await people.request('GET', `/sites/${site.siteId}${path}`)).body
 const settingsOfSite = async () => (await people.request('GET', `/sites/${site.siteId}/site`)).body
 
 test('the settings of a site are those of its gateway, and the defaults before it has sent any', async () => {
   assert.deepEqual(await settingsOfSite(), DEFAULTS)
-  await tell(SETTINGS)
+  await push(SETTINGS)
   assert.deepEqual(await settingsOfSite(), SETTINGS)
 })
 
 test('its trips and days go by them', async () => {
-  await tell(SETTINGS)
+  await push(SETTINGS)
   const { configUsed } = (await get('/trips?from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z')).summary
   assert.deepEqual([configUsed.minimalTripDistance, configUsed.speedThreshold], [100, 3])
   const summary = await get('/trips/cart-1/summary?date=2026-03-29')
@@ -66,7 +66,7 @@ test('its trips and days go by them', async () => {
 
 for (const settings of [null, 'x', [], { name: 7 }, { ...SETTINGS, time_zone: 'Mars/Olympus' }]) {
   test(`a site that sends ${JSON.stringify(settings).slice(0, 20)} has the defaults`, async () => {
-    await tell(settings)
+    await push(settings)
     assert.deepEqual(await settingsOfSite(), DEFAULTS)
   })
 }

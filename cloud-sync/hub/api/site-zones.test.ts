@@ -25,20 +25,20 @@ before(async () => {
 })
 after(() => hub.stop())
 
-const tell = (body: unknown) =>
+const push = (body: unknown) =>
   site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'zone_set', key: 'site', body }])))
 const zones = async () => (await people.request('GET', `/sites/${site.siteId}/zones`)).body
 
 test('the zones of a site are those of its gateway, and none before it has sent any', async () => {
   assert.deepEqual(await zones(), NONE)
-  await tell({ version: 3, zones: [BARN], updated_at_ms: 1 })
+  await push({ version: 3, zones: [BARN], updated_at_ms: 1 })
   assert.deepEqual(await zones(), shown(BARN, { switched: null }))
 })
 
 test('a zone that is switched is shown as it holds now, and until when', async () => {
   const by = { user_id: 'u', name: 'Jo' }
   const switches = { barn: { was_enabled: false, since_ms: 0, until_ms: 1_000, by } }
-  await tell({ version: 3, zones: [BARN], switches, updated_at_ms: 1 })
+  await push({ version: 3, zones: [BARN], switches, updated_at_ms: 1 })
   const switched = { until: '1970-01-01T00:00:01.000Z', by }
   assert.deepEqual(
     await zones(),
@@ -61,8 +61,8 @@ const HOSTILE: Record<string, unknown> = {
 }
 for (const [what, body] of Object.entries(HOSTILE)) {
   test(`a site that sends ${what} has none`, async () => {
-    await tell({ version: 3, zones: [BARN], updated_at_ms: 1 })
-    await tell(body)
+    await push({ version: 3, zones: [BARN], updated_at_ms: 1 })
+    await push(body)
     const shown = await zones()
     assert.deepEqual(shown, NONE)
   })

@@ -166,20 +166,20 @@ test('a site reports its health, as fields and as an explanation', async () => {
 test('a site being compared is not complete, and reports how many rows are not confirmed', async () => {
   const gateway = await hub.site()
   const path = `/sites/${gateway.siteId}`
-  const tell = (unconfirmed_rows: number | null) =>
+  const report = (unconfirmed_rows: number | null) =>
     gateway.latest({ backlog: { rows: 0, oldest_ms: null, unconfirmed_rows } })
   for (const [rows, words] of [
     [null, /compares .* not counted yet/],
     [4500, /4,500 rows are not confirmed/],
     [1, /1 row is not confirmed/],
   ] as const) {
-    await tell(rows)
+    await report(rows)
     const { state, explanation, unconfirmed_rows } = (await people.request('GET', path)).body
     assert.deepEqual([state, unconfirmed_rows], ['comparing', rows])
     assert.match(explanation, words)
     assert.doesNotMatch(explanation, /all data is here|All is well/)
   }
-  await tell(0)
+  await report(0)
   assert.match((await people.request('GET', path)).body.explanation, /all data is here except that of the last seconds/)
 })
 

@@ -10,7 +10,7 @@ import { cartReportSchema, readCartReport } from '#shared/wire/cart-report.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
 
 export interface SiteCart extends ShownCart {
-  readonly ground: CartZoneContext
+  readonly zoneContext: CartZoneContext
 }
 
 interface KnownDevice {
@@ -19,9 +19,9 @@ interface KnownDevice {
   name: string | null
   isOnline: boolean
   cart: string | null
-  said: CartDevice
+  report: CartDevice
   autoLockAtMs: number | null
-  ground: CartZoneContext
+  zoneContext: CartZoneContext
 }
 
 const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null }
@@ -34,20 +34,20 @@ export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promis
   const alerts = Map.groupBy(await openCartAlerts(sql, siteId), ({ cart }) => cart)
   const devices = (await cartDevicesOf(sql, siteId)).map(readDevice)
   return [...groupByCart(devices)].map(([key, members]) => {
-    const ground = {
-      hasParking: members.some((member) => member.ground.hasParking),
-      hasBoundary: members.some((member) => member.ground.hasBoundary),
+    const zoneContext = {
+      hasParking: members.some((member) => member.zoneContext.hasParking),
+      hasBoundary: members.some((member) => member.zoneContext.hasBoundary),
     }
-    const said = members.map((member) => member.said)
-    const verdict = evaluateCart(said, ground, settings, { nowMs, startedAtMs: 0 })
-    const cart = { key, devices: members, ground, verdict, notes: notes.get(key) ?? NO_NOTES }
+    const reports = members.map((member) => member.report)
+    const verdict = evaluateCart(reports, zoneContext, settings, { nowMs, startedAtMs: 0 })
+    const cart = { key, devices: members, zoneContext, verdict, notes: notes.get(key) ?? NO_NOTES }
     const openAlertIds = (alerts.get(key) ?? []).map(({ alertId }) => alertId)
     const lock = members.find(({ hardwareId }) => hardwareId === verdict.lock?.hardwareId)
     return { ...cart, autoLockAtMs: lock?.autoLockAtMs ?? null, openAlertIds }
   })
 }
 
-function readDevice({ body, cartSaid }: CartDeviceRow): KnownDevice {
+function readDevice({ body, cartReport }: CartDeviceRow): KnownDevice {
   const device: Record<string, unknown> = JSON.parse(body)
   const textOf = (name: string) => (typeof device[name] === 'string' ? device[name] : null)
   const known = {
@@ -55,15 +55,15 @@ function readDevice({ body, cartSaid }: CartDeviceRow): KnownDevice {
     deviceType: textOf('device_type') ?? '',
     isOnline: device.is_online === true,
   }
-  const parsed = cartReportSchema.safeParse(JSON.parse(cartSaid ?? 'null'))
+  const parsed = cartReportSchema.safeParse(JSON.parse(cartReport ?? 'null'))
   const json = parsed.success ? parsed.data : null
   return {
     ...known,
     name: textOf('name'),
     cart: textOf('cart'),
-    said: readCartReport(json, known),
+    report: readCartReport(json, known),
     autoLockAtMs: json?.auto_lock_at_ms ?? null,
-    ground: { hasParking: json?.has_parking ?? false, hasBoundary: json?.has_boundary ?? false },
+    zoneContext: { hasParking: json?.has_parking ?? false, hasBoundary: json?.has_boundary ?? false },
   }
 }
 

@@ -40,7 +40,7 @@ export class Continuity {
   async start(): Promise<void> {
     this.#servers.clear()
     this.#servers.add(await serverOf(this.#deps.database))
-    await this.#look(null)
+    await this.#check(null)
     this.#trust = { sinceMonotonicMs: this.#deps.monotonicClock.monotonicMs(), because: 'started' }
   }
 
@@ -52,7 +52,7 @@ export class Continuity {
 
   /** Call it after reading the rows to evaluate; null means all sites. Throws if the database does not respond. */
   async trust(siteIds: readonly string[] | null = null): Promise<Trust> {
-    if (await this.#look(siteIds)) {
+    if (await this.#check(siteIds)) {
       this.#deps.log.warn(
         'the database is on another server than before, or went back to an earlier state: no site is ok before ' +
           'its gateway has reported',
@@ -63,7 +63,7 @@ export class Continuity {
   }
 
   /** True if the database has gone back or its server has changed. */
-  async #look(siteIds: readonly string[] | null): Promise<boolean> {
+  async #check(siteIds: readonly string[] | null): Promise<boolean> {
     // the result may not include moves made while the statement runs
     const before = [...this.#highest].filter(([, { siteId }]) => siteIds?.includes(siteId) !== false)
     const rows = await cursorTotals(this.#deps.database, siteIds)

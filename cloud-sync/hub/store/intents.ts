@@ -22,6 +22,21 @@ export async function waitingIntents(sql: Sql, siteId: string, after: number, li
   )
 }
 
+/** Like `waitingIntents`, for a response to the gateway: from now on it may have them, and they are not withdrawn. */
+export function sendIntents(
+  database: Database,
+  siteId: string,
+  after: number,
+  limit: number,
+): Promise<WaitingIntent[]> {
+  return inSite(database, siteId, async (sql, site) => {
+    const intents = await waitingIntents(sql, siteId, after, limit)
+    const last = intents.at(-1)?.seq ?? 0
+    if (last > site.intentsSent) await sql.run('UPDATE site SET intents_sent = $2 WHERE site_id = $1', [siteId, last])
+    return intents
+  })
+}
+
 /** Returns the number of the newest intent of each of these sites. */
 export async function lastIntents(sql: Sql, siteIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await sql.all<{ siteId: string; seq: number }>(

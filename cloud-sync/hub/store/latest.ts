@@ -8,7 +8,7 @@ export interface LatestRow {
 
 /** State as received, with the device's report on its cart, as JSON; null if its gateway reports none. */
 export interface NewLatestRow extends LatestRow {
-  readonly cartSaid: string | null
+  readonly cartReport: string | null
 }
 
 /** Last state of a device that its gateway no longer has. */
@@ -42,7 +42,7 @@ export async function putLatest(
         siteId,
         atMs,
         behind(atMs, reorderedMs),
-        ...some.flatMap(({ hardwareId, body, cartSaid }) => [hardwareId, body, cartSaid]),
+        ...some.flatMap(({ hardwareId, body, cartReport }) => [hardwareId, body, cartReport]),
       ],
     )
   }
@@ -52,7 +52,7 @@ export async function putLatest(
     sql,
     'site_latest',
     ['site_id', 'hardware_id', 'at_ms', 'body', 'cart_said'],
-    rows.map(({ hardwareId, body, cartSaid }) => [siteId, hardwareId, atMs, body, cartSaid]),
+    rows.map(({ hardwareId, body, cartReport }) => [siteId, hardwareId, atMs, body, cartReport]),
   )
 }
 

@@ -4,12 +4,12 @@ import type { Sql } from './database/database.ts'
 export interface CartDeviceRow {
   body: string
   /** Null if its gateway reports none. */
-  cartSaid: string | null
+  cartReport: string | null
 }
 
 /** Returns all devices of a site, by hardware id. */
 export function cartDevicesOf(sql: Sql, siteId: string): Promise<CartDeviceRow[]> {
-  return sql.all(`SELECT body, cart_said AS "cartSaid" FROM site_latest WHERE site_id = $1 ORDER BY hardware_id`, [
+  return sql.all(`SELECT body, cart_said AS "cartReport" FROM site_latest WHERE site_id = $1 ORDER BY hardware_id`, [
     siteId,
   ])
 }

@@ -18,7 +18,7 @@ export interface IntentRow {
   status: SiteIntentStatus
   reason: string | null
   finished_at_ms: number | null
-  /** True if the gateway has requested intents after this one, so that it has this one. */
+  /** True if the gateway has this one, or may have it: a response with it went out. */
   is_fetched: boolean
 }
 
@@ -33,9 +33,11 @@ export interface NewIntent {
   readonly requestedBy: string
 }
 
+// before `intents_sent` was stored, only what the gateway asked for was known
+const IS_FETCHED = '(seq <= site.intents_after OR seq <= site.intents_sent)'
 const COLUMNS = `intent.site_id, intent_id, seq, kind, body, issued_at_ms, expires_at_ms, base_rev, requested_by,
   status,
-  reason, finished_at_ms, seq <= site.intents_after AS is_fetched`
+  reason, finished_at_ms, ${IS_FETCHED} AS is_fetched`
 const FROM = 'FROM intent JOIN site ON site.site_id = intent.site_id'
 
 /** Stores an intent with the next number of its site. Throws `site_not_found`. */
@@ -76,7 +78,7 @@ export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promi
     `SELECT ${COLUMNS} ${FROM} WHERE intent.site_id = $1
        AND (CAST($2 AS TEXT) IS NULL OR kind = $2)
        AND (CAST($3 AS TEXT) IS NULL OR $3 =
-         CASE WHEN status = 'pending' AND expires_at_ms < $4 AND seq > site.intents_after THEN 'expired' ELSE status
+         CASE WHEN status = 'pending' AND expires_at_ms < $4 AND NOT ${IS_FETCHED} THEN 'expired' ELSE status
          END)
      ORDER BY seq ${order} LIMIT $5 OFFSET $6`,
     [siteId, kind ?? null, status ?? null, nowMs, limit, offset],
@@ -89,7 +91,7 @@ export function withdrawIntent(database: Database, siteId: string, intentId: str
     const changed = await sql.run(
       `UPDATE intent SET status = 'withdrawn', finished_at_ms = $3
        WHERE site_id = $1 AND intent_id = $2 AND status = 'pending' AND seq > $4`,
-      [siteId, intentId, nowMs, site.intentsAfter],
+      [siteId, intentId, nowMs, Math.max(site.intentsAfter, site.intentsSent)],
     )
     return changed > 0
   })

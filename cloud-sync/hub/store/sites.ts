@@ -7,13 +7,14 @@ export interface LockedSite {
   readonly siteId: string
   readonly intentSeq: number
   readonly intentsAfter: number
+  readonly intentsSent: number
   readonly twoGatewaysMs: number | null
   /** Stored bytes, including those that this transaction adds at its beginning. */
   readonly storedBytes: number
 }
 
 const LOCKED = `site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS "intentsAfter",
-  two_gateways_ms AS "twoGatewaysMs", stored_bytes AS "storedBytes"`
+  intents_sent AS "intentsSent",  two_gateways_ms AS "twoGatewaysMs", stored_bytes AS "storedBytes"`
 
 /**
  * Runs one transaction at a time for each site, across all hubs of a database: each takes this lock first, and no row

@@ -34,8 +34,8 @@ export async function applyLatest(
 ): Promise<z.infer<typeof latestAnswerSchema>> {
   const rows = statesOf(latest.devices)
   const nowMs = clock.nowMs()
-  const heard = { nowMs, backlog: latest.backlog, clockOffsetMs: latest.at_ms - nowMs }
-  return inActiveSite(database, siteId, heard, async (sql, site) => {
+  const contact = { nowMs, backlog: latest.backlog, clockOffsetMs: latest.at_ms - nowMs }
+  return inActiveSite(database, siteId, contact, async (sql, site) => {
     const { cursors } = await registerSender(sql, site, latest, nowMs)
     requireAcked(cursors, latest.backlog.acked)
     await putLatest(sql, siteId, latest.at_ms, [...rows.values()])
@@ -71,8 +71,8 @@ export function statesOf(devices: Latest['devices']): States {
     if (typeof hardwareId !== 'string' || hardwareId.length > MAX_ID_LENGTH || !isStorable(hardwareId)) {
       throw new InvalidRequestError('invalid_body', 'devices: a device without a hardware_id')
     }
-    const cartSaid = cart_said === undefined ? null : JSON.stringify(cart_said)
-    states.set(hardwareId, { hardwareId, body: JSON.stringify(device), cartSaid })
+    const cartReport = cart_said === undefined ? null : JSON.stringify(cart_said)
+    states.set(hardwareId, { hardwareId, body: JSON.stringify(device), cartReport })
   }
   return states
 }

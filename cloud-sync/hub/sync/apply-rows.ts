@@ -155,7 +155,7 @@ async function applyNote(
   // a note that an audit sends again may arrive after newer data
   await eraseRecords(sql, siteId, erased, {
     throughMs: isResend ? at_ms : undefined,
-    aside: keepsErased ? { noteId: note_id, nowMs } : undefined,
+    archive: keepsErased ? { noteId: note_id, nowMs } : undefined,
   })
 }
 

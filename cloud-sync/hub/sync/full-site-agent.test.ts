@@ -21,7 +21,7 @@ class EventSource extends MemorySource {
     if (part === null) return null
     const rows = (JSON.parse(Buffer.from(part.data).toString()) as TestRow[]).map(({ seq, id }) =>
       stream === 'notes'
-        ? { seq, note_id: id, kind: 'told', at_ms: AT_MS, body: {} }
+        ? { seq, note_id: id, kind: 'note', at_ms: AT_MS, body: {} }
         : {
             seq,
             event_id: id,
@@ -96,7 +96,7 @@ for (const kind of LONG_SUITE_KINDS) {
     await until(() => isAt('lock_events'), 'the first')
     source.append('lock_events', 2000)
     source.append('notes', 3)
-    await until(() => agent.status.state === 'hub_full', 'said')
+    await until(() => agent.status.state === 'hub_full', 'the state is reported')
     await until(() => isAt('notes'), 'what is small')
     assert.equal(await stored('notes'), 3)
     const before = (await stored('lock_events')) ?? 0

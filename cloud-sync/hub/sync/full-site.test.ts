@@ -32,7 +32,7 @@ function lockEvents(count: number, code = 'x'.repeat(500)) {
   )
 }
 
-function notes(count: number, fields: Record<string, unknown> = { kind: 'told', body: {} }) {
+function notes(count: number, fields: Record<string, unknown> = { kind: 'note', body: {} }) {
   return rowsContent(
     Array.from({ length: count }, (_, i) => ({ seq: i + 1, note_id: randomUUID(), at_ms: AT_MS, ...fields })),
   )
@@ -145,8 +145,8 @@ for (const kind of LONG_SUITE_KINDS) {
       hub.clock.advance(6 * MINUTE_MS)
       await hub.hub.storageCount.run()
       const part = () => site.part('lock_events', lockEvents(1))
-      const aside = await storedBytesOf(hub.hub.database, site.siteId)
-      assert.ok(aside > 100_000, `what was erased is kept aside, and counted: ${aside}`)
+      const archivedBytes = await storedBytesOf(hub.hub.database, site.siteId)
+      assert.ok(archivedBytes > 100_000, `what was erased is kept aside, and counted: ${archivedBytes}`)
       await fillWithEvents(site, 20)
       const people = new People(hub)
       assert.equal(

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** `nobody`: PostgreSQL refuses to be run by root. */
-const NOBODY = 65_534
+const NOBODY_UID = 65_534
 
 /** Returns the user that runs PostgreSQL. */
 export function identity(): { uid?: number; gid?: number } {
-  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+  return process.getuid?.() === 0 ? { uid: NOBODY_UID, gid: NOBODY_UID } : {}
 }
 
 /** Creates a folder owned by that user. */

@@ -12,7 +12,7 @@ export class Dashboard implements Pick<Component, 'start'> {
   readonly #folder: Folder
   readonly #log: Log
   #files: ReadonlyMap<string, BuiltFile> | undefined
-  #said: string | undefined
+  #loggedReason: string | undefined
 
   constructor(folder: Folder, log: Log) {
     this.#folder = folder
@@ -20,7 +20,7 @@ export class Dashboard implements Pick<Component, 'start'> {
   }
 
   async start(): Promise<void> {
-    if (this.files === undefined && this.#said === undefined)
+    if (this.files === undefined && this.#loggedReason === undefined)
       this.#log.info('no app at /app/; build it with npm run build:app')
   }
 
@@ -35,8 +35,9 @@ export class Dashboard implements Pick<Component, 'start'> {
       return readBuiltFiles(this.#folder)
     } catch (error) {
       const reason = describeError(error)
-      if (reason !== this.#said) this.#log.warn({ reason }, 'cannot serve the app; rebuild it with npm run build:app')
-      this.#said = reason
+      if (reason !== this.#loggedReason)
+        this.#log.warn({ reason }, 'cannot serve the app; rebuild it with npm run build:app')
+      this.#loggedReason = reason
       return undefined
     }
   }

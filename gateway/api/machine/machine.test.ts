@@ -60,8 +60,9 @@ test('a copied card serves its devices and sends the head office nothing until a
   assert.equal((await health(g)).machine, undefined)
 
   await moveTo(SECOND)
-  const heard = () => [hub.hellos, hub.pushes, hub.latest, hub.audits, hub.intentQueries].map(({ length }) => length)
-  const before = heard()
+  const requestCounts = () =>
+    [hub.hellos, hub.pushes, hub.latest, hub.audits, hub.intentQueries].map(({ length }) => length)
+  const before = requestCounts()
   const { status, machine, machine_detail } = await health(g)
   assert.deepEqual([status, machine], ['ok', 'other'])
   assert.match(machine_detail, /board has another serial number.*POST \/machine\/confirm.*new-site -- --yes/)
@@ -84,7 +85,7 @@ test('a copied card serves its devices and sends the head office nothing until a
   await g.restart()
   assert.equal((await health(g)).machine, 'other')
   await eventually(async () => (await sync()).state === 'other_machine', 'the replication is held again')
-  assert.deepEqual(heard(), before)
+  assert.deepEqual(requestCounts(), before)
 
   const answers = await Promise.all([confirm(g), confirm(g)])
   assert.deepEqual(

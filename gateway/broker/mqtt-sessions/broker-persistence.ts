@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Client } from 'aedes'
-import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { SessionChange, StoredWill } from '#domain/mqtt-sessions.ts'
 import { AedesPersistence } from './aedes-persistence.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
@@ -21,6 +21,8 @@ export class BrokerPersistence extends AedesPersistence {
   readonly #lookup: Lookup
   /** Number of published wills that Aedes will request to delete, keyed by client id. */
   readonly #spent = new Map<string, number>()
+  /** Connections that stored the wills. */
+  readonly #owners = new WeakMap<StoredWill, object>()
 
   constructor(sessions: Sessions, lookup: Lookup) {
     super(sessions, lookup.sessionOf)
@@ -61,13 +63,22 @@ export class BrokerPersistence extends AedesPersistence {
 
   /** Ignores a client that has disconnected in the meantime: Aedes has published its will already. */
   override async putWill(client: Client, packet: Parameters<AedesPersistence['putWill']>[1]): Promise<void> {
-    if (!client.closed) await super.putWill(client, packet)
+    if (client.closed) return
+    const stored = super.putWill(client, packet)
+    const will = this.#sessions.wills.get(client.id)
+    if (will !== undefined) this.#owners.set(will, client)
+    await stored
   }
 
-  /** Removes a will that Aedes is about to publish; the changes belong to the transaction that stores it. */
-  spendWill(clientId: string): SessionChange[] {
-    this.#spent.set(clientId, (this.#spent.get(clientId) ?? 0) + 1)
-    return this.takeWill(clientId)
+  /**
+   * Removes a will that Aedes is about to publish; the changes belong to the transaction that stores it. The next
+   * connection of the client may have stored its own already, which stays: a slow disk delays the end of the first.
+   */
+  spendWill(client: Client): SessionChange[] {
+    this.#spent.set(client.id, (this.#spent.get(client.id) ?? 0) + 1)
+    const will = this.#sessions.wills.get(client.id)
+    const isOfNext = will !== undefined && this.#owners.get(will) !== client
+    return isOfNext ? [] : this.takeWill(client.id)
   }
 
   /** Removes a will that is published without Aedes, which will not request to delete it. */

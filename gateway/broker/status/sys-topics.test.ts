@@ -107,8 +107,8 @@ test('a single topic can be subscribed to, and $SYS/# adds the topics of Aedes',
   await admin.subscribeAsync('$SYS/#')
   const other = await g.program({ clientId: 'just-arrived' })
   await roundTrip(admin)
-  const told = [...received].find(([topic]) => topic.endsWith('/new/clients'))
-  assert.equal(told?.[1].payload, 'just-arrived')
+  const published = [...received].find(([topic]) => topic.endsWith('/new/clients'))
+  assert.equal(published?.[1].payload, 'just-arrived')
   await Promise.all([admin.endAsync(), other.endAsync()])
 })
 
@@ -125,12 +125,12 @@ test('wildcard subscriptions do not include $SYS, and only admins receive it', a
   const password = await g.register('cart-1')
   const user = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
   for (const client of [await g.connect('cart-1', password), await g.program({}, user)]) {
-    const heard = listen(client)
+    const received = listen(client)
     for (const filter of ['$SYS/#', '$SYS/broker/version', '$SYS/+/+']) {
       await assert.rejects(client.subscribeAsync(filter), /Unspecified error|128/)
     }
     mock.timers.tick(PERIOD_MS)
-    assert.equal(heard.size, 0)
+    assert.equal(received.size, 0)
     await client.endAsync(true)
   }
   await admin.endAsync()

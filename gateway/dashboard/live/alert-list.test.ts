@@ -25,28 +25,28 @@ test('a filter selects by kind, by cart, or by both', () => {
 
 test('the alert sound plays once per alert, at most once a minute, and not for acknowledged alerts', () => {
   let rings = 0
-  let canBeHeard = true
+  let canSound = true
   const bell = new AlertSound(() => {
-    if (canBeHeard) rings++
-    return canBeHeard
+    if (canSound) rings++
+    return canSound
   })
   const [a, b] = [alertJson('outside', '1'), alertJson('outside', '2')]
-  bell.look([], 0)
+  bell.process([], 0)
   assert.equal(rings, 0)
-  bell.look([a], 0)
-  bell.look([a], 59_999)
+  bell.process([a], 0)
+  bell.process([a], 59_999)
   assert.equal(rings, 1)
-  bell.look([a], 60_000)
+  bell.process([a], 60_000)
   assert.equal(rings, 2)
-  bell.look([a, b], 61_000)
-  bell.look([b], 62_000)
+  bell.process([a, b], 61_000)
+  bell.process([b], 62_000)
   assert.equal(rings, 3)
-  bell.look([], 200_000)
-  canBeHeard = false
-  bell.look([a], 300_000)
+  bell.process([], 200_000)
+  canSound = false
+  bell.process([a], 300_000)
   assert.equal(rings, 3)
   // the first tap
-  canBeHeard = true
-  bell.look([a], 301_000)
+  canSound = true
+  bell.process([a], 301_000)
   assert.equal(rings, 4)
 })

@@ -33,7 +33,7 @@ const RING_AGAIN_MS = 60_000
 /** Decides when open alerts sound: each once when it opens, and all of them once a minute until acknowledged. */
 export class AlertSound {
   readonly #ring: () => boolean
-  #heard = new Set<string>()
+  #sounded = new Set<string>()
   #rangAtMs = Number.NEGATIVE_INFINITY
 
   /** `ring` returns true if the sound could be played: browsers mute a page until the first tap. */
@@ -42,11 +42,11 @@ export class AlertSound {
   }
 
   /** Processes the alerts that are open at `nowMs` (monotonic). */
-  look(open: readonly AlertJson[], nowMs: number): void {
-    const isNew = open.some(({ alert_id }) => !this.#heard.has(alert_id))
+  process(open: readonly AlertJson[], nowMs: number): void {
+    const isNew = open.some(({ alert_id }) => !this.#sounded.has(alert_id))
     const isAgain = open.length > 0 && nowMs - this.#rangAtMs >= RING_AGAIN_MS
     if ((isNew || isAgain) && !this.#ring()) return
     if (isNew || isAgain) this.#rangAtMs = nowMs
-    this.#heard = new Set(open.map(({ alert_id }) => alert_id))
+    this.#sounded = new Set(open.map(({ alert_id }) => alert_id))
   }
 }

@@ -58,7 +58,7 @@ function refusal(status: number, code: string, headers: Record<string, string> =
   return { status, body: { code, detail: `because of ${code}` }, headers }
 }
 
-function tell(status: CommandStatus, error?: string, commandId = 'c-1'): void {
+function publish(status: CommandStatus, error?: string, commandId = 'c-1'): void {
   const about = { commandId, hardwareId: 'tb-17', command: 'lock', timestamp: CREATED }
   desk.take({ type: 'command_status', ...about, status, ...(error === undefined ? {} : { error }) })
 }
@@ -82,22 +82,22 @@ test('a command follows the states of the gateway, and is done only when the dev
   await stageIs(course, 'waiting')
   assert.deepEqual(gateway.requests[0]?.request, 'POST /devices/tb-17/commands')
   assert.deepEqual(gateway.requests[0]?.body, { command: 'lock', metadata: { name: 'Jane' }, force: true })
-  tell('published')
-  await stageIs(course, 'told')
-  tell('acknowledged')
-  await stageIs(course, 'told')
-  tell('completed')
+  publish('published')
+  await stageIs(course, 'sent')
+  publish('acknowledged')
+  await stageIs(course, 'sent')
+  publish('completed')
   await stageIs(course, 'done')
-  tell('published')
+  publish('published')
   await stageIs(course, 'done')
 })
 
 test('updates that arrive before the response count, and the response does not revert them', async () => {
   gateway.answers = [command('pending')]
   const course = desk.send(LOCK)
-  tell('published')
-  tell('completed')
-  tell('completed', undefined, 'c-other')
+  publish('published')
+  publish('completed')
+  publish('completed', undefined, 'c-other')
   await stageIs(course, 'done')
 })
 
@@ -125,22 +125,22 @@ test('a command fails if the device rejects it, or a rule does before it is sent
     gateway.answers = [command('pending')]
     const course = desk.send(LOCK)
     await stageIs(course, 'waiting')
-    tell('failed', error)
+    publish('failed', error)
     await stageIs(course, 'failed', error)
   }
 })
 
 test('an expired command distinguishes whether it had been sent to the device', async () => {
   gateway.answers = [command('pending'), command('pending', { command_id: 'c-2' })]
-  const untold = desk.send(LOCK)
-  await stageIs(untold, 'waiting')
-  tell('timeout')
-  await stageIs(untold, 'failed', 'expired_untold')
-  const told = desk.send(LOCK)
-  await stageIs(told, 'waiting')
-  tell('published', undefined, 'c-2')
-  tell('timeout', undefined, 'c-2')
-  await stageIs(told, 'failed', 'expired')
+  const unsent = desk.send(LOCK)
+  await stageIs(unsent, 'waiting')
+  publish('timeout')
+  await stageIs(unsent, 'failed', 'expired_unsent')
+  const published = desk.send(LOCK)
+  await stageIs(published, 'waiting')
+  publish('published', undefined, 'c-2')
+  publish('timeout', undefined, 'c-2')
+  await stageIs(published, 'failed', 'expired')
 })
 
 test('without a connection no command is sent', async () => {
@@ -174,7 +174,7 @@ test('after the retry time a command without a response fails as no_answer and i
 test('after a lost connection the gateway is queried for the command once it is back', async () => {
   gateway.answers = [command('published')]
   const course = desk.send(LOCK)
-  await stageIs(course, 'told')
+  await stageIs(course, 'sent')
   line.value = { kind: 'lost', sinceMs: 0 }
   gateway.answers = [command('completed')]
   line.value = { kind: 'live' }
@@ -185,7 +185,7 @@ test('after a lost connection the gateway is queried for the command once it is 
 test('a command whose session ended meanwhile fails as signed_out', async () => {
   gateway.answers = [command('published')]
   const course = desk.send(LOCK)
-  await stageIs(course, 'told')
+  await stageIs(course, 'sent')
   line.value = { kind: 'lost', sinceMs: 0 }
   gateway.answers = [refusal(401, 'invalid_session')]
   line.value = { kind: 'live' }
@@ -197,7 +197,7 @@ test('a command whose session ended meanwhile fails as signed_out', async () => 
 test('a command without a reported end is queried repeatedly', async () => {
   gateway.answers = [command('published')]
   const course = desk.send(LOCK)
-  await stageIs(course, 'told')
+  await stageIs(course, 'sent')
   gateway.answers = ['drop']
   pass(62_000)
   await waits(5_000)
@@ -212,7 +212,7 @@ test('the next command of a cart replaces the last, which is still tracked', asy
   await stageIs(lock, 'waiting')
   const unlock = desk.send({ ...LOCK, command: 'unlock' })
   assert.equal(desk.courseOf('17'), unlock)
-  tell('failed', 'superseded')
+  publish('failed', 'superseded')
   await stageIs(lock, 'failed', 'superseded')
   await stageIs(unlock, 'waiting')
   desk.clear()

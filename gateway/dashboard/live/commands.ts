@@ -19,13 +19,13 @@ export interface CommandInput {
 
 /**
  * Progress of a command. `sending`: the gateway has not responded. `waiting`: the gateway has it, but has not sent it
- * to the device yet. `told`: it is on its way to the device or has arrived. `done`: the device has acknowledged it.
+ * to the device yet. `sent`: it is on its way to the device or has arrived. `done`: the device has acknowledged it.
  * `failed` carries the code of the rejection, the reason that the device gave, or one of `signed_out`, `not_acted` (the
  * PIN prompt was cancelled), `no_contact` (nothing was sent), `no_answer` (result unknown), `expired` (sent, but not
- * acknowledged in time), `expired_untold`.
+ * acknowledged in time), `expired_unsent`.
  */
 export type Stage =
-  | { kind: 'sending' | 'waiting' | 'told' | 'done' }
+  | { kind: 'sending' | 'waiting' | 'sent' | 'done' }
   | { kind: 'failed'; code: string; detail: string; retryAfterS: number | null }
 
 /** Command with its progress, from the first question to the acknowledgement of the device. */
@@ -66,7 +66,7 @@ const RANKS: Record<CommandStatus, number> = {
   timeout: 3,
 }
 
-interface Heard {
+interface ReceivedStatus {
   status: CommandStatus
   error: string | null
 }
@@ -76,7 +76,7 @@ interface Following extends CommandProgress {
   changedMs: number
   commandId: string | null
   rank: number
-  wasTold: boolean
+  wasSent: boolean
   /** Monotonic time at which the gateway gives it up. */
   endsMs: number
 }
@@ -94,7 +94,7 @@ export class CommandTracker {
   readonly #courses = new Map<string, Following>()
   /** Unfinished commands keyed by command_id. */
   readonly #open = new Map<string, Following>()
-  readonly #early = new Map<string, Heard>()
+  readonly #early = new Map<string, ReceivedStatus>()
   readonly #version = signal(0)
   #sending = 0
 
@@ -124,7 +124,7 @@ export class CommandTracker {
       changedMs: this.#monotonicMs(),
       commandId: null,
       rank: -1,
-      wasTold: false,
+      wasSent: false,
       endsMs: 0,
     }
     this.#courses.set(wanted.cart, course)
@@ -143,7 +143,7 @@ export class CommandTracker {
     if (message.type !== 'command_status') return
     const { commandId, status, error = null } = message
     const course = this.#open.get(commandId)
-    if (course !== undefined) this.#heard(course, { status, error })
+    if (course !== undefined) this.#received(course, { status, error })
     else if (this.#sending > 0 && this.#early.size < EARLY_MAX) this.#early.set(commandId, { status, error })
   }
 
@@ -173,9 +173,9 @@ export class CommandTracker {
     const { command_id: commandId, created_at, expires_at } = command
     course.commandId = commandId
     this.#open.set(commandId, course)
-    this.#heard(course, command)
+    this.#received(course, command)
     const early = this.#early.get(commandId)
-    if (early !== undefined) this.#heard(course, early)
+    if (early !== undefined) this.#received(course, early)
     const livesMs = Date.parse(expires_at) - Date.parse(created_at)
     course.endsMs = this.#monotonicMs() + livesMs
     this.#setTimer(() => void this.#ask(course), livesMs + ASK_AFTER_END_MS)
@@ -193,16 +193,16 @@ export class CommandTracker {
     this.#fail(course, status === 401 ? 'signed_out' : code, detail, retryAfterS ?? null)
   }
 
-  #heard(course: Following, { status, error }: Heard): void {
+  #received(course: Following, { status, error }: ReceivedStatus): void {
     if (RANKS[status] <= course.rank) return
     course.rank = RANKS[status]
     if (status === 'pending') this.#move(course, { kind: 'waiting' })
     else if (status === 'completed') this.#move(course, { kind: 'done' })
-    else if (status === 'timeout') this.#fail(course, course.wasTold ? 'expired' : 'expired_untold')
+    else if (status === 'timeout') this.#fail(course, course.wasSent ? 'expired' : 'expired_unsent')
     else if (status === 'failed') this.#fail(course, error ?? 'refused')
     else {
-      course.wasTold = true
-      this.#move(course, { kind: 'told' })
+      course.wasSent = true
+      this.#move(course, { kind: 'sent' })
     }
     if (course.rank === RANKS.completed && course.commandId !== null) this.#open.delete(course.commandId)
   }
@@ -217,8 +217,8 @@ export class CommandTracker {
     const call = { path: { id: commandId }, signal: this.#patience() }
     try {
       const command = await this.#deps.api.call('GET /commands/{id}', call)
-      course.wasTold ||= command.published_at !== null
-      this.#heard(course, command)
+      course.wasSent ||= command.published_at !== null
+      this.#received(course, command)
     } catch (error) {
       if (error instanceof ApiError && error.status < 500) {
         this.#open.delete(commandId)

@@ -50,7 +50,7 @@ class LastActivity {
 type Site = MeJson['site']
 
 /** Interval of `GET /me`: an admin's rights expire, and an idle PIN user is signed out, without a realtime message. */
-const LOOK_AT_RIGHTS_MS = 30_000
+const CHECK_RIGHTS_MS = 30_000
 
 /** State and actions of all screens: one instance for the page. */
 export class Dashboard {
@@ -169,12 +169,12 @@ export class Dashboard {
       if (kind === 'live') this.#second.value++
       else if (kind === 'lost') this.#lostSecond.value++
     }, 1_000)
-    setInterval(() => this.#lookAtRights(), LOOK_AT_RIGHTS_MS)
+    setInterval(() => this.#checkRights(), CHECK_RIGHTS_MS)
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState !== 'visible') return
       this.line.hurry()
       // the user may come back from the settings of the tablet
-      void this.tlsMove.look()
+      void this.tlsMove.check()
     })
     for (const event of ['online', 'pageshow']) addEventListener(event, () => this.line.hurry())
   }
@@ -306,17 +306,17 @@ export class Dashboard {
   #listenForAlerts(): void {
     const isLive = this.line.state.value.kind === 'live' && this.#me.value?.role !== 'user'
     const hasChanged = this.fleet.version.value >= 0 && this.#second.value >= 0
-    if (isLive && hasChanged) this.#bell.look(openAlerts(this.fleet.alerts.values()), performance.now())
+    if (isLive && hasChanged) this.#bell.process(openAlerts(this.fleet.alerts.values()), performance.now())
   }
 
   /** Requests the data that was missed while the connection was lost. */
   #catchUp(): void {
     this.#zones.value++
     void this.refresh()
-    void this.#lookForUpdate()
+    void this.#checkForUpdate()
   }
 
-  async #lookForUpdate(): Promise<void> {
+  async #checkForUpdate(): Promise<void> {
     try {
       const response = await fetch(location.pathname, { cache: 'no-cache' })
       if (response.ok && isOtherPage(await response.text(), this.#files)) this.#isUpdateReady.value = true
@@ -325,7 +325,7 @@ export class Dashboard {
     }
   }
 
-  #lookAtRights(): void {
+  #checkRights(): void {
     const me = this.#me.value
     const mayEnd = me?.user.role === 'admin' || me?.session?.person != null
     if (mayEnd && this.line.state.value.kind === 'live') void this.refresh()
@@ -364,10 +364,10 @@ function sightOf({ session, role, scope }: MeJson): string {
   return JSON.stringify([session?.session_id, role, scope])
 }
 
-function openSocket({ heard, closed }: LineEvents): LineSocket {
+function openSocket({ received, closed }: LineEvents): LineSocket {
   const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
   const socket = new WebSocket(`${scheme}://${location.host}/realtime`)
-  socket.addEventListener('message', ({ data }) => heard(String(data)))
+  socket.addEventListener('message', ({ data }) => received(String(data)))
   socket.addEventListener('close', ({ code }) => closed(code))
   return {
     // the gateway may have begun to close it, as it does when its session ends; the connection opens another one

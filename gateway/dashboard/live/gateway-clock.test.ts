@@ -12,7 +12,7 @@ test('the gateway clock is unknown until the first message with a time, and runs
   const ms = { now: 500 }
   const clock = clockOf(ms)
   assert.equal(clock.nowMs(), 0)
-  clock.heard(NOON_MS)
+  clock.received(NOON_MS)
   ms.now += 1_500
   assert.equal(clock.nowMs(), NOON_MS + 1_500)
 })
@@ -20,12 +20,12 @@ test('the gateway clock is unknown until the first message with a time, and runs
 test('the gateway clock stands still from the first freeze until the next time from the gateway', () => {
   const ms = { now: 0 }
   const clock = clockOf(ms)
-  clock.heard(NOON_MS)
+  clock.received(NOON_MS)
   clock.freeze()
   ms.now += 60_000
   clock.freeze()
   assert.equal(clock.nowMs(), NOON_MS)
-  clock.heard(NOON_MS + 60_000)
+  clock.received(NOON_MS + 60_000)
   assert.equal(clock.nowMs(), NOON_MS + 60_000)
 })
 
@@ -38,16 +38,16 @@ test('frozen before its first time the gateway clock is unknown, and not that of
 test('half of a round trip is added, and a difference that the trip may explain changes nothing', () => {
   const ms = { now: 0 }
   const clock = clockOf(ms)
-  clock.heard(NOON_MS)
-  clock.heard(NOON_MS - 50, 400)
+  clock.received(NOON_MS)
+  clock.received(NOON_MS - 50, 400)
   assert.equal(clock.nowMs(), NOON_MS)
-  clock.heard(NOON_MS + 5_000, 400)
+  clock.received(NOON_MS + 5_000, 400)
   assert.equal(clock.nowMs(), NOON_MS + 5_200)
 })
 
 test('a long round trip does not change a known clock', () => {
   const clock = clockOf({ now: 0 })
-  clock.heard(NOON_MS)
-  clock.heard(NOON_MS + 60_000, 9_000)
+  clock.received(NOON_MS)
+  clock.received(NOON_MS + 60_000, 9_000)
   assert.equal(clock.nowMs(), NOON_MS)
 })

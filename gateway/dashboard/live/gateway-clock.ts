@@ -21,7 +21,7 @@ export class GatewayClock {
   }
 
   /** Applies the gateway's time `timeMs`; `tripMs` passed between request and response, 0 without a request. */
-  heard(timeMs: number, tripMs = 0): void {
+  received(timeMs: number, tripMs = 0): void {
     const offsetMs = timeMs + tripMs / 2 - this.#monotonicMs()
     const isGoingOn = this.#offsetMs !== null && this.#frozenMs === null
     const changeMs = Math.abs(offsetMs - (this.#offsetMs ?? offsetMs))

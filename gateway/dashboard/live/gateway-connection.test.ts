@@ -58,7 +58,7 @@ class Bench {
   }
 
   say(message: object): void {
-    this.events?.heard(JSON.stringify(message))
+    this.events?.received(JSON.stringify(message))
   }
 
   letIn(): void {
@@ -121,8 +121,8 @@ test('a closed connection is reported immediately, and the clock stands still', 
   bench.pass(30_000)
   const knownMs = bench.gatewayMs
   bench.events?.closed(1006)
-  const heardMs = bench.gatewayMs - bench.line.silentForMs()
-  assert.deepEqual(bench.line.state.value, { kind: 'lost', sinceMs: heardMs })
+  const receivedMs = bench.gatewayMs - bench.line.silentForMs()
+  assert.deepEqual(bench.line.state.value, { kind: 'lost', sinceMs: receivedMs })
   bench.answers = false
   bench.pass(60_000)
   assert.equal(bench.clock.nowMs(), knownMs)
@@ -135,13 +135,13 @@ test('a silent connection is closed within 20 s, and within 4 s after the tablet
   bench.answers = false
   let waitedMs = 0
   for (; bench.kind === 'live' && waitedMs < 60_000; waitedMs += STEP_MS) bench.pass(STEP_MS)
-  assert.ok(waitedMs <= 20_000, `said after ${waitedMs} ms`)
+  assert.ok(waitedMs <= 20_000, `shown after ${waitedMs} ms`)
   bench.pass(10_000)
   bench.letIn()
   bench.line.hurry()
   waitedMs = 0
   for (; bench.kind === 'live' && waitedMs < 60_000; waitedMs += STEP_MS) bench.pass(STEP_MS)
-  assert.ok(waitedMs <= 4_000, `said after ${waitedMs} ms`)
+  assert.ok(waitedMs <= 4_000, `shown after ${waitedMs} ms`)
 })
 
 test('any received message shows that the connection works', (t) => {
@@ -275,7 +275,7 @@ test('messages of an old socket are ignored', (t) => {
   const old = bench.events
   old?.closed(1006)
   bench.pass(1_000)
-  old?.heard(JSON.stringify({ type: 'snapshot' }))
+  old?.received(JSON.stringify({ type: 'snapshot' }))
   old?.closed(4401)
   assert.equal(bench.kind, 'lost')
 })

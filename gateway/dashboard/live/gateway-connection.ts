@@ -3,7 +3,7 @@ import { systemClock } from '#shared/time.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 const PING_EVERY_MS = 4_000
 /** Timeout of a ping: without any message for so long, the connection is lost, even if the browser reports it open. */
 const ANSWER_MS = 8_000
@@ -32,7 +32,7 @@ export interface LineSocket {
 }
 
 export interface LineEvents {
-  heard(text: string): void
+  received(text: string): void
   /** Also called if it was never open. */
   closed(code: number): void
 }
@@ -61,24 +61,24 @@ export class GatewayConnection {
   #socket: LineSocket | null = null
   #isLetIn = false
   #timer: ReturnType<typeof setTimeout> | undefined
-  #beat: ReturnType<typeof setInterval> | undefined
-  #looked: Mark
+  #checkTimer: ReturnType<typeof setInterval> | undefined
+  #checked: Mark
   #opened: Mark
-  #heard: Mark
+  #lastReceived: Mark
   #asked: Mark
   #lived: Mark
   /** Timeout of the last ping; null once its pong has arrived. */
   #patienceMs: number | null = null
   #pings = 0
   #tries = 0
-  #unheard = 0
+  #unanswered = 0
 
   constructor(deps: LineDeps) {
     this.#deps = deps
     const mark = this.#mark()
-    this.#looked = mark
+    this.#checked = mark
     this.#opened = mark
-    this.#heard = mark
+    this.#lastReceived = mark
     this.#asked = mark
     this.#lived = mark
   }
@@ -89,24 +89,24 @@ export class GatewayConnection {
 
   /** Returns the time since the last message, as far as the tablet knows. */
   silentForMs(): number {
-    return this.#since(this.#heard)
+    return this.#since(this.#lastReceived)
   }
 
   start(): void {
     this.stop()
     this.#tries = 0
-    this.#unheard = 0
-    this.#heard = this.#mark()
-    this.#looked = this.#heard
+    this.#unanswered = 0
+    this.#lastReceived = this.#mark()
+    this.#checked = this.#lastReceived
     this.#state.value = { kind: 'connecting' }
     this.#open()
-    this.#beat = setInterval(() => this.#look(), LOOK_MS)
+    this.#checkTimer = setInterval(() => this.#check(), CHECK_MS)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    clearInterval(this.#beat)
-    this.#beat = undefined
+    clearInterval(this.#checkTimer)
+    this.#checkTimer = undefined
     this.#drop()
   }
 
@@ -118,14 +118,14 @@ export class GatewayConnection {
   /** Reconnects without a delay after the tablet woke up or its network came back. */
   hurry(): void {
     const { kind } = this.#state.value
-    if (kind === 'ended' || this.#beat === undefined) return
-    if (this.#isLetIn && this.#since(this.#heard) < SLEPT_MS) {
+    if (kind === 'ended' || this.#checkTimer === undefined) return
+    if (this.#isLetIn && this.#since(this.#lastReceived) < SLEPT_MS) {
       this.#ask(HURRIED_ANSWER_MS)
       return
     }
     // state received before the tablet slept is outdated
     if (kind === 'live') this.#say()
-    const isUnderWay = this.#socket !== null && !this.#isLetIn && this.#since(this.#opened) < LOOK_MS
+    const isUnderWay = this.#socket !== null && !this.#isLetIn && this.#since(this.#opened) < CHECK_MS
     if (isUnderWay) return
     this.#tries = 0
     this.#open()
@@ -139,7 +139,7 @@ export class GatewayConnection {
     this.#opened = this.#mark()
     this.#asked = this.#opened
     const socket = this.#deps.open({
-      heard: (text) => socket === this.#socket && this.#hear(text),
+      received: (text) => socket === this.#socket && this.#receive(text),
       closed: (code) => socket === this.#socket && this.#closed(code),
     })
     this.#socket = socket
@@ -151,25 +151,25 @@ export class GatewayConnection {
     socket?.close()
   }
 
-  #hear(text: string): void {
-    this.#heard = this.#mark()
+  #receive(text: string): void {
+    this.#lastReceived = this.#mark()
     this.#patienceMs = null
     // the gateway builds its messages from the same types
     const message = JSON.parse(text) as ServerMessage
     if (message.type === 'connected') this.#letIn(message.time)
     // the pong of an older ping does not measure this round trip
     if (message.type === 'pong' && message.id === this.#pings)
-      this.#deps.clock.heard(Date.parse(message.time), this.#since(this.#asked))
+      this.#deps.clock.received(Date.parse(message.time), this.#since(this.#asked))
     this.#deps.take(message)
     if (message.type !== 'snapshot') return
-    this.#lived = this.#heard
+    this.#lived = this.#lastReceived
     this.#state.value = { kind: 'live' }
   }
 
   #letIn(time: string): void {
     this.#isLetIn = true
-    this.#unheard = 0
-    this.#deps.clock.heard(Date.parse(time))
+    this.#unanswered = 0
+    this.#deps.clock.received(Date.parse(time))
     this.subscribe()
   }
 
@@ -203,26 +203,26 @@ export class GatewayConnection {
     const { clock } = this.#deps
     clock.freeze()
     if (this.#state.value.kind === 'lost') return
-    const agoMs = this.#mark().monotonicMs - this.#heard.monotonicMs
+    const agoMs = this.#mark().monotonicMs - this.#lastReceived.monotonicMs
     this.#state.value = { kind: 'lost', sinceMs: Math.max(0, clock.nowMs() - agoMs) }
   }
 
-  #look(): void {
-    const sleptMs = this.#since(this.#looked)
-    this.#looked = this.#mark()
+  #check(): void {
+    const sleptMs = this.#since(this.#checked)
+    this.#checked = this.#mark()
     if (sleptMs >= SLEPT_MS) this.hurry()
-    else if (this.#socket !== null && this.#isLetIn) this.#lookAtAnswers()
-    else if (this.#socket !== null) this.#lookAtDoor()
+    else if (this.#socket !== null && this.#isLetIn) this.#checkPing()
+    else if (this.#socket !== null) this.#checkOpening()
   }
 
-  #lookAtDoor(): void {
-    const patienceMs = Math.min(LET_IN_MS.most, LET_IN_MS.first * 2 ** this.#unheard)
+  #checkOpening(): void {
+    const patienceMs = Math.min(LET_IN_MS.most, LET_IN_MS.first * 2 ** this.#unanswered)
     if (this.#since(this.#opened) < patienceMs) return
-    this.#unheard++
+    this.#unanswered++
     this.#lost()
   }
 
-  #lookAtAnswers(): void {
+  #checkPing(): void {
     const askedMs = this.#since(this.#asked)
     if (this.#patienceMs !== null && askedMs >= this.#patienceMs) this.#lost()
     else if (this.#patienceMs === null && askedMs >= PING_EVERY_MS) this.#ask(ANSWER_MS)

@@ -56,9 +56,9 @@ test('the recall is requested once connected, and again at the end of a pause af
   line.value = { kind: 'live' }
   await eventually(() => recall.now.value?.screens.get('17') === 'sent', 'sent')
   await asked(1)
-  const told = { type: 'recall', event: 'confirmed', recall: RECALL, timestamp: AT } as const
-  recall.take(told)
-  recall.take(told)
+  const message = { type: 'recall', event: 'confirmed', recall: RECALL, timestamp: AT } as const
+  recall.take(message)
+  recall.take(message)
   assert.equal(gateway.requests.length, 1)
   pass()
   await eventually(() => recall.now.value?.screens.get('17') === 'confirmed', 'confirmed')

@@ -49,11 +49,11 @@ test('three pairs may shear, and are matched exactly', () => {
 
 test('one of four pairs that is a metre off shifts the picture by less than a metre', () => {
   const pairs = [pair(0, 0, 1, 0.2), pair(100, 0, 1, 0.2), pair(100, 80, 1, 0.2), pair(0, 80, 1, 0.2)]
-  const aside: Pair = {
+  const shifted: Pair = {
     from: pairs[3]?.from ?? [0, 0],
     to: [(pairs[3]?.to[0] ?? 0) + 1, pairs[3]?.to[1] ?? 0],
   }
-  const affine = fitAffine([...pairs.slice(0, 3), aside])
+  const affine = fitAffine([...pairs.slice(0, 3), shifted])
   assert.ok(affine)
   assert.ok(worstMiss(pairs, affine) < 1)
 })

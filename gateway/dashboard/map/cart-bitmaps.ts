@@ -55,17 +55,17 @@ export class CartBitmaps {
   }
 
   /** Returns the sign of a cart; without a number it is a small dot. */
-  body(look: MarkerStyle, label: string): Bitmap {
-    let ofLook = this.#bodies.get(look)
-    if (ofLook === undefined) {
-      ofLook = new Map()
-      this.#bodies.set(look, ofLook)
+  body(style: MarkerStyle, label: string): Bitmap {
+    let ofStyle = this.#bodies.get(style)
+    if (ofStyle === undefined) {
+      ofStyle = new Map()
+      this.#bodies.set(style, ofStyle)
     }
-    let bitmap = ofLook.get(label)
+    let bitmap = ofStyle.get(label)
     if (bitmap === undefined) {
       if (++this.#bodyCount > KEPT_MAX) this.#forget()
-      bitmap = this.#draw(ROOM_PX, ROOM_PX, (context) => drawBody(context, look, label))
-      ofLook.set(label, bitmap)
+      bitmap = this.#draw(ROOM_PX, ROOM_PX, (context) => drawBody(context, style, label))
+      ofStyle.set(label, bitmap)
     }
     return bitmap
   }
@@ -146,24 +146,24 @@ export class CartBitmaps {
   }
 }
 
-function drawBody(context: CanvasRenderingContext2D, look: MarkerStyle, label: string): void {
-  const path = outlineOf(look, label === '' ? SMALL_PX : RADIUS_PX)
+function drawBody(context: CanvasRenderingContext2D, style: MarkerStyle, label: string): void {
+  const path = outlineOf(style, label === '' ? SMALL_PX : RADIUS_PX)
   context.lineJoin = 'round'
   // a dark hairline around a white edge is visible on pale colours, on a photo and at night
   strokeWith(context, path, INK, 6)
   strokeWith(context, path, EDGE, 4)
-  context.fillStyle = FILLS[look]
+  context.fillStyle = FILLS[style]
   context.fill(path)
-  if (look === 'silent') context.setLineDash([5, 3.5])
-  strokeWith(context, path, INK, look === 'silent' ? 2.5 : look === 'out' || look === 'in' ? 0.01 : 1.5)
+  if (style === 'silent') context.setLineDash([5, 3.5])
+  strokeWith(context, path, INK, style === 'silent' ? 2.5 : style === 'out' || style === 'in' ? 0.01 : 1.5)
   context.setLineDash([])
   if (label === '') return
   const letters = [...label].length
   context.font = `750 ${letters > 2 ? 14 : 16}px ${FONT}`
   context.textAlign = 'center'
   context.textBaseline = 'alphabetic'
-  context.fillStyle = INKS[look]
-  context.fillText(label, 0, look === 'low' ? 10 : 5.5, 2 * RADIUS_PX - 3)
+  context.fillStyle = INKS[style]
+  context.fillText(label, 0, style === 'low' ? 10 : 5.5, 2 * RADIUS_PX - 3)
 }
 
 /** Draws a blue pennant with a white edge. */
@@ -195,11 +195,11 @@ function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: stri
   context.stroke(path)
 }
 
-function outlineOf(look: MarkerStyle, radiusPx: number): Path2D {
+function outlineOf(style: MarkerStyle, radiusPx: number): Path2D {
   const path = new Path2D()
-  if (look === 'out' || look === 'silent') path.arc(0, 0, radiusPx, 0, 2 * Math.PI)
-  else if (look === 'low') polygon(path, radiusPx * 1.18, [0, -1, 1, 0.78, -1, 0.78])
-  else if (look === 'outside') polygon(path, radiusPx * 1.28, [0, -1, 1, 0, 0, 1, -1, 0])
+  if (style === 'out' || style === 'silent') path.arc(0, 0, radiusPx, 0, 2 * Math.PI)
+  else if (style === 'low') polygon(path, radiusPx * 1.18, [0, -1, 1, 0.78, -1, 0.78])
+  else if (style === 'outside') polygon(path, radiusPx * 1.28, [0, -1, 1, 0, 0, 1, -1, 0])
   else path.roundRect(-radiusPx * 0.92, -radiusPx * 0.92, radiusPx * 1.84, radiusPx * 1.84, radiusPx / 3)
   return path
 }

@@ -72,7 +72,7 @@ export class CartLayer {
     const bitmaps = this.#fit(screen)
     place(markers, screen, chosen)
     // a sign at the edge stays there while the map is moved; such signs come last
-    this.#drawn = markers.all.at(-1)?.look === 'outside' ? null : screen
+    this.#drawn = markers.all.at(-1)?.style === 'outside' ? null : screen
     context.setTransform(1, 0, 0, 1, 0, 0)
     context.clearRect(0, 0, this.#sheet.width, this.#sheet.height)
     context.translate(this.#room(), this.#room())
@@ -87,7 +87,7 @@ export class CartLayer {
     let arePillsDrawn = false
     for (const marker of markers.all) {
       // clusters are drawn above the carts without a problem, and below those with one
-      if (!arePillsDrawn && marker.look !== 'in' && marker.look !== 'out') {
+      if (!arePillsDrawn && marker.style !== 'in' && marker.style !== 'out') {
         this.#drawPills(context, bitmaps, markers.pills, frame.words)
         arePillsDrawn = true
       }
@@ -132,9 +132,9 @@ export class CartLayer {
     turned: number,
     isFar: boolean,
   ): void {
-    const isDot = isFar && (marker.look === 'out' || marker.look === 'in')
+    const isDot = isFar && (marker.style === 'out' || marker.style === 'in')
     if (marker.heading >= 0 && !isDot) this.#blit(context, bitmaps.arrow(marker.heading + turned), marker.px, marker.py)
-    this.#blit(context, bitmaps.body(marker.look, isDot ? '' : marker.label), marker.px, marker.py)
+    this.#blit(context, bitmaps.body(marker.style, isDot ? '' : marker.label), marker.px, marker.py)
     if (marker.cart.exempt !== null) this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
     if (isLockedOut(marker.cart)) this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
   }

@@ -54,7 +54,7 @@ export class CourseBaseMap {
   }
 
   start(): void {
-    this.#map.addGround([this.#photo.layer, this.#drawing.layer])
+    this.#map.addBaseLayers([this.#photo.layer, this.#drawing.layer])
     const paint = () => {
       this.#drawing.isDark = this.#darkness.matches
     }
@@ -87,7 +87,7 @@ export class CourseBaseMap {
     const hasHoles = features.some(
       ({ properties }) => kindOf(properties) === 'hole' && holeNumberOf(properties) !== null,
     )
-    this.#map.ground = extent === null ? null : { extent, hasHoles }
+    this.#map.baseMap = extent === null ? null : { extent, hasHoles }
   }
 
   async #read(): Promise<void> {

@@ -66,8 +66,8 @@ export class CourseMap {
   readonly #zoneLayer = new ZoneLayer()
   readonly #carts = new CartLayer()
   readonly #markers = new Markers()
-  readonly #ground = signal<BaseMap | null>(null)
-  readonly #look = signal<MapLabels>({ metresPerPx: 1, rotation: 0 })
+  readonly #baseMap = signal<BaseMap | null>(null)
+  readonly #labels = signal<MapLabels>({ metresPerPx: 1, rotation: 0 })
   readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
   readonly #stops: (() => void)[] = []
   #map: WholePixelMap | undefined
@@ -87,8 +87,8 @@ export class CourseMap {
     if (deps.kept != null) this.#view.restore(deps.kept)
   }
 
-  get look(): ReadonlySignal<MapLabels> {
-    return this.#look
+  get labels(): ReadonlySignal<MapLabels> {
+    return this.#labels
   }
 
   /** False while the position of the course is unknown: the map is then centred in the Atlantic. */
@@ -127,7 +127,7 @@ export class CourseMap {
     target.addEventListener('wheel', moved, { passive: true })
     map.on('change:size', () => this.#fit())
     const paint = () => {
-      this.#zoneLayer.show(this.#deps.zones.value, this.#darkness.matches, this.#ground.value)
+      this.#zoneLayer.show(this.#deps.zones.value, this.#darkness.matches, this.#baseMap.value)
     }
     this.#darkness.addEventListener('change', paint)
     this.#stops.push(
@@ -163,12 +163,12 @@ export class CourseMap {
   }
 
   /** Adds the layers below the zones. */
-  addGround(layers: readonly BaseLayer[]): void {
+  addBaseLayers(layers: readonly BaseLayer[]): void {
     for (const layer of layers) this.#map?.addLayer(layer)
   }
 
-  set ground(ground: BaseMap | null) {
-    this.#ground.value = ground
+  set baseMap(baseMap: BaseMap | null) {
+    this.#baseMap.value = baseMap
   }
 
   set insets(insets: Insets) {
@@ -217,8 +217,8 @@ export class CourseMap {
   }
 
   #fit(): void {
-    const ground = this.#ground.peek()?.extent ?? null
-    const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values(), ground)
+    const baseExtent = this.#baseMap.peek()?.extent ?? null
+    const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values(), baseExtent)
     if (extent === null) return
     if (this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted.value = true
   }
@@ -270,8 +270,9 @@ export class CourseMap {
     if (frame === null) return
     const { resolution, rotation, center } = frame.viewState
     const metresPerPx = Number((resolution * metresPerUnit(center[1] ?? 0)).toPrecision(3))
-    const look = this.#look.peek()
-    if (look.metresPerPx !== metresPerPx || look.rotation !== rotation) this.#look.value = { metresPerPx, rotation }
+    const labels = this.#labels.peek()
+    if (labels.metresPerPx !== metresPerPx || labels.rotation !== rotation)
+      this.#labels.value = { metresPerPx, rotation }
     if (this.#isRevealing) this.#reveal()
     const screen = this.#screen()
     if (screen !== null && !this.#carts.follow(screen)) this.#draw()
@@ -280,7 +281,7 @@ export class CourseMap {
   #draw(): void {
     const screen = this.#screen()
     if (screen === null) return
-    const { metresPerPx, rotation } = this.#look.peek()
+    const { metresPerPx, rotation } = this.#labels.peek()
     const words = this.#deps.words()
     this.#carts.draw(this.#markers, { screen, metresPerPx, rotation, chosen: this.#chosen, words })
   }

@@ -18,14 +18,14 @@ const DEGREE_M = 111_320
 export function firstExtent(
   zones: ZonesJson | null,
   carts: Iterable<CartJson>,
-  ground: MapExtent | null = null,
+  baseExtent: MapExtent | null = null,
 ): MapExtent | null {
   const extents = (zones?.features ?? []).map(extentOfZone).filter(isOfCourse)
   const whole = extents.reduce<MapExtent | null>(joined, null)
   // zones of two distant courses
   const ofZones = whole !== null && isOfCourse(whole) ? whole : (extents[0] ?? null)
   if (ofZones !== null) return atLeast(ofZones, COURSE_MIN_M)
-  return ground === null ? extentOfCarts(carts) : atLeast(ground, COURSE_MIN_M)
+  return baseExtent === null ? extentOfCarts(carts) : atLeast(baseExtent, COURSE_MIN_M)
 }
 
 /** Returns the extent of a zone; for a circle the square around it. */

@@ -73,10 +73,10 @@ export function LiveMap({
       courseMap.stop()
     }
   }, [fleet, zones])
-  const ground = useGround(dashboard, map.value, shown)
+  const baseMap = useBaseMap(dashboard, map.value, shown)
   useEffect(() => {
-    if (ground !== null) ground.shown = shown
-  }, [ground, shown])
+    if (baseMap !== null) baseMap.shown = shown
+  }, [baseMap, shown])
   const { top, right, bottom, left } = insets
   useEffect(() => {
     if (map.value !== null) map.value.insets = { top, right, bottom, left }
@@ -103,14 +103,14 @@ export function LiveMap({
       </p>
       {map.value !== null && <MapButtons map={map.value} />}
       {map.value !== null && <MapScale map={map.value} />}
-      {ground !== null && <MapCredit ground={ground} />}
+      {baseMap !== null && <MapCredit baseMap={baseMap} />}
     </div>
   )
 }
 
 /** Adds the course below a map, if there is one. Its code and data load after the map: carts do not wait for them. */
-function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseBaseMap | null {
-  const [ground, setGround] = useState<CourseBaseMap | null>(null)
+function useBaseMap(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseBaseMap | null {
+  const [baseMap, setBaseMap] = useState<CourseBaseMap | null>(null)
   const isWanted = useHasCourse(dashboard) || Object.keys(shown).length > 0
   useEffect(() => {
     if (map === null || !isWanted) return
@@ -121,7 +121,7 @@ function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCour
         if (!isHere) return
         started = new CourseBaseMap(dashboard, map)
         started.start()
-        setGround(started)
+        setBaseMap(started)
       },
       // zones and carts are shown without it
       () => undefined,
@@ -131,7 +131,7 @@ function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCour
       started?.stop()
     }
   }, [dashboard, map, isWanted])
-  return ground
+  return baseMap
 }
 
 /** True if the gateway has a course map or photo, or had one since the first check. */
@@ -140,14 +140,14 @@ function useHasCourse(dashboard: Dashboard): boolean {
   useEffect(() => {
     if (hasCourse) return
     let isHere = true
-    const look = () =>
+    const update = () =>
       dashboard.api.call('GET /course').then(
         ({ features, photo }) => isHere && setHasCourse(features.length > 0 || photo !== null),
         () => undefined,
       )
-    void look()
+    void update()
     const stop = dashboard.listen(({ type }) => {
-      if (type === 'course_changed' || type === 'snapshot') void look()
+      if (type === 'course_changed' || type === 'snapshot') void update()
     })
     return () => {
       isHere = false
@@ -157,8 +157,8 @@ function useHasCourse(dashboard: Dashboard): boolean {
   return hasCourse
 }
 
-function MapCredit({ ground }: { ground: CourseBaseMap }) {
-  const credit = ground.course.value?.attribution ?? null
+function MapCredit({ baseMap }: { baseMap: CourseBaseMap }) {
+  const credit = baseMap.course.value?.attribution ?? null
   return credit === null ? null : <p class="map-credit">{credit}</p>
 }
 
@@ -173,11 +173,11 @@ function MapButtons({ map }: { map: CourseMap }) {
   useEffect(() => {
     const [buttons, area] = [element.current, element.current?.parentElement]
     if (buttons === null || area == null) return
-    const look = () => {
+    const update = () => {
       const { offsetLeft: left, offsetTop: top, offsetWidth, offsetHeight } = buttons
       map.buttons = { left, top, right: left + offsetWidth, bottom: top + offsetHeight }
     }
-    const observer = new ResizeObserver(look)
+    const observer = new ResizeObserver(update)
     for (const one of [area, buttons]) observer.observe(one)
     return () => observer.disconnect()
   }, [map])
@@ -195,7 +195,7 @@ function MapButtons({ map }: { map: CourseMap }) {
 /** Scale bar, and a north arrow on a rotated map. */
 function MapScale({ map }: { map: CourseMap }) {
   const { site } = useDashboard()
-  const { metresPerPx, rotation } = map.look.value
+  const { metresPerPx, rotation } = map.labels.value
   const { widthPx, label } = scaleOf(metresPerPx, site.value.units)
   return (
     <div class="map-scale" aria-hidden="true">

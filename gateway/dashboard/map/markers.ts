@@ -10,7 +10,7 @@ export const HEADINGS = 24
 /** Drawn cart; one object as long as the cart exists, mutated in place. */
 export interface Marker {
   cart: CartJson
-  look: MarkerStyle
+  style: MarkerStyle
   label: string
   /** Position on the map's plane. */
   x: number
@@ -93,7 +93,7 @@ export class Markers {
   #add(cart: CartJson): void {
     const marker: Marker = {
       cart,
-      look: 'out',
+      style: 'out',
       label: shortened(cart.cart),
       heading: -1,
       isShown: false,
@@ -121,7 +121,7 @@ export class Markers {
   }
 
   #park(marker: Marker, zoneId: string): void {
-    const { x, y, look } = marker
+    const { x, y, style } = marker
     const pill = this.#pills.get(zoneId) ?? {
       zoneId,
       count: 0,
@@ -139,7 +139,7 @@ export class Markers {
     this.#pills.set(zoneId, pill)
     pill.count += 1
     if (marker.cart.lock?.is_locked === false) pill.open += 1
-    if (look === 'low') pill.low += 1
+    if (style === 'low') pill.low += 1
     pill.west = Math.min(pill.west, x)
     pill.east = Math.max(pill.east, x)
     pill.south = Math.min(pill.south, y)
@@ -149,15 +149,15 @@ export class Markers {
 }
 
 function byRank(a: Marker, b: Marker): number {
-  return RANKS[a.look] - RANKS[b.look] || byNumber(a.cart, b.cart)
+  return RANKS[a.style] - RANKS[b.style] || byNumber(a.cart, b.cart)
 }
 
 /** True if its place in the drawing order has changed. */
 function update(marker: Marker, cart: CartJson): boolean {
-  const look = markerStyleOf(cart)
-  const isReordered = marker.look !== look
+  const style = markerStyleOf(cart)
+  const isReordered = marker.style !== style
   marker.cart = cart
-  marker.look = look
+  marker.style = style
   if (cart.position !== null) {
     marker.x = toX(cart.position.long)
     marker.y = toY(cart.position.lat)

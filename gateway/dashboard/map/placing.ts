@@ -48,7 +48,7 @@ export function place(markers: Markers, screen: Screen, chosen: string | null): 
     marker.py = b * marker.x + d * marker.y + f
     const isChosen = marker.cart.cart === chosen
     marker.isShown = isChosen || marker.pill === null || !marker.pill.isShown
-    if (marker.look === 'outside') toEdge(marker, screen)
+    if (marker.style === 'outside') toEdge(marker, screen)
     else if (marker.isShown) marker.isShown = isSeen(marker, screen)
   }
 }
@@ -132,6 +132,6 @@ function toEdge(marker: Marker, { widthPx, heightPx, insets, buttons }: Screen):
 /** True if a sign there is hidden, even partly. */
 function isBelow({ px, py }: { px: number; py: number }, box: Box | null): boolean {
   if (box === null) return false
-  const isBeside = px <= box.left - EDGE_PX || px >= box.right + EDGE_PX
-  return !isBeside && py > box.top - EDGE_PX && py < box.bottom + EDGE_PX
+  const isNextToIt = px <= box.left - EDGE_PX || px >= box.right + EDGE_PX
+  return !isNextToIt && py > box.top - EDGE_PX && py < box.bottom + EDGE_PX
 }

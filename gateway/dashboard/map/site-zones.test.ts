@@ -32,10 +32,10 @@ async function startSite(t: TestContext) {
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
-  const tell = (message: ServerMessage) => {
+  const publish = (message: ServerMessage) => {
     for (const listener of listeners) listener(message)
   }
-  return { site, dashboard: { api, listen }, tell, listeners }
+  return { site, dashboard: { api, listen }, publish, listeners }
 }
 
 test('zones are loaded with the tag that a change refers to', async (t) => {
@@ -44,20 +44,20 @@ test('zones are loaded with the tag that a change refers to', async (t) => {
 })
 
 test('zones changed by another user are loaded again', async (t) => {
-  const { dashboard, site, tell, listeners } = await startSite(t)
+  const { dashboard, site, publish, listeners } = await startSite(t)
   const zones = new SiteZones(dashboard)
   const version = () => zones.current.value?.version
   zones.start()
   await eventually(() => version() === 1, 'the first zones')
   site.zones = { ...zonesJson(), version: 2 }
-  tell({ type: 'zones_changed', version: 2 })
+  publish({ type: 'zones_changed', version: 2 })
   await eventually(() => version() === 2, 'the changed zones')
   zones.stop()
   assert.equal(listeners.size, 0)
 })
 
 test('a gateway that does not respond is queried again, and known zones stay', async (t) => {
-  const { dashboard, site, tell } = await startSite(t)
+  const { dashboard, site, publish } = await startSite(t)
   const zones = new SiteZones(dashboard)
   const version = () => zones.current.value?.version
   zones.start()
@@ -66,7 +66,7 @@ test('a gateway that does not respond is queried again, and known zones stay', a
   t.after(() => mock.timers.reset())
   const { reads } = site
   site.isUp = false
-  tell({ type: 'zones_changed', version: 2 })
+  publish({ type: 'zones_changed', version: 2 })
   while (site.reads === reads) await new Promise(setImmediate)
   assert.equal(version(), 1)
   site.isUp = true

@@ -99,8 +99,8 @@ function isSame(one: ZoneJson, other: ZoneJson): boolean {
 }
 
 function drawn({ geometry, properties }: ZoneJson): string {
-  const { switched: _, enabled_before, switched_at: __, enabled, ...said } = properties
-  const entries = Object.entries(said).filter(([, value]) => value !== undefined)
+  const { switched: _, enabled_before, switched_at: __, enabled, ...others } = properties
+  const entries = Object.entries(others).filter(([, value]) => value !== undefined)
   return JSON.stringify([geometry, enabled_before ?? enabled, entries.sort(([a], [b]) => (a < b ? -1 : 1))])
 }
 
@@ -110,8 +110,8 @@ type ProposedZone = AnswerOf<'POST /course/propose-zones'>['features'][number]
 /** Converts proposed zones to drawn ones. */
 export function shownZones(proposed: readonly ProposedZone[]): ZoneJson[] {
   return proposed.map(({ id, geometry, properties }) => {
-    const { enabled, visible, ...said } = properties
-    const given = Object.entries(said).filter(([, value]) => value != null)
+    const { enabled, visible, ...others } = properties
+    const given = Object.entries(others).filter(([, value]) => value != null)
     return {
       type: 'Feature',
       id: String(id ?? properties.type),

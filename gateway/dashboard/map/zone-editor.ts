@@ -127,19 +127,19 @@ export class ZoneEditor {
   }
 
   /** Adds a zone of this shape and chooses it. */
-  add(geometry: ZoneJson['geometry'], said: NewZone, radius_m?: number): void {
-    const id = newId(said.type)
+  add(geometry: ZoneJson['geometry'], newZone: NewZone, radius_m?: number): void {
+    const id = newId(newZone.type)
     const round = radius_m === undefined ? {} : { radius_m }
-    const properties = { ...said, enabled: true, visible: false, switched: null, ...round }
+    const properties = { ...newZone, enabled: true, visible: false, switched: null, ...round }
     this.replace([...this.zones, { type: 'Feature', id, geometry, properties }])
     this.choose(id)
   }
 
   /** Converts the drawn ring into a zone. */
-  close(said: NewZone): void {
+  close(newZone: NewZone): void {
     const corners = this.drawing.value
     this.drawing.value = null
-    if (corners !== null && corners.length > 2) this.add(ringOf(corners), said)
+    if (corners !== null && corners.length > 2) this.add(ringOf(corners), newZone)
   }
 
   setCorners(corners: readonly Place[]): void {

@@ -24,13 +24,13 @@ export class ZoneLayer {
   })
 
   /** Over a course map, zones that would hide it are only outlined; if it has holes, it already shows their numbers. */
-  show(zones: ZonesJson | null, isDark: boolean, ground: { hasHoles: boolean } | null = null): void {
+  show(zones: ZonesJson | null, isDark: boolean, baseMap: { hasHoles: boolean } | null = null): void {
     const features = zones?.features ?? []
-    this.layer.setStyle(zoneStyles(isDark, ground !== null))
+    this.layer.setStyle(zoneStyles(isDark, baseMap !== null))
     this.#source.clear(true)
     this.#source.addFeatures([
       ...features.toSorted((a, b) => areaRank(a) - areaRank(b)).map(toFeature),
-      ...(ground?.hasHoles === true ? [] : features.flatMap(toLabel)),
+      ...(baseMap?.hasHoles === true ? [] : features.flatMap(toLabel)),
     ])
   }
 }

@@ -35,7 +35,7 @@ const DARK: Record<ZoneType, Paint> = {
 }
 
 /** Zone types that would hide the course map below them; only their lines are drawn over it. */
-const GROUND: readonly ZoneType[] = ['boundary', 'hole']
+const BACKGROUND_TYPES: readonly ZoneType[] = ['boundary', 'hole']
 
 /** Styles of zones and hole numbers: pale, so that carts stand out; only temporary overrides are emphasised. */
 export function zoneStyles(
@@ -44,7 +44,7 @@ export function zoneStyles(
 ): (feature: FeatureLike) => Style | Style[] | undefined {
   const paints = isDark ? DARK : LIGHT
   const styles = new Map<unknown, Style>(ZONE_TYPES.map((type) => [type, styleOf(paints[type])]))
-  if (isOverCourse) for (const type of GROUND) styles.set(type, lineOf(paints[type]))
+  if (isOverCourse) for (const type of BACKGROUND_TYPES) styles.set(type, lineOf(paints[type]))
   // a zone that is switched off has no effect: only its line is drawn
   const off = new Style({
     stroke: new Stroke({ color: isDark ? '#6b7465' : '#8a9384', width: 1, lineDash: [2, 6] }),

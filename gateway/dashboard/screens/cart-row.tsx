@@ -23,12 +23,12 @@ interface CartRowProps {
 /** Table row of a cart; a tap opens its card. */
 export function CartRow({ cart, nowMs, children }: CartRowProps) {
   const texts = fleetTexts()
-  const heard = cart.last_heard_at === null ? texts.never : formatAge(cart.last_heard_at, nowMs)
+  const lastSeen = cart.last_heard_at === null ? texts.never : formatAge(cart.last_heard_at, nowMs)
   return (
     <tr class="cart-row" aria-label={texts.cart(cart.cart)}>
       <td>
         <a class="cart-name" href={toHash('map', cart.cart)}>
-          <CartShape look={markerStyleOf(cart)} label={cart.cart} size={44} />
+          <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
           <span class="cart-words">
             <strong dir="auto">{texts.cart(cart.cart)}</strong>
             <span class="small">{texts.states[cartStateKey(cart)]}</span>
@@ -49,7 +49,7 @@ export function CartRow({ cart, nowMs, children }: CartRowProps) {
           <LockWord isLocked={cart.lock?.is_locked} />
         </span>
       </td>
-      <td>{children ?? heard}</td>
+      <td>{children ?? lastSeen}</td>
     </tr>
   )
 }

@@ -73,7 +73,7 @@ function LockOpen({ groups, bulk }: { groups: EveningGroups; bulk: Bulk }) {
   return (
     <div class="evening-lock">
       <div role="status" class="evening-status">
-        {bulk.says}
+        {bulk.message}
       </div>
       <button
         type="button"
@@ -99,7 +99,7 @@ function useBulkLock() {
   })
   const { lock, sending, isFailed } = state
   // subscribes to the fleet, from which the result is rendered
-  if (dashboard.fleet.version.value >= 0) lock?.look(dashboard.fleet.carts)
+  if (dashboard.fleet.version.value >= 0) lock?.update(dashboard.fleet.carts)
   const stopListening = useRef<() => void>(() => undefined)
   useEffect(() => () => stopListening.current(), [])
   const send = async (count: number) => {
@@ -122,7 +122,7 @@ function useBulkLock() {
       setState({ lock: null, sending: 0, isFailed: !(error instanceof PinCancelled) })
     }
   }
-  return { lock, send, isSending: sending > 0, says: wordsOf(lock, sending, isFailed, texts) }
+  return { lock, send, isSending: sending > 0, message: wordsOf(lock, sending, isFailed, texts) }
 }
 
 function wordsOf(

@@ -129,7 +129,7 @@ function GiveOut() {
           {first.map((cart) => (
             <li key={cart.cart}>
               <a class="give-out-cart" href={toHash('map', cart.cart)}>
-                <CartShape look={markerStyleOf(cart, { marksUnlocked: false })} label={cart.cart} />
+                <CartShape markerStyle={markerStyleOf(cart, { marksUnlocked: false })} label={cart.cart} />
                 <span class="visually-hidden">{texts.cart(cart.cart)}</span>
                 <span class="small">{driven(usage.get(cart.cart))}</span>
               </a>

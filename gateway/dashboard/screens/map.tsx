@@ -34,10 +34,10 @@ function useCovered(): Covered {
   const top = useCallback((element: HTMLElement | null) => {
     observer.current?.disconnect()
     if (element === null) return
-    const look = () => setHeight(Math.round(element.offsetTop + element.offsetHeight))
-    observer.current = new ResizeObserver(look)
+    const measure = () => setHeight(Math.round(element.offsetTop + element.offsetHeight))
+    observer.current = new ResizeObserver(measure)
     observer.current.observe(element)
-    look()
+    measure()
   }, [])
   const bottom = PHONE.matches ? BUTTONS_PX : 0
   return { insets: height === null ? null : { top: height, right: 0, bottom, left: 0 }, top }

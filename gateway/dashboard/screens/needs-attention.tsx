@@ -24,8 +24,8 @@ export function NeedsAttention() {
   const version = fleet.version.value
   const { lines, groups, count } = useMemo(() => needsOf(fleet.carts.values(), fleet.alerts.values()), [version])
   const texts = needsTexts()
-  const nobody = fleet.carts.size === 0 ? texts.noCarts : texts.nothing
-  const nothing = fleet.isKnown ? nobody : `${shellTexts().loading} …`
+  const emptyText = fleet.carts.size === 0 ? texts.noCarts : texts.nothing
+  const nothing = fleet.isKnown ? emptyText : `${shellTexts().loading} …`
   return (
     <section class="needs" aria-labelledby="needs-you">
       <header>
@@ -61,7 +61,11 @@ function NeedLine({ need: { cart, reason, at } }: { need: AttentionItem }) {
   return (
     <li>
       <a class="need" href={cart === null ? toHash('alerts') : toHash('map', cart.cart)}>
-        {cart === null ? <Icon name="alerts" /> : <CartShape look={markerStyleOf(cart)} label={cart.cart} size={46} />}
+        {cart === null ? (
+          <Icon name="alerts" />
+        ) : (
+          <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={46} />
+        )}
         <span class="need-words">
           <strong>
             {cart !== null && <span class="visually-hidden">{texts.cart(cart.cart)} </span>}
@@ -95,7 +99,7 @@ function Group({ group: { reason, carts } }: { group: NeedGroup }) {
       <span class="need-carts">
         {carts.slice(0, GROUP_MAX).map((cart) => (
           <a key={cart.cart} href={toHash('map', cart.cart)} aria-label={texts.open(cart.cart, what)}>
-            <CartShape look={markerStyleOf(cart)} label={cart.cart} size={44} />
+            <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={44} />
           </a>
         ))}
         {carts.length > GROUP_MAX && <a href={toHash('fleet')}>{texts.more(carts.length - GROUP_MAX)}</a>}

@@ -10,7 +10,7 @@ import { NotifierForm } from './notify/notifier-form.tsx'
 import { type Target, TargetPanel } from './notify/target-panel.tsx'
 
 /** Polling interval: deliveries send no realtime message. */
-const LOOK_EVERY_MS = 3_000
+const RELOAD_EVERY_MS = 3_000
 
 /** People and programs that receive alerts: a page of More, which provides its title. */
 export function NotifyPage() {
@@ -20,7 +20,7 @@ export function NotifyPage() {
     const [notifiers, webhooks] = await Promise.all([api.call('GET /notifiers'), api.call('GET /webhooks')])
     return { notifiers, webhooks }
   }
-  const list = useAdminList(load, LOOK_EVERY_MS)
+  const list = useAdminList(load, RELOAD_EVERY_MS)
   const [adding, setAdding] = useState<'notifier' | 'webhook' | null>(null)
   const [changed, change] = useState<NotifierJson | null>(null)
   const done = () => {

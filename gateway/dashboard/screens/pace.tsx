@@ -29,7 +29,7 @@ export function PacePage() {
       </p>
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
       {rounds === null && !isFailed && <NotKnown />}
-      {flights.length === 0 && course !== null && <Nobody {...course} isKnown={rounds !== null} />}
+      {flights.length === 0 && course !== null && <NoRounds {...course} isKnown={rounds !== null} />}
       {flights.length > 0 && (
         <div class="pace-list">
           <VirtualList items={flights} rowPx={FLIGHT_ROW_PX} label={texts.title} keyOf={({ key }) => key}>
@@ -59,7 +59,7 @@ export function PacePage() {
 }
 
 /** Explains why the list is empty, with the remedy. */
-function Nobody({ holes, hasParking, isKnown }: { holes: number; hasParking: boolean; isKnown: boolean }) {
+function NoRounds({ holes, hasParking, isKnown }: { holes: number; hasParking: boolean; isKnown: boolean }) {
   const texts = paceTexts()
   const { me } = useDashboard()
   const isAdmin = me.value?.role === 'admin'

@@ -69,7 +69,7 @@ interface PeopleProps {
 function People({ people, question, onChosen }: PeopleProps) {
   const { me } = useDashboard()
   const texts = personTexts()
-  const { fault, isSending, send, nobody } = useNobody()
+  const { fault, isSending, send, signOut } = useSignOut()
   return (
     <>
       {people?.length === 0 && <p>{texts.nobodyHasPin}</p>}
@@ -83,7 +83,7 @@ function People({ people, question, onChosen }: PeopleProps) {
         ))}
         {question.reason === 'idle' && (
           <li>
-            <button type="button" class="button wide" disabled={isSending} onClick={() => void send(nobody)}>
+            <button type="button" class="button wide" disabled={isSending} onClick={() => void send(signOut)}>
               <span class="cut">{texts.nobody(me.value?.session?.name ?? '')}</span>
             </button>
           </li>
@@ -96,14 +96,14 @@ function People({ people, question, onChosen }: PeopleProps) {
 }
 
 /** Signs the PIN user out: the tablet acts as itself until the next PIN. */
-function useNobody() {
+function useSignOut() {
   const dashboard = useDashboard()
   const sending = useSending()
-  const nobody = async () => {
+  const signOut = async () => {
     dashboard.acts(await dashboard.api.call('DELETE /sessions/current/person'))
     dashboard.gate.done()
   }
-  return { ...sending, nobody }
+  return { ...sending, signOut }
 }
 
 function PinOf({ person }: { person: Person }) {

@@ -13,7 +13,7 @@ const AUDIT = `axe.run(document, {
 })`
 
 /** Finds controls beyond the side edges, where the page does not scroll. */
-const BESIDE_THE_SCREEN = `(() => {
+const OUTSIDE_THE_SCREEN = `(() => {
   const scrolls = (element) => {
     for (let above = element.parentElement; above !== null; above = above.parentElement)
       if (/auto|scroll/.test(getComputedStyle(above).overflowX) && above.scrollWidth > above.clientWidth + 1) return true
@@ -53,7 +53,7 @@ export async function audit(page: Page): Promise<string[]> {
 export async function assertAccessible(page: Page): Promise<void> {
   const found = await audit(page)
   if (found.length > 0) throw new Error(`${found.length} violations of WCAG 2.2 AA:\n  ${found.join('\n  ')}`)
-  const outside = z.array(z.string()).parse(await page.evaluate(BESIDE_THE_SCREEN))
+  const outside = z.array(z.string()).parse(await page.evaluate(OUTSIDE_THE_SCREEN))
   if (outside.length > 0) throw new Error(`beside the screen:\n  ${outside.join('\n  ')}`)
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium } from 'playwright-core'
-import { type Look, SIZES, USUAL_LOOK } from './looks.ts'
 import { findProgram } from './programs.ts'
+import { DEFAULT_SETUP, type ScreenSetup, SIZES } from './screen-setups.ts'
 
 /** Program names on Debian and Ubuntu, and of Google's own package. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
@@ -51,8 +51,8 @@ function launchOptions(flags: readonly string[] = []) {
 }
 
 /** Opens a context like a newly installed browser: no cookies, nothing stored. */
-export async function openContext(browser: Browser, look: Partial<Look> = {}): Promise<BrowserContext> {
-  const context = await browser.newContext(contextOptions(look))
+export async function openContext(browser: Browser, setup: Partial<ScreenSetup> = {}): Promise<BrowserContext> {
+  const context = await browser.newContext(contextOptions(setup))
   context.setDefaultTimeout(TIMEOUT_MS)
   return context
 }
@@ -72,8 +72,8 @@ export async function openProfile(
   return context
 }
 
-function contextOptions(look: Partial<Look>) {
-  const { size, scheme, locale, timeZone } = { ...USUAL_LOOK, ...look }
+function contextOptions(setup: Partial<ScreenSetup>) {
+  const { size, scheme, locale, timeZone } = { ...DEFAULT_SETUP, ...setup }
   return {
     viewport: SIZES[size],
     hasTouch: true,

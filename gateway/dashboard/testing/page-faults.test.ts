@@ -7,9 +7,9 @@ import type { Browser, Page } from 'playwright-core'
 import { eventually } from '#shared/testing/eventually.ts'
 import { assertAccessible, audit } from './audit.ts'
 import { findChromium, launchChromium, openContext } from './chromium.ts'
-import type { Look } from './looks.ts'
 import { answered, PageFaults } from './page-faults.ts'
 import { skipReason } from './programs.ts'
+import type { ScreenSetup } from './screen-setups.ts'
 
 const skip = skipReason(findChromium() === undefined ? 'Chromium is not installed' : undefined)
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' http://localhost:1; style-src 'self'"
@@ -56,8 +56,8 @@ after(async () => {
   server.close()
 })
 
-async function openPage(t: TestContext, look: Partial<Look> = {}): Promise<Page> {
-  const context = await openContext(browser, look)
+async function openPage(t: TestContext, setup: Partial<ScreenSetup> = {}): Promise<Page> {
+  const context = await openContext(browser, setup)
   t.after(() => context.close())
   return context.newPage()
 }
@@ -113,9 +113,9 @@ test('an audit finds accessibility problems, in the colours of the theme', { ski
 
 test('a page has the size, scheme, language and time zone of its settings', { skip }, async (t) => {
   const page = await openPage(t, { size: 'phone', scheme: 'dark', locale: 'de-DE', timeZone: 'Asia/Tokyo' })
-  const said = await page.evaluate(
+  const text = await page.evaluate(
     `[innerWidth, innerHeight, matchMedia('(prefers-color-scheme: dark)').matches, navigator.language,
       new Intl.DateTimeFormat().resolvedOptions().timeZone]`,
   )
-  assert.deepEqual(said, [390, 844, true, 'de-DE', 'Asia/Tokyo'])
+  assert.deepEqual(text, [390, 844, true, 'de-DE', 'Asia/Tokyo'])
 })

@@ -5,8 +5,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { ADMIN_KEY, type TestGateway } from '#testing/start-gateway.ts'
 import { assertAccessible } from './audit.ts'
 import { openContext } from './chromium.ts'
-import { type Look, USUAL_LOOK } from './looks.ts'
 import { PageFaults } from './page-faults.ts'
+import { DEFAULT_SETUP, type ScreenSetup } from './screen-setups.ts'
 import type { StagedCourse } from './staged-course.ts'
 import type { TestSite } from './test-site.ts'
 import type { WeakLink } from './weak-link.ts'
@@ -25,36 +25,36 @@ export class Scene {
   readonly gateway: TestGateway
   readonly course: StagedCourse
   readonly link: WeakLink
-  readonly look: Look
+  readonly setup: ScreenSetup
   readonly page: Page
   readonly context: BrowserContext
   readonly faults: PageFaults
   readonly #setting: Setting
   readonly #others: Scene[] = []
 
-  private constructor(setting: Setting, parts: Pick<Scene, 'look' | 'page' | 'context' | 'faults'>) {
+  private constructor(setting: Setting, parts: Pick<Scene, 'setup' | 'page' | 'context' | 'faults'>) {
     this.#setting = setting
     const { gateway, course, link } = setting.site
     this.gateway = gateway
     this.course = course
     this.link = link
-    this.look = parts.look
+    this.setup = parts.setup
     this.page = parts.page
     this.context = parts.context
     this.faults = parts.faults
   }
 
-  static async set(setting: Setting, look: Partial<Look> = {}): Promise<Scene> {
-    const context = await openContext(setting.browser, look)
+  static async set(setting: Setting, setup: Partial<ScreenSetup> = {}): Promise<Scene> {
+    const context = await openContext(setting.browser, setup)
     const page = await context.newPage()
     const faults = await PageFaults.watch(page, setting.site.link.url)
-    return new Scene(setting, { look: { ...USUAL_LOOK, ...look }, page, context, faults })
+    return new Scene(setting, { setup: { ...DEFAULT_SETUP, ...setup }, page, context, faults })
   }
 
   // arrow functions, because tests destructure the scene
   /** Opens another tablet at the same gateway. */
-  readonly other = async (look: Partial<Look> = this.look): Promise<Scene> => {
-    const other = await Scene.set(this.#setting, look)
+  readonly other = async (setup: Partial<ScreenSetup> = this.setup): Promise<Scene> => {
+    const other = await Scene.set(this.#setting, setup)
     this.#others.push(other)
     return other
   }

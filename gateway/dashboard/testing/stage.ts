@@ -1,8 +1,8 @@
 import { after, before, type TestContext, test } from 'node:test'
 import { findChromium, launchChromium } from './chromium.ts'
-import { LOOKS, type Look } from './looks.ts'
 import { skipReason } from './programs.ts'
 import { Scene, type Setting } from './scene.ts'
+import { type ScreenSetup, SETUPS } from './screen-setups.ts'
 import { type SiteOptions, TestSite } from './test-site.ts'
 
 /*
@@ -12,7 +12,7 @@ import { type SiteOptions, TestSite } from './test-site.ts'
  *     // gateway/dashboard/testing/screens/cart.test.ts
  *     const stage = createStage({ prepare: async ({ course }) => void (await course.cart('17')) })
  *
- *     stage.eachLook('a cart is locked from its card', async ({ page, course, open, audit }) => {
+ *     stage.eachSetup('a cart is locked from its card', async ({ page, course, open, audit }) => {
  *       await open('/app/', 'staff')
  *       await page.getByRole('searchbox', { name: 'Cart number' }).fill('17')
  *       await page.getByRole('button', { name: 'Lock', exact: true }).click()
@@ -61,13 +61,13 @@ class Stage {
   }
 
   /** Defines a test, by default on a tablet in landscape in the light scheme. */
-  test(name: string, act: Act, look: Partial<Look> = {}): void {
-    void test(name, { skip: this.#skip }, (t) => this.#play(t, look, act))
+  test(name: string, act: Act, setup: Partial<ScreenSetup> = {}): void {
+    void test(name, { skip: this.#skip }, (t) => this.#play(t, setup, act))
   }
 
-  /** Defines the same test on a tablet and on a phone, in light and in dark (`LOOKS`). */
-  eachLook(name: string, act: Act): void {
-    for (const look of LOOKS) this.test(`${name} (${look.size}, ${look.scheme})`, act, look)
+  /** Defines the same test on a tablet and on a phone, in light and in dark (`SETUPS`). */
+  eachSetup(name: string, act: Act): void {
+    for (const setup of SETUPS) this.test(`${name} (${setup.size}, ${setup.scheme})`, act, setup)
   }
 
   async #start(): Promise<void> {
@@ -78,9 +78,9 @@ class Stage {
     this.#setting = { browser, site }
   }
 
-  async #play(t: TestContext, look: Partial<Look>, act: Act): Promise<void> {
+  async #play(t: TestContext, setup: Partial<ScreenSetup>, act: Act): Promise<void> {
     if (this.#setting === undefined) throw new Error('the stage was not started')
-    const scene = await Scene.set(this.#setting, look)
+    const scene = await Scene.set(this.#setting, setup)
     try {
       await act(scene)
       await scene.assertFaultless()

@@ -17,7 +17,7 @@ interface Identity {
   clock: Clock
 }
 
-interface Saying {
+interface Report {
   isLocked?: boolean
   voltageV?: number
   speedKmh?: number
@@ -33,15 +33,15 @@ export class StagedCart {
   readonly hardwareId: string
   obedience: Obedience = 'obeys'
   /** Received commands, oldest first. */
-  readonly heard: CommandMessage[] = []
+  readonly received: CommandMessage[] = []
   readonly #gateway: TestGateway
   readonly #password: string
   readonly #clock: Clock
   readonly #taken: CommandMessage[] = []
   #client: MqttClient | undefined
   #place: Place = PLACES.barn
-  #said: Saying = {}
-  #toldAtMs = 0
+  #reported: Report = {}
+  #reportedAtMs = 0
   #events = 0
 
   constructor(gateway: TestGateway, { number, hardwareId, password, clock }: Identity) {
@@ -55,24 +55,24 @@ export class StagedCart {
   async connect(): Promise<void> {
     const client = await this.#gateway.connect(this.hardwareId, this.#password)
     this.#client = client
-    client.on('message', (_, payload) => void this.#hear(JSON.parse(payload.toString())))
+    client.on('message', (_, payload) => void this.#receive(JSON.parse(payload.toString())))
     await client.subscribeAsync(`dev/${this.hardwareId}/cmd`, { qos: 1 })
   }
 
   /** Reports a confirmed stop at a place; resolves when the gateway has it. */
-  async stands(place: keyof typeof PLACES | Place, said: Saying = {}): Promise<void> {
+  async stands(place: keyof typeof PLACES | Place, report: Report = {}): Promise<void> {
     this.#place = typeof place === 'string' ? PLACES[place] : place
-    await this.#tell(this.#place, { ...said, speedKmh: 0 }, SECOND_MS)
-    await this.#tell(this.#place, { ...said, speedKmh: 0 })
+    await this.#sendReport(this.#place, { ...report, speedKmh: 0 }, SECOND_MS)
+    await this.#sendReport(this.#place, { ...report, speedKmh: 0 })
   }
 
   /** Reports a drive to a place from the south. */
-  async drives(place: keyof typeof PLACES | Place, said: Saying = {}): Promise<void> {
+  async drives(place: keyof typeof PLACES | Place, report: Report = {}): Promise<void> {
     this.#place = typeof place === 'string' ? PLACES[place] : place
     const { eastM, northM } = this.#place
-    const moving = { speedKmh: 15, isLocked: false, ...said }
-    await this.#tell({ eastM, northM: northM - RUN_UP_M }, moving, SECOND_MS)
-    await this.#tell(this.#place, moving)
+    const moving = { speedKmh: 15, isLocked: false, ...report }
+    await this.#sendReport({ eastM, northM: northM - RUN_UP_M }, moving, SECOND_MS)
+    await this.#sendReport(this.#place, moving)
   }
 
   /** Uses the lock at the cart itself, with a tag. */
@@ -86,8 +86,8 @@ export class StagedCart {
   }
 
   /** Waits for a command of this name; returns it. */
-  async hears(name: string): Promise<CommandMessage> {
-    const last = () => this.heard.findLast(({ cmd }) => cmd === name)
+  async receives(name: string): Promise<CommandMessage> {
+    const last = () => this.received.findLast(({ cmd }) => cmd === name)
     await eventually(() => last() !== undefined, `cart ${this.number} hears ${name}`)
     const command = last()
     if (command === undefined) throw new Error('it was there')
@@ -103,12 +103,12 @@ export class StagedCart {
     }, `${this.hardwareId} is gone`)
   }
 
-  async #tell(place: Place, said: Saying, agoMs = 0): Promise<void> {
-    this.#said = { ...this.#said, ...said }
-    const { isLocked, voltageV, speedKmh } = this.#said
-    this.#toldAtMs = Math.max(this.#toldAtMs + 1, this.#clock.nowMs() - agoMs)
+  async #sendReport(place: Place, report: Report, agoMs = 0): Promise<void> {
+    this.#reported = { ...this.#reported, ...report }
+    const { isLocked, voltageV, speedKmh } = this.#reported
+    this.#reportedAtMs = Math.max(this.#reportedAtMs + 1, this.#clock.nowMs() - agoMs)
     await this.#send('tlm', {
-      ts: this.#toldAtMs,
+      ts: this.#reportedAtMs,
       ...toLatLong(place),
       speed: speedKmh ?? 0,
       ...(isLocked === undefined ? {} : { lock_status: Number(isLocked) }),
@@ -116,8 +116,8 @@ export class StagedCart {
     })
   }
 
-  async #hear(command: CommandMessage): Promise<void> {
-    this.heard.push(command)
+  async #receive(command: CommandMessage): Promise<void> {
+    this.received.push(command)
     if (this.obedience === 'ignores') return
     if (this.obedience === 'refuses') return this.#acknowledge(command, 'failed', { err: 'jammed' })
     const isDoneAtOnce = this.obedience === 'obeys'
@@ -129,10 +129,10 @@ export class StagedCart {
 
   async #carryOut(command: CommandMessage): Promise<void> {
     if (command.cmd === 'lock' || command.cmd === 'unlock') {
-      this.#said = { ...this.#said, isLocked: command.cmd === 'lock' }
+      this.#reported = { ...this.#reported, isLocked: command.cmd === 'lock' }
       await this.#report({ event: command.cmd, source: 'remote', cmd: command.id })
     }
-    if (command.cmd === 'locate') await this.#tell(this.#place, {})
+    if (command.cmd === 'locate') await this.#sendReport(this.#place, {})
     await this.#acknowledge(command, 'completed')
   }
 

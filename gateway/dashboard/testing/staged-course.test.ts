@@ -52,7 +52,7 @@ test('a cart obeys, accepts, rejects and ignores commands as configured', async 
   await outcome('unlock', 'failed')
   cart.obedience = 'ignores'
   await outcome('locate', 'published')
-  await cart.hears('locate')
+  await cart.receives('locate')
 })
 
 test('a course without a barn has carts that are out', async (t) => {

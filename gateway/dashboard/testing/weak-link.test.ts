@@ -29,19 +29,19 @@ async function startEcho(t: TestContext): Promise<WeakLink> {
 /** Connection that keeps the received data. */
 class Caller {
   readonly socket: Socket
-  heard = ''
+  received = ''
   isClosed = false
 
   constructor(t: TestContext, { url }: WeakLink) {
     this.socket = connect(Number(new URL(url).port), '127.0.0.1')
-    this.socket.on('data', (bytes) => (this.heard += bytes.toString()))
+    this.socket.on('data', (bytes) => (this.received += bytes.toString()))
     this.socket.on('error', () => undefined)
     this.socket.on('close', () => (this.isClosed = true))
     t.after(() => this.socket.destroy())
   }
 
-  async hears(text: string): Promise<void> {
-    await eventually(() => this.heard === text, `heard ${text}`)
+  async receives(text: string): Promise<void> {
+    await eventually(() => this.received === text, `heard ${text}`)
   }
 }
 
@@ -49,14 +49,14 @@ test('all sent data arrives, however much it is', async (t) => {
   const caller = new Caller(t, await startEcho(t))
   const text = 'x'.repeat(5_000_000)
   caller.socket.write(text)
-  await caller.hears(text)
+  await caller.receives(text)
 })
 
 test('a link that is cut ends connections, and new ones, until it is restored', async (t) => {
   const link = await startEcho(t)
   const before = new Caller(t, link)
   before.socket.write('a')
-  await before.hears('a')
+  await before.receives('a')
   link.cut()
   await eventually(() => before.isClosed, 'closed')
   const meanwhile = new Caller(t, link)
@@ -64,14 +64,14 @@ test('a link that is cut ends connections, and new ones, until it is restored', 
   link.restore()
   const after = new Caller(t, link)
   after.socket.write('b')
-  await after.hears('b')
+  await after.receives('b')
 })
 
 test('a frozen link closes no connection and passes no data, and delivers it later', async (t) => {
   const link = await startEcho(t)
   const before = new Caller(t, link)
   before.socket.write('a')
-  await before.hears('a')
+  await before.receives('a')
   link.freeze()
   const meanwhile = new Caller(t, link)
   await once(meanwhile.socket, 'connect')
@@ -80,12 +80,12 @@ test('a frozen link closes no connection and passes no data, and delivers it lat
   // another link to the same server would already have its response
   const other = new Caller(t, await startEcho(t))
   other.socket.write('c')
-  await other.hears('c')
-  assert.deepEqual([before.heard, meanwhile.heard], ['a', ''])
+  await other.receives('c')
+  assert.deepEqual([before.received, meanwhile.received], ['a', ''])
   assert.deepEqual([before.isClosed, meanwhile.isClosed], [false, false])
   link.restore()
-  await before.hears('ab')
-  await meanwhile.hears('b')
+  await before.receives('ab')
+  await meanwhile.receives('b')
 })
 
 test('a client that connects while the server is down is rejected', async (t) => {

@@ -12,10 +12,10 @@ const PAGE = `<!doctype html><html lang="en"><title>A page</title><main><h1>Hell
   <label>Name <input></label><button id="send">Send</button><p role="status"></p>
   <dialog aria-label="Sure?"><button id="yes">Send</button></dialog></main>
   <script>
-    const [send, yes, dialog, field, said] = ['#send', '#yes', 'dialog', 'input', '[role=status]'].map((one) =>
+    const [send, yes, dialog, field, result] = ['#send', '#yes', 'dialog', 'input', '[role=status]'].map((one) =>
     document.querySelector(one))
     send.onclick = () => dialog.showModal()
-    yes.onclick = () => { dialog.close(); said.textContent = 'Sent by ' + field.value }
+    yes.onclick = () => { dialog.close(); result.textContent = 'Sent by ' + field.value }
   </script></html>`
 
 test('WebKit opens a page, types, presses the topmost element and sees the result', {

@@ -7,8 +7,8 @@ import type { Readable } from 'node:stream'
 import { eventually } from '#shared/testing/eventually.ts'
 import { freePort } from '#shared/testing/free-port.ts'
 import { endProgram, startProgram } from './child-process.ts'
-import { SIZES } from './looks.ts'
 import { findProgram } from './programs.ts'
+import { SIZES } from './screen-setups.ts'
 import { WebDriver } from './web-driver.ts'
 
 /** Path of WebKit's minimal browser on Debian. */

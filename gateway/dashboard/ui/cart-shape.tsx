@@ -12,12 +12,20 @@ const OUTLINES: Record<MarkerStyle, string> = {
 const BASELINE: Record<MarkerStyle, number> = { out: 30, in: 30, unlocked: 30, low: 36, outside: 30, silent: 30 }
 
 /** Sign of a cart for lists, as on the map: the number in the shape of its state. Hidden from screen readers. */
-export function CartShape({ look, label, size = 48 }: { look: MarkerStyle; label: string; size?: number }) {
+export function CartShape({
+  markerStyle,
+  label,
+  size = 48,
+}: {
+  markerStyle: MarkerStyle
+  label: string
+  size?: number
+}) {
   const shown = [...label].length > 4 ? `${[...label].slice(0, 3).join('')}…` : label
   return (
-    <svg class={`cart-shape ${look}`} width={size} height={size} viewBox="0 0 48 48" aria-hidden="true">
-      <path d={OUTLINES[look]} />
-      <text x="24" y={BASELINE[look]} font-size={[...shown].length > 2 ? 14 : 18} text-anchor="middle">
+    <svg class={`cart-shape ${markerStyle}`} width={size} height={size} viewBox="0 0 48 48" aria-hidden="true">
+      <path d={OUTLINES[markerStyle]} />
+      <text x="24" y={BASELINE[markerStyle]} font-size={[...shown].length > 2 ? 14 : 18} text-anchor="middle">
         {shown}
       </text>
     </svg>

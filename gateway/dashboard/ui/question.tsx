@@ -25,25 +25,25 @@ export function Question(props: QuestionProps) {
   const { title, action, isDanger, isReady = true, onCancel, onAnswer, children } = props
   const { gate, line } = useDashboard()
   const texts = questionTexts()
-  const [says, setSays] = useState<string | null>(null)
+  const [message, setMessage] = useState<string | null>(null)
   const answer = async (event: Event) => {
     event.preventDefault()
-    if (!isReady || says === texts.working) return
-    if (line.state.value.kind !== 'live') return setSays(texts.noContact)
-    setSays(texts.working)
+    if (!isReady || message === texts.working) return
+    if (line.state.value.kind !== 'live') return setMessage(texts.noContact)
+    setMessage(texts.working)
     try {
       await gate.act(async () => onAnswer())
     } catch (error) {
-      if (error instanceof PinCancelled) setSays(null)
-      else setSays(error instanceof ApiError ? (props.refusal?.(error) ?? error.detail) : texts.noContact)
+      if (error instanceof PinCancelled) setMessage(null)
+      else setMessage(error instanceof ApiError ? (props.refusal?.(error) ?? error.detail) : texts.noContact)
     }
   }
   return (
     <Dialog title={title} onCancel={onCancel}>
       <form onSubmit={(event) => void answer(event)}>
         {children}
-        <p role="status" class={says === null ? 'visually-hidden' : ''}>
-          {says}
+        <p role="status" class={message === null ? 'visually-hidden' : ''}>
+          {message}
         </p>
         <div class="dialog-buttons">
           <button type="button" class="button" onClick={onCancel}>

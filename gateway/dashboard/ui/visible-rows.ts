@@ -17,7 +17,7 @@ interface SeenRows {
 export function useSeenRows(total: number, rowPx: number): SeenRows {
   const ref = useRef<HTMLDivElement>(null)
   const [seen, setSeen] = useState({ from: 0, count: 20 })
-  const look = () => {
+  const update = () => {
     const element = ref.current
     if (element === null) return
     const from = Math.max(0, Math.floor(element.scrollTop / rowPx) - SPARE_ROWS)
@@ -25,12 +25,12 @@ export function useSeenRows(total: number, rowPx: number): SeenRows {
     setSeen((known) => (known.from === from && known.count === count ? known : { from, count }))
   }
   useLayoutEffect(() => {
-    look()
+    update()
     const element = ref.current
     if (element === null) return
-    const observer = new ResizeObserver(look)
+    const observer = new ResizeObserver(update)
     observer.observe(element)
     return () => observer.disconnect()
   }, [rowPx])
-  return { ref, onScroll: look, from: Math.min(seen.from, Math.max(0, total - 1)), count: seen.count }
+  return { ref, onScroll: update, from: Math.min(seen.from, Math.max(0, total - 1)), count: seen.count }
 }

@@ -27,7 +27,7 @@ export class AlertWriter {
   readonly opened = new Counter(ALERT_KINDS)
   readonly #deps: AlertWriterDeps
   /** Topics whose retained message differs from the stored alerts. */
-  readonly #untold = new Set<string>()
+  readonly #unpublished = new Set<string>()
 
   constructor(deps: AlertWriterDeps) {
     this.#deps = deps
@@ -41,11 +41,11 @@ export class AlertWriter {
       store.read.alertMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]),
     )
     for (const topic of new Set([...right.keys(), ...kept.keys()]))
-      if (right.get(topic) !== kept.get(topic)) this.#untold.add(topic)
+      if (right.get(topic) !== kept.get(topic)) this.#unpublished.add(topic)
   }
 
-  get hasUntold(): boolean {
-    return this.#untold.size > 0
+  get hasUnpublished(): boolean {
+    return this.#unpublished.size > 0
   }
 
   /** Saves everything in one transaction, or in several above `MOST_IN_ONE` changes. Throws `store_unavailable`. */
@@ -68,22 +68,22 @@ export class AlertWriter {
   ): Promise<void> {
     const { store, clock, book } = this.#deps
     const shown = new Shown(book)
-    const told = found.map((change) => ({ change, messages: this.#prepare(shown.after(change)) }))
-    const topics = [...this.#untold]
-    const untold = topics.flatMap((topic) => this.#prepare(shown.at(topic)))
-    await publishWith([...told.flatMap(({ messages }) => messages), ...untold], (_, commit) => {
+    const prepared = found.map((change) => ({ change, messages: this.#prepare(shown.after(change)) }))
+    const topics = [...this.#unpublished]
+    const unpublished = topics.flatMap((topic) => this.#prepare(shown.at(topic)))
+    await publishWith([...prepared.flatMap(({ messages }) => messages), ...unpublished], (_, commit) => {
       const input: AlertsChange = {
-        changes: told.map(({ change, messages }) => ({
+        changes: prepared.map(({ change, messages }) => ({
           ...change,
           sessionChanges: messages.flatMap(({ changes }) => changes),
         })),
         endedIds: ended.map(({ alertId }) => alertId),
-        sessionChanges: untold.flatMap(({ changes }) => changes),
+        sessionChanges: unpublished.flatMap(({ changes }) => changes),
         closedDay,
         nowMs: clock.nowMs(),
       }
       return store.write('saveAlerts', input, (saved) => {
-        for (const topic of topics) this.#untold.delete(topic)
+        for (const topic of topics) this.#unpublished.delete(topic)
         for (const alert of ended) book.ended(alert)
         for (const one of saved) this.#took(one)
         commit()
@@ -94,7 +94,7 @@ export class AlertWriter {
 
   #took({ event, alert, isNew }: SavedAlert): void {
     this.#deps.book.put(alert)
-    if (!isNew) this.#untold.add(topicOf(alert))
+    if (!isNew) this.#unpublished.add(topicOf(alert))
     else if (event === 'opened') this.opened.add(alert.kind)
   }
 

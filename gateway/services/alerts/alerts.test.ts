@@ -27,7 +27,7 @@ const FOREVER = new Calendar(new TimeZone('UTC'), null)
 /** Alerts on a real store, of carts made up by a test; published messages are retained as a broker would. */
 class Course {
   readonly clock = new FakeClock()
-  readonly heard: string[] = []
+  readonly changes: string[] = []
   readonly retained = new Map<string, string>()
   carts: Cart[] = []
   disk: { state: 'ok' | 'low' | 'critical'; usedBytes: number; budgetBytes: number } = {
@@ -85,7 +85,7 @@ class Course {
   }
 
   /** Advances the clock by a second; resolves when the findings are written. */
-  async look(seconds = 1): Promise<void> {
+  async evaluate(seconds = 1): Promise<void> {
     for (let i = 0; i < seconds; i++) {
       this.clock.advance(1000)
       this.#events.emit('cartsEvaluated', { carts: this.carts, nowMs: this.clock.nowMs() })
@@ -135,7 +135,8 @@ class Course {
       site: { settings: { ...DEFAULT_SITE_SETTINGS, pack: PACK }, calendar: FOREVER },
       carts: {
         find: (key) => this.carts.find((cart) => cart.key === key),
-        of: (hardwareId) => this.carts.find(({ said }) => said.some((one) => one.hardwareId === hardwareId)),
+        of: (hardwareId) =>
+          this.carts.find(({ deviceReports }) => deviceReports.some((one) => one.hardwareId === hardwareId)),
       },
       users: { find: (userId) => this.users.get(userId) },
       clockConfirmation: withState(() => this.state),
@@ -148,7 +149,7 @@ class Course {
 
   async #begin(): Promise<void> {
     this.#events.on('alertChanged', ({ event, alert }: GatewayEvents['alertChanged']) =>
-      this.heard.push(`${event} ${alert.kind} ${alert.cart ?? 'site'}`),
+      this.changes.push(`${event} ${alert.kind} ${alert.cart ?? 'site'}`),
     )
     this.#alerts.load()
     await this.#alerts.start()
@@ -196,9 +197,9 @@ test('one evaluation writes its alerts in one transaction and retains a message 
   const course = await Course.open(t)
   course.carts = [cart('17'), cart('18'), cart('cart/19', 50)]
   course.disk = { state: 'low', usedBytes: 9, budgetBytes: 10 }
-  await course.look(5)
+  await course.evaluate(5)
   assert.equal(course.writes, 1)
-  assert.deepEqual(course.heard, [OPENED, 'opened low_battery 18', 'opened disk site'])
+  assert.deepEqual(course.changes, [OPENED, 'opened low_battery 18', 'opened disk site'])
   assert.deepEqual([...course.retained.keys()], ['alert/low_battery/17', 'alert/low_battery/18', 'alert/disk/site'])
   const [, , alert] = await course.list()
   assert.deepEqual(JSON.parse(course.retained.get('alert/low_battery/17') ?? '').alert_id, alert?.alertId)
@@ -210,11 +211,11 @@ test('one evaluation writes its alerts in one transaction and retains a message 
 test('an alert whose condition ends is closed and its retained message is deleted', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('a/b #+')]
-  await course.look()
+  await course.evaluate()
   assert.deepEqual([...course.retained.keys()], ['alert/low_battery/a%2Fb%20%23%2B'])
   course.carts = [cart('a/b #+', 49.5)]
-  await course.look(3)
-  assert.deepEqual(course.heard, ['opened low_battery a/b #+', 'closed low_battery a/b #+'])
+  await course.evaluate(3)
+  assert.deepEqual(course.changes, ['opened low_battery a/b #+', 'closed low_battery a/b #+'])
   assert.equal(course.retained.size, 0)
   assert.deepEqual(course.alerts.openAlertIdsOf('a/b #+'), [])
 })
@@ -223,36 +224,36 @@ test('a restart closes, opens and duplicates no alert', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   course.disk = { state: 'low', usedBytes: 9, budgetBytes: 10 }
-  await course.look(2)
+  await course.evaluate(2)
   await course.restart()
   // the disk has not been measured yet
   course.disk = { state: 'ok', usedBytes: 0, budgetBytes: 0 }
-  await course.look(3)
-  assert.deepEqual(course.heard, [OPENED, 'opened disk site'])
+  await course.evaluate(3)
+  assert.deepEqual(course.changes, [OPENED, 'opened disk site'])
   assert.equal((await course.list()).length, 2)
   course.disk = { state: 'ok', usedBytes: 1, budgetBytes: 10 }
-  await course.look()
-  assert.equal(course.heard.at(-1), 'closed disk site')
+  await course.evaluate()
+  assert.equal(course.changes.at(-1), 'closed disk site')
 })
 
 test('a failed write is retried and the alert is published once', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   course.onWrite = () => Promise.reject(new UnavailableError('the store cannot be written'))
-  await course.look(3)
-  assert.deepEqual([course.heard, course.retained.size], [[], 0])
+  await course.evaluate(3)
+  assert.deepEqual([course.changes, course.retained.size], [[], 0])
   course.onWrite = (write) => write()
-  await course.look(3)
-  assert.deepEqual(course.heard, [OPENED])
+  await course.evaluate(3)
+  assert.deepEqual(course.changes, [OPENED])
 })
 
 test('a write with an unknown result opens no second alert', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
   course.diesAfterNext = true
-  await course.look()
-  assert.deepEqual([course.heard, course.retained.size], [[], 0])
-  await course.look(3)
+  await course.evaluate()
+  assert.deepEqual([course.changes, course.retained.size], [[], 0])
+  await course.evaluate(3)
   const alerts = await course.list()
   assert.equal(alerts.length, 1)
   assert.equal(JSON.parse(course.retained.get('alert/low_battery/17') ?? '{}').alert_id, alerts[0]?.alertId)
@@ -261,53 +262,53 @@ test('a write with an unknown result opens no second alert', async (t) => {
 test('the start corrects retained messages that do not match the open alerts', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
-  await course.look()
+  await course.evaluate()
   const [topic, payload] = [...course.retained][0] ?? assert.fail()
   course.retained.set(topic, '{}')
   course.retained.set('alert/outside/18', '{}')
   await course.restart()
-  await course.look(2)
+  await course.evaluate(2)
   assert.deepEqual([...course.retained], [[topic, payload]])
-  assert.deepEqual(course.heard, [OPENED])
+  assert.deepEqual(course.changes, [OPENED])
 })
 
 test('the alerts of a removed cart are closed with the reason removed', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17'), cart('18')]
-  await course.look()
+  await course.evaluate()
   course.carts = [cart('18')]
   course.events.emit('cartRemoved', { key: '17', hardwareIds: ['lock-17'] })
-  await course.look(2)
-  assert.equal(course.heard.at(-1), CLOSED)
+  await course.evaluate(2)
+  assert.equal(course.changes.at(-1), CLOSED)
   const removed = (await course.list()).find((alert) => alert.cart === '17')
   assert.equal(removed?.details.reason, 'removed')
   // registered again, it counts as a new cart
   course.carts = [cart('17'), cart('18')]
-  await course.look()
-  assert.equal(course.heard.at(-1), OPENED)
+  await course.evaluate()
+  assert.equal(course.changes.at(-1), OPENED)
   // the next start finds what happened during the stop
   await course.restart()
   course.carts = []
-  await course.look()
+  await course.evaluate()
   assert.deepEqual(course.alerts.notClosedFor(ADMIN), [])
 })
 
 test('an alert keeps its first acknowledgement, even after it is closed', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
-  await course.look()
+  await course.evaluate()
   const [alertId = ''] = course.alerts.openAlertIdsOf('17')
   const first = await course.alerts.acknowledge(() => ADMIN, alertId, ANN, 'on it')
   const second = await course.alerts.acknowledge(() => ADMIN, alertId, { userId: 'b', name: 'Bob' }, 'me too')
   assert.deepEqual(second, first)
   assert.deepEqual([first.acknowledgedBy, first.note], [ANN, 'on it'])
   assert.equal(JSON.parse(course.retained.get('alert/low_battery/17') ?? '').note, 'on it')
-  assert.deepEqual(course.heard, [OPENED, 'acknowledged low_battery 17'])
+  assert.deepEqual(course.changes, [OPENED, 'acknowledged low_battery 17'])
   course.carts = [cart('18')]
-  await course.look()
+  await course.evaluate()
   const other = course.alerts.openAlertIdsOf('18')[0] ?? ''
   course.carts = [cart('18', 50)]
-  await course.look()
+  await course.evaluate()
   const { acknowledgedBy, closedAtMs } = await course.alerts.acknowledge(() => ADMIN, other, ANN, null)
   assert.ok(acknowledgedBy !== null && closedAtMs !== null)
   assert.equal(course.retained.size, 0)
@@ -316,71 +317,71 @@ test('an alert keeps its first acknowledgement, even after it is closed', async 
 test('an alert closed by a user reopens only after its condition has ended once, despite a restart', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
-  await course.look()
+  await course.evaluate()
   const [alertId = ''] = course.alerts.openAlertIdsOf('17')
   const closed = await course.alerts.close(() => ADMIN, alertId, ANN, null)
   assert.ok(closed.closedAtMs !== null)
   assert.deepEqual(await course.alerts.close(() => ADMIN, alertId, ANN, 'again'), closed)
-  await course.look(3)
+  await course.evaluate(3)
   await course.restart()
-  await course.look(3)
-  assert.deepEqual(course.heard, [OPENED, CLOSED])
+  await course.evaluate(3)
+  assert.deepEqual(course.changes, [OPENED, CLOSED])
   course.carts = [cart('17', 50)]
-  await course.look()
+  await course.evaluate()
   await course.restart()
   course.carts = [cart('17')]
-  await course.look()
-  assert.deepEqual(course.heard, [OPENED, CLOSED, OPENED])
+  await course.evaluate()
+  assert.deepEqual(course.changes, [OPENED, CLOSED, OPENED])
 })
 
 test('concurrent acknowledge and close requests run one after the other during evaluations', async (t) => {
   const course = await Course.open(t)
   course.carts = [cart('17')]
-  await course.look()
+  await course.evaluate()
   const [alertId = ''] = course.alerts.openAlertIdsOf('17')
   const people = Array.from({ length: 10 }, (_, i) => [
     course.alerts.acknowledge(() => ADMIN, alertId, ANN, `note ${i}`),
     course.alerts.close(() => ADMIN, alertId, ANN, null),
   ])
-  await Promise.all([...people.flat(), course.look(3)])
-  assert.deepEqual(course.heard, [OPENED, 'acknowledged low_battery 17', CLOSED])
+  await Promise.all([...people.flat(), course.evaluate(3)])
+  assert.deepEqual(course.changes, [OPENED, 'acknowledged low_battery 17', CLOSED])
 })
 
 test('the clock alert opens immediately for an untrusted clock, after 10 min for an unconfirmed one', async (t) => {
   const course = await Course.open(t)
   course.state = 'trusted'
-  await course.look()
+  await course.evaluate()
   course.clock.advance(10 * MINUTE_MS - 4000)
-  await course.look()
-  assert.deepEqual(course.heard, [])
-  await course.look(2)
-  assert.deepEqual(course.heard, ['opened clock site'])
+  await course.evaluate()
+  assert.deepEqual(course.changes, [])
+  await course.evaluate(2)
+  assert.deepEqual(course.changes, ['opened clock site'])
   await course.restart()
-  await course.look(2)
+  await course.evaluate(2)
   course.state = 'confirmed'
-  await course.look(2)
+  await course.evaluate(2)
   course.state = 'untrusted'
-  await course.look(2)
-  assert.deepEqual(course.heard, ['opened clock site', 'closed clock site', 'opened clock site'])
+  await course.evaluate(2)
+  assert.deepEqual(course.changes, ['opened clock site', 'closed clock site', 'opened clock site'])
 })
 
 test('the backup alert gives the time of the last good backup and closes with the next one', async (t) => {
   const course = await Course.open(t)
   const lastGoodMs = course.clock.nowMs()
   course.backups = { overdue: 'unsure', lastGoodMs }
-  await course.look(2)
-  assert.deepEqual(course.heard, [])
+  await course.evaluate(2)
+  assert.deepEqual(course.changes, [])
   course.backups = { overdue: 'holds', lastGoodMs }
-  await course.look(2)
+  await course.evaluate(2)
   const [open] = await course.list()
   assert.deepEqual([open?.kind, open?.cart, open?.details], ['backup', null, { last_good_at: toIso(lastGoodMs) }])
   course.backups = { overdue: 'unsure', lastGoodMs }
   await course.restart()
-  await course.look(2)
-  assert.deepEqual(course.heard, ['opened backup site'])
+  await course.evaluate(2)
+  assert.deepEqual(course.changes, ['opened backup site'])
   course.backups = { overdue: 'over', lastGoodMs: course.clock.nowMs() }
-  await course.look(2)
-  assert.deepEqual(course.heard, ['opened backup site', 'closed backup site'])
+  await course.evaluate(2)
+  assert.deepEqual(course.changes, ['opened backup site', 'closed backup site'])
 })
 
 test('pin_locked opens one alert for each locked PIN user and closes it when the lock ends', async (t) => {
@@ -390,19 +391,19 @@ test('pin_locked opens one alert for each locked PIN user and closes it when the
   course.events.emit('pinLocked', { userId: 'u1', untilMs })
   course.events.emit('pinLocked', { userId: 'u2', untilMs })
   course.events.emit('pinLocked', { userId: 'gone', untilMs })
-  await course.look(3)
-  assert.deepEqual(course.heard, ['opened pin_locked site', 'opened pin_locked site'])
+  await course.evaluate(3)
+  assert.deepEqual(course.changes, ['opened pin_locked site', 'opened pin_locked site'])
   const [, alert] = course.alerts.notClosedFor(ADMIN)
   assert.deepEqual(alert?.details, { user_id: 'u2', name: 'Cid', until: new Date(untilMs).toISOString() })
   const staff: Caller = { userId: 's', role: 'staff', allowedHardwareIds: new Set(['*']) }
   assert.deepEqual(course.alerts.notClosedFor(staff), [])
   await course.restart()
   course.users.delete('u2')
-  await course.look(2)
+  await course.evaluate(2)
   // the topic has the message of the remaining alert
   assert.equal(JSON.parse(course.retained.get('alert/pin_locked/site') ?? '{}').details.user_id, 'u1')
   course.clock.advance(60 * MINUTE_MS)
-  await course.look(2)
+  await course.evaluate(2)
   assert.deepEqual(course.alerts.notClosedFor(ADMIN), [])
   assert.equal(course.retained.size, 0)
 })
@@ -410,20 +411,20 @@ test('pin_locked opens one alert for each locked PIN user and closes it when the
 test('one evaluation writes and publishes a thousand alerts', async (t) => {
   const course = await Course.open(t)
   course.carts = Array.from({ length: 1000 }, (_, i) => cart(`cart ${i}`))
-  await course.look()
-  assert.equal(course.heard.length, 1000)
+  await course.evaluate()
+  assert.equal(course.changes.length, 1000)
   // fifty in a transaction, so that none delays other work
   assert.equal(course.writes, 20)
-  await course.look(2)
-  assert.equal(course.heard.length, 1000)
+  await course.evaluate(2)
+  assert.equal(course.changes.length, 1000)
 })
 
 test('evaluating an unchanged cart takes microseconds', async (t) => {
   const course = await Course.open(t)
   course.carts = Array.from({ length: 1000 }, (_, i) => cart(`cart ${i}`, 50))
-  await course.look(20)
+  await course.evaluate(20)
   const startedAtMs = performance.now()
-  await course.look(50)
+  await course.evaluate(50)
   const perCartUs = ((performance.now() - startedAtMs) * 1000) / 50 / 1000
   t.diagnostic(`${perCartUs.toFixed(2)} µs a cart`)
   // a few ms on an idle host
@@ -435,22 +436,22 @@ test('the certificate alert opens after 10 minutes of failed renewal, and near a
   const { expiresAtMs } = course.certificate
   course.certificate = { expiresAtMs, problem: 'the disk is full' }
   course.clock.advance(10 * MINUTE_MS)
-  await course.look()
+  await course.evaluate()
   const [open] = await course.list()
   assert.deepEqual(
     [open?.kind, open?.cart, open?.details],
     ['certificate', null, { expires_at: toIso(expiresAtMs), renewed: false }],
   )
   course.certificate = { expiresAtMs, problem: null }
-  await course.look()
+  await course.evaluate()
   course.certificate = { expiresAtMs, problem: 'the disk is full' }
-  await course.look(9)
-  assert.deepEqual(course.heard, ['opened certificate site', 'closed certificate site'])
+  await course.evaluate(9)
+  assert.deepEqual(course.changes, ['opened certificate site', 'closed certificate site'])
   course.certificate = { expiresAtMs: course.clock.nowMs() + 14 * DAY_MS, problem: null }
   course.state = 'trusted'
-  await course.look(2)
-  assert.equal(course.heard.length, 2)
+  await course.evaluate(2)
+  assert.equal(course.changes.length, 2)
   course.state = 'confirmed'
-  await course.look(2)
-  assert.deepEqual(course.heard.slice(2), ['opened certificate site'])
+  await course.evaluate(2)
+  assert.deepEqual(course.changes.slice(2), ['opened certificate site'])
 })

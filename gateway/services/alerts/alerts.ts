@@ -76,7 +76,7 @@ export class Alerts implements Component {
   #isRunning = false
   #hasFailed = false
   /** Context of the previous evaluation. */
-  #ground: SiteContext | null = null
+  #context: SiteContext | null = null
   #closedDay: ClosedDay | null = null
   #writtenDay: ClosedDay | null = null
   /** Removed carts whose alerts are not closed yet. */
@@ -97,7 +97,7 @@ export class Alerts implements Component {
     this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
     this.#wellAtMonotonicMs = deps.clock.monotonicMs()
     this.#renewableAtMonotonicMs = deps.clock.monotonicMs()
-    deps.events.on('cartsEvaluated', ({ carts, nowMs }) => this.#look(carts, nowMs))
+    deps.events.on('cartsEvaluated', ({ carts, nowMs }) => this.#evaluate(carts, nowMs))
     deps.events.on('cartRemoved', ({ key }) => {
       this.#removed.add(key)
       this.#book.forgetCart(key)
@@ -233,17 +233,17 @@ export class Alerts implements Component {
   }
 
   /** Evaluates all carts and the site, and writes the findings. */
-  #look(carts: readonly Cart[], nowMs: number): void {
-    const ground = this.#groundAt(nowMs)
+  #evaluate(carts: readonly Cart[], nowMs: number): void {
+    const context = this.#contextAt(nowMs)
     const isIdle = this.#isRunning && this.#underWay === 0
     const found: Findings = { changes: [], ended: [] }
-    const isQuiet = isContextUnchanged(this.#ground, ground)
-    this.#ground = ground
+    const isUnchanged = isContextUnchanged(this.#context, context)
+    this.#context = context
     for (const cart of carts) {
       const one = this.#book.caseOf(cart)
-      if (!recordEvaluation(one, cart, isQuiet, ground, this.#arrived)) continue
-      this.#history.readDue(one, ground)
-      if (isIdle && !this.#removed.has(cart.key)) this.#judge(one, ground, found)
+      if (!recordEvaluation(one, cart, isUnchanged, context, this.#arrived)) continue
+      this.#history.readDue(one, context)
+      if (isIdle && !this.#removed.has(cart.key)) this.#evaluateCart(one, context, found)
     }
     this.#arrived.clear()
     const facts = this.#siteFacts()
@@ -251,15 +251,15 @@ export class Alerts implements Component {
     evaluateSite(this.#book, facts, nowMs, found)
     this.#pins.evaluate(nowMs, found)
     this.#evaluateRemoved(nowMs, found)
-    if (countOf(found) === 0 && this.#closedDay === this.#writtenDay && !this.#writer.hasUntold) return
+    if (countOf(found) === 0 && this.#closedDay === this.#writtenDay && !this.#writer.hasUnpublished) return
     void this.#inTurn(() => this.#save(found))
   }
 
-  #judge(one: CartAlertState, ground: SiteContext, found: Findings): void {
+  #evaluateCart(one: CartAlertState, context: SiteContext, found: Findings): void {
     const before = countOf(found)
-    evaluateCart(this.#book, one, ground, found)
+    evaluateCart(this.#book, one, context, found)
     // findings are written, or found again by the next evaluation
-    if (countOf(found) === before) this.#book.rest(one, ground)
+    if (countOf(found) === before) this.#book.rest(one, context)
   }
 
   #evaluateRemoved(nowMs: number, found: Findings): void {
@@ -294,7 +294,7 @@ export class Alerts implements Component {
     })
   }
 
-  #groundAt(nowMs: number): SiteContext {
+  #contextAt(nowMs: number): SiteContext {
     const { clock, site, clockConfirmation } = this.#deps
     const offsetMs = nowMs - clock.monotonicMs()
     if (this.#offsetMs !== undefined && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS) {

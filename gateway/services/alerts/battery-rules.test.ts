@@ -7,13 +7,13 @@ describe('low_battery', () => {
   const rested = (drill: CartDrill, voltageV: number) => {
     drill.nowMs += 1000
     drill.say({ northM: 0, voltageV })
-    drill.look()
+    drill.evaluate()
   }
 
   test('opens below the threshold at rest and closes 2 % above it', () => {
     const drill = parked()
     for (const voltageV of [48, 47.99, 48.9, 48.95, 48.97]) rested(drill, voltageV)
-    assert.deepEqual(drill.heard, ['opened low_battery', 'closed low_battery'])
+    assert.deepEqual(drill.changes, ['opened low_battery', 'closed low_battery'])
     assert.deepEqual(drill.changed[0]?.details, { voltage: 47.99, threshold: 48 })
     assert.equal(drill.changed[0]?.hardwareId, 'lock-17')
   })
@@ -21,23 +21,23 @@ describe('low_battery', () => {
   test('opens one alert for a voltage that stays at the threshold for ten minutes', () => {
     const drill = parked()
     drill.pass(600, (second) => drill.say({ northM: 0, voltageV: 48 + 0.8 * Math.sin(second) }))
-    assert.deepEqual(drill.heard, ['opened low_battery'])
+    assert.deepEqual(drill.changes, ['opened low_battery'])
   })
 
   test('ignores a battery under load', () => {
     const drill = driving()
     drill.pass(600, (second) => drill.say({ northM: second * 5, speedKmh: 18, voltageV: 42 }))
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
   })
 
   test('uses the current threshold', () => {
     const drill = parked()
     rested(drill, 48.5)
     drill.settings = { ...drill.settings, pack: { ...drill.settings.pack, lowV: 49 } }
-    drill.look()
+    drill.evaluate()
     drill.settings = { ...drill.settings, pack: { ...drill.settings.pack, lowV: null } }
-    drill.look()
-    assert.deepEqual(drill.heard, ['opened low_battery', 'closed low_battery'])
+    drill.evaluate()
+    assert.deepEqual(drill.changes, ['opened low_battery', 'closed low_battery'])
   })
 
   test('stays closed after a user closed it until the battery has been charged once', () => {
@@ -47,19 +47,19 @@ describe('low_battery', () => {
     for (const voltageV of [47, 48.5, 47]) rested(drill, voltageV)
     drill.restart()
     rested(drill, 47)
-    assert.deepEqual(drill.heard, ['opened low_battery'])
+    assert.deepEqual(drill.changes, ['opened low_battery'])
     for (const voltageV of [49.5, 47]) rested(drill, voltageV)
-    assert.deepEqual(drill.heard, ['opened low_battery', 'opened low_battery'])
+    assert.deepEqual(drill.changes, ['opened low_battery', 'opened low_battery'])
   })
 
   test('does not open for a cart out of service and opens once the cart is back', () => {
     const drill = parked()
     drill.notes = OUT_OF_SERVICE
     rested(drill, 47)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.notes = UNTOUCHED
-    drill.look()
-    assert.deepEqual(drill.heard, ['opened low_battery'])
+    drill.evaluate()
+    assert.deepEqual(drill.changes, ['opened low_battery'])
   })
 })
 
@@ -71,10 +71,10 @@ describe('not_charging', () => {
     for (let minute = 0; minute < minutes; minute++) {
       drill.say({ northM: 0, voltageV: voltage(minute) })
       drill.nowMs += MINUTE_MS
-      drill.look()
+      drill.evaluate()
     }
   }
-  const only = (drill: CartDrill) => drill.heard.filter((line) => line.includes('not_charging'))
+  const only = (drill: CartDrill) => drill.changes.filter((line) => line.includes('not_charging'))
 
   test('opens when the voltage has not risen for an hour, from three hours before opening time', () => {
     const drill = parked(AT_TWO)

@@ -24,7 +24,7 @@ export const LOW_BATTERY: CartRule = {
     if (restV < lowV) return 'holds'
     return restV >= lowV * NOT_LOW ? 'over' : 'unsure'
   },
-  tell: ({ cart: { verdict } }, { settings }) => ({
+  describe: ({ cart: { verdict } }, { settings }) => ({
     hardwareId: verdict.battery?.hardwareId ?? null,
     details: { voltage: verdict.battery?.restV, threshold: settings.pack.lowV },
   }),
@@ -34,21 +34,21 @@ export const LOW_BATTERY: CartRule = {
 export const NOT_CHARGING: CartRule = {
   kind: 'not_charging',
   brake: 'time',
-  evaluate({ cart: { verdict, notes }, memory }, ground) {
-    const { fullV } = ground.settings.pack
-    if (fullV === null || notes.outOfService !== null || ground.isDay) return 'over'
+  evaluate({ cart: { verdict, notes }, memory }, context) {
+    const { fullV } = context.settings.pack
+    if (fullV === null || notes.outOfService !== null || context.isDay) return 'over'
     if (verdict.position !== null && !verdict.isInParking) return 'over'
     const restV = verdict.battery?.restV ?? null
     if (restV === null) return 'unsure'
     if (restV >= fullV) return 'over'
-    const pair = hourApart(memory.rests, restedFromMs(verdict.stillSinceMs, ground))
-    if (pair === null || !ground.isChargeTime) return 'unsure'
+    const pair = hourApart(memory.rests, restedFromMs(verdict.stillSinceMs, context))
+    if (pair === null || !context.isChargeTime) return 'unsure'
     const [before, now] = pair
     if (now.voltageV - before.voltageV >= RISEN_V - ROUNDING_V) return 'over'
-    return ground.nowMs - now.atMs < FRESH_MS ? 'holds' : 'unsure'
+    return context.nowMs - now.atMs < FRESH_MS ? 'holds' : 'unsure'
   },
-  tell({ cart: { verdict }, memory }: CartAlertState, ground) {
-    const before = hourApart(memory.rests, restedFromMs(verdict.stillSinceMs, ground))?.[0]
+  describe({ cart: { verdict }, memory }: CartAlertState, context) {
+    const before = hourApart(memory.rests, restedFromMs(verdict.stillSinceMs, context))?.[0]
     return {
       hardwareId: verdict.battery?.hardwareId ?? null,
       details: { voltage: verdict.battery?.restV, since: before === undefined ? null : toIso(before.atMs) },

@@ -11,20 +11,22 @@ import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 const SILENT_ON_COURSE: CartRule = {
   kind: 'silent_on_course',
   brake: null,
-  evaluate({ cart: { verdict, ground, said } }, _ground, open) {
-    const { state, isInParking, heardAtMs } = verdict
+  evaluate({ cart: { verdict, zoneContext, deviceReports } }, _context, open) {
+    const { state, isInParking, lastSeenAtMs } = verdict
     if (isInParking) return 'over'
     if (state === 'silent') {
       // without a known barn, a cart that went to sleep may well be in one
-      return !ground.hasParking && said.some(({ saidSleep }) => saidSleep) ? 'unsure' : 'holds'
+      return !zoneContext.hasParking && deviceReports.some(({ announcedSleep }) => announcedSleep) ? 'unsure' : 'holds'
     }
     // for a while after a start no cart is silent, and none was received either
-    const saidMs = Date.parse(String(open?.details.last_heard_at))
-    return heardAtMs !== null && (Number.isNaN(saidMs) || heardAtMs > saidMs) ? 'over' : 'unsure'
+    const lastSeenAtOpeningMs = Date.parse(String(open?.details.last_heard_at))
+    return lastSeenAtMs !== null && (Number.isNaN(lastSeenAtOpeningMs) || lastSeenAtMs > lastSeenAtOpeningMs)
+      ? 'over'
+      : 'unsure'
   },
-  tell: ({ cart: { verdict } }) => ({
+  describe: ({ cart: { verdict } }) => ({
     hardwareId: verdict.position?.hardwareId ?? null,
-    details: { last_heard_at: isoOrNull(verdict.heardAtMs) },
+    details: { last_heard_at: isoOrNull(verdict.lastSeenAtMs) },
   }),
 }
 
@@ -40,22 +42,22 @@ const DEVICE_TWICE: CartRule = {
     if (device === undefined) return 'over'
     if (device.contestedAtMs !== null) return isRecent(device.contestedAtMs, nowMs) ? 'holds' : 'over'
     // after a start the earlier takeovers are unknown
-    return isRecent(one.memory.lookedFromMs ?? nowMs, nowMs) ? 'unsure' : 'over'
+    return isRecent(one.memory.evaluatedSinceMs ?? nowMs, nowMs) ? 'unsure' : 'over'
   },
-  tell: (_one, _ground, hardwareId) => ({ hardwareId, details: { hardware_id: hardwareId } }),
+  describe: (_one, _context, hardwareId) => ({ hardwareId, details: { hardware_id: hardwareId } }),
 }
 
 const DEVICE_CLOCK: CartRule = {
   kind: 'device_clock',
   brake: null,
-  subjectsOf: (one) => idsOf(one, ({ clock }) => clock.offMs !== null),
-  evaluate(one, _ground, _open, hardwareId) {
+  subjectsOf: (one) => idsOf(one, ({ clock }) => clock.isWrong),
+  evaluate(one, _context, _open, hardwareId) {
     const clock = deviceOf(one, hardwareId)?.clock
     if (clock === undefined) return 'over'
-    if (clock.offMs !== null) return 'holds'
-    return clock.isKnown ? 'over' : 'unsure'
+    if (clock.isWrong) return 'holds'
+    return clock.isKnown && clock.offMs === null ? 'over' : 'unsure'
   },
-  tell: (one, _ground, hardwareId) => ({
+  describe: (one, _context, hardwareId) => ({
     hardwareId,
     details: { hardware_id: hardwareId, clock_off_s: deviceOf(one, hardwareId)?.clock.offS ?? null },
   }),
@@ -83,14 +85,14 @@ const LOCKING_MS = MINUTE_MS
 const OPEN_AFTER_CLOSING: CartRule = {
   kind: 'open_after_closing',
   brake: null,
-  evaluate({ cart: { verdict, notes, ground: place } }, ground) {
-    if (ground.isDay || notes.outOfService !== null || verdict.lock?.isLocked === true) return 'over'
-    if (!ground.hasClosed || !place.hasParking || isBeingLocked(ground)) return 'unsure'
+  evaluate({ cart: { verdict, notes, zoneContext } }, context) {
+    if (context.isDay || notes.outOfService !== null || verdict.lock?.isLocked === true) return 'over'
+    if (!context.hasClosed || !zoneContext.hasParking || isBeingLocked(context)) return 'unsure'
     return verdict.isInParking && verdict.lock !== null ? 'holds' : 'unsure'
   },
-  tell: ({ cart: { verdict } }, ground) => ({
+  describe: ({ cart: { verdict } }, context) => ({
     hardwareId: verdict.lock?.hardwareId ?? null,
-    details: { closed_at: toIso(ground.closedSinceMs) },
+    details: { closed_at: toIso(context.closedSinceMs) },
   }),
 }
 
@@ -98,14 +100,14 @@ const OPEN_AFTER_CLOSING: CartRule = {
 const OUT_AFTER_CLOSING: CartRule = {
   kind: 'out_after_closing',
   brake: 'place',
-  evaluate({ cart: { verdict, ground: place } }: CartAlertState, ground) {
-    if (ground.isDay || verdict.isInParking) return 'over'
-    return ground.hasClosed && place.hasParking && verdict.position !== null ? 'holds' : 'unsure'
+  evaluate({ cart: { verdict, zoneContext } }: CartAlertState, context) {
+    if (context.isDay || verdict.isInParking) return 'over'
+    return context.hasClosed && zoneContext.hasParking && verdict.position !== null ? 'holds' : 'unsure'
   },
-  tell: ({ cart: { verdict } }, ground) => ({
+  describe: ({ cart: { verdict } }, context) => ({
     hardwareId: verdict.position?.hardwareId ?? null,
     details: {
-      closed_at: toIso(ground.closedSinceMs),
+      closed_at: toIso(context.closedSinceMs),
       out_since: verdict.outSinceMs === null ? null : toIso(verdict.outSinceMs),
     },
   }),

@@ -10,10 +10,10 @@ describe('closing', () => {
   test('opens at closing time for unlocked carts in the barn and for carts that are out', () => {
     const [open, out] = [parked(EVENING), driving(EVENING)]
     for (const drill of [open, out]) stay(drill, 9)
-    assert.deepEqual([...open.heard, ...out.heard], [])
+    assert.deepEqual([...open.changes, ...out.changes], [])
     for (const drill of [open, out]) stay(drill, 60)
-    assert.deepEqual(open.heard, ['opened open_after_closing'])
-    assert.deepEqual(out.heard, ['opened out_after_closing'])
+    assert.deepEqual(open.changes, ['opened open_after_closing'])
+    assert.deepEqual(out.changes, ['opened out_after_closing'])
   })
 
   test('does not open for locked, out-of-service or unknown carts, or at a site without a barn', () => {
@@ -24,11 +24,11 @@ describe('closing', () => {
     const silent = parked(EVENING)
     silent.lock = null
     const homeless = driving(EVENING)
-    homeless.ground = { hasParking: false, hasBoundary: false }
+    homeless.zoneContext = { hasParking: false, hasBoundary: false }
     const drills = [locked, unserviceable, silent, homeless]
     for (const drill of drills) stay(drill, 60)
     assert.deepEqual(
-      drills.map(({ heard }) => heard),
+      drills.map(({ changes }) => changes),
       [[], [], [], []],
     )
   })
@@ -38,13 +38,13 @@ describe('closing', () => {
     stay(locked, 60)
     locked.lockIt()
     stay(locked, 2)
-    assert.deepEqual(locked.heard, ['opened open_after_closing', 'closed open_after_closing'])
+    assert.deepEqual(locked.changes, ['opened open_after_closing', 'closed open_after_closing'])
     const back = driving(EVENING)
     stay(back, 60)
     back.enter('parking')
     back.lockIt()
     stay(back, 2)
-    assert.deepEqual(back.heard, ['opened out_after_closing', 'closed out_after_closing'])
+    assert.deepEqual(back.changes, ['opened out_after_closing', 'closed out_after_closing'])
     const left = parked(EVENING)
     stay(left, 60)
     left.nowMs = Date.UTC(2026, 4, 2, 6, 59, 30)
@@ -57,9 +57,9 @@ describe('closing', () => {
   test('is evaluated up to one hour late after a stop, and not later', () => {
     const [late, tooLate] = [parked(EVENING + HOUR_MS), parked(EVENING + HOUR_MS + MINUTE_MS)]
     for (const drill of [late, tooLate]) stay(drill, 5)
-    assert.deepEqual([late.heard, tooLate.heard], [['opened open_after_closing'], []])
+    assert.deepEqual([late.changes, tooLate.changes], [['opened open_after_closing'], []])
     stay(tooLate, 300)
-    assert.deepEqual(tooLate.heard, [])
+    assert.deepEqual(tooLate.changes, [])
   })
 
   test('is evaluated once a day, even if the opening hours change later that day', () => {
@@ -67,7 +67,7 @@ describe('closing', () => {
     stay(drill, 60)
     drill.settings = { ...drill.settings, openingHours: hoursUntil(20 * 60 + 5) }
     stay(drill, 400)
-    assert.deepEqual(drill.heard, ['opened open_after_closing', 'closed open_after_closing'])
+    assert.deepEqual(drill.changes, ['opened open_after_closing', 'closed open_after_closing'])
     drill.nowMs += 24 * HOUR_MS
     stay(drill, 2)
     assert.deepEqual(drill.openKinds, ['open_after_closing'])
@@ -88,26 +88,26 @@ describe('closing', () => {
     stay(drill, 30)
     drill.lockIt()
     stay(drill, 60)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     const open = parked(EVENING, { lockAtClosing: true })
     stay(open, 75)
-    assert.deepEqual(open.heard, ['opened open_after_closing'])
+    assert.deepEqual(open.changes, ['opened open_after_closing'])
   })
 
   test('waits for a confirmed clock and opens only if it is confirmed within an hour of closing time', () => {
     const drill = parked(EVENING)
     drill.isClockConfirmed = false
     stay(drill, 1800)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.isClockConfirmed = true
     stay(drill, 1)
-    assert.deepEqual(drill.heard, ['opened open_after_closing'])
+    assert.deepEqual(drill.changes, ['opened open_after_closing'])
     const late = parked(EVENING)
     late.isClockConfirmed = false
     stay(late, 3700)
     late.isClockConfirmed = true
     stay(late, 60)
-    assert.deepEqual(late.heard, [])
+    assert.deepEqual(late.changes, [])
   })
 
   test('opens nothing for the night if the clock started ten hours behind', () => {
@@ -120,7 +120,7 @@ describe('closing', () => {
     drill.isClockConfirmed = true
     drill.say({ northM: 3000 })
     drill.pass(60, (second) => drill.say({ northM: 3000 + second * 5, speedKmh: 18 }))
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
   })
 
   for (const [name, date, closesUtcHour] of [
@@ -131,9 +131,9 @@ describe('closing', () => {
       const closesMs = Date.parse(`${date}T${closesUtcHour}:00:00Z`)
       const drill = parked(closesMs - 10_000, { timeZone: 'Europe/Berlin' })
       stay(drill, 9)
-      assert.deepEqual(drill.heard, [])
+      assert.deepEqual(drill.changes, [])
       stay(drill, 2)
-      assert.deepEqual(drill.heard, ['opened open_after_closing'])
+      assert.deepEqual(drill.changes, ['opened open_after_closing'])
     })
   }
 
@@ -145,7 +145,7 @@ describe('closing', () => {
       if (second % 20 === 0) drill.enter('parking')
       if (second % 20 === 10) drill.enter('boundary')
     })
-    assert.equal(drill.heard.filter((line) => line === 'opened out_after_closing').length, 1)
+    assert.equal(drill.changes.filter((line) => line === 'opened out_after_closing').length, 1)
   })
 })
 

@@ -19,14 +19,14 @@ test('a device id used twice opens one alert, which closes one minute after the 
   drill.pass(100, (second) => {
     if (second <= 60 && second % 20 === 0) drill.contest()
   })
-  assert.deepEqual(drill.heard, ['opened device_twice'])
+  assert.deepEqual(drill.changes, ['opened device_twice'])
   assert.deepEqual(drill.open[0]?.details, { hardware_id: 'lock-17' })
   assert.equal(drill.open[0]?.hardwareId, 'lock-17')
   drill.pass(30)
-  assert.deepEqual(drill.heard, ['opened device_twice', 'closed device_twice'])
+  assert.deepEqual(drill.changes, ['opened device_twice', 'closed device_twice'])
   drill.contest()
   drill.pass(5)
-  assert.equal(drill.heard.at(-1), 'opened device_twice')
+  assert.equal(drill.changes.at(-1), 'opened device_twice')
 })
 
 test('an alert closed by a user reopens after its condition has ended once', () => {
@@ -37,11 +37,11 @@ test('an alert closed by a user reopens after its condition has ended once', () 
   drill.pass(30, () => {
     drill.contest()
   })
-  assert.deepEqual(drill.heard, ['opened device_twice'])
+  assert.deepEqual(drill.changes, ['opened device_twice'])
   drill.pass(70)
   drill.contest()
   drill.pass(5)
-  assert.deepEqual(drill.heard, ['opened device_twice', 'opened device_twice'])
+  assert.deepEqual(drill.changes, ['opened device_twice', 'opened device_twice'])
 })
 
 test('a start without a known conflict leaves the alert open for a minute', () => {
@@ -55,7 +55,7 @@ test('a start without a known conflict leaves the alert open for a minute', () =
     if (goesOn) drill.contest()
     drill.pass(30)
     assert.equal(drill.open.length, Number(goesOn))
-    assert.equal(drill.heard.filter((what) => what.startsWith('opened')).length, 1)
+    assert.equal(drill.changes.filter((what) => what.startsWith('opened')).length, 1)
   }
 })
 
@@ -63,7 +63,7 @@ test('a wrong device clock opens one alert until it is right, even if the offset
   const drill = quietCart()
   drill.sayTimes(-5 * HOUR_MS)
   drill.pass(100)
-  assert.deepEqual(drill.heard, ['opened device_clock'])
+  assert.deepEqual(drill.changes, ['opened device_clock'])
   assert.deepEqual(drill.open[0]?.details, { hardware_id: 'lock-17', clock_off_s: -5 * 3600 })
   drill.sayTimes(-4 * HOUR_MS)
   drill.pass(100)
@@ -71,8 +71,8 @@ test('a wrong device clock opens one alert until it is right, even if the offset
   drill.restart()
   drill.deviceClock = new DeviceClock()
   drill.pass(1000, () => drill.say({ northM: 0 }))
-  assert.deepEqual(drill.heard, ['opened device_clock'])
+  assert.deepEqual(drill.changes, ['opened device_clock'])
   drill.sayTimes(0)
   drill.pass(5)
-  assert.deepEqual(drill.heard, ['opened device_clock', 'closed device_clock'])
+  assert.deepEqual(drill.changes, ['opened device_clock', 'closed device_clock'])
 })

@@ -25,11 +25,11 @@ export interface Findings {
   ended: StoredAlert[]
 }
 
-export function evaluateCart(book: OpenAlerts, one: CartAlertState, ground: SiteContext, found: Findings): void {
+export function evaluateCart(book: OpenAlerts, one: CartAlertState, context: SiteContext, found: Findings): void {
   const { key } = one.cart
   // most carts have no alert that matters
   const hasAny = book.hasAny(key)
-  const weighing = { book, one, ground, found, hasAny }
+  const weighing = { book, one, context, found, hasAny }
   for (const rule of CART_RULES) {
     if (rule.subjectsOf === undefined) {
       weigh(weighing, rule, '')
@@ -41,35 +41,35 @@ export function evaluateCart(book: OpenAlerts, one: CartAlertState, ground: Site
     for (const subject of book.subjectsOf(key, rule.kind))
       if (!subjects.includes(subject)) weigh(weighing, rule, subject)
   }
-  if (hasAny) book.age(one, ground.nowMs)
+  if (hasAny) book.age(one, context.nowMs)
 }
 
 /** Input shared by all rules of one cart. */
 interface Weighing {
   book: OpenAlerts
   one: CartAlertState
-  ground: SiteContext
+  context: SiteContext
   found: Findings
   /** True if any alert of the cart matters. */
   hasAny: boolean
 }
 
-function weigh({ book, one, ground, found, hasAny }: Weighing, rule: CartRule, subject: string): void {
+function weigh({ book, one, context, found, hasAny }: Weighing, rule: CartRule, subject: string): void {
   const { cart } = one
   const last = hasAny ? book.lastOf(cart.key, rule.kind, subject) : undefined
   const open = last?.closedAtMs === null ? last : undefined
-  const judgement = rule.evaluate(one, ground, open, subject)
-  if (judgement === 'unsure') return
-  if (judgement === 'over') {
-    if (open !== undefined) found.changes.push(closing(open, ground.nowMs, placeOf(rule, cart)))
+  const result = rule.evaluate(one, context, open, subject)
+  if (result === 'unsure') return
+  if (result === 'over') {
+    if (open !== undefined) found.changes.push(closing(open, context.nowMs, placeOf(rule, cart)))
     else if (last?.awaitsEnd) found.ended.push(last)
     return
   }
-  if (last !== undefined && book.isHeldBack(rule, subject, one, ground.nowMs)) return
+  if (last !== undefined && book.isHeldBack(rule, subject, one, context.nowMs)) return
   if (cart.notes.outOfService !== null) return
-  const { hardwareId, details } = rule.tell(one, ground, subject)
-  const told = { hardwareId: hardwareId ?? cart.devices[0]?.row.hardwareId ?? null, details }
-  found.changes.push(opening(rule.kind, cart.key, subject, told, ground.nowMs))
+  const { hardwareId, details } = rule.describe(one, context, subject)
+  const alertDetails = { hardwareId: hardwareId ?? cart.devices[0]?.row.hardwareId ?? null, details }
+  found.changes.push(opening(rule.kind, cart.key, subject, alertDetails, context.nowMs))
 }
 
 /** Evaluates the rules of the site; PIN locks of users are in `PinAlerts`. */
@@ -77,13 +77,13 @@ export function evaluateSite(book: OpenAlerts, facts: SiteFacts, nowMs: number, 
   for (const rule of SITE_RULES) {
     const last = book.lastOf(null, rule.kind, '')
     const isOpen = last?.closedAtMs === null
-    const judgement = rule.evaluate(facts)
-    if (judgement === 'over') {
+    const result = rule.evaluate(facts)
+    if (result === 'over') {
       if (isOpen) found.changes.push(closing(last, nowMs, null))
       else if (last?.awaitsEnd) found.ended.push(last)
-    } else if (judgement === 'holds' && !isOpen && last?.awaitsEnd !== true) {
-      const told = { hardwareId: null, details: rule.tell(facts) }
-      found.changes.push(opening(rule.kind, null, '', told, nowMs))
+    } else if (result === 'holds' && !isOpen && last?.awaitsEnd !== true) {
+      const alertDetails = { hardwareId: null, details: rule.describe(facts) }
+      found.changes.push(opening(rule.kind, null, '', alertDetails, nowMs))
     }
   }
 }

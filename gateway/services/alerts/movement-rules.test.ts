@@ -14,20 +14,20 @@ describe('moved_while_locked', () => {
   test('opens when the cart is 30 m from where it was within the last two minutes', () => {
     const drill = locked()
     drill.pass(29, (second) => drill.say({ northM: second, speedKmh: 4 }))
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.pass(3, (second) => drill.say({ northM: 29 + second, speedKmh: 4 }))
-    assert.deepEqual(drill.heard, OPENED)
+    assert.deepEqual(drill.changes, OPENED)
   })
 
   test('closes when the cart has stood still for five minutes', () => {
     const drill = locked()
     drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
     drill.pass(299, () => drill.say({ northM: 40 }))
-    assert.deepEqual(drill.heard, OPENED)
+    assert.deepEqual(drill.changes, OPENED)
     drill.pass(5, () => drill.say({ northM: 40 }))
-    assert.deepEqual(drill.heard, [...OPENED, 'closed moved_while_locked'])
+    assert.deepEqual(drill.changes, [...OPENED, 'closed moved_while_locked'])
     drill.pass(600, () => drill.say({ northM: 40 }))
-    assert.equal(drill.heard.length, 2)
+    assert.equal(drill.changes.length, 2)
   })
 
   test('ignores a cart that creeps and a single wrong fix', () => {
@@ -36,13 +36,13 @@ describe('moved_while_locked', () => {
     drill.pass(1200, (second) => drill.say({ northM: second * 0.12, speedKmh: 0 }))
     drill.pass(1, () => drill.say({ northM: 300 }))
     drill.pass(60, () => drill.say({ northM: 144 }))
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
   })
 
   test('does not open for a receiver whose fixes wander for ten minutes', () => {
     const drill = locked()
     drill.pass(600, (second) => drill.say({ northM: 12 * Math.sin(second * 1.7) }))
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
   })
 
   test('ignores the distance driven before the lock', () => {
@@ -50,7 +50,7 @@ describe('moved_while_locked', () => {
     drill.pass(60, (second) => drill.say({ northM: second * 5, speedKmh: 18 }))
     drill.lockIt()
     drill.pass(60, () => drill.say({ northM: 300 }))
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
   })
 
   test('opens on the first fix elsewhere after a start, however long the cart had stood before', () => {
@@ -67,11 +67,11 @@ describe('moved_while_locked', () => {
     drill.pass(600)
     drill.say({ northM: 149, speedKmh: null })
     drill.pass(1)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.pass(600)
     drill.say({ northM: 500, speedKmh: null })
     drill.pass(1)
-    assert.deepEqual(drill.heard, OPENED)
+    assert.deepEqual(drill.changes, OPENED)
   })
 
   test('stays open when a moved cart loses its signal', () => {
@@ -88,9 +88,9 @@ describe('moved_while_locked', () => {
     drill.close('moved_while_locked')
     drill.pass(40, (second) => drill.say({ northM: 40 + second, speedKmh: 4 }))
     drill.pass(400, () => drill.say({ northM: 80 }))
-    assert.deepEqual(drill.heard, OPENED)
+    assert.deepEqual(drill.changes, OPENED)
     drill.pass(40, (second) => drill.say({ northM: 80 + second, speedKmh: 4 }))
-    assert.deepEqual(drill.heard, [...OPENED, ...OPENED])
+    assert.deepEqual(drill.changes, [...OPENED, ...OPENED])
   })
 
   test('survives a restart and is not duplicated by it', () => {
@@ -98,14 +98,14 @@ describe('moved_while_locked', () => {
     drill.pass(40, (second) => drill.say({ northM: second, speedKmh: 4 }))
     drill.restart()
     drill.pass(40, (second) => drill.say({ northM: 40 + second, speedKmh: 4 }))
-    assert.deepEqual(drill.heard, OPENED)
+    assert.deepEqual(drill.changes, OPENED)
   })
 })
 
 describe('moved_after_hours', () => {
   const NIGHT = Date.UTC(2026, 4, 1, 23)
   const move = (drill: CartDrill) => drill.pass(60, (second) => drill.say({ northM: second, speedKmh: 4 }))
-  const only = (drill: CartDrill) => drill.heard.filter((line) => line.includes('moved'))
+  const only = (drill: CartDrill) => drill.changes.filter((line) => line.includes('moved'))
 
   test('opens at night and not by day', () => {
     assert.deepEqual(only(move(parked(NIGHT))), ['opened moved_after_hours'])

@@ -15,26 +15,26 @@ function movementRule(kind: CartRule['kind'], seen: 'movedWhileLockedMs' | 'move
   return {
     kind,
     brake: null,
-    evaluate: (one, ground, open) => evaluateMovement(one, ground, open === undefined ? one.memory[seen] : null),
-    tell: tellPlace,
+    evaluate: (one, context, open) => evaluateMovement(one, context, open === undefined ? one.memory[seen] : null),
+    describe: describePosition,
   }
 }
 
 function evaluateMovement(
   one: CartAlertState,
-  ground: SiteContext,
+  context: SiteContext,
   seenMs: CartRuleState['movedAfterHoursMs'],
 ): RuleResult {
-  if (seenMs !== null && Math.abs(ground.nowMs - seenMs) < SEEN_MS) return 'holds'
-  return isStill(one, ground) ? 'over' : 'unsure'
+  if (seenMs !== null && Math.abs(context.nowMs - seenMs) < SEEN_MS) return 'holds'
+  return isStill(one, context) ? 'over' : 'unsure'
 }
 
 /** True if the cart is known to have stood for five minutes. A cart out of reach may be on a trailer. */
-function isStill({ cart: { verdict, said } }: CartAlertState, { nowMs, countFromMs }: SiteContext): boolean {
-  const { stillSinceMs, heardAtMs, isAsleep } = verdict
+function isStill({ cart: { verdict, deviceReports } }: CartAlertState, { nowMs, countFromMs }: SiteContext): boolean {
+  const { stillSinceMs, lastSeenAtMs, isAsleep } = verdict
   if (stillSinceMs === null) return false
   const untilMs = stillFromMs(stillSinceMs, countFromMs)
-  const isThere = isAsleep || said.some(({ isOnline }) => isOnline) || (heardAtMs ?? 0) >= untilMs
+  const isThere = isAsleep || deviceReports.some(({ isOnline }) => isOnline) || (lastSeenAtMs ?? 0) >= untilMs
   return nowMs >= untilMs && isThere
 }
 
@@ -43,7 +43,7 @@ export function stillFromMs(stillSinceMs: number, countFromMs: number): number {
   return Math.max(stillSinceMs, countFromMs) + STILL_MS
 }
 
-function tellPlace({ cart: { verdict } }: CartAlertState): AlertDetails {
+function describePosition({ cart: { verdict } }: CartAlertState): AlertDetails {
   const { position } = verdict
   if (position === null) return { hardwareId: null, details: {} }
   const { latE7, longE7, atMs } = position.fix

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Barn } from '#testing/course/barn.ts'
-import { BeatWatch } from '#testing/course/beat-watch.ts'
+import { TickWatch } from '#testing/course/tick-watch.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SECOND_MS = 1000
@@ -12,11 +12,11 @@ const DEGREE_M = 110_574
 const clock = new FakeClock()
 let gateway: TestGateway
 let count = 0
-let watch: BeatWatch
+let watch: TickWatch
 
 before(async () => {
   gateway = await startGateway({}, { clock, isTimeSynchronized: () => true })
-  watch = await BeatWatch.start(await Barn.draw(gateway))
+  watch = await TickWatch.start(await Barn.draw(gateway))
 })
 after(() => gateway.stop())
 
@@ -66,7 +66,7 @@ class LockedCart {
     assert.equal((await gateway.request('PUT', `${path}/geofences`, { body })).status, 200)
     assert.equal((await gateway.request('PUT', `${path}/devices/${hardwareId}`)).status, 200)
     await cart.publish('evt', { event: 'lock', source: 'key', ts: clock.nowMs() - 280 * SECOND_MS })
-    await watch.beat()
+    await watch.tick()
     return cart
   }
 
@@ -77,7 +77,7 @@ class LockedCart {
   /** Alerts by kind and subject, zone events, the round, and the current zones. */
   async outcome() {
     // one tick finds a change, the next one writes it
-    for (let i = 0; i < 3; i++) await watch.beat()
+    for (let i = 0; i < 3; i++) await watch.tick()
     const alerts = await gateway.request('GET', `/alerts?limit=1000&cart=${this.hardwareId}`)
     const events = await gateway.request('GET', `/geofence-events?limit=1000&hardware_id=${this.hardwareId}`)
     const cart = await gateway.request('GET', `/carts/${this.hardwareId}`)
@@ -168,7 +168,7 @@ test('however fixes are split into messages, alerts, zones and rounds come out t
           await batches.publish('tlm', held)
           held = []
         }
-        await watch.beat()
+        await watch.tick()
       }
       if (held.length > 0) await batches.publish('tlm', held)
       // a dwell that ended before it was detected opens once more for each time

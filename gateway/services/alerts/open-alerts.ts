@@ -44,7 +44,7 @@ export class OpenAlerts {
     const one: CartAlertState = {
       cart,
       nextEvaluationAtMs: Number.NEGATIVE_INFINITY,
-      isMoveTold: false,
+      isMovementReported: false,
       memory: newMemory(),
     }
     this.#cases.set(cart.key, one)
@@ -52,10 +52,10 @@ export class OpenAlerts {
   }
 
   /** Sets the next evaluation of a cart after one without findings. */
-  rest(one: CartAlertState, ground: SiteContext): void {
+  rest(one: CartAlertState, context: SiteContext): void {
     const alerts = this.ofCart(one.cart.key)
-    one.nextEvaluationAtMs = nextEvaluationAtMs(one, alerts, ground)
-    one.isMoveTold = isOpen(alerts, 'moved_while_locked')
+    one.nextEvaluationAtMs = nextEvaluationAtMs(one, alerts, context)
+    one.isMovementReported = isOpen(alerts, 'moved_while_locked')
   }
 
   /** Forces an evaluation after an event that does not change the cart itself. */

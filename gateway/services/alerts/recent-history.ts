@@ -34,16 +34,16 @@ export class RecentHistory {
     return this.#turns.idle()
   }
 
-  /** Starts the reads due for a cart; their results go into its rule state, evaluated in the context `ground`. */
-  readDue(one: CartAlertState, ground: SiteContext): void {
+  /** Starts the reads due for a cart; their results go into its rule state, evaluated in `context`. */
+  readDue(one: CartAlertState, context: SiteContext): void {
     const { memory } = one
     if (memory.fixesRead === 'due') {
-      memory.fixesRead = hasMovedLately(one, ground) ? 'reading' : 'read'
-      if (memory.fixesRead === 'reading') this.#take(() => this.#readFixes(one, ground))
+      memory.fixesRead = hasMovedLately(one, context) ? 'reading' : 'read'
+      if (memory.fixesRead === 'reading') this.#take(() => this.#readFixes(one, context))
     }
-    if (memory.restsRead === 'due' && isChargeWatched(one, ground)) {
+    if (memory.restsRead === 'due' && isChargeWatched(one, context)) {
       memory.restsRead = 'reading'
-      this.#take(() => this.#readRests(one, ground))
+      this.#take(() => this.#readRests(one, context))
     }
   }
 
@@ -56,7 +56,7 @@ export class RecentHistory {
     })
   }
 
-  async #readFixes(one: CartAlertState, ground: SiteContext): Promise<void> {
+  async #readFixes(one: CartAlertState, context: SiteContext): Promise<void> {
     try {
       const { position } = one.cart.verdict
       const deviceId = deviceIdOf(one, position?.hardwareId)
@@ -64,19 +64,19 @@ export class RecentHistory {
       const { atMs } = position.fix
       const range = { deviceId, fromMs: atMs - WAY_MS, toMs: atMs }
       for (const fix of await this.#deps.readers.run('recentFixes', range, { owner: OWNER }))
-        rememberFix(one.memory, fix, ground)
+        rememberFix(one.memory, fix, context)
     } finally {
       one.memory.fixesRead = 'read'
     }
   }
 
-  async #readRests(one: CartAlertState, ground: SiteContext): Promise<void> {
+  async #readRests(one: CartAlertState, context: SiteContext): Promise<void> {
     try {
       const { battery, stillSinceMs } = one.cart.verdict
       const deviceId = deviceIdOf(one, battery?.hardwareId)
       const toMs = battery?.restAtMs ?? null
       if (deviceId === undefined || toMs === null) return
-      const fromMs = Math.max(toMs - RESTS_MS, restedFromMs(stillSinceMs, ground))
+      const fromMs = Math.max(toMs - RESTS_MS, restedFromMs(stillSinceMs, context))
       if (fromMs >= toMs) return
       const range = { deviceId, fromMs, toMs }
       for (const reading of await this.#deps.readers.run('recentVoltages', range, { owner: OWNER }))

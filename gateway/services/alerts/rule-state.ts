@@ -67,7 +67,7 @@ export interface RestingVoltage {
 /** State of a cart that rules need in addition to its current values. */
 export interface CartRuleState {
   /** Time of the first evaluation since the start. */
-  lookedFromMs: number | null
+  evaluatedSinceMs: number | null
   /** Event time since which it is locked; null while it is not. */
   lockedSinceMs: number | null
   /** Track while it is locked or after hours; see `appendFix`. */
@@ -93,13 +93,13 @@ export interface CartAlertState {
   /** No rule finds anything before this time unless more than the cart's position changes; see `skip-unchanged.ts`. */
   nextEvaluationAtMs: number
   /** True if an open alert already reports movement while locked, as of the last evaluation without findings. */
-  isMoveTold: boolean
+  isMovementReported: boolean
   readonly memory: CartRuleState
 }
 
 export function newMemory(): CartRuleState {
   return {
-    lookedFromMs: null,
+    evaluatedSinceMs: null,
     lockedSinceMs: null,
     fixes: [],
     movedWhileLockedMs: null,
@@ -118,23 +118,23 @@ const REST_EVERY_MS = MINUTE_MS
 export const RESTS_MS = 150 * MINUTE_MS
 
 /** Records an evaluation, once for each: the cart as it is now, and everything received since the evaluation before. */
-export function remember(one: CartAlertState, cart: Cart, ground: SiteContext, arrived: Arrived): void {
+export function remember(one: CartAlertState, cart: Cart, context: SiteContext, arrived: Arrived): void {
   const hardwareId = cart.verdict.position?.hardwareId
-  noteCrossings(one.memory.zones, arrived.crossingsOf(hardwareId), one.cart.verdict, cart, ground)
+  noteCrossings(one.memory.zones, arrived.crossingsOf(hardwareId), one.cart.verdict, cart, context)
   one.cart = cart
   const { lock } = cart.verdict
   const { memory } = one
-  memory.lookedFromMs ??= ground.nowMs
+  memory.evaluatedSinceMs ??= context.nowMs
   if (lock === null || !lock.isLocked) memory.lockedSinceMs = null
   else memory.lockedSinceMs ??= lock.atMs
-  rememberTrack(one, ground, arrived)
-  rememberRest(one, ground, arrived)
+  rememberTrack(one, context, arrived)
+  rememberRest(one, context, arrived)
 }
 
-function rememberTrack(one: CartAlertState, ground: SiteContext, arrived: Arrived): void {
+function rememberTrack(one: CartAlertState, context: SiteContext, arrived: Arrived): void {
   const { memory } = one
   const { position } = one.cart.verdict
-  if (position === null || !isTrackWatched(memory, ground)) {
+  if (position === null || !isTrackWatched(memory, context)) {
     if (memory.fixes.length > 0) memory.fixes = []
     if (memory.waitingFixes.length > 0) memory.waitingFixes = []
     return
@@ -144,16 +144,16 @@ function rememberTrack(one: CartAlertState, ground: SiteContext, arrived: Arrive
     for (const numbers of samples) appendLimited(memory.waitingFixes, numbers)
     return
   }
-  if (!isTrackBehind(one, ground)) return
+  if (!isTrackBehind(one, context)) return
   const { fix } = position
   const last = memory.fixes.at(-1)
   // a later last fix had a wrong timestamp
   const before = last !== undefined && last.atMs < fix.atMs ? last : null
   takeFixes([...memory.waitingFixes, ...samples], { last: before, untilMs: fix.atMs - 1 }, (passed) =>
-    rememberFix(memory, passed, ground),
+    rememberFix(memory, passed, context),
   )
   memory.waitingFixes = []
-  rememberFix(memory, fix, ground)
+  rememberFix(memory, fix, context)
 }
 
 function isTrackWatched({ lockedSinceMs }: CartRuleState, { isNight }: SiteContext): boolean {
@@ -161,14 +161,14 @@ function isTrackWatched({ lockedSinceMs }: CartRuleState, { isNight }: SiteConte
 }
 
 /** True if the track does not yet reach the cart's current position, as right after the first evaluation. */
-export function isTrackBehind({ cart, memory }: CartAlertState, ground: SiteContext): boolean {
+export function isTrackBehind({ cart, memory }: CartAlertState, context: SiteContext): boolean {
   const fix = cart.verdict.position?.fix
-  return fix !== undefined && isTrackWatched(memory, ground) && memory.fixes.at(-1)?.atMs !== fix.atMs
+  return fix !== undefined && isTrackWatched(memory, context) && memory.fixes.at(-1)?.atMs !== fix.atMs
 }
 
 /** Appends a fix to the track and records the movement that it shows. */
-export function rememberFix(memory: CartRuleState, fix: CartFix, ground: SiteContext): void {
-  const { nowMs, movingKmh, isNight, closedSinceMs, countFromMs } = ground
+export function rememberFix(memory: CartRuleState, fix: CartFix, context: SiteContext): void {
+  const { nowMs, movingKmh, isNight, closedSinceMs, countFromMs } = context
   appendFix(memory.fixes, fix)
   const { fixes, lockedSinceMs } = memory
   if (lockedSinceMs !== null && hasMoved(fixes, Math.max(lockedSinceMs, countFromMs), movingKmh))
@@ -177,12 +177,12 @@ export function rememberFix(memory: CartRuleState, fix: CartFix, ground: SiteCon
 }
 
 /** True if resting voltages must be recorded: the cart stands in the barn at charge time. */
-export function isChargeWatched({ cart: { verdict, notes } }: CartAlertState, ground: SiteContext): boolean {
+export function isChargeWatched({ cart: { verdict, notes } }: CartAlertState, context: SiteContext): boolean {
   return (
-    ground.isChargeTime &&
+    context.isChargeTime &&
     verdict.isInParking &&
     notes.outOfService === null &&
-    ground.settings.pack.fullV !== null &&
+    context.settings.pack.fullV !== null &&
     verdict.battery?.restV != null
   )
 }
@@ -195,9 +195,9 @@ export function restedFromMs(
   return Math.max(stillSinceMs ?? Number.POSITIVE_INFINITY, countFromMs) + settings.restAfterS * 1000
 }
 
-function rememberRest(one: CartAlertState, ground: SiteContext, arrived: Arrived): void {
+function rememberRest(one: CartAlertState, context: SiteContext, arrived: Arrived): void {
   const { memory } = one
-  if (!isChargeWatched(one, ground)) {
+  if (!isChargeWatched(one, context)) {
     if (memory.restsRead === 'read') forgetRests(memory)
     return
   }
@@ -208,7 +208,7 @@ function rememberRest(one: CartAlertState, ground: SiteContext, arrived: Arrived
     for (const numbers of samples) appendLimited(memory.waitingRests, numbers)
     return
   }
-  const fromMs = restedFromMs(stillSinceMs, ground)
+  const fromMs = restedFromMs(stillSinceMs, context)
   for (const rest of voltagesIn([...memory.waitingRests, ...samples], fromMs, battery.restAtMs - 1))
     memory.rests = withRest(memory.rests, rest)
   memory.waitingRests = []

@@ -22,6 +22,6 @@ export interface CartRule {
   readonly brake: 'place' | 'time' | null
   /** Returns the possible subjects; defined only for kinds with several. */
   subjectsOf?(one: CartAlertState): readonly string[]
-  evaluate(one: CartAlertState, ground: SiteContext, open: StoredAlert | undefined, subject: string): RuleResult
-  tell(one: CartAlertState, ground: SiteContext, subject: string): AlertDetails
+  evaluate(one: CartAlertState, context: SiteContext, open: StoredAlert | undefined, subject: string): RuleResult
+  describe(one: CartAlertState, context: SiteContext, subject: string): AlertDetails
 }

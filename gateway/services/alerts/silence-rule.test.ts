@@ -8,29 +8,29 @@ describe('silent_on_course', () => {
     const drill = driving()
     drill.isOnline = false
     drill.pass(179)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.pass(1)
     assert.deepEqual(drill.changed[0]?.details, { last_heard_at: toIso(NOON) })
     drill.isOnline = true
     drill.pass(1)
     // a connection alone proves nothing
-    assert.deepEqual(drill.heard, ['opened silent_on_course'])
+    assert.deepEqual(drill.changes, ['opened silent_on_course'])
     drill.say({})
     drill.pass(1)
-    assert.deepEqual(drill.heard, ['opened silent_on_course', 'closed silent_on_course'])
+    assert.deepEqual(drill.changes, ['opened silent_on_course', 'closed silent_on_course'])
   })
 
   test('does not open in the barn, or for a cart that went to sleep where no barn is known', () => {
     const drill = parked()
     drill.isOnline = false
     drill.pass(600)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     const other = driving()
-    other.ground = { hasParking: false, hasBoundary: false }
+    other.zoneContext = { hasParking: false, hasBoundary: false }
     other.isOnline = false
-    other.saidSleep = true
+    other.announcedSleep = true
     other.pass(600)
-    assert.deepEqual(other.heard, [])
+    assert.deepEqual(other.changes, [])
   })
 
   test('survives a restart and is not duplicated by it', () => {
@@ -39,14 +39,14 @@ describe('silent_on_course', () => {
     drill.pass(200)
     drill.restart()
     drill.pass(600)
-    assert.deepEqual(drill.heard, ['opened silent_on_course'])
+    assert.deepEqual(drill.changes, ['opened silent_on_course'])
   })
 
   test('opens for a connected cart only after a quarter of an hour without messages', () => {
     const drill = driving()
     drill.pass(899)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.pass(1)
-    assert.deepEqual(drill.heard, ['opened silent_on_course'])
+    assert.deepEqual(drill.changes, ['opened silent_on_course'])
   })
 })

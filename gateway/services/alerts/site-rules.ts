@@ -19,7 +19,7 @@ export interface SiteFacts {
 export interface SiteRule {
   readonly kind: AlertKind
   evaluate(facts: SiteFacts): RuleResult
-  tell(facts: SiteFacts): Record<string, unknown>
+  describe(facts: SiteFacts): Record<string, unknown>
 }
 
 const UNCONFIRMED_MS = 10 * MINUTE_MS
@@ -30,7 +30,8 @@ const TROUBLE_MS = 5 * MINUTE_MS
 const NOT_RENEWED_MS = 10 * MINUTE_MS
 /** Remaining validity that raises the alert; users cannot pass a browser's warning about an expired certificate. */
 const ENDS_SOON_MS = 14 * DAY_MS
-const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'quarantined', 'comparing', 'draining'])
+/** `forked` is `draining` in a later epoch. */
+const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'quarantined', 'comparing', 'draining', 'forked'])
 const WITHOUT_CONTACT: ReadonlySet<SyncState> = new Set<SyncState>(['connecting', 'waiting'])
 
 /** True if the hub receives all pending data. */
@@ -45,7 +46,7 @@ const DISK: SiteRule = {
     if (disk.budgetBytes === 0) return 'unsure'
     return disk.state === 'ok' ? 'over' : 'holds'
   },
-  tell: ({ disk: { state, usedBytes, budgetBytes } }) => ({
+  describe: ({ disk: { state, usedBytes, budgetBytes } }) => ({
     state,
     used_bytes: usedBytes,
     budget_bytes: budgetBytes,
@@ -58,7 +59,7 @@ const CLOCK: SiteRule = {
     if (state === 'confirmed') return 'over'
     return state === 'untrusted' || unconfirmedMs >= UNCONFIRMED_MS ? 'holds' : 'unsure'
   },
-  tell: ({ clock: { state } }) => ({ clock: state }),
+  describe: ({ clock: { state } }) => ({ clock: state }),
 }
 
 const SYNC: SiteRule = {
@@ -68,7 +69,7 @@ const SYNC: SiteRule = {
     const patienceMs = WITHOUT_CONTACT.has(sync.state) ? NO_CONTACT_MS : TROUBLE_MS
     return sync.unwellMs >= patienceMs ? 'holds' : 'unsure'
   },
-  tell: ({ sync }) => ({
+  describe: ({ sync }) => ({
     state: sync?.state ?? null,
     last_contact_at: isoOrNull(sync?.lastContactMs ?? null),
   }),
@@ -77,7 +78,7 @@ const SYNC: SiteRule = {
 const BACKUP: SiteRule = {
   kind: 'backup',
   evaluate: ({ backup }) => backup.overdue,
-  tell: ({ backup }) => ({ last_good_at: isoOrNull(backup.lastGoodMs) }),
+  describe: ({ backup }) => ({ last_good_at: isoOrNull(backup.lastGoodMs) }),
 }
 
 const CERTIFICATE: SiteRule = {
@@ -89,7 +90,7 @@ const CERTIFICATE: SiteRule = {
     if (leftMs < ENDS_SOON_MS) return clock.state === 'confirmed' ? 'holds' : 'unsure'
     return troubleMs > 0 ? 'unsure' : 'over'
   },
-  tell: ({ certificate }) => ({
+  describe: ({ certificate }) => ({
     expires_at: isoOrNull(certificate?.expiresAtMs ?? null),
     renewed: certificate?.troubleMs === 0,
   }),

@@ -22,20 +22,20 @@ export function isContextUnchanged(before: SiteContext | null, now: SiteContext)
 
 /**
  * Records the evaluation of a cart and the state that rules keep for it. Returns false if no rule can find anything, so
- * that the rules are skipped; `isQuiet` is the result of `isContextUnchanged`.
+ * that the rules are skipped; `isUnchanged` is the result of `isContextUnchanged`.
  */
 export function recordEvaluation(
   one: CartAlertState,
   cart: Cart,
-  isQuiet: boolean,
-  ground: SiteContext,
+  isUnchanged: boolean,
+  context: SiteContext,
   arrived: Arrived,
 ): boolean {
-  const isResting = isQuiet && ground.nowMs < one.nextEvaluationAtMs && isOnlyElsewhere(one.cart, cart)
+  const isResting = isUnchanged && context.nowMs < one.nextEvaluationAtMs && isOnlyElsewhere(one.cart, cart)
   if (isResting && one.cart === cart) return false
-  remember(one, cart, ground, arrived)
+  remember(one, cart, context, arrived)
   const { movedWhileLockedMs, zones } = one.memory
-  if (isResting && (one.isMoveTold || movedWhileLockedMs === null) && !hasSeenZones(zones)) return false
+  if (isResting && (one.isMovementReported || movedWhileLockedMs === null) && !hasSeenZones(zones)) return false
   one.nextEvaluationAtMs = Number.NEGATIVE_INFINITY
   return true
 }
@@ -52,12 +52,12 @@ function isOnlyElsewhere(before: Cart, now: Cart): boolean {
  * Returns the time before which no rule finds anything in a cart with these alerts, as long as only its position
  * changes and the context is unchanged. All other effects of time are in its verdict, and change its revision.
  */
-export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredAlert[], ground: SiteContext): number {
-  const isKnown = one.memory.fixesRead === 'read' && !isTrackBehind(one, ground)
+export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredAlert[], context: SiteContext): number {
+  const isKnown = one.memory.fixesRead === 'read' && !isTrackBehind(one, context)
   if (!isKnown || hasSeenMove(one, alerts) || hasSeenZones(one.memory.zones)) return Number.NEGATIVE_INFINITY
   const { exempt } = one.cart.notes
-  let atMs = Math.min(stopsTooLongAtMs(one.cart, ground), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
-  for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one.cart, ground))
+  let atMs = Math.min(stopsTooLongAtMs(one.cart, context), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
+  for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one.cart, context))
   return atMs
 }
 
@@ -74,13 +74,13 @@ function hasSeenMove({ memory }: CartAlertState, alerts: readonly StoredAlert[])
 }
 
 /** Returns the time from which an alert may be over by time alone, or by a change of position. */
-function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, ground: SiteContext): number {
+function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, context: SiteContext): number {
   // the position of the end counts for a while; new data ends a signal loss, and only time ends a contest of ids
   if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
     return Number.NEGATIVE_INFINITY
   if (kind !== 'moved_while_locked' && kind !== 'moved_after_hours') return Number.POSITIVE_INFINITY
   const { stillSinceMs } = verdict
-  return stillSinceMs === null ? Number.NEGATIVE_INFINITY : stillFromMs(stillSinceMs, ground.countFromMs)
+  return stillSinceMs === null ? Number.NEGATIVE_INFINITY : stillFromMs(stillSinceMs, context.countFromMs)
 }
 
 /** Returns the time from which the cart has been in a stop zone for too long; infinity outside stop zones. */

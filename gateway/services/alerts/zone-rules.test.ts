@@ -16,7 +16,7 @@ describe('outside', () => {
     drill.say({ northM: 500 })
     drill.stays = []
     drill.pass(10)
-    assert.deepEqual(drill.heard, ['opened outside', 'closed outside', 'opened outside'])
+    assert.deepEqual(drill.changes, ['opened outside', 'closed outside', 'opened outside'])
   })
 
   test('opens one alert for a cart that wanders at the edge for ten minutes', () => {
@@ -27,22 +27,22 @@ describe('outside', () => {
       if (northM > 0) drill.stays = []
       else drill.enter('boundary')
     })
-    assert.equal(drill.heard.filter((line) => line === 'opened outside').length, 1)
+    assert.equal(drill.changes.filter((line) => line === 'opened outside').length, 1)
   })
 
   test('closes when the last boundary is deleted and when the cart is in the barn', () => {
     const drill = driving()
     drill.stays = []
     drill.pass(2)
-    drill.ground = { hasParking: true, hasBoundary: false }
+    drill.zoneContext = { hasParking: true, hasBoundary: false }
     drill.pass(2)
-    assert.deepEqual(drill.heard, ['opened outside', 'closed outside'])
+    assert.deepEqual(drill.changes, ['opened outside', 'closed outside'])
     const other = driving()
     other.stays = []
     other.pass(2)
     other.enter('parking')
     other.pass(2)
-    assert.deepEqual(other.heard, ['opened outside', 'closed outside'])
+    assert.deepEqual(other.changes, ['opened outside', 'closed outside'])
   })
 
   test('stays open when the cart loses its signal', () => {
@@ -59,14 +59,14 @@ describe('outside', () => {
     drill.notes = exemptFrom('stop')
     drill.stays = []
     drill.pass(2)
-    assert.deepEqual(drill.heard, ['opened outside'])
+    assert.deepEqual(drill.changes, ['opened outside'])
     const other = driving()
     other.notes = exemptFrom('boundary')
     other.stays = []
     other.pass(3590, () => other.say({}))
-    assert.deepEqual(other.heard, [])
+    assert.deepEqual(other.changes, [])
     other.pass(20, () => other.say({}))
-    assert.deepEqual(other.heard, ['opened outside'])
+    assert.deepEqual(other.changes, ['opened outside'])
   })
 })
 
@@ -75,7 +75,7 @@ describe('zone_stay', () => {
     const drill = driving()
     drill.enter('boundary', 'stop')
     drill.pass(60)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.pass(1)
     assert.deepEqual(drill.changed[0]?.details, { zone_id: 'stop', name: 'The stop', seconds: 61 })
     const [stay] = drill.stays.slice(1)
@@ -87,7 +87,7 @@ describe('zone_stay', () => {
     drill.enter('boundary')
     drill.pass(2)
     assert.deepEqual(drill.openKinds, [])
-    assert.equal(drill.heard.length, 4)
+    assert.equal(drill.changes.length, 4)
   })
 
   test('counts from the time the clock was set', () => {
@@ -97,9 +97,9 @@ describe('zone_stay', () => {
     drill.countFromMs = drill.nowMs
     drill.say({})
     drill.pass(60)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
     drill.pass(1)
-    assert.deepEqual(drill.heard, ['opened zone_stay'])
+    assert.deepEqual(drill.changes, ['opened zone_stay'])
   })
 
   test('does not open for an exempt cart that stays in a stop zone', () => {
@@ -107,7 +107,7 @@ describe('zone_stay', () => {
     drill.notes = exemptFrom('slow')
     drill.enter('boundary', 'stop')
     drill.pass(600)
-    assert.deepEqual(drill.heard, [])
+    assert.deepEqual(drill.changes, [])
   })
 
   test('stays open over a restart and is not published twice', () => {
@@ -116,7 +116,7 @@ describe('zone_stay', () => {
     drill.pass(61)
     drill.restart()
     drill.pass(61)
-    assert.deepEqual(drill.heard, ['opened zone_stay'])
+    assert.deepEqual(drill.changes, ['opened zone_stay'])
   })
 
   test('opens one alert for a cart that wanders at the edge of a zone for ten minutes', () => {
@@ -126,6 +126,6 @@ describe('zone_stay', () => {
       if (second % 20 === 0) drill.enter('boundary', 'stop')
       if (second % 20 === 10) drill.enter('boundary')
     })
-    assert.equal(drill.heard.filter((line) => line === 'opened zone_stay').length, 1)
+    assert.equal(drill.changes.filter((line) => line === 'opened zone_stay').length, 1)
   })
 })

@@ -7,8 +7,8 @@ import { isJustSeen } from './zones-seen.ts'
 export const OUTSIDE: CartRule = {
   kind: 'outside',
   brake: 'place',
-  evaluate({ cart: { verdict, ground, notes }, memory }, { nowMs }, open) {
-    if (!ground.hasBoundary) return 'over'
+  evaluate({ cart: { verdict, zoneContext, notes }, memory }, { nowMs }, open) {
+    if (!zoneContext.hasBoundary) return 'over'
     if (verdict.position === null) return 'unsure'
     // no delay here: a dwell itself starts only after a second fix
     const isBack = verdict.isInParking || isInBoundary(verdict)
@@ -17,7 +17,7 @@ export const OUTSIDE: CartRule = {
     const mayLeave = exempt !== null && nowMs < exempt.untilMs && exempt.zoneTypes.includes('boundary')
     return mayLeave ? 'unsure' : 'holds'
   },
-  tell({ cart: { verdict }, memory }) {
+  describe({ cart: { verdict }, memory }) {
     const { position } = verdict
     const isBack = verdict.isInParking || isInBoundary(verdict)
     const place = isBack ? (memory.zones.outside ?? position?.fix) : position?.fix
@@ -65,7 +65,7 @@ export const ZONE_STAY: CartRule = {
     const stayedMs = nowMs - Math.max(stay.sinceMs, countFromMs)
     return stayedMs > settings.zoneStayS * 1000 ? 'holds' : 'unsure'
   },
-  tell({ cart, memory }: CartAlertState, { nowMs, countFromMs }, zoneId) {
+  describe({ cart, memory }: CartAlertState, { nowMs, countFromMs }, zoneId) {
     const ended = endedDwell(memory, zoneId)
     const stay = ended ?? stopStay(cart, zoneId)
     const sinceMs = Math.max(stay?.sinceMs ?? nowMs, countFromMs)

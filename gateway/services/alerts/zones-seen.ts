@@ -31,27 +31,27 @@ export function noteCrossings(
   crossings: readonly ArrivedCrossing[],
   before: EvaluatedCart,
   cart: Cart,
-  ground: SiteContext,
+  context: SiteContext,
 ): void {
-  const { nowMs } = ground
+  const { nowMs } = context
   if (hasSeenZones(seen)) {
     if (!isJustSeen(seen.outside, nowMs)) seen.outside = null
     seen.stays = seen.stays.filter((stay) => isJustSeen(stay, nowMs))
   }
   if (crossings.length < 2) return
   noteOutside(seen, crossings, before, cart, nowMs)
-  noteStays(seen, crossings, ground)
+  noteStays(seen, crossings, context)
 }
 
 function noteOutside(
   seen: ZonesSeen,
   crossings: readonly ArrivedCrossing[],
   before: EvaluatedCart,
-  { verdict, ground }: Cart,
+  { verdict, zoneContext }: Cart,
   nowMs: number,
 ): void {
   // dwells show whether the cart is outside now
-  if (!ground.hasBoundary || !isWithin(verdict.stays) || !isWithin(before.stays)) return
+  if (!zoneContext.hasBoundary || !isWithin(verdict.stays) || !isWithin(before.stays)) return
   const within = new Set(before.stays.filter(isBound).map(({ zoneId }) => zoneId))
   for (const [i, { event, zoneId, zoneType: type, atMs, lat, long }] of crossings.entries()) {
     if (!isBound({ type })) continue

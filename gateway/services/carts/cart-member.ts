@@ -43,7 +43,7 @@ export class CartMember {
   #wasIn: boolean | null = null
   /** Event time of the fix with which it last left parking; null while it is in a parking zone. */
   #leftMs: number | null = null
-  #anew: SavedMotion['anew'] = {}
+  #restarted: SavedMotion['anew'] = {}
   #stays: readonly ZoneStay[] = NO_STAYS
   /** The same without the adjustments after the clock was set. */
   #known: readonly ZoneStay[] = NO_STAYS
@@ -55,8 +55,8 @@ export class CartMember {
   #foreignSamples: SampleColumns[] | null = null
   #seen: { watch: WatchState; set: WatchedSet | null } | null = null
   /** Last report, and the state it was built from. */
-  #said: CartDevice | null = null
-  #saidOf: ReportedState | null = null
+  #report: CartDevice | null = null
+  #reportedState: ReportedState | null = null
   /** True if the report may differ now without a new message. */
   #isDoubtful = false
   /** Last saved state. */
@@ -73,12 +73,12 @@ export class CartMember {
   }
 
   /** Restores the state saved before a restart; an earlier version may not have saved all fields. */
-  recall({ motion, outSinceMs = null, wasIn = null, anew = {}, clockOffMs }: Partial<SavedMotion>): void {
-    if (clockOffMs !== undefined) this.device.clock.offMs = clockOffMs
+  recall({ motion, outSinceMs = null, wasIn = null, anew: restarted = {}, clockOffMs }: Partial<SavedMotion>): void {
+    if (clockOffMs !== undefined) this.device.clock.restore(clockOffMs)
     this.track.motion = { ...NO_MOTION, ...motion }
     this.#outSinceMs = outSinceMs
     this.#wasIn = wasIn
-    this.#anew = anew
+    this.#restarted = restarted
   }
 
   /** Takes the device's newest records if the history before them is unknown. */
@@ -122,69 +122,69 @@ export class CartMember {
   startAgain(nowMs: number): void {
     this.#isDoubtful = true
     this.track.motion = restless(this.track.motion, nowMs)
-    this.#anew = Object.fromEntries(this.#known.map(({ zoneId, sinceMs }) => [zoneId, [sinceMs, nowMs]]))
+    this.#restarted = Object.fromEntries(this.#known.map(({ zoneId, sinceMs }) => [zoneId, [sinceMs, nowMs]]))
     this.#seen = null
   }
 
-  heardLock(event: LockReport): void {
+  takeLockReport(event: LockReport): void {
     this.#isDoubtful = true
-    this.#lock.heard(event)
+    this.#lock.take(event)
   }
 
   /** Replaces all that is known of its lock with its newest stored event; null for none. */
   rereadLock(event: LockReport | null): void {
     this.#isDoubtful = true
     this.#lock.forget()
-    if (event !== null) this.#lock.heard(event)
+    if (event !== null) this.#lock.take(event)
   }
 
   /** Returns the device's current report about its cart; the same object while nothing changes. */
-  said(zones: DeviceZones, look: EvaluationContext): CartDevice {
+  report(zones: DeviceZones, context: EvaluationContext): CartDevice {
     const { row, isOnline, reported } = this.device
-    const motion = this.#look(look)
-    const stays = motion.fix === null ? NO_STAYS : this.#staysNow(zones, motion.fix, look.latestMs)
-    this.#judgeDeparture(motion, stays)
+    const motion = this.#currentMotion(context)
+    const stays = motion.fix === null ? NO_STAYS : this.#staysNow(zones, motion.fix, context.latestMs)
+    this.#updateDeparture(motion, stays)
     // a plain literal, because it is built for every device every second
-    const said: CartDevice = {
+    const report: CartDevice = {
       hardwareId: row.hardwareId,
       deviceType: row.deviceType,
       isOnline,
       motion,
       stays,
-      heardAtMs: heardAtMs(reported.lastRespondedAtMs, look),
-      saidSleep: reported.state.status?.r === 'sleep',
+      lastSeenAtMs: lastSeenAtMs(reported.lastRespondedAtMs, context),
+      announcedSleep: reported.state.status?.r === 'sleep',
       outSinceMs: this.#outSinceMs,
       lock: this.#lock.now(reported.state),
     }
-    if (this.#said === null || !isReportedAlike(this.#said, said)) this.#said = said
-    this.#saidOf = reported
+    if (this.#report === null || !isReportedAlike(this.#report, report)) this.#report = report
+    this.#reportedState = reported
     // the receive time is still ahead of the clock, so the report changes once the clock reaches it
-    this.#isDoubtful = said.heardAtMs !== reported.lastRespondedAtMs
-    return this.#said
+    this.#isDoubtful = report.lastSeenAtMs !== reported.lastRespondedAtMs
+    return this.#report
   }
 
   /** True if nothing received changes the report; ignores zones, settings and clocks, which it does not know. */
-  isSaying(said: CartDevice | undefined): boolean {
+  isReportCurrent(report: CartDevice | undefined): boolean {
     const { device } = this
     return (
-      said !== undefined &&
-      said === this.#said &&
-      this.track.isAt(said.motion) &&
+      report !== undefined &&
+      report === this.#report &&
+      this.track.isAt(report.motion) &&
       !this.#isDoubtful &&
-      device.reported === this.#saidOf &&
-      device.isOnline === said.isOnline
+      device.reported === this.#reportedState &&
+      device.isOnline === report.isOnline
     )
   }
 
   /** Returns the state to save as JSON; null if it equals the last saved one. */
   news(): string | null {
-    const { offMs } = this.device.clock
+    const { offMs, isWrong } = this.device.clock
     const kept: SavedMotion = {
       motion: this.track.motion,
       outSinceMs: this.#outSinceMs,
       wasIn: this.#wasIn,
-      anew: this.#anew,
-      ...(offMs === null ? {} : { clockOffMs: offMs }),
+      anew: this.#restarted,
+      ...(offMs !== null && isWrong ? { clockOffMs: offMs } : {}),
     }
     const text = JSON.stringify(kept)
     return text === this.#kept ? null : text
@@ -194,9 +194,9 @@ export class CartMember {
     this.#kept = text
   }
 
-  #look({ settings, latestMs }: EvaluationContext): CartMotion {
+  #currentMotion({ settings, latestMs }: EvaluationContext): CartMotion {
     const { gps, battery } = this.device.reported
-    const { fix, battery: voltage } = this.track.look(settings, latestMs)
+    const { fix, battery: voltage } = this.track.evaluate(settings, latestMs)
     // data received before its history was deleted no longer counts
     const isGone = { gps: gps === null && fix !== null, battery: battery === null && voltage !== null }
     if (isGone.gps || isGone.battery) this.track.forget(isGone)
@@ -221,18 +221,18 @@ export class CartMember {
       this.#known = [...staysIn(state, own, fix), ...staysIn(this.#foreign, foreign, fix)].sort(byZone)
     }
     this.#seen = { watch: state, set: own }
-    const stays = this.#known.map((stay) => this.#begunAnew(stay))
+    const stays = this.#known.map((stay) => this.#withRestart(stay))
     this.#stays = isSameStays(this.#stays, stays) ? this.#stays : stays
     this.#turnedMs = this.#stays.some(isParking) ? turnedMsOf(state, this.#stays) : this.#turnedMs
     return this.#stays
   }
 
-  #begunAnew(stay: ZoneStay): ZoneStay {
-    const [sinceMs, anewMs] = this.#anew[stay.zoneId] ?? []
-    return anewMs !== undefined && sinceMs === stay.sinceMs ? { ...stay, sinceMs: anewMs } : stay
+  #withRestart(stay: ZoneStay): ZoneStay {
+    const [sinceMs, restartMs] = this.#restarted[stay.zoneId] ?? []
+    return restartMs !== undefined && sinceMs === stay.sinceMs ? { ...stay, sinceMs: restartMs } : stay
   }
 
-  #judgeDeparture({ fix }: CartMotion, stays: readonly ZoneStay[]): void {
+  #updateDeparture({ fix }: CartMotion, stays: readonly ZoneStay[]): void {
     const isIn = stays.some(isParking)
     if (fix === null || isIn) {
       this.#outSinceMs = null
@@ -248,8 +248,8 @@ export class CartMember {
 }
 
 /** Returns the receive time of its last message; one from before the clock was set back counts from that setting. */
-function heardAtMs(saidAtMs: number | null, { nowMs, clockSetMs }: EvaluationContext): number | null {
-  return saidAtMs !== null && clockSetMs !== null && saidAtMs > nowMs ? clockSetMs : saidAtMs
+function lastSeenAtMs(receivedAtMs: number | null, { nowMs, clockSetMs }: EvaluationContext): number | null {
+  return receivedAtMs !== null && clockSetMs !== null && receivedAtMs > nowMs ? clockSetMs : receivedAtMs
 }
 
 /** True if the dwells are the same in another state of the same zones: usually only the last fix differs. */
@@ -270,8 +270,8 @@ function isReportedAlike(one: CartDevice, other: CartDevice): boolean {
   return (
     one.motion === other.motion &&
     one.isOnline === other.isOnline &&
-    one.heardAtMs === other.heardAtMs &&
-    one.saidSleep === other.saidSleep &&
+    one.lastSeenAtMs === other.lastSeenAtMs &&
+    one.announcedSleep === other.announcedSleep &&
     one.stays === other.stays &&
     one.outSinceMs === other.outSinceMs &&
     one.lock === other.lock &&

@@ -18,7 +18,7 @@ export interface MembersDeps {
 }
 
 /** Period of history that is read for a device without saved state: enough to know since when it has stood. */
-const LOOK_BACK_MS = 2 * HOUR_MS
+const LOOKBACK_MS = 2 * HOUR_MS
 /** Maximum number of positions, and of voltages, read for a device. */
 const RECORDS_MAX = 1500
 const DEVICES_A_JOB = 32
@@ -53,7 +53,7 @@ export class CartMembers {
   }
 
   /** Restores the saved state and adds what was stored since. */
-  async load(look: EvaluationContext): Promise<void> {
+  async load(context: EvaluationContext): Promise<void> {
     const { store, fleet } = this.#deps
     const kept = new Map(store.read.cartMotions().map(({ deviceId, motion }) => [deviceId, motion]))
     for (const device of fleet.all()) {
@@ -65,13 +65,13 @@ export class CartMembers {
       member.isKept(text)
     }
     const behind = [...this.#byDevice.values()].filter(isBehind)
-    await this.#replay(behind, look)
+    await this.#replay(behind, context)
     for (const member of this.#byDevice.values()) {
-      member.recallLatest(look)
-      member.track.look(look.settings, look.latestMs)
+      member.recallLatest(context)
+      member.track.evaluate(context.settings, context.latestMs)
     }
     this.#recallDepartures(new Set(behind))
-    this.rereadLocks(look)
+    this.rereadLocks(context)
   }
 
   /** Returns the state to save of each device whose state differs from the saved one. */
@@ -91,11 +91,11 @@ export class CartMembers {
     this.#find(hardwareId)?.track.endAt(nowMs)
   }
 
-  heardLock(said: GatewayEvents['lockChanged']): void {
-    const { hardwareId, event, source, code, commandId, liveAtMs: atMs } = said
+  takeLockReport(change: GatewayEvents['lockChanged']): void {
+    const { hardwareId, event, source, code, commandId, liveAtMs: atMs } = change
     const command = commandId === null ? undefined : this.#deps.store.read.command(commandId)
     const requestedBy = command?.hardwareId === hardwareId ? command.requestedBy : null
-    this.#find(hardwareId)?.heardLock(this.#saying({ event, source, atMs, code, requestedBy }))
+    this.#find(hardwareId)?.takeLockReport(this.#lockReport({ event, source, atMs, code, requestedBy }))
   }
 
   rereadLocks({ latestMs }: EvaluationContext): void {
@@ -103,7 +103,7 @@ export class CartMembers {
     for (const member of this.#byDevice.values()) {
       const { hardwareId, shortId, createdAtMs: sinceMs } = member.device.row
       const event = nullIfDamaged(() => store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs))
-      member.rereadLock(event == null ? null : this.#saying(event))
+      member.rereadLock(event == null ? null : this.#lockReport(event))
     }
   }
 
@@ -112,7 +112,7 @@ export class CartMembers {
     return device && this.of(device)
   }
 
-  #saying({
+  #lockReport({
     event,
     source,
     atMs,
@@ -126,7 +126,7 @@ export class CartMembers {
   }
 
   /** Reads history after the saved state; a device with unreadable history continues from its newest records. */
-  async #replay(members: readonly CartMember[], look: EvaluationContext): Promise<void> {
+  async #replay(members: readonly CartMember[], context: EvaluationContext): Promise<void> {
     const { store, log } = this.#deps
     const chunks = Array.from({ length: Math.ceil(members.length / DEVICES_A_JOB) }, (_, i) =>
       members.slice(i * DEVICES_A_JOB, (i + 1) * DEVICES_A_JOB),
@@ -134,10 +134,10 @@ export class CartMembers {
     await inParallel(chunks, JOBS_IN_FLIGHT, async (chunk) => {
       try {
         const devices = chunk.map(startOf)
-        const query = { devices, toMs: look.latestMs, limit: RECORDS_MAX }
+        const query = { devices, toMs: context.latestMs, limit: RECORDS_MAX }
         const samples = await store.readers.run('cartSamples', query, { owner: 'carts', isShort: true })
         for (const [i, member] of chunk.entries())
-          member.track.take(samples[i] ?? new Float64Array(), false, look.settings, look.latestMs)
+          member.track.take(samples[i] ?? new Float64Array(), false, context.settings, context.latestMs)
       } catch (error) {
         log.warn({ reason: describeError(error) }, 'cart motion read failed; continuing from the newest records')
       }
@@ -172,7 +172,7 @@ function startOf({ device, track }: CartMember) {
   const { fix, battery } = track.motion
   return {
     deviceId: row.deviceId,
-    gpsAfterMs: fix?.atMs ?? (reported.gps?.atMs ?? 0) - LOOK_BACK_MS,
-    batteryAfterMs: battery?.atMs ?? (reported.battery?.atMs ?? 0) - LOOK_BACK_MS,
+    gpsAfterMs: fix?.atMs ?? (reported.gps?.atMs ?? 0) - LOOKBACK_MS,
+    batteryAfterMs: battery?.atMs ?? (reported.battery?.atMs ?? 0) - LOOKBACK_MS,
   }
 }

@@ -28,14 +28,14 @@ export class CartZones {
   }
 
   /** Returns the kinds of zones that apply to a cart with these devices. */
-  groundOf(devices: readonly Device[]): CartZoneContext {
-    const ground = { hasParking: false, hasBoundary: false }
+  zoneContextOf(devices: readonly Device[]): CartZoneContext {
+    const context = { hasParking: false, hasBoundary: false }
     for (const { row } of devices) {
       const types = this.#watchedOf(row.groupId)?.types
-      if (types?.has('parking')) ground.hasParking = true
-      if (types?.has('boundary')) ground.hasBoundary = true
+      if (types?.has('parking')) context.hasParking = true
+      if (types?.has('boundary')) context.hasBoundary = true
     }
-    return ground
+    return context
   }
 
   /** Filters a device's dwells to zones that apply to these devices. */
@@ -72,14 +72,14 @@ export class CartZones {
     const known = this.#foreign.get(key)
     if (known !== undefined && sets.every((set, i) => set === known.of[i])) return known.set
     const [own = null, ...others] = sets
-    const set = beside(own, others)
+    const set = zonesOfOthers(own, others)
     this.#foreign.set(key, { of: sets, set })
     return set
   }
 }
 
 /** Returns the zones of other groups that are not among a device's own. */
-function beside(own: WatchedSet | null, others: readonly (WatchedSet | null)[]): WatchedSet | null {
+function zonesOfOthers(own: WatchedSet | null, others: readonly (WatchedSet | null)[]): WatchedSet | null {
   const zones = others.flatMap((set) => set?.watched.zones.flatMap(({ id }) => set.zoneOf(id) ?? []) ?? [])
   const byId = new Map(zones.filter(({ id }) => own?.zoneOf(id) === undefined).map((zone) => [zone.id, zone]))
   if (byId.size === 0) return null

@@ -56,11 +56,11 @@ function strip(type: ZoneType, south: number, north: number, groups: readonly nu
 async function pass(twins: CartTwins, seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i++) {
     twins.clock.advance(1000)
-    await twins.beat()
+    await twins.tick()
   }
 }
 
-type Deed = (twins: CartTwins) => void | Promise<void>
+type Action = (twins: CartTwins) => void | Promise<void>
 
 const which = fc.nat({ max: 2 })
 const deviceOf = (twins: CartTwins, i: number) => {
@@ -68,7 +68,7 @@ const deviceOf = (twins: CartTwins, i: number) => {
   assert.ok(device !== undefined)
   return device
 }
-const arbitrarySaying = fc.record(
+const arbitraryReport = fc.record(
   {
     lat: fc.constantFrom(0, 0.0001, 0.01, 0.0101, 0.02, 0.021, 0.05),
     speedKmh: fc.constantFrom(0, 2, 12),
@@ -80,19 +80,19 @@ const arbitrarySaying = fc.record(
 )
 const by = { userId: 'u', name: 'Ann' }
 
-const deeds: fc.Arbitrary<Deed> = fc.oneof(
+const actions: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 8,
-    arbitrary: fc.tuple(which, arbitrarySaying).map(
-      ([i, saying]): Deed =>
+    arbitrary: fc.tuple(which, arbitraryReport).map(
+      ([i, report]): Action =>
         (twins) =>
-          twins.say(deviceOf(twins, i), saying),
+          twins.say(deviceOf(twins, i), report),
     ),
   },
   {
     weight: 6,
     arbitrary: fc.integer({ min: 1, max: 40 }).map(
-      (seconds): Deed =>
+      (seconds): Action =>
         (twins) =>
           pass(twins, seconds),
     ),
@@ -100,46 +100,46 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.constantFrom(61_000, 170_000, 15 * MINUTE_MS).map(
-      (ms): Deed =>
+      (ms): Action =>
         async (twins) => {
           twins.clock.advance(ms)
-          await twins.beat()
+          await twins.tick()
         },
     ),
   },
   fc.tuple(which, fc.boolean()).map(
-    ([i, isOnline]): Deed =>
+    ([i, isOnline]): Action =>
       (twins) =>
         twins.connect(deviceOf(twins, i), isOnline),
   ),
   fc.tuple(which, fc.boolean()).map(
-    ([i, isLocked]): Deed =>
+    ([i, isLocked]): Action =>
       (twins) =>
         twins.sayLock(deviceOf(twins, i), isLocked),
   ),
   fc.tuple(which, fc.boolean()).map(
-    ([i, isAsleep]): Deed =>
+    ([i, isAsleep]): Action =>
       (twins) =>
         twins.saySleep(deviceOf(twins, i), isAsleep),
   ),
   which.map(
-    (i): Deed =>
+    (i): Action =>
       (twins) =>
         twins.eraseHistory(deviceOf(twins, i)),
   ),
   fc.constantFrom(undefined, '1', '2').map(
-    (key): Deed =>
+    (key): Action =>
       (twins) =>
         twins.ask(key),
   ),
   // by a little, which restarts nothing, and by more
   fc.constantFrom(-30_000, -150, 150, 30_000, -2 * HOUR_MS, 2 * HOUR_MS).map(
-    (ms): Deed =>
+    (ms): Action =>
       (twins) =>
         twins.clock.set(twins.clock.nowMs() + ms),
   ),
   fc.boolean().map(
-    (isTrusted): Deed =>
+    (isTrusted): Action =>
       (twins) => {
         twins.clock.isTrusted = isTrusted
       },
@@ -152,13 +152,13 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
       pack: fc.constantFrom({ emptyV: null, lowV: null, fullV: null }, { emptyV: 47, lowV: 48, fullV: 51 }),
     })
     .map(
-      (fields): Deed =>
+      (fields): Action =>
         (twins) => {
           twins.settings = { ...twins.settings, ...fields }
         },
     ),
   fc.tuple(fc.boolean(), fc.boolean(), fc.constantFrom(null, [7])).map(
-    ([hasBarn, hasBoundary, groups]): Deed =>
+    ([hasBarn, hasBoundary, groups]): Action =>
       (twins) => {
         const barn = strip('parking', -0.001, 0.001, groups)
         const course = strip('boundary', -0.001, 0.03, null)
@@ -167,29 +167,29 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
       },
   ),
   fc.tuple(which, fc.constantFrom(null, 7), fc.constantFrom('1', '2')).map(
-    ([i, groupId, cart]): Deed =>
+    ([i, groupId, cart]): Action =>
       (twins) =>
         twins.change(deviceOf(twins, i), { groupId, cart }),
   ),
   fc.tuple(fc.constantFrom('1', '2'), fc.constantFrom(null, 5000, 50_000)).map(
-    ([cart, ms]): Deed =>
+    ([cart, ms]): Action =>
       (twins) => {
         const untilMs = twins.clock.nowMs() + (ms ?? 0)
         const exempt = ms === null ? null : { zoneTypes: [], untilMs, why: 'Flag', by }
         twins.notes.set(cart, { outOfService: null, exempt, note: 'x' })
       },
   ),
-  fc.constant<Deed>((twins) => twins.closeAlerts()),
-  fc.constant<Deed>((twins) => twins.restart()),
+  fc.constant<Action>((twins) => twins.closeAlerts()),
+  fc.constant<Action>((twins) => twins.restart()),
 )
 
 test('carts evaluated on events have the same state as carts evaluated every second', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(deeds, { minLength: 10, maxLength: 60 }), async (all) => {
+    fc.asyncProperty(fc.array(actions, { minLength: 10, maxLength: 60 }), async (all) => {
       const twins = await open()
       twins.draw([strip('parking', -0.001, 0.001, null), strip('boundary', -0.001, 0.03, null)])
-      for (const deed of all) await deed(twins)
-      await twins.beat()
+      for (const action of all) await action(twins)
+      await twins.tick()
       await twins.stop()
     }),
     { numRuns: 60 },
@@ -202,7 +202,7 @@ test('a cart without new messages is evaluated only when time changes its state'
   assert.ok(lock !== undefined)
   twins.connect(lock, true)
   twins.say(lock, { lat: 0.01, speedKmh: 12 })
-  await twins.beat()
+  await twins.tick()
   assert.equal(await hasJudged(twins, 59), false)
   // it has stopped; three minutes after the start the others become silent, and after fifteen this one
   assert.equal(await hasJudged(twins, 2), true)

@@ -43,13 +43,13 @@ const CLOCK_SET_MS = 60_000
 const SLEWED_MS = 100
 
 /** Cart with the inputs of its repeated evaluation: its devices, and their zones as long as none of them changes. */
-interface Seat extends SeatGround {
+interface Seat extends EvaluationInputs {
   cart: Cart
 }
 
-interface SeatGround {
+interface EvaluationInputs {
   members: readonly { readonly member: CartMember; readonly zones: DeviceZones }[]
-  ground: CartZoneContext
+  zoneContext: CartZoneContext
 }
 
 /**
@@ -72,11 +72,11 @@ export class Carts implements Component {
   readonly #changed = new Set<string>()
   #settingsNow: { of: SiteSettings; settings: CartSettings & MotionSettings } | undefined
   /** Context of the last evaluation of all carts; null if it must be repeated. */
-  #judgedBy: EvaluationContext | null = null
-  #lookedMs = Number.NEGATIVE_INFINITY
+  #lastContext: EvaluationContext | null = null
+  #evaluatedAtMs = Number.NEGATIVE_INFINITY
   /** True if the clock went back by less than `CLOCK_SET_MS`; changes caused by time may have to be undone. */
   #isTurnedBack = false
-  #beatMs = Number.NEGATIVE_INFINITY
+  #tickedAtMs = Number.NEGATIVE_INFINITY
   #savedMs = 0
   #timer: NodeJS.Timeout | undefined
   #timerDueMs = Number.POSITIVE_INFINITY
@@ -98,10 +98,10 @@ export class Carts implements Component {
     const { clock } = this.#deps
     this.#listen()
     this.#deps.notes.load()
-    await this.#members.load(this.#look(clock.nowMs()))
+    await this.#members.load(this.#context(clock.nowMs()))
     this.#savedMs = clock.monotonicMs()
     this.#isRunning = true
-    this.#judgeAll()
+    this.#evaluateAll()
     // their last device was deleted right before a stop
     for (const key of this.#deps.notes.carts()) if (!this.#seats.has(key)) this.#deps.notes.forget(key)
     this.#schedule(GATHER_MS)
@@ -112,49 +112,49 @@ export class Carts implements Component {
     this.#isRunning = false
     clearTimeout(this.#timer)
     // includes everything received since the last tick
-    this.#judgeAll()
+    this.#evaluateAll()
     await this.#save()
   }
 
   /** Carts in natural order, as of their last evaluation. */
   get all(): readonly Cart[] {
-    if (this.#isStale) this.#judgeAll()
+    if (this.#isStale) this.#evaluateAll()
     this.#all ??= Array.from(this.#seats.values(), ({ cart }) => cart)
     return this.#all
   }
 
   allNow(): readonly Cart[] {
-    this.#judgeAll()
+    this.#evaluateAll()
     return this.all
   }
 
   find(key: string): Cart | undefined {
-    if (this.#isStale) this.#judgeAll()
+    if (this.#isStale) this.#evaluateAll()
     return this.#seats.get(key)?.cart
   }
 
   of(hardwareId: string): Cart | undefined {
-    if (this.#isStale) this.#judgeAll()
+    if (this.#isStale) this.#evaluateAll()
     const key = this.#keys.get(hardwareId)
     return key === undefined ? undefined : this.#seats.get(key)?.cart
   }
 
   /** Returns a device's report about its cart for the hub; that of the lock includes the time of the automatic lock. */
-  saidOf(hardwareId: string, autoLockAtMs: (cart: Cart) => number | null): object | undefined {
+  reportJson(hardwareId: string, autoLockAtMs: (cart: Cart) => number | null): object | undefined {
     const cart = this.of(hardwareId)
-    const said = cart?.said.find((one) => one.hardwareId === hardwareId)
-    if (cart === undefined || said === undefined) return undefined
+    const report = cart?.deviceReports.find((one) => one.hardwareId === hardwareId)
+    if (cart === undefined || report === undefined) return undefined
     const isLock = cart.verdict.lock?.hardwareId === hardwareId
-    return toCartReportJson(said, cart.ground, isLock ? autoLockAtMs(cart) : null)
+    return toCartReportJson(report, cart.zoneContext, isLock ? autoLockAtMs(cart) : null)
   }
 
   evaluateNow(cart: Cart): Cart {
-    if (this.#isStale) this.#judgeAll()
+    if (this.#isStale) this.#evaluateAll()
     this.#noticeZones()
     const seat = this.#seats.get(cart.key)
-    if (seat === undefined) return this.#judge(cart.key, cart.devices, this.#groundOf(cart.devices), this.#look())
+    if (seat === undefined) return this.#evaluate(cart.key, cart.devices, this.#inputsOf(cart.devices), this.#context())
     const known = seat.cart
-    if (this.#judgeAgain(seat, this.#look()) && !isShownSame(known, seat.cart)) this.#tellOne(seat.cart)
+    if (this.#reevaluate(seat, this.#context()) && !isShownSame(known, seat.cart)) this.#publish(seat.cart)
     return seat.cart
   }
 
@@ -164,16 +164,16 @@ export class Carts implements Component {
     if (isSeen.every((seen) => seen)) return cart
     const devices = cart.devices.filter((_, i) => isSeen[i])
     if (devices.length === 0) return null
-    const ground = this.#zones.groundOf(devices)
-    const said = cart.said
+    const zoneContext = this.#zones.zoneContextOf(devices)
+    const deviceReports = cart.deviceReports
       .filter((_, i) => isSeen[i])
       .map((one) => ({ ...one, stays: this.#zones.among(one.stays, devices) }))
     return {
       ...cart,
       devices,
-      said,
-      ground,
-      verdict: evaluateCart(said, ground, this.#settings(), this.#look()),
+      deviceReports,
+      zoneContext,
+      verdict: evaluateCart(deviceReports, zoneContext, this.#settings(), this.#context()),
     }
   }
 
@@ -182,24 +182,24 @@ export class Carts implements Component {
     const { clock, events, log } = this.#deps
     try {
       this.#noticeClock()
-      const nowMs = this.#judgeAll()
+      const nowMs = this.#evaluateAll()
       events.emit('cartsEvaluated', { carts: this.all, nowMs })
       if (clock.monotonicMs() - this.#savedMs >= SAVE_MS) void this.#save()
     } catch (error) {
       log.error({ reason: describeError(error) }, 'cart evaluation failed')
     }
-    this.#beatMs = performance.now()
+    this.#tickedAtMs = performance.now()
     this.#timerDueMs = Number.POSITIVE_INFINITY
     this.#schedule(this.#tickMs)
   }
 
   /** Reports a change of a cart's notes or alerts, which clients see with the cart. */
   touch(key: string): void {
-    if (this.#isStale) this.#judgeAll()
+    if (this.#isStale) this.#evaluateAll()
     this.#noticeZones()
     const seat = this.#seats.get(key)
     if (seat === undefined) return
-    seat.cart = this.#judge(key, seat.cart.devices, seat, this.#look(), seat.cart)
+    seat.cart = this.#evaluate(key, seat.cart.devices, seat, this.#context(), seat.cart)
     this.#all = null
     this.#hurry()
     this.#deps.events.emit('cartChanged', { cart: seat.cart, leftIds: [] })
@@ -209,7 +209,7 @@ export class Carts implements Component {
     const { events } = this.#deps
     events.on('sampled', (event) => this.#sampled(event))
     events.on('lockChanged', (event) => {
-      this.#members.heardLock(event)
+      this.#members.takeLockReport(event)
       this.#hurry()
     })
     events.on('deviceClockJudged', ({ hardwareId }) => this.#members.clockJudged(hardwareId, this.#deps.clock.nowMs()))
@@ -218,7 +218,7 @@ export class Carts implements Component {
       this.#hurry()
     })
     events.on('erased', ({ table }) => {
-      if (table === 'lock_event') this.#members.rereadLocks(this.#look())
+      if (table === 'lock_event') this.#members.rereadLocks(this.#context())
       if (table === 'cart_note') this.#deps.notes.load()
       this.#hurry()
     })
@@ -226,7 +226,7 @@ export class Carts implements Component {
     events.on('deviceRemoved', () => {
       this.#isStale = true
       // immediately, because clients lose their subscription to the removed device a moment later
-      if (this.#isRunning) this.#judgeAll()
+      if (this.#isRunning) this.#evaluateAll()
     })
     for (const name of ['deviceRegistered', 'deviceChanged', 'groupChanged'] as const)
       events.on(name, ({ hardwareId }) => {
@@ -243,7 +243,7 @@ export class Carts implements Component {
   /** Brings the next tick forward after an event that users should see soon. */
   #hurry(): void {
     if (!this.#isRunning) return
-    const sinceMs = performance.now() - this.#beatMs
+    const sinceMs = performance.now() - this.#tickedAtMs
     this.#schedule(Math.max(GATHER_MS, HURRIED * this.#tickMs - sinceMs))
   }
 
@@ -262,7 +262,7 @@ export class Carts implements Component {
     this.#offsetMs = offsetMs
     if (!isSet) return
     // messages received since the last tick are from before the change
-    this.#judgeAll()
+    this.#evaluateAll()
     const nowMs = this.#deps.clock.nowMs()
     this.#clockSetMs = nowMs
     for (const member of this.#members.all()) member.startAgain(nowMs)
@@ -274,26 +274,26 @@ export class Carts implements Component {
   }
 
   /** Evaluates all carts and returns the time of the evaluation. */
-  #judgeAll(): number {
-    const look = this.#look()
-    if (this.#isStale) this.#regroup(look)
+  #evaluateAll(): number {
+    const context = this.#context()
+    if (this.#isStale) this.#regroup(context)
     else {
       this.#noticeZones()
-      const isOther = !this.#isJudgedBy(look)
+      const isOther = !this.#isContextUnchanged(context)
       const news: Cart[] = []
       for (const seat of this.#seats.values()) {
-        if (!isOther && this.#holds(seat, look)) continue
+        if (!isOther && this.#holds(seat, context)) continue
         const known = seat.cart
-        if (this.#judgeAgain(seat, look) && !isShownSame(known, seat.cart)) news.push(seat.cart)
+        if (this.#reevaluate(seat, context) && !isShownSame(known, seat.cart)) news.push(seat.cart)
       }
-      if (isOther) this.#judgedBy = look
+      if (isOther) this.#lastContext = context
       this.#isTurnedBack = false
-      for (const cart of news) this.#tellOne(cart)
+      for (const cart of news) this.#publish(cart)
     }
-    return look.nowMs
+    return context.nowMs
   }
 
-  #regroup(look: EvaluationContext): void {
+  #regroup(context: EvaluationContext): void {
     const { fleet } = this.#deps
     const before = this.#seats
     this.#isStale = false
@@ -302,23 +302,23 @@ export class Carts implements Component {
     const seats = new Map<string, Seat>()
     for (const [key, grouped] of groupByCart(fleet.all().map(toCarted))) {
       const devices = grouped.map(({ device }) => device)
-      const ground = this.#groundOf(devices)
-      const cart = this.#judge(key, devices, ground, look, before.get(key)?.cart)
-      seats.set(key, { cart, ...ground })
+      const inputs = this.#inputsOf(devices)
+      const cart = this.#evaluate(key, devices, inputs, context, before.get(key)?.cart)
+      seats.set(key, { cart, ...inputs })
     }
     this.#seats = seats
     this.#all = null
-    this.#judgedBy = look
+    this.#lastContext = context
     this.#isTurnedBack = false
     this.#keys = keysOf(this.all)
     if (!this.#isRunning) return
-    this.#tell(before)
-    this.#tellRemoved(before)
+    this.#publishChanges(before)
+    this.#publishRemoved(before)
   }
 
   /** True if the common inputs of all carts are unchanged, except for the elapsed time. */
-  #isJudgedBy({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: EvaluationContext): boolean {
-    const by = this.#judgedBy
+  #isContextUnchanged({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: EvaluationContext): boolean {
+    const by = this.#lastContext
     return (
       by !== null &&
       !this.#isTurnedBack &&
@@ -331,12 +331,13 @@ export class Carts implements Component {
   }
 
   /** True if an evaluation would give the same result: nothing was received, and its verdict has not expired. */
-  #holds({ cart: { key, said, verdict, notes }, members }: Seat, { nowMs }: EvaluationContext): boolean {
-    for (let i = 0; i < members.length; i++) if (members[i]?.member.isSaying(said[i]) !== true) return false
+  #holds({ cart: { key, deviceReports, verdict, notes }, members }: Seat, { nowMs }: EvaluationContext): boolean {
+    for (let i = 0; i < members.length; i++)
+      if (members[i]?.member.isReportCurrent(deviceReports[i]) !== true) return false
     return this.#deps.notes.of(key, nowMs) === notes && nowMs < verdict.holdsUntilMs
   }
 
-  #tell(before: ReadonlyMap<string, Seat>): void {
+  #publishChanges(before: ReadonlyMap<string, Seat>): void {
     for (const { cart } of this.#seats.values()) {
       const known = before.get(cart.key)?.cart
       const isOther = cart.devices.some(({ row }) => this.#changed.has(row.hardwareId))
@@ -346,11 +347,11 @@ export class Carts implements Component {
     this.#changed.clear()
   }
 
-  #tellOne(cart: Cart): void {
+  #publish(cart: Cart): void {
     if (this.#isRunning) this.#deps.events.emit('cartChanged', { cart, leftIds: [] })
   }
 
-  #tellRemoved(before: ReadonlyMap<string, Seat>): void {
+  #publishRemoved(before: ReadonlyMap<string, Seat>): void {
     const { events } = this.#deps
     for (const {
       cart: { key, devices },
@@ -362,40 +363,40 @@ export class Carts implements Component {
   }
 
   /** Evaluates a cart again. Returns true if anything changed; an unchanged cart keeps its object. */
-  #judgeAgain(seat: Seat, look: EvaluationContext): boolean {
+  #reevaluate(seat: Seat, context: EvaluationContext): boolean {
     const { key, devices } = seat.cart
-    const judged = this.#judge(key, devices, seat, look, seat.cart)
-    if (isUnchanged(seat.cart, judged)) return false
-    seat.cart = judged
+    const evaluated = this.#evaluate(key, devices, seat, context, seat.cart)
+    if (isUnchanged(seat.cart, evaluated)) return false
+    seat.cart = evaluated
     this.#all = null
     return true
   }
 
-  #judge(
+  #evaluate(
     key: string,
     devices: readonly Device[],
-    { members, ground }: SeatGround,
-    look: EvaluationContext,
+    { members, zoneContext }: EvaluationInputs,
+    context: EvaluationContext,
     known?: Cart,
   ): Cart {
-    const said = members.map(({ member, zones }) => member.said(zones, look))
-    const verdict = evaluateCart(said, ground, look.settings, look)
-    const notes = this.#deps.notes.of(key, look.nowMs)
-    return withRevision(known, { key, devices, said, ground, verdict, notes }, ++this.#lastRevision)
+    const deviceReports = members.map(({ member, zones }) => member.report(zones, context))
+    const verdict = evaluateCart(deviceReports, zoneContext, context.settings, context)
+    const notes = this.#deps.notes.of(key, context.nowMs)
+    return withRevision(known, { key, devices, deviceReports, zoneContext, verdict, notes }, ++this.#lastRevision)
   }
 
   #noticeZones(): void {
     if (!this.#zones.takeChange()) return
-    this.#judgedBy = null
-    for (const seat of this.#seats.values()) Object.assign(seat, this.#groundOf(seat.cart.devices))
+    this.#lastContext = null
+    for (const seat of this.#seats.values()) Object.assign(seat, this.#inputsOf(seat.cart.devices))
   }
 
-  #groundOf(devices: readonly Device[]): SeatGround {
+  #inputsOf(devices: readonly Device[]): EvaluationInputs {
     const members = devices.map((device) => ({
       member: this.#members.of(device),
       zones: this.#zones.of(device, devices),
     }))
-    return { members, ground: this.#zones.groundOf(devices) }
+    return { members, zoneContext: this.#zones.zoneContextOf(devices) }
   }
 
   #settings(): CartSettings & MotionSettings {
@@ -413,9 +414,9 @@ export class Carts implements Component {
     return settings
   }
 
-  #look(nowMs = this.#deps.clock.nowMs()): EvaluationContext {
-    if (nowMs < this.#lookedMs) this.#isTurnedBack = true
-    this.#lookedMs = nowMs
+  #context(nowMs = this.#deps.clock.nowMs()): EvaluationContext {
+    if (nowMs < this.#evaluatedAtMs) this.#isTurnedBack = true
+    this.#evaluatedAtMs = nowMs
     const latestMs = this.#deps.clock.latestEventMs(nowMs)
     const startedAtMs = Math.max(this.#deps.startedAtMs(), this.#clockSetMs ?? 0)
     return { nowMs, latestMs, settings: this.#settings(), clockSetMs: this.#clockSetMs, startedAtMs }

@@ -21,7 +21,7 @@ test('a sample is visible at the next evaluation', () => {
   const track = new MotionTrack()
   track.take(columns([1000, 10, 5000, 50_000]), true, SETTINGS, NEVER)
   track.take(columns([1001, 20, 6000, NONE]), true, SETTINGS, NEVER)
-  const motion = track.look(SETTINGS, NEVER)
+  const motion = track.evaluate(SETTINGS, NEVER)
   assert.deepEqual(motion.fix, { atMs: 1001, latE7: 20, longE7: 0, speedKmh: 6 })
   assert.deepEqual(motion.battery, { atMs: 1000, voltageV: 50 })
   assert.equal(track.firstFixMs, 1000)
@@ -36,7 +36,7 @@ test('dense samples yield the fix and battery of the last two samples', () => {
     50_000 - i,
   ])
   for (let at = 0; at < rows.length; at += 5) track.take(columns(...rows.slice(at, at + 5)), true, SETTINGS, NEVER)
-  const motion = track.look(SETTINGS, NEVER)
+  const motion = track.evaluate(SETTINGS, NEVER)
   const all = rows.reduce(
     (known, [atMs, latE7, , mv]) =>
       advanceMotion(known, { atMs, position: { latE7, longE7: 0, speedKmh: null }, voltageV: mv / 1000 }, SETTINGS),
@@ -54,7 +54,7 @@ test('the newest fix and voltage are known, however samples are batched', () => 
     fc.property(fc.array(fc.array(row, { minLength: 1, maxLength: 8 }), { maxLength: 20 }), (runs) => {
       const track = new MotionTrack()
       for (const rows of runs) track.take(columns(...rows), isInOrder(rows), SETTINGS, NEVER)
-      const { fix, battery } = track.look(SETTINGS, NEVER)
+      const { fix, battery } = track.evaluate(SETTINGS, NEVER)
       const newest = (column: 1 | 3) => {
         const known = runs.flat().filter((one) => !Number.isNaN(one[column]))
         // the first of equal times wins
@@ -77,7 +77,7 @@ test('samples a second or more apart are each evaluated', () => {
   const track = new MotionTrack()
   const rows = Array.from({ length: 400 }, (_, i): [number, number, number, number] => [i * 1000, 0, 0, 50_000 + i])
   track.take(columns(...rows), true, SETTINGS, NEVER)
-  const { rest, still } = track.look(SETTINGS, NEVER)
+  const { rest, still } = track.evaluate(SETTINGS, NEVER)
   assert.deepEqual(rest, { atMs: 399_000, voltageV: 50.399 })
   assert.equal(still?.sinceMs, 0)
 })
@@ -85,11 +85,11 @@ test('samples a second or more apart are each evaluated', () => {
 test('a late sample moves nothing, and a sample with a wrong time is discarded', () => {
   const track = new MotionTrack()
   track.take(columns([10_000, 10, 0, NONE], [5000, 20, 0, NONE]), false, SETTINGS, NEVER)
-  assert.equal(track.look(SETTINGS, NEVER).fix?.atMs, 10_000)
+  assert.equal(track.evaluate(SETTINGS, NEVER).fix?.atMs, 10_000)
   track.take(columns([900_000, 30, 0, NONE]), true, SETTINGS, 1_000_000)
-  assert.equal(track.look(SETTINGS, 1_000_000).fix?.atMs, 900_000)
+  assert.equal(track.evaluate(SETTINGS, 1_000_000).fix?.atMs, 900_000)
   track.take(columns([11_000, 40, 0, NONE]), true, SETTINGS, 20_000)
-  assert.equal(track.look(SETTINGS, 20_000).fix?.latE7, 40)
+  assert.equal(track.evaluate(SETTINGS, 20_000).fix?.latE7, 40)
 })
 
 test('a pending sample with a wrong time gives way to a correct one', () => {
@@ -97,14 +97,14 @@ test('a pending sample with a wrong time gives way to a correct one', () => {
   track.take(columns([1000, 10, 0, NONE]), true, SETTINGS, NEVER)
   track.take(columns([1500, 20, 0, NONE]), true, SETTINGS, NEVER)
   track.take(columns([1100, 30, 0, NONE]), true, SETTINGS, 1200)
-  assert.equal(track.look(SETTINGS, 1200).fix?.latE7, 30)
+  assert.equal(track.evaluate(SETTINGS, 1200).fix?.latE7, 30)
 })
 
 test('deleted samples are forgotten, including pending ones', () => {
   const track = new MotionTrack()
   track.take(columns([1000, 10, 0, 50_000], [1001, 10, 0, 50_001]), true, SETTINGS, NEVER)
   track.forget({ gps: true, battery: false })
-  const motion = track.look(SETTINGS, NEVER)
+  const motion = track.evaluate(SETTINGS, NEVER)
   assert.deepEqual([motion.fix, motion.still, track.firstFixMs], [null, null, null])
   assert.equal(motion.battery?.voltageV, 50.001)
 })

@@ -11,7 +11,7 @@ import { isNewer } from '#shared/time.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 
 /** Event time for which one of dense samples is evaluated; a map does not show more, and no cart is faster. */
-const LOOK_MS = 1000
+const EVALUATION_STEP_MS = 1000
 /** Numbers of a pending fix: time, lat, long, speed; and of a pending voltage: time, millivolts. */
 const FIX = 4
 const VOLTAGE = 2
@@ -23,7 +23,7 @@ const VOLTAGE = 2
 export class MotionTrack {
   #motion: CartMotion
   /** Event time of the newest evaluated sample. */
-  #lookedMs = Number.NEGATIVE_INFINITY
+  #evaluatedMs = Number.NEGATIVE_INFINITY
   /** Event time of the newest pending sample, if any. */
   #waitingMs = Number.NEGATIVE_INFINITY
   /** Last two pending fixes, older first; NaN for none. */
@@ -58,7 +58,7 @@ export class MotionTrack {
    * before. A known time after `latestMs` was a clock error.
    */
   take(numbers: Float64Array, isInOrder: boolean, settings: MotionSettings, latestMs: number): void {
-    if (isInOrder && this.#lookedMs <= latestMs && this.#isDense(numbers)) {
+    if (isInOrder && this.#evaluatedMs <= latestMs && this.#isDense(numbers)) {
       if (this.#hasWaiting) this.#forgetWaiting()
       this.#dense = numbers
       this.#waitingMs = numbers[numbers.length - SAMPLE_NUMBERS + 1] ?? 0
@@ -66,13 +66,13 @@ export class MotionTrack {
     }
     if (this.#dense !== null) this.#keepDense(latestMs)
     for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
-      if (this.#isDue(latestMs)) this.look(settings, latestMs)
+      if (this.#isDue(latestMs)) this.evaluate(settings, latestMs)
       this.#keep(numbers, at, latestMs)
     }
   }
 
   /** Evaluates the pending samples and returns the motion. */
-  look(settings: MotionSettings, latestMs: number): CartMotion {
+  evaluate(settings: MotionSettings, latestMs: number): CartMotion {
     if (this.#dense !== null) this.#keepDense(latestMs)
     if (!this.#hasWaiting) return this.#motion
     let [fixAt, voltageAt] = [firstOf(this.#fixes, FIX), firstOf(this.#voltages, VOLTAGE)]
@@ -86,7 +86,7 @@ export class MotionTrack {
         voltageV: voltageMs <= fixMs ? fromMilli(this.#voltages[voltageAt + 1] ?? 0) : null,
       }
       this.#motion = advanceMotion(this.#motion, sample, settings, latestMs)
-      this.#lookedMs = sample.atMs
+      this.#evaluatedMs = sample.atMs
       if (fixMs <= voltageMs) fixAt += FIX
       if (voltageMs <= fixMs) voltageAt += VOLTAGE
     }
@@ -98,7 +98,7 @@ export class MotionTrack {
   endAt(atMs: number): void {
     if (this.#dense !== null) this.#keepDense(Number.POSITIVE_INFINITY)
     this.#motion = endedAt(this.#motion, atMs)
-    this.#lookedMs = Math.min(this.#lookedMs, atMs)
+    this.#evaluatedMs = Math.min(this.#evaluatedMs, atMs)
     for (const at of [0, FIX]) this.#fixes[at] = Math.min(this.#fixes[at] ?? Number.NaN, atMs)
     for (const at of [0, VOLTAGE]) this.#voltages[at] = Math.min(this.#voltages[at] ?? Number.NaN, atMs)
     this.#waitingMs = Math.min(this.#waitingMs, atMs)
@@ -119,14 +119,16 @@ export class MotionTrack {
 
   /** True if the pending samples must be evaluated before others join them. */
   #isDue(latestMs: number): boolean {
-    return this.#hasWaiting && (this.#waitingMs - this.#lookedMs >= LOOK_MS || this.#lookedMs > latestMs)
+    return (
+      this.#hasWaiting && (this.#waitingMs - this.#evaluatedMs >= EVALUATION_STEP_MS || this.#evaluatedMs > latestMs)
+    )
   }
 
   /** True if no evaluation is due and only the last two samples can matter, which both have a fix and a voltage. */
   #isDense(numbers: Float64Array): boolean {
     const lastAt = numbers.length - SAMPLE_NUMBERS
     const at = lastAt - SAMPLE_NUMBERS
-    if (at < 0 || (numbers[lastAt + 1] ?? 0) - this.#lookedMs >= LOOK_MS) return false
+    if (at < 0 || (numbers[lastAt + 1] ?? 0) - this.#evaluatedMs >= EVALUATION_STEP_MS) return false
     const isLater = (!this.#hasWaiting && this.#dense === null) || (numbers[1] ?? 0) > this.#waitingMs
     return isLater && isBoth(numbers, at) && isBoth(numbers, lastAt)
   }

@@ -22,7 +22,7 @@ test('telemetry alone gives the time of a lock state and not its cause', () => {
 test('an event gives the cause, and telemetry that repeats the state changes nothing', () => {
   const word = new ReportedLockState()
   word.now(state(1, 500))
-  word.heard(unlock)
+  word.take(unlock)
   assert.deepEqual(word.now(state(0, 1000)), unlock)
   assert.equal(word.now(state(0, 5000)), word.now(state(0, 1000)))
 })
@@ -31,13 +31,13 @@ test('an event that arrives after the telemetry it explains becomes its cause', 
   const word = new ReportedLockState()
   word.now(state(1, 500))
   assert.equal(word.now(state(0, 1400))?.source, null)
-  word.heard(unlock)
+  word.take(unlock)
   assert.deepEqual(word.now(state(0, 1400)), unlock)
 })
 
 test('an event from before the opposite state was reported explains nothing', () => {
   const word = new ReportedLockState()
-  word.heard(unlock)
+  word.take(unlock)
   word.now(state(0, 1000))
   word.now(state(1, 2000))
   assert.deepEqual(word.now(state(0, 3000)), { isLocked: false, atMs: 3000, source: null, by: null })
@@ -45,7 +45,7 @@ test('an event from before the opposite state was reported explains nothing', ()
 
 test('an older event gives way to the newest, in any order of arrival', () => {
   const word = new ReportedLockState()
-  word.heard({ ...unlock, atMs: 2000, by: 'new' })
-  word.heard(unlock)
+  word.take({ ...unlock, atMs: 2000, by: 'new' })
+  word.take(unlock)
   assert.equal(word.now(state(0, 2000))?.by, 'new')
 })

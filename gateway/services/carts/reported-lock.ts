@@ -19,7 +19,7 @@ export class ReportedLockState {
   #event: LockReport | null = null
 
   /** Takes an event; an older one than the newest known is ignored. */
-  heard(event: LockReport): void {
+  take(event: LockReport): void {
     if (this.#event === null || event.atMs >= this.#event.atMs) this.#event = event
   }
 

@@ -41,7 +41,7 @@ async function driven(): Promise<{ id: string; device: CourseDevice; leftMs: num
   const device = await course.device(id, { groupId: 7 })
   for (let minute = 0; minute < 10; minute++) {
     clock.advance(MINUTE_MS)
-    await device.tell('barn', { battery_voltage: 50 - minute / 100 })
+    await device.report('barn', { battery_voltage: 50 - minute / 100 })
   }
   await device.goTo('green', { speed: 12, battery_voltage: 49 })
   const leftMs = clock.nowMs() - 1000
@@ -71,7 +71,7 @@ test('a killed gateway continues from its last saved cart state and reads later 
     await again.goTo('barn', { battery_voltage: 49.5 })
   }
   clock.advance(5 * MINUTE_MS)
-  await again.tell('barn', { battery_voltage: 49.4 })
+  await again.report('barn', { battery_voltage: 49.4 })
   const before = await course.cart(id)
   assert.deepEqual([before.state, before.battery?.rest_voltage], ['in', 49.4])
   await g.restart(() =>
@@ -88,19 +88,19 @@ test('the exemption of a cart, or its end, holds over a restart', async () => {
   const [one, two] = [`d${++count}`, `d${++count}`]
   for (const id of [one, two]) await course.device(id)
   const allow = (id: string, exempt: object | null) => g.request('PATCH', `/carts/${id}`, { body: { exempt } })
-  const told = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body
+  const configOf = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body
   const becomes = (id: string, types: readonly string[]) =>
     eventually(
-      async () => JSON.stringify((await told(id)).resolved.zone_exempt) === JSON.stringify(types),
-      `${id} is told ${types}`,
+      async () => JSON.stringify((await configOf(id)).resolved.zone_exempt) === JSON.stringify(types),
+      `${id} has ${types}`,
     )
   for (const id of [one, two]) await allow(id, { zone_types: ['stop'], why: 'Flag' })
   for (const id of [one, two]) await becomes(id, ['stop'])
   await allow(two, null)
   await becomes(two, [])
-  const before = await Promise.all([one, two].map(told))
+  const before = await Promise.all([one, two].map(configOf))
   await g.restart()
-  assert.deepEqual(await Promise.all([one, two].map(told)), before)
+  assert.deepEqual(await Promise.all([one, two].map(configOf)), before)
   assert.deepEqual((await course.cart(one)).exempt?.zone_types, ['stop'])
 })
 
@@ -143,7 +143,7 @@ test('the cart state is saved once a minute after a change, and not while no mes
   await eventually(() => rowOf() !== '', 'it is written')
   const first = rowOf()
   clock.advance(1000)
-  await device.tell('fairway', { speed: 12 })
+  await device.report('fairway', { speed: 12 })
   clock.advance(MINUTE_MS)
   await eventually(() => rowOf() !== first, 'it is written again')
 })

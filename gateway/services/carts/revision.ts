@@ -1,18 +1,18 @@
 import type { Cart } from '../cart.ts'
 
-type Judged = Omit<Cart, 'revision'>
+type UnnumberedCart = Omit<Cart, 'revision'>
 
 /** Builds an evaluated cart with its revision: `next` for each part that differs from `known`. */
-export function withRevision(known: Cart | undefined, judged: Judged, next: number): Cart {
+export function withRevision(known: Cart | undefined, cart: UnnumberedCart, next: number): Cart {
   const revision = {
-    shown: known !== undefined && isShownSame(known, judged) ? known.revision.shown : next,
-    rules: known !== undefined && isSameToRules(known, judged) ? known.revision.rules : next,
+    shown: known !== undefined && isShownSame(known, cart) ? known.revision.shown : next,
+    rules: known !== undefined && isSameToRules(known, cart) ? known.revision.rules : next,
   }
-  return { ...judged, revision }
+  return { ...cart, revision }
 }
 
 /** True if clients show the same state, zones, lock, battery, devices and notes, whatever the position in the zones. */
-function isShownSame(known: Judged, cart: Judged): boolean {
+function isShownSame(known: UnnumberedCart, cart: UnnumberedCart): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (
     before.state === now.state &&
@@ -29,30 +29,31 @@ function isShownSame(known: Judged, cart: Judged): boolean {
 }
 
 /** True if each device reports the same; a user may see only one of several. */
-function isReportedSame({ said }: Judged, { said: others }: Judged): boolean {
-  if (said.length < 2) return true
-  return said.every((one, i) => {
+function isReportedSame({ deviceReports }: UnnumberedCart, { deviceReports: others }: UnnumberedCart): boolean {
+  if (deviceReports.length < 2) return true
+  return deviceReports.every((one, i) => {
     const other = others[i]
     return other !== undefined && isSame(one.stays, other.stays) && one.lock === other.lock
   })
 }
 
 /** True if alert rules find the same, apart from the position, the voltage, their times, and the time of standstill. */
-function isSameToRules(known: Judged, cart: Judged): boolean {
+function isSameToRules(known: UnnumberedCart, cart: UnnumberedCart): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (
     before.stays === now.stays &&
     known.notes === cart.notes &&
-    known.ground === cart.ground &&
+    known.zoneContext === cart.zoneContext &&
     before.state === now.state &&
     before.isInParking === now.isInParking &&
     before.isAsleep === now.isAsleep &&
     before.lock?.isLocked === now.lock?.isLocked &&
     before.battery?.restV === now.battery?.restV &&
     before.position?.hardwareId === now.position?.hardwareId &&
-    known.said.length === cart.said.length &&
-    known.said.every(
-      ({ isOnline, saidSleep }, i) => isOnline === cart.said[i]?.isOnline && saidSleep === cart.said[i]?.saidSleep,
+    known.deviceReports.length === cart.deviceReports.length &&
+    known.deviceReports.every(
+      ({ isOnline, announcedSleep }, i) =>
+        isOnline === cart.deviceReports[i]?.isOnline && announcedSleep === cart.deviceReports[i]?.announcedSleep,
     )
   )
 }
@@ -61,10 +62,10 @@ function isSameToRules(known: Judged, cart: Judged): boolean {
 export function isUnchanged(known: Cart, cart: Cart): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (
-    isSame(known.said, cart.said) &&
+    isSame(known.deviceReports, cart.deviceReports) &&
     known.notes === cart.notes &&
-    known.ground.hasParking === cart.ground.hasParking &&
-    known.ground.hasBoundary === cart.ground.hasBoundary &&
+    known.zoneContext.hasParking === cart.zoneContext.hasParking &&
+    known.zoneContext.hasBoundary === cart.zoneContext.hasBoundary &&
     before.state === now.state &&
     before.isMoving === now.isMoving &&
     before.isLow === now.isLow &&

@@ -27,7 +27,7 @@ const NONE: readonly ZoneType[] = []
 export class ZoneExempts implements Component {
   readonly #deps: ZoneExemptsDeps
   #isRunning = false
-  #isTelling = false
+  #isUpdating = false
   #hasFailed = false
 
   constructor(deps: ZoneExemptsDeps) {
@@ -35,7 +35,7 @@ export class ZoneExempts implements Component {
   }
 
   async start(): Promise<void> {
-    this.#deps.events.on('cartsEvaluated', ({ carts }) => void this.#tell(carts))
+    this.#deps.events.on('cartsEvaluated', ({ carts }) => void this.#update(carts))
     this.#isRunning = true
   }
 
@@ -44,11 +44,11 @@ export class ZoneExempts implements Component {
   }
 
   /** Never rejects. */
-  async #tell(carts: readonly Cart[]): Promise<void> {
-    if (!this.#isRunning || this.#isTelling) return
+  async #update(carts: readonly Cart[]): Promise<void> {
+    if (!this.#isRunning || this.#isUpdating) return
     const news = this.#newsOf(carts)
     if (news.length === 0) return
-    this.#isTelling = true
+    this.#isUpdating = true
     try {
       for (const { devices, zoneTypes } of news) await this.#publish(devices, zoneTypes)
       this.#hasFailed = false
@@ -57,7 +57,7 @@ export class ZoneExempts implements Component {
         this.#deps.log.warn({ reason: describeError(error) }, 'zone exemption publish failed; will retry')
       this.#hasFailed = true
     }
-    this.#isTelling = false
+    this.#isUpdating = false
   }
 
   #newsOf(carts: readonly Cart[]): { devices: Device[]; zoneTypes: readonly ZoneType[] }[] {
@@ -65,16 +65,16 @@ export class ZoneExempts implements Component {
     for (const { devices, notes } of carts) {
       const zoneTypes = notes.exempt?.zoneTypes ?? NONE
       // true for nearly all carts
-      if (devices.every(({ row }) => this.#isTold(row.hardwareId, zoneTypes))) continue
-      const untold = devices.filter(({ row }) => !this.#isTold(row.hardwareId, zoneTypes))
-      news.push({ devices: untold, zoneTypes })
+      if (devices.every(({ row }) => this.#isSent(row.hardwareId, zoneTypes))) continue
+      const unsent = devices.filter(({ row }) => !this.#isSent(row.hardwareId, zoneTypes))
+      news.push({ devices: unsent, zoneTypes })
     }
     return news
   }
 
-  #isTold(hardwareId: string, zoneTypes: readonly ZoneType[]): boolean {
-    const told = this.#deps.layers.ofCart(hardwareId)[ZONE_EXEMPT]
-    return told === undefined ? zoneTypes.length === 0 : isDeepStrictEqual(told, zoneTypes)
+  #isSent(hardwareId: string, zoneTypes: readonly ZoneType[]): boolean {
+    const sent = this.#deps.layers.ofCart(hardwareId)[ZONE_EXEMPT]
+    return sent === undefined ? zoneTypes.length === 0 : isDeepStrictEqual(sent, zoneTypes)
   }
 
   #publish(devices: readonly Device[], zoneTypes: readonly ZoneType[]): Promise<unknown> {

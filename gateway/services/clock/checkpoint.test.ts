@@ -38,7 +38,7 @@ async function open(t: TestContext, dataDir = newFolder(t), systemMs = NOW_MS) {
   const isMarked = (atMs: number) =>
     eventually(
       () => {
-        mark.look()
+        mark.check()
         return store.read.clockMark().atMs === atMs
       },
       `the mark at ${new Date(atMs).toISOString()}`,
@@ -50,7 +50,7 @@ test('the checkpoint advances once a minute', async (t) => {
   const { store, system, mark, isMarked } = await open(t)
   await isMarked(NOW_MS)
   system.advance(MINUTE_MS - 1)
-  mark.look()
+  mark.check()
   await store.write('recordUsage', [])
   assert.equal(store.read.clockMark().atMs, NOW_MS)
   system.advance(1)
@@ -154,15 +154,15 @@ test('the next start knows the confirmed time and the reported device times, not
   await first.store.stop()
   const { clock, brake } = await open(t, dataDir, NOW_MS + YEAR_MS)
   assert.equal(clock.confirmedMs, NOW_MS + 3 * MINUTE_MS)
-  assert.deepEqual(brake.said, { saidMs: NOW_MS - MINUTE_MS, saidAgoMs: 3 * MINUTE_MS })
+  assert.deepEqual(brake.saved, { reportedMs: NOW_MS - MINUTE_MS, reportedAgoMs: 3 * MINUTE_MS })
 })
 
 test('the log reports a clock fault once with its cause, and its end', async (t) => {
   const { system, mark, lines } = await open(t)
   for (const atMs of [NOW_MS - YEAR_MS, NOW_MS, NOW_MS + YEAR_MS, NOW_MS, 0]) {
     system.set(atMs)
-    mark.look()
-    mark.look()
+    mark.check()
+    mark.check()
   }
   assert.deepEqual(
     lines.map(({ level, msg, doubt }) => [level, msg, doubt]),

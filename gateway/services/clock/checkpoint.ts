@@ -15,7 +15,7 @@ interface ClockMarkDeps {
   log: Log
 }
 
-const LOOK_MS = 10_000
+const CHECK_MS = 10_000
 
 /**
  * Stores the time once a minute and whenever the clock was set, so that the next start knows the earliest possible
@@ -24,7 +24,7 @@ const LOOK_MS = 10_000
 export class ClockCheckpoint implements Component {
   readonly #deps: ClockMarkDeps
   #markMs = 0
-  #saidDoubt: ClockFault | null = null
+  #loggedFault: ClockFault | null = null
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
 
@@ -38,8 +38,8 @@ export class ClockCheckpoint implements Component {
     this.#markMs = known.atMs
     clock.start({ markMs: known.atMs, confirmedMs: known.confirmedMs })
     brake.start(known)
-    this.look()
-    this.#timer = setInterval(() => this.look(), LOOK_MS)
+    this.check()
+    this.#timer = setInterval(() => this.check(), CHECK_MS)
   }
 
   async stop(): Promise<void> {
@@ -51,7 +51,7 @@ export class ClockCheckpoint implements Component {
   }
 
   /** Logs a change of the clock fault, and stores the time if the stored one is a minute off. */
-  look(): void {
+  check(): void {
     const { clock } = this.#deps
     clock.check()
     this.#say(clock.doubt)
@@ -76,8 +76,8 @@ export class ClockCheckpoint implements Component {
   }
 
   #say(doubt: ClockFault | null): void {
-    if (doubt === this.#saidDoubt) return
-    this.#saidDoubt = doubt
+    if (doubt === this.#loggedFault) return
+    this.#loggedFault = doubt
     const { clock, log } = this.#deps
     const now = toIso(clock.nowMs())
     if (doubt === null) log.info({ now }, 'clock fault resolved')
@@ -96,6 +96,6 @@ export class ClockCheckpoint implements Component {
 
   #row(): ClockMarkRow {
     const { clock, brake } = this.#deps
-    return { atMs: clock.nowMs(), confirmedMs: clock.confirmedMs, ...brake.said }
+    return { atMs: clock.nowMs(), confirmedMs: clock.confirmedMs, ...brake.saved }
   }
 }

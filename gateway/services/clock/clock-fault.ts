@@ -22,9 +22,9 @@ export function describeClockFault(
 }
 
 /** Explains to an admin who requests a purge that the times sent by devices contradict the clock. */
-export function describeContradiction(saidMs: number, clock: Pick<GatewayClock, 'systemMs'>): string {
+export function describeContradiction(deviceMs: number, clock: Pick<GatewayClock, 'systemMs'>): string {
   const shown = `The clock of the gateway computer shows ${shownTime(clock.systemMs)}`
-  const newest = `the newest time that a device sent is ${toIso(saidMs)}`
+  const newest = `the newest time that a device sent is ${toIso(deviceMs)}`
   return `${shown}, but ${newest}. If the clock is right, confirm it with POST /clock/confirm; else set it.`
 }
 

@@ -7,6 +7,8 @@ import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const NOW = Date.UTC(2026, 4, 1, 12)
+/** Time for which devices must agree. */
+const STEADY_MS = 2 * MINUTE_MS
 const ALL = 'system,hardware,devices,admin'
 
 interface Course {
@@ -34,9 +36,9 @@ async function open(t: TestContext, confirmedBy = ALL): Promise<Course> {
   t.after(() => g.stop())
   const clients = new Map<string, MqttClient>()
   const state = async () => {
-    const { clock: said } = (await g.request('GET', '/health', { key: null })).body
-    assert.equal(await metric(g, 'cartbarn_clock_confirmed'), Number(said === 'confirmed'))
-    return said
+    const { clock: reported } = (await g.request('GET', '/health', { key: null })).body
+    assert.equal(await metric(g, 'cartbarn_clock_confirmed'), Number(reported === 'confirmed'))
+    return reported
   }
   const send = async (hardwareId: string, payload: unknown, level = 'tlm') => {
     const client = clients.get(hardwareId) ?? (await g.device(hardwareId))
@@ -76,7 +78,7 @@ for (const [name, offMs, isConfirmed] of [
 
 interface DeviceCase {
   name: string
-  tell: (course: Course) => Promise<void>
+  report: (course: Course) => Promise<void>
   isConfirmed: boolean
 }
 
@@ -85,7 +87,7 @@ const at = (ms: number) => ({ ts: NOW + ms, battery_voltage: 40 })
 const DEVICES: DeviceCase[] = [
   {
     name: 'two devices, within two minutes',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(-2 * MINUTE_MS))
       await send('b', at(2 * MINUTE_MS))
     },
@@ -93,7 +95,7 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'one device, twice',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(0))
       await send('a', at(1000))
     },
@@ -101,7 +103,7 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'one of two is off',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(0))
       await send('b', at(-2 * MINUTE_MS - 1))
     },
@@ -109,7 +111,7 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'batches count by their newest',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', [at(-HOUR_MS), at(0), at(-MINUTE_MS)])
       await send('b', [at(-HOUR_MS), at(-HOUR_MS / 2)])
       await send('c', { boot: 1, up: 9000, s: [at(-HOUR_MS), at(1000)] })
@@ -118,7 +120,7 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'a batch whose newest the gateway dated does not count',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(0))
       await send('b', { boot: 1, up: 9000, s: [at(-MINUTE_MS), { up: 9000, battery_voltage: 1 }] })
     },
@@ -126,14 +128,14 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'devices without a time',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       for (const hardwareId of ['a', 'b', 'c']) await send(hardwareId, { battery_voltage: 40 })
     },
     isConfirmed: false,
   },
   {
     name: 'a device that asked for the time says ours',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(0))
       await send('b', { up: 1 }, 'tq')
       await send('b', at(0))
@@ -142,7 +144,7 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'a device that asks for the time after it agreed',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(0))
       await send('a', { up: 1 }, 'tq')
       await send('b', at(0))
@@ -151,7 +153,7 @@ const DEVICES: DeviceCase[] = [
   },
   {
     name: 'a device that goes on to say a later time agreed by accident',
-    tell: async ({ send }) => {
+    report: async ({ send }) => {
       await send('a', at(0))
       await send('a', [at(1000), at(HOUR_MS)])
       await send('b', at(0))
@@ -160,13 +162,32 @@ const DEVICES: DeviceCase[] = [
   },
 ]
 
-for (const { name, tell, isConfirmed } of DEVICES) {
+for (const { name, report, isConfirmed } of DEVICES) {
   test(`${name}: ${isConfirmed ? 'confirmed' : 'not confirmed'}`, async (t) => {
     const course = await open(t)
-    await tell(course)
+    await report(course)
+    assert.equal(await course.state(), 'trusted')
+    course.clock.advance(STEADY_MS)
     assert.equal(await course.state(), isConfirmed ? 'confirmed' : 'trusted')
   })
 }
+
+test('old samples that devices send after an outage confirm no clock that stood still meanwhile', async (t) => {
+  const { clock, send, state } = await open(t)
+  for (const hardwareId of ['a', 'b']) await send(hardwareId, at(0))
+  assert.equal(await state(), 'trusted')
+  for (const hardwareId of ['a', 'b']) await send(hardwareId, [at(10 * MINUTE_MS), at(40 * MINUTE_MS)])
+  clock.advance(STEADY_MS)
+  assert.equal(await state(), 'trusted')
+})
+
+test('devices that agreed with a clock before it was set do not confirm it', async (t) => {
+  const { clock, send, state } = await open(t)
+  for (const hardwareId of ['a', 'b']) await send(hardwareId, at(0))
+  clock.set(NOW + HOUR_MS)
+  clock.advance(STEADY_MS)
+  assert.equal(await state(), 'trusted')
+})
 
 test('a device that requested the time before a start still counts as a time source after it', async (t) => {
   const course = await open(t)
@@ -185,6 +206,7 @@ test('a device that requested the time before a start still counts as a time sou
     const client = await course.g.connect(hardwareId, password)
     await client.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(at(1000)), { qos: 1 })
   }
+  course.clock.advance(STEADY_MS)
   assert.equal(await course.state(), 'confirmed')
 })
 
@@ -194,10 +216,11 @@ for (const [confirmedBy, isConfirmed] of [
   ['admin', false],
 ] as const) {
   test(`two devices while ${confirmedBy} may confirm: ${isConfirmed}; an admin always confirms`, async (t) => {
-    const { g, send, state } = await open(t, confirmedBy)
+    const { g, clock, send, state } = await open(t, confirmedBy)
     for (const hardwareId of ['a', 'b']) await send(hardwareId, at(0))
+    clock.advance(STEADY_MS)
     assert.equal(await state(), isConfirmed ? 'confirmed' : 'trusted')
-    assert.equal((await confirm(g, NOW)).status, 200)
+    assert.equal((await confirm(g, NOW + STEADY_MS)).status, 200)
     assert.equal(await state(), 'confirmed')
   })
 }
@@ -231,6 +254,7 @@ for (const [name, setMs, state] of [
     course.clock.set(NOW)
     assert.equal(await course.state(), state === 'confirmed' ? 'confirmed' : 'trusted')
     for (const hardwareId of ['a', 'b']) await course.send(hardwareId, at(0))
+    course.clock.advance(STEADY_MS)
     assert.equal(await course.state(), 'confirmed')
   })
 }

@@ -20,8 +20,10 @@ interface ClockConfirmationDeps {
 const AGREES_MS = 2 * MINUTE_MS
 /** Clock changes above this require a new confirmation. */
 const SET_MS = MINUTE_MS
-const LOOK_MS = 2_000
+const CHECK_MS = 2_000
 const DEVICES = 2
+/** Time for which a device must agree: the first samples after an outage match a clock that stood still. */
+const STEADY_MS = 2 * MINUTE_MS
 
 /**
  * Decides whether the gateway may act by its clock. This is the second of two questions:
@@ -32,7 +34,8 @@ const DEVICES = 2
  * - Is it confirmed? A host without a battery clock comes back from a power cut hours late, and the gateway alone
  *   cannot detect that: carts would be locked, and staff called, at the wrong time of day. So automatic actions wait
  *   until, since the start, one of four sources confirms the time: the operating system is synchronized, a battery
- *   clock shows the same time, two devices with their own clocks send it, or an admin compares it with another clock.
+ *   clock shows the same time, two devices with their own clocks send it and no later one for two minutes, or an admin
+ *   compares it with another clock.
  *
  * A confirmation holds until the next start, or until the clock is set by more than a minute. Confirmation by an admin
  * or the operating system also resolves the faults of the first question; battery clocks and devices do not.
@@ -41,8 +44,8 @@ export class ClockConfirmation implements Component {
   readonly #deps: ClockConfirmationDeps
   /** Clock time minus monotonic time at the confirmation; null while unconfirmed. */
   #offsetMs: number | null = null
-  /** Devices whose newest time agreed with the clock. */
-  readonly #agreeing = new Set<string>()
+  /** Devices whose newest time agreed with the clock, since when, and clock time minus monotonic time then. */
+  readonly #agreeing = new Map<string, { sinceMs: number; offsetMs: number }>()
   /** Devices that have requested the time since the start: the time they send comes from the gateway. */
   readonly #asking = new Set<string>()
   #timer: NodeJS.Timeout | undefined
@@ -52,8 +55,8 @@ export class ClockConfirmation implements Component {
   }
 
   async start(): Promise<void> {
-    this.look()
-    this.#timer = setInterval(() => this.look(), LOOK_MS)
+    this.check()
+    this.#timer = setInterval(() => this.check(), CHECK_MS)
   }
 
   async stop(): Promise<void> {
@@ -72,6 +75,7 @@ export class ClockConfirmation implements Component {
   }
 
   get state(): ClockState {
+    this.check()
     if (this.isConfirmed) return 'confirmed'
     const { clock } = this.#deps
     // reading the time makes the clock evaluate itself
@@ -80,13 +84,14 @@ export class ClockConfirmation implements Component {
   }
 
   /** Polls the time sources that do not report on their own, while the clock is unconfirmed. */
-  look(): void {
+  check(): void {
     const { clock, isSynchronized, hardwareTimesMs } = this.#deps
     if (this.isConfirmed) return
     const nowMs = clock.nowMs()
     if (!clock.isTrusted) return
     if (this.#counts('system') && isSynchronized(clock.systemMs)) this.#confirm('system')
     else if (this.#counts('hardware') && hardwareTimesMs().some((atMs) => agree(atMs, nowMs))) this.#confirm('hardware')
+    else if (this.#isConfirmedByDevices(nowMs)) this.#confirm('devices')
   }
 
   /** Confirms the clock after an admin entered `givenMs` as the current time. Throws `clock_differs`. */
@@ -102,20 +107,34 @@ export class ClockConfirmation implements Component {
   }
 
   /** Takes `ownMs`, the time of a message's newest sample by the device's own clock; 0 if the gateway dated it. */
-  said(hardwareId: string, ownMs: number): void {
+  reported(hardwareId: string, ownMs: number): void {
     // runs for every message: must cost nothing once the clock is confirmed
     if (this.#offsetMs !== null || !this.#counts('devices') || this.#asking.has(hardwareId)) return
     const { clock } = this.#deps
     const nowMs = clock.nowMs()
     if (!clock.isTrusted) return
-    if (agree(ownMs, nowMs)) this.#agreeing.add(hardwareId)
+    const sinceMs = clock.monotonicMs()
+    if (agree(ownMs, nowMs)) {
+      if (!this.#agreeing.has(hardwareId)) this.#agreeing.set(hardwareId, { sinceMs, offsetMs: nowMs - sinceMs })
+    }
     // a late sample proves nothing; one that is ahead or undated shows that the device does not agree
     else if (ownMs === 0 || ownMs > nowMs) this.#agreeing.delete(hardwareId)
-    if (this.#agreeing.size >= DEVICES) this.#confirm('devices')
   }
 
-  #counts(witness: TimeSource): boolean {
-    return this.#deps.confirmedBy.includes(witness)
+  #isConfirmedByDevices(nowMs: number): boolean {
+    if (!this.#counts('devices')) return false
+    const monotonicMs = this.#deps.clock.monotonicMs()
+    let steady = 0
+    for (const [hardwareId, { sinceMs, offsetMs }] of this.#agreeing) {
+      // they agreed with the time before the clock was set
+      if (Math.abs(nowMs - monotonicMs - offsetMs) > SET_MS) this.#agreeing.delete(hardwareId)
+      else if (monotonicMs - sinceMs >= STEADY_MS) steady++
+    }
+    return steady >= DEVICES
+  }
+
+  #counts(source: TimeSource): boolean {
+    return this.#deps.confirmedBy.includes(source)
   }
 
   #confirm(by: TimeSource): void {

@@ -24,7 +24,7 @@ class Bench {
   twoDevicesSay(firstMs: number): void {
     for (const laterMs of [0, 3 * MINUTE_MS]) {
       this.system.advance(laterMs)
-      for (const hardwareId of ['cart-1', 'cart-2']) this.clock.heard(hardwareId, firstMs + laterMs)
+      for (const hardwareId of ['cart-1', 'cart-2']) this.clock.received(hardwareId, firstMs + laterMs)
     }
   }
 }
@@ -430,9 +430,9 @@ const HEALING: Case[] = [
     systemMs: NOW,
     markMs: WRONG_MARK,
     later: ({ system, clock }) => {
-      clock.heard('cart-1', NOW)
+      clock.received('cart-1', NOW)
       system.advance(3 * MINUTE_MS)
-      clock.heard('cart-1', NOW + 3 * MINUTE_MS)
+      clock.received('cart-1', NOW + 3 * MINUTE_MS)
     },
     isTrusted: false,
     nowMs: WRONG_MARK + 3 * MINUTE_MS + 1,
@@ -441,7 +441,7 @@ const HEALING: Case[] = [
     name: 'a moment is not enough',
     systemMs: NOW,
     markMs: WRONG_MARK,
-    later: ({ clock }) => ['cart-1', 'cart-2', 'cart-3'].map((hardwareId) => clock.heard(hardwareId, NOW)),
+    later: ({ clock }) => ['cart-1', 'cart-2', 'cart-3'].map((hardwareId) => clock.received(hardwareId, NOW)),
     isTrusted: false,
     nowMs: WRONG_MARK + 1,
   },
@@ -460,7 +460,7 @@ const HEALING: Case[] = [
     later: ({ system, clock }) => {
       for (let i = 0; i < 240; i++) {
         const atMs = NOW - 2 * HOUR_MS + i * MINUTE_MS
-        for (const hardwareId of ['cart-1', 'cart-2']) clock.heard(hardwareId, atMs)
+        for (const hardwareId of ['cart-1', 'cart-2']) clock.received(hardwareId, atMs)
         system.advance(1000)
       }
     },

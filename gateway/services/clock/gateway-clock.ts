@@ -45,7 +45,7 @@ const CONFIRM_MS = MINUTE_MS
  */
 export class GatewayClock implements Clock, MonotonicClock {
   readonly #deps: GatewayClockDeps
-  readonly #witnesses = new TimeSources()
+  readonly #timeSources = new TimeSources()
   /** Reference of the system clock when it was last accepted for a reason; null before. */
   #course: Course | null = null
   /** Reference of this clock while the system clock is not used; else null. */
@@ -163,11 +163,11 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /** Takes the time sent by a device while this clock is not trusted. */
-  heard(hardwareId: string, atMs: number): void {
+  received(hardwareId: string, atMs: number): void {
     const { system } = this.#deps
     const systemMs = system.nowMs()
     if (this.isTrusted || !isPossible(systemMs)) return
-    if (this.#witnesses.heard(hardwareId, atMs, systemMs, system.monotonicMs())) this.#believe(systemMs)
+    if (this.#timeSources.received(hardwareId, atMs, systemMs, system.monotonicMs())) this.#believe(systemMs)
   }
 
   #confirmOwn(nowMs: number): void {
@@ -177,7 +177,7 @@ export class GatewayClock implements Clock, MonotonicClock {
     this.#confirmed = course
     this.#isConfirmed = true
     this.#isOwnConfirmed = true
-    this.#witnesses.forget()
+    this.#timeSources.forget()
   }
 
   /** Returns the time while the system clock is used. */
@@ -211,7 +211,7 @@ export class GatewayClock implements Clock, MonotonicClock {
   #trust(): void {
     this.#own = null
     this.#isOwnConfirmed = false
-    this.#witnesses.forget()
+    this.#timeSources.forget()
   }
 
   /** Uses the system clock, with `systemMs` as the reference for later evaluations. */

@@ -38,8 +38,8 @@ export class KernelSync {
 
   async start(): Promise<void> {
     if (!this.#isSystemd()) return
-    this.#timer = setInterval(() => void this.look(), ASK_MS)
-    void this.look()
+    this.#timer = setInterval(() => void this.check(), ASK_MS)
+    void this.check()
   }
 
   async stop(): Promise<void> {
@@ -47,11 +47,11 @@ export class KernelSync {
   }
 
   /** Queries the state, unless the last result is recent enough. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     if (this.isSynchronized && this.#agoMs < FRESH_MS / 2) return
     const offsetMs = this.#offsetMs
-    const isSaid = (await this.#ask())?.trim() === 'yes'
-    this.#yes = isSaid ? { atMs: this.#clock.monotonicMs(), offsetMs } : null
+    const isReported = (await this.#ask())?.trim() === 'yes'
+    this.#yes = isReported ? { atMs: this.#clock.monotonicMs(), offsetMs } : null
   }
 
   /** False as soon as the clock is set. */

@@ -2,7 +2,7 @@ import { MINUTE_MS } from '#shared/time.ts'
 
 const AGREES_MS = 2 * MINUTE_MS
 const STEADY_MS = 2 * MINUTE_MS
-const WITNESSES = 2
+const SOURCES_NEEDED = 2
 
 /**
  * Devices that send the same time as the system clock. A late message may agree by accident. A device that still agrees
@@ -14,7 +14,7 @@ export class TimeSources {
   readonly #steady = new Set<string>()
 
   /** Takes a time sent by a device. Returns true if the system clock is confirmed. */
-  heard(hardwareId: string, atMs: number, systemMs: number, monotonicMs: number): boolean {
+  received(hardwareId: string, atMs: number, systemMs: number, monotonicMs: number): boolean {
     if (atMs > systemMs + AGREES_MS) {
       this.#agreesSinceMs.delete(hardwareId)
       this.#steady.delete(hardwareId)
@@ -23,7 +23,7 @@ export class TimeSources {
       this.#agreesSinceMs.set(hardwareId, sinceMs)
       if (monotonicMs - sinceMs >= STEADY_MS) this.#steady.add(hardwareId)
     }
-    return this.#steady.size >= WITNESSES
+    return this.#steady.size >= SOURCES_NEEDED
   }
 
   forget(): void {

@@ -17,31 +17,31 @@ const BEHIND_MS = 31 * DAY_MS
 export class TimestampTrustLimiter {
   readonly #clock: GatewayClock
   /** Newest time sent by a device's own clock; stored in `ClockMarkRow`. */
-  #saidMs = 0
+  #reportedMs = 0
   /** Monotonic time at which a device last sent a time of its own. */
-  #saidAtMs = 0
+  #reportedAtMs = 0
 
   constructor(clock: GatewayClock) {
     this.#clock = clock
   }
 
-  start({ saidMs, saidAgoMs }: Pick<ClockMarkRow, 'saidMs' | 'saidAgoMs'>): void {
-    this.#saidMs = saidMs
-    this.#saidAtMs = this.#clock.monotonicMs() - saidAgoMs
+  start({ reportedMs, reportedAgoMs }: Pick<ClockMarkRow, 'reportedMs' | 'reportedAgoMs'>): void {
+    this.#reportedMs = reportedMs
+    this.#reportedAtMs = this.#clock.monotonicMs() - reportedAgoMs
   }
 
   /** State to store for the next start. */
-  get said(): Pick<ClockMarkRow, 'saidMs' | 'saidAgoMs'> {
-    return { saidMs: this.#saidMs, saidAgoMs: Math.round(this.#clock.monotonicMs() - this.#saidAtMs) }
+  get saved(): Pick<ClockMarkRow, 'reportedMs' | 'reportedAgoMs'> {
+    return { reportedMs: this.#reportedMs, reportedAgoMs: Math.round(this.#clock.monotonicMs() - this.#reportedAtMs) }
   }
 
   /** Takes readings of a device; `ownMs` is their newest time by its own clock, 0 if the gateway dated them all. */
   reported(ownMs: number, latestMs: number): void {
     const monotonicMs = this.#clock.monotonicMs()
     if (ownMs > 0) {
-      if (isNewer(ownMs, this.#saidMs, latestMs)) this.#saidMs = ownMs
-      this.#saidAtMs = monotonicMs
-    } else if (monotonicMs - this.#saidAtMs > SILENT_CLOCKS_MS) this.#saidMs = 0
+      if (isNewer(ownMs, this.#reportedMs, latestMs)) this.#reportedMs = ownMs
+      this.#reportedAtMs = monotonicMs
+    } else if (monotonicMs - this.#reportedAtMs > SILENT_CLOCKS_MS) this.#reportedMs = 0
   }
 
   /** Reason why nothing is deleted by age now; null if deletion may run. */
@@ -53,7 +53,7 @@ export class TimestampTrustLimiter {
   /** Time from which retention counts back; valid right after `doubt` returned null. */
   get asOfMs(): number {
     const asOfMs = Math.min(this.#clock.nowMs(), this.#clock.confirmedMs)
-    return this.#saidMs > 0 ? Math.min(asOfMs, this.#saidMs) : asOfMs
+    return this.#reportedMs > 0 ? Math.min(asOfMs, this.#reportedMs) : asOfMs
   }
 
   /** Returns the time for an admin's deletion. Throws `clock_not_set` or `clock_unconfirmed` while it has to wait. */
@@ -61,9 +61,9 @@ export class TimestampTrustLimiter {
     const { doubt } = this
     const nowMs = this.#clock.nowMs()
     if (doubt === null) {
-      const isContradicted = this.#saidMs > 0 && nowMs - this.#saidMs > BEHIND_MS
+      const isContradicted = this.#reportedMs > 0 && nowMs - this.#reportedMs > BEHIND_MS
       if (isContradicted && !this.#clock.isConfirmed)
-        throw new ConflictError('clock_unconfirmed', describeContradiction(this.#saidMs, this.#clock))
+        throw new ConflictError('clock_unconfirmed', describeContradiction(this.#reportedMs, this.#clock))
       return nowMs
     }
     const code = doubt === 'ahead' ? 'clock_unconfirmed' : 'clock_not_set'

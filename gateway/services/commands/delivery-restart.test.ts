@@ -58,9 +58,9 @@ test('after a restart an unanswered command is sent again for the rest of its li
   await g.restart(() => clock.advance(20_000))
   assert.deepEqual(await read(lost), published)
   const again = await connect()
-  const heard = await again.flush()
+  const received = await again.flush()
   assert.deepEqual(
-    heard.map(({ id, ttl }) => [id, ttl]),
+    received.map(({ id, ttl }) => [id, ttl]),
     [
       [lost, 100],
       [waiting, 100],

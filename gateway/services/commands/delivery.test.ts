@@ -45,13 +45,13 @@ for (const isClean of [true, false]) {
     clock.advance(40_500)
     assert.equal((await read(older.command_id)).status, 'pending')
     const device = await connect({ isClean, subscribes: isClean })
-    const heard = [await device.next(), await device.next()]
-    assert.deepEqual(heard, [
+    const received = [await device.next(), await device.next()]
+    assert.deepEqual(received, [
       { id: older.command_id, cmd: 'locate', params: { beep: true }, ts: clock.nowMs(), ttl: 80 },
       { id: newer.command_id, cmd: 'message', params: { text: 'Hole 7' }, ts: clock.nowMs(), ttl: 560 },
     ])
     assert.deepEqual(await device.flush(), [])
-    for (const { id } of heard) await device.ack(id, 'completed')
+    for (const { id } of received) await device.ack(id, 'completed')
     await becomes(newer.command_id, 'completed')
     await device.leave()
   })
@@ -123,7 +123,7 @@ test('a fleet that keeps reconnecting receives each command once per connection'
     }),
   )
   for (let round = 0; round < 3; round++) {
-    const heard = await Promise.all(
+    const received = await Promise.all(
       fleet.map(async ({ id, secret }) => {
         const device = await CommandedDevice.connect(g, id, secret)
         const ids = (await device.flush()).map((message) => message.id)
@@ -132,27 +132,27 @@ test('a fleet that keeps reconnecting receives each command once per connection'
       }),
     )
     assert.deepEqual(
-      heard,
+      received,
       fleet.map(({ expected }) => expected),
     )
   }
 })
 
 test('a device that connects intermittently receives no superseded command', async () => {
-  const heard = new Set<string>()
+  const received = new Set<string>()
   const asking = (async () => {
     for (let i = 0; i < 60; i++) await command(i % 2 === 0 ? 'lock' : 'unlock')
   })()
   for (let i = 0; i < 6; i++) {
     const device = await connect()
-    for (const { id } of await device.flush()) heard.add(id)
+    for (const { id } of await device.flush()) received.add(id)
     await device.lose(g)
   }
   await asking
   const { body } = await g.request('GET', `/devices/${hardwareId}/commands?limit=1000`)
   const superseded = body.commands.filter(({ error }: Json) => error === 'superseded')
   assert.deepEqual(
-    superseded.filter(({ command_id }: { command_id: string }) => heard.has(command_id)),
+    superseded.filter(({ command_id }: { command_id: string }) => received.has(command_id)),
     [],
   )
 })
@@ -170,7 +170,7 @@ test('subscribed programs receive a command when it is sent, also those with a p
   await device.next()
   await becomes(command_id, 'published')
   const line = `dev/${hardwareId}/cmd ${command_id}`
-  await eventually(() => topics.length > 0, 'the program was told')
+  await eventually(() => topics.length > 0, 'the program got a message')
   assert.deepEqual(topics, [line])
   assert.deepEqual(await device.flush(), [], 'and the device once only')
   const back = await RawMqtt.open(g.mqtt)
@@ -205,8 +205,8 @@ test('while the store cannot be written a command is rejected with 503 and never
     assert.equal((await again.next()).id, older.body.command_id)
     assert.deepEqual(await again.flush(), [])
     // the database file was back in time to contain the refused command
-    const { status, headers: told, body } = await ask()
-    assert.deepEqual([status, told.get('idempotency-replayed')], [202, null])
+    const { status, headers: answered, body } = await ask()
+    assert.deepEqual([status, answered.get('idempotency-replayed')], [202, null])
     assert.deepEqual(
       (await again.flush()).map(({ id }) => id),
       [body.command_id],

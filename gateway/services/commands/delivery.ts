@@ -37,13 +37,13 @@ interface Sent {
 }
 
 /** Command of a write that failed without a result, and its treatment if the disk has it anyway. */
-interface Doubt {
+interface DoubtfulCommand {
   row: CommandRow
   then: 'withdraw' | 'keep'
 }
 
 /** Interval of checks for a changed clock and of repeated writes. */
-const LOOK_MS = 1000
+const CHECK_MS = 1000
 const EXPIRED_PER_WRITE = 500
 /** Messages passed to the broker in one batch, and the pause after it for responses and other messages. */
 const SENT_AT_ONCE = 50
@@ -75,7 +75,7 @@ export class CommandDelivery implements Component {
   readonly #unmarked: Sent[] = []
   #marksUnderWay = 0
   readonly #writes = new Set<Promise<unknown>>()
-  #doubtful: readonly Doubt[] = []
+  #doubtful: readonly DoubtfulCommand[] = []
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
 
@@ -152,7 +152,7 @@ export class CommandDelivery implements Component {
   }
 
   /** Records commands of a write without a result. Any on the disk are withdrawn if never announced, else added. */
-  doubt(rows: readonly CommandRow[], then: Doubt['then']): void {
+  doubt(rows: readonly CommandRow[], then: DoubtfulCommand['then']): void {
     this.#doubtful = [...this.#doubtful, ...rows.map((row) => ({ row, then }))]
     this.#schedule()
   }
@@ -311,7 +311,7 @@ export class CommandDelivery implements Component {
     }
   }
 
-  #look(): void {
+  #check(): void {
     this.#releaseHeld()
     this.#expire()
     this.#heldLocks.expire()
@@ -348,7 +348,7 @@ export class CommandDelivery implements Component {
     })
     this.#watch(write, () => {
       for (const command of due) {
-        if (this.#isCurrent(command)) this.#unfinished.deadlines.set(command, nowMs + LOOK_MS)
+        if (this.#isCurrent(command)) this.#unfinished.deadlines.set(command, nowMs + CHECK_MS)
       }
     })
   }
@@ -392,8 +392,8 @@ export class CommandDelivery implements Component {
     const isIdle = this.#unfinished.size + this.#unmarked.length + this.#doubtful.length === 0
     if (!this.#isRunning || isIdle) return
     const nextMs = this.#unfinished.deadlines.nextMs ?? Number.POSITIVE_INFINITY
-    const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#deps.clock.monotonicMs()))
-    this.#timer = setTimeout(() => this.#look(), waitMs)
+    const waitMs = Math.min(CHECK_MS, Math.max(0, nextMs - this.#deps.clock.monotonicMs()))
+    this.#timer = setTimeout(() => this.#check(), waitMs)
   }
 }
 

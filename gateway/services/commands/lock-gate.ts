@@ -44,8 +44,8 @@ export class LockGate {
     // a device registered this moment has no known position
     if (judged === undefined) return 'send'
     const { site, clock } = this.#deps
-    const { verdict, ground } = judged
-    const { hasParking } = ground
+    const { verdict, zoneContext } = judged
+    const { hasParking } = zoneContext
     return decideLock(verdict, { hasParking, isOnline: this.isOnline(hardwareId) }, site.settings, clock.nowMs())
   }
 

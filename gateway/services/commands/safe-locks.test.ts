@@ -48,8 +48,8 @@ async function goesSilent(of = cart, ms = 61_000): Promise<void> {
 }
 
 async function ends(commandId: string, status: string, error: string | null): Promise<void> {
-  const { error: said } = await commandBecomes(g, commandId, status)
-  assert.equal(said, error)
+  const { error: reason } = await commandBecomes(g, commandId, status)
+  assert.equal(reason, error)
 }
 
 async function commandsOf(hardwareId: string) {
@@ -76,9 +76,9 @@ for (const [what, ageMs, speed, place, status, outcome] of rule)
     const answer = await ask()
     assert.deepEqual([answer.status, answer.body.code], [status, status === 409 ? outcome : undefined])
     if (status === 409) {
-      assert.deepEqual(await cart.heard(), [])
+      assert.deepEqual(await cart.received(), [])
       assert.deepEqual(await commandsOf(cart.hardwareId), [])
-    } else await cart.hears(outcome ?? '')
+    } else await cart.receives(outcome ?? '')
   })
 
 test('if a fix has no speed, the speed between two fixes of the last minute is used', async () => {
@@ -89,16 +89,16 @@ test('if a fix has no speed, the speed between two fixes of the last minute is u
   clock.advance(70_000)
   await cart.at('course', null)
   await lock()
-  await cart.hears('lock')
+  await cart.receives('lock')
 })
 
 test('a cart that was never seen, and any cart without a parking zone, is locked immediately', async () => {
   await lock()
-  await cart.hears('lock')
+  await cart.receives('lock')
   cart = await barn.cart(`cart-${++carts}`, { isGrouped: false })
   await goesSilent()
   await lock()
-  await cart.hears('lock')
+  await cart.receives('lock')
 })
 
 test('unlock and other commands are not evaluated', async () => {
@@ -107,46 +107,46 @@ test('unlock and other commands are not evaluated', async () => {
     const { status, body } = await ask({ force: true }, ADMIN_KEY, command)
     assert.deepEqual([status, body.forced], [202, false])
   }
-  assert.deepEqual(await cart.heard(), ['unlock', 'locate', 'reboot'])
+  assert.deepEqual(await cart.received(), ['unlock', 'locate', 'reboot'])
 })
 
 test('a lock waits until the cart has reported its position and is then sent', async () => {
   await goesSilent()
   const id = await lock()
-  await cart.hears('locate')
+  await cart.receives('locate')
   assert.equal((await readCommand(g, id)).status, 'pending')
   const [made] = (await commandsOf(cart.hardwareId)).filter(({ command }: { command: string }) => command === 'locate')
   assert.deepEqual([made.requested_by, made.forced], ['safe-lock', false])
   // an old position collected on the way proves nothing
   await cart.at('course', 0, { ts: clock.nowMs() - 60_500 })
   pass()
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
   await cart.at('course', 4)
-  assert.equal(await cart.hears('lock'), id)
+  assert.equal(await cart.receives('lock'), id)
   await commandBecomes(g, id, 'published')
 })
 
 test('a cart that turns out to be driving is not locked', async () => {
   await goesSilent()
   const id = await lock()
-  await cart.hears('locate')
+  await cart.receives('locate')
   await cart.at('course', 18)
   await ends(id, 'failed', 'cart_is_moving')
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
 })
 
 test('a lock fails after 15 seconds if the cart reports no position', async () => {
   await goesSilent()
   const before = await metric(g, 'cartbarn_locks_refused_total', 'position_unknown')
   const id = await lock()
-  await cart.hears('locate')
+  await cart.receives('locate')
   clock.advance(LOCATING_MS - 1)
   assert.equal((await readCommand(g, id)).status, 'pending')
   clock.advance(1)
   await ends(id, 'failed', 'position_unknown')
   assert.equal((await metric(g, 'cartbarn_locks_refused_total', 'position_unknown')) - before, 1)
   await cart.at('course')
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
 })
 
 test('another device of the cart can report its position', async (t) => {
@@ -170,32 +170,32 @@ test('a lock that waits for its device is evaluated when the device is back', as
   await cart.at('course', 25)
   await cart.device.client.subscribeAsync(`dev/${cart.hardwareId}/cmd`, { qos: 1 })
   await ends(id, 'failed', 'cart_is_moving')
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
 })
 
 test('a lock that was sent and not answered is evaluated again before it is resent', async () => {
   await cart.settles('course', pass)
   const id = await lock()
-  await cart.hears('lock')
+  await cart.receives('lock')
   await cart.lose(g)
   cart = await barn.connect(cart.hardwareId, { subscribes: false })
   await cart.at('course', 25)
   await cart.device.client.subscribeAsync(`dev/${cart.hardwareId}/cmd`, { qos: 1 })
   await ends(id, 'failed', 'cart_is_moving')
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
 })
 
 test('after a restart a pending lock is located and evaluated again before it is sent', async () => {
   await goesSilent()
   const id = await lock()
-  await cart.hears('locate')
+  await cart.receives('locate')
   await g.restart(() => clock.advance(1000))
   cart = await barn.connect(cart.hardwareId)
-  await cart.hears('locate')
+  await cart.receives('locate')
   assert.equal((await readCommand(g, id)).status, 'pending')
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
   await cart.at('course')
-  assert.equal(await cart.hears('lock'), id)
+  assert.equal(await cart.receives('lock'), id)
 })
 
 test('after a restart the lock of a cart that has driven off fails', async () => {
@@ -212,22 +212,22 @@ test('after a restart the lock of a cart that has driven off fails', async () =>
 test('an unlock replaces a pending lock, even one that was sent before', async () => {
   await goesSilent()
   const waiting = await lock()
-  await cart.hears('locate')
+  await cart.receives('locate')
   await ask({}, ADMIN_KEY, 'unlock')
-  await cart.hears('unlock')
+  await cart.receives('unlock')
   await ends(waiting, 'failed', 'superseded')
   await cart.at('course')
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
 
   const sent = await lock({ ttl_seconds: 3600 })
-  await cart.hears('lock')
+  await cart.receives('lock')
   await cart.lose(g)
   await ask({}, ADMIN_KEY, 'unlock')
   clock.advance(61_000)
   cart = await barn.connect(cart.hardwareId)
   await ends(sent, 'failed', 'superseded')
   await cart.at('course')
-  assert.ok(!(await cart.heard()).includes('lock'))
+  assert.ok(!(await cart.received()).includes('lock'))
 })
 
 // who forces a lock and when; the status, and whether the record is marked as forced
@@ -253,10 +253,10 @@ for (const [what, who, how, status, outcome] of force)
     assert.equal(answer.status, status)
     assert.equal(answer.body.code ?? answer.body.forced, outcome)
     if (status !== 202) {
-      assert.deepEqual(await cart.heard(), [])
+      assert.deepEqual(await cart.received(), [])
       return
     }
-    assert.equal(await cart.hears('lock'), answer.body.command_id)
+    assert.equal(await cart.receives('lock'), answer.body.command_id)
     assert.equal((await readCommand(g, answer.body.command_id)).forced, outcome)
     const log = (await g.request('GET', '/audit-log?action=command.created&limit=1')).body
     const [entry] = log.entries
@@ -303,14 +303,14 @@ test('of 34 carts locked together, the one that drives off gets its own result',
   assert.equal(status, 202)
   assert.equal(body.commands.length, 33)
   assert.deepEqual(body.refused, [{ hardware_id: driver?.hardwareId, code: 'cart_is_moving' }])
-  await Promise.all(field.slice(1).map((one) => one.hears('lock')))
-  assert.deepEqual(await driver?.heard(), [])
+  await Promise.all(field.slice(1).map((one) => one.receives('lock')))
+  assert.deepEqual(await driver?.received(), [])
   // a repeated request gets the same response, and does nothing more
   const again = await asked('once')
   assert.equal(again.headers.get('idempotency-replayed'), 'true')
   assert.deepEqual(again.body.refused, body.refused)
   assert.equal(again.body.commands.length, 33)
-  assert.deepEqual(await field[1]?.heard(), [])
+  assert.deepEqual(await field[1]?.received(), [])
   const forced = await g.request('POST', `/groups/${group.group_id}/commands`, {
     body: { command: 'lock', force: true },
     key: staff.key,
@@ -335,7 +335,7 @@ test('realtime returns an error with the code, and accepts force as over HTTP', 
   const socket = await g.realtime()
   socket.send({ type: 'command', hardwareId, command: 'lock', force: true })
   const { commandId } = await socket.next('command_sent')
-  assert.equal(await cart.hears('lock'), commandId)
+  assert.equal(await cart.receives('lock'), commandId)
   socket.terminate()
 })
 
@@ -355,15 +355,15 @@ test('an intent of the head office is rejected with the code, or forced', async 
   const refused = await receive(body)
   assert.equal(refused.status, 'rejected')
   assert.match(refused.reason ?? '', /^cart_is_moving: /)
-  assert.deepEqual(await cart.heard(), [])
+  assert.deepEqual(await cart.received(), [])
   assert.equal((await receive({ ...body, force: true })).status, 'applied')
-  await cart.hears('lock')
+  await cart.receives('lock')
 })
 
 test('a rejected lock is evaluated like any other when it is retried', async () => {
   await goesSilent()
   const id = await lock()
-  await cart.hears('locate')
+  await cart.receives('locate')
   await cart.at('course', 18)
   await ends(id, 'failed', 'cart_is_moving')
   const retry = () => g.request('POST', `/commands/${id}/retry`)
@@ -372,13 +372,13 @@ test('a rejected lock is evaluated like any other when it is retried', async () 
   await cart.at('course', 0)
   const { status, body } = await retry()
   assert.deepEqual([status, body.retry_of, body.forced], [202, id, false])
-  assert.equal(await cart.hears('lock'), body.command_id)
+  assert.equal(await cart.receives('lock'), body.command_id)
 })
 
 test('a retry of a forced lock is not forced', async () => {
   await cart.at('course', 20)
   const id = await lock({ force: true })
-  await cart.hears('lock')
+  await cart.receives('lock')
   await cart.device.ack(id, 'failed', 'jammed')
   await eventually(async () => (await readCommand(g, id)).status === 'failed', 'failed')
   assert.equal((await g.request('POST', `/commands/${id}/retry`)).body.code, 'cart_is_moving')

@@ -129,8 +129,8 @@ for (const [what, level, payload] of [
       const hardwareId = newId()
       const topic = `dev/${hardwareId}/${level}`
       const watcher = await gateway.program()
-      const heard: string[] = []
-      watcher.on('message', (each) => heard.push(each))
+      const received: string[] = []
+      watcher.on('message', (each) => received.push(each))
       await watcher.subscribeAsync(`dev/${hardwareId}/#`, { qos: 1 })
       const dropped = await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled')
       const { client } = await login(hardwareId)
@@ -140,7 +140,7 @@ for (const [what, level, payload] of [
       assert.equal(await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled'), dropped + 1)
       // it was not retained for later subscribers either
       await watcher.subscribeAsync(topic, { qos: 1 })
-      assert.deepEqual(heard, [])
+      assert.deepEqual(received, [])
       client.send(publishPacket(`dev/${hardwareId}/st`, HELLO, { id: 9 }))
       await client.next(PACKET.puback)
       assert.equal(await isRegistered(hardwareId), true)

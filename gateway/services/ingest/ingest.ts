@@ -33,7 +33,7 @@ interface IngestDeps {
   geofences: Pick<Geofences, 'watchedOf'>
   clock: GatewayClock
   brake: Pick<TimestampTrustLimiter, 'reported'>
-  clockConfirmation: Pick<ClockConfirmation, 'said'>
+  clockConfirmation: Pick<ClockConfirmation, 'reported' | 'isConfirmed'>
   /** True if a position request was sent to the device and has no response yet. */
   isLocating: (hardwareId: string) => boolean
   log: Log
@@ -52,7 +52,7 @@ export class Ingest implements Appender<QueuedMessage> {
   readonly #queue: CommitQueue<QueuedMessage>
   readonly #clock: GatewayClock
   readonly #brake: Pick<TimestampTrustLimiter, 'reported'>
-  readonly #clockConfirmation: Pick<ClockConfirmation, 'said'>
+  readonly #clockConfirmation: Pick<ClockConfirmation, 'reported' | 'isConfirmed'>
   readonly #log: Log
   readonly #deviceClocks: DeviceClocks
   readonly #accept: MessageParser
@@ -68,7 +68,7 @@ export class Ingest implements Appender<QueuedMessage> {
     this.#brake = brake
     this.#clockConfirmation = clockConfirmation
     this.#log = log
-    this.#deviceClocks = new DeviceClocks({ clock, events, log })
+    this.#deviceClocks = new DeviceClocks({ clock, clockConfirmation, events, log })
     const { dropped } = this
     this.#accept = new MessageParser({ ...deps, deviceClocks: this.#deviceClocks, dropped })
     this.#drafts = new StateUpdates({ geofences, isLockEventStored: store.read.isLockEventStored })
@@ -135,8 +135,8 @@ export class Ingest implements Appender<QueuedMessage> {
     const { device, newestMs, latestMs, rows } = run
     this.messages.add('received', rows)
     this.#brake.reported(device.asksForTime ? 0 : newestMs, latestMs)
-    this.#clockConfirmation.said(device.row.hardwareId, newestMs)
-    this.#deviceClocks.heard(device, newestMs, run.receivedAtMs, rows === 1)
+    this.#clockConfirmation.reported(device.row.hardwareId, newestMs)
+    this.#deviceClocks.received(device, newestMs, run.receivedAtMs, rows === 1)
     run.note(deviceTopic(device.row.hardwareId, 'tlm'))
     this.#queue.append(run)
   }

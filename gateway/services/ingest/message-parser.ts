@@ -17,8 +17,8 @@ import { liveFromMs } from './zone-crossings.ts'
 interface AcceptDeps {
   clock: GatewayClock
   brake: Pick<TimestampTrustLimiter, 'reported'>
-  clockConfirmation: Pick<ClockConfirmation, 'said'>
-  deviceClocks: Pick<DeviceClocks, 'heard'>
+  clockConfirmation: Pick<ClockConfirmation, 'reported'>
+  deviceClocks: Pick<DeviceClocks, 'received'>
   /** True if a position request was sent to the device and has no response yet. */
   isLocating: (hardwareId: string) => boolean
   dropped: Counter
@@ -33,7 +33,7 @@ export class MessageParser {
   readonly #deps: AcceptDeps
   #drops: DroppedReadings[] = []
   /** Newest timestamp by the device's own clock in the current message; 0 for none. */
-  #saidMs = 0
+  #reportedMs = 0
   /** Timestamp of its only reading, if it was rejected. */
   #doubtedMs: number | null = null
   /** Readings of the message that are refused because of their timestamps. */
@@ -105,8 +105,8 @@ export class MessageParser {
   }
 
   readonly #notes = {
-    said: (atMs: number): void => {
-      this.#saidMs = Math.max(this.#saidMs, atMs)
+    reported: (atMs: number): void => {
+      this.#reportedMs = Math.max(this.#reportedMs, atMs)
     },
     doubted: (atMs: number): void => {
       this.#doubtedMs = atMs
@@ -118,7 +118,7 @@ export class MessageParser {
 
   #parse(device: Device, uplinked: Uplinked, receivedAtMs: number, latestMs: number): UplinkContent {
     const { clock, brake, clockConfirmation } = this.#deps
-    this.#saidMs = 0
+    this.#reportedMs = 0
     this.#doubtedMs = null
     if (!clock.isTrusted) {
       // the last time sent by the device is later than any estimate of the gateway
@@ -126,19 +126,19 @@ export class MessageParser {
     }
     const atMs = receiveTimeMs(receivedAtMs, device.newestReceiveMs, latestMs)
     const content = parseUplink(uplinked.level, uplinked.payload, atMs, latestMs, this.#onDrop, this.#notes)
-    const saidMs = this.#saidMs
+    const reportedMs = this.#reportedMs
     // a device that requests the time sends back the gateway's own
-    if (saidMs > 0 || content.samples.length > 0) brake.reported(device.asksForTime ? 0 : saidMs, latestMs)
-    if (content.samples.length > 0 || saidMs > 0 || this.#refused.length > 0) {
+    if (reportedMs > 0 || content.samples.length > 0) brake.reported(device.asksForTime ? 0 : reportedMs, latestMs)
+    if (content.samples.length > 0 || reportedMs > 0 || this.#refused.length > 0) {
       // a sample without a timestamp has that of the gateway, which is newer
-      const isOwn = saidMs >= newestMs({ samples: content.samples, lockEvents: NOTHING })
+      const isOwn = reportedMs >= newestMs({ samples: content.samples, lockEvents: NOTHING })
       const isRefused = this.#refused.length > 0
-      clockConfirmation.said(device.row.hardwareId, isOwn && !isRefused ? saidMs : 0)
+      clockConfirmation.reported(device.row.hardwareId, isOwn && !isRefused ? reportedMs : 0)
     }
     device.newestReceiveMs = atMs
     if (!clock.isTrusted) {
       device.newestReceiveMs = Math.max(atMs, newestMs(content))
-      if (saidMs > 0) clock.heard(device.row.hardwareId, saidMs)
+      if (reportedMs > 0) clock.received(device.row.hardwareId, reportedMs)
     }
     return content
   }
@@ -150,16 +150,16 @@ export class MessageParser {
   #shiftMs(device: Device, { level }: Uplinked, content: UplinkContent, receivedAtMs: number): number {
     const { deviceClocks, isLocating } = this.#deps
     const { samples } = content
-    const saidMs = this.#saidMs
+    const reportedMs = this.#reportedMs
     const isSingle = samples.length === 1
-    const sentMs = this.#doubtedMs ?? saidMs
-    if (level === 'tlm' && sentMs !== 0) deviceClocks.heard(device, sentMs, receivedAtMs, isSingle)
-    const aheadMs = saidMs - receivedAtMs
+    const sentMs = this.#doubtedMs ?? reportedMs
+    if (level === 'tlm' && sentMs !== 0) deviceClocks.received(device, sentMs, receivedAtMs, isSingle)
+    const aheadMs = reportedMs - receivedAtMs
     // timestamps set by the gateway are right
-    if (saidMs === 0 || saidMs < newestMs(content)) return 0
+    if (reportedMs === 0 || reportedMs < newestMs(content)) return 0
     const hasPosition = isSingle && !Number.isNaN(samples[0]?.lat)
     const isAnswer = hasPosition && isLocating(device.row.hardwareId)
-    return device.clock.tellsOfNow(aheadMs, isAnswer) ? device.newestReceiveMs - saidMs : 0
+    return device.clock.reportsPresent(aheadMs, isAnswer) ? device.newestReceiveMs - reportedMs : 0
   }
 }
 

@@ -28,7 +28,7 @@ export class StoredPublisher {
     const { events, presence, dropped } = this.#deps
     const { device, connection, content } = message
     const { hardwareId } = device.row
-    events.emit('heard', { hardwareId })
+    events.emit('messageAccepted', { hardwareId })
     this.#announceSamples(message, stored.flags)
     for (const row of message.crossings) events.emit('zoneCrossed', crossingOf(row))
     for (const [i, event] of content.lockEvents.entries()) {
@@ -40,13 +40,13 @@ export class StoredPublisher {
       }
     }
     if (stored.ack !== null) this.#announceAck(stored.ack)
-    if (content.status !== null) presence.said(device, connection, content.status.isOnline)
+    if (content.status !== null) presence.reported(device, connection, content.status.isOnline)
   }
 
   announceRun(run: MessageBatch, stored: Uint8Array): void {
     const { events, dropped } = this.#deps
     const { hardwareId, numbers } = run
-    events.emit('heard', { hardwareId })
+    events.emit('messageAccepted', { hardwareId })
     for (let i = 0; i < run.rows; i++) {
       const latE7 = numbers[i * SAMPLE_NUMBERS + 2] ?? Number.NaN
       const voltageMv = numbers[i * SAMPLE_NUMBERS + 5] ?? Number.NaN

@@ -22,7 +22,7 @@ interface AutoLockDeps {
 /** Arrival of an unlock report whose own time lies in the future, because the clock of its device is wrong. */
 interface EarlyUnlock {
   atMs: number
-  heardAtMs: number
+  receivedAtMs: number
 }
 
 /** Locks carts that have stood still in their parking zone for the time set for the site. */
@@ -86,20 +86,20 @@ export class AutoLock {
   #forgetLocked(carts: readonly Cart[], nowMs: number): void {
     for (const { key, devices, verdict } of carts) {
       const { lock, isInParking } = verdict
-      if (lock?.isLocked === false && lock.atMs > nowMs) this.#heardEarly(key, lock.atMs, nowMs)
+      if (lock?.isLocked === false && lock.atMs > nowMs) this.#noteEarly(key, lock.atMs, nowMs)
       else if (this.#earlyUnlocks.size > 0) this.#earlyUnlocks.delete(key)
       if (this.#lockedAtMs.size === 0 || (isInParking && lock?.isLocked !== true)) continue
       for (const { row } of devices) this.#lockedAtMs.delete(row.hardwareId)
     }
   }
 
-  #heardEarly(key: string, atMs: number, heardAtMs: number): void {
-    if (this.#earlyUnlocks.get(key)?.atMs !== atMs) this.#earlyUnlocks.set(key, { atMs, heardAtMs })
+  #noteEarly(key: string, atMs: number, receivedAtMs: number): void {
+    if (this.#earlyUnlocks.get(key)?.atMs !== atMs) this.#earlyUnlocks.set(key, { atMs, receivedAtMs })
   }
 
   /** Returns the reported time, no later than its arrival: a clock set back must not delay the lock indefinitely. */
   #unlockedSinceMs(key: string, atMs: number): number {
     const early = this.#earlyUnlocks.get(key)
-    return early?.atMs === atMs ? Math.min(atMs, early.heardAtMs) : atMs
+    return early?.atMs === atMs ? Math.min(atMs, early.receivedAtMs) : atMs
   }
 }

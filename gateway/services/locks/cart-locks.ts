@@ -39,7 +39,7 @@ export class CartLocks {
     const choose = async (caller: Caller) => {
       const seen = this.#deps.carts.all.filter((cart) => seesCart(caller, cart))
       // a parking zone may have been drawn or deleted since the last evaluation
-      if (!seen.some((cart) => this.#deps.carts.evaluateNow(cart).ground.hasParking)) {
+      if (!seen.some((cart) => this.#deps.carts.evaluateNow(cart).zoneContext.hasParking)) {
         const message = 'no cart in your scope has a parking zone; draw one around the barn'
         throw new ConflictError('no_parking_zone', message)
       }

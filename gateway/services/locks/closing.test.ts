@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import { Barn, type BarnCart, cartBecomes, confirmClock } from '#testing/course/barn.ts'
-import { BeatWatch } from '#testing/course/beat-watch.ts'
+import { TickWatch } from '#testing/course/tick-watch.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 /** Closing time on Friday, 1 May 2026, in Berlin. */
@@ -17,7 +17,7 @@ interface Evening {
   clock: FakeClock
   barn: Barn
   cart: BarnCart
-  watch: BeatWatch
+  watch: TickWatch
   pass(): void
 }
 
@@ -44,7 +44,7 @@ async function start(
   await cart.tag('unlock', '1')
   await cart.settles('barn', pass)
   await cartBecomes(g, '17', ({ lock }) => lock?.is_locked === false, 'is unlocked')
-  return { g, clock, barn, cart, watch: await BeatWatch.start(barn), pass }
+  return { g, clock, barn, cart, watch: await TickWatch.start(barn), pass }
 }
 
 async function locksOf(g: TestGateway, name = '17') {
@@ -53,7 +53,7 @@ async function locksOf(g: TestGateway, name = '17') {
 }
 
 async function staysUnlocked({ g, watch }: Evening, count = 0): Promise<void> {
-  await watch.beat()
+  await watch.tick()
   assert.equal((await locksOf(g)).length, count)
 }
 
@@ -71,10 +71,10 @@ test('at closing time the carts in the barn are locked, and no others', async (t
   clock.advance(CLOSING_MS - 1 - clock.nowMs())
   await staysUnlocked(evening)
   clock.advance(1)
-  await cart.hears('lock')
+  await cart.receives('lock')
   // its lock state is unknown
-  await known('unsaid').hears('lock')
-  for (const name of ['locked', 'broken', 'out']) assert.deepEqual(await known(name).heard(), [])
+  await known('unsaid').receives('lock')
+  for (const name of ['locked', 'broken', 'out']) assert.deepEqual(await known(name).received(), [])
   const [made] = await locksOf(g)
   assert.deepEqual([made.requested_by, made.created_at], ['closing', toIso(CLOSING_MS)])
 })
@@ -83,7 +83,7 @@ test('locks act once a day: a cart unlocked afterwards stays unlocked until the 
   const evening = await start(t)
   const { g, clock, cart } = evening
   clock.advance(CLOSING_MS - clock.nowMs())
-  await cart.hears('lock')
+  await cart.receives('lock')
   await cart.tag('lock', '2')
   await cart.tag('unlock', '3', clock.nowMs() + 1)
   await staysUnlocked(evening, 1)
@@ -96,14 +96,14 @@ test('locks act once a day: a cart unlocked afterwards stays unlocked until the 
   clock.advance(CLOSING_MS + DAY_MS - clock.nowMs())
   await confirmClock(g, clock.nowMs())
   await cart.at('barn')
-  await cart.hears('lock')
+  await cart.receives('lock')
 })
 
 test('a clock that is set back passes the evening twice, and closing acts once', async (t) => {
   const evening = await start(t)
   const { g, clock, cart } = evening
   clock.advance(CLOSING_MS - clock.nowMs())
-  await cart.hears('lock')
+  await cart.receives('lock')
   clock.set(CLOSING_MS - HOUR_MS)
   await confirmClock(g, clock.nowMs())
   clock.advance(HOUR_MS + 1000)
@@ -124,7 +124,7 @@ for (const [minutes, isLocked] of [
     clock.advance(CLOSING_MS + minutes * MINUTE_MS - clock.nowMs())
     await staysUnlocked(evening)
     await confirmClock(g, clock.nowMs())
-    if (isLocked) await cart.hears('lock')
+    if (isLocked) await cart.receives('lock')
     else await staysUnlocked(evening)
   })
 
@@ -144,12 +144,12 @@ for (const [minutes, isLocked] of [
     // it may be on its way to the course: it must report its position first
     await staysUnlocked(evening)
     await cart.at('barn')
-    if (isLocked) await cart.hears('lock')
+    if (isLocked) await cart.receives('lock')
     else await staysUnlocked(evening)
     const gone = await barn.connect('18')
     await gone.arrives('course', clock)
-    await evening.watch.beat()
-    assert.deepEqual(await gone.heard(), [])
+    await evening.watch.tick()
+    assert.deepEqual(await gone.received(), [])
     // the day is closed, and stays closed after a restart
     await cart.tag('lock', '2')
     await cart.tag('unlock', '3', clock.nowMs() + 1)
@@ -172,13 +172,13 @@ test('a cart out of reach at closing time is locked when it is back, also after 
   await evening.watch.restarted()
   const cart = await barn.connect('17')
   await cart.at('barn')
-  await cart.hears('lock')
+  await cart.receives('lock')
   // a user has unlocked this one since
   const back = await barn.connect('18')
   await back.tag('unlock', '5')
   await back.at('barn')
-  await evening.watch.beat()
-  assert.deepEqual(await back.heard(), [])
+  await evening.watch.tick()
+  assert.deepEqual(await back.received(), [])
 })
 
 test('a cart that comes back on the course is not locked by its first fix', async (t) => {
@@ -206,7 +206,7 @@ test('a cart that reports no position is locked a minute after it reconnects', a
   const cart = await barn.connect('17')
   await staysUnlocked(evening)
   clock.advance(MINUTE_MS)
-  await cart.hears('lock')
+  await cart.receives('lock')
 })
 
 // the clocks go forward on 29 March and back on 25 October
@@ -221,7 +221,7 @@ for (const [day, closingMs] of [
     clock.advance(closingMs - 1 - clock.nowMs())
     await staysUnlocked(evening)
     clock.advance(1)
-    await cart.hears('lock')
+    await cart.receives('lock')
     clock.advance(HOUR_MS)
     await staysUnlocked(evening, 1)
   })
@@ -247,7 +247,7 @@ test('without a parking zone nothing is locked until one is drawn within the hou
   clock.advance(MINUTE_MS)
   await barn.redraw('parking')
   await cart.at('barn')
-  await cart.hears('lock')
+  await cart.receives('lock')
 })
 
 test('a cart that is driven in the barn at closing time is not locked', async (t) => {

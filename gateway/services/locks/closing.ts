@@ -52,7 +52,7 @@ export class Closing {
     if (day === null || nowMs - day.closesMs > LATE_MS) return
     const closed = this.#days.get(day.date)
     if (closed !== undefined) this.#lockWaiting(closed, carts, nowMs)
-    else if (carts.some(({ ground }) => ground.hasParking)) this.#close(day, carts, nowMs)
+    else if (carts.some(({ zoneContext }) => zoneContext.hasParking)) this.#close(day, carts, nowMs)
   }
 
   #close({ date }: OpenDay, carts: readonly Cart[], nowMs: number): void {
@@ -92,9 +92,9 @@ export class Closing {
     const sinceMs = device === undefined ? null : this.#deps.onlineSinceMs(device)
     if (sinceMs === null) return false
     const { position, stillSinceMs } = cart.verdict
-    const saidMs = position?.fix.atMs ?? 0
-    const hasStood = stillSinceMs !== null && (stillSinceMs < sinceMs || saidMs - stillSinceMs >= STOOD_MS)
-    return (saidMs >= sinceMs && hasStood) || nowMs - sinceMs >= SILENT_MS
+    const positionAtMs = position?.fix.atMs ?? 0
+    const hasStood = stillSinceMs !== null && (stillSinceMs < sinceMs || positionAtMs - stillSinceMs >= STOOD_MS)
+    return (positionAtMs >= sinceMs && hasStood) || nowMs - sinceMs >= SILENT_MS
   }
 }
 

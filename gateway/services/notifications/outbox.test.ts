@@ -34,7 +34,7 @@ function notifier(desk: AlertDesk, receiver: Receiver, fields: Partial<NotifierF
 /** Advances time, then waits until nothing is due. */
 async function pass(desk: AlertDesk, ms: number): Promise<void> {
   desk.clock.advance(ms)
-  desk.outbox.look()
+  desk.outbox.check()
 }
 
 function rowsOf(desk: AlertDesk) {
@@ -52,7 +52,7 @@ test('a webhook receives the opening, acknowledgement and closing of an alert in
   await desk.close({ ...alert, acknowledgedAtMs: 1 })
   await receiver.has(3)
   assert.deepEqual(
-    receiver.bodies.map(({ event, alert: told, site }) => [event, told.alert_id, site.name]),
+    receiver.bodies.map(({ event, alert, site }) => [event, alert.alert_id, site.name]),
     ['opened', 'acknowledged', 'closed'].map((event) => [event, alert.alertId, 'Pebble Creek']),
   )
   const [first] = receiver.bodies
@@ -175,13 +175,13 @@ test('messages queued by the previous version are sent after the upgrade, in ord
   await desk.start()
   await receiver.has(2)
   await other.has(1)
-  const told = (by: Receiver) =>
+  const received = (by: Receiver) =>
     by.received.map(({ headers, text }) => [headers['x-cartbarn-delivery'], JSON.parse(text).event])
-  assert.deepEqual(told(receiver), [
+  assert.deepEqual(received(receiver), [
     ['receiver opened 1', 'opened'],
     ['receiver closed 1', 'closed'],
   ])
-  assert.deepEqual(told(other), [['other opened 1', 'opened']])
+  assert.deepEqual(received(other), [['other opened 1', 'opened']])
   await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
 })
 
@@ -193,7 +193,7 @@ test('the message about an alert is one row until its last target has received i
   const [row, ...others] = rowsOf(desk)
   assert.deepEqual(others, [])
   assert.ok(row?.targetIds.every((id) => ids.includes(id)))
-  await eventually(() => rowsOf(desk)[0]?.targetIds.length === 1, 'one was told')
+  await eventually(() => rowsOf(desk)[0]?.targetIds.length === 1, 'one was notified')
   assert.deepEqual(rowsOf(desk)[0]?.targetIds, ids.slice(1))
   await desk.restart()
   broken.answer = ANSWERS.ok
@@ -224,7 +224,7 @@ test('twenty webhooks of which half hang: the others receive 500 alerts immediat
   }, 5)
   await well.has(5000, 110_000)
   clearInterval(watch)
-  t.diagnostic(`saved in ${savedMs.toFixed()} ms, told in ${(performance.now() - startedAtMs).toFixed()} ms`)
+  t.diagnostic(`saved in ${savedMs.toFixed()} ms, delivered in ${(performance.now() - startedAtMs).toFixed()} ms`)
   t.diagnostic(`longest turn ${longestMs.toFixed()} ms`)
   assert.ok(longestMs < 3000, `${longestMs}`)
   assert.ok(hanging.received.length >= 40)

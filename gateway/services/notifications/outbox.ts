@@ -44,7 +44,7 @@ export class Outbox implements Component {
   #hasBegun = false
   #lastSeq = 0
   #isRunning = false
-  #isLookDue = false
+  #isCheckDue = false
   #settling: Promise<void> | undefined
   #settleTimer: NodeJS.Timeout | undefined
   #timer: NodeJS.Timeout | undefined
@@ -60,9 +60,9 @@ export class Outbox implements Component {
     for (const queue of this.#queues.values()) queue.start()
     events.on('alertChanged', ({ event, alert }) => {
       if (event !== 'opened') this.#forget(alert.alertId)
-      this.#lookSoon()
+      this.#checkSoon()
     })
-    this.look()
+    this.check()
   }
 
   /** Aborts attempts in progress. */
@@ -120,7 +120,7 @@ export class Outbox implements Component {
   }
 
   /** Reads the rows queued since the last call. */
-  look(): void {
+  check(): void {
     if (!this.#isRunning) return
     try {
       this.#read()
@@ -136,16 +136,16 @@ export class Outbox implements Component {
       this.#lastSeq = row.seq
     }
     // a long outage may have left many rows
-    if (rows.length === PAGE_ROWS) this.#lookSoon()
+    if (rows.length === PAGE_ROWS) this.#checkSoon()
   }
 
   /** Schedules one read for all alerts of a transaction, in a later tick so that other work runs first. */
-  #lookSoon(): void {
-    if (this.#isLookDue) return
-    this.#isLookDue = true
+  #checkSoon(): void {
+    if (this.#isCheckDue) return
+    this.#isCheckDue = true
     setImmediate(() => {
-      this.#isLookDue = false
-      this.look()
+      this.#isCheckDue = false
+      this.check()
     })
   }
 
@@ -240,7 +240,7 @@ export class Outbox implements Component {
       this.#deps.log.error({ reason: describeError(error) }, 'outbox access failed; will retry')
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      this.look()
+      this.check()
       this.#settleSoon()
     }, RETRY_MS)
   }

@@ -3,6 +3,7 @@ import { afterEach, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import type { ClockFault } from '../clock/gateway-clock.ts'
 import { UnknownOutcome } from './retries.ts'
 import type { Outgoing, Sending } from './target.ts'
 import { TargetQueue } from './target-queue.ts'
@@ -24,7 +25,10 @@ afterEach(async () => {
 
 /** Target whose attempts the test ends, with a store in memory. */
 class Bench {
-  readonly clock = Object.assign(new FakeClock(), { doubt: null as string | null })
+  readonly clock = Object.assign(new FakeClock(), {
+    doubt: null as ClockFault | null,
+    confirmedMs: Number.POSITIVE_INFINITY,
+  })
   readonly attempts: Attempt[] = []
   readonly settled: [how: string, ids: string[]][] = []
   readonly failures: { reason: string; isFirst: boolean; isNew: boolean }[] = []
@@ -224,6 +228,15 @@ describe('a webhook', () => {
     assert.deepEqual(bench.open, [['a'], ['b']])
   })
 
+  test('drops nothing as too old by a clock that started ahead and is not confirmed', () => {
+    const bench = new Bench()
+    const queuedMs = bench.clock.nowMs()
+    bench.clock.set(queuedMs + 20 * DAY_MS)
+    bench.clock.confirmedMs = queuedMs + 60_000
+    bench.add('a', 'a', 20 * DAY_MS)
+    assert.deepEqual([bench.settled, bench.open], [[], [['a']]])
+  })
+
   test('reports why it failed and when that changed', async () => {
     const bench = new Bench()
     bench.add('a')
@@ -394,7 +407,7 @@ test('an attempt ends by its own timer, and a stop does not wait for it', async 
       },
       { lastSuccessAtMs: null, lastError: null },
       {
-        clock: Object.assign(new FakeClock(), { doubt: null }),
+        clock: Object.assign(new FakeClock(), { doubt: null, confirmedMs: Number.POSITIVE_INFINITY }),
         random: () => 0.5,
         mayBegin: () => true,
         texts: () => new Map([[1, { deliveryId: 'a', body: '{}' }]]),

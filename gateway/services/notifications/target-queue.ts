@@ -3,12 +3,13 @@ import { describeError } from '#shared/errors.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
 import { BATCH_WINDOW_MS } from '#store/tables/deliveries.ts'
 import type { DeliveryRow, DeliveryText } from '#store/tables/outbox.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { retryMs, UnknownOutcome } from './retries.ts'
 import type { Outgoing, Target, TargetStatus } from './target.ts'
 
 /** Callbacks and dependencies that the outbox gives to the queue of a target. */
 export interface QueueOwner {
-  clock: Clock & MonotonicClock & { readonly doubt: string | null }
+  clock: Clock & MonotonicClock & Pick<GatewayClock, 'doubt' | 'confirmedMs'>
   /** Between 0 and 1. */
   random: () => number
   /** Returns the texts still to be sent to this target, by seq. Throws while the store cannot be read. */
@@ -46,7 +47,7 @@ interface Lane {
 }
 
 /** Longest interval of the timer, because clocks of tests stand still. */
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 /** Delay from which a message counts as late. */
 const LATE_MS = 5 * MINUTE_MS
 /** Time for which a delivery is retried. */
@@ -114,8 +115,8 @@ export class TargetQueue {
 
   add(row: DeliveryRow): void {
     const { clock } = this.#owner
-    const agoMs = clock.nowMs() - row.queuedAtMs
-    // while the clock is in doubt, no delivery is too old
+    // while the clock is in doubt, or ahead of its last confirmation, no delivery is too old
+    const agoMs = Math.min(clock.nowMs(), clock.confirmedMs) - row.queuedAtMs
     const leftMs = clock.doubt === null ? Math.min(TRIED_MS, Math.max(0, TRIED_MS - agoMs)) : TRIED_MS
     this.#waiting++
     this.#place({ ...row, lapsesMs: clock.monotonicMs() + leftMs })
@@ -191,7 +192,7 @@ export class TargetQueue {
     const next = [this.#tests, this.#alerts].filter(({ underWay, most }) => underWay < most).map(nextMsOf)
     const nextMs = Math.min(...next)
     if (!this.#isRunning || !Number.isFinite(nextMs)) return
-    const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#owner.clock.monotonicMs()))
+    const waitMs = Math.min(CHECK_MS, Math.max(0, nextMs - this.#owner.clock.monotonicMs()))
     const runsAtMs = performance.now() + waitMs
     // avoids resetting the timer for each of hundreds of alerts that open together
     if (this.#runsAtMs <= runsAtMs) return
@@ -215,7 +216,7 @@ export class TargetQueue {
     const texts = this.#textsOf(chosen)
     if (texts === null) {
       // the store has already logged the fault
-      this.#setDue(job, nowMs + LOOK_MS)
+      this.#setDue(job, nowMs + CHECK_MS)
       return
     }
     const isGone = ({ seq }: Delivery) => chosen.some((one) => one.seq === seq) && !texts.has(seq)
@@ -242,7 +243,7 @@ export class TargetQueue {
         () => this.#delivered(job, chosen),
         (failure: unknown) => {
           if (this.#stopping.signal.aborted) return
-          if (isNobodyThere(failure)) job.lane.restsUntilMs = this.#owner.clock.monotonicMs() + REST_MS
+          if (isUnreachable(failure)) job.lane.restsUntilMs = this.#owner.clock.monotonicMs() + REST_MS
           this.#failed(job, timeout.aborted ? lateOf(failure, target.attemptMs) : failure)
         },
       )
@@ -291,7 +292,7 @@ export class TargetQueue {
     else if (this.#target.waitMs === null) this.#follow(job, next)
     // a retried job, or one that keeps its first delivery, needs a due time again: #begin took it out of its lane
     else if (job.failures > 0 || next === first) this.#setDue(job, job.dueMs)
-    else this.#gatherAnew(job)
+    else this.#regroup(job)
   }
 
   /** Continues with the next delivery about an alert. */
@@ -301,7 +302,7 @@ export class TargetQueue {
   }
 
   /** Regroups deliveries: without the first of a message, which determines its time, the grouping may differ. */
-  #gatherAnew(begun: Job): void {
+  #regroup(begun: Job): void {
     const jobs = [...this.#jobs].filter(
       (job) => job === begun || (job.lane === this.#alerts && !job.isUnderWay && job.failures === 0),
     )
@@ -351,8 +352,8 @@ function nextMsOf({ due, restsUntilMs }: Lane): number {
   return Math.max(due.nextMs ?? Number.POSITIVE_INFINITY, restsUntilMs)
 }
 
-function isNobodyThere(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.every(isNobodyThere)
+function isUnreachable(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isUnreachable)
   return error instanceof Error && 'syscall' in error && REACHING_CALLS.includes(error.syscall)
 }
 

@@ -85,7 +85,7 @@ export class KeyGuard {
   }
 
   /** Reads a code, which a client may guess; wrong codes are limited per address and in total. */
-  redeem<Said>(address: string, read: () => Said): Said {
+  redeem<Result>(address: string, read: () => Result): Result {
     return this.#orRefused(read, () => {
       this.#failedCodes.require('all', 'wrong codes')
       this.#failedCodesOfAddress.require(addressOwner(address), 'wrong codes from one address')
@@ -116,9 +116,9 @@ export class KeyGuard {
 
   /** Admits the token of a device, as `admit` does a key. */
   admitToken(token: string, address: string, tokens: Pick<GeofenceTokens, 'read'>): GeofenceToken {
-    const said = this.#orFailed(address, () => tokens.read(token))
-    this.count(`device:${said.deviceId}`)
-    return said
+    const found = this.#orFailed(address, () => tokens.read(token))
+    this.count(`device:${found.deviceId}`)
+    return found
   }
 
   /** Counts one request. Throws `rate_limited`. */
@@ -132,14 +132,14 @@ export class KeyGuard {
   }
 
   /** Reads a key; a wrong one counts as failed for the address, and throws `rate_limited` beyond the limit. */
-  #orFailed<Said>(address: string, read: () => Said): Said {
+  #orFailed<Result>(address: string, read: () => Result): Result {
     return this.#orRefused(read, () =>
       this.#failedKeys.require(addressOwner(address), 'failed API keys from one address'),
     )
   }
 
   /** Reads a credential; `count` counts a wrong one, and throws beyond the limit. */
-  #orRefused<Said>(read: () => Said, count: () => void): Said {
+  #orRefused<Result>(read: () => Result, count: () => void): Result {
     try {
       return read()
     } catch (error) {

@@ -1,7 +1,8 @@
 import type { Events } from '#gateway/events.ts'
 import { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { Counter } from '#shared/counter.ts'
-import { ForbiddenError, RateLimitedError } from '#shared/errors.ts'
+import { describeError, ForbiddenError, RateLimitedError, UnavailableError } from '#shared/errors.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
@@ -25,9 +26,11 @@ interface PersonsDeps {
 const IDLE_MS = 10 * MINUTE_MS
 /** Limit of PINs from one tablet for one user that wait to be compared. */
 const WAITING_MAX = 5
+/** Interval at which the age of wrong PINs and the rest of locks are stored; a power cut loses no more. */
+const FLUSH_MS = MINUTE_MS
 
 /** PIN users on shared tablets: checks their PINs, limits wrong ones, and ends their sign-in when they are idle. */
-export class Persons {
+export class Persons implements Component {
   /** PINs checked, by result. */
   readonly tries = new Counter(['right', 'wrong', 'locked'])
   readonly #deps: PersonsDeps
@@ -35,6 +38,7 @@ export class Persons {
   readonly #locks: PinLocks
   /** Queues by user: PINs are compared one after the other, so that a wrong one counts before the next is checked. */
   readonly #turns = new Map<string, FairTurns>()
+  #timer: NodeJS.Timeout | undefined
 
   constructor(deps: PersonsDeps) {
     this.#deps = deps
@@ -48,11 +52,24 @@ export class Persons {
     })
   }
 
-  /** Restores the counts of wrong PINs, so that a power cut does not reset them. */
+  /** Restores the counts of wrong PINs, so that a power cut does not reset them, and announces the locks again. */
   load(): void {
-    const { store, users } = this.#deps
-    for (const { userId, ...tries } of store.read.pinTries())
-      if (users.find(userId) !== undefined) this.#locks.restore(userId, tries)
+    const { store, users, events, clock } = this.#deps
+    for (const { userId, ...tries } of store.read.pinTries()) {
+      if (users.find(userId) === undefined) continue
+      this.#locks.restore(userId, tries)
+      // its alert may be missing, and ends with the lock, which lasts longer by the time without the gateway
+      if (tries.lockedMs > 0) events.emit('pinLocked', { userId, untilMs: clock.nowMs() + tries.lockedMs })
+    }
+  }
+
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.#flush(), FLUSH_MS)
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#flush()
   }
 
   /** Sets a PIN; null removes it. A user signed in with the old PIN is signed out. Throws `user_not_found`. */
@@ -117,8 +134,22 @@ export class Persons {
     const lockedMs = this.#locks.wrong(userId, sessionId)
     // stored before the client learns that the PIN was wrong
     await this.#keepTries(userId)
-    if (lockedMs > 0) await this.#tellOfLock(userId, lockedMs)
+    if (lockedMs > 0) await this.#announceLock(userId, lockedMs)
     return false
+  }
+
+  /** Stores the elapsed time of all counts and locks; a failed write is repeated with the next one. */
+  async #flush(): Promise<void> {
+    try {
+      for (const userId of this.#locks.users()) {
+        const { wrongAgoMs, lockedMs } = this.#locks.triesOf(userId)
+        if (wrongAgoMs.length === 0 && lockedMs === 0) this.#locks.forgetTries(userId)
+        await this.#keepTries(userId)
+      }
+    } catch (error) {
+      if (!(error instanceof UnavailableError))
+        this.#deps.log.warn({ reason: describeError(error) }, 'storing the wrong PINs failed; will retry')
+    }
   }
 
   async #keepTries(userId: string): Promise<void> {
@@ -133,7 +164,7 @@ export class Persons {
     throw new RateLimitedError('too many wrong PINs; wait, then try again', retryAfterS, 'pin_locked')
   }
 
-  async #tellOfLock(userId: string, lockedMs: number): Promise<void> {
+  async #announceLock(userId: string, lockedMs: number): Promise<void> {
     const { events, clock, log, store } = this.#deps
     const untilMs = clock.nowMs() + lockedMs
     log.warn({ userId, untilMs }, 'locked a PIN user on all tablets: too many wrong PINs')

@@ -63,6 +63,11 @@ export class PinLocks {
     return LOCK_MS
   }
 
+  /** Users with wrong PINs or a lock on all tablets, as of their last try. */
+  users(): string[] {
+    return [...new Set([...this.#wrongAtMs.keys(), ...this.#lockedUntilMs.keys()])]
+  }
+
   triesOf(userId: string): PinTries {
     const nowMs = this.#clock.monotonicMs()
     const ago = (this.#wrongAtMs.get(userId) ?? []).map((atMs) => Math.round(nowMs - atMs))
@@ -91,6 +96,11 @@ export class PinLocks {
 
   forgetUser(userId: string): void {
     this.#onTablets.delete(userId)
+    this.forgetTries(userId)
+  }
+
+  /** Forgets what counts for all tablets. */
+  forgetTries(userId: string): void {
     this.#wrongAtMs.delete(userId)
     this.#lockedUntilMs.delete(userId)
   }

@@ -26,7 +26,7 @@ export interface Session {
   /** True if that cookie is sent over TLS only. */
   isCookieSecure: boolean
   /** Access last announced to open responses and connections of the session. */
-  told: Caller | undefined
+  announced: Caller | undefined
   /** Cached access, and the values from which it was derived. */
   known: { tablet: Caller; person: Caller | null; hasAdminRights: boolean; caller: Caller } | null
 }

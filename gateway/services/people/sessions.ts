@@ -28,7 +28,7 @@ export const SESSION_MS = 400 * DAY_MS
 /** Duration of admin rights after a session was created, or after a PIN. */
 export const ADMIN_RIGHTS_MS = 10 * MINUTE_MS
 const OF_USER_MAX = 100
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 const FLUSH_MS = MINUTE_MS
 
 /**
@@ -45,7 +45,7 @@ export class Sessions implements Component {
   readonly #used = new Set<Session>()
   /** Creates sessions one after the other, so that the number of sessions of a user is known. */
   readonly #making = new SerialQueue()
-  #lookTimer: NodeJS.Timeout | undefined
+  #checkTimer: NodeJS.Timeout | undefined
   #flushTimer: NodeJS.Timeout | undefined
 
   constructor(deps: SessionsDeps) {
@@ -63,12 +63,12 @@ export class Sessions implements Component {
       const isNew = sinceMs >= 0 && sinceMs < ADMIN_RIGHTS_MS
       this.#keep(row, isNew ? ADMIN_RIGHTS_MS - sinceMs : null)
     }
-    this.#lookTimer = setInterval(() => this.look(), LOOK_MS)
+    this.#checkTimer = setInterval(() => this.check(), CHECK_MS)
     this.#flushTimer = setInterval(() => void this.#flush(), FLUSH_MS)
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#lookTimer)
+    clearInterval(this.#checkTimer)
     clearInterval(this.#flushTimer)
     await this.#flush()
   }
@@ -176,12 +176,12 @@ export class Sessions implements Component {
 
   /** Announces changed access to everything open for a session. */
   changed(session: Session): void {
-    session.told = this.callerOf(session)
+    session.announced = this.callerOf(session)
     this.#deps.events.emit('sessionChanged', { sessionId: session.row.sessionId })
   }
 
   /** Ends expired sessions, admin rights, and sign-ins of idle PIN users. */
-  look(): void {
+  check(): void {
     for (const session of this.#byId.values()) {
       const { acting } = session
       if (this.#isExpired(session)) {
@@ -189,7 +189,7 @@ export class Sessions implements Component {
         continue
       }
       if (acting !== null && isPast(this.#deps.clock, acting.until)) session.acting = null
-      if (this.callerOf(session) !== session.told) this.changed(session)
+      if (this.callerOf(session) !== session.announced) this.changed(session)
     }
   }
 
@@ -201,12 +201,12 @@ export class Sessions implements Component {
       usedAtMonotonicMs: null,
       cookieSentAtMs: null,
       isCookieSecure: false,
-      told: undefined,
+      announced: undefined,
       known: null,
     }
     this.#byId.set(row.sessionId, session)
     this.#byHash.set(row.tokenHash, session)
-    session.told = this.callerOf(session)
+    session.announced = this.callerOf(session)
     return session
   }
 

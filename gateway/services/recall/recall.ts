@@ -30,22 +30,22 @@ class RecallScreens {
   readonly #confirmed = new Set<string>()
 
   /** Records a stored message to a screen. */
-  told(commandId: string, hardwareId: string, status: CommandStatus | null): void {
-    const told = { hardwareId, status }
-    this.#byCommand.set(commandId, told)
-    this.#newest.set(hardwareId, told)
+  sent(commandId: string, hardwareId: string, status: CommandStatus | null): void {
+    const message = { hardwareId, status }
+    this.#byCommand.set(commandId, message)
+    this.#newest.set(hardwareId, message)
     if (status === 'completed') this.#confirmed.add(hardwareId)
   }
 
   /** Records a new state of a command. Returns the screen that confirmed the recall by it, once; otherwise null. */
   moved(commandId: string, status: CommandStatus): string | null {
-    const told = this.#byCommand.get(commandId)
-    if (told === undefined) return null
-    told.status = status
+    const message = this.#byCommand.get(commandId)
+    if (message === undefined) return null
+    message.status = status
     if (isFinal(status)) this.#byCommand.delete(commandId)
-    if (status !== 'completed' || this.#confirmed.has(told.hardwareId)) return null
-    this.#confirmed.add(told.hardwareId)
-    return told.hardwareId
+    if (status !== 'completed' || this.#confirmed.has(message.hardwareId)) return null
+    this.#confirmed.add(message.hardwareId)
+    return message.hardwareId
   }
 
   forget(hardwareId: string): void {
@@ -120,7 +120,8 @@ export class Recall implements Component {
   /** Messages still to be sent, by screen. */
   readonly #due = new Map<string, Due>()
   #isRunning = false
-  #telling: Promise<void> | undefined
+  #hasFailed = false
+  #sending: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: RecallDeps) {
@@ -147,21 +148,21 @@ export class Recall implements Component {
       const status = this.#statusOf(commandId)
       if (isEnd && status !== null) ended.add(hardwareId)
       // a message that may not have been sent is sent again
-      else if (!isEnd && (status !== null || this.active === null)) this.#screens.told(commandId, hardwareId, status)
+      else if (!isEnd && (status !== null || this.active === null)) this.#screens.sent(commandId, hardwareId, status)
     }
     const missing = this.active === null ? this.#screens.hardwareIds : this.#screensInScope()
     for (const hardwareId of missing) {
       if (this.active === null && !ended.has(hardwareId)) this.#due.set(hardwareId, 'end')
       if (this.active !== null && !this.#screens.wasSent(hardwareId)) this.#due.set(hardwareId, 'start')
     }
-    this.#tellSoon()
+    this.#sendSoon()
   }
 
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
     await this.#turns.idle()
-    await this.#telling
+    await this.#sending
   }
 
   get active(): RecallRow | null {
@@ -188,7 +189,7 @@ export class Recall implements Component {
         for (const hardwareId of this.#screensInScope()) this.#due.set(hardwareId, 'start')
       })
       this.#emit('started', recall, null)
-      this.#tellSoon()
+      this.#sendSoon()
       return recall
     })
   }
@@ -209,7 +210,7 @@ export class Recall implements Component {
         delivery.take([], superseded, clock.monotonicMs())
       })
       this.#emit('ended', recall, null)
-      this.#tellSoon()
+      this.#sendSoon()
       return recall
     })
   }
@@ -243,7 +244,7 @@ export class Recall implements Component {
     // a pending message is sent again automatically
     if (this.#screens.isAwaiting(hardwareId)) return
     this.#due.set(hardwareId, 'start')
-    this.#tellSoon()
+    this.#sendSoon()
   }
 
   #screensInScope(): string[] {
@@ -262,10 +263,10 @@ export class Recall implements Component {
     return scope === null || scope.includes(hardwareId)
   }
 
-  #tellSoon(): void {
+  #sendSoon(): void {
     if (this.#due.size === 0 || !this.#isRunning) return
-    this.#telling ??= this.#sendAll().finally(() => {
-      this.#telling = undefined
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined
     })
   }
 
@@ -276,18 +277,24 @@ export class Recall implements Component {
       if (due.length === 0) return
       const hardwareIds = due.map(([hardwareId]) => hardwareId)
       try {
-        await this.#tell(kind, hardwareIds)
+        await this.#send(kind, hardwareIds)
+        this.#hasFailed = false
       } catch (error) {
         // the recall ended or a screen was removed meanwhile: other messages are due now
         if (error instanceof NotFoundError) continue
-        this.#deps.log.warn({ reason: describeError(error) }, 'sending a recall to screens failed; will retry')
-        this.#timer = setTimeout(() => this.#tellSoon(), RETRY_MS)
+        if (!this.#hasFailed)
+          this.#deps.log.warn(
+            { reason: describeError(error) },
+            'sending a recall to screens failed; will retry every second',
+          )
+        this.#hasFailed = true
+        this.#timer = setTimeout(() => this.#sendSoon(), RETRY_MS)
         return
       }
     }
   }
 
-  async #tell(kind: Due, hardwareIds: readonly string[]): Promise<void> {
+  async #send(kind: Due, hardwareIds: readonly string[]): Promise<void> {
     const recall = this.#recall
     if (recall === null) return
     const { recallId } = recall
@@ -310,7 +317,7 @@ export class Recall implements Component {
       onWritten: (rows) => {
         done()
         if (isEnd || this.#recall?.recallId !== recallId) return
-        for (const { commandId, hardwareId, status } of rows) this.#screens.told(commandId, hardwareId, status)
+        for (const { commandId, hardwareId, status } of rows) this.#screens.sent(commandId, hardwareId, status)
       },
     })
     // some were removed, or have too many open commands

@@ -91,9 +91,9 @@ function rowsOf(parts: readonly StreamPart[]): Record<string, unknown>[] {
 }
 
 test('the sum of each day of telemetry is the same before, during and after sealing', async (t) => {
-  const { source, beside, seal } = await openSyncSource(t)
-  for (const deviceId of [1, 2, 3]) registerDevice(beside, deviceId)
-  appendToLog(beside, aroundMidnight(3000, 1, 2))
+  const { source, other, seal } = await openSyncSource(t)
+  for (const deviceId of [1, 2, 3]) registerDevice(other, deviceId)
+  appendToLog(other, aroundMidnight(3000, 1, 2))
   const inLog = { gps: await allDays(source, 'gps'), battery: await allDays(source, 'battery') }
   assert.deepEqual(
     inLog.gps.map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])]),
@@ -114,24 +114,24 @@ test('the sum of each day of telemetry is the same before, during and after seal
       ],
     ],
   )
-  const rows = beside.all<{ firstSeq: number; samples: Uint8Array }>(
+  const rows = other.all<{ firstSeq: number; samples: Uint8Array }>(
     'SELECT first_seq AS firstSeq, samples FROM telemetry_log',
   )
   seal()
   assert.deepEqual({ gps: await allDays(source, 'gps'), battery: await allDays(source, 'battery') }, inLog)
   // as after a power cut between adding the blocks and dropping the rows
   for (const { firstSeq, samples } of rows)
-    beside.run('INSERT INTO telemetry_log (first_seq, samples) VALUES (?, ?)', firstSeq, samples)
+    other.run('INSERT INTO telemetry_log (first_seq, samples) VALUES (?, ?)', firstSeq, samples)
   assert.deepEqual({ gps: await allDays(source, 'gps'), battery: await allDays(source, 'battery') }, inLog)
 })
 
 test('the resent samples of a day have its sum, in the log and in blocks', async (t) => {
-  const { source, beside, seal } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  appendToLog(beside, aroundMidnight(5000, 1))
+  const { source, other, seal } = await openSyncSource(t)
+  registerDevice(other, 1)
+  appendToLog(other, aroundMidnight(5000, 1))
   seal()
   appendToLog(
-    beside,
+    other,
     aroundMidnight(3000, 1).map((sample) => ({ ...sample, atMs: sample.atMs + 5_000_500 })),
   )
   for (const kind of ['gps', 'battery'] as const) {
@@ -151,39 +151,39 @@ test('the resent samples of a day have its sum, in the log and in blocks', async
 })
 
 test('samples that are being erased are not sent again', async (t) => {
-  const { source, beside, seal, maintenance } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  appendToLog(beside, aroundMidnight(10, 1))
+  const { source, other, seal, maintenance } = await openSyncSource(t)
+  registerDevice(other, 1)
+  appendToLog(other, aroundMidnight(10, 1))
   seal()
   const erasing = Promise.withResolvers<void>()
   void maintenance.take(() => erasing.promise)
   const parts = resent(source, 'gps', DAY, 'cart-1')
   // other jobs run meanwhile
   assert.equal((await source.auditGroups('gps', DAY, signal)).length, 1)
-  beside.run('DELETE FROM telemetry_block')
+  other.run('DELETE FROM telemetry_block')
   erasing.resolve()
   assert.deepEqual(await parts, [])
 })
 
 test('days without records are left out, however far apart the records of a block are', async (t) => {
-  const { source, beside, seal } = await openSyncSource(t)
-  registerDevice(beside, 1)
+  const { source, other, seal } = await openSyncSource(t)
+  registerDevice(other, 1)
   const sample = (atMs: number): TestSample => ({ deviceId: 1, atMs, streams: 'gps', value: 5 })
-  appendToLog(beside, [sample(1000), sample(DAY), sample(DAY + 40 * DAY_MS), sample(DAY + 41 * DAY_MS)])
+  appendToLog(other, [sample(1000), sample(DAY), sample(DAY + 40 * DAY_MS), sample(DAY + 41 * DAY_MS)])
   seal()
-  appendToLog(beside, [sample(DAY + 90 * DAY_MS)])
+  appendToLog(other, [sample(DAY + 90 * DAY_MS)])
   const days = [0, DAY, DAY + 40 * DAY_MS, DAY + 41 * DAY_MS, DAY + 90 * DAY_MS]
   assert.deepEqual(await source.auditDays('gps', signal), days)
   assert.deepEqual(await source.auditDays('battery', signal), [])
 })
 
 test('events are summed by device and day as they are sent, and all of them are sent again', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  beside.db.transaction(() => {
-    addLockEvents(beside, 'cart-1', DAY + DAY_MS - 100, 5000)
-    addLockEvents(beside, 'cart-2', DAY + DAY_MS, 300)
+  const { source, other } = await openSyncSource(t)
+  other.db.transaction(() => {
+    addLockEvents(other, 'cart-1', DAY + DAY_MS - 100, 5000)
+    addLockEvents(other, 'cart-2', DAY + DAY_MS, 300)
     // before 1970: from a clock that was never set
-    addLockEvents(beside, 'cart-2', -5000, 1)
+    addLockEvents(other, 'cart-2', -5000, 1)
   })()
   const days = await allDays(source, 'lock_events')
   assert.deepEqual(
@@ -216,16 +216,16 @@ test('events are summed by device and day as they are sent, and all of them are 
 })
 
 test('notes form one group, entities one per table, and deleted entities are sent again too', async (t) => {
-  const { source, beside, store } = await openSyncSource(t)
+  const { source, other, store } = await openSyncSource(t)
   for (let i = 1; i <= 3; i++)
-    beside.run(`INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, 'gap', ?, '{}')`, `n${i}`, DAY + i)
+    other.run(`INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, 'gap', ?, '{}')`, `n${i}`, DAY + i)
   assert.deepEqual(
     (await allDays(source, 'notes')).map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])]),
     [[DAY, [['', 3]]]],
   )
   assert.equal(rowsOf(await resent(source, 'notes', DAY, '')).length, 3)
-  for (let deviceId = 1; deviceId <= 600; deviceId++) registerDevice(beside, deviceId)
-  beside.run('DELETE FROM device WHERE device_id > 590')
+  for (let deviceId = 1; deviceId <= 600; deviceId++) registerDevice(other, deviceId)
+  other.run('DELETE FROM device WHERE device_id > 590')
   await store.write('createUser', {
     userId: 'usr_1',
     name: 'Ann',

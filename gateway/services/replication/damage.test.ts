@@ -9,25 +9,25 @@ const ROOM = { bytes: 262_144, rows: 20_000 }
 const { signal } = new AbortController()
 
 test('blocks on a damaged page are counted as waiting, and other streams are read', async (t) => {
-  const { source, beside, seal } = await openSyncSource(t)
+  const { source, other, seal } = await openSyncSource(t)
   for (let deviceId = 1; deviceId <= 40; deviceId++) {
-    registerDevice(beside, deviceId)
+    registerDevice(other, deviceId)
     const samples = Array.from({ length: 100 }, (_, s) => ({
       deviceId,
       atMs: NOON_MS + s * 1000,
       streams: 'gps' as const,
       value: 1 + s,
     }))
-    appendToLog(beside, samples)
+    appendToLog(other, samples)
   }
   seal()
-  beside.db.pragma('wal_checkpoint(TRUNCATE)')
-  const pages = beside.all<{ pageno: number }>(
+  other.db.pragma('wal_checkpoint(TRUNCATE)')
+  const pages = other.all<{ pageno: number }>(
     "SELECT pageno FROM dbstat WHERE name = 'telemetry_block' AND pagetype = 'leaf'",
   )
   assert.ok(pages.length > 0)
-  const { pageSize: pageBytes } = beside.get<{ pageSize: number }>('PRAGMA page_size') ?? { pageSize: 0 }
-  const file = openSync(beside.db.name, 'r+')
+  const { pageSize: pageBytes } = other.get<{ pageSize: number }>('PRAGMA page_size') ?? { pageSize: 0 }
+  const file = openSync(other.db.name, 'r+')
   for (const { pageno } of pages) writeSync(file, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (pageno - 1) * pageBytes)
   closeSync(file)
   await assert.rejects(source.nextPart('history', 0, ROOM, signal), { code: 'store_damaged' })

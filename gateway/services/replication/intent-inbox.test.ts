@@ -52,7 +52,7 @@ function read<Row>(sql: string, ...values: string[]): Row[] {
  * Checks the result of an intent that the hub will receive: there must be exactly one note, with the result that was
  * returned.
  */
-function assertToldOnce({ intent_id, status, reason }: IntentResult): void {
+function assertReportedOnce({ intent_id, status, reason }: IntentResult): void {
   const notes = read<{ body: string }>(
     `SELECT body FROM note WHERE kind = 'intent_result' AND json_extract(body, '$.intent_id') = ?`,
     intent_id,
@@ -94,21 +94,21 @@ const zones = (name: string) => ({
 
 test('a configuration is set and published once, however often it arrives, also after a restart', async () => {
   const device = await g.device('set-1')
-  const heard: string[] = []
-  device.on('message', (_topic, payload) => heard.push(payload.toString()))
+  const received: string[] = []
+  device.on('message', (_topic, payload) => received.push(payload.toString()))
   await device.subscribeAsync('dev/set-1/cfg', { qos: 1 })
-  await eventually(() => heard.length === 1, 'what it was told before')
+  await eventually(() => received.length === 1, 'the command before')
   const intent = intentOf('config.set', { hardware_id: 'set-1', config: { beep: 1 } })
   const result = { intent_id: intent.intent_id, status: 'applied', reason: null }
   assert.deepEqual(await Promise.all([g.intents.receive(intent), g.intents.receive(intent)]), [result, result])
-  await eventually(() => heard.length === 2, 'it is told')
-  assert.equal(JSON.parse(heard[1] ?? '').config.beep, 1)
+  await eventually(() => received.length === 2, 'the command arrives')
+  assert.equal(JSON.parse(received[1] ?? '').config.beep, 1)
   await g.request('PUT', '/devices/set-1/config', { body: { beep: 2 } })
   await g.restart()
   assert.equal(g.intents.lastSeq(), intent.seq)
   assert.deepEqual(await g.intents.receive(intent), { ...result, status: 'applied' })
   assert.deepEqual((await get('/devices/set-1/config')).layers.device, { beep: 2 })
-  assertToldOnce(await g.intents.receive(intent))
+  assertReportedOnce(await g.intents.receive(intent))
 })
 
 test('an absurd number that a hostile hub once sent is forgotten', async () => {
@@ -126,7 +126,7 @@ test('a layer of a group is set for its devices', async () => {
   await g.register('grouped-1')
   await g.request('PUT', `/groups/${groupId}/devices/grouped-1`)
   const body = { group_id: groupId, device_type: 'teebox', config: { key_keyless_state: 'keyless' } }
-  assertToldOnce(await receive('config.set', body))
+  assertReportedOnce(await receive('config.set', body))
   assert.equal((await get('/devices/grouped-1/config')).resolved.key_keyless_state, 'keyless')
 })
 
@@ -139,8 +139,8 @@ test('zones are stored', async () => {
 })
 
 test('a command is sent under an id the head office knows, and only within its lifetime', async () => {
-  const device = await CommandedDevice.connect(g, 'told-1', await g.register('told-1', 'cartcaddie'))
-  const body = { hardware_id: 'told-1', command: 'unlock', metadata: { name: 'Jane' }, ttl_s: 50 }
+  const device = await CommandedDevice.connect(g, 'device-1', await g.register('device-1', 'cartcaddie'))
+  const body = { hardware_id: 'device-1', command: 'unlock', metadata: { name: 'Jane' }, ttl_s: 50 }
   const expiresAtMs = clock.nowMs() + 20_500
   const result = await receive('command.send', body, { expires_at_ms: expiresAtMs })
   assert.equal(result.status, 'applied')
@@ -175,7 +175,7 @@ test('an intent that arrives too late is not carried out', async () => {
   ] as const) {
     const result = await receive(kind, body, { expires_at_ms: clock.nowMs() })
     assert.deepEqual([result.status, result.reason], ['expired', 'the intent arrived after it had expired'])
-    assertToldOnce(result)
+    assertReportedOnce(result)
   }
   // less than a second is left: no command can be that short
   const body = { hardware_id: 'late-1', command: 'unlock' }
@@ -191,7 +191,7 @@ test('a user is disabled immediately, except for the last active admin', async (
   assert.equal((await g.request('GET', '/devices', { key })).status, 401)
   const result = await receive('user.disable', { user_id: await g.adminId() })
   assert.deepEqual([result.status, result.reason], ['rejected', 'this would leave no active admin'])
-  assertToldOnce(result)
+  assertReportedOnce(result)
   assert.equal((await g.request('GET', '/users')).status, 200)
 })
 
@@ -211,7 +211,7 @@ test('a newer local change is kept', async () => {
     assert.equal((await receive(kind, body, { base_rev: rev })).status, 'applied', kind)
     const again = await receive(kind, body, { base_rev: rev })
     assert.deepEqual([again.status, again.reason], ['superseded', 'the site has changed it since the intent was made'])
-    assertToldOnce(again)
+    assertReportedOnce(again)
   }
   const { version } = await get(`/groups/${groupId}/geofences`)
   assert.equal(version, 2)
@@ -248,7 +248,7 @@ test('an impossible intent is rejected with a readable reason', async () => {
     const result = await receive(kind, body)
     assert.equal(result.status, 'rejected', `${kind} ${JSON.stringify(result)}`)
     assert.match(result.reason ?? '', reason)
-    assertToldOnce(result)
+    assertReportedOnce(result)
   }
   assert.deepEqual((await get('/devices/bad-1/commands')).commands, [])
 })
@@ -270,7 +270,7 @@ test('a gateway applies only the intents that its setting allows, and commands o
       outcomes[allowed ?? 'default'] = await Promise.all(
         intents.map(async ([kind, body]) => {
           const result = await receive(kind, body)
-          assertToldOnce(result)
+          assertReportedOnce(result)
           return result.reason ?? result.status
         }),
       )
@@ -293,7 +293,7 @@ test('an intent with the id of an existing command is rejected', async () => {
   const { body: local } = await g.request('POST', '/devices/twice-1/commands', { body: { command: 'lock' } })
   const result = await receive('command.send', body, { intent_id: local.command_id })
   assert.equal(result.status, 'rejected')
-  assertToldOnce(result)
+  assertReportedOnce(result)
 })
 
 test('while the time is unknown, commands are rejected and configurations are set', async () => {

@@ -24,7 +24,7 @@ test('a changed device is sent once', () => {
 
 test('a device whose message changed no reading is sent', () => {
   const { events, states } = createStates()
-  events.emit('heard', { hardwareId: 'cart-1' })
+  events.emit('messageAccepted', { hardwareId: 'cart-1' })
   assert.deepEqual(states.takeChanged(), new Set(['cart-1']))
 })
 

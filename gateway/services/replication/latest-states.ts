@@ -21,7 +21,7 @@ export class LatestStates implements LatestStatesPort {
     this.#deps = deps
     const { events } = deps
     const change = ({ hardwareId }: { hardwareId: string }) => this.#changed.add(hardwareId)
-    events.on('heard', change)
+    events.on('messageAccepted', change)
     events.on('presenceChanged', change)
     events.on('deviceRegistered', change)
     events.on('deviceChanged', change)
@@ -48,8 +48,8 @@ export class LatestStates implements LatestStatesPort {
   deviceJson(hardwareId: string): Record<string, unknown> | undefined {
     const device = this.#deps.fleet.byHardwareId(hardwareId)
     if (device === undefined) return undefined
-    const said = this.#deps.cartReportOf(hardwareId)
-    return { ...this.#deps.toDeviceJson(device), ...(said === undefined ? {} : { cart_said: said }) }
+    const report = this.#deps.cartReportOf(hardwareId)
+    return { ...this.#deps.toDeviceJson(device), ...(report === undefined ? {} : { cart_said: report }) }
   }
 
   hardwareIds(): readonly string[] {

@@ -96,10 +96,10 @@ async function drain(source: SyncSource, stream: SyncStream, limits = ROOM, afte
 }
 
 test('events are rows in the order of their schemas, and the stream ends are reported', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  addLockEvent(beside, 'lck-1', '{"a":[1]}')
-  addNote(beside, 'note-1')
-  beside.run(
+  const { source, other } = await openSyncSource(t)
+  addLockEvent(other, 'lck-1', '{"a":[1]}')
+  addNote(other, 'note-1')
+  other.run(
     `INSERT INTO geofence_event
        (event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7)
      VALUES ('geo-1', 'cart-1', 'aaaaaaaa', 'enter', 1, 'z1', 'Pond', 'no_go', ?, 473123456, -85000001)`,
@@ -122,8 +122,8 @@ test('events are rows in the order of their schemas, and the stream ends are rep
 })
 
 test('a batch ends at its limits, and one row always fits', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  for (let i = 1; i <= 600; i++) addLockEvent(beside, `lck-${i}`)
+  const { source, other } = await openSyncSource(t)
+  for (let i = 1; i <= 600; i++) addLockEvent(other, `lck-${i}`)
   const parts = await drain(source, 'lock_events', { bytes: 262_144, rows: 250 })
   assert.deepEqual(
     parts.map(({ to, count }) => [to, count]),
@@ -143,14 +143,14 @@ test('a batch ends at its limits, and one row always fits', async (t) => {
 })
 
 test('an entity is its row at the time of sending, null if deleted, and never a secret', async (t) => {
-  const { source, beside, store } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  registerDevice(beside, 2)
-  beside.run(`INSERT INTO device_config (device_id, config) VALUES (1, '{"a":1}')`)
-  beside.run(`INSERT INTO device_group VALUES (7, 'West', 1, 2)`)
-  beside.run(`INSERT INTO group_config VALUES (7, 'a/b', '{"b":2}')`)
-  beside.run(`INSERT INTO device_type VALUES ('a/b', 'd', '{}', '{}', '{"c":{}}')`)
-  beside.run(`INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (7, 3, '[{"id":1}]', 5)`)
+  const { source, other, store } = await openSyncSource(t)
+  registerDevice(other, 1)
+  registerDevice(other, 2)
+  other.run(`INSERT INTO device_config (device_id, config) VALUES (1, '{"a":1}')`)
+  other.run(`INSERT INTO device_group VALUES (7, 'West', 1, 2)`)
+  other.run(`INSERT INTO group_config VALUES (7, 'a/b', '{"b":2}')`)
+  other.run(`INSERT INTO device_type VALUES ('a/b', 'd', '{}', '{}', '{"c":{}}')`)
+  other.run(`INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (7, 3, '[{"id":1}]', 5)`)
   await store.write('createUser', {
     userId: 'usr_1',
     name: 'Ann',
@@ -160,17 +160,17 @@ test('an entity is its row at the time of sending, null if deleted, and never a 
     nowMs: 9,
     allowedHardwareIds: ['cart-1'],
   })
-  beside.run(
+  other.run(
     `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status,
       requested_by, created_at_ms)
      VALUES ('cmd-1', 'cart-1', 's', 'teebox', 'lock', '{"x":1}', 60, 'pending', 'usr_1', 11)`,
   )
-  beside.run(
+  other.run(
     `INSERT INTO audit_entry (entry_id, at_ms, user_id, address, action, target, before, after)
      VALUES ('e-1', 12, 'usr_1', '10.0.0.7', 'device.updated', 'cart-1', '{"name":null}', '{"name":"Cart one"}')`,
   )
-  beside.run('UPDATE device SET name = ? WHERE device_id = 1', 'Cart one')
-  beside.run('DELETE FROM device WHERE device_id = 2')
+  other.run('UPDATE device SET name = ? WHERE device_id = 1', 'Cart one')
+  other.run('DELETE FROM device WHERE device_id = 2')
   const parts = await drain(source, 'entities', { bytes: 1, rows: 100 })
   const text = parts.map(({ data }) => Buffer.from(data).toString()).join()
   assert.doesNotMatch(text, /SECRET|hash|"x"\}/)
@@ -258,12 +258,12 @@ test('an entity is its row at the time of sending, null if deleted, and never a 
 })
 
 test('samples are sent in whole rows of the log, in batches by device', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  registerDevice(beside, 2)
-  appendToLog(beside, samples(0, 2, 2, 'both'))
-  appendToLog(beside, samples(2, 1, 2).toReversed())
-  appendToLog(beside, samples(3, 4, 2, 'battery'))
+  const { source, other } = await openSyncSource(t)
+  registerDevice(other, 1)
+  registerDevice(other, 2)
+  appendToLog(other, samples(0, 2, 2, 'both'))
+  appendToLog(other, samples(2, 1, 2).toReversed())
+  appendToLog(other, samples(3, 4, 2, 'battery'))
   const [first, ...more] = await drain(source, 'telemetry')
   assert.deepEqual(more, [])
   assert.deepEqual([first?.to, first?.count, first?.oldestMs], [14, 18, NOON_MS])
@@ -291,10 +291,10 @@ test('samples are sent in whole rows of the log, in batches by device', async (t
 })
 
 test('a row too large for a batch is divided, and the byte limit is kept', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  appendToLog(beside, samples(0, 5000))
-  appendToLog(beside, samples(5000, 10))
+  const { source, other } = await openSyncSource(t)
+  registerDevice(other, 1)
+  appendToLog(other, samples(0, 5000))
+  appendToLog(other, samples(5000, 10))
   const byRows = await drain(source, 'telemetry', { bytes: 262_144, rows: 2000 })
   assert.deepEqual(
     byRows.map(({ to, count }) => [to, count]),
@@ -311,39 +311,39 @@ test('a row too large for a batch is divided, and the byte limit is kept', async
 })
 
 test('a batch from a cursor in the middle of a row has only the rest of that row', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  appendToLog(beside, samples(0, 10))
-  appendToLog(beside, samples(10, 2))
+  const { source, other } = await openSyncSource(t)
+  registerDevice(other, 1)
+  appendToLog(other, samples(0, 10))
+  appendToLog(other, samples(10, 2))
   const part = await source.nextPart('telemetry', 7, ROOM, signal)
   assert.deepEqual([part?.to, recordsOf(part)], [12, [7, 8, 9, 10, 11].map((s) => `cart-1 gps ${s}`)])
 })
 
 test('samples of a removed device are left out, and the cursor passes them', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  appendToLog(beside, samples(0, 3, 2))
+  const { source, other } = await openSyncSource(t)
+  registerDevice(other, 1)
+  appendToLog(other, samples(0, 3, 2))
   assert.deepEqual(recordsOf(await source.nextPart('telemetry', 0, ROOM, signal)).length, 3)
-  beside.run('DELETE FROM device')
+  other.run('DELETE FROM device')
   const part = await source.nextPart('telemetry', 0, ROOM, signal)
   assert.deepEqual([part?.to, part?.count, part?.oldestMs], [6, 0, null])
   assert.deepEqual(recordsOf(part), [])
 })
 
 test('a log sealed past the cursor continues at its position, and its blocks are history', async (t) => {
-  const { source, beside, seal, acknowledge } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  appendToLog(beside, samples(0, 100))
+  const { source, other, seal, acknowledge } = await openSyncSource(t)
+  registerDevice(other, 1)
+  appendToLog(other, samples(0, 100))
   await acknowledge('telemetry', 40)
   seal()
-  appendToLog(beside, samples(100, 5))
+  appendToLog(other, samples(100, 5))
   const part = await source.nextPart('telemetry', 40, ROOM, signal)
   assert.deepEqual([part?.to, part?.count], [105, 5])
   const [history, ...more] = await drain(source, 'history')
   assert.deepEqual(more, [])
   assert.deepEqual([history?.to, history?.count, history?.oldestMs], [1, 100, NOON_MS])
   const [sent] = decodeBlocks(history?.data ?? new Uint8Array())
-  const [stored] = blocksIn(beside)
+  const [stored] = blocksIn(other)
   assert.equal(sent?.hardwareId, 'cart-1')
   assert.deepEqual(Buffer.from(sent?.block ?? []), stored?.records)
   await acknowledge('telemetry', 105)
@@ -354,11 +354,11 @@ test('a log sealed past the cursor continues at its position, and its blocks are
 })
 
 test('history ends at the batch limits, leaves out removed devices, and one block always fits', async (t) => {
-  const { source, beside, seal } = await openSyncSource(t)
-  for (const deviceId of [1, 2, 3]) registerDevice(beside, deviceId)
-  appendToLog(beside, samples(0, 4096, 3))
+  const { source, other, seal } = await openSyncSource(t)
+  for (const deviceId of [1, 2, 3]) registerDevice(other, deviceId)
+  appendToLog(other, samples(0, 4096, 3))
   seal()
-  beside.run('DELETE FROM device WHERE device_id = 2')
+  other.run('DELETE FROM device WHERE device_id = 2')
   const parts = await drain(source, 'history', { bytes: 262_144, rows: 4096 })
   assert.deepEqual(
     parts.map(({ count }) => count),
@@ -376,25 +376,25 @@ test('history ends at the batch limits, leaves out removed devices, and one bloc
     single.map(({ count }) => count),
     [2048, 2048, 2048, 2048],
   )
-  beside.run('DELETE FROM device')
+  other.run('DELETE FROM device')
   const [nothing] = await drain(source, 'history')
   assert.deepEqual([nothing?.to, nothing?.count, decodeBlocks(nothing?.data ?? new Uint8Array())], [6, 0, []])
 })
 
 test('a batch ends at an erasure mark, and the next one waits until the erase note is acknowledged', async (t) => {
-  const { source, beside, seal, acknowledge } = await openSyncSource(t)
-  for (const deviceId of [1, 2]) registerDevice(beside, deviceId)
-  appendToLog(beside, samples(0, 10))
+  const { source, other, seal, acknowledge } = await openSyncSource(t)
+  for (const deviceId of [1, 2]) registerDevice(other, deviceId)
+  appendToLog(other, samples(0, 10))
   seal()
   appendToLog(
-    beside,
+    other,
     samples(10, 4).map((sample) => ({ ...sample, deviceId: 2 })),
   )
-  addNote(beside, 'before')
-  const noteSeq = addNote(beside, 'erase')
-  addMark(beside, noteSeq, 14, 1)
+  addNote(other, 'before')
+  const noteSeq = addNote(other, 'erase')
+  addMark(other, noteSeq, 14, 1)
   appendToLog(
-    beside,
+    other,
     samples(14, 6).map((sample) => ({ ...sample, deviceId: 2 })),
   )
   const to = async (stream: SyncStream, after: number) =>
@@ -402,7 +402,7 @@ test('a batch ends at an erasure mark, and the next one waits until the erase no
   assert.deepEqual([await to('telemetry', 0), await to('telemetry', 14)], [14, null])
   seal()
   assert.deepEqual([await to('history', 0), await to('history', 1)], [1, null])
-  appendToLog(beside, samples(20, 1))
+  appendToLog(other, samples(20, 1))
   assert.deepEqual([await to('telemetry', 10), await to('telemetry', 20)], [null, null])
   await acknowledge('notes', noteSeq - 1)
   assert.equal(await to('telemetry', 14), null)
@@ -411,29 +411,29 @@ test('a batch ends at an erasure mark, and the next one waits until the erase no
 })
 
 test('a damaged block is recorded as lost before a cursor passes it; earlier data is sent first', async (t) => {
-  const { source, beside, seal } = await openSyncSource(t)
-  for (const deviceId of [1, 2, 3]) registerDevice(beside, deviceId)
-  appendToLog(beside, samples(0, 50, 3))
+  const { source, other, seal } = await openSyncSource(t)
+  for (const deviceId of [1, 2, 3]) registerDevice(other, deviceId)
+  appendToLog(other, samples(0, 50, 3))
   seal()
-  beside.run(
+  other.run(
     "UPDATE telemetry_block SET records = CAST(substr(records, 1, 40) || x'ff' || substr(records, 42) AS BLOB) " +
       'WHERE block_id = 2',
   )
   const first = await source.nextPart('history', 0, ROOM, signal)
   assert.deepEqual([first?.to, first?.count], [1, 50])
-  assert.equal(beside.get('SELECT 1 FROM damaged_block'), undefined)
+  assert.equal(other.get('SELECT 1 FROM damaged_block'), undefined)
   const second = await source.nextPart('history', 1, ROOM, signal)
   assert.deepEqual([second?.to, second?.count], [3, 50])
-  assert.deepEqual(beside.all('SELECT block_id FROM damaged_block'), [{ blockId: 2 }])
+  assert.deepEqual(other.all('SELECT block_id FROM damaged_block'), [{ blockId: 2 }])
   const [gap] = rowsOf(await source.nextPart('notes', 0, ROOM, signal))
   assert.equal(gap?.kind, 'gap')
 })
 
 test('a damaged log row is recorded as lost before a cursor passes it; earlier data is sent first', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  for (const fromS of [0, 10, 20]) appendToLog(beside, samples(fromS, 10))
-  beside.run('UPDATE telemetry_log SET samples = zeroblob(length(samples)) WHERE first_seq = 11')
+  const { source, other } = await openSyncSource(t)
+  registerDevice(other, 1)
+  for (const fromS of [0, 10, 20]) appendToLog(other, samples(fromS, 10))
+  other.run('UPDATE telemetry_log SET samples = zeroblob(length(samples)) WHERE first_seq = 11')
   const first = await source.nextPart('telemetry', 0, ROOM, signal)
   assert.deepEqual([first?.to, first?.count], [10, 10])
   const second = await source.nextPart('telemetry', 10, ROOM, signal)
@@ -443,23 +443,23 @@ test('a damaged log row is recorded as lost before a cursor passes it; earlier d
 })
 
 test('rows of a newer program are left in place and do not hold up the rows after them', async (t) => {
-  const { source, beside } = await openSyncSource(t)
-  registerDevice(beside, 1)
-  for (const fromS of [0, 10, 20]) appendToLog(beside, samples(fromS, 10))
-  beside.run('UPDATE telemetry_log SET samples = ? WHERE first_seq = 11', newerRow(samples(10, 10)))
+  const { source, other } = await openSyncSource(t)
+  registerDevice(other, 1)
+  for (const fromS of [0, 10, 20]) appendToLog(other, samples(fromS, 10))
+  other.run('UPDATE telemetry_log SET samples = ? WHERE first_seq = 11', newerRow(samples(10, 10)))
   const parts = await drain(source, 'telemetry', { bytes: 262_144, rows: 10 })
   assert.deepEqual(parts.flatMap(recordsOf).length, 20)
-  assert.equal(beside.all('SELECT first_seq FROM telemetry_log').length, 3)
+  assert.equal(other.all('SELECT first_seq FROM telemetry_log').length, 3)
 })
 
 test('the backlog is the data after the cursors', async (t) => {
-  const { source, beside, seal, acknowledge, clock } = await openSyncSource(t)
-  for (const deviceId of [1, 2]) registerDevice(beside, deviceId)
-  appendToLog(beside, samples(0, 3000, 2, 'both'))
+  const { source, other, seal, acknowledge, clock } = await openSyncSource(t)
+  for (const deviceId of [1, 2]) registerDevice(other, deviceId)
+  appendToLog(other, samples(0, 3000, 2, 'both'))
   seal()
-  appendToLog(beside, samples(3000, 10, 2, 'both'))
-  for (let i = 1; i <= 5; i++) addLockEvent(beside, `lck-${i}`)
-  const entries = beside.all('SELECT seq FROM block_log').length
+  appendToLog(other, samples(3000, 10, 2, 'both'))
+  for (let i = 1; i <= 5; i++) addLockEvent(other, `lck-${i}`)
+  const entries = other.all('SELECT seq FROM block_log').length
   const first = await asAgentKnowsIt(source).backlog(signal)
   assert.deepEqual(first.history, { rows: 12_000, oldestMs: NOON_MS })
   assert.deepEqual(first.telemetry, { rows: 40, oldestMs: NOON_MS + 3_000_000 })
@@ -471,7 +471,7 @@ test('the backlog is the data after the cursors', async (t) => {
   clock.advance(15_000)
   const second = await source.backlog(signal)
   assert.deepEqual([second.lock_events.rows, second.telemetry.rows], [2, 30])
-  assert.equal(second.history.rows, blocksIn(beside).at(-1)?.count)
+  assert.equal(second.history.rows, blocksIn(other).at(-1)?.count)
 })
 
 test('a database belongs to one site, and a fork resets its cursors to zero', async (t) => {

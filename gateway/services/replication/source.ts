@@ -135,7 +135,7 @@ export class SyncSource implements SyncSourcePort {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const { part, damagedSeq } = await store.readers.run('nextLogPart', { after, limits }, options)
       if (damagedSeq === null) return part
-      await this.#setAsideRow(damagedSeq)
+      await this.#quarantineRow(damagedSeq)
     }
     throw new UnavailableError('quarantining a damaged row of the telemetry log failed')
   }
@@ -151,7 +151,7 @@ export class SyncSource implements SyncSourcePort {
     throw new UnavailableError('quarantining a damaged telemetry block failed')
   }
 
-  async #setAsideRow(firstSeq: number): Promise<void> {
+  async #quarantineRow(firstSeq: number): Promise<void> {
     const { store, damage, maintenance, clock, log } = this.#deps
     await maintenance.take(async () => {
       if (!(await store.write('quarantineLogRow', { firstSeq, nowMs: clock.nowMs() }))) return

@@ -27,7 +27,7 @@ export class EventGrowth implements Component {
   }
 
   async start(): Promise<void> {
-    this.#timer = setInterval(() => this.look(), HOUR_MS)
+    this.#timer = setInterval(() => this.check(), HOUR_MS)
   }
 
   async stop(): Promise<void> {
@@ -35,7 +35,7 @@ export class EventGrowth implements Component {
   }
 
   /** Checks the events stored since the last call, and resets the counts. */
-  look(): void {
+  check(): void {
     const total = this.#total
     for (const [hardwareId, lockEvents] of this.#byDevice) {
       if (lockEvents <= FEW || 2 * lockEvents <= total) continue

@@ -33,7 +33,7 @@ export class ActiveRound {
     this.devices = devices.map(toRoundDevice)
     this.counted = counted
     this.isDue = devices.some(({ reported }) => reported.gps !== null)
-    this.#finder = new RoundFinder(counted.ground)
+    this.#finder = new RoundFinder(counted.roundZones)
   }
 
   /** True if it was made for these devices and zones. */
@@ -79,7 +79,7 @@ export class ActiveRound {
   goOn({ state, newestMs }: KnownRounds): void {
     const waiting = this.#waiting ?? []
     this.#waiting = null
-    this.#finder = new RoundFinder(this.counted.ground, state)
+    this.#finder = new RoundFinder(this.counted.roundZones, state)
     this.#newestMs = new Map(Object.entries(newestMs))
     for (const arrived of waiting) this.#feed(arrived)
   }

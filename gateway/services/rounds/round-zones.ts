@@ -7,7 +7,7 @@ import type { WatchedSet } from '../zones/sets.ts'
 /** Zones that count for rounds of a cart; the same object until one of them changes. */
 export interface CountedZones {
   readonly zones: readonly Zone[]
-  readonly ground: RoundZones
+  readonly roundZones: RoundZones
 }
 
 interface Known {
@@ -45,7 +45,9 @@ export class RoundZonesByGroup {
     const zones = zonesOf(sets)
     // an override of a zone that does not count leaves rounds unchanged
     const counted =
-      known !== undefined && isSame(zones, known.counted.zones) ? known.counted : { zones, ground: roundZonesOf(zones) }
+      known !== undefined && isSame(zones, known.counted.zones)
+        ? known.counted
+        : { zones, roundZones: roundZonesOf(zones) }
     this.#known.set(key, { sets, counted })
     return counted
   }

@@ -128,7 +128,7 @@ test('once the barn is drawn, the active round is known with all that came befor
   await eventually(async () => {
     clock.advance(1000)
     return (await running('/rounds/active'))[0]?.holes.length === 2
-  }, 'its two holes are told')
+  }, 'its two holes are reported')
 })
 
 /** Fields of a round that do not depend on the time of the request. */

@@ -45,7 +45,7 @@ const OWNER = 'rounds'
  */
 export class Rounds implements Component {
   readonly #deps: RoundsDeps
-  readonly #grounds: RoundZonesByGroup
+  readonly #zonesByGroup: RoundZonesByGroup
   #kept = new Map<string, ActiveRound>()
   #byDevice = new Map<number, ActiveRound>()
   /** Time of the last read of a cart's history. */
@@ -55,7 +55,7 @@ export class Rounds implements Component {
 
   constructor(deps: RoundsDeps) {
     this.#deps = deps
-    this.#grounds = new RoundZonesByGroup(deps.geofences)
+    this.#zonesByGroup = new RoundZonesByGroup(deps.geofences)
   }
 
   async start(): Promise<void> {
@@ -67,7 +67,7 @@ export class Rounds implements Component {
       this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, recorded, this.#latestMs()),
     )
     for (const name of ['backfilled', 'historyChanged'] as const)
-      events.on(name, ({ hardwareId }) => this.#findAnew(hardwareId))
+      events.on(name, ({ hardwareId }) => this.#requestSearch(hardwareId))
   }
 
   async stop(): Promise<void> {
@@ -87,11 +87,11 @@ export class Rounds implements Component {
       return round === null ? [] : [{ cart, round }]
     })
     const ofParts = await inParallel(parts, JOBS_IN_FLIGHT, async (cart) => {
-      const { devices, zones, ground } = this.#groundOf(cart)
-      if (!ground.hasParking) return []
+      const { devices, zones, roundZones } = this.#zonesOf(cart)
+      if (!roundZones.hasParking) return []
       const query = { devices, zones, latestMs: this.#latestMs() }
       const { state } = await this.#deps.store.readers.run('roundState', query, asker)
-      const round = new RoundFinder(ground, state).roundAt(nowMs)
+      const round = new RoundFinder(roundZones, state).roundAt(nowMs)
       return round === null || round.endedMs !== null ? [] : [{ cart: cart.key, round }]
     })
     return [...found, ...ofParts.flat()].sort(byStart)
@@ -108,8 +108,8 @@ export class Rounds implements Component {
       most: order === 'asc' ? offset + limit : Infinity,
     }
     const found = await inParallel(carts, JOBS_IN_FLIGHT, async (cart) => {
-      const { devices, zones, ground } = this.#groundOf(cart)
-      if (!ground.hasParking) return []
+      const { devices, zones, roundZones } = this.#zonesOf(cart)
+      if (!roundZones.hasParking) return []
       const rounds = await this.#deps.store.readers.run('rounds', { ...range, devices, zones }, asker)
       return rounds.map((round) => ({ cart: cart.key, round }))
     })
@@ -117,9 +117,9 @@ export class Rounds implements Component {
     return (order === 'asc' ? all : all.reverse()).slice(offset, offset + limit)
   }
 
-  #groundOf({ devices }: Cart) {
-    const { zones, ground } = this.#grounds.of(devices)
-    return { devices: devices.map(toRoundDevice), zones, ground }
+  #zonesOf({ devices }: Cart) {
+    const { zones, roundZones } = this.#zonesByGroup.of(devices)
+    return { devices: devices.map(toRoundDevice), zones, roundZones }
   }
 
   #latestMs(): number {
@@ -132,8 +132,8 @@ export class Rounds implements Component {
     let isOther = false
     const kept = new Map<string, ActiveRound>()
     for (const { key, devices } of carts) {
-      const counted = this.#grounds.of(devices)
-      if (!counted.ground.hasParking) continue
+      const counted = this.#zonesByGroup.of(devices)
+      if (!counted.roundZones.hasParking) continue
       const known = this.#kept.get(key)
       const isSame = known?.isOf(devices, counted) === true
       isOther ||= !isSame
@@ -149,7 +149,7 @@ export class Rounds implements Component {
   }
 
   /** Requests a new search after data came late or was deleted. */
-  #findAnew(hardwareId: string): void {
+  #requestSearch(hardwareId: string): void {
     for (const one of this.#kept.values())
       if (one.devices.some((device) => device.hardwareId === hardwareId)) one.isDue = true
   }

@@ -75,7 +75,7 @@ export class BlockDamage {
     if (this.#waiting.size === 0 || this.#isLooking) return
     this.#isLooking = true
     void this.#deps.maintenance
-      .take(() => this.#look())
+      .take(() => this.#quarantineWaiting())
       .finally(() => {
         this.#isLooking = false
       })
@@ -84,7 +84,7 @@ export class BlockDamage {
   /** Checks blocks immediately, for a caller that holds the maintenance lock. Never rejects. */
   async judge(blocks: readonly UnreadableBlock[]): Promise<void> {
     this.#note(blocks)
-    if (this.#waiting.size > 0) await this.#look()
+    if (this.#waiting.size > 0) await this.#quarantineWaiting()
   }
 
   /**
@@ -116,7 +116,7 @@ export class BlockDamage {
         if (part.found.length === 0) continue
         await this.#hide(part)
         // a table that was detached has become the next one
-        if (!part.isAside && at !== null) at = { ...at, table: at.table + 1 }
+        if (!part.isDetached && at !== null) at = { ...at, table: at.table + 1 }
       }
     } catch (error) {
       log.warn({ reason: describeError(error) }, 'searching for unreachable telemetry blocks failed')
@@ -124,17 +124,17 @@ export class BlockDamage {
     this.load()
   }
 
-  async #hide({ found, isAside }: UnreachableBlocks): Promise<void> {
+  async #hide({ found, isDetached }: UnreachableBlocks): Promise<void> {
     const { store, clock } = this.#deps
-    let isSetAside = isAside
+    let isTableDetached = isDetached
     for (const blocks of portionsOf(found)) {
-      await store.write('hideUnreachableBlocks', { blocks, isAside: isSetAside, nowMs: clock.nowMs() })
-      isSetAside = true
-      this.#tellUnreachable(blocks)
+      await store.write('hideUnreachableBlocks', { blocks, isDetached: isTableDetached, nowMs: clock.nowMs() })
+      isTableDetached = true
+      this.#reportUnreachable(blocks)
     }
   }
 
-  #tellUnreachable(blocks: readonly IndexedBlock[]): void {
+  #reportUnreachable(blocks: readonly IndexedBlock[]): void {
     this.unreadable.add('unreadable_page', blocks.length)
     const [first] = blocks
     this.#deps.log.error(
@@ -151,14 +151,14 @@ export class BlockDamage {
     }
   }
 
-  async #look(): Promise<void> {
+  async #quarantineWaiting(): Promise<void> {
     const { store, clock, log } = this.#deps
     try {
       while (this.#waiting.size > 0) {
         const blockIds = [...this.#waiting].slice(0, STEP_BLOCKS)
         const found = await store.write('quarantineBlocks', { blockIds, nowMs: clock.nowMs() })
         for (const blockId of blockIds) this.#waiting.delete(blockId)
-        this.#tell(found)
+        this.#reportQuarantined(found)
       }
     } catch (error) {
       this.#waiting.clear()
@@ -167,7 +167,7 @@ export class BlockDamage {
     this.load()
   }
 
-  #tell({ moved, intact, newer, dropped }: QuarantinedBlocks): void {
+  #reportQuarantined({ moved, intact, newer, dropped }: QuarantinedBlocks): void {
     const { log } = this.#deps
     for (const { blockId, hardwareId, stream, firstMs, lastMs, count, reason } of moved) {
       this.unreadable.add(reason)

@@ -40,7 +40,7 @@ async function open(t: TestContext, options: Options, prepare: (table: BlockTabl
     budget: options.budget?.(usedBytes) ?? { kind: 'bytes', bytes: usedBytes },
     hasUpstream: options.hasUpstream ?? true,
     ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),
-    look: async () => ({ otherBytes: 0, ...(options.volume?.(usedBytes) ?? VOLUME) }),
+    measure: async () => ({ otherBytes: 0, ...(options.volume?.(usedBytes) ?? VOLUME) }),
   })
   const gaps = () =>
     table.connection

@@ -32,7 +32,7 @@ interface DiskGuardDeps {
   /** True if the hub may lack data that it acknowledged: it has lost data, and the comparison is not complete. */
   mayLack?: () => boolean
   /** Replaces the reading of the file system in tests. */
-  look?: (dataDir: string) => Promise<FolderSpace>
+  measure?: (dataDir: string) => Promise<FolderSpace>
 }
 
 // Shares of the budget. Each threshold has a lower one at which its state ends, so that the state does not alternate.
@@ -62,7 +62,7 @@ export class DiskGuard implements Component {
   readonly counts = { droppedUnsent: 0, deletedSent: 0 }
   readonly #deps: DiskGuardDeps
   readonly #pace: MaintenanceThrottle
-  readonly #look: (dataDir: string) => Promise<FolderSpace>
+  readonly #measure: (dataDir: string) => Promise<FolderSpace>
   #use: DiskUse = { state: 'ok', usedBytes: 0, budgetBytes: 0 }
   #folder: FolderSpace | undefined
   #isFruitless = false
@@ -72,7 +72,7 @@ export class DiskGuard implements Component {
 
   constructor(deps: DiskGuardDeps) {
     this.#deps = deps
-    this.#look = deps.look ?? folderSpace
+    this.#measure = deps.measure ?? folderSpace
     this.#pace = new MaintenanceThrottle(() => deps.store.queue.waitingRows)
   }
 
@@ -116,7 +116,7 @@ export class DiskGuard implements Component {
     const { log, dataDir, hasUpstream, mayLack } = this.#deps
     this.#isFruitless = false
     try {
-      this.#folder = await this.#look(dataDir)
+      this.#folder = await this.#measure(dataDir)
       // the gateway may have the only copy, and keeps it while there is room
       const deletesFrom = mayLack?.() === true ? DROP_UNSENT.from : DELETE_SENT.from
       if (hasUpstream && this.#level() >= deletesFrom) await this.#deleteSent(DELETE_SENT.below)
@@ -225,7 +225,7 @@ export class DiskGuard implements Component {
         if (part.blockIds.length > 0) {
           yield part
           // released bytes are free on the volume by now
-          this.#folder = await this.#look(this.#deps.dataDir)
+          this.#folder = await this.#measure(this.#deps.dataDir)
         }
         after = part.after
       } while (after !== null)

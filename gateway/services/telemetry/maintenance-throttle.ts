@@ -2,7 +2,7 @@
 const BUSY_ROWS = 200
 /** Longest wait of a step, so that maintenance continues under permanent load. */
 const MAX_WAIT_MS = 200
-const LOOK_MS = 10
+const CHECK_MS = 10
 
 /** Runs background maintenance steps: each waits while many rows do, and is followed by a pause of its own length. */
 export class MaintenanceThrottle {
@@ -24,8 +24,8 @@ export class MaintenanceThrottle {
   }
 
   async take<Result>(step: () => Promise<Result>): Promise<Result> {
-    for (let waitedMs = 0; waitedMs < MAX_WAIT_MS && this.#waitingRows() > BUSY_ROWS; waitedMs += LOOK_MS) {
-      await this.#rest(LOOK_MS)
+    for (let waitedMs = 0; waitedMs < MAX_WAIT_MS && this.#waitingRows() > BUSY_ROWS; waitedMs += CHECK_MS) {
+      await this.#rest(CHECK_MS)
     }
     const startedAtMs = performance.now()
     const result = await step()

@@ -36,7 +36,7 @@ const MIN_REST_MS = 50
 const MAX_REST_MS = 10_000
 /** Number of waiting rows up to which the gateway counts as idle: one commit takes them; more is a rush. */
 const QUIET_ROWS = 50
-const LOOK_MS = 100
+const CHECK_MS = 100
 /** Longest wait for an idle moment; then a step runs anyway: a permanently busy gateway would run out of disk. */
 const MAX_RUSH_MS = 10_000
 
@@ -112,7 +112,7 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
   async #quiet(signal: AbortSignal): Promise<void> {
     const { queue, clock } = this.#deps
     const endsAtMs = clock.monotonicMs() + MAX_RUSH_MS
-    while (queue.waitingRows > QUIET_ROWS && clock.monotonicMs() < endsAtMs) await this.#sleep(LOOK_MS, signal)
+    while (queue.waitingRows > QUIET_ROWS && clock.monotonicMs() < endsAtMs) await this.#sleep(CHECK_MS, signal)
   }
 
   #runIn(ms: number): void {

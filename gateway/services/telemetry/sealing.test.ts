@@ -22,7 +22,7 @@ const DEVICES = 10
 let dataDir: string
 let store: Store
 /** Connection that writes alongside the gateway, as its own writer would. */
-let beside: Connection
+let other: Connection
 let sealing: Sealing
 let fleetSize = DEVICES
 let acknowledged: number | null = null
@@ -36,18 +36,18 @@ before(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-sealing-'))
   store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
   await store.start()
-  beside = openWriter(join(dataDir, 'cartbarn.db'))
-  beside.db.pragma('synchronous = OFF')
-  for (let deviceId = 1; deviceId <= DEVICES; deviceId++) registerDevice(beside, deviceId)
+  other = openWriter(join(dataDir, 'cartbarn.db'))
+  other.db.pragma('synchronous = OFF')
+  for (let deviceId = 1; deviceId <= DEVICES; deviceId++) registerDevice(other, deviceId)
 })
 after(async () => {
-  beside.close()
+  other.close()
   await store.stop()
   rmSync(dataDir, { recursive: true, force: true })
 })
 beforeEach(async () => {
   for (const table of ['telemetry_log', 'telemetry_block', 'damaged_block', 'sync_cursor'])
-    beside.run(`DELETE FROM ${table}`)
+    other.run(`DELETE FROM ${table}`)
   lines = []
   unreadable = []
   fleetSize = DEVICES
@@ -102,10 +102,10 @@ function ride(seconds: number): number {
     }
   }
   rides += seconds
-  beside.db
+  other.db
     .transaction(() => {
       for (let from = 0; from < samples.length; from += 1000) {
-        appendToLog(beside, samples.slice(from, from + 1000))
+        appendToLog(other, samples.slice(from, from + 1000))
       }
     })
     .immediate()
@@ -115,19 +115,19 @@ function ride(seconds: number): number {
 /** Marks the log as acknowledged by a hub up to `seq`. */
 function acknowledgeThrough(seq: number): void {
   acknowledged = seq
-  beside.run("INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES ('telemetry', ?, '')", seq)
+  other.run("INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES ('telemetry', ?, '')", seq)
 }
 
 const lastSeq = () => store.read.syncEnds().telemetry
 /** Counts the records in blocks: in those with an entry in the log of blocks, and in the others. */
 function sealedRecords(): { unsent: number; sent: number } {
-  const logged = new Set(beside.all<{ id: number }>('SELECT block_id AS id FROM block_log').map(({ id }) => id))
+  const logged = new Set(other.all<{ id: number }>('SELECT block_id AS id FROM block_log').map(({ id }) => id))
   const records = { unsent: 0, sent: 0 }
-  for (const { blockId, count } of blocksIn(beside)) records[logged.has(blockId) ? 'unsent' : 'sent'] += count
+  for (const { blockId, count } of blocksIn(other)) records[logged.has(blockId) ? 'unsent' : 'sent'] += count
   return records
 }
 
-const rowsInLog = () => beside.all('SELECT first_seq FROM telemetry_log').length
+const rowsInLog = () => other.all('SELECT first_seq FROM telemetry_log').length
 
 test('a log that is large enough is sealed automatically', async () => {
   await sealing.stop()
@@ -135,8 +135,8 @@ test('a log that is large enough is sealed automatically', async () => {
   await sealing.start()
   const samples = ride(4000)
   await eventually(() => rowsInLog() === 0, 'the log is sealed', 60_000)
-  assert.equal(recordsIn(beside).size, samples * 2)
-  assert.ok(blocksIn(beside).every(({ count }) => count <= 2048))
+  assert.equal(recordsIn(other).size, samples * 2)
+  assert.ok(blocksIn(other).every(({ count }) => count <= 2048))
   await eventually(() => sealing.counts.passes === 1, 'the pass is counted')
   assert.equal(sealing.counts.samples, samples)
   assert.ok(sealing.counts.seconds > 0)
@@ -146,11 +146,11 @@ test('a log that is large enough is sealed automatically', async () => {
 test('a small log is left alone, the smaller the larger the fleet is', async () => {
   ride(3000)
   await sealing.runOnce()
-  assert.equal(blocksIn(beside).length, 0)
+  assert.equal(blocksIn(other).length, 0)
   ride(1000)
   fleetSize = 5000
   await sealing.runOnce()
-  assert.equal(blocksIn(beside).length, 0)
+  assert.equal(blocksIn(other).length, 0)
   fleetSize = DEVICES
   await sealing.runOnce()
   assert.equal(rowsInLog(), 0)
@@ -161,7 +161,7 @@ test('sealing on request seals the whole log, even for a caller that holds the m
   await maintenance.take(() => sealing.sealNow())
   assert.equal(rowsInLog(), 0)
   assert.equal(sealing.counts.passes, 2)
-  const sealed = blocksIn(beside).reduce((sum, { count }) => sum + count, 0)
+  const sealed = blocksIn(other).reduce((sum, { count }) => sum + count, 0)
   assert.equal(sealed, samples * 2)
   await sealing.sealNow()
   assert.equal(sealing.counts.passes, 2)
@@ -175,11 +175,11 @@ test('samples that arrive during a pass stay in the log, and none is lost', asyn
     await new Promise(setImmediate)
   }
   await sealed
-  assert.ok(blocksIn(beside).length > 0)
-  assert.equal(recordsIn(beside).size, samples * 2)
+  assert.ok(blocksIn(other).length > 0)
+  assert.equal(recordsIn(other).size, samples * 2)
   await sealing.sealNow()
   assert.equal(rowsInLog(), 0)
-  assert.equal(recordsIn(beside).size, samples * 2)
+  assert.equal(recordsIn(other).size, samples * 2)
 })
 
 test('without a head office, every block is recorded as unsent', async () => {
@@ -194,7 +194,7 @@ test('with a head office, the log waits for it, and data it has is not sent agai
   const through = lastSeq()
   ride(4000)
   await sealing.runOnce()
-  assert.equal(blocksIn(beside).length, 0, 'nothing was acknowledged')
+  assert.equal(blocksIn(other).length, 0, 'nothing was acknowledged')
   acknowledgeThrough(through)
   await sealing.runOnce()
   assert.deepEqual(sealedRecords(), { unsent: 0, sent: samples * 2 })
@@ -205,7 +205,7 @@ test('the log does not wait indefinitely for an unreachable head office', async 
   acknowledged = 0
   let samples = ride(13_000)
   await sealing.runOnce()
-  assert.equal(blocksIn(beside).length, 0)
+  assert.equal(blocksIn(other).length, 0)
   samples += ride(1000)
   await sealing.runOnce()
   assert.equal(rowsInLog(), 0)
@@ -241,10 +241,10 @@ test('other jobs that change blocks wait until a pass is done', async () => {
   ride(4000)
   let inTurn = 0
   const sealed = sealing.runOnce()
-  const other = maintenance.take(async () => {
+  const job = maintenance.take(async () => {
     inTurn = rowsInLog()
   })
-  await Promise.all([sealed, other])
+  await Promise.all([sealed, job])
   assert.equal(inTurn, 0)
 })
 
@@ -258,9 +258,9 @@ test('a queue that is never empty slows sealing down, and does not stop it', asy
 })
 
 function damage(): number {
-  const [block] = blocksIn(beside)
+  const [block] = blocksIn(other)
   assert.ok(block)
-  beside.run('UPDATE telemetry_block SET records = zeroblob(100) WHERE block_id = ?', block.blockId)
+  other.run('UPDATE telemetry_block SET records = zeroblob(100) WHERE block_id = ?', block.blockId)
   return block.blockId
 }
 
@@ -269,13 +269,13 @@ test('a damaged block is reported and its stream is sealed once the block has be
   await sealing.sealNow()
   const blockId = damage()
   onUnreadable = (blocks) => {
-    for (const one of blocks) beside.run('DELETE FROM telemetry_block WHERE block_id = ?', one.blockId)
+    for (const one of blocks) other.run('DELETE FROM telemetry_block WHERE block_id = ?', one.blockId)
   }
   const samples = ride(4000)
   await sealing.runOnce()
   assert.deepEqual(unreadable, [{ blockId, reason: 'not_a_block' }])
   assert.equal(rowsInLog(), 0)
-  assert.equal(recordsIn(beside).size, samples * 2 + 19 * 10)
+  assert.equal(recordsIn(other).size, samples * 2 + 19 * 10)
 })
 
 test('a damaged block that cannot be moved stops sealing without loss and is logged once', async () => {
@@ -293,7 +293,7 @@ test('a damaged block that cannot be moved stops sealing without loss and is log
     ['sealing of telemetry failed; it stays in the log until a retry'],
   )
   await assert.rejects(sealing.sealNow(), /quarantining damaged telemetry failed/)
-  beside.run('DELETE FROM telemetry_block WHERE length(records) = 100')
+  other.run('DELETE FROM telemetry_block WHERE length(records) = 100')
   await sealing.runOnce()
   assert.equal(rowsInLog(), 0)
   assert.equal(lines.at(-1)?.msg, 'sealing of telemetry recovered')
@@ -301,14 +301,14 @@ test('a damaged block that cannot be moved stops sealing without loss and is log
 
 test('a damaged row of the log is quarantined, and the others are sealed', async () => {
   const samples = ride(4000)
-  beside.run(
+  other.run(
     'UPDATE telemetry_log SET samples = zeroblob(50) WHERE first_seq = (SELECT min(first_seq) + 1000 FROM ' +
       'telemetry_log)',
   )
-  const [damaged] = beside.all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log WHERE length(samples) = 50')
+  const [damaged] = other.all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log WHERE length(samples) = 50')
   await sealing.sealNow()
   assert.equal(rowsInLog(), 0)
-  assert.equal(recordsIn(beside).size, (samples - (damaged === undefined ? 0 : 1000)) * 2)
+  assert.equal(recordsIn(other).size, (samples - (damaged === undefined ? 0 : 1000)) * 2)
 })
 
 test('a writer that dies during a pass costs nothing but the time', async () => {
@@ -322,18 +322,18 @@ test('a writer that dies during a pass costs nothing but the time', async () => 
   })
   await sealing.runOnce()
   assert.equal(sealing.counts.failures, 1)
-  assert.ok(blocksIn(beside).length > 0)
-  assert.equal(recordsIn(beside).size, samples * 2)
+  assert.ok(blocksIn(other).length > 0)
+  assert.equal(recordsIn(other).size, samples * 2)
   await sealing.runOnce()
   assert.equal(rowsInLog(), 0)
-  assert.equal(recordsIn(beside).size, samples * 2)
+  assert.equal(recordsIn(other).size, samples * 2)
 })
 
 test('a stop ends a pass after its transaction, and the next start continues', async () => {
   // enough that the pass still has much to do when its first transaction is detected
   const samples = ride(16_000)
   const sealed = sealing.runOnce()
-  await eventually(() => blocksIn(beside).length > 0, 'the first transaction')
+  await eventually(() => blocksIn(other).length > 0, 'the first transaction')
   await sealing.stop()
   await sealed
   assert.ok(rowsInLog() > 0)
@@ -343,18 +343,18 @@ test('a stop ends a pass after its transaction, and the next start continues', a
   await sealing.start()
   await sealing.runOnce()
   assert.equal(rowsInLog(), 0)
-  assert.equal(recordsIn(beside).size, samples * 2)
+  assert.equal(recordsIn(other).size, samples * 2)
 })
 
 test('a stop does not wait for the turn of a pass', async () => {
   ride(4000)
   const gate = Promise.withResolvers<void>()
-  const other = maintenance.take(() => gate.promise)
+  const job = maintenance.take(() => gate.promise)
   const sealed = sealing.runOnce()
   await sealing.stop()
   gate.resolve()
-  await Promise.all([other, sealed])
-  assert.equal(blocksIn(beside).length, 0)
+  await Promise.all([job, sealed])
+  assert.equal(blocksIn(other).length, 0)
   assert.equal(sealing.counts.failures, 0)
 })
 

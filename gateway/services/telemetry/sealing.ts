@@ -42,7 +42,7 @@ const UNREACHABLE_TIMES = 4
 const STEP_BLOCKS = 64
 const STEP_BYTES = 256 << 10
 const STEP_ROWS = 2000
-const LOOK_MS = 2000
+const CHECK_MS = 2000
 const MAX_BACK_OFF_MS = 60_000
 
 /**
@@ -71,7 +71,7 @@ export class Sealing implements Component {
     this.#isRunning = true
     this.#stopping = new AbortController()
     this.#pace.start()
-    this.#lookIn(LOOK_MS)
+    this.#checkIn(CHECK_MS)
   }
 
   /** Stops a pass after the transaction in progress. */
@@ -108,10 +108,10 @@ export class Sealing implements Component {
     await this.#seal(0, this.#lastSeq(), Number.POSITIVE_INFINITY)
   }
 
-  #lookIn(ms: number): void {
+  #checkIn(ms: number): void {
     this.#timer = setTimeout(() => {
       void this.runOnce().then(() => {
-        if (this.#isRunning) this.#lookIn(Math.min(LOOK_MS * 2 ** this.#failuresInARow, MAX_BACK_OFF_MS))
+        if (this.#isRunning) this.#checkIn(Math.min(CHECK_MS * 2 ** this.#failuresInARow, MAX_BACK_OFF_MS))
       })
     }, ms)
   }
@@ -212,11 +212,11 @@ export class Sealing implements Component {
         if (obstacles.has(number)) throw new Error('cannot seal: quarantining damaged telemetry failed')
         obstacles.add(number)
       }
-      if (damagedSeq !== null) await this.#setAside(damagedSeq)
+      if (damagedSeq !== null) await this.#quarantineRow(damagedSeq)
     }
   }
 
-  async #setAside(firstSeq: number): Promise<void> {
+  async #quarantineRow(firstSeq: number): Promise<void> {
     const { store, onQuarantined, clock, log } = this.#deps
     this.#requireRunning()
     if (!(await store.write('quarantineLogRow', { firstSeq, nowMs: clock.nowMs() }))) return

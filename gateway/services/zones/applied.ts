@@ -22,7 +22,7 @@ export class ZonesApplied {
   of(carts: readonly Cart[]): { version: number; applied: string[]; waiting: string[] } {
     const lists = { version: this.#deps.sets.site.version, applied: [] as string[], waiting: [] as string[] }
     for (const { key, devices } of carts) {
-      const teeboxes = devices.filter((device) => this.#isTold(device))
+      const teeboxes = devices.filter((device) => this.#isAcknowledging(device))
       if (teeboxes.length === 0) continue
       const has = teeboxes.every((device) => this.#hasApplied(device))
       lists[has ? 'applied' : 'waiting'].push(key)
@@ -30,7 +30,7 @@ export class ZonesApplied {
     return lists
   }
 
-  #isTold({ row: { deviceType, groupId } }: Device): boolean {
+  #isAcknowledging({ row: { deviceType, groupId } }: Device): boolean {
     return deviceType === ACKNOWLEDGING_TYPE && groupId !== null && this.#deps.groups.has(groupId)
   }
 

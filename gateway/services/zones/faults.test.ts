@@ -39,15 +39,15 @@ const write: typeof store.write = async (name, input, onWritten) => {
 /** Builds the services as after a start. */
 function start() {
   const events = new Events(log)
-  const told: number[] = []
-  events.on('zonesChanged', ({ version }) => told.push(version))
+  const published: number[] = []
+  events.on('zonesChanged', ({ version }) => published.push(version))
   const sets = new ZoneSets()
   const parts = { store: { read: store.read, write }, downlink: side.broker, clock, sets }
   const shared = { ...parts, messages: new ZoneMessages(), turns: new SerialQueue() }
   const groups = { has: (groupId: number) => groupId === 1 || groupId === 2, all: () => GROUPS }
   const geofences = new Geofences({ ...shared, isGroup: groups.has })
   geofences.load()
-  return { geofences, zones: new Zones({ ...shared, events, groups }), told }
+  return { geofences, zones: new Zones({ ...shared, events, groups }), published }
 }
 
 function zone(id: string): SiteZone {
@@ -89,13 +89,13 @@ beforeEach(async () => {
 })
 
 test('a change that cannot be written changes nothing, and the next one is accepted', async () => {
-  const { zones, told } = start()
+  const { zones, published } = start()
   const [before, was] = [zones.current, retained()]
   fault = 'refused'
   await assert.rejects(zones.replace([zone('a')], { by: BY }), UnavailableError)
-  assert.deepEqual([zones.current, retained(), told], [before, was, []])
+  assert.deepEqual([zones.current, retained(), published], [before, was, []])
   await zones.replace([zone('b')], { by: BY })
-  assert.deepEqual(told, [before.version + 1])
+  assert.deepEqual(published, [before.version + 1])
   assert.ok(retained().every((message) => message.endsWith(' b')))
 })
 

@@ -61,13 +61,13 @@ class Course {
 /** Zones that a client receives: `version name name …`, with ! if retained. */
 class Listener {
   readonly client: MqttClient
-  readonly heard: string[] = []
+  readonly received: string[] = []
 
   constructor(client: MqttClient) {
     this.client = client
     client.on('message', (_topic, payload, { retain }) => {
       const { v, z } = compactZonesSchema.parse(JSON.parse(payload.toString()))
-      this.heard.push([retain ? `!${v}` : v, ...z.map(({ i }) => i)].join(' '))
+      this.received.push([retain ? `!${v}` : v, ...z.map(({ i }) => i)].join(' '))
     })
   }
 
@@ -76,9 +76,9 @@ class Listener {
     return this
   }
 
-  async hears(...expected: string[]): Promise<void> {
-    await eventually(() => this.heard.length >= expected.length, `${expected} and not ${this.heard}`)
-    assert.deepEqual(this.heard, expected)
+  async receives(...expected: string[]): Promise<void> {
+    await eventually(() => this.received.length >= expected.length, `${expected} and not ${this.received}`)
+    assert.deepEqual(this.received, expected)
   }
 }
 
@@ -87,8 +87,8 @@ test('a teebox that joins a group receives its zones, even if none was ever draw
   await course.group(1)
   await course.group(2)
   await course.put('/groups/1/geofences', 'green', 'barn')
-  await (await (await course.teebox('a', 1)).subscribe(1)).hears('!1 green barn')
-  await (await (await course.teebox('b', 2)).subscribe(2)).hears('!0')
+  await (await (await course.teebox('a', 1)).subscribe(1)).receives('!1 green barn')
+  await (await (await course.teebox('b', 2)).subscribe(2)).receives('!0')
 })
 
 test('every change reaches connected teeboxes and those that come back', async (t) => {
@@ -96,13 +96,13 @@ test('every change reaches connected teeboxes and those that come back', async (
   await course.group(1)
   const here = await (await course.teebox('here', 1)).subscribe(1)
   const away = await (await course.teebox('away', 1, KEPT)).subscribe(1)
-  await away.hears('!0')
+  await away.receives('!0')
   await away.client.endAsync()
   await course.put('/groups/1/geofences', 'green')
   await course.put('/geofences/1', 'barn')
   await course.call('DELETE', '/geofences/1')
-  await here.hears('!0', '1 green', '2 barn', '3')
-  await (await course.teebox('away', 1, KEPT)).hears('1 green', '2 barn', '3')
+  await here.receives('!0', '1 green', '2 barn', '3')
+  await (await course.teebox('away', 1, KEPT)).receives('1 green', '2 barn', '3')
 })
 
 test('versions and zones stay the same over a restart', async (t) => {
@@ -111,17 +111,17 @@ test('versions and zones stay the same over a restart', async (t) => {
   await course.group(2)
   await course.put('/groups/1/geofences', 'green')
   const away = await (await course.teebox('away', 1, KEPT)).subscribe(1)
-  await away.hears('!1 green')
+  await away.receives('!1 green')
   await away.client.endAsync()
   await course.put('/groups/1/geofences', 'barn')
   await course.gateway.restart()
   const back = await course.teebox('away', 1, KEPT)
-  await back.hears('2 barn')
+  await back.receives('2 barn')
   await back.subscribe(1)
-  await back.hears('2 barn', '!2 barn')
-  await (await (await course.teebox('b', 2)).subscribe(2)).hears('!0')
+  await back.receives('2 barn', '!2 barn')
+  await (await (await course.teebox('b', 2)).subscribe(2)).receives('!0')
   await course.put('/groups/1/geofences', 'green')
-  await back.hears('2 barn', '!2 barn', '3 green')
+  await back.receives('2 barn', '!2 barn', '3 green')
 })
 
 test('deleting a group empties the zones of its subscribers', async (t) => {
@@ -129,12 +129,12 @@ test('deleting a group empties the zones of its subscribers', async (t) => {
   await course.group(1)
   await course.put('/groups/1/geofences', 'green')
   const admin = await (await course.program()).subscribe(1)
-  await admin.hears('!1 green')
+  await admin.receives('!1 green')
   await course.call('DELETE', '/groups/1')
-  await admin.hears('!1 green', '2')
+  await admin.receives('!1 green', '2')
   await course.group(1)
   await course.put('/groups/1/geofences', 'barn')
-  await admin.hears('!1 green', '2', '3 barn')
+  await admin.receives('!1 green', '2', '3 barn')
 })
 
 test('a teebox reads the zones of its own group only, and no longer once it has left', async (t) => {
@@ -144,12 +144,12 @@ test('a teebox reads the zones of its own group only, and no longer once it has 
   const a = await course.teebox('a', 1)
   await assert.rejects(a.client.subscribeAsync('sit/2/sz', { qos: 1 }))
   const b = await (await course.teebox('b', 1)).subscribe(1)
-  await b.hears('!0')
+  await b.receives('!0')
   await course.call('PUT', '/groups/2/devices/b')
   await course.put('/groups/1/geofences', 'green')
   await course.put('/groups/2/geofences', 'barn')
   await b.subscribe(2)
-  await b.hears('!0', '!1 barn')
+  await b.receives('!0', '!1 barn')
 })
 
 test('the last published zones are the stored ones, despite concurrent changes', async (t) => {
@@ -158,12 +158,12 @@ test('the last published zones are the stored ones, despite concurrent changes',
   const admin = await (await course.program()).subscribe(1)
   await Promise.all(Array.from({ length: 10 }, (_, i) => course.put('/groups/1/geofences', `zone-${i}`)))
   const { body } = await course.gateway.request('GET', '/groups/1/geofences')
-  await eventually(() => admin.heard.length === 11, 'all of them')
+  await eventually(() => admin.received.length === 11, 'all of them')
   assert.deepEqual(
-    admin.heard.map((line) => line.split(' ')[0]),
+    admin.received.map((line) => line.split(' ')[0]),
     ['!0', ...Array.from({ length: 10 }, (_, i) => String(i + 1))],
   )
-  assert.equal(admin.heard.at(-1), `10 ${body.features[0].id}`)
+  assert.equal(admin.received.at(-1), `10 ${body.features[0].id}`)
 })
 
 test('zones that a teebox does not act on are not sent to it', async (t) => {
@@ -181,5 +181,5 @@ test('zones that a teebox does not act on are not sent to it', async (t) => {
     feature('slow', { type: 'slow', max_speed_kmh: 8 }),
   ]
   await course.call('PUT', '/groups/1/geofences', { type: 'FeatureCollection', features })
-  await (await (await course.teebox('a', 1)).subscribe(1)).hears('!1 slow')
+  await (await (await course.teebox('a', 1)).subscribe(1)).receives('!1 slow')
 })

@@ -31,7 +31,7 @@ interface GeofencesDeps {
 export class Geofences {
   readonly #deps: GeofencesDeps
   /** Groups whose retained message does not match the stored zones. */
-  readonly #untold = new Set<number>()
+  readonly #unpublished = new Set<number>()
 
   constructor(deps: GeofencesDeps) {
     this.#deps = deps
@@ -49,7 +49,7 @@ export class Geofences {
       const set: GroupZoneSet = { ...row, zones: JSON.parse(zonesJson) }
       sets.setOwn(set)
       const { topic, payload } = this.#messageOf(set)
-      if (published.get(topic) !== payload) this.#untold.add(set.groupId)
+      if (published.get(topic) !== payload) this.#unpublished.add(set.groupId)
     }
   }
 
@@ -125,7 +125,7 @@ export class Geofences {
    */
   async publishMissing(groupIds: Iterable<number>): Promise<void> {
     const { turns, sets } = this.#deps
-    for (const groupId of this.#untold) await turns.take(() => this.#publishAnew(groupId))
+    for (const groupId of this.#unpublished) await turns.take(() => this.#republish(groupId))
     for (const groupId of groupIds) {
       if (this.#isPublished(groupId)) continue
       await turns.take(async () => {
@@ -156,9 +156,9 @@ export class Geofences {
     return sets.ownOf(groupId)?.siteVersion === sets.site.version
   }
 
-  async #publishAnew(groupId: number): Promise<void> {
+  async #republish(groupId: number): Promise<void> {
     const known = this.#deps.sets.ownOf(groupId)
-    if (!this.#untold.has(groupId) || known === undefined) return
+    if (!this.#unpublished.has(groupId) || known === undefined) return
     // a new version, because teeboxes may have wrong zones under the current one
     await this.#save({ ...this.#next(groupId, known.zones), ...(known.version === 0 && { version: 0 }) })
   }
@@ -189,7 +189,7 @@ export class Geofences {
     return publishWith([downlink.prepare(this.#messageOf(set))], (sessionChanges, commit) =>
       write({ ...stored, sessionChanges }, () => {
         sets.setOwn(set)
-        this.#untold.delete(set.groupId)
+        this.#unpublished.delete(set.groupId)
         commit()
       }),
     )

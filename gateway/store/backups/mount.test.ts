@@ -30,97 +30,97 @@ interface Trial {
   mounts: string
   path: string
   must?: boolean
-  says: RegExp
+  message: RegExp
 }
 
 const NONE = /^no disk is mounted at /
 const trials: Record<string, Trial> = {
-  'an empty folder for disks': { mounts: 'mkdir /media/stick', path: '/media/stick/cartbarn', says: NONE },
-  'a folder for disks that is not there': { mounts: '', path: '/mnt/stick', says: NONE },
+  'an empty folder for disks': { mounts: 'mkdir /media/stick', path: '/media/stick/cartbarn', message: NONE },
+  'a folder for disks that is not there': { mounts: '', path: '/mnt/stick', message: NONE },
   'a stick': {
     mounts: 'mkdir /media/stick; mount -t tmpfs x /media/stick',
     path: '/media/stick/cartbarn',
-    says: /^ok$/,
+    message: /^ok$/,
   },
   'a stick, without a sandbox': {
     mounts: 'mkdir /media/stick; mount -t tmpfs x /media/stick',
     path: '/media/stick/cartbarn',
-    says: /^ok$/,
+    message: /^ok$/,
   },
   'a stick that is taken out again': {
     mounts: 'mkdir /media/stick; mount -t tmpfs x /media/stick; umount /media/stick',
     path: '/media/stick/cartbarn',
-    says: NONE,
+    message: NONE,
   },
   'a folder of the card shown there': {
     mounts: 'mkdir /media/stick; mount --bind "$DISK" /media/stick',
     path: '/media/stick/cartbarn',
-    says: NONE,
+    message: NONE,
   },
   'a stick below another folder that was mounted over it': {
     mounts:
       'mkdir -p /media/stick/in; mount -t tmpfs x /media/stick/in; mount --bind "$DATA" /media/stick; mkdir ' +
       '/media/stick/in',
     path: '/media/stick/in',
-    says: NONE,
+    message: NONE,
   },
   'a name with a space': {
     mounts: 'mkdir "/media/my stick"; mount -t tmpfs x "/media/my stick"',
     path: '/media/my stick/cartbarn',
-    says: /^ok$/,
+    message: /^ok$/,
   },
   'another folder that the sandbox opens, if a disk must be there': {
     mounts: 'mount --bind "$DISK" "$DISK"; mount -o remount,bind,rw "$DISK"',
     path: '$DISK/cartbarn',
     must: true,
-    says: NONE,
+    message: NONE,
   },
   'the same, if none must be': {
     mounts: 'mount --bind "$DISK" "$DISK"; mount -o remount,bind,rw "$DISK"',
     path: '$DISK/cartbarn',
-    says: /^ok$/,
+    message: /^ok$/,
   },
   'another disk elsewhere': {
     mounts: 'mount -t tmpfs x "$DISK"',
     path: '$DISK/cartbarn',
     must: true,
-    says: /^ok$/,
+    message: /^ok$/,
   },
   'the disk of the data, if another one must be there': {
     mounts: 'mount -t tmpfs x "$DATA"; mkdir "$DATA/sets"',
     path: '$DATA/sets',
     must: true,
-    says: NONE,
+    message: NONE,
   },
   'a folder that the sandbox does not open': {
     mounts: '',
     path: '$DISK/sets',
-    says: /is read-only for the service: sudo systemctl edit cartbarn.* ReadWritePaths=-\//,
+    message: /is read-only for the service: sudo systemctl edit cartbarn.* ReadWritePaths=-\//,
   },
   'a folder that is there, which the sandbox does not open': {
     mounts: '',
     path: '$DISK',
-    says: /is read-only for the service/,
+    message: /is read-only for the service/,
   },
   'a stick that is read-only itself': {
     mounts: 'mkdir /media/stick; mount -t tmpfs -o ro x /media/stick',
     path: '/media/stick/cartbarn',
-    says: /^\/media\/stick\/cartbarn: this user cannot write to it$/,
+    message: /^\/media\/stick\/cartbarn: this user cannot write to it$/,
   },
   'a link on a stick': {
     mounts: 'mkdir /media/stick; mount -t tmpfs x /media/stick; ln -s "$DATA" /media/stick/cartbarn',
     path: '/media/stick/cartbarn',
-    says: NONE,
+    message: NONE,
   },
   'a link on a stick to another one': {
     mounts:
       'mkdir /media/stick; mount -t tmpfs x /media/stick; mkdir /media/stick/b; ln -s /media/stick/b /media/stick/a',
     path: '/media/stick/a',
-    says: /is a link on that disk/,
+    message: /is a link on that disk/,
   },
 }
 
-for (const [name, { mounts, path, must = false, says }] of Object.entries(trials))
+for (const [name, { mounts, path, must = false, message }] of Object.entries(trials))
   test(`where backups may go: ${name}`, { skip }, (t) => {
     const root = mkdtempSync(join(tmpdir(), 'cartbarn-mount-'))
     t.after(() => rmSync(root, { recursive: true, force: true }))
@@ -141,5 +141,5 @@ for (const [name, { mounts, path, must = false, says }] of Object.entries(trials
         DISK: join(root, 'disk'),
       },
     })
-    assert.match(printed.trim(), says)
+    assert.match(printed.trim(), message)
   })

@@ -19,8 +19,8 @@ export class BackgroundRepair {
     requireReadableDisk(this.#file.path)
     if (performance.now() < this.#nextAtMs) return []
     const found = repairTables(this.#file, tablesOfSize('small', 'large', 'huge'), true)
-    const isMended = found.some(({ outcome }) => outcome !== 'unreadable')
-    if (!isMended) this.#nextAtMs = performance.now() + PAUSE_MS
+    const isRepaired = found.some(({ outcome }) => outcome !== 'unreadable')
+    if (!isRepaired) this.#nextAtMs = performance.now() + PAUSE_MS
     return found.length === 0 ? [unattributedDamage(fault)] : found
   }
 }

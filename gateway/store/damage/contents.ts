@@ -8,7 +8,7 @@ import type { TableRepair } from './table-repair.ts'
 /** Quarantines and replaces content that the start cannot parse, as the table declares, e.g. after a flipped bit. */
 export function quarantineUnparseable(writing: Connection): TableRepair[] {
   return [...TABLES.values()].flatMap((table) =>
-    checkedJson(table).flatMap(([column, json]) => putAside(writing, table, column, json)),
+    checkedJson(table).flatMap(([column, json]) => detachRows(writing, table, column, json)),
   )
 }
 
@@ -28,13 +28,18 @@ export function cureOf(table: string, column: string, { cure }: CheckedJson): st
   return `UPDATE ${table} SET ${cure === 'null' ? `${column} = NULL` : cure.set}`
 }
 
-function putAside(writing: Connection, { name: table, care }: Table, column: string, json: CheckedJson): TableRepair[] {
+function detachRows(
+  writing: Connection,
+  { name: table, care }: Table,
+  column: string,
+  json: CheckedJson,
+): TableRepair[] {
   const condition = isNotJson(column, json)
   if (writing.get(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`) === undefined) return []
-  const aside = detachedName(writing, table)
+  const detached = detachedName(writing, table)
   const rows = writing.db
     .transaction(() => {
-      writing.db.exec(`CREATE TABLE ${aside} AS SELECT * FROM ${table} WHERE ${condition}`)
+      writing.db.exec(`CREATE TABLE ${detached} AS SELECT * FROM ${table} WHERE ${condition}`)
       return writing.run(`${cureOf(table, column, json)} WHERE ${condition}`)
     })
     .immediate()

@@ -99,7 +99,7 @@ function copiedFrames({ log, start, frames, chained, index }: Scanned, databaseP
   if (!frames.some(({ isOurs, isChained }) => isOurs && !isChained)) return 0
   const lastWhole = 1 + frames.findLastIndex(({ isWhole }) => isWhole)
   const lastEnd = endOfLast(frames, ({ isWhole }) => isWhole)
-  const pageOf = (frame: LogFrame, i: number) => toldPage(i, index) ?? frame.page
+  const pageOf = (frame: LogFrame, i: number) => indexedPage(i, index) ?? frame.page
   const pages = frames[lastEnd - 1]?.commitPages ?? 0
   const isCopied = (end: number) =>
     end > chained && isInDatabase(log, { databasePath, frames, pageOf, pages, pageBytes: start.pageBytes, end })
@@ -214,10 +214,10 @@ function usableFrames(frames: readonly LogFrame[], { chained, index }: Pick<Evid
 }
 
 function surePage(frame: LogFrame, i: number, index: LogIndex | undefined): number | undefined {
-  return toldPage(i, index) ?? (frame.isDamagePage && frame.isSumProven ? frame.page : undefined)
+  return indexedPage(i, index) ?? (frame.isDamagePage && frame.isSumProven ? frame.page : undefined)
 }
 
-function toldPage(i: number, index: LogIndex | undefined): number | undefined {
+function indexedPage(i: number, index: LogIndex | undefined): number | undefined {
   return index !== undefined && i < index.frames ? index.pageOf(i + 1) : undefined
 }
 

@@ -35,11 +35,13 @@ function requirePlaces(file: number): void {
   }
 }
 
-export function isDiskReadable(path: string): boolean {
+/** Error of a disk that returns no data; null if it returns them. */
+export function diskFault(path: string): DiskUnreadableError | null {
   try {
     requireReadableDisk(path)
-    return true
-  } catch {
-    return false
+    return null
+  } catch (error) {
+    if (error instanceof DiskUnreadableError) return error
+    throw error
   }
 }

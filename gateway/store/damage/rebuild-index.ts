@@ -11,18 +11,18 @@ import { swapRoots } from './swap-roots.ts'
 export function rebuildIndex(writing: Connection, table: string, index: string, takesSpares = false): void {
   if (takesSpares) takeSpareRoots(writing, 2)
   // differs from names of detached tables, because blocks of those are read
-  const aside = detachedName(writing, `index_${table}`)
+  const detached = detachedName(writing, `index_${table}`)
   const columns = writing.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', table)
-  writing.db.exec(`CREATE TABLE ${aside} (${columns.map(({ name }) => `"${name}"`).join(', ')})`)
-  const other = `${aside}_${index}`
+  writing.db.exec(`CREATE TABLE ${detached} (${columns.map(({ name }) => `"${name}"`).join(', ')})`)
+  const other = `${detached}_${index}`
   const sql = sqlOf(writing, table, index)
   writing.db.exec(indexSql(sql, other, table))
   swapRoots(writing, [{ name: index, other }])
   writing.db.pragma('writable_schema = ON')
   writing.run(
     "UPDATE sqlite_schema SET tbl_name = ?, sql = ? WHERE type = 'index' AND name = ?",
-    aside,
-    indexSql(sql, other, aside),
+    detached,
+    indexSql(sql, other, detached),
     other,
   )
   writing.db.pragma('writable_schema = RESET')

@@ -76,9 +76,9 @@ function missing(copy: Connection, table: string): number {
 for (const [place, table] of TABLES.entries()) {
   test(`all rows of an intact table are copied: ${table}`, (t) => {
     const copy = openEmpty(t)
-    const salvaged = recoverTable(open(t, whole), copy, table)
+    const recovered = recoverTable(open(t, whole), copy, table)
     const rows = contents.get(table)?.size
-    assert.deepEqual(salvaged, { table, rows, unreadable: [], refused: [], isComplete: true })
+    assert.deepEqual(recovered, { table, rows, unreadable: [], refused: [], isComplete: true })
     assert.equal(missing(copy, table), 0)
   })
 
@@ -90,7 +90,7 @@ for (const [place, table] of TABLES.entries()) {
       for (const at of IS_LONG ? places : [chosen]) {
         const { page = 0, cells = 0 } = leaves[at] ?? {}
         const copy = openEmpty(t)
-        const salvaged = recoverTable(
+        const recovered = recoverTable(
           open(
             t,
             damaged((path) => spoilPage(path, page, content())),
@@ -99,8 +99,8 @@ for (const [place, table] of TABLES.entries()) {
           table,
         )
         assert.equal(missing(copy, table), cells, `page ${page}`)
-        assert.equal(salvaged.isComplete, false)
-        assert.equal(salvaged.unreadable.length, 1)
+        assert.equal(recovered.isComplete, false)
+        assert.equal(recovered.unreadable.length, 1)
       }
     })
   }
@@ -132,9 +132,9 @@ for (const [place, table] of TABLES.entries()) {
         t,
         damaged((path) => spoilPage(path, page, SPOILT_PAGES.noise())),
       )
-      const salvaged = recoverTable(from, copy, table)
+      const recovered = recoverTable(from, copy, table)
       const lost = missing(copy, table)
-      assert.ok(lost > 0 && salvaged.rows > 0, `${lost} of page ${page}`)
+      assert.ok(lost > 0 && recovered.rows > 0, `${lost} of page ${page}`)
     }
   })
 }

@@ -44,9 +44,11 @@ export function indexSql(sql: string, index: string, table: string): string {
 function otherName(
   { type, name, sql }: { type: string; name: string; sql: string | null },
   table: string,
-  twin: string,
+  replacement: string,
 ): string {
-  if (type === 'table') return twin
+  if (type === 'table') return replacement
   // names of SQLite's own indexes contain the name of the table
-  return sql === null ? name.replace(`sqlite_autoindex_${table}_`, `sqlite_autoindex_${twin}_`) : `${twin}_${name}`
+  return sql === null
+    ? name.replace(`sqlite_autoindex_${table}_`, `sqlite_autoindex_${replacement}_`)
+    : `${replacement}_${name}`
 }

@@ -116,10 +116,10 @@ for (const table of tablesOfSize('small', 'large').filter((name) => name !== 'sq
       const place = pagesInTheWay()[which]
       damagePage(path, place.page, 'noise')
       const found = repairTables({ path, openWriter }, [table], false)
-      const said = found.map((one) => [one.place, one.outcome === 'unreadable' ? one.detail : 'begun'])
+      const reported = found.map((one) => [one.place, one.outcome === 'unreadable' ? one.detail : 'begun'])
       // without page checksums, SQLite accepts any content of an overflow page as a value
       const isSeen = which === 'parent' || !place.path.includes('+')
-      if (isSeen || said.length > 0) assert.deepEqual(said, [[table, 'begun']])
+      if (isSeen || reported.length > 0) assert.deepEqual(reported, [[table, 'begun']])
       assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
       assert.deepEqual(repairTables({ path, openWriter }, [table], false), [])
     })

@@ -59,9 +59,9 @@ function repairTogether(
 ): TableRepair[] {
   const left = mendings.filter((mending) => mending.isDamaged())
   try {
-    const mended = startAgain(file, left, true)
-    const isMended = (place: string) => mended.some((one) => one.place === place)
-    return [...found.filter(({ place }) => !isMended(place)), ...mended]
+    const repaired = startAgain(file, left, true)
+    const isRepaired = (place: string) => repaired.some((one) => one.place === place)
+    return [...found.filter(({ place }) => !isRepaired(place)), ...repaired]
   } catch (error) {
     if (isOfStore(error)) throw error
     return [...found]
@@ -132,7 +132,7 @@ class Mending {
     const parts = this.#damagedParts()
     if (parts === 'none') return []
     try {
-      return parts === 'all' ? this.#beginAnew() : this.#makeIndexesAnew(parts)
+      return parts === 'all' ? this.#startAgain() : this.#rebuildIndexes(parts)
     } catch (error) {
       if (error instanceof RestartNeeded) return [this.#finding('unreadable', error.message)]
       if (isOfStore(error)) throw error
@@ -147,23 +147,23 @@ class Mending {
     const { file, reading, unchecked, table, isRunning } = this.#deps
     // not read by the writing connection: reading a damaged page would roll back its transaction
     const numbers = new SequenceRecovery(reading, table)
-    const twin = createReplacementTable(writing, table, takesSpares)
+    const replacement = createReplacementTable(writing, table, takesSpares)
     const source = this.#care.hasOwnSums ? unchecked : reading
-    const salvaged = recoverTable(source, writing, twin.table, table)
-    if (!salvaged.isComplete && isRunning && this.#care.isRemembered) {
-      const missing = `A page is damaged: ${salvaged.rows} rows can be read, and ${describeMissing(salvaged)}.`
+    const recovered = recoverTable(source, writing, replacement.table, table)
+    if (!recovered.isComplete && isRunning && this.#care.isRemembered) {
+      const missing = `A page is damaged: ${recovered.rows} rows can be read, and ${describeMissing(recovered)}.`
       throw new RestartNeeded(`${missing} Changes of them are refused until the gateway is restarted.`)
     }
-    if (!salvaged.isComplete) requireReadableDisk(file.path)
-    swapRoots(writing, twin.pairs)
-    return () => this.#finish(writing, salvaged, numbers)
+    if (!recovered.isComplete) requireReadableDisk(file.path)
+    swapRoots(writing, replacement.pairs)
+    return () => this.#finish(writing, recovered, numbers)
   }
 
   #damagedParts(): DamagedParts {
     return damagedParts(this.#deps.reading, this.#deps.table, this.#care.size)
   }
 
-  #makeIndexesAnew(indexes: readonly string[]): TableRepair[] {
+  #rebuildIndexes(indexes: readonly string[]): TableRepair[] {
     const { file, table } = this.#deps
     try {
       changeSchema(file, this.#checksPages, (writing, takesSpares) => {
@@ -172,13 +172,13 @@ class Mending {
     } catch (error) {
       // the table may be damaged too, in a way that only its rows show
       if (!isUnreadable(error) || this.#care.size === 'huge') throw error
-      return this.#beginAnew()
+      return this.#startAgain()
     }
     const text = `An index was damaged and was rebuilt; nothing is missing. ${ADVICE}`
     return [this.#finding('mended', text)]
   }
 
-  #beginAnew(): TableRepair[] {
+  #startAgain(): TableRepair[] {
     return startAgain(this.#deps.file, [this], this.#checksPages)
   }
 
@@ -186,14 +186,14 @@ class Mending {
     return this.#care.hasOwnSums === undefined
   }
 
-  #finish(writing: Connection, salvaged: RecoveredRows, numbers: SequenceRecovery): TableRepair {
-    const { rows, isComplete } = salvaged
+  #finish(writing: Connection, recovered: RecoveredRows, numbers: SequenceRecovery): TableRepair {
+    const { rows, isComplete } = recovered
     if (isComplete) {
       return this.#finding('mended', `A page was damaged; all ${rows} rows could be read. ${ADVICE}`)
     }
     numbers.goOn(writing)
     for (const sql of this.#care.afterLoss ?? []) writing.run(sql)
-    const missing = `Damaged pages were isolated: ${rows} rows could be read, and ${describeMissing(salvaged)}.`
+    const missing = `Damaged pages were isolated: ${rows} rows could be read, and ${describeMissing(recovered)}.`
     return this.#finding('set_aside', `${missing} ${this.#care.meaning} ${ADVICE}`)
   }
 
@@ -206,9 +206,9 @@ class Mending {
 function describeMissing({ unreadable, refused }: RecoveredRows): string {
   const rows = unreadable.filter((one) => 'key' in one).length + refused.length
   const ranges = unreadable.length + refused.length - rows
-  const said = [
+  const parts = [
     ...(rows === 0 ? [] : [`${rows} ${rows === 1 ? 'row' : 'rows'} could not`]),
     ...(ranges === 0 ? [] : [`in ${ranges} ${ranges === 1 ? 'place' : 'places'} an unknown number could not`]),
   ]
-  return said.join(', ')
+  return parts.join(', ')
 }

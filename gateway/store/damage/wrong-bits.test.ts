@@ -143,7 +143,7 @@ test('a single flipped bit in any kind of page is corrected in the file at the s
     // the writer thread corrects pages that no start reads, shortly after a request
     await store.truncateLog()
     return store.damage.all.length === expected.size
-  }, 'all of it is said')
+  }, 'all of the damage is reported')
   assert.deepEqual(new Set(store.damage.all.map(({ place }) => place)), expected)
   assert.ok(store.damage.all.every(({ outcome }) => outcome === 'mended'))
   const after = readFileSync(path)
@@ -219,7 +219,7 @@ test('a kill before or after writing the byte leaves a page that is right or cor
   const running = await start(dataDir)
   t.after(() => running.stop())
   assert.deepEqual(outcomes(running.damage.all), [['user', 'mended']])
-  for (const [isWritten, said] of [
+  for (const [isWritten, detail] of [
     [true, []],
     [false, [['user', 'mended']]],
   ] as const) {
@@ -230,7 +230,7 @@ test('a kill before or after writing the byte leaves a page that is right or cor
     const sums = readFileSync(join(killed, 'cartbarn.db-sums')).subarray(528)
     const store = await start(killed)
     assert.equal(store.read.users().length, USERS)
-    assert.deepEqual(outcomes(store.damage.all), said)
+    assert.deepEqual(outcomes(store.damage.all), detail)
     // the checksums were not recreated, which would hide other damage
     assert.deepEqual(readFileSync(join(killed, 'cartbarn.db-sums')).subarray(528), sums)
     await store.stop()

@@ -6,8 +6,8 @@ export function isDetached(table: string): boolean {
 }
 
 /** Table that a detached table belonged to. */
-export function originOf(aside: string): string {
-  return aside.replace(/^damaged_(index_)?/, '').replace(/_\d+$/, '')
+export function originOf(detached: string): string {
+  return detached.replace(/^damaged_(index_)?/, '').replace(/_\d+$/, '')
 }
 
 /** Next free name for a detached table. */

@@ -16,13 +16,13 @@ async function open(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-cursors-'))
   const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 100 }, createLog('silent'))
   await store.start()
-  const beside = openWriter(join(dataDir, 'cartbarn.db'))
+  const other = openWriter(join(dataDir, 'cartbarn.db'))
   t.after(async () => {
-    beside.close()
+    other.close()
     await store.stop()
     rmSync(dataDir, { recursive: true, force: true })
   })
-  return { store, beside }
+  return { store, other }
 }
 
 function cursorsAt(seq: number): SyncCursors {
@@ -51,14 +51,14 @@ test('a new database has its own identity, no site and no acknowledged rows', as
 })
 
 test('acknowledgements are stored by stream, and their log entries are deleted', async (t) => {
-  const { store, beside } = await open(t)
-  beside.db.exec(`
+  const { store, other } = await open(t)
+  other.db.exec(`
     INSERT INTO block_log (seq, block_id) VALUES (3, 30), (4, 40), (5, 50);
     INSERT INTO erase_mark (note_seq, telemetry_seq, history_seq) VALUES (3, 1, 1), (4, 1, 1), (5, 1, 1);
   `)
   const left = () => [
-    beside.all<{ seq: number }>('SELECT seq FROM block_log ORDER BY seq').map(({ seq }) => seq),
-    beside.all<{ seq: number }>('SELECT note_seq AS seq FROM erase_mark').map(({ seq }) => seq),
+    other.all<{ seq: number }>('SELECT seq FROM block_log ORDER BY seq').map(({ seq }) => seq),
+    other.all<{ seq: number }>('SELECT note_seq AS seq FROM erase_mark').map(({ seq }) => seq),
   ]
   await store.write('acknowledge', { cursors: { telemetry: { seq: 99, hash: HASH } } })
   assert.deepEqual(left(), [
@@ -106,19 +106,19 @@ test('a site is claimed once', async (t) => {
 })
 
 test('the stream ends are the last positions ever assigned, even if rows were deleted', async (t) => {
-  const { store, beside } = await open(t)
-  registerDevice(beside, 1)
+  const { store, other } = await open(t)
+  registerDevice(other, 1)
   const { entities } = store.read.syncEnds()
   assert.equal(entities, 1)
   const samples = [1, 2, 3].map((n) => ({ deviceId: 1, atMs: n * 1000, streams: 'both', value: n }) as const)
-  appendToLog(beside, samples)
+  appendToLog(other, samples)
   const end = store.read.syncEnds().telemetry
   assert.ok(end >= 3)
-  appendToLog(beside, samples.slice(0, 2))
+  appendToLog(other, samples.slice(0, 2))
   assert.equal(store.read.syncEnds().telemetry, end + 2)
   await store.write('dropLog', { fromSeq: 0, throughSeq: end + 2, limit: 100 })
   assert.equal(store.read.syncEnds().telemetry, end + 2)
-  beside.db.exec(`
+  other.db.exec(`
     INSERT INTO block_log (block_id) VALUES (1), (2);
     DELETE FROM block_log;
   `)

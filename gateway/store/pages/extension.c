@@ -1,41 +1,42 @@
 /*
-** The extension of SQLite that the program loads. Five things, a section each:
+** SQLite extension that the program loads. It has five sections:
 **
-** 1. Checksums            of all pages of a database, in a file next to it: what is read is checked
-** 2. One wrong bit        of a page is put right as it is read
-** 3. Unused parts         of pages become zeros as they are written: what was erased is not left in the file
-** 4. The write-ahead log  is synced by fdatasync()
-** 5. Memory               that was freed is given back to the system
+** 1. Checksums            of all pages of a database, in a file next to it, compared when a page is read
+** 2. Single-bit errors    are corrected when a page is read
+** 3. Unused parts         of pages are overwritten with zeros, so that erased data does not stay in the file
+** 4. Write-ahead log      is synced by fdatasync()
+** 5. Memory               that was freed is returned to the system
 **
-** Functions of SQL, for statements of the program alone (SQLITE_DIRECTONLY):
+** SQL functions, only for the program's own statements (SQLITE_DIRECTONLY):
 **
-** name                  arguments               returns                                                  section
-** page_is_right         content, number, entry  1 or 0; NULL when the entry does not know                1
-** page_content          number                  the page in the file; NULL without checksums             1
-** page_checks           on                      NULL; whether this connection checks from now on         1
-** page_scan             first, count            numbers of wrong pages; NULL without checksums           1
-** page_wrong_bit        content, number, entry  the bit; NULL for none, or when the entry does not know  2
-** pages_with_wrong_bit                          numbers of noted pages; NULL without checksums           2
-** page_put_right        number                  1 when it was, 0 for a right page; NULL when it cannot   2
-** give_back_memory                              1 when there was some, else 0                            5
+** name                  arguments               returns                                                       section
+** page_is_right         content, number, entry  1 or 0; NULL if the entry is not valid                             1
+** page_content          number                  the page in the file; NULL without checksums                       1
+** page_checks           on                      NULL; sets if this connection compares checksums                   1
+** page_scan             first, count            numbers of damaged pages; NULL without checksums                   1
+** page_wrong_bit        content, number, entry  the bit; NULL for none, or if the entry is not valid               2
+** pages_with_wrong_bit                          numbers of recorded pages; NULL without checksums                  2
+** page_put_right        number                  1 if corrected, 0 if it was correct; NULL if it cannot be          2
+** give_back_memory                              1 if memory was returned, else 0                                   5
 **
-** A VFS of SQLite (https://sqlite.org/vfs.html) over the one that is there. A database DB is checked when a file DB-sums
-** lies beside it; of other files only the write-ahead log is not left to the VFS below (see LogFile). Of what is written to
-** the database only the unused part of a page becomes zeros (see withoutGap), so any other program can read it.
+** It is a VFS of SQLite (https://sqlite.org/vfs.html) on top of the default one. A database DB has checksums if a file
+** DB-sums is in the same folder; of all other files only the write-ahead log is handled here (see LogFile). What is written
+** to the database differs from what SQLite writes only in unused parts of pages (see withoutGap), so that any other program
+** can read it.
 **
-** DB-sums: HEADER_BYTES that belong to page-sums.ts, but for two things. At SIZE_AT the size of a page and its complement: a
-** header of the database that says otherwise is wrong. At NOTES_AT the numbers of pages that were read with one wrong bit,
-** each with its complement.
-** Then 16 bytes for each page: a checksum of its number and content, and the same once more, mixed with number and size.
-** Where the two do not agree the checksum is not known: the page is not checked, and its checksum is noted when it is
-** read. So damage to this file never makes a good page a bad one.
+** DB-sums begins with HEADER_BYTES that belong to page-sums.ts, with two exceptions. At SIZE_AT are the page size and its
+** complement: a database header with a different page size is damaged. At NOTES_AT are the numbers of pages that were read
+** with a single-bit error, each with its complement.
+** Then 16 bytes for each page: a checksum of its number and content, and the same mixed with its number and size. If the
+** two do not match, the entry is not valid: the page is accepted, and its checksum is recorded when it is read. So damage
+** to this file never makes an intact page count as damaged.
 **
-** A page of which one bit is wrong is put right as it is read (see wrongBit): whoever asks gets what was written. Its
-** number is noted, so that page_put_right() can write the bit into the file.
+** A single-bit error is corrected when the page is read (see wrongBit), so the caller gets what was written. The number of
+** the page is recorded, so that page_put_right() can correct the file.
 **
-** A checksum may be noted when a page is read because SQLite reads a page of the database only in a transaction in which
-** no checkpoint writes to that page. Checksums reach the disk before a checkpoint is over; what a power cut leaves of an
-** unfinished one is in the write-ahead log, and is read from there.
+** A checksum may be recorded when a page is read because SQLite reads a page of the database only in a transaction in
+** which no checkpoint writes to that page. Checksums are on the disk before a checkpoint ends; after a power cut during a
+** checkpoint its pages are in the write-ahead log, and are read from there.
 */
 #include "sqlite3ext.h"
 SQLITE_EXTENSION_INIT1
@@ -57,13 +58,13 @@ typedef unsigned char u8;
 #define MAX_BAD 64
 #define RETRIES 3
 
-/* Of XXH64 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md), and what undoes a multiplication by them. */
+/* Primes of XXH64 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md), and their inverses modulo 2^64. */
 #define PRIME_1 0x9E3779B185EBCA87ull
 #define PRIME_2 0xC2B2AE3D27D4EB4Full
 #define INVERSE_1 0x887493432badb37ull
 #define INVERSE_2 0xba79078168d4bafull
 
-/* The SHA-256 of this file, so that a test can tell what a binary was made of. */
+/* SHA-256 of this file, by which a test knows the source of a binary. */
 #ifndef SOURCE_SHA256
 #define SOURCE_SHA256 "unknown"
 #endif
@@ -73,7 +74,7 @@ typedef struct SumFile {
   sqlite3_file base;
   int fd;          /* of DB-sums */
   int pageBytes;   /* of the database; 0 while it is not known */
-  int isUnsynced;  /* checksums were written that must reach the disk with the pages */
+  int isUnsynced;  /* checksums were written and must be synced with the pages */
   int isUnchecked; /* see page_checks() */
 } SumFile;
 
@@ -89,7 +90,7 @@ static sqlite3_file *fileBelow(sqlite3_file *file) {
   return (sqlite3_file *)(((SumFile *)file) + 1);
 }
 
-/* Of sections 2 and 3. */
+/* Functions of sections 2 and 3. */
 static int wrongBit(const u8 *page, int bytes, u32 number, u64 sum);
 static void flip(u8 *page, int bit);
 static void noteWrongBit(SumFile *file, u32 number);
@@ -99,12 +100,12 @@ static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy);
 
 static u64 turnLeft(u64 value, int bits) { return value << bits | value >> (64 - bits); }
 
-/* Mixes a word into a sum. Of sum before, word and sum after each two say what the third is: no change of a word is lost. */
+/* Mixes a word into a sum. The sum before, the word and the sum after: any two determine the third. */
 static u64 withWord(u64 sum, u64 word) { return turnLeft(sum + word * PRIME_2, 31) * PRIME_1; }
 static u64 withoutWord(u64 sum, u64 word) { return turnLeft(sum * INVERSE_1, 33) - word * PRIME_2; }
 static u64 wordBetween(u64 before, u64 after) { return (turnLeft(after * INVERSE_1, 33) - before) * INVERSE_2; }
 
-/* Every fourth word of 8 bytes is in the same lane. */
+/* A lane has every fourth word of 8 bytes. */
 static void sumLanes(const u8 *page, int bytes, u32 number, u64 lanes[4]) {
   u64 word;
   int at, lane;
@@ -140,7 +141,7 @@ static int isPageSize(int bytes) {
   return bytes >= MIN_PAGE && bytes <= MAX_PAGE && (bytes & (bytes - 1)) == 0;
 }
 
-/* Whether the entry is there and whole. */
+/* Returns 1 if the entry exists and is valid. */
 static int readEntry(SumFile *file, u32 number, Entry *entry) {
   if (pread(file->fd, entry, sizeof *entry, offsetOf(number)) != sizeof *entry) return 0;
   return entry->check == checkOf(entry->sum, file->pageBytes, number);
@@ -151,7 +152,7 @@ static int writeEntry(SumFile *file, u32 number, u64 sum) {
   return pwrite(file->fd, &entry, sizeof entry, offsetOf(number)) == sizeof entry;
 }
 
-/* The size of a page that was noted; 0 when it is not known. */
+/* Returns the recorded page size; 0 if there is none. */
 static int readSize(int fd) {
   u32 size[2];
   if (pread(fd, size, sizeof size, SIZE_AT) != sizeof size) return 0;
@@ -161,7 +162,7 @@ static int readSize(int fd) {
 static int noteSize(SumFile *file, int bytes) {
   u32 size[2] = {(u32)bytes, ~(u32)bytes};
   if (file->pageBytes == bytes) return 1;
-  /* what is noted belongs to pages of another size */
+  /* the recorded checksums are of pages of another size */
   if (file->pageBytes != 0 && ftruncate(file->fd, HEADER_BYTES) != 0) return 0;
   file->pageBytes = bytes;
   return pwrite(file->fd, size, sizeof size, SIZE_AT) == sizeof size;
@@ -169,7 +170,7 @@ static int noteSize(SumFile *file, int bytes) {
 
 typedef enum Verdict { RIGHT, UNKNOWN, ONE_BIT, WRONG } Verdict;
 
-/* What the checksum says of a page that was read; of one with one wrong bit also which. */
+/* Compares a page with its checksum; `bit` is set for a single-bit error. */
 static Verdict judge(SumFile *file, const u8 *page, u32 number, int *bit) {
   Entry entry;
   if (!readEntry(file, number, &entry)) return UNKNOWN;
@@ -183,14 +184,14 @@ static int readPage(SumFile *file, u8 *page, u32 number) {
   sqlite3_int64 offset = (sqlite3_int64)(number - 1) * file->pageBytes;
   Verdict verdict = UNKNOWN;
   int bit = -1, rc, attempt;
-  /* twice: a cable or a controller may have been wrong, not the disk */
+  /* read again: the error may be one of the cable or the controller */
   for (attempt = 0; attempt < 2; attempt++) {
     rc = under->pMethods->xRead(under, page, file->pageBytes, offset);
     if (rc != SQLITE_OK) return rc;
     verdict = judge(file, page, number, &bit);
     if (verdict == RIGHT) return SQLITE_OK;
     if (verdict == UNKNOWN) {
-      /* best effort: it is noted at the next reading else */
+      /* best effort: otherwise it is recorded at the next read */
       if (!file->isUnchecked) (void)writeEntry(file, number, sumOf(page, file->pageBytes, number));
       return SQLITE_OK;
     }
@@ -206,8 +207,8 @@ static int readPage(SumFile *file, u8 *page, u32 number) {
 }
 
 /*
-** The header of the database as it is looked at without a lock: an unfinished page may be there, but is not one bit off. Zeros
-** when the disk does not return it: a database can be opened all the same, as the log may have its first page.
+** Reads the header of the database without a lock: the page may be written at that moment, which does not look like a
+** single-bit error. Returns zeros if the disk fails: the database can still be opened if its first page is in the log.
 */
 static int readHeader(SumFile *file, u8 *to, int bytes) {
   sqlite3_file *under = fileBelow(&file->base);
@@ -298,7 +299,7 @@ static int sumUnfetch(sqlite3_file *file, sqlite3_int64 offset, void *page) {
 
 static int sumCharacteristics(sqlite3_file *pFile) {
   sqlite3_file *under = fileBelow(pFile);
-  /* of a batch of writes that the file system takes back nothing would be heard here */
+  /* a batch of writes that the file system rolls back would not be reported here */
   return under->pMethods->xDeviceCharacteristics(under) & ~SQLITE_IOCAP_BATCH_ATOMIC;
 }
 
@@ -327,14 +328,14 @@ static const sqlite3_io_methods methods = {
   sumFetch, sumUnfetch
 };
 
-/* The file of the main database of a connection; 0 when it has no checksums. */
+/* Returns the file of a connection's main database; 0 if it has no checksums. */
 static SumFile *mainFile(sqlite3 *db) {
   sqlite3_file *file = 0;
   if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || file == 0) return 0;
   return file->pMethods == &methods ? (SumFile *)file : 0;
 }
 
-/* A page and its entry of DB-sums, as arguments of a function; 0 when the entry does not know. */
+/* Returns the page of a function's arguments, and its entry of DB-sums; 0 if the entry is not valid. */
 static const u8 *pageAndEntry(sqlite3_value **argv, int *bytes, u32 *number, Entry *entry) {
   const u8 *page = sqlite3_value_blob(argv[0]);
   const void *stored = sqlite3_value_blob(argv[2]);
@@ -345,7 +346,7 @@ static const u8 *pageAndEntry(sqlite3_value **argv, int *bytes, u32 *number, Ent
   return entry->check == checkOf(entry->sum, *bytes, *number) ? page : 0;
 }
 
-/* page_is_right(content, number, entry): 1 or 0; NULL when the entry of DB-sums does not know. */
+/* page_is_right(content, number, entry): 1 or 0; NULL if the entry of DB-sums is not valid. */
 static void pageIsRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
   Entry entry;
   u32 number;
@@ -355,7 +356,7 @@ static void pageIsRight(sqlite3_context *context, int argc, sqlite3_value **argv
   if (page != 0) sqlite3_result_int(context, entry.sum == sumOf(page, bytes, number));
 }
 
-/* page_content(number): a page as it is in the file, whatever the log has, but for one wrong bit; NULL without checksums. */
+/* page_content(number): a page of the file, not of the log, a single-bit error corrected; NULL without checksums. */
 static void pageContent(sqlite3_context *context, int argc, sqlite3_value **argv) {
   SumFile *file = mainFile(sqlite3_context_db_handle(context));
   u32 number = (u32)sqlite3_value_int64(argv[0]);
@@ -371,7 +372,7 @@ static void pageContent(sqlite3_context *context, int argc, sqlite3_value **argv
   sqlite3_result_blob(context, page, file->pageBytes, SQLITE_TRANSIENT);
 }
 
-/* page_checks(on): whether this connection checks what it reads; what is written gets its checksum all the same. */
+/* page_checks(on): sets if this connection compares what it reads; what it writes always gets its checksum. */
 static void pageChecks(sqlite3_context *context, int argc, sqlite3_value **argv) {
   SumFile *file = mainFile(sqlite3_context_db_handle(context));
   (void)argc;
@@ -379,8 +380,8 @@ static void pageChecks(sqlite3_context *context, int argc, sqlite3_value **argv)
 }
 
 /*
-** Looked at without a lock: a checkpoint may be writing to the page, so a wrong one is looked at again. Of a page with one
-** wrong bit only that is noted.
+** Reads without a lock, and again if the page is damaged, because a checkpoint may be writing to it. A single-bit error is
+** recorded and does not count.
 */
 static int isBad(SumFile *file, u8 *page, u32 number) {
   sqlite3_file *under = fileBelow(&file->base);
@@ -399,8 +400,8 @@ static int isBad(SumFile *file, u8 *page, u32 number) {
 }
 
 /*
-** page_scan(first, count): numbers of pages in the file that cannot be read or are wrong in more than a bit, with commas
-** between; NULL when this database has no checksums. The log may have a page anew, so a number is a reason to look closer.
+** page_scan(first, count): numbers of pages in the file that cannot be read or are damaged beyond a single-bit error,
+** separated by commas; NULL without checksums. The log may have an intact version of such a page.
 */
 static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3 *db = sqlite3_context_db_handle(context);
@@ -423,13 +424,13 @@ static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3_free(sqlite3_str_finish(found));
 }
 
-/* ---- 2. One wrong bit ---- */
+/* ---- 2. Single-bit errors ---- */
 
 /*
-** The one bit (counted from the first of the first byte) whose change gives the page this sum; -1 when no bit does, or more
-** than one. From the end back, each word is compared with the only one that would lead to the sum if all others are right:
-** as much work as two sums. A page with other damage has 512 such words of 4 KB, each like random, and 64 of 2^64 values differ
-** in one bit from what is there: one in some 2^49 such pages is put "right" wrongly.
+** Returns the one bit (counted from the lowest of the first byte) whose change gives the page this sum; -1 if there is none,
+** or more than one. From the end, each word is compared with the one that would lead to the sum if all others were
+** correct, which costs as much as two sums. For a page of 4 KB with other damage these 512 words are like random, and 64
+** of 2^64 values differ from the existing word in one bit: one in about 2^49 such pages is corrected wrongly.
 */
 static int wrongBit(const u8 *page, int bytes, u32 number, u64 sum) {
   u64 lanes[4], alls[5], word, change, is, must;
@@ -459,7 +460,7 @@ static sqlite3_int64 placeOfNote(u32 number) {
   return NOTES_AT + (sqlite3_int64)(number % NOTES * 2 * sizeof number);
 }
 
-/* Best effort, as two pages may have the same place: the other one is noted when it is read next. */
+/* Best effort: two pages may have the same place, and the other one is recorded when it is next read. */
 static void noteWrongBit(SumFile *file, u32 number) {
   u32 note[2] = {number, ~number};
   if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
@@ -474,7 +475,7 @@ static void forgetWrongBit(SumFile *file, u32 number) {
 
 static void flip(u8 *page, int bit) { page[bit >> 3] ^= (u8)(1 << (bit & 7)); }
 
-/* page_wrong_bit(content, number, entry): the bit, see wrongBit; NULL when there is no such bit, or the entry does not know. */
+/* page_wrong_bit(content, number, entry): the bit, see wrongBit; NULL for none, or if the entry is not valid. */
 static void pageWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
   Entry entry;
   u32 number;
@@ -485,7 +486,7 @@ static void pageWrongBit(sqlite3_context *context, int argc, sqlite3_value **arg
   if (bit >= 0) sqlite3_result_int(context, bit);
 }
 
-/* pages_with_wrong_bit(): numbers of the pages that were noted, with commas between; NULL without checksums. */
+/* pages_with_wrong_bit(): numbers of the recorded pages, separated by commas; NULL without checksums. */
 static void pagesWithWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3 *db = sqlite3_context_db_handle(context);
   SumFile *file = mainFile(db);
@@ -502,9 +503,9 @@ static void pagesWithWrongBit(sqlite3_context *context, int argc, sqlite3_value 
 }
 
 /*
-** page_put_right(number): writes the wrong bit of a page into the file, and syncs it; its note goes. 1 when that was done, 0
-** when it is right (it was written anew), NULL when it cannot be: more than a bit is wrong. Nobody may copy the log into the database
-** meanwhile. Killed at any moment, the page is as it was or right: it is one byte.
+** page_put_right(number): corrects a single-bit error in the file, syncs it, and removes its record. Returns 1 if it did,
+** 0 if the page is correct (it was written again), NULL if there is more damage. No checkpoint may run meanwhile. A kill
+** at any moment leaves the page as it was, or correct: one byte is written.
 */
 static void pagePutRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
   SumFile *file = mainFile(sqlite3_context_db_handle(context));
@@ -539,7 +540,7 @@ static void pagePutRight(sqlite3_context *context, int argc, sqlite3_value **arg
 
 static u32 readU16(const u8 *at) { return (u32)at[0] << 8 | at[1]; }
 
-/* Whether it is a page of the map of an auto_vacuum database: https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages */
+/* Returns 1 for a pointer map page: https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages */
 static int isPointerMap(u32 number, int bytes) {
   u32 covered = (u32)bytes / 5 + 1;
   u32 lockPage = 0x40000000u / (u32)bytes + 1;
@@ -548,9 +549,9 @@ static int isPointerMap(u32 number, int bytes) {
 }
 
 /*
-** A page of a table or index with zeros between its list of cells and the first cell, made in `copy`; the page itself where
-** it is none. SQLite leaves old cells there when it moves rows between pages, also with secure_delete (rebuildPage in
-** its btree.c): what was erased would still be in the file. Layout: https://sqlite.org/fileformat2.html#b_tree_pages
+** Returns a page of a table or index with zeros between its cell pointers and its first cell, made in `copy`; any other
+** page unchanged. SQLite leaves old cells there when it moves rows between pages, also with secure_delete (rebuildPage in
+** its btree.c), so erased data would stay in the file. Layout: https://sqlite.org/fileformat2.html#b_tree_pages
 */
 static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy) {
   const u8 *header = number == 1 ? page + 100 : page;
@@ -572,14 +573,14 @@ static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy) {
 /* ---- 4. The write-ahead log ---- */
 
 /*
-** The write-ahead log is synced by fdatasync(), which SQLite as it is built here does not use: fsync() also writes the
-** time of the last change, a journal commit of the file system for each transaction, and as many bytes again. The log keeps
-** its size from one checkpoint to the next. No lock is lost with the second descriptor: SQLite locks no byte of the log.
+** The write-ahead log is synced by fdatasync(), which this build of SQLite does not use: fsync() also writes the time of
+** the last change, which costs a journal commit of the file system and as many bytes again for each transaction. The log
+** keeps its size from one checkpoint to the next. A second descriptor is safe, because SQLite locks no byte of the log.
 */
 typedef struct LogFile {
   sqlite3_file base;
   int fd;
-  int isEntered; /* its name is in the folder for good: the VFS below sees to that with the first sync */
+  int isEntered; /* its directory entry is on the disk, by the first sync of the VFS below */
 } LogFile;
 
 static int logRead(sqlite3_file *file, void *to, int bytes, sqlite3_int64 offset) {
@@ -624,12 +625,12 @@ static int openLog(const char *name, sqlite3_file *pFile, int flags, int *outFla
 
 /* ---- 5. Memory ---- */
 
-/* Of glibc; another C library need not have it. */
+/* Only glibc has it. */
 __attribute__((weak)) int malloc_trim(size_t pad);
 
 /*
-** give_back_memory(): returns pages of freed memory to the system. glibc keeps them, in each thread's pool, for as long as
-** something above them is in use. Has nothing to do with pages of a database, but this is what there is of C.
+** give_back_memory(): returns freed memory to the system. glibc keeps it in each thread's pool for as long as anything
+** above it is in use. It is here because this is the only C of the program.
 */
 static void giveBackMemory(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc, (void)argv;
@@ -638,7 +639,7 @@ static void giveBackMemory(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- What SQLite loads and opens ---- */
 
-/* The descriptor of the file of checksums, -1 when there is none. */
+/* Returns the descriptor of the file of checksums; -1 if there is none. */
 static int openSums(const char *name) {
   char *path = sqlite3_mprintf("%s-sums", name);
   int fd;
@@ -694,7 +695,7 @@ static int addFunctions(sqlite3 *db, char **error, const sqlite3_api_routines *a
   return rc;
 }
 
-/* For the whole process: every connection that any thread opens from now on goes through it. */
+/* Registers the VFS for every connection that any thread of the process opens afterwards. */
 __attribute__((visibility("default")))
 int sqlite3_extension_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
   int rc;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import {
+import fs, {
   copyFileSync,
   existsSync,
   mkdtempSync,
@@ -9,6 +9,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -317,6 +318,24 @@ test('after a kill every page is readable with the existing checksums', (t) => {
   assert.deepEqual(killed.readAll(), right)
   killed.db.pragma('wal_checkpoint(TRUNCATE)')
   assert.equal(killed.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
+})
+
+test('a power cut leaves the state that the checksums had since the start, or since the stop', (t) => {
+  const { kept } = keep(t)
+  const synced: string[] = []
+  const sync = t.mock.method(fs, 'fsyncSync', (file: number) => {
+    const state = Buffer.alloc(4)
+    fs.readSync(file, state, 0, 4, 64)
+    synced.push(state.toString())
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    sync.mock.restore()
+    syncBuiltinESMExports()
+  })
+  kept.stop()
+  kept.start()
+  assert.deepEqual(synced, ['shut', 'open'])
 })
 
 test('after a kill another program may open the database without causing a false alarm', (t) => {

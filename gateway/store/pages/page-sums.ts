@@ -1,4 +1,14 @@
-import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { arch, platform } from 'node:os'
 import Database from 'better-sqlite3'
 import { describeError } from '#shared/errors.ts'
@@ -91,6 +101,8 @@ export class PageSums {
       try {
         writeSync(sums, state, STATE_AT)
         if (state === 'shut') writeSync(sums, fileMark(this.#path), 0, FILE_MARK_BYTES, FILE_AT)
+        // a power cut would leave the previous state, by which the database looks like another one
+        fsyncSync(sums)
       } finally {
         closeSync(sums)
       }
@@ -110,7 +122,10 @@ export class PageSums {
       if (isShut && !isSameFile(header.subarray(FILE_AT, FILE_AT + FILE_MARK_BYTES), fileMark(this.#path)))
         return 'the database was replaced or written since the gateway was stopped, or a start was ended while it wrote'
       if (!isShut && !existsSync(`${this.#path}-wal`))
-        return 'another program has opened the database since the gateway was ended without a stop'
+        return (
+          'another program opened the database after the gateway had ended without a stop, ' +
+          'or a start was ended while it wrote'
+        )
       return this.#isOfAnother(sums, tester) ? 'most of them belong to other content' : null
     } finally {
       closeSync(sums)

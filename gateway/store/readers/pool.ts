@@ -6,7 +6,7 @@ import { AppError, DamagedError, InvalidRequestError, UnavailableError } from '#
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
-import { isDiskReadable } from '../damage/readable-disk.ts'
+import { diskFault } from '../damage/readable-disk.ts'
 import { isDamage } from '../db/fault.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
@@ -209,9 +209,9 @@ export class ReaderPool implements Component {
       limit: undefined,
     }
     this.#threads.add(thread)
-    worker.on('message', (said: ReaderAnswer | typeof READER_READY) => {
+    worker.on('message', (message: ReaderAnswer | typeof READER_READY) => {
       opened.resolve()
-      if (said !== READER_READY) this.#answered(thread, said)
+      if (message !== READER_READY) this.#answered(thread, message)
     })
     worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'a reader thread failed'))
     worker.on('exit', () => this.#forget(thread))
@@ -233,10 +233,11 @@ export class ReaderPool implements Component {
       job?.reject(new AppError(kind, code, message))
     } else {
       if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
-      if (isDamage(answer.faultCode) && isDiskReadable(this.#path)) {
+      const unreadable = isDamage(answer.faultCode) ? diskFault(this.#path) : null
+      if (isDamage(answer.faultCode) && unreadable === null) {
         this.#onDamage(answer.message)
         job?.reject(new DamagedError(answer.message))
-      } else job?.reject(new UnavailableError('the history cannot be read', answer.message))
+      } else job?.reject(new UnavailableError('the history cannot be read', unreadable ?? answer.message))
     }
     this.#dispatch()
   }

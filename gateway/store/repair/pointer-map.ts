@@ -10,7 +10,7 @@ export type PagePointer = 'root' | 'free' | 'overflow' | 'more overflow' | 'tree
 const TYPES: readonly (PagePointer | undefined)[] = [undefined, 'root', 'free', 'overflow', 'more overflow', 'tree']
 const ENTRY_BYTES = 5
 /** Number of pages that a map page of 4,096 bytes describes. */
-const TOLD = Math.floor(4096 / ENTRY_BYTES)
+const DESCRIBED_PAGES = Math.floor(4096 / ENTRY_BYTES)
 /** First page of the map. Each map page is followed by the pages that it describes. */
 const FIRST = 2
 
@@ -30,11 +30,11 @@ export class PointerMap {
     this.#types = new Uint8Array(pages.count + 1)
     this.#parents = new Uint32Array(pages.count + 1)
     let isProven = true
-    for (let number = FIRST; number <= pages.count; number += 1 + TOLD) {
+    for (let number = FIRST; number <= pages.count; number += 1 + DESCRIBED_PAGES) {
       const page = pages.read(number)
       if (page?.isRight !== true) isProven = false
       if (page !== null && page.isRight !== false)
-        this.#take(page.bytes, number + 1, Math.min(TOLD, pages.count - number))
+        this.#take(page.bytes, number + 1, Math.min(DESCRIBED_PAGES, pages.count - number))
     }
     this.isProven = isProven
   }

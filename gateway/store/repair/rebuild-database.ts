@@ -46,14 +46,14 @@ const FIRST = ['device', 'device_group', 'hidden_block']
 export function rebuildDatabase(
   old: SourceDatabase,
   to: WriterTables,
-  onTable: (salvaged: RecoveredRows) => void = () => undefined,
+  onTable: (recovered: RecoveredRows) => void = () => undefined,
 ): Rebuilt {
   const from = old.checked
   migrate(to, Number(from.db.pragma('user_version', { simple: true })))
   const tables = copyTables(old, to, onTable)
   migrate(to)
   const isComplete = (...names: string[]) =>
-    tables.every((salvaged) => salvaged.isComplete || !names.includes(salvaged.table))
+    tables.every((recovered) => recovered.isComplete || !names.includes(recovered.table))
   const orphans = removeOrphans(to)
   to.run(
     `INSERT INTO device_state (device_id, latest, updated_at_ms)
@@ -74,7 +74,7 @@ export function rebuildDatabase(
 function copyTables(
   old: SourceDatabase,
   to: WriterTables,
-  onTable: (salvaged: RecoveredRows) => void,
+  onTable: (recovered: RecoveredRows) => void,
 ): readonly RecoveredRows[] {
   // triggers would create rows of their own
   const triggers = to.all<{ name: string; sql: string }>(
@@ -82,7 +82,7 @@ function copyTables(
   )
   for (const { name } of triggers) to.db.exec(`DROP TRIGGER ${quoted(name)}`)
   const singles = keepDefaults(to)
-  const salvaged = tablesOf(to).map((table) => {
+  const recovered = tablesOf(to).map((table) => {
     to.db.exec(`DELETE FROM ${quoted(table)}`)
     const one = table === 'telemetry_block' ? recoverBlocks(old, to) : recoverAll(old, to, table)
     onTable(one)
@@ -91,9 +91,9 @@ function copyTables(
   // the new database has no detached tables with blocks
   if (tablesOf(to).includes('hidden_block')) to.db.exec('DELETE FROM hidden_block')
   for (const single of singles) single()
-  reserveSequenceNumbers(old.checked, to, salvaged)
+  reserveSequenceNumbers(old.checked, to, recovered)
   for (const { sql } of triggers) to.db.exec(sql)
-  return salvaged
+  return recovered
 }
 
 /** Recovers rows with SQLite as far as possible, then from the pages that it cannot reach. */
@@ -105,24 +105,24 @@ function recoverAll(
   isWanted: (key: Key) => boolean = () => true,
 ): RecoveredRows {
   const takesWrong = TABLES.get(table)?.care.hasOwnSums === true
-  const salvaged = recoverTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
-  if (!salvaged.unreadable.some((one) => 'after' in one) || !pages.isOurForm) return salvaged
+  const recovered = recoverTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
+  if (!recovered.unreadable.some((one) => 'after' in one) || !pages.isOurForm) return recovered
   const root = checked.get<{ root: number }>(
     "SELECT rootpage AS root FROM sqlite_schema WHERE name = ? AND type = 'table'",
     source,
   )?.root
-  return root === undefined ? salvaged : recoverSubtree(pages, to, salvaged, { root, takesWrong, isWanted })
+  return root === undefined ? recovered : recoverSubtree(pages, to, recovered, { root, takesWrong, isWanted })
 }
 
 /** Merges the table of blocks with the detached ones; of a block that is in two, the newer one counts. */
 function recoverBlocks(old: SourceDatabase, to: Connection): RecoveredRows {
-  const [newest = 'telemetry_block', ...asides] = blockTables(old.checked)
+  const [newest = 'telemetry_block', ...detachedTables] = blockTables(old.checked)
   const first = recoverAll(old, to, newest)
-  if (asides.length === 0) return first
+  if (detachedTables.length === 0) return first
   const isStored = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
   const isHidden = to.statement('SELECT 1 FROM hidden_block WHERE block_id = ?')
   const isWanted = ([blockId = null]: Key) => isHidden.get(blockId) === undefined && isStored.get(blockId) === undefined
-  const others = asides.reverse().map((aside) => recoverAll(old, to, 'telemetry_block', aside, isWanted))
+  const others = detachedTables.reverse().map((detached) => recoverAll(old, to, 'telemetry_block', detached, isWanted))
   const all = [first, ...others]
   return {
     table: first.table,

@@ -54,18 +54,18 @@ export interface RecoveredSubtree {
 
 /**
  * Copies rows that SQLite could not reach because a page above is damaged; the pointer map leads to the table's pages.
- * Only rows within a gap of `salvaged` are copied. A gap is closed if it cannot have contained other rows.
+ * Only rows within a gap of `recovered` are copied. A gap is closed if it cannot have contained other rows.
  */
 export function recoverSubtree(
   pages: RawPages,
   to: Connection,
-  salvaged: RecoveredRows,
+  recovered: RecoveredRows,
   { root, takesWrong, isWanted = () => true }: RecoveredSubtree,
 ): RecoveredRows {
-  const gaps = salvaged.unreadable.filter((one) => 'before' in one)
-  const layout = layoutOf(to, salvaged.table)
+  const gaps = recovered.unreadable.filter((one) => 'before' in one)
+  const layout = layoutOf(to, recovered.table)
   const tree = new RawTree(pages, { root, hasRowids: layout.hasRowids, takesWrong })
-  const copy = new TableCopy(to, salvaged.table, isWanted)
+  const copy = new TableCopy(to, recovered.table, isWanted)
   const found = new FoundRuns(pages, layout, gaps)
   for (const page of tree.rowPages()) found.add(page)
   const runs = new Map(gaps.map((gap) => [gap, found.of(gap)]))
@@ -76,14 +76,14 @@ export function recoverSubtree(
     copy.insert(rows.flatMap((row) => ('values' in row ? [row] : [])))
     return rows.flatMap((row) => ('values' in row ? [] : [row.key]))
   }
-  const left = salvaged.unreadable.flatMap((one) =>
+  const left = recovered.unreadable.flatMap((one) =>
     'key' in one ? [one] : fill(one, { runs: runs.get(one) ?? [], isWhole, copyRun }),
   )
   const unreadable = left.filter((one) => !('key' in one) || isWanted(one.key))
-  const refused = [...salvaged.refused, ...copy.refused]
+  const refused = [...recovered.refused, ...copy.refused]
   return {
-    table: salvaged.table,
-    rows: salvaged.rows + copy.rows,
+    table: recovered.table,
+    rows: recovered.rows + copy.rows,
     unreadable,
     refused,
     isComplete: unreadable.length + refused.length === 0,

@@ -80,8 +80,8 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
   )
   const first = pages.read(1)
   const isReadable = first?.bytes.toString('latin1', 0, MAGIC.length) === MAGIC && first.isRight !== false
-  const told = isReadable ? first.bytes.readUInt32BE(HEADER.version) : null
-  if (told !== null) return candidates.includes(told) ? told : null
+  const recorded = isReadable ? first.bytes.readUInt32BE(HEADER.version) : null
+  if (recorded !== null) return candidates.includes(recorded) ? recorded : null
   if (candidates.length === 1) return candidates[0] ?? null
   const placed = candidates.filter((version) => withTemplate(version, (template) => placesAll(pages, template, known)))
   return placed.length === 1 ? (placed[0] ?? null) : null

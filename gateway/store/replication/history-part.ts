@@ -77,8 +77,8 @@ function readEntry(connection: Connection, blockId: number): FoundBlock | null {
   const block = readBlock(connection, blockId)
   if (block === 'gone') return null
   const { kind, count, firstMs, lastMs } = verifyBlock(block)
-  const isAsTold = kind === row.stream && count === row.count && firstMs === row.firstMs && lastMs === row.lastMs
-  if (!isAsTold || count > MAX_BLOCK_RECORDS) {
+  const isAsRecorded = kind === row.stream && count === row.count && firstMs === row.firstMs && lastMs === row.lastMs
+  if (!isAsRecorded || count > MAX_BLOCK_RECORDS) {
     throw new DamagedBlockError('impossible_content', 'its content does not match its row')
   }
   return { hardwareId: row.hardwareId, block, count, firstMs }

@@ -155,8 +155,8 @@ class Run {
     for (const key of stored) assert.ok(records.has(key), `${key} arrived`)
     for (const key of records) assert.ok(stored.has(key) || this.#lost.has(key), `${key} was erased`)
     for (const key of this.#lost) {
-      const isTold = records.has(key) || gaps.some((gap) => isInGap(gap, key))
-      assert.ok(isTold, `${key} is gone, and nobody was told`)
+      const isReported = records.has(key) || gaps.some((gap) => isInGap(gap, key))
+      assert.ok(isReported, `${key} is gone, and no gap reports it`)
     }
   }
 

@@ -37,15 +37,15 @@ export interface CartTrack {
   byDay: Generator<GpsRecords, undefined>
 }
 
-/** Track of a cart on the days, with the `lookBackMs` before the last earlier fix of each device. */
+/** Track of a cart on the days, with the `lookbackMs` before the last earlier fix of each device. */
 export function cartTrackOf(
   tools: ReaderTools,
   devices: CartDevices,
   days: readonly ReportDay[],
-  lookBackMs: number,
+  lookbackMs: number,
 ): CartTrack {
   const cart = new CartFixes()
-  const before = (id: number) => lastFixes(tools, id, { endMs: days[0]?.fromMs ?? 0, lookBackMs })
+  const before = (id: number) => lastFixes(tools, id, { endMs: days[0]?.fromMs ?? 0, lookbackMs })
   return {
     before: cart.merge(devices.locks.map(before), devices.others.map(before)),
     byDay: recordsByDay(GPS, tools, { devices, days }, (locks, others) => cart.merge(locks, others)),
@@ -56,12 +56,12 @@ export function cartTrackOf(
 function lastFixes(
   { telemetry }: ReaderTools,
   id: number,
-  { endMs, lookBackMs }: { endMs: number; lookBackMs: number },
+  { endMs, lookbackMs }: { endMs: number; lookbackMs: number },
 ): GpsRecords {
   const newest = { fromMs: 0, toMs: endMs - 1, order: 'desc' } as const
   const lastMs = telemetry.page(GPS, id, { ...newest, limit: 1 }).atMs[0]
   if (lastMs === undefined) return GPS.allocate(0)
-  return telemetry.page(GPS, id, { ...newest, fromMs: lastMs - lookBackMs, limit: FIXES_BEFORE_MAX })
+  return telemetry.page(GPS, id, { ...newest, fromMs: lastMs - lookbackMs, limit: FIXES_BEFORE_MAX })
 }
 
 /** Voltages of a cart on each day: those of its lock, or those of its other devices if the lock reported none. */

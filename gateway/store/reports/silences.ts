@@ -51,11 +51,11 @@ function silencesBetween(
   ids: readonly number[],
   { fromMs, untilMs, longestStepMs }: { fromMs: number; untilMs: number; longestStepMs: number },
 ): [fromMs: number, untilMs: number][] {
-  const said = ids.flatMap((id) => {
-    const page = { fromMs: fromMs + 1, toMs: untilMs - 1, order: 'asc', limit: SAID_MAX } as const
+  const voltageTimes = ids.flatMap((id) => {
+    const page = { fromMs: fromMs + 1, toMs: untilMs - 1, order: 'asc', limit: VOLTAGES_MAX } as const
     return [...telemetry.page(BATTERY, id, page).atMs]
   })
-  const times = [fromMs, ...said.sort((a, b) => a - b), untilMs]
+  const times = [fromMs, ...voltageTimes.sort((a, b) => a - b), untilMs]
   return times.slice(1).flatMap((atMs, i): [number, number][] => {
     const before = times[i] ?? atMs
     return atMs - before > longestStepMs ? [[before, atMs]] : []
@@ -63,4 +63,4 @@ function silencesBetween(
 }
 
 /** Maximum number of voltages read between two fixes. */
-const SAID_MAX = 10_000
+const VOLTAGES_MAX = 10_000

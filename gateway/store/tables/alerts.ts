@@ -121,8 +121,8 @@ const COLUMNS = `alert_id, kind, cart, hardware_id, subject, opened_at_ms,
 export const saveAlerts = write(
   (connection: Connection, input: AlertsChange): SavedAlert[] => {
     const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
-    const told = changes.length === 0 ? null : recipientsOf(connection)
-    const saved = told === null ? [] : changes.map((change) => saveAlert(connection, change, told, nowMs))
+    const recipients = changes.length === 0 ? null : recipientsOf(connection)
+    const saved = recipients === null ? [] : changes.map((change) => saveAlert(connection, change, recipients, nowMs))
     for (const alertId of endedIds) connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
     for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
     if (closedDay !== null)
@@ -155,10 +155,10 @@ export const saveAlerts = write(
 function saveAlert(
   connection: Connection,
   { event, alert, sessionChanges }: AlertChange,
-  told: Recipients,
+  recipients: Recipients,
   nowMs: number,
 ): SavedAlert {
-  const known = event === 'opened' ? twinOf(connection, alert) : findAlert(connection, alert.alertId)
+  const known = event === 'opened' ? duplicateOf(connection, alert) : findAlert(connection, alert.alertId)
   const isSo =
     event === 'opened'
       ? known !== undefined
@@ -167,12 +167,12 @@ function saveAlert(
   if (event === 'opened') insertAlert(connection, alert)
   else updateAlert(connection, alert)
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
-  queueDeliveries(connection, told, { event, alert }, nowMs)
+  queueDeliveries(connection, recipients, { event, alert }, nowMs)
   return { event, alert, isNew: true }
 }
 
 /** Returns the stored alert of this id, or an open one with the same kind, cart and subject. */
-function twinOf(connection: Connection, { alertId, kind, cart, subject }: StoredAlert): StoredAlert | undefined {
+function duplicateOf(connection: Connection, { alertId, kind, cart, subject }: StoredAlert): StoredAlert | undefined {
   const row = connection.get<AlertRow>(
     `SELECT ${COLUMNS} FROM alert
      WHERE kind = ? AND ifnull(cart, '') = ? AND subject = ? AND closed_at_ms IS NULL`,

@@ -20,28 +20,28 @@ export interface ClockMarkRow {
   /** Last confirmed time, plus the time that is known to have passed since. */
   confirmedMs: number
   /** Newest time that devices reported from clocks of their own. */
-  saidMs: number
+  reportedMs: number
   /** Uptime of the gateway since it last received one, in ms. */
-  saidAgoMs: number
+  reportedAgoMs: number
 }
 
 export function clockMark(connection: Connection): ClockMarkRow {
   const row = connection.get<ClockMarkRow>(
-    `SELECT at_ms, confirmed_at_ms AS confirmedMs, said_at_ms AS saidMs,
-       said_ago_ms FROM clock_mark`,
+    `SELECT at_ms, confirmed_at_ms AS confirmedMs, said_at_ms AS reportedMs,
+       said_ago_ms AS reportedAgoMs FROM clock_mark`,
   )
-  return row ?? { atMs: 0, confirmedMs: 0, saidMs: 0, saidAgoMs: 0 }
+  return row ?? { atMs: 0, confirmedMs: 0, reportedMs: 0, reportedAgoMs: 0 }
 }
 
 export const recordClockMark = write(
   (connection: Connection, row: ClockMarkRow): null => {
-    const { atMs, confirmedMs, saidMs, saidAgoMs } = row
+    const { atMs, confirmedMs, reportedMs, reportedAgoMs } = row
     connection.run(
       'UPDATE clock_mark SET at_ms = ?, confirmed_at_ms = ?, said_at_ms = ?, said_ago_ms = ?',
       atMs,
       confirmedMs,
-      saidMs,
-      saidAgoMs,
+      reportedMs,
+      reportedAgoMs,
     )
     return null
   },

@@ -20,14 +20,14 @@ export const courseChunkTable = table('course_piece', {
     blobs: ['bytes'],
     key: KEY('t'),
     // chunks are sent to the hub one after the other
-    sentWith: `JOIN change_log told ON told.entity = 'course_piece' AND told.key = ${KEY('t')}`,
+    sentWith: `JOIN change_log logged ON logged.entity = 'course_piece' AND logged.key = ${KEY('t')}`,
     where: 't.hash = ? AND t.number = ?',
     valuesOf: (key) => [key.split('/', 1)[0] ?? '', Number(key.slice(key.indexOf('/') + 1))],
   },
   noun: 'course',
 })
 
-const UNTOLD = `SELECT 'course_piece', ${KEY('p')} FROM course_piece p
+const UNLOGGED = `SELECT 'course_piece', ${KEY('p')} FROM course_piece p
   WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'course_piece' AND key = ${KEY('p')})
   ORDER BY p.hash, p.number`
 
@@ -81,13 +81,13 @@ export function dropUnusedChunks(connection: Connection): void {
 export function queueNextChunk(connection: Connection, throughSeq: number): void {
   const isUnderWay =
     connection.get(`SELECT 1 FROM change_log WHERE entity = 'course_piece' AND seq > ?`, throughSeq) !== undefined
-  if (!isUnderWay) connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD} LIMIT 1`)
+  if (!isUnderWay) connection.run(`INSERT INTO change_log (entity, key) ${UNLOGGED} LIMIT 1`)
 }
 
 /** Enters all remaining chunks in the change log together, for a file that is carried to the hub. */
 export const queueAllChunks = write(
   (connection: Connection, _: Record<string, never>): null => {
-    connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD}`)
+    connection.run(`INSERT INTO change_log (entity, key) ${UNLOGGED}`)
     return null
   },
   { audit: null },
@@ -95,5 +95,5 @@ export const queueAllChunks = write(
 
 /** Number of chunks that are not in the change log yet. */
 export function countUnqueuedChunks(connection: Connection): number {
-  return connection.get<{ pieces: number }>(`SELECT count(*) AS pieces FROM (${UNTOLD})`)?.pieces ?? 0
+  return connection.get<{ pieces: number }>(`SELECT count(*) AS pieces FROM (${UNLOGGED})`)?.pieces ?? 0
 }

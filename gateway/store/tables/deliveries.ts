@@ -48,34 +48,34 @@ export function recipientsOf(connection: Connection): Recipients {
  */
 export function queueDeliveries(
   connection: Connection,
-  told: Recipients,
+  recipients: Recipients,
   { event, alert }: { event: AlertEvent; alert: Alert },
   nowMs: number,
 ): void {
-  queueForWebhooks(connection, told, { event, alert }, nowMs)
-  if (event === 'opened') queueForNotifiers(connection, told, alert, nowMs)
-  else forgetUnsent(connection, told, alert.alertId, nowMs)
+  queueForWebhooks(connection, recipients, { event, alert }, nowMs)
+  if (event === 'opened') queueForNotifiers(connection, recipients, alert, nowMs)
+  else forgetUnsent(connection, recipients, alert.alertId, nowMs)
 }
 
 function queueForWebhooks(
   connection: Connection,
-  told: Recipients,
+  recipients: Recipients,
   { event, alert }: { event: AlertEvent; alert: Alert },
   nowMs: number,
 ): void {
-  const webhooks = told.webhooks.filter(({ kinds }) => isWanted(kinds, alert.kind))
+  const webhooks = recipients.webhooks.filter(({ kinds }) => isWanted(kinds, alert.kind))
   if (webhooks.length === 0) return
   const { alertId } = alert
-  const body = webhookBody(told.settings, { event, alert: toAlertJson(alert) }, nowMs)
+  const body = webhookBody(recipients.settings, { event, alert: toAlertJson(alert) }, nowMs)
   const targetIds = webhooks.map(({ webhookId }) => webhookId)
   insertDeliveries(connection, targetIds, { alertId, body, nowMs })
 }
 
-function queueForNotifiers(connection: Connection, told: Recipients, alert: Alert, nowMs: number): void {
+function queueForNotifiers(connection: Connection, recipients: Recipients, alert: Alert, nowMs: number): void {
   const { alertId, kind, openedAtMs } = alert
-  const isTold = ({ kinds, hours }: NotifierRow) =>
-    isWanted(kinds, kind) && (hours === null || isBetweenHours(told.zone, hours, openedAtMs))
-  const notifiers = told.notifiers.filter(isTold)
+  const isRecipient = ({ kinds, hours }: NotifierRow) =>
+    isWanted(kinds, kind) && (hours === null || isBetweenHours(recipients.zone, hours, openedAtMs))
+  const notifiers = recipients.notifiers.filter(isRecipient)
   if (notifiers.length === 0) return
   const body = JSON.stringify(toAlertJson(alert))
   const targetIds = notifiers.map(({ notifierId }) => notifierId)

@@ -136,7 +136,7 @@ function eraseLockEvents(
     blanked.push({ event_id: eventId, code: isCode, metadata: paths })
     values += paths.length
   }
-  tellHeadOffice(connection, blanked, nowMs)
+  noteForHub(connection, blanked, nowMs)
   return { lockEvents: blanked.length, metadata: values }
 }
 
@@ -216,7 +216,7 @@ function folded(text: string): string {
 }
 
 // Notes only the paths, not the content, because a note is kept.
-function tellHeadOffice(connection: Connection, blanked: readonly BlankedEvent[], nowMs: number): void {
+function noteForHub(connection: Connection, blanked: readonly BlankedEvent[], nowMs: number): void {
   for (let i = 0; i < blanked.length; i += NOTED_ROWS) {
     const body = { lock_events: blanked.slice(i, i + NOTED_ROWS) }
     addNote(connection, { kind: 'blank', atMs: nowMs, body })

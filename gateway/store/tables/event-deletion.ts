@@ -64,7 +64,7 @@ export const deleteEventsStep = write(
     const after = input.after ?? { kind: EVENT_KINDS[0], atMs: 0, seq: 0 }
     const { kind } = after
     const { timeColumn, isOver, isSent, stream } = TABLES[kind]
-    const looked = connection.all<{ seq: number; atMs: number }>(
+    const examined = connection.all<{ seq: number; atMs: number }>(
       `SELECT seq, ${timeColumn} AS atMs FROM ${kind} WHERE ${timeColumn} < ? AND (${timeColumn}, seq) > (?, ?)
      ORDER BY ${timeColumn}, seq LIMIT ?`,
       input.beforeMs,
@@ -73,12 +73,12 @@ export const deleteEventsStep = write(
       STEP_ROWS,
     )
     const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
-    const seqs = JSON.stringify(looked.map(({ seq }) => seq))
+    const seqs = JSON.stringify(examined.map(({ seq }) => seq))
     const deleted = input.keepsUnsent
       ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
       : connection.run(sql, seqs)
     if (kind === 'command' && deleted > 0) connection.run('UPDATE command_count SET commands = commands - ?', deleted)
-    const last = looked.at(-1)
+    const last = examined.at(-1)
     return { kind, deleted, after: last === undefined ? nextKind(kind) : { kind, ...last } }
   },
   { audit: null },

@@ -106,7 +106,7 @@ export const recordSessionUse = write(
 
 /** Writes only an audit entry; the event has no row. */
 export const recordAuditOnly = write(
-  (_connection: Connection, _deed: AuditOnlyEvent): null => {
+  (_connection: Connection, _event: AuditOnlyEvent): null => {
     return null
   },
   {

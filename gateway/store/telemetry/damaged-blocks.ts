@@ -80,7 +80,7 @@ function quarantineSome(
     else if (verdict === 'intact') result.intact.push(blockId)
     else {
       if (isLogged(connection, blockId)) gaps.add(block)
-      putAside(connection, block, { ...verdict, nowMs })
+      quarantine(connection, block, { ...verdict, nowMs })
       result.moved.push({ ...block, reason: verdict.reason, foundAtMs: nowMs })
     }
   }
@@ -181,7 +181,11 @@ function judge(committed: CommittedBlocks, row: BlockRow): Damage | 'newer' | 'i
   }
 }
 
-function putAside(connection: WriterTables, row: BlockRow, { reason, bytes, nowMs }: Damage & { nowMs: number }): void {
+function quarantine(
+  connection: WriterTables,
+  row: BlockRow,
+  { reason, bytes, nowMs }: Damage & { nowMs: number },
+): void {
   const { blockId, deviceId, stream, firstMs, lastMs, count } = row
   connection.run(
     `INSERT INTO damaged_block

@@ -101,7 +101,7 @@ interface Purging {
 function purgeSome(purging: Purging, step: PurgeStep, request: PurgeRequest): void {
   const { connection } = purging
   let room = STEP_BLOCKS
-  for (let looked = 0; looked < STEP_STREAMS && room > 0; looked++) {
+  for (let examined = 0; examined < STEP_STREAMS && room > 0; examined++) {
     const position = nextPosition(connection, step.after)
     if (position === undefined) {
       step.damagedBlocks = deleteDamagedUntil(connection, request.beforeMs, STEP_BLOCKS)

@@ -17,7 +17,7 @@ export interface IndexedBlock {
 export interface UnreachableBlocks {
   found: IndexedBlock[]
   /** True if their table is already detached. */
-  isAside: boolean
+  isDetached: boolean
   /** Start of the next search; null at the end. */
   next: BlockSearch | null
 }
@@ -26,7 +26,7 @@ export interface UnreachableBlocks {
 const ROWS_A_JOB = 4000
 
 const COLUMNS = 'block_id, device_id, stream, first_ms, last_ms, count, records'
-const ASIDE = 'damaged_telemetry_block_'
+const DETACHED = 'damaged_telemetry_block_'
 const INDEX = 'telemetry_block_by_device'
 
 /** Hides a block, and deletes it from the file unless its table is detached. Returns true if it existed. */
@@ -46,26 +46,26 @@ export function removeBlock(connection: Connection, blockId: number): boolean {
  * last page is damaged, nor delete next to one. Both tables are read from then on; a repair merges them.
  */
 export function detachBlocks(connection: Connection): void {
-  const asides = blockTables(connection).slice(1)
-  const aside = `${ASIDE}${asides.length + 1}`
+  const detachedNames = blockTables(connection).slice(1)
+  const detached = `${DETACHED}${detachedNames.length + 1}`
   const parts = connection.all<{ type: string; name: string; sql: string }>(
     `SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'telemetry_block' AND sql IS NOT NULL
      ORDER BY type = 'table' DESC, name`,
   )
   connection.db.exec('DROP VIEW stored_block')
   for (const { type, name } of parts) if (type === 'trigger') connection.db.exec(`DROP TRIGGER ${name}`)
-  connection.db.exec(`ALTER TABLE telemetry_block RENAME TO ${aside}`)
+  connection.db.exec(`ALTER TABLE telemetry_block RENAME TO ${detached}`)
   for (const { type, name, sql } of parts) {
     // the index belongs to the detached table, and keeps its name
     const isIndex = type === 'index'
-    connection.db.exec(isIndex ? sql.replace(name, `${INDEX}_${asides.length + 2}`) : sql)
+    connection.db.exec(isIndex ? sql.replace(name, `${INDEX}_${detachedNames.length + 2}`) : sql)
   }
   // block numbers are never reused
   connection.run(
     "INSERT INTO sqlite_sequence (name, seq) SELECT 'telemetry_block', seq FROM sqlite_sequence WHERE name = ?",
-    aside,
+    detached,
   )
-  const frozen = [...asides, aside].map(
+  const frozen = [...detachedNames, detached].map(
     (name) => `UNION ALL SELECT ${COLUMNS} FROM ${name} WHERE block_id NOT IN (SELECT block_id FROM hidden_block)`,
   )
   connection.db.exec(`CREATE VIEW stored_block AS SELECT ${COLUMNS} FROM telemetry_block ${frozen.join(' ')}`)
@@ -73,10 +73,10 @@ export function detachBlocks(connection: Connection): void {
 
 /** Table of blocks, followed by the detached ones, oldest first. */
 export function blockTables(connection: Connection): string[] {
-  const asides = connection.all<{ name: string }>(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '${ASIDE}%' ORDER BY length(name), name`,
+  const detachedNames = connection.all<{ name: string }>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '${DETACHED}%' ORDER BY length(name), name`,
   )
-  return ['telemetry_block', ...asides.map(({ name }) => name)]
+  return ['telemetry_block', ...detachedNames.map(({ name }) => name)]
 }
 
 /** Position of a search for unreachable blocks. */
@@ -89,11 +89,11 @@ export interface BlockSearch {
 /** Finds some blocks on unreadable pages, as listed by the index. Throws the errors of SQLite if that is unreadable. */
 export function findUnreachableBlocks({ connection }: ReaderTools, { table, after }: BlockSearch): UnreachableBlocks {
   const name = blockTables(connection)[table]
-  if (name === undefined) return { found: [], isAside: true, next: null }
-  const isAside = table > 0
+  if (name === undefined) return { found: [], isDetached: true, next: null }
+  const isDetached = table > 0
   const read = readOn(connection, name, after)
   const nextTable = { table: table + 1, after: 0 }
-  if (!read.isDamaged) return { found: [], isAside, next: read.isDone ? nextTable : { table, after: read.after } }
+  if (!read.isDamaged) return { found: [], isDetached, next: read.isDone ? nextTable : { table, after: read.after } }
   const index = connection.get<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
     name,
@@ -109,7 +109,7 @@ export function findUnreachableBlocks({ connection }: ReaderTools, { table, afte
     next ?? Number.MAX_SAFE_INTEGER,
   )
   const found = between.filter(({ blockId }) => !isReachable(connection, name, blockId))
-  return { found, isAside, next: next === null ? nextTable : { table, after: next - 1 } }
+  return { found, isDetached, next: next === null ? nextTable : { table, after: next - 1 } }
 }
 
 /** Reads rows until an error. */
@@ -169,9 +169,9 @@ function isReachable(connection: Connection, table: string, blockId: number): bo
 export const hideUnreachableBlocks = write(
   (
     connection: WriterTables,
-    { blocks, isAside, nowMs }: { blocks: readonly IndexedBlock[]; isAside: boolean; nowMs: number },
+    { blocks, isDetached, nowMs }: { blocks: readonly IndexedBlock[]; isDetached: boolean; nowMs: number },
   ): void => {
-    if (!isAside) detachBlocks(connection)
+    if (!isDetached) detachBlocks(connection)
     const gaps = new Gaps(connection)
     for (const { blockId, deviceId, stream, firstMs } of blocks) {
       connection.run('INSERT OR IGNORE INTO hidden_block (block_id) VALUES (?)', blockId)

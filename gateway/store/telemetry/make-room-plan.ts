@@ -6,7 +6,7 @@ import type { ReaderTools } from './reader-tools.ts'
 /** Keeps the newest block of each device's stream, and blocks that end less than this before it. */
 const KEPT_MS = 6 * 60 * 60_000
 /** Blocks and streams checked in one job, which takes some milliseconds. */
-const LOOKED_AT = 4000
+const EXAMINED_MAX = 4000
 
 /** Midnight before the first block that begins at or after `fromMs`, by block times; null if none exists. */
 export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs: number }): number | null {
@@ -43,12 +43,12 @@ export interface BlocksByDay {
 export function blocksOfDay({ connection }: ReaderTools, query: DayQuery): BlocksByDay {
   const blockIds: number[] = []
   let { after } = query
-  for (let looked = 0; looked < LOOKED_AT; ) {
+  for (let examined = 0; examined < EXAMINED_MAX; ) {
     const of = nextStream(connection, after)
     if (of === undefined) return { blockIds, after: null }
     const found = blocksOfStream(connection, of, query)
     blockIds.push(...found.blockIds)
-    looked += found.looked + 1
+    examined += found.examined + 1
     after = of
   }
   return { blockIds, after }
@@ -64,7 +64,7 @@ function blocksOfStream(
   connection: Connection,
   { deviceId, stream }: BlockStream,
   { dayMs, isUnsent }: DayQuery,
-): { blockIds: number[]; looked: number } {
+): { blockIds: number[]; examined: number } {
   const newest = connection.get<{ lastMs: number }>(
     `SELECT last_ms FROM stored_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms DESC LIMIT 1`,
@@ -80,17 +80,17 @@ function blocksOfStream(
     )
     .iterate(deviceId, stream, dayMs)
   const blockIds: number[] = []
-  let looked = 0
+  let examined = 0
   let block: LoggedBlock | undefined
   for (const next of rows) {
-    looked++
+    examined++
     // blocks do not overlap: one ends before the next begins
     const mayGo = next.firstMs <= keptFromMs
     if (block !== undefined && mayGo && (block.isUnsent === 1) === isUnsent) blockIds.push(block.blockId)
     if (!mayGo || next.firstMs >= dayMs + DAY_MS) break
     block = next
   }
-  return { blockIds, looked }
+  return { blockIds, examined }
 }
 
 function nextStream(connection: Connection, after: BlockStream | null): BlockStream | undefined {

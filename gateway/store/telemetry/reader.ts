@@ -198,12 +198,12 @@ export class TelemetryReader {
     into: R,
   ): number | undefined {
     let count = 0
-    for (const { blockId, count: told } of blocks) {
+    for (const { blockId, count: recordCount } of blocks) {
       const block = this.#readable(blockId, () => readBlock(this.#connection, blockId))
       if (block === 'gone') return undefined
       if (block === undefined) continue
       // a block with more records than its row counts must not take the space of others
-      const room = kind.view(into, 0, count + told)
+      const room = kind.view(into, 0, count + recordCount)
       count += this.#readable(blockId, () => decodeBlockRange(kind, block, range, room, count)) ?? 0
     }
     if (logged.atMs.length === 0) return count

@@ -121,10 +121,10 @@ export class StreamSealing<R extends Records> {
     const before = this.#kind.view(records, 0, insideFrom)
     const inside = this.#kind.view(records, insideFrom, insideTo)
     const behind = this.#kind.view(records, insideTo, atMs.length)
-    const beside = [before, behind].filter((part) => part.atMs.length > 0)
-    const own = beside.filter((part) => part.atMs.length >= OWN_BLOCK_RECORDS)
+    const outer = [before, behind].filter((part) => part.atMs.length > 0)
+    const own = outer.filter((part) => part.atMs.length >= OWN_BLOCK_RECORDS)
     for (const part of own) this.#replace([], splitEvenly(this.#kind, part))
-    const few = beside.filter((part) => !own.includes(part))
+    const few = outer.filter((part) => !own.includes(part))
     if (few.length === 0 && inside.atMs.length === 0) return
     const kept = this.#readUnlessNewer(home)
     if (kept === null) {

@@ -76,7 +76,7 @@ function after(before: DeviceState, steps: readonly Step[], receivedAtMs: number
           ...next.watch,
           last: { atMs: T + atMs, latE7: Math.round(lat * 1e7), longE7: Math.round(long * 1e7) },
         }
-    } else if (one.is === 'status') state.status = { [`said ${one.count}`]: one.text }
+    } else if (one.is === 'status') state.status = { [`status ${one.count}`]: one.text }
     else if (one.is === 'drop') countDrop(state, one.text, one.count)
     else if (one.is === 'watch') next.watch = one.watch
     else if (one.is === 'unverified') markUnverified(state, { count: 1, fromMs: one.atMs, toMs: one.atMs })

@@ -25,8 +25,8 @@ export function decodeStoredBlock<R extends Records>(
   const records = kind.allocate(Math.min(row.count, MAX_BLOCK_RECORDS))
   const count = decode(() => decodeBlock(kind, bytes, records))
   const { atMs } = records
-  const isAsTold = count === row.count && atMs[0] === row.firstMs && atMs[count - 1] === row.lastMs
-  if (!isAsTold) throw new DamagedBlockError('impossible_content', 'its content does not match its row')
+  const isAsRecorded = count === row.count && atMs[0] === row.firstMs && atMs[count - 1] === row.lastMs
+  if (!isAsRecorded) throw new DamagedBlockError('impossible_content', 'its content does not match its row')
   return kind.view(records, 0, count)
 }
 

@@ -33,7 +33,7 @@ export interface KnownRounds {
 }
 
 /** Earlier fixes of a cart have no effect: a round ends after this time, and the state is reset after such a gap. */
-const LOOK_BACK_MS = LONGEST_MS + MAX_FIX_GAP_MS
+const LOOKBACK_MS = LONGEST_MS + MAX_FIX_GAP_MS
 /** The last fixes of a cart nearly always show that it is parked, so that no earlier ones are needed. */
 const LAST_FIXES = 30
 /** Range of fixes in memory at a time: two megabytes for each device at one a second. */
@@ -54,7 +54,7 @@ export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
   if (found.length >= most) return found.slice(0, most)
   const { open } = finder.state
   if (open === null || open.startedMs < fromMs) return found
-  const endMs = Math.min(latestMs, open.startedMs + LOOK_BACK_MS)
+  const endMs = Math.min(latestMs, open.startedMs + LOOKBACK_MS)
   walk(tools, query.devices, { fromMs: toMs + 1, toMs: endMs }, finder, () => finder.state.open?.id === open.id)
   const last = finder.roundAt(nowMs)
   return [...found, ...finder.takeEnded(), ...(last === null ? [] : [last])].filter(isWanted)
@@ -72,7 +72,7 @@ function finderBefore(
   { devices, zones }: RoundsCart,
   beforeMs: number,
 ): { finder: RoundFinder; newestMs: Record<string, number> } {
-  const ground = roundZonesOf(zones)
+  const roundZones = roundZonesOf(zones)
   const pages = devices.map(({ deviceId }) =>
     tools.telemetry.page(GPS, deviceId, {
       fromMs: 0,
@@ -83,13 +83,13 @@ function finderBefore(
   )
   const newest = pages.map(({ atMs }) => atMs.at(-1) ?? 0)
   const newestMs = Object.fromEntries(devices.map(({ hardwareId }, i) => [hardwareId, newest[i] ?? 0]))
-  const finder = new RoundFinder(ground)
+  const finder = new RoundFinder(roundZones)
   feed(devices, pages, finder)
   const isAll = pages.every(({ atMs }) => atMs.length < LAST_FIXES)
   if (isAll || finder.isAtRest) return { finder, newestMs }
-  const whole = new RoundFinder(ground)
+  const whole = new RoundFinder(roundZones)
   const toMs = Math.max(...newest)
-  walk(tools, devices, { fromMs: Math.max(0, toMs - LOOK_BACK_MS), toMs }, whole)
+  walk(tools, devices, { fromMs: Math.max(0, toMs - LOOKBACK_MS), toMs }, whole)
   return { finder: whole, newestMs }
 }
 
@@ -131,7 +131,7 @@ function feed(devices: readonly StoredRoundDevice[], tracks: readonly GpsRecords
     const [device, track] = [devices[first], tracks[first]]
     if (device === undefined || track === undefined) return
     const from = next[first] ?? 0
-    const at = finder.takeCalm(device, track, from, secondMs)
+    const at = finder.takeUnchanged(device, track, from, secondMs)
     next[first] = at
     if (at > from) continue
     next[first] = at + 1

@@ -10,7 +10,7 @@ export interface StoredMonth {
 }
 
 /** Number of blocks of the whole history sampled for their size; their rows are far apart on the disk. */
-const LOOKED_AT = 400
+const EXAMINED_MAX = 400
 
 /** Bytes of each month, oldest first, counted by the index: reading all rows for sizes takes too long for a request. */
 export function readStoredMonths({ connection }: ReaderTools, _: object): StoredMonth[] {
@@ -22,7 +22,7 @@ export function readStoredMonths({ connection }: ReaderTools, _: object): Stored
     const month = monthOf(day * DAY_MS)
     blocksOf.set(month, (blocksOf.get(month) ?? 0) + blocks)
   }
-  const sizes = lookAtSizes(connection)
+  const sizes = readSizes(connection)
   const all = meanOf([...sizes.values()].flat())
   return [...blocksOf].map(([month, blocks]) => ({
     month,
@@ -31,14 +31,14 @@ export function readStoredMonths({ connection }: ReaderTools, _: object): Stored
 }
 
 /** Sizes of the sampled blocks, by month. */
-function lookAtSizes(connection: ReaderTools['connection']): Map<string, number[]> {
+function readSizes(connection: ReaderTools['connection']): Map<string, number[]> {
   const sizes = new Map<string, number[]>()
   const ends = connection.get<{ first: number | null; last: number | null }>(
     // in one SELECT, both would scan the index again
     'SELECT (SELECT MIN(block_id) FROM telemetry_block) AS first, (SELECT MAX(block_id) FROM telemetry_block) AS last',
   )
   const [first, last] = [ends?.first ?? 0, ends?.last ?? -1]
-  const step = Math.max(1, (last - first) / LOOKED_AT)
+  const step = Math.max(1, (last - first) / EXAMINED_MAX)
   for (let at = first; at <= last; at += step) {
     const block = connection.get<{ firstMs: number; bytes: number }>(
       `SELECT first_ms, length(records) AS bytes FROM telemetry_block

@@ -9,7 +9,7 @@ export interface TrackColumnsQuery extends TimeRange {
   devices: readonly { deviceId: number; label: Readonly<Record<string, string>> }[]
   positionsMax: number
   /** Null: all records, together with the voltages. */
-  replay: (SimplifyOptions & { lookBackMs: number }) | null
+  replay: (SimplifyOptions & { lookbackMs: number }) | null
 }
 
 export interface TrackColumns {
@@ -55,7 +55,7 @@ function wholeOf(tools: ReaderTools, deviceId: number, query: TrackColumnsQuery)
 function replayOf(tools: ReaderTools, deviceId: number, query: TrackColumnsQuery) {
   const { fromMs, replay } = query
   const order = 'desc'
-  const before = { fromMs: fromMs - (replay?.lookBackMs ?? 0), toMs: fromMs - 1, order, limit: 1 } as const
+  const before = { fromMs: fromMs - (replay?.lookbackMs ?? 0), toMs: fromMs - 1, order, limit: 1 } as const
   const [earlierMs = fromMs] = tools.telemetry.page(GPS, deviceId, before).atMs
   const { records, count } = readFixes(tools, deviceId, { ...query, fromMs: earlierMs })
   const kept = replay === null ? [] : simplifyTrack(records, count, replay)

@@ -8,13 +8,13 @@ import type { UpgradeAnswer, UpgradeJob } from './messages.ts'
 
 const work: UpgradeJob = workerData
 
-const tell = (answer: UpgradeAnswer) => parentPort?.postMessage(answer)
+const send = (answer: UpgradeAnswer) => parentPort?.postMessage(answer)
 
 try {
-  if (work.kind === 'backup') tell({ kind: 'backed_up', backup: backUp(work.request) })
+  if (work.kind === 'backup') send({ kind: 'backed_up', backup: backUp(work.request) })
   else migrateAll(work.path)
 } catch (error) {
-  tell({ kind: 'failed', message: describeError(error), faultCode: storeFaultCode(error) })
+  send({ kind: 'failed', message: describeError(error), faultCode: storeFaultCode(error) })
 }
 
 function backUp(request: BackupRequest): ReturnType<typeof backUpBefore> {
@@ -26,9 +26,9 @@ function backUp(request: BackupRequest): ReturnType<typeof backUpBefore> {
 function migrateAll(path: string): void {
   const connection = openForSetup(path)
   try {
-    migrate(connection, undefined, (step) => tell({ kind: 'step', step }))
+    migrate(connection, undefined, (step) => send({ kind: 'step', step }))
   } finally {
     connection.close()
   }
-  tell({ kind: 'migrated' })
+  send({ kind: 'migrated' })
 }

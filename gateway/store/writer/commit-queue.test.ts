@@ -82,7 +82,7 @@ function holds(ids: Transaction, id: number): boolean {
 
 /** Records the calls of the queue, in order; a message is represented by its id. */
 class FakeAppender implements Appender<Message> {
-  readonly told: string[] = []
+  readonly reported: string[] = []
   rescue: () => WriterRequest | null = () => null
   split: (message: Message) => readonly Message[] = (message) => [message]
   #encoded: number[][] = []
@@ -99,7 +99,7 @@ class FakeAppender implements Appender<Message> {
   }
 
   announce({ id }: Message): void {
-    this.told.push(`stored ${id}`)
+    this.reported.push(`stored ${id}`)
   }
 
   discarded(): void {
@@ -107,7 +107,7 @@ class FakeAppender implements Appender<Message> {
   }
 
   refused({ id }: Message, reason: string): void {
-    this.told.push(`refused ${id}: ${reason}`)
+    this.reported.push(`refused ${id}: ${reason}`)
   }
 }
 
@@ -161,7 +161,7 @@ test('messages that arrive together share a transaction', async () => {
   append(1, 2, 3)
   await settle()
   assert.deepEqual(writer.transactions, [[1, 2, 3]])
-  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 3'])
+  assert.deepEqual(appender.reported, ['stored 1', 'stored 2', 'stored 3'])
   assert.deepEqual(acknowledged, [1, 2, 3])
   assert.equal(queue.waitingRows, 0)
 })
@@ -178,12 +178,12 @@ test('messages that arrive during a transaction share the next; results are repo
   await settle()
   append(4)
   await settle()
-  assert.deepEqual([appender.told, acknowledged], [[], []])
+  assert.deepEqual([appender.reported, acknowledged], [[], []])
   assert.equal(queue.waitingRows, 4)
   first.resolve()
   await settle()
   assert.deepEqual(writer.transactions, [[1], [2, 3, 4]])
-  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 3', 'stored 4'])
+  assert.deepEqual(appender.reported, ['stored 1', 'stored 2', 'stored 3', 'stored 4'])
 })
 
 test('a transaction holds 1000 rows, or one message that is larger', async () => {
@@ -282,7 +282,7 @@ test('one bad message is rejected alone; the others are stored in order', async 
   writer.answerOf = (ids) => (holds(ids, 3) ? BAD_ROW : stored(ids))
   append(1, 2, 3, 4, 5)
   await settle()
-  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'refused 3: datatype mismatch', 'stored 4', 'stored 5'])
+  assert.deepEqual(appender.reported, ['stored 1', 'stored 2', 'refused 3: datatype mismatch', 'stored 4', 'stored 5'])
   // the invalid one never succeeds
   assert.deepEqual(acknowledged, [1, 2, 4, 5])
   assert.equal(queue.waitingRows, 0)
@@ -296,7 +296,13 @@ test('only the bad message of a combined one is rejected', async () => {
   appendRows(30, 3)
   append(5)
   await settle()
-  assert.deepEqual(appender.told, ['stored 1', 'stored 31', 'refused 32: datatype mismatch', 'stored 33', 'stored 5'])
+  assert.deepEqual(appender.reported, [
+    'stored 1',
+    'stored 31',
+    'refused 32: datatype mismatch',
+    'stored 33',
+    'stored 5',
+  ])
   assert.deepEqual(acknowledged, [1, 31, 33, 5])
   assert.equal(queue.waitingRows, 0)
 })
@@ -306,7 +312,7 @@ test('a message that meets a damaged page is quarantined and acknowledged in ord
   writer.answerOf = (ids) => (holds(ids, 3) ? DAMAGED : stored(ids))
   append(1, 2, 3, 4, 5)
   await settle()
-  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 4', 'stored 5'])
+  assert.deepEqual(appender.reported, ['stored 1', 'stored 2', 'stored 4', 'stored 5'])
   assert.deepEqual(acknowledged, [1, 2, 3, 4, 5])
   assert.deepEqual(writer.transactions.slice(-4), [[3], 'write', [4], [5]])
   assert.equal(queue.waitingRows, 0)
@@ -318,7 +324,7 @@ test('a message that meets damage and cannot be quarantined either is rejected',
   writer.answerOf = (ids) => (ids === 'write' || holds(ids, 2) ? DAMAGED : stored(ids))
   append(1, 2, 3)
   await settle()
-  assert.deepEqual(appender.told, ['stored 1', 'refused 2: database disk image is malformed', 'stored 3'])
+  assert.deepEqual(appender.reported, ['stored 1', 'refused 2: database disk image is malformed', 'stored 3'])
   assert.deepEqual(acknowledged, [1, 3])
   assert.equal(queue.health.isUsable, true)
 })
@@ -349,7 +355,7 @@ test('two successive bad messages are rejected, and the one after them is tried'
   writer.answerOf = (ids) => (holds(ids, 1) || holds(ids, 2) ? BAD_ROW : stored(ids))
   append(1, 2, 3)
   await settle()
-  assert.deepEqual(appender.told, ['refused 1: datatype mismatch', 'refused 2: datatype mismatch', 'stored 3'])
+  assert.deepEqual(appender.reported, ['refused 1: datatype mismatch', 'refused 2: datatype mismatch', 'stored 3'])
 })
 
 test('a message that cannot be encoded is rejected alone', async () => {
@@ -360,7 +366,7 @@ test('a message that cannot be encoded is rejected alone', async () => {
   }
   append(1, 2, 3)
   await settle()
-  assert.deepEqual(appender.told, ['stored 1', 'refused 2: no such number', 'stored 3'])
+  assert.deepEqual(appender.reported, ['stored 1', 'refused 2: no such number', 'stored 3'])
 })
 
 test('each message is reported once, in order, with the right outcome, whatever the mix', async () => {
@@ -374,7 +380,7 @@ test('each message is reported once, in order, with the right outcome, whatever 
       for (const [id, message] of drawn.entries()) appendRows(id, message.rows)
       await queue.stop()
       assert.deepEqual(
-        appender.told,
+        appender.reported,
         drawn.map(({ isBad }, id) => (isBad ? `refused ${id}: datatype mismatch` : `stored ${id}`)),
       )
       assert.deepEqual(
@@ -407,13 +413,13 @@ test('while the disk is full messages wait and are retried, and writes fail imme
       [1, 2],
       [1, 2],
     ])
-    assert.deepEqual([appender.told, acknowledged], [[], []])
+    assert.deepEqual([appender.reported, acknowledged], [[], []])
     assert.equal(queue.waitingRows, 3)
 
     writer.answerOf = stored
     mock.timers.tick(500)
     await settle()
-    assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'stored 3'])
+    assert.deepEqual(appender.reported, ['stored 1', 'stored 2', 'stored 3'])
     assert.deepEqual(queue.health, { isUsable: true, detail: null })
     assert.equal(await queue.write(WRITE), 'done')
   } finally {
@@ -459,7 +465,7 @@ test('a message whose encoding cannot read the store waits and is not rejected',
     appender.encode = encode
     mock.timers.tick(500)
     await settle()
-    assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+    assert.deepEqual(appender.reported, ['stored 1', 'stored 2'])
     assert.equal(queue.health.isUsable, true)
   } finally {
     mock.timers.reset()
@@ -497,11 +503,11 @@ test('a large batch is prepared during the previous write, and stays in order if
     await settle()
     first.resolve(DISK_FULL)
     await settle()
-    assert.deepEqual([appender.told, acknowledged], [[], []])
+    assert.deepEqual([appender.reported, acknowledged], [[], []])
     mock.timers.tick(500)
     await settle()
     assert.deepEqual(writer.transactions, [[1], [1], [2]])
-    assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+    assert.deepEqual(appender.reported, ['stored 1', 'stored 2'])
     assert.deepEqual(acknowledged, [1, 2])
     assert.equal(queue.waitingRows, 0)
   } finally {
@@ -519,7 +525,7 @@ test('if the writer dies with messages, the store is faulty and the messages are
     writer.answerOf = stored
     mock.timers.tick(500)
     await settle()
-    assert.deepEqual(appender.told, ['stored 1'])
+    assert.deepEqual(appender.reported, ['stored 1'])
   } finally {
     mock.timers.reset()
   }
@@ -537,11 +543,11 @@ test('a disk that fills up during the search for a bad message loses no message'
     }
     append(1, 2, 3)
     await settle()
-    assert.deepEqual(appender.told, ['stored 1', 'refused 2: datatype mismatch'])
+    assert.deepEqual(appender.reported, ['stored 1', 'refused 2: datatype mismatch'])
     isFull = false
     mock.timers.tick(500)
     await settle()
-    assert.deepEqual(appender.told.slice(2), ['stored 3'])
+    assert.deepEqual(appender.reported.slice(2), ['stored 3'])
   } finally {
     mock.timers.reset()
   }
@@ -562,15 +568,15 @@ test('a rejected write has the error of its rule, distinct from other failures',
 
 test('a full queue reports that it is full, and emits one event when there is room again', async () => {
   fresh(3)
-  let told = 0
-  queue.on('room', () => told++)
+  let reported = 0
+  queue.on('room', () => reported++)
   append(1, 2)
   assert.equal(queue.isFull, false)
   append(3, 4)
   assert.equal(queue.isFull, true)
   await settle()
   assert.equal(queue.isFull, false)
-  assert.equal(told, 1)
+  assert.equal(reported, 1)
 })
 
 test('stopping stores the queued messages and accepts no more writes', async () => {
@@ -580,7 +586,7 @@ test('stopping stores the queued messages and accepts no more writes', async () 
   await assert.rejects(queue.write(WRITE), isUnavailable)
   await stopped
   assert.equal(await written, 'done')
-  assert.deepEqual(appender.told, ['stored 1', 'stored 2'])
+  assert.deepEqual(appender.reported, ['stored 1', 'stored 2'])
   await queue.stop()
 })
 
@@ -589,7 +595,7 @@ test('stopping with an unusable store ends without reporting any message as stor
   append(1, 2)
   await settle()
   await queue.stop()
-  assert.deepEqual([appender.told, acknowledged], [[], []])
+  assert.deepEqual([appender.reported, acknowledged], [[], []])
 })
 
 test('a batch that cannot be encoded is not overtaken by later ones', async () => {
@@ -600,7 +606,7 @@ test('a batch that cannot be encoded is not overtaken by later ones', async () =
   }
   for (let id = 1; id <= 5; id++) appendRows(id, 600)
   await settle()
-  assert.deepEqual(appender.told, [
+  assert.deepEqual(appender.reported, [
     'refused 1: no rows can be made of this',
     ...[2, 3, 4, 5].map((id) => `stored ${id}`),
   ])

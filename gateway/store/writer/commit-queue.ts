@@ -267,7 +267,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   /** Has the writer search for damage that a read met, before a retry; a failure if the disk returns nothing at all. */
-  async #mend(fault: string): Promise<Outcome> {
+  async #repair(fault: string): Promise<Outcome> {
     try {
       const answer = await this.#ask({ kind: 'mend', fault })
       return answer.kind === 'failed' ? answer : { kind: 'skipped' }
@@ -306,7 +306,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   /** Stores batches one after the other, with retries while the store is unusable. */
   async #store(batches: Message[][], failure: Outcome): Promise<boolean> {
     let last = failure
-    if ('isUnread' in last && last.isUnread) last = await this.#mend(last.message)
+    if ('isUnread' in last && last.isUnread) last = await this.#repair(last.message)
     for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
       for (;;) {
         this.#run++
@@ -325,8 +325,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
         }
         last = await this.#send(this.#encode(batch))
         if ('isUnread' in last && last.isUnread) {
-          const mended = await this.#mend(last.message)
-          if (mended.kind === 'failed') last = mended
+          const repaired = await this.#repair(last.message)
+          if (repaired.kind === 'failed') last = repaired
         }
         if (last.kind !== 'appended') continue
         this.#commit(batch, last.result)

@@ -9,6 +9,8 @@ export const WRITER_BUSY_MS = 1000
 /** Opens the database to create or upgrade it; creates the file. Throws without a write-ahead log. */
 export function openForSetup(path: string): WriterTables {
   const db = new Database(path)
+  // the next line writes: a commit that is only in the index of the log would look like a lost one
+  db.pragma('synchronous = FULL')
   // takes effect only before the first table is created
   db.pragma('auto_vacuum = INCREMENTAL')
   const mode = db.pragma('journal_mode = WAL', { simple: true })

@@ -45,9 +45,9 @@ export class Outcomes<Message extends Appendable> {
     this.#attempt('reporting a refused message failed', () => this.#appender.refused(message, reason))
   }
 
-  #attempt(failure: string, tell: () => void): void {
+  #attempt(failure: string, report: () => void): void {
     try {
-      tell()
+      report()
     } catch (error) {
       this.#log.error({ reason: describeError(error) }, failure)
     }

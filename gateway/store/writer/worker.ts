@@ -20,7 +20,7 @@ import { type WriteName, writeOf } from './writes.ts'
 const { path, inode }: { path: string; inode: bigint } = workerData
 const connection = new WriterConnection(path, inode)
 const freeSpace = new FreeSpace(connection)
-const mender = new BackgroundRepair({ path, openWriter })
+const backgroundRepair = new BackgroundRepair({ path, openWriter })
 
 /** Delay between a write and the search for free space. */
 const TIDY_MS = 1000
@@ -120,7 +120,7 @@ function performMending(request: WriterRequest): WriterAnswer {
 function repair(fault: string): boolean {
   // its prepared statements refer to the tables before the repair
   connection.close()
-  const found = mender.repair(fault)
+  const found = backgroundRepair.repair(fault)
   if (found.length > 0) report({ kind: 'damage_found', found, faultCode: null })
   return found.some(({ outcome }) => outcome !== 'unreadable')
 }

@@ -68,7 +68,7 @@ export class AlertCourse {
   }
 
   /** Resolves after two evaluations, because one without a result leaves no trace. */
-  async calm(): Promise<void> {
+  async settle(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 4 * TICK_MS))
   }
 }

@@ -19,7 +19,7 @@ import type { StoredAlert } from '#store/tables/alerts.ts'
 
 /** Delivery of alerts on a real store; the test opens the alerts. */
 export class AlertDesk {
-  readonly clock = Object.assign(new FakeClock(), { doubt: null })
+  readonly clock = Object.assign(new FakeClock(), { doubt: null, confirmedMs: Number.POSITIVE_INFINITY })
   readonly places = new Map<string, CartPosition>()
   readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-alerts-'))
   readonly #mail: MailSettings | undefined

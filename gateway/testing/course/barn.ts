@@ -120,12 +120,12 @@ export class BarnCart {
   }
 
   /** Returns the names of the commands received so far. */
-  async heard(): Promise<string[]> {
+  async received(): Promise<string[]> {
     return (await this.device.flush()).map(({ cmd }) => cmd)
   }
 
   /** Waits for a command with this name, skipping others; returns its id. */
-  async hears(name: string, patienceMs?: number): Promise<string> {
+  async receives(name: string, patienceMs?: number): Promise<string> {
     for (;;) {
       const { cmd, id } = await this.device.next(patienceMs)
       if (cmd === name) return id

@@ -22,7 +22,7 @@ import type { DeviceRow } from '#store/tables/devices.ts'
 
 /** About a metre of latitude. */
 const METRE_E7 = 90
-const LOOK_MS = 1000
+const TICK_MS = 1000
 const MOVING_KMH = 3
 export const UNTOUCHED: CartNotes = { outOfService: null, exempt: null, note: null }
 
@@ -49,7 +49,7 @@ let lastRevision = 0
  * immediately. `heard` lists the changes of alerts, as `opened outside`.
  */
 export class CartDrill {
-  readonly heard: string[] = []
+  readonly changes: string[] = []
   readonly changed: StoredAlert[] = []
   settings: SiteSettings
   isClockConfirmed = true
@@ -59,17 +59,17 @@ export class CartDrill {
   notes = UNTOUCHED
   lock: CartLock | null = null
   stays: ZoneStay[] = []
-  ground = { hasParking: true, hasBoundary: true }
+  zoneContext = { hasParking: true, hasBoundary: true }
   isOnline = true
-  saidSleep = false
+  announcedSleep = false
   /** Same as in `Device`. */
   contestedAtMs: number | null = null
   deviceClock = new DeviceClock()
-  heardAtMs: number | null = null
+  lastSeenAtMs: number | null = null
   nowMs: number
   readonly #volts: RestingVoltage[] = []
   #known: { settings: SiteSettings; calendar: Calendar } | undefined
-  #last: { cart: Cart; ground: SiteContext } | undefined
+  #last: { cart: Cart; context: SiteContext } | undefined
   #motion = NO_MOTION
   readonly #arrived = new Arrived({ on: () => undefined })
   #book = new OpenAlerts()
@@ -104,7 +104,7 @@ export class CartDrill {
     }
     if (voltageV !== undefined) this.#volts.push({ atMs: sample.atMs, voltageV })
     this.#motion = advanceMotion(this.#motion, sample, { restAfterS, pack, movingKmh: MOVING_KMH })
-    this.heardAtMs = this.nowMs
+    this.lastSeenAtMs = this.nowMs
   }
 
   /** Enters zones of these types. */
@@ -115,7 +115,9 @@ export class CartDrill {
 
   /** Sends messages whose times are ahead of their receipt by this much; enough of them to establish the offset. */
   sayTimes(aheadMs: number): void {
-    for (let i = 0; i < 10; i++) this.deviceClock.heard(aheadMs, true, () => i * 1000)
+    for (let i = 0; i < 10; i++) {
+      this.deviceClock.received(aheadMs, true, { isConfirmed: true, monotonicMs: () => i * 1000 })
+    }
     this.#book.wake('17')
   }
 
@@ -132,35 +134,35 @@ export class CartDrill {
   /** Advances time with an evaluation every second; calls `each` before each one with the number of seconds passed. */
   pass(seconds: number, each: (second: number) => void = () => undefined): this {
     for (let second = 1; second <= seconds; second++) {
-      this.nowMs += LOOK_MS
+      this.nowMs += TICK_MS
       each(second)
-      this.look()
+      this.evaluate()
     }
     return this
   }
 
-  look(): void {
+  evaluate(): void {
     const { nowMs, settings, isClockConfirmed, countFromMs } = this
     const calendar = this.#calendarOf(settings)
     const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs }
     this.closedDay = closedDayAt({ ...now, closedDay: this.closedDay })
-    const ground = siteContextOf({ ...now, closedDay: this.closedDay })
+    const context = siteContextOf({ ...now, closedDay: this.closedDay })
     // as in a gateway, an unchanged cart is the same object
     const last = this.#last?.cart
     const cart = last !== undefined && isDeepStrictEqual(last, this.cart) ? last : this.cart
-    const isQuiet = isContextUnchanged(this.#last?.ground ?? null, ground)
-    this.#last = { cart, ground }
+    const isUnchanged = isContextUnchanged(this.#last?.context ?? null, context)
+    this.#last = { cart, context }
     const one = this.#book.caseOf(cart)
-    const isToLookAt = recordEvaluation(one, cart, isQuiet, ground, this.#arrived)
+    const isDue = recordEvaluation(one, cart, isUnchanged, context, this.#arrived)
     this.#arrived.clear()
-    this.#readHistory(one, ground)
+    this.#readHistory(one, context)
     const found: Findings = { changes: [], ended: [] }
-    findChanges(this.#book, one, ground, found)
+    findChanges(this.#book, one, context, found)
     // a gateway would have skipped the evaluation
     const isNothing = found.changes.length + found.ended.length === 0
-    assert.ok(isToLookAt || isNothing, JSON.stringify(found))
-    if (!isToLookAt) return
-    if (isNothing) this.#book.rest(one, ground)
+    assert.ok(isDue || isNothing, JSON.stringify(found))
+    if (!isDue) return
+    if (isNothing) this.#book.rest(one, context)
     for (const alert of found.ended) this.#book.ended(alert)
     for (const { event, alert } of found.changes) this.#take(event, alert)
   }
@@ -188,14 +190,14 @@ export class CartDrill {
   }
 
   get cart(): Cart {
-    const { settings, ground, notes } = this
-    const said: CartDevice[] = [
+    const { settings, zoneContext, notes } = this
+    const deviceReports: CartDevice[] = [
       {
         hardwareId: 'lock-17',
         deviceType: 'teebox',
         isOnline: this.isOnline,
-        saidSleep: this.saidSleep,
-        heardAtMs: this.heardAtMs,
+        announcedSleep: this.announcedSleep,
+        lastSeenAtMs: this.lastSeenAtMs,
         motion: this.#motion,
         stays: this.stays,
         outSinceMs: null,
@@ -203,12 +205,12 @@ export class CartDrill {
       },
     ]
     const time = { nowMs: this.nowMs, startedAtMs: this.startedAtMs }
-    const verdict = evaluateCart(said, ground, { ...settings, movingKmh: MOVING_KMH }, time)
+    const verdict = evaluateCart(deviceReports, zoneContext, { ...settings, movingKmh: MOVING_KMH }, time)
     // rules read nothing else of a device
     const { contestedAtMs } = this
     const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
     const device = { row, contestedAtMs, clock: this.deviceClock } as Cart['devices'][number]
-    const judged = { key: '17', devices: [device], said, ground, verdict, notes }
+    const judged = { key: '17', devices: [device], deviceReports, zoneContext, verdict, notes }
     this.#judged = withRevision(this.#judged, judged, ++lastRevision)
     return this.#judged
   }
@@ -222,17 +224,17 @@ export class CartDrill {
   }
 
   /** Reads immediately, and only voltages. */
-  #readHistory(one: CartAlertState, ground: SiteContext): void {
+  #readHistory(one: CartAlertState, context: SiteContext): void {
     const { memory } = one
     memory.fixesRead = 'read'
-    if (memory.restsRead !== 'due' || !isChargeWatched(one, ground)) return
-    const fromMs = restedFromMs(one.cart.verdict.stillSinceMs, ground)
+    if (memory.restsRead !== 'due' || !isChargeWatched(one, context)) return
+    const fromMs = restedFromMs(one.cart.verdict.stillSinceMs, context)
     memory.rests = this.#volts.filter(({ atMs }) => atMs >= fromMs).reduce(withRest, memory.rests)
     memory.restsRead = 'read'
   }
 
   #take(event: string, alert: StoredAlert): void {
-    this.heard.push(`${event} ${alert.kind}`)
+    this.changes.push(`${event} ${alert.kind}`)
     this.changed.push(alert)
     this.#book.put(alert)
   }

@@ -27,13 +27,13 @@ const NO_NOTES: CartNotes = { outOfService: null, exempt: null, note: null }
 const LATEST_MS = Date.UTC(2100, 0, 1)
 
 /** Stores of the carts, and of the alerts of each list; without the latter no alert opens. */
-interface TwinStores {
+interface PairStores {
   carts: Store
   alerts?: { lazy: Store; eager: Store }
 }
 
 /** Content of one message of a device; absent fields are not reported. */
-interface Saying {
+interface Report {
   lat?: number
   speedKmh?: number
   voltageV?: number
@@ -52,13 +52,13 @@ export class CartTwins {
   readonly zones = new ZoneSets()
   readonly notes = new Map<string, CartNotes>()
   settings: SiteSettings = DEFAULT_SITE_SETTINGS
-  readonly #stores: TwinStores
+  readonly #stores: PairStores
   #zoneVersion = 0
   #eventCount = 0
   #lazy: Twin
   #eager: Twin
 
-  private constructor(stores: TwinStores) {
+  private constructor(stores: PairStores) {
     this.#stores = stores
     const { carts, alerts } = stores
     this.#lazy = new Twin(this, { carts, alerts: alerts?.lazy }, () => this.settings)
@@ -66,7 +66,7 @@ export class CartTwins {
   }
 
   /** Creates the devices; `cartOf` maps their hardware ids to carts. */
-  static async open(stores: TwinStores, cartOf: Readonly<Record<string, string>>): Promise<CartTwins> {
+  static async open(stores: PairStores, cartOf: Readonly<Record<string, string>>): Promise<CartTwins> {
     const twins = new CartTwins(stores)
     for (const store of Object.values(stores.alerts ?? {})) await endAlerts(store)
     for (const [hardwareId, cart] of Object.entries(cartOf)) {
@@ -99,7 +99,7 @@ export class CartTwins {
   }
 
   /** Evaluates all carts, and checks that the carts and the alerts of both lists are the same. */
-  async beat(): Promise<void> {
+  async tick(): Promise<void> {
     for (const { carts } of this.#both()) carts.tick()
     for (const { alerts } of this.#both()) await alerts?.settle()
     this.#compare()
@@ -116,7 +116,7 @@ export class CartTwins {
     this.#compare()
   }
 
-  say(device: Device, { lat, speedKmh, voltageV, isLocked, agoMs = 0 }: Saying): void {
+  say(device: Device, { lat, speedKmh, voltageV, isLocked, agoMs = 0 }: Report): void {
     const nowMs = this.clock.nowMs()
     const latestMs = this.latestEventMs(nowMs)
     const values = {
@@ -140,9 +140,9 @@ export class CartTwins {
     device.reported = { ...draft, watch: seen.state, updatedAtMs: nowMs, lastRespondedAtMs: nowMs }
     const numbers = new Float64Array(SAMPLE_NUMBERS)
     packSample(numbers, 0, device.row.deviceId, sample)
-    this.tell('heard', { hardwareId: device.row.hardwareId })
-    this.tell('sampled', { device, numbers, recorded: numbers, isInOrder: true, latestMs })
-    for (const row of seen.events) this.tell('zoneCrossed', crossingOf(row))
+    this.emit('messageAccepted', { hardwareId: device.row.hardwareId })
+    this.emit('sampled', { device, numbers, recorded: numbers, isInOrder: true, latestMs })
+    for (const row of seen.events) this.emit('zoneCrossed', crossingOf(row))
   }
 
   /** Reports that the device goes to sleep, or that it is awake. */
@@ -151,12 +151,12 @@ export class CartTwins {
     const { state } = device.reported
     const status = { r: isAsleep ? 'sleep' : 'boot' }
     device.reported = { ...device.reported, lastRespondedAtMs, state: { ...state, status } }
-    this.tell('heard', { hardwareId: device.row.hardwareId })
+    this.emit('messageAccepted', { hardwareId: device.row.hardwareId })
   }
 
   sayLock(device: Device, isLocked: boolean): void {
     this.say(device, { isLocked })
-    this.tell('lockChanged', {
+    this.emit('lockChanged', {
       hardwareId: device.row.hardwareId,
       eventId: `e${++this.#eventCount}`,
       metadataJson: null,
@@ -171,7 +171,7 @@ export class CartTwins {
 
   connect(device: Device, isOnline: boolean): void {
     device.isOnline = isOnline
-    this.tell('presenceChanged', {
+    this.emit('presenceChanged', {
       hardwareId: device.row.hardwareId,
       isOnline,
       atMs: this.clock.nowMs(),
@@ -193,7 +193,7 @@ export class CartTwins {
 
   change(device: Device, fields: Partial<Device['row']>): void {
     device.row = { ...device.row, ...fields }
-    this.tell('deviceChanged', { hardwareId: device.row.hardwareId })
+    this.emit('deviceChanged', { hardwareId: device.row.hardwareId })
   }
 
   /** Draws the zones of the site. */
@@ -201,7 +201,7 @@ export class CartTwins {
     this.zones.setSite({ version: ++this.#zoneVersion, zones, switches: NO_SWITCHES })
   }
 
-  tell<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
+  emit<Name extends keyof GatewayEvents>(name: Name, event: GatewayEvents[Name]): void {
     for (const { events } of this.#both()) events.emit(name, event)
   }
 
@@ -251,7 +251,7 @@ export class CartTwins {
     // revisions count evaluations, of which the eager list has more
     const [lazy, eager] = this.#both().map(({ carts }) => carts.all.map(({ revision: _, ...cart }) => cart))
     assert.deepEqual(lazy, eager)
-    assert.deepEqual(this.#lazy.told.splice(0).sort(), this.#eager.told.splice(0).sort())
+    assert.deepEqual(this.#lazy.published.splice(0).sort(), this.#eager.published.splice(0).sort())
   }
 }
 
@@ -274,7 +274,7 @@ class Twin {
   readonly events: Events
   readonly carts: Carts
   readonly alerts: Alerts | null
-  readonly told: string[] = []
+  readonly published: string[] = []
   /** Changes of alerts, in order. */
   readonly warned: unknown[] = []
   asked = 0
@@ -321,8 +321,8 @@ class Twin {
     this.events.on('alertChanged', ({ event, alert: { kind, cart, details } }) =>
       this.warned.push({ event, kind, cart, details, atMs: clock.nowMs() }),
     )
-    this.events.on('cartChanged', ({ cart }) => this.told.push(cart.key))
-    this.events.on('cartRemoved', ({ key }) => this.told.push(`no ${key}`))
+    this.events.on('cartChanged', ({ cart }) => this.published.push(cart.key))
+    this.events.on('cartRemoved', ({ key }) => this.published.push(`no ${key}`))
   }
 
   #createAlerts(store: Store, { clock }: CartTwins, settings: () => SiteSettings): Alerts {

@@ -17,14 +17,14 @@ interface DeviceOptions {
 export class CommandedDevice {
   readonly hardwareId: string
   readonly client: MqttClient
-  readonly #heard: CommandMessage[] = []
+  readonly #received: CommandMessage[] = []
 
   private constructor(hardwareId: string, client: MqttClient) {
     this.hardwareId = hardwareId
     this.client = client
     client.on('error', () => undefined)
     // before it connects: a kept session delivers immediately
-    client.on('message', (_, payload) => this.#heard.push(JSON.parse(payload.toString())))
+    client.on('message', (_, payload) => this.#received.push(JSON.parse(payload.toString())))
   }
 
   static async connect(
@@ -53,8 +53,8 @@ export class CommandedDevice {
 
   /** Returns the next command; rejects if none arrives within the timeout. */
   async next(patienceMs?: number): Promise<CommandMessage> {
-    await eventually(() => this.#heard.length > 0, `a command for ${this.hardwareId}`, patienceMs)
-    const message = this.#heard.shift()
+    await eventually(() => this.#received.length > 0, `a command for ${this.hardwareId}`, patienceMs)
+    const message = this.#received.shift()
     if (message === undefined) throw new Error('no command')
     return message
   }
@@ -63,7 +63,7 @@ export class CommandedDevice {
   async flush(): Promise<CommandMessage[]> {
     // its acknowledgement comes after everything that was sent before it
     await this.client.publishAsync(deviceTopic(this.hardwareId, 'tlm'), '{"speed":0}', { qos: 1 })
-    return this.#heard.splice(0)
+    return this.#received.splice(0)
   }
 
   /** Acknowledges a command; resolves when that is on the disk. */

@@ -63,7 +63,7 @@ export class CourseDevice {
   }
 
   /** Reports its current position. */
-  tell(place: Place | { lat: number; long: number }, others: object = {}): Promise<void> {
+  report(place: Place | { lat: number; long: number }, others: object = {}): Promise<void> {
     const where = typeof place === 'string' ? PLACES[place] : place
     return this.send('tlm', { ts: this.#clock.nowMs(), ...where, speed: 0, ...others })
   }
@@ -72,7 +72,7 @@ export class CourseDevice {
   async goTo(place: Place, others: object = {}): Promise<void> {
     for (let i = 0; i < 2; i++) {
       this.#clock.advance(1000)
-      await this.tell(place, others)
+      await this.report(place, others)
     }
   }
 

@@ -37,8 +37,8 @@ function fix({ nowMs, id, detail }: Details): Record<string, unknown> {
 
 function telemetry(details: Details, payload: unknown, options = {}): Buffer {
   const { hardwareId, id } = details
-  const said = Buffer.isBuffer(payload) || typeof payload === 'string' ? payload : JSON.stringify(payload)
-  return publishPacket(`dev/${hardwareId}/tlm`, said, { id, ...options })
+  const content = Buffer.isBuffer(payload) || typeof payload === 'string' ? payload : JSON.stringify(payload)
+  return publishPacket(`dev/${hardwareId}/tlm`, content, { id, ...options })
 }
 
 function uplink({ hardwareId, id }: Details, level: string, payload: unknown): Buffer {

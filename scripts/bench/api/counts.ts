@@ -2,7 +2,7 @@ import { ForkedScript } from '#scripts/rig/calls.ts'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { below, formatCount, formatMs, noneOf, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
+import { type HistoryEnvironment, startOnHistory } from '../history/history-environment.ts'
 import type { HttpFunctions, HttpResult, HttpRun } from './http-client.ts'
 
 const TARGET_MS = 5
@@ -12,15 +12,15 @@ const FINISH_LIMIT_MS = 30_000
 
 /** Measures the cost of counting when there is much to count. */
 export async function runCounts(context: ScenarioContext): Promise<ScenarioReport> {
-  const ground = await startOnHistory(context)
-  const { gateway, history } = ground
+  const environment = await startOnHistory(context)
+  const { gateway, history } = environment
   const durationS = context.durationS ?? (context.isShort ? SHORT_S : 10)
   const limitMs = durationS * 1000 + FINISH_LIMIT_MS
   const script = new URL('./http-client.ts', import.meta.url)
   const client = new ForkedScript<HttpFunctions>(context.bench, 'HTTP client', script, limitMs)
   const results: { path: string; result: HttpResult }[] = []
   for (const path of ['/stats', `/devices/${history.hardwareId}/telemetry/stats`]) {
-    results.push({ path, result: await client.call('run', runOf(ground, path, durationS)) })
+    results.push({ path, result: await client.call('run', runOf(environment, path, durationS)) })
   }
   await Promise.all([client.stop(), gateway.process.stop()])
   const total = formatCount(4 * history.records)
@@ -47,7 +47,7 @@ export async function runCounts(context: ScenarioContext): Promise<ScenarioRepor
   }
 }
 
-function runOf({ context, gateway }: HistoryGround, path: string, durationS: number): HttpRun {
+function runOf({ context, gateway }: HistoryEnvironment, path: string, durationS: number): HttpRun {
   const warmupS = context.isShort ? SHORT_S : WARMUP_S
   return { port: gateway.ports.http, path, key: ADMIN_KEY, connections: 1, warmupS, durationS }
 }

@@ -18,7 +18,7 @@ import {
   type ScenarioReport,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { type HistoryGround, startOnHistory } from '../history/history-ground.ts'
+import { type HistoryEnvironment, startOnHistory } from '../history/history-environment.ts'
 
 const FORMATS = ['json', 'csv', 'ndjson', 'gpx'] as const
 const TARGET_MB = 100
@@ -47,68 +47,68 @@ interface Pair extends LoadPair {
 
 /** Measures the cost of a long download for the process and the devices. */
 export async function runDownloads(context: ScenarioContext): Promise<ScenarioReport> {
-  const ground = await startOnHistory(context)
+  const environment = await startOnHistory(context)
   const memory: MemoryRun[] = []
-  for (const format of FORMATS) memory.push(await measureMemory(ground, format))
+  for (const format of FORMATS) memory.push(await measureMemory(environment, format))
   const rounds = context.rounds ?? (context.isShort ? 1 : 6)
   const durationS = context.durationS ?? (context.isShort ? 1 : 20)
   const pairs: Pair[] = []
   for (let round = 0; round < rounds; round++) {
-    const pair = await measurePair(ground, FORMATS[round % 2] ?? 'json', round % 2 === 0, durationS)
+    const pair = await measurePair(environment, FORMATS[round % 2] ?? 'json', round % 2 === 0, durationS)
     const [, , alone, beside] = pubackCells([pair])
     printProgress(`  ${pair.format}: PUBACK p99 ${alone} ms alone, ${beside} ms disturbed`)
     pairs.push(pair)
   }
-  await ground.gateway.process.stop()
-  print(ground, memory, pairs)
+  await environment.gateway.process.stop()
+  print(environment, memory, pairs)
   const figures = createFigures(memory, pairs, context.isShort)
-  return { figures, raw: { rounds, durationS, history: ground.history, memory, pairs } }
+  return { figures, raw: { rounds, durationS, history: environment.history, memory, pairs } }
 }
 
-function downloadOf({ gateway, history }: HistoryGround, format: Format): Download {
+function downloadOf({ gateway, history }: HistoryEnvironment, format: Format): Download {
   const { hardwareId, fromMs, toMs } = history
   const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString())
   const path = `/devices/${hardwareId}/gps?from=${from}&to=${to}&format=${format}`
   return { port: gateway.ports.http, path, key: ADMIN_KEY }
 }
 
-async function measureMemory(ground: HistoryGround, format: Format): Promise<MemoryRun> {
-  const { pid } = ground.gateway.process
-  await settle(ground)
+async function measureMemory(environment: HistoryEnvironment, format: Format): Promise<MemoryRun> {
+  const { pid } = environment.gateway.process
+  await settle(environment)
   const idle = await sampleFor(pid, IDLE_MS)
-  const client = startDownloadClient(ground.context.bench)
-  const { result, peakBytes } = await peakDuring(pid, () => client.call('download', downloadOf(ground, format)))
+  const client = startDownloadClient(environment.context.bench)
+  const { result, peakBytes } = await peakDuring(pid, () => client.call('download', downloadOf(environment, format)))
   client.kill()
   printProgress(`  ${format}: ${formatCount(result.bytes / 1e6)} MB in ${result.durationS.toFixed(1)} s`)
   return { format, result, idleBytes: median(idle), peakBytes }
 }
 
-function settle({ context }: HistoryGround): Promise<void> {
+function settle({ context }: HistoryEnvironment): Promise<void> {
   return sleep(context.isShort ? SHORT_SETTLE_MS : SETTLE_MS)
 }
 
 /** Measures the load alone and during downloads; `isAloneFirst` alternates, so that neither is always last. */
 async function measurePair(
-  ground: HistoryGround,
+  environment: HistoryEnvironment,
   format: Format,
   isAloneFirst: boolean,
   durationS: number,
 ): Promise<Pair> {
-  const before = isAloneFirst ? await loadOnce(ground, durationS) : undefined
-  const work = () => loadOnce(ground, durationS)
-  const { bench } = ground.context
-  const { result: beside, downloads: ended } = await besideDownloads(bench, [downloadOf(ground, format)], work)
-  await settle(ground)
-  return { format, alone: before ?? (await loadOnce(ground, durationS)), beside, downloads: ended }
+  const before = isAloneFirst ? await loadOnce(environment, durationS) : undefined
+  const work = () => loadOnce(environment, durationS)
+  const { bench } = environment.context
+  const { result: beside, downloads: ended } = await besideDownloads(bench, [downloadOf(environment, format)], work)
+  await settle(environment)
+  return { format, alone: before ?? (await loadOnce(environment, durationS)), beside, downloads: ended }
 }
 
-function loadOnce({ context, gateway, devices }: HistoryGround, durationS: number): Promise<LoadResult> {
+function loadOnce({ context, gateway, devices }: HistoryEnvironment, durationS: number): Promise<LoadResult> {
   const options = { warmupS: context.isShort ? 0 : WARMUP_S, durationS }
   const loaded = devices.slice(0, LOADED_DEVICES)
   return startDeviceLoad(context.bench, gateway, loaded, PER_DEVICE_PER_S, options).result()
 }
 
-function print({ history }: HistoryGround, memory: readonly MemoryRun[], pairs: readonly Pair[]): void {
+function print({ history }: HistoryEnvironment, memory: readonly MemoryRun[], pairs: readonly Pair[]): void {
   printTable(
     `Downloads: ${formatCount(history.records)} records`,
     ['', 'MB', 's', 'records/s', 'idle MB', 'peak MB'],

@@ -17,7 +17,7 @@ import {
   noneOf,
   printProgress,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { ApiClient } from '#shared/client.ts'
@@ -32,7 +32,7 @@ const PER_DEVICE_PER_S = 1
 const ALONE_S = 60
 const SHORT_ALONE_S = 2
 const P99_RATIO = 1.5
-const LOOK_MS = 500
+const CHECK_MS = 500
 const PASSPHRASE = 'the nineteenth hole'
 
 /** Measures a first backup, made as at night while all carts publish: its effect on the carts, and its restore. */
@@ -85,15 +85,18 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
   const databaseBytes = statSync(databasePath(folder.path)).size
   return {
     figures: [
-      told('backup: of a database of', `${formatMb(databaseBytes)} MB, in ${formatMb(bytesIn(target))} MB of parts`),
-      told('backup: took, median', `${median(tookS).toFixed(1)} s`),
+      withoutTarget(
+        'backup: of a database of',
+        `${formatMb(databaseBytes)} MB, in ${formatMb(bytesIn(target))} MB of parts`,
+      ),
+      withoutTarget('backup: took, median', `${median(tookS).toFixed(1)} s`),
       atMost('backup: PUBACK p99 during it : without', ratio, P99_RATIO, {
         digits: 2,
         detail,
         isJudged: !isShort,
       }),
       noneOf('backup: not acknowledged', countLost(pairs.flatMap(({ alone, beside }) => [alone, beside]))),
-      told('backup: restored in', `${restoredS.toFixed(1)} s`),
+      withoutTarget('backup: restored in', `${restoredS.toFixed(1)} s`),
       noneOf('backup: earlier positions that the restored gateway lacks', missing),
       noneOf(
         `backup: of ${formatCount(rows)} restored rows, those that ` +
@@ -135,7 +138,7 @@ async function backUp(client: ApiClient): Promise<void> {
     const { state, last_error } = await client.call('GET /backups')
     if (last_error !== null) throw new Error(last_error.detail)
     if (state === 'idle') return
-    await sleep(LOOK_MS)
+    await sleep(CHECK_MS)
   }
 }
 

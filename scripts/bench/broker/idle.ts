@@ -10,7 +10,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startSwarm } from './children.ts'
@@ -64,7 +64,7 @@ export async function runIdle(context: ScenarioContext): Promise<ScenarioReport>
   return {
     figures: outcomes.map(({ name, hasTarget, perClientKb }) => {
       const figure = `idle: memory of a client, ${name}`
-      if (!hasTarget) return told(figure, `${perClientKb.toFixed(1)} KB`)
+      if (!hasTarget) return withoutTarget(figure, `${perClientKb.toFixed(1)} KB`)
       // a tenth of the clients does not average out what the first few cost
       return below(figure, perClientKb, TARGET_KB, { unit: ' KB', digits: 1, isJudged: !context.isShort })
     }),

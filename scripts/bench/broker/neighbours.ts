@@ -26,7 +26,7 @@ const TARGET_RATIO = 1.5
 const SETTLE_MS = 3000
 const LIFE_MARGIN_S = 120
 
-interface Ground {
+interface Environment {
   context: ScenarioContext
   gateway: GatewayProcess
   devices: BenchDevice[]
@@ -60,11 +60,11 @@ export async function runNeighbours(context: ScenarioContext): Promise<ScenarioR
   const [spare, ...devices] = await gateway.api.registerDevices(DEVICES + 1)
   if (spare === undefined) throw new Error('no devices')
   const login = await gateway.api.createAdmin('neighbour')
-  const ground = { context, gateway, devices, spare, login, durationS }
+  const environment = { context, gateway, devices, spare, login, durationS }
   const pairs: Pair[] = []
   for (const kind of BAD_NEIGHBOURS) {
     for (let round = 0; round < rounds; round++) {
-      const pair = await measurePair(ground, kind)
+      const pair = await measurePair(environment, kind)
       const [, , alone, beside] = pubackCells([pair])
       printProgress(`  ${kind}: PUBACK p99 ${alone} ms alone, ${beside} ms disturbed`)
       pairs.push(pair)
@@ -75,14 +75,14 @@ export async function runNeighbours(context: ScenarioContext): Promise<ScenarioR
   return { figures: createFigures(pairs, context.isShort), raw: { rounds, durationS, pairs } }
 }
 
-async function measurePair(ground: Ground, kind: NeighbourKind): Promise<Pair> {
-  const { context, gateway, spare: device, login, durationS } = ground
-  const alone = await loadOnce(ground)
+async function measurePair(environment: Environment, kind: NeighbourKind): Promise<Pair> {
+  const { context, gateway, spare: device, login, durationS } = environment
+  const alone = await loadOnce(environment)
   const plan = { port: gateway.ports.mqtt, login, device, lifeS: durationS + LIFE_MARGIN_S }
   const neighbour = await startNeighbour(context.bench, kind, plan)
   await sleep(SETTLE_MS)
   const [cpuBefore, startMs] = [readCpuSeconds(gateway.process.pid), performance.now()]
-  const beside = await loadOnce(ground)
+  const beside = await loadOnce(environment)
   const tookS = (performance.now() - startMs) / 1000
   const gatewayCpuShare = (readCpuSeconds(gateway.process.pid) - cpuBefore) / tookS
   const result = await neighbour.call('result')
@@ -91,7 +91,7 @@ async function measurePair(ground: Ground, kind: NeighbourKind): Promise<Pair> {
   return { kind, alone, beside, gatewayCpuShare, neighbour: result }
 }
 
-function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+function loadOnce({ context, gateway, devices, durationS }: Environment): Promise<LoadResult> {
   const options = { warmupS: WARMUP_S, durationS }
   return startDeviceLoad(context.bench, gateway, devices, PER_DEVICE_PER_S, options).result()
 }

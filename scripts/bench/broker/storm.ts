@@ -25,14 +25,14 @@ const RETAINED = 2000
 const PAUSE_MS = 2000
 const WILLS_LIMIT_MS = 10_000
 
-interface Ground {
+interface Environment {
   name: string
   retained: number
   preload?: string
 }
 
 interface StormRun {
-  ground: string
+  environment: string
   kind: StormKind
   result: StormResult
   gatewayCpuS: number
@@ -46,20 +46,21 @@ export async function runStorm(context: ScenarioContext): Promise<ScenarioReport
   const rounds = context.rounds ?? (context.isShort ? 1 : 5)
   const slowFsync = compileSlowFsync(context.bench)
   if (slowFsync === undefined) printProgress('  C compiler not found: no run with a slow fsync')
-  const grounds: Ground[] = [
+  const environments: Environment[] = [
     { name: 'empty', retained: 0 },
     { name: `${formatCount(RETAINED)} retained`, retained: RETAINED },
   ]
-  if (slowFsync !== undefined) grounds.push({ name: 'retained, slow fsync', retained: RETAINED, preload: slowFsync })
+  if (slowFsync !== undefined)
+    environments.push({ name: 'retained, slow fsync', retained: RETAINED, preload: slowFsync })
   const runs: StormRun[] = []
-  for (const ground of grounds) runs.push(...(await measure(context, ground, clients, rounds)))
+  for (const environment of environments) runs.push(...(await measure(context, environment, clients, rounds)))
   print(runs, clients)
   return { figures: createFigures(runs, context.isShort), raw: { clients, rounds, runs } }
 }
 
 async function measure(
   { bench, entry }: ScenarioContext,
-  ground: Ground,
+  environment: Environment,
   clients: number,
   rounds: number,
 ): Promise<StormRun[]> {
@@ -69,9 +70,9 @@ async function measure(
   const admin = await registering.api.createAdmin('storm')
   await registering.process.stop()
 
-  const gateway = await startGateway(bench, { entry, dataDir, preload: ground.preload })
+  const gateway = await startGateway(bench, { entry, dataDir, preload: environment.preload })
   const port = gateway.ports.mqtt
-  await publishRetained(port, admin, ground.retained)
+  await publishRetained(port, admin, environment.retained)
   const swarm = await startSwarm(bench, {
     port,
     leaves: ['cmd', 'cfg', 'ta'],
@@ -92,8 +93,8 @@ async function measure(
         return withoutWill <= 0
       }
       await waitUntil(haveWills, WILLS_LIMIT_MS, PAUSE_MS)
-      printProgress(`  ${ground.name}, ${kind}: ${formatCount(result.durationMs)} ms`)
-      runs.push({ ground: ground.name, kind, result, gatewayCpuS, withoutWill })
+      printProgress(`  ${environment.name}, ${kind}: ${formatCount(result.durationMs)} ms`)
+      runs.push({ environment: environment.name, kind, result, gatewayCpuS, withoutWill })
     }
   }
   await swarm.stop()
@@ -134,5 +135,5 @@ function createFigures(runs: readonly StormRun[], isShort: boolean): Figure[] {
 }
 
 function groupsOf(runs: readonly StormRun[]): [string, StormRun[]][] {
-  return [...Map.groupBy(runs, ({ ground, kind }) => `${kind}, ${ground}`)]
+  return [...Map.groupBy(runs, ({ environment, kind }) => `${kind}, ${environment}`)]
 }

@@ -49,17 +49,17 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice) {
 async function drive(): Promise<void> {
   clearInterval(timer)
   const startedAtMs = Date.now()
-  let told = 0
+  let reported = 0
   timer = setInterval(() => {
     // an even rate: so many a second, whenever the timer fires
     const due = Math.floor(((Date.now() - startedAtMs) / 1000) * carts.length)
-    for (; told < due; told++) tell(told % carts.length)
+    for (; reported < due; reported++) report(reported % carts.length)
   }, TICK_MS)
   if (!(await waitUntil(() => acknowledged >= 2 * carts.length, LIMIT_MS)))
     throw new Error('the gateway received no report of some carts')
 }
 
-function tell(index: number): void {
+function report(index: number): void {
   const cart = carts[index]
   if (cart === undefined) return
   const nowMs = Date.now()
@@ -77,9 +77,9 @@ function whereIs(index: number, nowMs: number): { lat: number; long: number; spe
   const { fairway } = course.holes[index % course.holes.length] ?? fail()
   const alongM = ((nowMs / 1000) * MPS + index * 37) % (2 * fairway.lengthM)
   const { point, left } = placeOn(fairway, alongM < fairway.lengthM ? alongM : 2 * fairway.lengthM - alongM)
-  const asideM = (index % 7) * 8 - 24
-  const beside = { xM: point.xM + left.xM * asideM, yM: point.yM + left.yM * asideM }
-  return { ...toLatLong(CENTER, beside), speed: SPEED_KMH }
+  const offsetM = (index % 7) * 8 - 24
+  const place = { xM: point.xM + left.xM * offsetM, yM: point.yM + left.yM * offsetM }
+  return { ...toLatLong(CENTER, place), speed: SPEED_KMH }
 }
 
 function fail(): never {

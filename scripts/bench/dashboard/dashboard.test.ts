@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findChromium } from '#dashboard/testing/chromium.ts'
 import { skipReason } from '#dashboard/testing/programs.ts'
-import { lookShortly } from '../short-look.ts'
+import { runShort } from '../run-short.ts'
 import { runDay } from './day.ts'
 import { runFirstLoad } from './first-load.ts'
 import { runLine } from './line.ts'
@@ -25,7 +25,7 @@ const SCENARIOS = {
 
 for (const [name, run] of Object.entries(SCENARIOS)) {
   test(`a short dashboard run of ${name} yields all figures`, OPTIONS, async (t) => {
-    for (const { name: figure, reached } of await lookShortly(t, run))
+    for (const { name: figure, reached } of await runShort(t, run))
       assert.ok(Number.parseFloat(reached) > 0, `${figure}: ${reached}`)
   })
 }

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { atMost, median, printTable, type ScenarioReport, told } from '#scripts/rig/report.ts'
+import { atMost, median, printTable, type ScenarioReport, withoutTarget } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { DashboardGround } from './ground.ts'
+import { DashboardEnvironment } from './environment.ts'
 
 const TARGETS = { kilobytes: 180, buildS: 3 }
 const ROUNDS = 5
@@ -18,9 +18,9 @@ interface LoadedFile {
 /** Measures what a new tablet loads until it shows the map, and how long a start takes to build the app. */
 export async function runFirstLoad(context: ScenarioContext): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
-  const ground = await DashboardGround.lay(context)
-  const files = await loadAll(ground)
-  await ground.clear()
+  const environment = await DashboardEnvironment.lay(context)
+  const files = await loadAll(environment)
+  await environment.clear()
   const total = files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0)
   printTable(
     'First load',
@@ -37,14 +37,14 @@ export async function runFirstLoad(context: ScenarioContext): Promise<ScenarioRe
         digits: 2,
         isJudged: !context.isShort,
       }),
-      told('dashboard: build, longest', `${Math.max(...builds).toFixed(2)} s`),
+      withoutTarget('dashboard: build, longest', `${Math.max(...builds).toFixed(2)} s`),
     ],
     raw: { files, builds },
   }
 }
 
-async function loadAll(ground: DashboardGround): Promise<LoadedFile[]> {
-  const opened = await ground.openPage()
+async function loadAll(environment: DashboardEnvironment): Promise<LoadedFile[]> {
+  const opened = await environment.openPage()
   const loading: Promise<LoadedFile>[] = []
   opened.page.on('response', (response) => {
     const { pathname } = new URL(response.url())
@@ -53,7 +53,7 @@ async function loadAll(ground: DashboardGround): Promise<LoadedFile[]> {
       response.body().then((body) => ({ path: pathname, bytes: body.length, gzipBytes: gzipLength(pathname, body) })),
     )
   })
-  await ground.show(opened, 'Map')
+  await environment.show(opened, 'Map')
   await opened.page.waitForLoadState('networkidle')
   await opened.context.close()
   // a file named in two places is requested twice; the second response comes from the cache

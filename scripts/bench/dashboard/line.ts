@@ -4,7 +4,7 @@ import { atMost, median, printProgress, type ScenarioReport } from '#scripts/rig
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import type { TabletFunctions } from '../staff/tablets.ts'
-import { DashboardGround, type OpenPage } from './ground.ts'
+import { DashboardEnvironment, type OpenPage } from './environment.ts'
 
 const TARGETS_S = { closed: 5, silent: 20, back: 5 }
 const ROUNDS = 3
@@ -15,46 +15,46 @@ const LIMIT_MS = 60_000
 export async function runLine(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
-  const ground = await DashboardGround.lay(context)
+  const environment = await DashboardEnvironment.lay(context)
   const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', new URL('../staff/tablets.ts', import.meta.url))
-  const { ports } = ground.gateway
-  const dataDir = ground.dataDir
+  const { ports } = environment.gateway
+  const dataDir = environment.dataDir
   const plan = {
     port: ports.http,
-    apiKey: ground.apiKey,
+    apiKey: environment.apiKey,
     tablets: (isShort ? TABLETS.short : TABLETS.full) - 1,
   }
   await tablets.call('signIn', plan)
-  const opened = await ground.openPage()
-  await ground.show(opened, 'Map')
+  const opened = await environment.openPage()
+  await environment.show(opened, 'Map')
   const raw = { closedS: [] as number[], silentS: [] as number[], backS: [] as number[] }
   for (let round = 0; round < rounds; round++) {
     raw.closedS.push(
       await secondsUntil(
-        () => ground.link.cut(),
+        () => environment.link.cut(),
         () => untilLost(opened),
       ),
     )
-    ground.link.restore()
+    environment.link.restore()
     await untilLive(opened)
     raw.silentS.push(
       await secondsUntil(
-        () => ground.link.freeze(),
+        () => environment.link.freeze(),
         () => untilLost(opened),
       ),
     )
-    ground.link.restore()
+    environment.link.restore()
     await untilLive(opened)
-    await ground.gateway.process.stop()
+    await environment.gateway.process.stop()
     await untilLost(opened)
-    ground.gateway = await startGateway(bench, { entry, dataDir, ports })
-    const isBack = () => Promise.all([untilLive(opened), untilTablets(tablets, ground.count)])
+    environment.gateway = await startGateway(bench, { entry, dataDir, ports })
+    const isBack = () => Promise.all([untilLive(opened), untilTablets(tablets, environment.count)])
     raw.backS.push(await secondsUntil(() => undefined, isBack))
     printProgress(`  closed ${at(raw.closedS)}, silent ${at(raw.silentS)}, back ${at(raw.backS)}`)
   }
   await tablets.call('stop')
   await tablets.stop()
-  await ground.clear()
+  await environment.clear()
   const options = { unit: ' s', digits: 1, isJudged: !isShort }
   return {
     figures: [

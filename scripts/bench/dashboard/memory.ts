@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { atMost, formatMb, printProgress, type ScenarioReport, told } from '#scripts/rig/report.ts'
+import { atMost, formatMb, printProgress, type ScenarioReport, withoutTarget } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { DashboardGround } from './ground.ts'
+import { DashboardEnvironment } from './environment.ts'
 import { compiledBytes, drag, heapBytes } from './probes.ts'
 
 /**
@@ -13,7 +13,7 @@ const SHORT = { durationS: 12, everyS: 3, fromS: 3, warmEveryS: 3 }
 const TARGET_RATIO = 1.1
 
 /** Heap size of the page at a moment, including our program as compiled by V8. */
-interface HeapLook {
+interface HeapMeasurement {
   atS: number
   bytes: number
   /** Size of the compiled code; read only at the two moments that are compared. */
@@ -27,27 +27,27 @@ export async function runMemory(context: ScenarioContext): Promise<ScenarioRepor
     ...(isShort ? SHORT : FULL),
     ...(context.durationS === undefined ? {} : { durationS: context.durationS }),
   }
-  const ground = await DashboardGround.lay(context)
-  const opened = await ground.openPage()
-  await ground.show(opened, 'Map')
-  const looks: HeapLook[] = []
+  const environment = await DashboardEnvironment.lay(context)
+  const opened = await environment.openPage()
+  await environment.show(opened, 'Map')
+  const measurements: HeapMeasurement[] = []
   const startedMs = performance.now()
   for (let atS = plan.warmEveryS; atS <= plan.durationS; atS += atS < plan.fromS ? plan.warmEveryS : plan.everyS) {
     await sleep(Math.max(0, startedMs + atS * 1000 - performance.now()))
     // occasional actions of a user must not leave memory in use either
-    await ground.show(opened, 'Fleet')
-    await ground.show(opened, 'Map')
+    await environment.show(opened, 'Fleet')
+    await environment.show(opened, 'Map')
     await drag(opened.page, 1)
     if (atS % plan.everyS !== 0) continue
     const bytes = await heapBytes(opened.cdp)
     const isCompared = atS === plan.fromS || atS + plan.everyS > plan.durationS
-    looks.push({ atS, bytes, codeBytes: isCompared ? await compiledBytes(opened.cdp) : null })
+    measurements.push({ atS, bytes, codeBytes: isCompared ? await compiledBytes(opened.cdp) : null })
     printProgress(`  after ${atS} s: ${formatMb(bytes)} MB`)
   }
-  await ground.clear()
-  const first = looks.find(({ atS }) => atS >= Math.min(plan.fromS, plan.durationS))
-  const last = looks.at(-1)
-  const ratio = (of: (look: HeapLook) => number) =>
+  await environment.clear()
+  const first = measurements.find(({ atS }) => atS >= Math.min(plan.fromS, plan.durationS))
+  const last = measurements.at(-1)
+  const ratio = (of: (measurement: HeapMeasurement) => number) =>
     first === undefined || last === undefined ? Number.NaN : of(last) / of(first)
   const span = `after ${plan.durationS} s : after ${plan.fromS} s`
   const judged = { digits: 2, isJudged: !isShort }
@@ -65,8 +65,8 @@ export async function runMemory(context: ScenarioContext): Promise<ScenarioRepor
         TARGET_RATIO,
         judged,
       ),
-      told('dashboard: heap at the end', `${formatMb(last?.bytes ?? Number.NaN)} MB`),
+      withoutTarget('dashboard: heap at the end', `${formatMb(last?.bytes ?? Number.NaN)} MB`),
     ],
-    raw: { plan, looks },
+    raw: { plan, looks: measurements },
   }
 }

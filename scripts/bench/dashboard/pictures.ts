@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildApp } from '#dashboard/testing/app-build.ts'
 import { launchChromium, openContext } from '#dashboard/testing/chromium.ts'
-import { ALL_LOOKS, type Look, USUAL_LOOK } from '#dashboard/testing/looks.ts'
+import { ALL_SETUPS, DEFAULT_SETUP, type ScreenSetup } from '#dashboard/testing/screen-setups.ts'
 import { startSimulatedFleet } from '#dashboard/testing/simulated-fleet.ts'
 import { EXIT } from '#scripts/cli/command.ts'
 import { runOnWorkbench } from '#scripts/rig/processes.ts'
@@ -27,7 +27,7 @@ const SETTLE_MS = 2_000
 /** True unless the page shows one of its waiting texts; a report of a week takes a while on a busy machine. */
 const IS_THERE = '!/Adding up|Loading|Zählt zusammen|Wird geladen/.test(document.body.innerText)'
 const ANSWER_MS = 30_000
-const LOOK_EVERY_MS = 200
+const CHECK_EVERY_MS = 200
 
 /** Every screen, with its hash in the app; null if the user is not signed in. */
 const SCREENS: Readonly<Record<string, string | null>> = {
@@ -77,7 +77,7 @@ await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures', language =
     await gateway.request('PATCH', '/site', { body: { ...SOON, language } })
     if (!(await waitUntil(() => isLively(gateway), LIMIT_MS, 1000)))
       printProgress('not every kind of event has happened to the carts; taking the pictures anyway')
-    for (const look of ALL_LOOKS) await takeAll(browser, gateway, look, folder)
+    for (const setup of ALL_SETUPS) await takeAll(browser, gateway, setup, folder)
     await takeWithOtherEyes(browser, gateway, folder)
   } finally {
     await browser.close()
@@ -102,19 +102,19 @@ async function isLively(gateway: TestGateway): Promise<boolean> {
   return counts.in > 0 && counts.moving > 0 && counts.low + counts.silent + counts.outside > 1 && alerts.length > 0
 }
 
-async function takeAll(browser: Browser, gateway: TestGateway, look: Look, folder: string): Promise<void> {
-  const context = await openContext(browser, look)
+async function takeAll(browser: Browser, gateway: TestGateway, setup: ScreenSetup, folder: string): Promise<void> {
+  const context = await openContext(browser, setup)
   const page = await context.newPage()
   await page.goto(`${gateway.http}/app/`)
   for (const [screen, hash] of Object.entries(SCREENS)) {
     if (hash !== null) await show(context, page, gateway, hash)
-    await take(page, join(folder, `${look.size}-${look.scheme}-${screen}.png`))
+    await take(page, join(folder, `${setup.size}-${setup.scheme}-${screen}.png`))
   }
   await context.close()
 }
 
 async function takeWithOtherEyes(browser: Browser, gateway: TestGateway, folder: string): Promise<void> {
-  const context = await openContext(browser, USUAL_LOOK)
+  const context = await openContext(browser, DEFAULT_SETUP)
   const page = await context.newPage()
   const cdp = await context.newCDPSession(page)
   await show(context, page, gateway, '#/map')
@@ -140,7 +140,7 @@ async function show(context: BrowserContext, page: Page, gateway: TestGateway, h
 async function take(page: Page, path: string): Promise<void> {
   await page.evaluate('document.fonts.ready.then(() => undefined)')
   // polled from here: the page's content security policy forbids Playwright to poll on its own
-  await waitUntil(async () => (await page.evaluate(IS_THERE)) === true, ANSWER_MS, LOOK_EVERY_MS)
+  await waitUntil(async () => (await page.evaluate(IS_THERE)) === true, ANSWER_MS, CHECK_EVERY_MS)
   await sleep(SETTLE_MS)
   await page.screenshot({ path })
   // a palette suffices for pictures with few colours, and takes a third of the bytes

@@ -6,7 +6,7 @@ import { atLeast, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { must } from '#scripts/rig/staff-course.ts'
 import { CENTER } from './course.ts'
-import { DashboardGround } from './ground.ts'
+import { DashboardEnvironment } from './environment.ts'
 import { drag, framesPerS, slowDown } from './probes.ts'
 
 const RATE = 4
@@ -23,11 +23,11 @@ const REACH_PX = 30
 export async function runZones(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context
   const durationS = context.durationS ?? (isShort ? SHORT_S : DURATION_S)
-  const ground = await DashboardGround.lay(context)
+  const environment = await DashboardEnvironment.lay(context)
   const features = Array.from({ length: ZONES.count }, (_, i) => zone(i))
-  await must(ground.gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
-  const { page, cdp, context: browser } = await ground.openPage({}, ADMIN_KEY)
-  await page.goto(`${ground.link.url}/app/#/more/zones`)
+  await must(environment.gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
+  const { page, cdp, context: browser } = await environment.openPage({}, ADMIN_KEY)
+  await page.goto(`${environment.link.url}/app/#/more/zones`)
   await page.getByRole('heading', { name: `${ZONES.count} zones` }).waitFor()
   await slowDown(cdp, RATE)
   const panned = await framesPerS(page, () => drag(page, durationS))
@@ -37,7 +37,7 @@ export async function runZones(context: ScenarioContext): Promise<ScenarioReport
   const edge = await findCorner(page)
   const corner = await framesPerS(page, () => dragCorner(page, edge, durationS))
   await browser.close()
-  await ground.clear()
+  await environment.clear()
   const judged = { isJudged: !isShort }
   const slow = `dashboard: ${RATE} times as slow, ${ZONES.count} zones of ${ZONES.corners} corners:`
   return {

@@ -17,15 +17,15 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
 import { BusyCourse } from '../ingest/busy-course.ts'
 
 /** A course, or a small one that seals its log every few seconds. */
-const COURSE = { devices: 200, perDevicePerS: 1, sealSamples: 32_768, durationS: 120, lookMs: 5000 }
-const SHORT_COURSE = { devices: 2, perDevicePerS: 50, sealSamples: 256, durationS: 1, lookMs: 500 }
+const COURSE = { devices: 200, perDevicePerS: 1, sealSamples: 32_768, durationS: 120, checkMs: 5000 }
+const SHORT_COURSE = { devices: 2, perDevicePerS: 50, sealSamples: 256, durationS: 1, checkMs: 500 }
 type Sizes = typeof COURSE
 
 const WINDOW = 64
@@ -97,7 +97,7 @@ async function measure(
   const devices = await gateway.api.registerDevices(sizes.devices)
   await busy?.drawZones(gateway.api, devices)
   await fillLog(bench, gateway, devices, sizes.sealSamples)
-  await untilSealed(gateway, 0, SEALED_LIMIT_MS, sizes.lookMs)
+  await untilSealed(gateway, 0, SEALED_LIMIT_MS, sizes.checkMs)
   await busy?.openSockets(gateway, devices)
 
   const load = startDeviceLoad(bench, gateway, devices, sizes.perDevicePerS, { warmupS: null })
@@ -116,13 +116,13 @@ async function measure(
   const fillsInMs = (sizes.sealSamples / (sizes.devices * sizes.perDevicePerS)) * 1000
   const limitMs = SEALED_TIMES * fillsInMs + SEALED_LIMIT_MS
   await sleep(sizes.durationS * 1000)
-  await untilSealed(gateway, await countSealed(gateway), limitMs, sizes.lookMs)
+  await untilSealed(gateway, await countSealed(gateway), limitMs, sizes.checkMs)
   const after = use()
   load.stop()
   const result = await load.result()
   if (busy !== null) {
     const isDelivered = async () => (await busy.received()) >= result.acknowledged
-    await waitUntil(isDelivered, DELIVERY_LIMIT_MS, sizes.lookMs)
+    await waitUntil(isDelivered, DELIVERY_LIMIT_MS, sizes.checkMs)
   }
   const undelivered = busy === null ? 0 : result.acknowledged - (await busy.closeSockets())
   const rowsAtHeadOffice = (await busy?.rowsAtHeadOffice()) ?? 0
@@ -147,9 +147,9 @@ function differenceOf(before: DiskUse | null, after: DiskUse | null): DiskUse | 
 }
 
 /** Waits until more samples are sealed: between the ends of two sealings everything a message causes is included. */
-async function untilSealed(gateway: GatewayProcess, samples: number, limitMs: number, lookMs: number): Promise<void> {
+async function untilSealed(gateway: GatewayProcess, samples: number, limitMs: number, checkMs: number): Promise<void> {
   const isSealed = async () => (await countSealed(gateway)) > samples
-  await mustReach(isSealed, limitMs, 'the gateway does not seal its log', lookMs)
+  await mustReach(isSealed, limitMs, 'the gateway does not seal its log', checkMs)
 }
 
 async function countSealed({ api }: GatewayProcess): Promise<number> {
@@ -207,7 +207,7 @@ function createFigures(kind: keyof typeof TARGETS, outcome: Outcome, isJudged: b
   const judged = (what: string, value: number, target: number | undefined, unit: string): Figure => {
     const name = `disk, ${kind}: ${what}`
     return target === undefined
-      ? told(name, `${value.toFixed(2)}${unit}`)
+      ? withoutTarget(name, `${value.toFixed(2)}${unit}`)
       : atMost(name, value, target, { unit, digits: 2, isJudged })
   }
   const target: Partial<(typeof TARGETS)['everything']> = TARGETS[kind]
@@ -217,8 +217,8 @@ function createFigures(kind: keyof typeof TARGETS, outcome: Outcome, isJudged: b
   return [
     ...(deviceGb === null ? [] : [judged('bytes of the block device', deviceGb, target.deviceGb, ' GB/h')]),
     judged('bytes of the process', hourly.processGb, target.processGb, ' GB/h'),
-    ...(flushes === null ? [] : [told(`disk, ${kind}: flushes an hour`, formatCount(flushes))]),
-    told(
+    ...(flushes === null ? [] : [withoutTarget(`disk, ${kind}: flushes an hour`, formatCount(flushes))]),
+    withoutTarget(
       `disk, ${kind}: a card of 32 GB, 3,000 cycles, 12 hours a day`,
       `${years.toFixed(1)} years${deviceGb === null ? ', without the journal' : ''}`,
     ),
@@ -229,7 +229,7 @@ function createFigures(kind: keyof typeof TARGETS, outcome: Outcome, isJudged: b
       ? []
       : [
           noneOf(`disk, ${kind}: not delivered to the socket of its device`, outcome.undelivered),
-          told(`disk, ${kind}: rows at the hub`, formatCount(outcome.rowsAtHeadOffice)),
+          withoutTarget(`disk, ${kind}: rows at the hub`, formatCount(outcome.rowsAtHeadOffice)),
         ]),
   ]
 }

@@ -16,7 +16,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { SharedHistory } from './shared-history.ts'
@@ -35,7 +35,7 @@ const SETTLE_MS = 2000
 /** The devices on their way stop reporting while this is measured, but must still be evaluated. */
 const MAX_AGE_S = 7200
 
-interface Ground {
+interface Environment {
   context: ScenarioContext
   gateway: GatewayProcess
   devices: BenchDevice[]
@@ -63,12 +63,12 @@ export async function runHistoryNeighbours(context: ScenarioContext, history: Sh
   await history.active()
   const gateway = await history.start()
   const queries = [tripsOfOne(gateway, single), tripsOfAll(gateway, fleet), activeTrips(gateway, MAX_AGE_S)]
-  const ground = { context, gateway, devices, queries, durationS }
+  const environment = { context, gateway, devices, queries, durationS }
   const measured: Round[] = []
   const quiet = () => measured.filter(({ stolenShare }) => stolenShare <= QUIET_SHARE)
   const attempts = context.isShort ? rounds : rounds * ATTEMPTS_PER_ROUND
   while (measured.length < attempts && quiet().length < rounds) {
-    const round = await measureRound(ground, measured.length % 2 === 0)
+    const round = await measureRound(environment, measured.length % 2 === 0)
     const [alone, beside, besideSpinner] = p99sOf(round)
     const others = `${beside} during ${round.queries} queries, ${besideSpinner} with a busy process`
     printProgress(`  PUBACK p99 in ms: ${alone} alone, ${others}; ${formatPercent(round.stolenShare)} stolen`)
@@ -98,7 +98,7 @@ export async function runHistoryNeighbours(context: ScenarioContext, history: Sh
         detail: besideTrips.detail,
         isJudged: !context.isShort,
       }),
-      told(
+      withoutTarget(
         'neighbours: the same with a process that only computes, nice 19',
         `${besideSpinner.ratio.toFixed(2)} (${besideSpinner.detail})`,
       ),
@@ -113,21 +113,23 @@ function p99sOf(round: Round): string[] {
 }
 
 /** Measures one round; `isAloneFirst` alternates, so that neither phase is always the later. */
-async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Round> {
+async function measureRound(environment: Environment, isAloneFirst: boolean): Promise<Round> {
   const time = readMachineTime()
-  const before = isAloneFirst ? await loadOnce(ground) : undefined
-  const { bench, isShort } = ground.context
-  const { result: beside, downloads: queries } = await besideDownloads(bench, ground.queries, () => loadOnce(ground))
+  const before = isAloneFirst ? await loadOnce(environment) : undefined
+  const { bench, isShort } = environment.context
+  const { result: beside, downloads: queries } = await besideDownloads(bench, environment.queries, () =>
+    loadOnce(environment),
+  )
   await sleep(isShort ? 0 : SETTLE_MS)
   const spinner = bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
   setPriority(spinner.pid, LOWEST_PRIORITY)
-  const besideSpinner = await loadOnce(ground)
+  const besideSpinner = await loadOnce(environment)
   await spinner.stop('SIGKILL')
-  const alone = before ?? (await loadOnce(ground))
+  const alone = before ?? (await loadOnce(environment))
   return { alone, beside, besideSpinner, queries, stolenShare: stolenSince(time) }
 }
 
-function loadOnce({ context, gateway, devices, durationS }: Ground): Promise<LoadResult> {
+function loadOnce({ context, gateway, devices, durationS }: Environment): Promise<LoadResult> {
   const options = { warmupS: context.isShort ? 0 : WARMUP_S, durationS }
   return startDeviceLoad(context.bench, gateway, devices, PER_DEVICE_PER_S, options).result()
 }

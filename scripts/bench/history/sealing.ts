@@ -14,7 +14,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { FilledFolder } from './fill.ts'
@@ -219,11 +219,11 @@ function createFigures(
   const amplification = median(alone.map(({ written, keptBytes }) => written.toDisk / keptBytes))
   return [
     atLeast('sealing: records a second of work', rate, TARGET_PER_S, { isJudged: !isShort }),
-    told('sealing: bytes written to the disk a byte kept in blocks', amplification.toFixed(2)),
-    told(
+    withoutTarget('sealing: bytes written to the disk a byte kept in blocks', amplification.toFixed(2)),
+    withoutTarget(
       'sealing: bytes written to the disk a live message, fix and voltage',
       (live.written.toDisk / live.load.acknowledged).toFixed(0),
     ),
-    told('sealing: PUBACK p99 disturbed : alone', `${ratio.toFixed(2)} (${detail})`),
+    withoutTarget('sealing: PUBACK p99 disturbed : alone', `${ratio.toFixed(2)} (${detail})`),
   ]
 }

@@ -9,7 +9,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
@@ -65,7 +65,7 @@ export async function runStart(context: ScenarioContext): Promise<ScenarioReport
     ]),
   )
   const figures = subjects.map(({ name, wallMs, cpuMs }) =>
-    told(
+    withoutTarget(
       `start: ${name}, listening after / CPU until then`,
       `${formatMs(median(wallMs))} / ${formatMs(median(cpuMs))} ms`,
     ),

@@ -9,7 +9,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { SharedHistory } from './shared-history.ts'
@@ -59,7 +59,7 @@ export async function runTripsOne(context: ScenarioContext, history: SharedHisto
   return {
     figures: [
       atMost(name, tripsS / sumS, TARGET_RATIO, { digits: 2, detail, isJudged: !isShort }),
-      told('trips-one: fixes a second', formatCount(counts.positions / tripsS)),
+      withoutTarget('trips-one: fixes a second', formatCount(counts.positions / tripsS)),
     ],
     raw: { counts, runs },
   }

@@ -5,7 +5,7 @@ import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { NewFeature } from '#shared/wire/geofences.ts'
 import type { ReaderFunctions } from '../realtime/readers.ts'
-import { SyncGround } from '../sync/ground.ts'
+import { SyncEnvironment } from '../sync/environment.ts'
 
 const SOCKETS = 20
 const DEVICES_A_SOCKET = 10
@@ -22,17 +22,17 @@ const CORNERS = 16
 /** Everything of a course except its devices that costs something: zones, users with open screens, and a hub. */
 export class BusyCourse {
   readonly #context: Pick<ScenarioContext, 'bench'>
-  readonly #headOffice: SyncGround
+  readonly #headOffice: SyncEnvironment
   #readers: ForkedScript<ReaderFunctions> | undefined
 
-  private constructor(context: Pick<ScenarioContext, 'bench'>, headOffice: SyncGround) {
+  private constructor(context: Pick<ScenarioContext, 'bench'>, headOffice: SyncEnvironment) {
     this.#context = context
     this.#headOffice = headOffice
   }
 
   static async create(context: Pick<ScenarioContext, 'bench'>): Promise<BusyCourse> {
     const within = existsSync(MEMORY) ? { within: MEMORY } : {}
-    return new BusyCourse(context, await SyncGround.create(context, within))
+    return new BusyCourse(context, await SyncEnvironment.create(context, within))
   }
 
   /** Environment of a gateway that replicates to the hub. */

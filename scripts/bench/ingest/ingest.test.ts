@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lookShortly } from '../short-look.ts'
+import { runShort } from '../run-short.ts'
 import { runPeers } from './peers/peers.ts'
 import { runSaturation } from './saturation.ts'
 
@@ -16,7 +16,7 @@ const SCENARIOS = { saturation: runSaturation, ...(isLong ? { peers: runPeers } 
 
 for (const [name, run] of Object.entries(SCENARIOS)) {
   test(`a short run of ${name} yields figures, and the gateway loses no data`, TEST_LIMIT, async (t) => {
-    const figures = await lookShortly(t, run)
+    const figures = await runShort(t, run)
     assert.ok(figures.some(({ passed }) => passed === true))
   })
 }

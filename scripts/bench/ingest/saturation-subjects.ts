@@ -82,7 +82,7 @@ async function createGatewaySubject(
     })
     notBeforeMs = run.totals.newestSampleMs + 1
     const stored = (await api.gpsCount()) - storedBefore
-    const beside = busy === undefined ? null : await countBeside(busy)
+    const beside = busy === undefined ? null : await countAlongside(busy)
     await gateway.process.stop()
     const notStored = Math.max(0, run.totals.acknowledged - stored)
     return { ...run, subject: name, clients, notStored, beside }
@@ -90,7 +90,7 @@ async function createGatewaySubject(
   return { name, measure, stop: async () => busy?.stop() }
 }
 
-async function countBeside(busy: BusyCourse): Promise<{ frames: number; rows: number }> {
+async function countAlongside(busy: BusyCourse): Promise<{ frames: number; rows: number }> {
   return { frames: await busy.closeSockets(), rows: await busy.rowsAtHeadOffice() }
 }
 

@@ -11,7 +11,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { createSubjects, type SubjectName, type SubjectRun } from './saturation-subjects.ts'
@@ -53,7 +53,7 @@ export async function runSaturation(context: ScenarioContext): Promise<ScenarioR
         'saturation: acknowledged but not stored',
         sum((run) => run.notStored ?? 0),
       ),
-      told(
+      withoutTarget(
         'saturation, everything on: frames to sockets, rows at the hub',
         `${formatCount(frames)}, ${formatCount(rows)}`,
       ),
@@ -102,7 +102,7 @@ function createFigures(clients: number, runs: readonly SubjectRun[], isJudged: b
   const [gateway, slow] = [of('gateway'), of('gateway, slow fsync')]
   const title = `saturation: ${clients} clients`
   return [
-    told(`${title}, acknowledged a second`, formatCount(median(gateway.map((run) => run.perS)))),
+    withoutTarget(`${title}, acknowledged a second`, formatCount(median(gateway.map((run) => run.perS)))),
     atMost(`${title}, CPU a message`, median(gateway.map((run) => run.brokerCpuUs)), CPU_TARGET_US, {
       unit: ' us',
       digits: 1,
@@ -140,7 +140,7 @@ function createRatios(clients: number, of: (subject: SubjectName) => SubjectRun[
           isJudged: isJudged && isFleet,
         },
       ),
-      told(`${title}, per CPU second`, ratio((run) => 1 / run.brokerCpuUs).toFixed(2)),
+      withoutTarget(`${title}, per CPU second`, ratio((run) => 1 / run.brokerCpuUs).toFixed(2)),
     ]
   })
 }

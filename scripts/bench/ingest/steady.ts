@@ -13,7 +13,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { RealtimeFunctions, RealtimeResult } from './realtime-readers.ts'
@@ -108,6 +108,6 @@ function createFigures(outcome: Outcome): Figure[] {
   ] as const
   return [
     ...counts.map(([name, count]) => noneOf(`steady: ${name}`, count)),
-    ...untargeted.map(([name, reached]) => told(`steady: ${name}`, reached)),
+    ...untargeted.map(([name, reached]) => withoutTarget(`steady: ${name}`, reached)),
   ]
 }

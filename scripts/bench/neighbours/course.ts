@@ -47,7 +47,7 @@ export async function createCourse(context: ScenarioContext): Promise<Course> {
     lockEvents: sizes.lockEvents,
     admin: await api.createAdmin('starter'),
     viewer: await person('viewer', [seen.hardwareId]),
-    nobody: await person('nobody', []),
+    unrelated: await person('nobody', []),
     captain: await person('captain', fleetIds),
     goodKeys: await keysOf(sizes.goodKeys, (name) => person(name, fleetIds)),
     longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,

@@ -11,7 +11,7 @@ import {
   noneOf,
   printProgress,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { DiscardFunctions } from './discard.ts'
@@ -52,7 +52,7 @@ export interface Others {
 }
 
 /** Environment in which a row is measured. */
-export interface Ground {
+export interface Environment {
   /** Called before each side of a run, so that neither is affected by the other. */
   begin(side: keyof Run): Promise<void>
   /** Plan of the noisy client; called after `begin`. */
@@ -66,38 +66,43 @@ export interface Ground {
 export async function measureNeighbour(
   name: string,
   context: ScenarioContext,
-  ground: Ground,
+  environment: Environment,
 ): Promise<ScenarioReport> {
   const { isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
   const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
   const runs: Run[] = []
   for (let round = 0; round < rounds; round++) {
-    const run = await measureRun(context.bench, ground, durationS)
+    const run = await measureRun(context.bench, environment, durationS)
     printProgress(`  ${describeRun(run)}`)
     runs.push(run)
   }
   return { figures: createFigures(name, runs, !isShort), raw: { rounds, durationS, runs } }
 }
 
-async function measureRun(bench: Workbench, ground: Ground, durationS: number): Promise<Run> {
-  await ground.begin('beside')
-  const plan = await ground.plan()
-  const beside = await measureSide(bench, ground, plan, durationS)
-  await ground.end()
+async function measureRun(bench: Workbench, environment: Environment, durationS: number): Promise<Run> {
+  await environment.begin('beside')
+  const plan = await environment.plan()
+  const beside = await measureSide(bench, environment, plan, durationS)
+  await environment.end()
   const script = new URL('./discard.ts', import.meta.url)
   const discard = new ForkedScript<DiscardFunctions>(bench, 'discarding port', script)
-  await ground.begin('base')
+  await environment.begin('base')
   const replay = replayOf(plan, beside, await discard.call('listen'))
-  const base = await measureSide(bench, ground, replay, durationS)
-  await ground.end()
+  const base = await measureSide(bench, environment, replay, durationS)
+  await environment.end()
   await discard.stop()
   return { beside, base }
 }
 
-async function measureSide(bench: Workbench, ground: Ground, plan: AttackPlan, durationS: number): Promise<Side> {
+async function measureSide(
+  bench: Workbench,
+  environment: Environment,
+  plan: AttackPlan,
+  durationS: number,
+): Promise<Side> {
   const neighbour = startNeighbour(bench)
-  const others = await ground.gather(durationS)
+  const others = await environment.gather(durationS)
   const start = await neighbour.call('start', plan)
   await others.measure()
   const measured = await neighbour.call('result')
@@ -156,7 +161,13 @@ function createFigures(row: string, runs: readonly Run[], isJudged: boolean): Fi
         both.reduce((sum, each) => sum + each, 0),
       )
     }),
-    told(`${row}: CPU of the generator attacking : base; runs`, `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`),
-    told(`${row}: operations of the noisy client in the last run`, last === undefined ? 'nothing' : didOf(last)),
+    withoutTarget(
+      `${row}: CPU of the generator attacking : base; runs`,
+      `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`,
+    ),
+    withoutTarget(
+      `${row}: operations of the noisy client in the last run`,
+      last === undefined ? 'nothing' : didOf(last),
+    ),
   ]
 }

@@ -13,7 +13,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
@@ -144,7 +144,7 @@ function createFigures({ name }: FanOut, alone: Outcome, read: Outcome, isJudged
       detail,
       isJudged,
     }),
-    told(
+    withoutTarget(
       `realtime, ${name}: PUBACK p50 without / with sockets`,
       `${formatMs(before?.p50Ms ?? 0)} / ${formatMs(after?.p50Ms ?? 0)} ms`,
     ),

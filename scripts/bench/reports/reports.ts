@@ -13,7 +13,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { CourseMonth } from './course-month.ts'
@@ -99,10 +99,10 @@ async function measure(
       isJudged: !isShort,
     }),
   ])
-  const toldBeside = other.map(({ name, durationS }) =>
-    told(`${name} of the other gateway`, `${durationS.toFixed(2)} s`),
+  const figuresBeside = other.map(({ name, durationS }) =>
+    withoutTarget(`${name} of the other gateway`, `${durationS.toFixed(2)} s`),
   )
-  return { figures: [...figures, ...toldBeside], raw: { own, other } }
+  return { figures: [...figures, ...figuresBeside], raw: { own, other } }
 }
 
 async function measureEach(
@@ -173,7 +173,10 @@ async function runReportNeighbours(context: ScenarioContext, course: CourseMonth
         detail,
         isJudged: !isShort,
       }),
-      told('neighbours: reports answered meanwhile', String(measured.reduce((sum, one) => sum + one.downloads, 0))),
+      withoutTarget(
+        'neighbours: reports answered meanwhile',
+        String(measured.reduce((sum, one) => sum + one.downloads, 0)),
+      ),
       noneOf('neighbours: not acknowledged', countLost(measured.flatMap(({ alone, beside }) => [alone, beside]))),
     ],
     raw: { measured },

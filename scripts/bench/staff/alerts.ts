@@ -11,7 +11,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { ALL_LOW_V, must, NONE_LOW_V, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
@@ -63,7 +63,7 @@ export async function runAlerts(context: ScenarioContext): Promise<ScenarioRepor
   await barn.call('connect', gateway.ports.mqtt, carts)
   await barn.call('report')
   const receivers = new ForkedScript<ReceiverFunctions>(bench, 'receivers', fork('receivers'))
-  await tellReceivers(gateway, await receivers.call('listen'), sizes.receivers)
+  await registerReceivers(gateway, await receivers.call('listen'), sizes.receivers)
   const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', fork('tablets'))
   await tablets.call('signIn', {
     port: gateway.ports.http,
@@ -85,7 +85,7 @@ export async function runAlerts(context: ScenarioContext): Promise<ScenarioRepor
 }
 
 /** Registers webhooks and notifiers; half of them point to an address that does not respond. */
-async function tellReceivers(gateway: GatewayProcess, port: number, count: number): Promise<void> {
+async function registerReceivers(gateway: GatewayProcess, port: number, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     const way = i % 2 === 0 ? 'ok' : 'hang'
     const url = (kind: string) => `http://127.0.0.1:${port}/${way}/${kind}-${i}`
@@ -165,7 +165,7 @@ function createFigures(runs: readonly Run[], { carts, receivers }: typeof SIZES,
       `staff: runs in which responsive webhooks waited for the hanging ones of ${receivers}`,
       delivered.filter((ms) => ms > LIMIT_MS).length,
     ),
-    told('staff: alerts at all responsive webhooks', `${(median(delivered) / 1000).toFixed(1)} s later`),
+    withoutTarget('staff: alerts at all responsive webhooks', `${(median(delivered) / 1000).toFixed(1)} s later`),
     noneOf('staff: alerts: messages of others lost', countLost(pairs.flatMap(Object.values))),
   ]
 }

@@ -14,7 +14,7 @@ const LIMIT_MS = 60_000
 
 const sockets = new Map<string, MqttSocket>()
 /** Time at which each device received a command since the last `forget`, in ms since 1970. */
-const heardAtMs = new Map<string, number>()
+const receivedAtMs = new Map<string, number>()
 const packetIds = new Map<string, number>()
 let unacknowledged = 0
 
@@ -36,7 +36,7 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice): 
       },
       publish: (id, payload) => {
         if (id !== 0) socket.write(acknowledgement(PACKET.puback, id))
-        if (payload.includes('"cmd"') && !heardAtMs.has(hardwareId)) heardAtMs.set(hardwareId, Date.now())
+        if (payload.includes('"cmd"') && !receivedAtMs.has(hardwareId)) receivedAtMs.set(hardwareId, Date.now())
         complete(hardwareId, payload)
       },
       closed: () => reject(new Error(`${hardwareId} was cut off`)),
@@ -71,15 +71,15 @@ function publish(hardwareId: string, level: string, payload: string): void {
 }
 
 function forget(): void {
-  heardAtMs.clear()
+  receivedAtMs.clear()
 }
 
 /** Time at which the last of that many devices received a command; null if not all did within the limit. */
-async function lastHeardAtMs(count: number, limitMs: number): Promise<number | null> {
-  const isComplete = await waitUntil(() => heardAtMs.size >= count, limitMs, 5)
-  return isComplete ? Math.max(...heardAtMs.values()) : null
+async function lastReceivedAtMs(count: number, limitMs: number): Promise<number | null> {
+  const isComplete = await waitUntil(() => receivedAtMs.size >= count, limitMs, 5)
+  return isComplete ? Math.max(...receivedAtMs.values()) : null
 }
 
-const functions = answerCalls({ connect, report, forget, lastHeardAtMs })
+const functions = answerCalls({ connect, report, forget, lastReceivedAtMs })
 
 export type BarnFunctions = typeof functions

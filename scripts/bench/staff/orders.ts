@@ -24,7 +24,7 @@ const SHORT = { locked: 20, recalled: 10, others: 10 }
 const ROUNDS = 3
 const TARGET_S = 3
 const TARGET_RATIO = 2
-const HEARD_LIMIT_MS = 30_000
+const RECEIVED_LIMIT_MS = 30_000
 /** Length of each of the two measurements; the orders are given when the second begins. */
 const DURATION_S = 4
 
@@ -39,7 +39,7 @@ interface Order {
 interface Run {
   order: string
   /** Time until the last device had received it; null if not all did. */
-  heardAfterS: number | null
+  receivedAfterS: number | null
   refused: number
   pair: LoadPair
 }
@@ -65,7 +65,7 @@ export async function runOrders(context: ScenarioContext): Promise<ScenarioRepor
     for (const [i, order] of orders.entries()) {
       const devices = i === 0 ? locks : screens
       const run = await measure(context, gateway, { order, devices, others, durationS })
-      printProgress(`  ${order.name}: ${run.heardAfterS?.toFixed(2) ?? 'not all'} s`)
+      printProgress(`  ${order.name}: ${run.receivedAfterS?.toFixed(2) ?? 'not all'} s`)
       runs.push(run)
     }
   }
@@ -126,23 +126,23 @@ async function measure(
   }
   const alone = await load()
   await barn.call('forget')
-  let [refused, heardAfterS]: [number, number | null] = [0, null]
+  let [refused, receivedAfterS]: [number, number | null] = [0, null]
   const disturbed = await beside(async () => {
     const startedAtMs = Date.now()
     refused = await order.give(gateway)
-    const heardAtMs = await barn.call('lastHeardAtMs', order.count - refused, HEARD_LIMIT_MS)
-    heardAfterS = heardAtMs === null ? null : (heardAtMs - startedAtMs) / 1000
+    const receivedAtMs = await barn.call('lastReceivedAtMs', order.count - refused, RECEIVED_LIMIT_MS)
+    receivedAfterS = receivedAtMs === null ? null : (receivedAtMs - startedAtMs) / 1000
   })
   await order.takeBack(gateway)
   await barn.stop()
-  return { order: order.name, heardAfterS, refused, pair: { alone, beside: disturbed } }
+  return { order: order.name, receivedAfterS, refused, pair: { alone, beside: disturbed } }
 }
 
 function print(runs: readonly Run[]): void {
   const rows = namesOf(runs).map((name) => {
     const own = runs.filter(({ order }) => order === name)
-    const heard = own.map(({ heardAfterS }) => heardAfterS ?? Number.POSITIVE_INFINITY)
-    return [name, median(heard).toFixed(2), ...pubackCells(own.map(({ pair }) => pair))]
+    const received = own.map(({ receivedAfterS }) => receivedAfterS ?? Number.POSITIVE_INFINITY)
+    return [name, median(received).toFixed(2), ...pubackCells(own.map(({ pair }) => pair))]
   })
   printTable('Orders to all', ['medians', 'received by all, s', ...PUBACK_COLUMNS], rows)
 }
@@ -150,7 +150,7 @@ function print(runs: readonly Run[]): void {
 function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
   return namesOf(runs).flatMap((name) => {
     const own = runs.filter(({ order }) => order === name)
-    const heard = own.map(({ heardAfterS }) => heardAfterS ?? Number.POSITIVE_INFINITY)
+    const received = own.map(({ receivedAfterS }) => receivedAfterS ?? Number.POSITIVE_INFINITY)
     const pairs = own.map(({ pair }) => pair)
     const { ratio, detail } = compareP99(pairs)
     return [
@@ -158,7 +158,7 @@ function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
         `staff: ${name}: refused`,
         own.reduce((sum, { refused }) => sum + refused, 0),
       ),
-      atMost(`staff: ${name}: at the last of them`, median(heard), TARGET_S, {
+      atMost(`staff: ${name}: at the last of them`, median(received), TARGET_S, {
         unit: ' s',
         digits: 2,
         isJudged,

@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { lookShortly } from '../short-look.ts'
+import { runShort } from '../run-short.ts'
 import { runAlerts } from './alerts.ts'
 import { runHeartbeat } from './heartbeat.ts'
 import { runIngest } from './ingest.ts'
@@ -23,6 +23,6 @@ const SCENARIOS = {
 
 for (const [name, run] of Object.entries(SCENARIOS)) {
   test(`a short staff run of ${name} yields figures, without lost or rejected requests`, TEST_LIMIT, async (t) => {
-    await lookShortly(t, run)
+    await runShort(t, run)
   })
 }

@@ -21,7 +21,7 @@ class Tablet {
   /** Time of its last snapshot in ms since 1970, and the number of carts in it; null while cut off. */
   live: { atMs: number; carts: number } | null = null
   /** Times at which each alert was opened and received, by the alert's id. */
-  readonly alertsAtMs = new Map<string, { openedAtMs: number; heardAtMs: number }>()
+  readonly alertsAtMs = new Map<string, { openedAtMs: number; receivedAtMs: number }>()
   readonly #origin: string
   readonly #cookie: string
   #socket: WebSocket | undefined
@@ -45,7 +45,7 @@ class Tablet {
     socket.on('open', () =>
       socket.send(JSON.stringify({ type: 'subscribe', id: 'all', hardwareIds: ['*'], snapshot: true })),
     )
-    socket.on('message', (bytes) => this.#hear(bytes.toString()))
+    socket.on('message', (bytes) => this.#receive(bytes.toString()))
     // a close follows
     socket.on('error', () => undefined)
     socket.on('close', () => {
@@ -54,15 +54,15 @@ class Tablet {
     })
   }
 
-  #hear(text: string): void {
-    const heardAtMs = Date.now()
+  #receive(text: string): void {
+    const receivedAtMs = Date.now()
     if (text.startsWith('{"type":"device_')) return
     const message = messageSchema.parse(JSON.parse(text))
     if (message.type === 'snapshot') {
-      this.live = { atMs: heardAtMs, carts: snapshotSchema.parse(message).carts.length }
+      this.live = { atMs: receivedAtMs, carts: snapshotSchema.parse(message).carts.length }
     } else if (message.type === 'alert' && message.event === 'opened') {
       const { alert } = openedSchema.parse(message)
-      this.alertsAtMs.set(alert.alert_id, { openedAtMs: Date.parse(alert.opened_at), heardAtMs })
+      this.alertsAtMs.set(alert.alert_id, { openedAtMs: Date.parse(alert.opened_at), receivedAtMs })
     }
   }
 }
@@ -102,7 +102,7 @@ async function slowestAlertMs(count: number, limitMs: number): Promise<number | 
   if (!(await waitUntil(isComplete, limitMs, 5))) return null
   return Math.max(
     ...tablets.flatMap(({ alertsAtMs }) =>
-      [...alertsAtMs.values()].map(({ openedAtMs, heardAtMs }) => heardAtMs - openedAtMs),
+      [...alertsAtMs.values()].map(({ openedAtMs, receivedAtMs }) => receivedAtMs - openedAtMs),
     ),
   )
 }

@@ -16,7 +16,7 @@ import {
   noneOf,
   printProgress,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { DAY_MS } from '#shared/time.ts'
@@ -97,7 +97,7 @@ async function runListening(context: ScenarioContext, year: () => Promise<Year>)
   const judged = { unit: ' ms', isJudged: !isShort }
   return {
     figures: [
-      told('listening: on the disk', `${records} fixes and as many voltages, ${formatMb(size)} MB`),
+      withoutTarget('listening: on the disk', `${records} fixes and as many voltages, ${formatMb(size)} MB`),
       atMost(`listening: exec to listening, warm, median of ${rounds}`, median(warm), WARM_MS, judged),
       atMost(`listening: the same, the data folder out of the file cache`, median(cold), COLD_MS, judged),
     ],
@@ -165,7 +165,7 @@ async function runTrips(context: ScenarioContext, year: () => Promise<Year>): Pr
         detail: `${result.downloads} answers`,
         isJudged: !isShort,
       }),
-      told('trips: private dirty memory after it', `${formatMb(after.privateDirtyBytes)} MB`),
+      withoutTarget('trips: private dirty memory after it', `${formatMb(after.privateDirtyBytes)} MB`),
       noneOf('trips: not acknowledged', result.result.sent - result.result.acknowledged),
     ],
     raw: { durationS, peakBytes, after, answers: result.downloads },
@@ -174,7 +174,8 @@ async function runTrips(context: ScenarioContext, year: () => Promise<Year>): Pr
 
 async function runSize(): Promise<ScenarioReport> {
   const packed = existsSync(RELEASE) ? readdirSync(RELEASE).filter((name) => name.endsWith('.tar.xz')) : []
-  if (packed.length === 0) return { figures: [told('size: npm run build:release has not been run', 'none')], raw: {} }
+  if (packed.length === 0)
+    return { figures: [withoutTarget('size: npm run build:release has not been run', 'none')], raw: {} }
   const sizes = packed.map((name) => ({ name, bytes: statSync(join(RELEASE, name)).size }))
   return {
     figures: sizes.map(({ name, bytes }) =>

@@ -16,7 +16,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { FilledFolder } from '../history/fill.ts'
 import { recordFleet, samplesOfTracks } from '../history/history-parts.ts'
-import { bytesSent, SITE, SyncGround } from './ground.ts'
+import { bytesSent, SITE, SyncEnvironment } from './environment.ts'
 
 const DEVICES = 200
 const SHORT_DEVICES = 10
@@ -106,32 +106,32 @@ async function drainOnce(
 ): Promise<Round> {
   const { bench, isShort } = context
   const copy = folder.copy()
-  const ground = await SyncGround.create(context)
-  const emptyBytes = await ground.databaseBytes()
+  const environment = await SyncEnvironment.create(context)
+  const emptyBytes = await environment.databaseBytes()
   const load = (gateway: GatewayProcess, durationS: number | null) =>
     startDeviceLoad(bench, gateway, devices, 1, { warmupS: isShort ? 0 : 2, durationS })
-  const offline = await copy.start({ ...ground.env, CARTBARN_UPSTREAM_URL: NOWHERE })
+  const offline = await copy.start({ ...environment.env, CARTBARN_UPSTREAM_URL: NOWHERE })
   const alone = await load(offline, isShort ? SHORT_ALONE_S : ALONE_S).result()
   await offline.process.stop()
 
-  const gateway = await copy.start(ground.env)
+  const gateway = await copy.start(environment.env)
   const besideLoad = load(gateway, null)
-  const hello = () => ground.number('SELECT last_hello_ms FROM site WHERE site_id = $1', [SITE])
+  const hello = () => environment.number('SELECT last_hello_ms FROM site WHERE site_id = $1', [SITE])
   await until(async () => (await hello()) > 0)
   const helloMs = await hello()
-  const onMap = () => ground.number('SELECT count(*) FROM site_latest WHERE site_id = $1', [SITE])
+  const onMap = () => environment.number('SELECT count(*) FROM site_latest WHERE site_id = $1', [SITE])
   await until(async () => (await onMap()) >= devices.length)
   const mapMs = Date.now()
   await besideLoad.measuring()
-  await until(async () => (await ground.rowsTaken()) >= filled)
+  await until(async () => (await environment.rowsTaken()) >= filled)
   const doneMs = Date.now()
   besideLoad.stop()
   const beside = await besideLoad.result()
   const { data: wireBytes } = await bytesSent(gateway)
-  const rows = await ground.rowsTaken()
-  const hubBytes = (await ground.databaseBytes()) - emptyBytes
+  const rows = await environment.rowsTaken()
+  const hubBytes = (await environment.databaseBytes()) - emptyBytes
   await gateway.process.stop()
-  await ground.stop()
+  await environment.stop()
   return {
     alone,
     beside,

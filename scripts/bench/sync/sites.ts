@@ -2,7 +2,7 @@ import { ENTRY } from '#scripts/cli/start-command.ts'
 import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
 import { below, noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { SyncGround } from './ground.ts'
+import { SyncEnvironment } from './environment.ts'
 
 const SITES = 200
 const SHORT_SITES = 10
@@ -19,14 +19,14 @@ export async function runSites(context: ScenarioContext): Promise<ScenarioReport
   const { bench, isShort } = context
   const sites = isShort ? SHORT_SITES : SITES
   const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
-  const ground = await SyncGround.create(context)
+  const environment = await SyncEnvironment.create(context)
   const fleet = bench.spawn('sites', process.execPath, [
     ENTRY,
     'simulate',
     '--sites',
     String(sites),
     '--hub',
-    ground.hubUrl,
+    environment.hubUrl,
     '--key',
     HUB_ADMIN_KEY,
     '--duration',
@@ -34,7 +34,7 @@ export async function runSites(context: ScenarioContext): Promise<ScenarioReport
   ])
   const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)
   await fleet.stop()
-  await ground.stop()
+  await environment.stop()
   // without a row there is no lag to measure
   const lagP95S = result.rows > 0 ? result.lagP95S : Number.NaN
   printProgress(`  ${result.rows} rows of ${sites} sites, lag p95 ${result.lagP95S.toFixed(1)} s`)

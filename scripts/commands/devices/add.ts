@@ -95,11 +95,11 @@ export const addDevices: RunCommand = (argv, io) =>
       file?.discard()
       throw error
     })
-    tell(io, added, file, path)
+    printAdded(io, added, file, path)
     return EXIT.ok
   })
 
-function tell(io: CommandIo, added: Added, file: CredentialsFile | undefined, path: string): void {
+function printAdded(io: CommandIo, added: Added, file: CredentialsFile | undefined, path: string): void {
   io.stdout.write(`${counts(added)}.\n`)
   if (added.credentials.length === 0) {
     file?.discard()

@@ -80,7 +80,8 @@ class Export {
     const { stdout } = this.#io
     try {
       if (device === null) await this.#writeAll()
-      else if (out === '-') this.#tell('standard output', await this.#write(device, (bytes) => writeTo(stdout, bytes)))
+      else if (out === '-')
+        this.#report('standard output', await this.#write(device, (bytes) => writeTo(stdout, bytes)))
       else {
         const path = pathFrom(this.#io, out)
         if (!isForced) requireFree(path)
@@ -121,7 +122,7 @@ class Export {
     try {
       const written = await this.#write(id, (bytes) => file.write(bytes), index, files)
       await file.finish()
-      this.#tell(path, written)
+      this.#report(path, written)
     } catch (error) {
       await file.discard()
       throw error
@@ -145,7 +146,7 @@ class Export {
     return `${amount(count.records, bytes)} of ${stream} of ${id}`
   }
 
-  #tell(name: string, written: string): void {
+  #report(name: string, written: string): void {
     this.#progress.say(`${name}: ${written}`)
   }
 

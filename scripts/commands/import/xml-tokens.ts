@@ -51,7 +51,7 @@ export class XmlTokens {
       throw this.#error('the file has a DOCTYPE, and entities of its own are not read')
     })
     parser.on('error', ({ message }) => {
-      if (this.#closedAt !== parser.position) this.#tellClose()
+      if (this.#closedAt !== parser.position) this.#emitClose()
       const fault = message.replace(/\.$/, '')
       throw this.#error(this.#isEnding ? `the file ends in the middle: ${fault}` : fault)
     })
@@ -60,7 +60,7 @@ export class XmlTokens {
   /** Throws `TrackFileError` if the text is not XML, or has a part that is too long. */
   read(text: string): void {
     this.#parser.write(text)
-    this.#tellClose()
+    this.#emitClose()
     this.#length += text.length
     if (this.#length - this.#tokenAt > TOKEN_LIMIT)
       throw this.#error('a tag, a comment or a text does not end: this is not XML')
@@ -74,12 +74,12 @@ export class XmlTokens {
   }
 
   #token(): void {
-    this.#tellClose()
+    this.#emitClose()
     this.#tokenAt = this.#parser.position
     this.#tokenLine = this.#parser.line
   }
 
-  #tellClose(): void {
+  #emitClose(): void {
     if (this.#closedAt === undefined) return
     this.#closedAt = undefined
     this.#sink.close()

@@ -12,10 +12,10 @@ const known = (hardwareId: string, more: Partial<KnownDevice> = {}): KnownDevice
   cart: null,
   ...more,
 })
-const cartsBeside = (...devices: KnownDevice[]) => Object.fromEntries(chooseCarts(planned, devices, 't'))
+const cartsAlongside = (...devices: KnownDevice[]) => Object.fromEntries(chooseCarts(planned, devices, 't'))
 
 test('devices of one cart have its number, counted from 1', () => {
-  assert.deepEqual(cartsBeside(), {
+  assert.deepEqual(cartsAlongside(), {
     't-tb-001': '1',
     't-cc-001': '1',
     't-tb-002': '2',
@@ -26,13 +26,13 @@ test('devices of one cart have its number, counted from 1', () => {
 })
 
 test('a real cart keeps its number, whether it has it as its cart, its name or its hardware id', () => {
-  const carts = cartsBeside(known('a', { cart: '1' }), known('b', { name: '2' }), known('3'))
+  const carts = cartsAlongside(known('a', { cart: '1' }), known('b', { name: '2' }), known('3'))
   assert.deepEqual([carts['t-tb-001'], carts['t-cc-001']], ['t 1', 't 1'])
   assert.deepEqual([carts['t-tb-002'], carts['t-cc-003'], carts['t-tb-004']], ['t 2', 't 3', '4'])
 })
 
 test('a simulated device that a user has put into a cart stays there', () => {
-  const carts = cartsBeside(known('t-tb-001', { cart: 'Ranger' }), known('t-cc-001'))
+  const carts = cartsAlongside(known('t-tb-001', { cart: 'Ranger' }), known('t-cc-001'))
   assert.deepEqual([carts['t-tb-001'], carts['t-cc-001']], ['Ranger', '1'])
 })
 

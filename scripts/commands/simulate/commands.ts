@@ -55,9 +55,9 @@ export class CommandMemory {
 /**
  * True if a command is too late. Without a clock a device cannot know how long it was in flight: counts from receipt.
  */
-export function isTooLate(command: Command, heardAtMs: number, nowMs: number, hasClock: boolean): boolean {
+export function isTooLate(command: Command, receivedAtMs: number, nowMs: number, hasClock: boolean): boolean {
   if (command.ttl === undefined) return false
-  const sinceMs = hasClock ? Math.min(heardAtMs, command.ts ?? heardAtMs) : heardAtMs
+  const sinceMs = hasClock ? Math.min(receivedAtMs, command.ts ?? receivedAtMs) : receivedAtMs
   return nowMs - sinceMs > command.ttl * 1000
 }
 

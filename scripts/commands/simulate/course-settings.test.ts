@@ -33,10 +33,10 @@ function liveOneDay(seed: number, index: number, deviceIndex: number) {
         rounds.push({ distanceM: movedM, fromS: second, toS: second })
       else Object.assign(round, { distanceM: round.distanceM + movedM, toS: second })
     }
-    const said = model.observe(second * 1000, cart)?.fields
-    if (typeof said?.lat !== 'number' || typeof said.long !== 'number') continue
-    const speedKmh = typeof said.speed === 'number' ? said.speed : null
-    records.push({ atMs: second * 1000, lat: said.lat, long: said.long, speedKmh })
+    const reading = model.observe(second * 1000, cart)?.fields
+    if (typeof reading?.lat !== 'number' || typeof reading.long !== 'number') continue
+    const speedKmh = typeof reading.speed === 'number' ? reading.speed : null
+    records.push({ atMs: second * 1000, lat: reading.lat, long: reading.long, speedKmh })
   }
   return { rounds, records }
 }

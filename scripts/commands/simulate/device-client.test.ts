@@ -54,7 +54,7 @@ async function startBroker(t: TestContext) {
 
 function createClient(t: TestContext, brokerUrl: string) {
   const traffic = new Traffic()
-  const heard: string[] = []
+  const received: string[] = []
   const client = new DeviceClient({
     brokerUrl,
     hardwareId: 'tb-1',
@@ -63,10 +63,10 @@ function createClient(t: TestContext, brokerUrl: string) {
     qos: 1,
     traffic,
     boot: () => 17,
-    onMessage: (topic, payload) => heard.push(`${topic} ${payload}`),
+    onMessage: (topic, payload) => received.push(`${topic} ${payload}`),
   })
   t.after(() => client.sleep())
-  return { client, traffic, heard }
+  return { client, traffic, received }
 }
 
 test('a device publishes a retained status, and disconnects cleanly when it goes to sleep', async (t) => {
@@ -146,7 +146,7 @@ test('messages published during a resend survive the next lost connection too', 
 
 test('a device receives its commands and the topics it subscribes to', async (t) => {
   const broker = await startBroker(t)
-  const { client, heard } = createClient(t, broker.url)
+  const { client, received } = createClient(t, broker.url)
   const subscribed = once(broker.aedes, 'subscribe')
   client.connect()
   await subscribed
@@ -173,5 +173,5 @@ test('a device receives its commands and the topics it subscribes to', async (t)
   // its own message comes back through the same broker after the others
   await client.publish('tlm', '{}')
   await client.sleep()
-  assert.deepEqual(heard, ['dev/tb-1/cmd {}', 'sit/42/sz {}'])
+  assert.deepEqual(received, ['dev/tb-1/cmd {}', 'sit/42/sz {}'])
 })

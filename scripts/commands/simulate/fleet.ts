@@ -128,7 +128,7 @@ async function shown(
 /**
  * Fills the days before the fleet was registered. Returns false after a failure, printed without stopping the fleet.
  */
-async function fillBeside(session: Session, over: AbortSignal): Promise<boolean> {
+async function fillPastDays(session: Session, over: AbortSignal): Promise<boolean> {
   const { plan, options, screen } = session
   const { pastDays: days, gatewayUrl, adminKey } = options
   const signal = AbortSignal.any([session.signal, over])
@@ -159,7 +159,7 @@ async function driveLive(session: Session): Promise<void> {
   })
   await fleet.start()
   const over = new AbortController()
-  const past = options.pastDays > 0 ? fillBeside(session, over.signal) : Promise.resolve(true)
+  const past = options.pastDays > 0 ? fillPastDays(session, over.signal) : Promise.resolve(true)
   const status = statusLine(fleet, traffic)
   let lines = 0
   const timer = setInterval(() => {

@@ -46,8 +46,8 @@ async function drive(minutes: number, carts = 10, hasIncidents = true) {
   }
   const readings = (hardwareId: string) =>
     (links.get(hardwareId)?.of('tlm') ?? []).flatMap((payload): Reading[] => {
-      const said: Reading | Reading[] = JSON.parse(payload)
-      return Array.isArray(said) ? said : (said.s ?? [said])
+      const reading: Reading | Reading[] = JSON.parse(payload)
+      return Array.isArray(reading) ? reading : (reading.s ?? [reading])
     })
   return { plan, links, readings }
 }
@@ -112,10 +112,10 @@ test('the two carts of one group play slowly and fall holes behind', async () =>
 })
 
 test('a smaller fleet, or one with incidents disabled, drives undisturbed', async () => {
-  const [few, told, without] = [await drive(3, 9), await drive(3, 10, false), await drive(3, 9, false)]
+  const [few, more, without] = [await drive(3, 9), await drive(3, 10, false), await drive(3, 9, false)]
   assert.deepEqual(
     [...few.links].map(([id, link]) => [id, link.published]),
     [...without.links].map(([id, link]) => [id, link.published]),
   )
-  assert.ok([...told.links.values()].every(({ sleeps }) => sleeps === 0))
+  assert.ok([...more.links.values()].every(({ sleeps }) => sleeps === 0))
 })

@@ -47,7 +47,7 @@ export class LiveDevice {
   readonly #link: DeviceLink
   #events: LockMessage[] = []
   readonly #memory = new CommandMemory()
-  #heard: { command: Command; atMs: number }[] = []
+  #received: { command: Command; atMs: number }[] = []
   #boot: number
   #bootedAtMs: number
   #nextEvent = 1
@@ -108,7 +108,7 @@ export class LiveDevice {
     const level = topic.split('/').at(-1)
     if (level === 'cmd') {
       const command = parseCommand(payload)
-      if (command !== undefined) this.#heard.push({ command, atMs: this.#nowMs })
+      if (command !== undefined) this.#received.push({ command, atMs: this.#nowMs })
       this.#flush()
     } else if (level === 'cfg' || level === 'sz') {
       this.#applyVersion(level, payload)
@@ -133,7 +133,7 @@ export class LiveDevice {
   #flush(): void {
     const link = this.#link
     if (this.#shadowedAtMs !== undefined) return
-    for (const { command, atMs } of this.#heard.splice(0)) this.#obey(command, atMs)
+    for (const { command, atMs } of this.#received.splice(0)) this.#execute(command, atMs)
     while (link.isConnected && link.inFlight < WINDOW && this.buffered > 0) {
       const event = this.#events.shift()
       const payload = event === undefined ? this.#outbox.take(this.#nowMs) : JSON.stringify(event)
@@ -142,14 +142,14 @@ export class LiveDevice {
     }
   }
 
-  #obey(command: Command, heardAtMs: number): void {
+  #execute(command: Command, receivedAtMs: number): void {
     const acknowledge = (ack: CommandAck) => {
       this.#memory.note(ack)
       void this.#link.publish('ack', JSON.stringify(ack))
     }
     const known = this.#memory.answerTo(command.id)
     if (known !== undefined) acknowledge(known)
-    else if (isTooLate(command, heardAtMs, this.#nowMs, this.device.hasClock)) {
+    else if (isTooLate(command, receivedAtMs, this.#nowMs, this.device.hasClock)) {
       acknowledge({ id: command.id, st: 'failed', err: 'expired' })
     } else void carryOut(command, this.#effects(), acknowledge)
   }

@@ -31,7 +31,7 @@ interface LiveCart {
   owedS: number
 }
 
-const LOOK_MS = 1000
+const STEP_MS = 1000
 const TICK_MS = 50
 /** After a longer pause of the process (a suspended laptop) the fleet continues instead of catching up. */
 const LONGEST_LAG_MS = 30_000
@@ -67,7 +67,7 @@ export class LiveFleet {
     const startedAtMs = clock.nowMs()
     this.#firstDay = dayOf(startedAtMs, plan.center)
     for (const planned of plan.fleet) {
-      const offsetMs = Math.floor((planned.index * LOOK_MS) / plan.carts)
+      const offsetMs = Math.floor((planned.index * STEP_MS) / plan.carts)
       this.#carts.push(this.#createLiveCart(planned, startedAtMs, startedAtMs + offsetMs))
       // hundreds of carts take a second or two: lets signals and sockets run
       await new Promise((resolve) => setImmediate(resolve))
@@ -79,16 +79,16 @@ export class LiveFleet {
     const nowMs = this.#options.clock.nowMs()
     for (const cart of this.#carts) {
       if (nowMs - cart.dueAtMs > LONGEST_LAG_MS) {
-        cart.dueAtMs += Math.floor((nowMs - cart.dueAtMs) / LOOK_MS) * LOOK_MS
+        cart.dueAtMs += Math.floor((nowMs - cart.dueAtMs) / STEP_MS) * STEP_MS
       }
       while (cart.dueAtMs <= nowMs) {
-        this.#look(cart, cart.dueAtMs, nowMs)
-        cart.dueAtMs += LOOK_MS
+        this.#advance(cart, cart.dueAtMs, nowMs)
+        cart.dueAtMs += STEP_MS
       }
     }
   }
 
-  #look(live: LiveCart, atMs: number, nowMs: number): void {
+  #advance(live: LiveCart, atMs: number, nowMs: number): void {
     const { plan, speedUp } = this.#options
     live.owedS += speedUp
     for (; live.owedS >= 1; live.owedS -= 1) this.#step(live, atMs)

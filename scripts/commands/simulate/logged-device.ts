@@ -8,7 +8,7 @@ import { type DeviceModel, FIRMWARE, type Sample, Sensors } from './sample.ts'
 const OUT_S = 5
 const IN_S = 60
 /** Seconds between reports of a second device of a cart. */
-const BESIDE_S = 60
+const OFFSET_S = 60
 const BATTERY_S = 60
 /** Twelve hours of a day, in seconds since its start, in which a cart that is in reports. */
 const OPENS_S = (6.5 - DAY_START_HOUR) * 3600
@@ -71,7 +71,7 @@ export class LoggedDevice implements DeviceModel {
     const second = (atMs - dayStartMs) / 1000
     if (!isOut && (second < OPENS_S || second >= CLOSES_S)) return false
     if (hasLock && this.#wasLocked !== undefined && cart.isLocked !== this.#wasLocked) return true
-    const everyS = hasLock ? (isOut ? OUT_S : IN_S) : BESIDE_S
+    const everyS = hasLock ? (isOut ? OUT_S : IN_S) : OFFSET_S
     return atMs - this.#reportedAtMs >= everyS * 1000
   }
 }

@@ -116,6 +116,6 @@ test('a refused key, a refused device and a gateway that is not there are explai
   await assert.rejects(registerDevices(devices, unauthorised.options), /refuses the key \(invalid_api_key\)/)
   const refusing = await startGateway(t, () => refusal(400, 'unknown_device_type', 'bad type'))
   await assert.rejects(registerDevices(devices, refusing.options), /400 bad type/)
-  const nobody = { ...unauthorised.options, gatewayUrl: 'http://127.0.0.1:1' }
-  await assert.rejects(registerDevices(devices, nobody), CommandError)
+  const unreachable = { ...unauthorised.options, gatewayUrl: 'http://127.0.0.1:1' }
+  await assert.rejects(registerDevices(devices, unreachable), CommandError)
 })

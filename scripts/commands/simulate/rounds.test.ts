@@ -34,7 +34,7 @@ function liveDay(plan: FleetPlan, index: number): { outings: Outing[]; rounds: R
   const [device] = plan.fleet[index]?.devices ?? []
   assert.ok(device !== undefined)
   const model = createDeviceModel(plan, device, DAY)
-  const finder = new RoundFinder(groundOf(plan))
+  const finder = new RoundFinder(roundZonesFor(plan))
   const lock = { hardwareId: device.hardwareId, isLock: true }
   const outings: Outing[] = []
   cart.startDay(DAY)
@@ -63,7 +63,7 @@ function liveDay(plan: FleetPlan, index: number): { outings: Outing[]; rounds: R
   return { outings, rounds: finder.takeEnded() }
 }
 
-function groundOf(plan: FleetPlan) {
+function roundZonesFor(plan: FleetPlan) {
   const { features } = newGeofencesSchema.parse(zonesOf(plan.course, plan.carts))
   const zones = features.flatMap(({ id, geometry, properties }): Zone[] => {
     if (geometry.type !== 'Polygon') return []
@@ -101,14 +101,14 @@ test('rounds are those that were driven: within 3 % of the way and 2 minutes of 
         const round = rounds[i]
         assert.ok(round !== undefined)
         count++
-        const said = `${name}: ${JSON.stringify([outing, round])}`
-        assert.ok(Math.abs(round.distanceM / outing.distanceM - 1) < 0.03, said)
-        assert.ok(Math.abs(round.startedMs - outing.startedMs) < 2 * MINUTE_MS, said)
-        assert.ok(Math.abs((round.endedMs ?? 0) - outing.endedMs) < 2 * MINUTE_MS, said)
+        const details = `${name}: ${JSON.stringify([outing, round])}`
+        assert.ok(Math.abs(round.distanceM / outing.distanceM - 1) < 0.03, details)
+        assert.ok(Math.abs(round.startedMs - outing.startedMs) < 2 * MINUTE_MS, details)
+        assert.ok(Math.abs((round.endedMs ?? 0) - outing.endedMs) < 2 * MINUTE_MS, details)
         assert.deepEqual(
           round.holes.map(({ hole }) => hole),
           outing.holes,
-          said,
+          details,
         )
       }
     }
@@ -118,12 +118,12 @@ test('rounds are those that were driven: within 3 % of the way and 2 minutes of 
 
 test('in the middle of the morning one group is holes behind, and no other by more than some minutes', () => {
   const plan = planFleet({ seed: 1, carts: 20, center, prefix: 't', hasIncidents: true })
-  const ground = groundOf(plan)
+  const roundZones = roundZonesFor(plan)
   const behind = plan.fleet.map(({ index, devices: [device] }) => {
     assert.ok(device !== undefined)
     const cart = createCart(plan, index)
     const model = createDeviceModel(plan, device, DAY)
-    const finder = new RoundFinder(ground)
+    const finder = new RoundFinder(roundZones)
     const lock = { hardwareId: device.hardwareId, isLock: true }
     cart.startDay(DAY)
     for (let second = 1; second <= MID_MORNING_S; second++) {

@@ -23,7 +23,7 @@ const WHOLE = `${JSON.stringify({ head })}\n${JSON.stringify({ end: { parts: 0, 
 // no hub is listening there: a fault in a file is reported before any request
 const HUB = ['--hub', 'http://127.0.0.1:9', '--key', 'k']
 
-async function run(bytes: Uint8Array): Promise<[code: number, said: string]> {
+async function run(bytes: Uint8Array): Promise<[code: number, output: string]> {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-import-'))
   const stderr = new PassThrough()
   try {
@@ -50,9 +50,9 @@ test('a complete file is sent to the hub', async () => {
 test('a file that is truncated anywhere, or has data after its end, is not sent at all', async () => {
   const bytes = gzipSync(WHOLE)
   for (let length = 0; length < bytes.length; length += 7) {
-    const [code, said] = await run(bytes.subarray(0, length))
+    const [code, output] = await run(bytes.subarray(0, length))
     assert.equal(code, 1)
-    assert.match(said, /is not a (complete )?file of sync:export/, `${length} of ${bytes.length} bytes`)
+    assert.match(output, /is not a (complete )?file of sync:export/, `${length} of ${bytes.length} bytes`)
   }
   assert.match((await run(gzipSync(WHOLE.slice(0, -40))))[1], /is not a complete file/)
   assert.match((await run(gzipSync(`${WHOLE}{}\n`)))[1], /is not a complete file/)

@@ -78,16 +78,16 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     machine,
   ) => {
     const key = machine.must('head -1 /var/lib/cartbarn/admin-key.txt')
-    assert.equal(JSON.parse(machine.beside(NEIGHBOUR, 'message', key)).length, 1)
+    assert.equal(JSON.parse(machine.runOutside(NEIGHBOUR, 'message', key)).length, 1)
     const isChecked = () => healthOf(machine, key).last_check_at !== undefined
     await eventually(isChecked, 'the check of the database after the start', 120_000)
     const log = machine.must('journalctl -u cartbarn --no-pager --output=cat')
     assert.doesNotMatch(log, /"level":"(error|fatal)"/)
   },
   'doctor looks at the service, with its settings': (machine) => {
-    const said = machine.must('cartbarn doctor')
-    assert.match(said, /^ok +settings .*cartbarn\.service and \/etc\/cartbarn\/cartbarn\.conf$/m)
-    assert.match(said, /^ok +data folder +\/var\/lib\/cartbarn is for its user only$/m)
+    const output = machine.must('cartbarn doctor')
+    assert.match(output, /^ok +settings .*cartbarn\.service and \/etc\/cartbarn\/cartbarn\.conf$/m)
+    assert.match(output, /^ok +data folder +\/var\/lib\/cartbarn is for its user only$/m)
   },
   'a stick that is mounted later can be written, the rest of the machine cannot': (machine) => {
     machine.must('mkdir -p /media/stick; mount -t tmpfs tmpfs /media/stick')

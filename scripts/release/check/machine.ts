@@ -7,7 +7,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 /** Only the packages that are needed to boot: no Node, no curl, no sudo. */
 const PACKAGES = 'systemd,systemd-sysv'
 const START_MS = 60_000
-const BESIDE_MS = 60_000
+const OUTSIDE_MS = 60_000
 
 /** Returns a bare Debian, as a tar archive in `cache`; it is created once, which needs the network. */
 export function bareDebian(suite: string, cache: string): string {
@@ -92,10 +92,10 @@ export class Machine {
   }
 
   /** Runs a program of this checkout in its network, as another host would; returns its output. */
-  beside(program: string, ...args: string[]): string {
+  runOutside(program: string, ...args: string[]): string {
     return execFileSync('nsenter', ['-t', this.#leader, '-n', process.execPath, program, ...args], {
       encoding: 'utf8',
-      timeout: BESIDE_MS,
+      timeout: OUTSIDE_MS,
     })
   }
 

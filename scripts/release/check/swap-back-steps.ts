@@ -59,11 +59,11 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       machine.must('for i in 1 2 3 4 5 6 7 8 9 10; do systemctl restart cartbarn; done', 240_000)
       await servesAgain(machine, '0')
       setService(machine, 'RestartSec=200ms')
-      const looks = () => swapBackLog(machine).split('no fault of an upgrade').length
-      const before = looks()
+      const attempts = () => swapBackLog(machine).split('no fault of an upgrade').length
+      const before = attempts()
       // each kill hits it either ready or starting
       machine.run('for i in $(seq 30); do systemctl kill --signal=KILL cartbarn; sleep 1; done', 240_000)
-      await eventually(() => looks() > before, 'it was given up and looked at', SWAPPED_MS)
+      await eventually(() => attempts() > before, 'it was given up and looked at', SWAPPED_MS)
       await servesAgain(machine, '0')
       machine.must('! test /usr/lib/cartbarn/cartbarn -ef /usr/lib/cartbarn/cartbarn.previous')
       machine.must(`rm ${DROP_IN} /root/${later}; systemctl daemon-reload`)

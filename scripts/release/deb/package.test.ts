@@ -206,10 +206,10 @@ test('the units expose the machine little', {
 }, () => {
   const exposure = (name: string) => {
     const unit = join(import.meta.dirname, name)
-    const said = execFileSync('systemd-analyze', ['security', '--offline=yes', '--threshold=30', unit], {
+    const output = execFileSync('systemd-analyze', ['security', '--offline=yes', '--threshold=30', unit], {
       encoding: 'utf8',
     })
-    return Number(/exposure level for cartbarn[\w-]*\.service: ([\d.]+)/.exec(said)?.[1])
+    return Number(/exposure level for cartbarn[\w-]*\.service: ([\d.]+)/.exec(output)?.[1])
   }
   const [gateway, hub, swapBack] = ['cartbarn.service', 'cartbarn-hub.service', 'cartbarn-swap-back.service'].map(
     exposure,

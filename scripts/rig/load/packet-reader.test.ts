@@ -4,17 +4,17 @@ import fc from 'fast-check'
 import { acknowledgement, PACKET, publishPacket } from '#testing/mqtt-packets.ts'
 import { PacketReader } from './packet-reader.ts'
 
-type Heard = string
+type Received = string
 
-function listen(): { reader: PacketReader; heard: Heard[] } {
-  const heard: Heard[] = []
+function listen(): { reader: PacketReader; received: Received[] } {
+  const received: Received[] = []
   const reader = new PacketReader({
-    connack: (returnCode, isPresent) => heard.push(`connack ${returnCode}${isPresent ? ' present' : ''}`),
-    puback: (packetId) => heard.push(`puback ${packetId}`),
-    suback: (returnCodes) => heard.push(`suback ${[...returnCodes].join()}`),
-    publish: (packetId) => heard.push(`publish ${packetId}`),
+    connack: (returnCode, isPresent) => received.push(`connack ${returnCode}${isPresent ? ' present' : ''}`),
+    puback: (packetId) => received.push(`puback ${packetId}`),
+    suback: (returnCodes) => received.push(`suback ${[...returnCodes].join()}`),
+    publish: (packetId) => received.push(`publish ${packetId}`),
   })
-  return { reader, heard }
+  return { reader, received }
 }
 
 const puback = (id: number) => acknowledgement(PACKET.puback, id)
@@ -36,35 +36,35 @@ expected.push('publish 300', 'publish 0', 'publish 300', 'puback 258')
 
 describe('PacketReader', () => {
   test('a stream in one chunk is cut into its packets', () => {
-    const { reader, heard } = listen()
+    const { reader, received } = listen()
     reader.read(stream)
-    assert.deepEqual(heard, expected)
+    assert.deepEqual(received, expected)
   })
 
   test('a stream split at any byte gives the same packets', () => {
     for (let at = 0; at <= stream.length; at++) {
-      const { reader, heard } = listen()
+      const { reader, received } = listen()
       reader.read(stream.subarray(0, at))
       reader.read(stream.subarray(at))
-      assert.deepEqual(heard, expected, `split at ${at}`)
+      assert.deepEqual(received, expected, `split at ${at}`)
     }
   })
 
   test('a stream that comes byte by byte in one reused buffer gives the same packets', () => {
-    const { reader, heard } = listen()
+    const { reader, received } = listen()
     const buffer = Buffer.alloc(1)
     for (const byte of stream) {
       buffer[0] = byte
       reader.read(buffer)
     }
-    assert.deepEqual(heard, expected)
+    assert.deepEqual(received, expected)
   })
 
   test('a packet longer than many chunks is put together', () => {
-    const { reader, heard } = listen()
+    const { reader, received } = listen()
     const bytes = Buffer.concat([message('x'.repeat(20_000)), puback(7)])
     for (let at = 0; at < bytes.length; at += 1000) reader.read(bytes.subarray(at, at + 1000))
-    assert.deepEqual(heard, ['publish 300', 'puback 7'])
+    assert.deepEqual(received, ['publish 300', 'puback 7'])
   })
 
   test('acknowledgements in any chunks come complete and in order', () => {
@@ -72,7 +72,7 @@ describe('PacketReader', () => {
     const packetIds = fc.array(fc.integer({ min: 1, max: 65535 }), { maxLength: 60 })
     fc.assert(
       fc.property(packetIds, chunkSizes, (ids, sizes) => {
-        const { reader, heard } = listen()
+        const { reader, received } = listen()
         const bytes = Buffer.concat(ids.map(puback))
         for (let at = 0, i = 0; at < bytes.length; i++) {
           const size = sizes[i % sizes.length] ?? 1
@@ -80,7 +80,7 @@ describe('PacketReader', () => {
           at += size
         }
         assert.deepEqual(
-          heard,
+          received,
           ids.map((id) => `puback ${id}`),
         )
       }),

@@ -17,7 +17,7 @@ export class LoadProcess {
     const limitMs = ((plan.warmupS ?? 0) + (plan.durationS ?? 0)) * MS + LIMIT_MS
     const script = new URL('./generator.ts', import.meta.url)
     this.#script = new ForkedScript(bench, 'load generator', script, limitMs)
-    this.#script.tell('start', plan)
+    this.#script.post('start', plan)
   }
 
   /** Resolves when all clients have their session: at the start, and again after each outage. */
@@ -35,7 +35,7 @@ export class LoadProcess {
 
   /** Ends a warm-up without a length. */
   measure(): void {
-    this.#script.tell('measure')
+    this.#script.post('measure')
   }
 
   journal(): Promise<Journal> {
@@ -43,7 +43,7 @@ export class LoadProcess {
   }
 
   stop(): void {
-    this.#script.tell('stop')
+    this.#script.post('stop')
   }
 
   /** Kills it immediately, without a result. */

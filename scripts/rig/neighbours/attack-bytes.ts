@@ -25,12 +25,12 @@ export function upgradeRequest(path: string, who?: Keyed): Buffer {
   )
 }
 
-/** POST to the hub; a `lengthTold` above the body's length announces bytes that are never sent. */
-export function postRequest(path: string, siteKey: string, body: Buffer, lengthTold = body.length): Buffer {
+/** POST to the hub; a `statedLength` above the body's length announces bytes that are never sent. */
+export function postRequest(path: string, siteKey: string, body: Buffer, statedLength = body.length): Buffer {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${siteKey}\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${lengthTold}\r\n` +
-    (lengthTold === body.length ? 'Content-Encoding: gzip\r\n\r\n' : '\r\n')
+    `Content-Type: application/json\r\nContent-Length: ${statedLength}\r\n` +
+    (statedLength === body.length ? 'Content-Encoding: gzip\r\n\r\n' : '\r\n')
   return Buffer.concat([Buffer.from(head), body])
 }
 

@@ -79,11 +79,12 @@ export class AttackConnection {
   }
 
   #packetReader(socket: net.Socket): PacketReader {
-    const told = (what: string, isRefused: boolean) => this.#count(isRefused ? `${what} refused` : `${what} taken`)
+    const countReply = (what: string, isRefused: boolean) =>
+      this.#count(isRefused ? `${what} refused` : `${what} taken`)
     return new PacketReader({
-      connack: (returnCode) => told('logins', returnCode !== 0),
+      connack: (returnCode) => countReply('logins', returnCode !== 0),
       suback: (returnCodes) => {
-        for (const code of returnCodes) told('filters', code >= 0x80)
+        for (const code of returnCodes) countReply('filters', code >= 0x80)
         this.#leave(socket)
       },
       puback: () => this.#count('acknowledged'),

@@ -16,7 +16,7 @@ export interface AttackedCourse {
   /** Sees one cart of the fleet. */
   viewer: Person
   /** Sees no cart. */
-  nobody: Person
+  unrelated: Person
   /** Sees the fleet. */
   captain: Person
   lockEvents: number
@@ -63,7 +63,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   neighbour(
     'subscribers',
     '600 MQTT connections of a user without devices, 13 filters each',
-    ({ nobody }, { mqtt }, isShort) =>
+    ({ unrelated }, { mqtt }, isShort) =>
       planOf({
         port: mqtt,
         speaks: 'mqtt',
@@ -71,7 +71,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
         opensPerS: 300,
         reopensPerS: 50,
         first: clients(isShort ? 30 : 600, (i) => [
-          login(nobody, `wide-${i}`, true),
+          login(unrelated, `wide-${i}`, true),
           subscribeAllPacket(WIDE_FILTERS, 0),
         ]),
       }),
@@ -92,14 +92,14 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   neighbour(
     'long-filters',
     'filters of 60 KB in 20 kept sessions of a user without devices',
-    ({ nobody }, { mqtt }, isShort) =>
+    ({ unrelated }, { mqtt }, isShort) =>
       planOf({
         port: mqtt,
         speaks: 'mqtt',
         connections: isShort ? 2 : 20,
         opensPerS: 50,
         reopensPerS: 20,
-        first: clients(20, (i) => [login(nobody, `long-${i}`, false)]),
+        first: clients(20, (i) => [login(unrelated, `long-${i}`, false)]),
         next: Array.from({ length: 100 }, (_, i) =>
           subscribeAllPacket([`${String(i).padStart(3, '0')}/${'f'.repeat(60_000)}`], 1),
         ),

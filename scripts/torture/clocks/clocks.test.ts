@@ -8,9 +8,9 @@ import { playStory } from './story.ts'
 // one with a first start in 1970, one with a first start at the right time
 for (const seed of [102, 1018]) {
   test(`the story of seed ${seed} has no missing reading and no unreported wrong time`, async () => {
-    const { acknowledged, missing, unsaid, steps } = await playStory(seed)
+    const { acknowledged, missing, unreported, steps } = await playStory(seed)
     assert.ok(acknowledged > 100 && steps.length > 6)
-    assert.deepEqual({ missing, unsaid }, { missing: [], unsaid: [] })
+    assert.deepEqual({ missing, unreported }, { missing: [], unreported: [] })
   })
 }
 
@@ -29,7 +29,7 @@ test('a reading may be gone once it is old by its true time, or by the time from
     hardwareId: 'x',
     voltageMv: 1,
     trueMs: nowMs - trueDays * DAY_MS,
-    saidMs: gatewayDays === null ? nowMs - trueDays * DAY_MS : null,
+    timestampMs: gatewayDays === null ? nowMs - trueDays * DAY_MS : null,
     gatewayMs: nowMs - (gatewayDays ?? 0) * DAY_MS,
   })
   assert.equal(mayBeGone(reading(59, null), nowMs, kept), false)

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type Figure, noneOf, printProgress, told } from '#scripts/rig/report.ts'
+import { type Figure, noneOf, printProgress, withoutTarget } from '#scripts/rig/report.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { playStory, type Story } from './story.ts'
 
@@ -27,7 +27,7 @@ async function playStories({
   for (let i = 0; i < count; i++) {
     const story = await playStory(seed + i)
     printProgress(`  seed ${story.seed}: ${story.acknowledged} readings; ${story.steps.join('; ')}`)
-    for (const fault of [...story.missing, ...story.unsaid]) printProgress(`    FAULT ${fault}`)
+    for (const fault of [...story.missing, ...story.unreported]) printProgress(`    FAULT ${fault}`)
     stories.push(story)
   }
   return stories
@@ -42,10 +42,10 @@ function createFigures(stories: readonly Story[]): Figure[] {
     ),
     noneOf(
       `clocks: unreported wrong times, in ${stories.length} stories`,
-      total(({ unsaid }) => unsaid.length),
+      total(({ unreported }) => unreported.length),
     ),
-    told('clocks: checks in which a clock fault was reported', String(total(({ doubts }) => doubts))),
-    told('clocks: single readings dated by a clock behind', String(total(({ redated }) => redated))),
-    told('clocks: readings in the quarantine', String(total(({ inQuarantine }) => inQuarantine))),
+    withoutTarget('clocks: checks in which a clock fault was reported', String(total(({ doubts }) => doubts))),
+    withoutTarget('clocks: single readings dated by a clock behind', String(total(({ redated }) => redated))),
+    withoutTarget('clocks: readings in the quarantine', String(total(({ inQuarantine }) => inQuarantine))),
   ]
 }

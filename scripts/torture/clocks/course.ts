@@ -17,13 +17,13 @@ const RIGHT_MS = 6 * MINUTE_MS
 const FIRST_GUESS_END_MS = Date.UTC(2021, 0, 1)
 
 /** Time and clock fault as the gateway reports them. */
-interface Said {
+interface ReportedClock {
   gatewayMs: number
   doubt: string | null
 }
 
 /** Devices by their source of time. */
-export const DEVICES = ['satellite-1', 'satellite-2', 'without', 'uptime', 'told'] as const
+export const DEVICES = ['satellite-1', 'satellite-2', 'without', 'uptime', 'requesting'] as const
 export type DeviceId = (typeof DEVICES)[number]
 
 /** Faults found at the end of a story. */
@@ -32,7 +32,7 @@ export interface Findings {
   /** Neither stored nor in the quarantine, and not old. */
   missing: string[]
   /** Moments at which the gateway's time was wrong without a reported fault. */
-  unsaid: string[]
+  unreported: string[]
   inQuarantine: number
   /** Single readings that the gateway dated although they had a time: by its clock, that time was ahead. */
   redated: number
@@ -49,17 +49,17 @@ export class ClockCourse {
   readonly #passwords = new Map<DeviceId, string>()
   readonly #sent: SentReading[] = []
   readonly #purges: Kept['purges'][number][] = []
-  readonly #unsaid: string[] = []
+  readonly #unreported: string[] = []
   #trueMs = BEGIN_MS
   #voltageMv = 0
   /** Error of the gateway's time when it last accepted a plausible but wrong time; a larger error must be reported. */
   #excusedMs = 0
   #isJustStarted = true
-  #said: Said | null = null
+  #reported: ReportedClock | null = null
   #doubts = 0
   #redated = 0
   /** Error of the clock of the device that requests the time from the gateway; null before it has a time. */
-  #toldOffMs: number | null = null
+  #receivedOffMs: number | null = null
 
   private constructor(system: FakeClock, gateway: TestGateway, isSynchronized: { now: boolean }) {
     this.system = system
@@ -144,31 +144,31 @@ export class ClockCourse {
   }
 
   /** Records a fault if the gateway's time is wrong, it could know so, and it reports nothing. */
-  async look(what: string): Promise<void> {
-    const said = await this.#ask()
-    const { gatewayMs, doubt } = said
+  async check(what: string): Promise<void> {
+    const reported = await this.#ask()
+    const { gatewayMs, doubt } = reported
     const wrongMs = gatewayMs - this.#trueMs
     if (doubt !== null) this.#doubts++
-    const isFirstTime = this.#isJustStarted || this.#said?.doubt === 'not_set'
+    const isFirstTime = this.#isJustStarted || this.#reported?.doubt === 'not_set'
     if (doubt === null && isFirstTime) this.#excusedMs = this.#couldBe(gatewayMs) ? wrongMs : 0
     if (this.#isSynchronized.now) this.#excusedMs = 0
     this.#isJustStarted = false
-    this.#said = said
+    this.#reported = reported
     const isRight = Math.min(Math.abs(wrongMs), Math.abs(wrongMs - this.#excusedMs)) <= RIGHT_MS
-    if (!isRight && doubt === null) this.#unsaid.push(`${what}: ${toIso(gatewayMs)} for ${toIso(this.#trueMs)}`)
+    if (!isRight && doubt === null) this.#unreported.push(`${what}: ${toIso(gatewayMs)} for ${toIso(this.#trueMs)}`)
     const isShown = doubt === null ? 0 : 1
     const { body } = await this.#gateway.request('GET', '/metrics')
     if (!new RegExp(`^cartbarn_clock_doubted ${isShown}$`, 'm').test(body))
-      this.#unsaid.push(`${what}: the metric differs from /health`)
+      this.#unreported.push(`${what}: the metric differs from /health`)
   }
 
   /** Sends `count` readings of each device in one message, the first from `spanMs` ago, as after an outage. */
   async send(devices: readonly DeviceId[], count: number, spanMs: number): Promise<void> {
     for (const device of devices) {
       const client = await this.#connect(device)
-      if (device === 'told') await this.#askForTime(client)
+      if (device === 'requesting') await this.#askForTime(client)
       // without any time, only a reading of the present moment can be sent
-      const canWait = device !== 'without' && !(device === 'told' && this.#toldOffMs === null)
+      const canWait = device !== 'without' && !(device === 'requesting' && this.#receivedOffMs === null)
       await this.#sendOf(device, client, canWait ? count : 1, spanMs)
     }
   }
@@ -185,13 +185,13 @@ export class ClockCourse {
         const key = `${hardwareId}/${reading.voltageMv}`
         if (stored.has(reading.voltageMv) || quarantined.has(key)) continue
         if (!mayBeGone(reading, this.#trueMs, kept))
-          missing.push(`${key} of ${toIso(reading.trueMs)}, sent with ${describeTime(reading.saidMs)}`)
+          missing.push(`${key} of ${toIso(reading.trueMs)}, sent with ${describeTime(reading.timestampMs)}`)
       }
     }
     return {
       acknowledged: this.#sent.length,
       missing,
-      unsaid: this.#unsaid,
+      unreported: this.#unreported,
       inQuarantine: quarantined.size,
       redated: this.#redated,
       doubts: this.#doubts,
@@ -200,12 +200,12 @@ export class ClockCourse {
 
   /** True if the gateway cannot rule out a time after a start, because it was switched off until then. */
   #couldBe(gatewayMs: number): boolean {
-    if (this.#said === null || this.#said.gatewayMs < FIRST_GUESS_END_MS) return true
-    const afterMs = gatewayMs - this.#said.gatewayMs
+    if (this.#reported === null || this.#reported.gatewayMs < FIRST_GUESS_END_MS) return true
+    const afterMs = gatewayMs - this.#reported.gatewayMs
     return afterMs >= -RIGHT_MS && afterMs <= UNCONFIRMED_MS + RIGHT_MS
   }
 
-  async #ask(): Promise<Said> {
+  async #ask(): Promise<ReportedClock> {
     const { body } = await this.#gateway.request('GET', '/health')
     return { gatewayMs: Date.parse(body.timestamp), doubt: body.clock_doubt ?? null }
   }
@@ -220,11 +220,12 @@ export class ClockCourse {
     const payload = this.#payload(device, readings)
     await client.publishAsync(`dev/${device}/tlm`, JSON.stringify(payload), { qos: 1 })
     for (const reading of readings) {
-      const saidMs = this.#saidOf(device, reading)
-      // in a single reading such a time is not trusted: the gateway dates it
-      const isRedated = count === 1 && doubt === null && saidMs !== null && saidMs > gatewayMs + MAX_AHEAD_MS
+      const sentMs = this.#timestampOf(device, reading)
+      // in a single reading such a time is not trusted: the gateway dates it, unless its own time is an estimate
+      const isEstimate = doubt !== null && doubt !== 'ahead'
+      const isRedated = count === 1 && !isEstimate && sentMs !== null && sentMs > gatewayMs + MAX_AHEAD_MS
       if (isRedated) this.#redated++
-      this.#sent.push({ ...reading, hardwareId: device, saidMs: isRedated ? null : saidMs, gatewayMs })
+      this.#sent.push({ ...reading, hardwareId: device, timestampMs: isRedated ? null : sentMs, gatewayMs })
     }
     // the next device never sends at the same millisecond
     this.passTime(1000 + (this.#voltageMv % 977))
@@ -233,7 +234,7 @@ export class ClockCourse {
   /** A reading without a clock, or several of them in the format of this kind of device. */
   #payload(device: DeviceId, readings: readonly { trueMs: number; voltageMv: number }[]): unknown {
     const one = (reading: { trueMs: number; voltageMv: number }) => {
-      const ts = this.#saidOf(device, reading)
+      const ts = this.#timestampOf(device, reading)
       return { ...(ts === null ? {} : { ts }), battery_voltage: reading.voltageMv / 1000 }
     }
     if (device === 'uptime') {
@@ -249,24 +250,24 @@ export class ClockCourse {
   }
 
   /** Time that the device gives a reading. */
-  #saidOf(device: DeviceId, { trueMs }: { trueMs: number }): number | null {
+  #timestampOf(device: DeviceId, { trueMs }: { trueMs: number }): number | null {
     if (device === 'without' || device === 'uptime') return null
-    if (device !== 'told') return trueMs
-    return this.#toldOffMs === null ? null : trueMs + this.#toldOffMs
+    if (device !== 'requesting') return trueMs
+    return this.#receivedOffMs === null ? null : trueMs + this.#receivedOffMs
   }
 
   /** Requests the time, as the device does; it keeps the last response, and receives none during a clock fault. */
   async #askForTime(client: MqttClient): Promise<void> {
-    await client.subscribeAsync('dev/told/ta')
-    const told = Promise.withResolvers<number>()
-    const take = (_: string, payload: Buffer) => told.resolve(JSON.parse(payload.toString()).t)
+    await client.subscribeAsync('dev/requesting/ta')
+    const received = Promise.withResolvers<number>()
+    const take = (_: string, payload: Buffer) => received.resolve(JSON.parse(payload.toString()).t)
     client.on('message', take)
-    await client.publishAsync('dev/told/tq', '{"up":1}', { qos: 1 })
+    await client.publishAsync('dev/requesting/tq', '{"up":1}', { qos: 1 })
     // once this publication is acknowledged, the response has been sent
-    await client.publishAsync('dev/told/st', '{"online":true,"type":"teebox"}', { qos: 1 })
-    const t = await Promise.race([told.promise, new Promise<null>((done) => setImmediate(done, null))])
+    await client.publishAsync('dev/requesting/st', '{"online":true,"type":"teebox"}', { qos: 1 })
+    const t = await Promise.race([received.promise, new Promise<null>((done) => setImmediate(done, null))])
     client.off('message', take)
-    if (t !== null) this.#toldOffMs = t - this.#trueMs
+    if (t !== null) this.#receivedOffMs = t - this.#trueMs
   }
 
   async #connect(device: DeviceId): Promise<MqttClient> {

@@ -5,7 +5,7 @@ export interface SentReading {
   /** True time of the measurement. */
   trueMs: number
   /** Time it was sent with and is stored at; null if the gateway dated it. */
-  saidMs: number | null
+  timestampMs: number | null
   /** Gateway's time when it was sent. */
   gatewayMs: number
 }
@@ -23,7 +23,7 @@ const CONFIRMED_WITHIN_MS = 10 * 60_000
 /** True if a reading may have been deleted because of its age at `nowMs`; both are true times. */
 export function mayBeGone(reading: SentReading, nowMs: number, { byRetentionMs, purges }: Kept): boolean {
   // a reading that the gateway dated has the age that results from the gateway's time
-  const atMs = reading.saidMs === null ? Math.min(reading.trueMs, reading.gatewayMs) : reading.saidMs
+  const atMs = reading.timestampMs === null ? Math.min(reading.trueMs, reading.gatewayMs) : reading.timestampMs
   const isOld = (whenMs: number, keptMs: number) => atMs < whenMs - keptMs + CONFIRMED_WITHIN_MS
   return isOld(nowMs, byRetentionMs) || purges.some((purge) => isOld(purge.atMs, purge.olderThanMs))
 }

@@ -20,7 +20,7 @@ export async function playStory(seed: number): Promise<Story> {
   const course = await ClockCourse.open(first.offMs)
   const steps = [first.name]
   try {
-    await course.look(first.name)
+    await course.check(first.name)
     await course.send(['satellite-1'], HISTORY_DAYS, HISTORY_DAYS * DAY_MS)
     const count = random.integer(STEPS.least, STEPS.most)
     for (let i = 0; i < count; i++) steps.push(await takeStep(course, random))
@@ -42,14 +42,14 @@ function firstStart(random: Random): { name: string; offMs: number } {
 /** Plays one clock event; devices send, retention runs, sometimes an admin purges. Returns its description. */
 async function takeStep(course: ClockCourse, random: Random): Promise<string> {
   const step = await changeClock(course, random)
-  await course.look(step)
+  await course.check(step)
   const isOutage = random.chance(0.4)
   // after an outage the device sends what it measured meanwhile
   const [count, spanMs] = isOutage ? [random.integer(2, 40), random.integer(1, 48) * HOUR_MS] : [1, 0]
   await course.send(DEVICES, count, spanMs)
   await course.runRetention()
   if (random.chance(0.3)) await course.purge(random.integer(40, 100))
-  await course.look(`${step}, then devices`)
+  await course.check(`${step}, then devices`)
   return isOutage ? `${step}, ${count} readings of ${span(spanMs)}` : step
 }
 

@@ -22,7 +22,7 @@ const alert = (alertId: string, openedAtMs: number, isClosed = true): StoredAler
   openedAtMs,
   isClosed,
 })
-const told = (alertId: string, ...events: string[]) =>
+const deliveriesOf = (alertId: string, ...events: string[]) =>
   events.map((event, i) => ({
     deliveryId: `${alertId}${i}`,
     event,
@@ -31,7 +31,7 @@ const told = (alertId: string, ...events: string[]) =>
     cart: 'cart 1',
   }))
 
-function judge(knownAtMs: number[], stored: StoredAlert[], deliveries = told('a', 'opened', 'closed')) {
+function judge(knownAtMs: number[], stored: StoredAlert[], deliveries = deliveriesOf('a', 'opened', 'closed')) {
   const check = { ...EMPTY }
   const uptime = new Uptime()
   uptime.begin(0)
@@ -49,10 +49,10 @@ test('every kind of error is detected', () => {
   assert.deepEqual(judge([1000], []), { missing: 1 })
   assert.deepEqual(judge([1000], [alert('a', 1500, false)]), { notClosed: 1 })
   assert.deepEqual(judge([1000], [alert('a', 60_000)]), { late: 1 })
-  const again = [...told('a', 'opened', 'closed'), ...told('b', 'opened', 'closed')]
+  const again = [...deliveriesOf('a', 'opened', 'closed'), ...deliveriesOf('b', 'opened', 'closed')]
   assert.deepEqual(judge([1000], [alert('a', 1500), alert('b', 1600)], again), { twice: 1 })
-  assert.deepEqual(judge([1000], [alert('a', 1500)], told('a', 'opened')), { notDelivered: 1 })
-  assert.deepEqual(judge([1000], [alert('a', 1500)], told('a', 'closed', 'opened')), { outOfOrder: 1 })
-  const twice = told('a', 'opened', 'opened', 'closed')
+  assert.deepEqual(judge([1000], [alert('a', 1500)], deliveriesOf('a', 'opened')), { notDelivered: 1 })
+  assert.deepEqual(judge([1000], [alert('a', 1500)], deliveriesOf('a', 'closed', 'opened')), { outOfOrder: 1 })
+  const twice = deliveriesOf('a', 'opened', 'opened', 'closed')
   assert.deepEqual(judge([1000], [alert('a', 1500)], twice), { deliveredTwice: 1 })
 })

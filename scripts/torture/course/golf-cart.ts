@@ -85,9 +85,9 @@ export class GolfCart {
     await this.#sayTwice(COURSE_PLACE)
     await this.#sayTwice(OUTSIDE_PLACE)
     this.excursions.push({ knownAtMs: Date.now() })
-    await this.#mustBeTold('opened')
+    await this.#mustBeDelivered('opened')
     await this.#sayTwice(COURSE_PLACE)
-    await this.#mustBeTold('closed')
+    await this.#mustBeDelivered('closed')
   }
 
   async #park(): Promise<void> {
@@ -103,10 +103,10 @@ export class GolfCart {
     else await this.#until(() => this.#isLocked)
   }
 
-  async #mustBeTold(event: 'opened' | 'closed'): Promise<void> {
+  async #mustBeDelivered(event: 'opened' | 'closed'): Promise<void> {
     const wanted = this.excursions.length
-    const isTold = () => this.#receiver.count(this.cart, 'outside', event) >= wanted
-    if (!(await this.#until(isTold))) this.missed.push(`${this.cart}: no ${event} event of excursion ${wanted}`)
+    const isDelivered = () => this.#receiver.count(this.cart, 'outside', event) >= wanted
+    if (!(await this.#until(isDelivered))) this.missed.push(`${this.cart}: no ${event} event of excursion ${wanted}`)
   }
 
   /** Resolves to true if the condition becomes true before the limit, in uptime, expires. */

@@ -7,8 +7,8 @@ import { createRandom, type Random } from '#shared/random.ts'
 import { png } from '#shared/testing/images.ts'
 import { toIso } from '#shared/time.ts'
 import { drawingOf } from '../drawing.ts'
-import { groundZone } from './ground-zone.ts'
-import { endedUnattended, isOverdue, type Look, mayShow, Promised, type Switched } from './promised.ts'
+import { courseZone } from './course-zone.ts'
+import { endedUnattended, isOverdue, mayShow, type Observation, Promised, type Switched } from './promised.ts'
 import type { Uptime } from './uptime.ts'
 
 const HOLES = [1, 2, 3, 4] as const
@@ -51,7 +51,7 @@ export class Greenkeeper {
   readonly #drawing = new Promised<Drawing>({ attribution: null, features: [] })
   readonly #photo = new Promised<Photo | null>(null)
   #bornAtMs = 0
-  #lookedBornAtMs = 0
+  #checkedBornAtMs = 0
   #isEnding = false
   #ended: Promise<void> = Promise.resolve()
 
@@ -63,9 +63,9 @@ export class Greenkeeper {
   /** Draws a fairway (off) and a green (on) for each hole, and a zone that is renamed now and then. */
   async start(): Promise<void> {
     const { features } = await this.#client.call('GET /zones')
-    const more = HOLES.flatMap((hole) => [groundZone('fairway', hole, false), groundZone('green', hole, true)])
+    const more = HOLES.flatMap((hole) => [courseZone('fairway', hole, false), courseZone('green', hole, true)])
     for (const { id } of more) this.#switches.set(id, new Promised<Switched>(null))
-    const mark = groundZone('mark', 0, true)
+    const mark = courseZone('mark', 0, true)
     await this.#client.call('PUT /zones', {
       headers: { 'if-match': '*' },
       body: { type: 'FeatureCollection', features: [...features, ...more, mark] },
@@ -82,10 +82,10 @@ export class Greenkeeper {
   async end(): Promise<void> {
     this.#isEnding = true
     await this.#ended
-    this.#lookedBornAtMs = 0
-    await this.#look()
+    this.#checkedBornAtMs = 0
+    await this.#check()
     const isOver = async () => {
-      await this.#look()
+      await this.#check()
       return [...this.#switches.values()].every(({ possible: [shown] }) => shown === null)
     }
     if (!(await waitUntil(isOver, ENDED_LIMIT_MS, GAP_MS))) this.overdue.push('an override that never ends')
@@ -94,26 +94,26 @@ export class Greenkeeper {
   async #work(): Promise<void> {
     while (!this.#isEnding) {
       // without a gateway there is nothing to check; the state the last one left is checked before the next change
-      await this.#look()
+      await this.#check()
         .then(() => this.#change())
         .catch(() => undefined)
       await sleep(GAP_MS)
     }
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const bornAtMs = this.#bornAtMs
     const askedAtMs = Date.now()
     const { features } = await this.#client.call('GET /zones')
-    const look = { bornAtMs, askedAtMs, answeredAtMs: Date.now(), uptime: this.#uptime }
-    for (const { id, properties } of features) this.#judgeZone(`${id}`, properties, look)
+    const observation = { bornAtMs, askedAtMs, answeredAtMs: Date.now(), uptime: this.#uptime }
+    for (const { id, properties } of features) this.#judgeZone(`${id}`, properties, observation)
     if (features.length < this.#switches.size) this.gone.push('zones')
-    if (this.#lookedBornAtMs === bornAtMs) return
-    await this.#lookAtGround()
-    this.#lookedBornAtMs = bornAtMs
+    if (this.#checkedBornAtMs === bornAtMs) return
+    await this.#checkCourse()
+    this.#checkedBornAtMs = bornAtMs
   }
 
-  #judgeZone(id: string, shown: ShownZone, look: Look): void {
+  #judgeZone(id: string, shown: ShownZone, observation: Observation): void {
     if (id === 'mark' && !this.#name.settle(shown.name, (name) => name === shown.name))
       this.gone.push(`a name, now ${shown.name}`)
     const promised = this.#switches.get(id)
@@ -121,15 +121,15 @@ export class Greenkeeper {
     const isOn = shown.enabled
     const until = shown.switched?.until
     const now: Switched = until == null ? null : { isOn, untilMs: Date.parse(until) }
-    if (isOverdue(now, look)) this.overdue.push(`${id} until ${until}`)
-    if (now === null && promised.possible.length === 1 && endedUnattended(promised.possible[0] ?? null, look))
+    if (isOverdue(now, observation)) this.overdue.push(`${id} until ${until}`)
+    if (now === null && promised.possible.length === 1 && endedUnattended(promised.possible[0] ?? null, observation))
       this.endedUnattended += 1
-    if (!promised.settle(now, (each) => mayShow(each, now, look)))
+    if (!promised.settle(now, (each) => mayShow(each, now, observation)))
       this.gone.push(`an override of ${id}, now ${JSON.stringify(now)}`)
     if (now === null && isOn !== id.startsWith('green')) this.gone.push(`the drawn state of ${id}`)
   }
 
-  async #lookAtGround(): Promise<void> {
+  async #checkCourse(): Promise<void> {
     const { attribution, features, photo } = await this.#client.call('GET /course')
     const shown = { attribution, features }
     if (!this.#drawing.settle(shown, (each) => isDeepStrictEqual(each, shown)))

@@ -34,7 +34,7 @@ export class Promised<Value> {
 export type Switched = { isOn: boolean; untilMs: number } | null
 
 /** Times of a request and its response, and start of the gateway that answered. */
-export interface Look {
+export interface Observation {
   bornAtMs: number
   askedAtMs: number
   answeredAtMs: number
@@ -45,18 +45,18 @@ export interface Look {
 const LATE_MS = 10_000
 
 /** True if a zone with one override may be shown with the other. */
-export function mayShow(promised: Switched, shown: Switched, { answeredAtMs }: Look): boolean {
+export function mayShow(promised: Switched, shown: Switched, { answeredAtMs }: Observation): boolean {
   if (shown === null) return promised === null || promised.untilMs <= answeredAtMs
   return promised?.untilMs === shown.untilMs && promised.isOn === shown.isOn
 }
 
 /** True if a shown override should have ended: at the start, or long ago. */
-export function isOverdue(shown: Switched, { bornAtMs, askedAtMs, uptime }: Look): boolean {
+export function isOverdue(shown: Switched, { bornAtMs, askedAtMs, uptime }: Observation): boolean {
   if (shown === null) return false
   return shown.untilMs <= bornAtMs || uptime.upMs(shown.untilMs, askedAtMs) > LATE_MS
 }
 
 /** True if an override ended while no gateway ran. */
-export function endedUnattended(promised: Switched, { bornAtMs, uptime }: Look): boolean {
+export function endedUnattended(promised: Switched, { bornAtMs, uptime }: Observation): boolean {
   return promised !== null && promised.untilMs <= bornAtMs && uptime.upMs(promised.untilMs, bornAtMs) === 0
 }

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type GatewayProcess, spawnGateway, untilListening } from '#scripts/rig/gateway-process.ts'
-import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, withoutTarget } from '#scripts/rig/report.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
@@ -26,8 +26,8 @@ interface Outcome {
   /** Null if the gateway did not start. */
   comparison: Comparison | null
   /** `/health`, or the output of a gateway that ended. */
-  said: string
-  isSaid: boolean
+  report: string
+  isReported: boolean
   /** Devices that are still known but whose messages were not acknowledged. */
   unacknowledged: string[]
 }
@@ -103,7 +103,7 @@ class DamageTorture {
 
   async #suffer(
     course: Course,
-    twin: Answers,
+    undamaged: Answers,
     folder: 'stopped' | 'killed',
     what: string,
     chosen: Strike,
@@ -119,21 +119,21 @@ class DamageTorture {
       what: `${what} (${folder})`,
       strike: chosen,
       comparison: null,
-      said: '',
-      isSaid: false,
+      report: '',
+      isReported: false,
       unacknowledged: [],
     }
     try {
       const gateway = await untilListening(started).catch(() => null)
       if (gateway === null) {
-        outcome.said = `${lastLine} ${started.errorTail}`
-        outcome.isSaid = /repair/.test(outcome.said)
+        outcome.report = `${lastLine} ${started.errorTail}`
+        outcome.isReported = /repair/.test(outcome.report)
         return outcome
       }
       const answers = await askEverything(gateway, course)
-      outcome.comparison = compare(twin, answers)
-      outcome.said = await this.#heardOf(gateway, outcome.comparison.differing.length > 0)
-      outcome.isSaid = /"damage(d_telemetry)?":/.test(outcome.said)
+      outcome.comparison = compare(undamaged, answers)
+      outcome.report = await this.#reportOf(gateway, outcome.comparison.differing.length > 0)
+      outcome.isReported = /"damage(d_telemetry)?":/.test(outcome.report)
       outcome.unacknowledged = await unacknowledged(gateway, course.devices)
       return outcome
     } finally {
@@ -143,7 +143,7 @@ class DamageTorture {
   }
 
   /** Reads the reported damage; waits for it if a response is wrong. */
-  async #heardOf(gateway: GatewayProcess, isAwaited: boolean): Promise<string> {
+  async #reportOf(gateway: GatewayProcess, isAwaited: boolean): Promise<string> {
     const untilMs = performance.now() + (isAwaited ? NOTICE_LIMIT_MS : 0)
     for (;;) {
       const health = await gateway.api.health().catch((error: unknown) => String(error))
@@ -196,18 +196,18 @@ function isBad(outcome: Outcome): boolean {
   return isSilentlyWrong(outcome) || isStuck(outcome) || outcome.unacknowledged.length > 0
 }
 
-function isSilentlyWrong({ comparison, isSaid }: Outcome): boolean {
-  if (comparison === null || isSaid) return false
+function isSilentlyWrong({ comparison, isReported }: Outcome): boolean {
+  if (comparison === null || isReported) return false
   return comparison.verdicts.less > 0 || comparison.verdicts.other > 0
 }
 
-function isStuck({ comparison, isSaid }: Outcome): boolean {
-  return comparison === null && !isSaid
+function isStuck({ comparison, isReported }: Outcome): boolean {
+  return comparison === null && !isReported
 }
 
-function describe({ what, strike: { file, kind, offset }, comparison, said, unacknowledged: waiting }: Outcome) {
+function describe({ what, strike: { file, kind, offset }, comparison, report, unacknowledged: waiting }: Outcome) {
   const differing = comparison?.differing.slice(0, 3).map(({ question, verdict }) => `${question}: ${verdict}`)
-  const details = [differing?.join('; ') ?? 'not started', said.slice(0, 300), waiting.join(' ')]
+  const details = [differing?.join('; ') ?? 'not started', report.slice(0, 300), waiting.join(' ')]
   return `  ${what}: ${kind} at ${offset} of ${file}: ${details.filter((text) => text !== '').join(' | ')}`
 }
 
@@ -224,7 +224,7 @@ function print(random: readonly Outcome[], pages: readonly Outcome[]): void {
     ...[
       outcomes.length,
       count(outcomes, ({ comparison }) => comparison?.differing.length === 0),
-      count(outcomes, ({ comparison, isSaid }) => isSaid && (comparison?.differing.length ?? 0) > 0),
+      count(outcomes, ({ comparison, isReported }) => isReported && (comparison?.differing.length ?? 0) > 0),
       count(outcomes, isSilentlyWrong),
       count(outcomes, ({ comparison }) => (comparison?.verdicts.other ?? 0) > 0),
       count(outcomes, ({ comparison }) => comparison === null),
@@ -250,7 +250,7 @@ function createFigures(random: readonly Outcome[], pages: readonly Outcome[]): F
       'damage: a page of a table or an index, and the gateway does not start',
       count(pages, ({ comparison }) => comparison === null),
     ),
-    told(
+    withoutTarget(
       'damage: responses with values that the undamaged gateway does not have, all reported',
       formatCount(count(all, ({ comparison }) => (comparison?.verdicts.other ?? 0) > 0)),
     ),

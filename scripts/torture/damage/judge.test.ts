@@ -4,7 +4,7 @@ import { compare } from './judge.ts'
 import type { Answer } from './questions.ts'
 
 const ok = (value: unknown): Answer => ({ status: 200, text: JSON.stringify(value) })
-const TWIN = new Map([
+const UNDAMAGED = new Map([
   [
     'users',
     ok([
@@ -46,12 +46,12 @@ for (const [what, users, verdict] of [
   ['one that warns', { ...ok([]), isWarned: true }, 'refused'],
 ] as const) {
   test(`an answer is judged: ${what}`, () => {
-    const { differing } = compare(TWIN, new Map([...TWIN, ['users', users]]))
+    const { differing } = compare(UNDAMAGED, new Map([...UNDAMAGED, ['users', users]]))
     assert.deepEqual(differing, verdict === undefined ? [] : [{ question: 'users', verdict }])
   })
 }
 
 test('a count that is smaller is something missing, not another value', () => {
-  const { differing } = compare(TWIN, new Map([...TWIN, ['stats', ok({ devices: { total: 7 } })]]))
+  const { differing } = compare(UNDAMAGED, new Map([...UNDAMAGED, ['stats', ok({ devices: { total: 7 } })]]))
   assert.deepEqual(differing, [{ question: 'stats', verdict: 'less' }])
 })

@@ -16,13 +16,13 @@ export interface Comparison {
 }
 
 /** Compares all responses with those of the undamaged gateway. */
-export function compare(twin: Answers, damaged: Answers): Comparison {
-  const known = leavesOf([...twin.values()].map(({ text }) => text))
+export function compare(undamaged: Answers, damaged: Answers): Comparison {
+  const known = leavesOf([...undamaged.values()].map(({ text }) => text))
   const comparison: Comparison = {
     verdicts: { 'the same': 0, refused: 0, less: 0, other: 0 },
     differing: [],
   }
-  for (const [question, answer] of twin) {
+  for (const [question, answer] of undamaged) {
     const verdict = judge(answer, damaged.get(question), known)
     comparison.verdicts[verdict]++
     if (verdict !== 'the same') comparison.differing.push({ question, verdict })
@@ -30,9 +30,9 @@ export function compare(twin: Answers, damaged: Answers): Comparison {
   return comparison
 }
 
-function judge(twin: Answer, damaged: Answer | undefined, known: ReadonlySet<string>): Verdict {
+function judge(undamaged: Answer, damaged: Answer | undefined, known: ReadonlySet<string>): Verdict {
   if (damaged === undefined) return 'refused'
-  if (damaged.status === twin.status && damaged.text === twin.text) return 'the same'
+  if (damaged.status === undamaged.status && damaged.text === undamaged.text) return 'the same'
   if (damaged.status === 0 || damaged.status >= 500 || damaged.isWarned) return 'refused'
   // counts differ rightly if something is missing, so a new value only matters if it is not a count
   for (const leaf of leavesOf([damaged.text])) if (!known.has(leaf) && !isCount(leaf)) return 'other'

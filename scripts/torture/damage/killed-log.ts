@@ -81,7 +81,7 @@ function lastTransaction(log: Buffer): { from: number; to: number } | null {
  * True if a log with this damage looks torn by a power cut in its last transaction: the damage is in that transaction,
  * or hides the end of the one before, so that both look like one. Any other damage is followed by two ends.
  */
-export function looksTorn(whole: Buffer, damage: { log: Buffer; from: number; to: number }): boolean {
+export function isTorn(whole: Buffer, damage: { log: Buffer; from: number; to: number }): boolean {
   const last = lastTransaction(whole)
   return last !== null && (damage.to > last.from || endsAfter(whole, damage) < 2)
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, withoutTarget } from '#scripts/rig/report.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import { fleetFigures } from '../fleet-figures.ts'
@@ -15,8 +15,8 @@ import {
   damaged,
   findingOf,
   isCopied,
+  isTorn,
   type KilledFiles,
-  looksTorn,
   readKilled,
   torn,
   transactionsIn,
@@ -49,10 +49,10 @@ interface Tally {
   damaged: number
   /** Damage by which SQLite on its own loses acknowledged transactions; the fields below count the findings for it. */
   losing: number
-  mended: number
+  repaired: number
   lost: number
   /** Losing damage in logs without an index that looks like a torn last transaction. */
-  untold: number
+  unreported: number
   silent: string[]
 }
 
@@ -80,9 +80,9 @@ async function killWriters(bench: Workbench, kills: number, seed: number): Promi
     torn: 0,
     damaged: 0,
     losing: 0,
-    mended: 0,
+    repaired: 0,
     lost: 0,
-    untold: 0,
+    unreported: 0,
     falseAlarms: [],
     tornAlarms: [],
     silent: [],
@@ -181,10 +181,10 @@ class Judge {
     const { finding, transactions } = checkedTransactionsIn(this.#folder, bad, seed)
     const loses = (count: number | string) => typeof count === 'string' || count < known.acknowledged
     if (loses(alone)) tally.losing++
-    if (finding?.outcome === 'mended') tally.mended++
+    if (finding?.outcome === 'mended') tally.repaired++
     if (finding?.outcome === 'lost') tally.lost++
     if (finding?.outcome === 'lost' || !loses(transactions)) return
-    if (finding === null && index === null && looksTorn(files.log, damage)) tally.untold++
+    if (finding === null && index === null && isTorn(files.log, damage)) tally.unreported++
     else
       tally.silent.push(
         `${damage.from} to ${damage.to}, ${finding?.outcome ?? 'nothing'} reported: ${transactions} of ${known.whole}`,
@@ -236,7 +236,11 @@ function print(tally: Tally): void {
   printTable(
     `Log: ${tally.kills} writers killed, seed ${tally.seed}`,
     ['frames', 'torn tails', 'damaged', 'losing by SQLite alone', 'repaired', 'reported lost', 'as if torn'],
-    [[tally.frames, tally.torn, tally.damaged, tally.losing, tally.mended, tally.lost, tally.untold].map(formatCount)],
+    [
+      [tally.frames, tally.torn, tally.damaged, tally.losing, tally.repaired, tally.lost, tally.unreported].map(
+        formatCount,
+      ),
+    ],
   )
   for (const example of [...tally.silent, ...tally.falseAlarms, ...tally.tornAlarms].slice(0, 10))
     printProgress(`  ${example}`)
@@ -247,7 +251,7 @@ function createFigures(tally: Tally, { kills, falseAlarms, check }: Gateways): F
     noneOf(`log: false alarms of ${tally.kills} kills, with and without -shm`, tally.falseAlarms.length),
     noneOf(`log: false alarms of ${tally.torn} torn tails`, tally.tornAlarms.length),
     noneOf(`log: silent losses of ${tally.losing} losing damages`, tally.silent.length),
-    told('log: last transactions that looked torn, without -shm', formatCount(tally.untold)),
+    withoutTarget('log: last transactions that looked torn, without -shm', formatCount(tally.unreported)),
     noneOf(`log: false alarms of ${kills} killed gateways`, falseAlarms.length),
     ...fleetFigures('log', check),
   ]

@@ -29,9 +29,9 @@ export async function askEverything(gateway: GatewayProcess, course: Course): Pr
   await inParallel(questionsOf(course), AT_ONCE, async ({ path, key, name }) => {
     answers.set(name, await ask(`http://127.0.0.1:${gateway.ports.http}${path}`, key))
   })
-  const heard = await listen(gateway, course)
-  answers.set('retained messages', heard.retained)
-  answers.set('messages that waited', heard.waiting)
+  const received = await listen(gateway, course)
+  answers.set('retained messages', received.retained)
+  answers.set('messages that waited', received.waiting)
   return answers
 }
 

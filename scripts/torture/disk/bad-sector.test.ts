@@ -49,7 +49,7 @@ describe('a sector that became unreadable', { skip }, () => {
   })
 
   test('in a page of a large table that the disk check reads is reported as damage', async (t) => {
-    const places = placesLookedAt()
+    const places = placesChecked()
     const page = leavesOf('lock_event').find((leaf) => places.includes(leaf.page))
     assert.ok(page !== undefined)
     const { data, faults } = onDisk(t, { badPage: page.page })
@@ -146,7 +146,7 @@ function middleOf(pages: readonly TreePage[]): TreePage {
   return page
 }
 
-function placesLookedAt(): number[] {
+function placesChecked(): number[] {
   const pages = inWhole((db) => Number(db.pragma('page_count', { simple: true })))
   return Array.from({ length: PLACES }, (_, i) => 1 + Math.floor((pages * i) / PLACES))
 }

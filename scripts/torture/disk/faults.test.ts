@@ -149,14 +149,14 @@ describe('the disk fails under a running gateway', { skip }, () => {
   })
 
   test('a database that is moved or replaced accepts no writes until it is back', async () => {
-    const [path, aside] = [join(dataDir, 'cartbarn.db'), join(dataDir, 'aside.db')]
-    renameSync(path, aside)
+    const [path, moved] = [join(dataDir, 'cartbarn.db'), join(dataDir, 'aside.db')]
+    renameSync(path, moved)
     for (const device of devices) device.publish(2)
     await eventually(async () => /is gone/.test(await healthDetail()), 'bad health')
-    copyFileSync(aside, path)
+    copyFileSync(moved, path)
     await eventually(async () => /was replaced/.test(await healthDetail()), 'bad health')
     assert.ok(devices.every(({ waiting }) => waiting === 2))
-    renameSync(aside, path)
+    renameSync(moved, path)
     await recovered()
   })
 
@@ -228,6 +228,24 @@ describe('the disk fails under a running gateway', { skip }, () => {
     faults.clear()
     gateway = await FaultyGateway.start(dataDir, faults.env)
     assert.equal(await rowsOf('cart-last'), 2)
+  })
+
+  test('a start on a disk whose failed syncs lose what was written leaves nothing that looks like damage', async () => {
+    const device = await gateway.device('cart-restarted')
+    device.publish(2)
+    await device.allAcknowledged()
+    await gateway.stop('SIGKILL')
+    faults.set({ sync: 'EIO', isLossy: true })
+    const failed = FaultyGateway.spawn(dataDir, faults.env)
+    await failed.logged('not started')
+    await failed.exited
+    faults.clear()
+    gateway = await FaultyGateway.start(dataDir, faults.env)
+    assert.deepEqual(
+      gateway.log.filter(({ place }) => place === 'log'),
+      [],
+    )
+    assert.equal(await rowsOf('cart-restarted'), 2)
   })
 })
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, withoutTarget } from '#scripts/rig/report.ts'
 import type { Unsynced } from '../disk/file.ts'
 import { findDamage } from '../disk/integrity.ts'
 import { cutAgain } from '../disk/power-cuts.ts'
@@ -225,6 +225,6 @@ function createFigures(outcome: HistoryOutcome, isShort: boolean): Figure[] {
     some('history: deaths while sealing', whileSealing),
     some('history: deaths while deleting', deletions.brokenOff),
     some('history: deaths while importing', imports.brokenOff),
-    ...(outcome.cuts === null ? [told('history: power cuts', 'skipped')] : []),
+    ...(outcome.cuts === null ? [withoutTarget('history: power cuts', 'skipped')] : []),
   ]
 }

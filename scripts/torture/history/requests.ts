@@ -78,8 +78,8 @@ export class HistoryRequests {
 
   async #repeat(pauseMs: number, work: () => Promise<boolean>): Promise<void> {
     while (this.#isWanted) {
-      const wasHeard = await work()
-      await sleep(wasHeard ? Math.random() * pauseMs : DOWN_MS)
+      const wasReceived = await work()
+      await sleep(wasReceived ? Math.random() * pauseMs : DOWN_MS)
     }
   }
 

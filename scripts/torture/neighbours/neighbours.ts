@@ -18,7 +18,7 @@ import {
   noneOf,
   printProgress,
   printTable,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
@@ -39,7 +39,7 @@ const FLEET = { devices: 100, perDevicePerS: 2, lockDevices: 5 }
 const SHORT_FLEET = { devices: 20, perDevicePerS: 2, lockDevices: 2 }
 const GOOD_KEYS = 6
 const SAMPLES_A_MESSAGE = 500
-const LOOK_GAP_MS = 500
+const CHECK_GAP_MS = 500
 const PAST_LIMIT_MS = 60_000
 /** Memory limit of a gateway with two cores; without noisy clients it needs a fifth. */
 const MAX_MB = 1024
@@ -87,7 +87,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
     async () => {
       await fleet.connected()
       await sleep(sizes.underAttackMs)
-      await watch.look(isShort ? BUDGETS.short : 1)
+      await watch.check(isShort ? BUDGETS.short : 1)
     },
     LIMITED,
   )
@@ -98,7 +98,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
     const group = groupOf(isShort, done / sizes.killsOfGroup, sizes.atOnce)
     const running = group.map((neighbour) => {
       const process = startNeighbour(bench)
-      process.tell('start', neighbour.plan(course, first.ports, isShort))
+      process.post('start', neighbour.plan(course, first.ports, isShort))
       return process
     })
     const left = Math.min(sizes.killsOfGroup, kills - done)
@@ -158,7 +158,7 @@ async function furnish({ api, ports }: GatewayProcess, pastSamples: number): Pro
       rogue,
       lockEvents: 10_000,
       viewer: await person('viewer', [seen.hardwareId]),
-      nobody: await person('nobody', []),
+      unrelated: await person('nobody', []),
       captain: await person('captain', all.slice(0, 200)),
       longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
     },
@@ -209,7 +209,7 @@ class Watch {
   }
 
   /** Waits until that many budgets have refused something, which takes noisy clients longer on a slow machine. */
-  async look(budgets: number): Promise<void> {
+  async check(budgets: number): Promise<void> {
     let text = ''
     let counts: [string, number][] = []
     await waitUntil(
@@ -219,7 +219,7 @@ class Watch {
         return counts.filter(([, count]) => count > 0).length >= budgets
       },
       TIMEOUT_MS,
-      LOOK_GAP_MS,
+      CHECK_GAP_MS,
     )
     for (const [budget, count] of counts)
       if (count > 0) this.refused.set(budget, (this.refused.get(budget) ?? 0) + count)
@@ -251,8 +251,8 @@ function createFigures(
     atLeast('neighbours: budgets that refused them', budgets, isShort ? BUDGETS.short : BUDGETS.full),
     below('neighbours: most memory of the gateway', mostMb, MAX_MB, { unit: ' MB' }),
     noneOf('neighbours: damage found by integrity_check', damage.length),
-    told('neighbours: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
-    told('neighbours: longest response to others', `${formatCount(longestAnswerMs)} ms`),
-    told('neighbours: longest until a PUBACK, starts included', `${formatCount(longestAcknowledgementMs)} ms`),
+    withoutTarget('neighbours: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
+    withoutTarget('neighbours: longest response to others', `${formatCount(longestAnswerMs)} ms`),
+    withoutTarget('neighbours: longest until a PUBACK, starts included', `${formatCount(longestAcknowledgementMs)} ms`),
   ]
 }

@@ -19,5 +19,5 @@ export async function checkCourse({ sql, siteId }: HubSite, client: ApiClient, f
   const image = await buffer(body)
   if (!image.equals(await buffer(siteChunks(sql, siteId, photoThere))))
     findings.note('course', 'a photo with other bytes')
-  findings.looked.photoBytes += image.length
+  findings.compared.photoBytes += image.length
 }

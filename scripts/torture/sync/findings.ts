@@ -26,7 +26,7 @@ const MAX_EXAMPLES = 5
 export class SyncFindings {
   readonly examples: string[] = []
   /** Number of checks made. */
-  readonly looked = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0, photoBytes: 0 }
+  readonly compared = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0, photoBytes: 0 }
   readonly #counts = new Map<SyncFault, number>()
 
   note(fault: SyncFault, example: string, count = 1): void {
@@ -45,6 +45,6 @@ export class SyncFindings {
   }
 
   toJSON(): object {
-    return { ...Object.fromEntries(this.#counts), looked: this.looked, examples: this.examples }
+    return { ...Object.fromEntries(this.#counts), looked: this.compared, examples: this.examples }
   }
 }

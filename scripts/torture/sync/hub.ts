@@ -60,7 +60,7 @@ export class TorturedHub {
 
   /** Number of databases that were ever replicated as a site. */
   async countEpochs(siteId: string): Promise<number> {
-    const row = await this.look((sql) =>
+    const row = await this.read((sql) =>
       sql.get<{ count: number }>('SELECT COUNT(*) AS count FROM site_epoch WHERE site_id = $1', [siteId]),
     )
     return Number(row?.count ?? 0)
@@ -89,7 +89,7 @@ export class TorturedHub {
   }
 
   /** Opens the database for `work`. An embedded one permits only one process: its hub is stopped meanwhile. */
-  async look<Result>(work: (sql: Database) => Promise<Result>): Promise<Result> {
+  async read<Result>(work: (sql: Database) => Promise<Result>): Promise<Result> {
     const isEmbedded = this.#url === undefined
     if (isEmbedded) await this.#end('SIGTERM')
     const log = createLog('silent')
@@ -107,7 +107,7 @@ export class TorturedHub {
   async compact(siteId: string): Promise<void> {
     if (this.#url === undefined) return
     // the database may be killed meanwhile
-    await this.look((database) => compactSegments(database, siteId, Date.now())).catch(() => undefined)
+    await this.read((database) => compactSegments(database, siteId, Date.now())).catch(() => undefined)
   }
 
   async stop(): Promise<void> {

@@ -8,11 +8,11 @@ export function isBetweenPieces(dataDir: string): boolean {
       db
         .prepare(
           `SELECT 1 FROM course_piece piece
-             LEFT JOIN change_log told
-               ON told.entity = 'course_piece' AND told.key = printf('%s/%04d', piece.hash, piece.number)
+             LEFT JOIN change_log logged
+               ON logged.entity = 'course_piece' AND logged.key = printf('%s/%04d', piece.hash, piece.number)
              LEFT JOIN sync_cursor sent ON sent.stream = 'entities'
            GROUP BY piece.hash
-           HAVING min(coalesce(told.seq <= sent.seq, 0)) <> max(coalesce(told.seq <= sent.seq, 0))`,
+           HAVING min(coalesce(logged.seq <= sent.seq, 0)) <> max(coalesce(logged.seq <= sent.seq, 0))`,
         )
         .get() !== undefined,
   )

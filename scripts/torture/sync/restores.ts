@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
-import { formatCount, median, noneOf, printProgress, type ScenarioReport, told } from '#scripts/rig/report.ts'
+import { formatCount, median, noneOf, printProgress, type ScenarioReport, withoutTarget } from '#scripts/rig/report.ts'
 import { DAY_MS, HOUR_MS } from '#shared/time.ts'
 import { type SiteJson, siteSchema } from '#shared/wire/sites.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
@@ -132,7 +132,7 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
     const isCompared = hasComparedSince(status, restoredAtMs)
     if (site === undefined) continue
     if (!isCompared && /all data is here/.test(site.explanation)) early.set('the hub', site.explanation)
-    if (!isCompared && isAllThere(status)) early.set('the gateway', heardOf(status, restoredAtMs))
+    if (!isCompared && isAllThere(status)) early.set('the gateway', contactOf(status, restoredAtMs))
     isOver = isCompared && isAllThere(status) && site.unconfirmed_rows === 0
   } while (!isOver && performance.now() < giveUpAtMs)
   for (const [who, detail] of early) story.require(false, `${who} reports completeness too early (${detail})`)
@@ -141,9 +141,9 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
 }
 
 /** Describes the gateway's last contact with the hub: it cannot know of the restore before. */
-function heardOf({ details, explanation }: SyncStatusJson, restoredAtMs: number): string {
-  const heardAtMs = Date.parse(details?.last_contact_at ?? '')
-  return `last contact ${heardAtMs - restoredAtMs} ms after the restore: ${explanation}`
+function contactOf({ details, explanation }: SyncStatusJson, restoredAtMs: number): string {
+  const contactAtMs = Date.parse(details?.last_contact_at ?? '')
+  return `last contact ${contactAtMs - restoredAtMs} ms after the restore: ${explanation}`
 }
 
 function isAllThere({ state }: SyncStatusJson): boolean {
@@ -167,7 +167,7 @@ async function siteOf(hub: TorturedHub, { site }: StoryGateway): Promise<SiteJso
 
 /** Records and events at the hub. */
 async function countRows(hub: TorturedHub): Promise<number> {
-  const row = await hub.look((sql) =>
+  const row = await hub.read((sql) =>
     sql.get<{ rows: number }>(
       `SELECT CAST((SELECT COALESCE(SUM(record_count), 0) FROM telemetry_block WHERE site_id = $1)
             + (SELECT COALESCE(SUM(row_count), 0) FROM segment WHERE site_id = $1)
@@ -196,9 +196,9 @@ function createFigures(all: readonly Restore[]) {
       'restores: differences, and completeness reported too early',
       sum(({ problems }) => problems.length),
     ),
-    told('restores: of a hub', formatCount(all.length)),
-    told('restores: rows that the hub lost', formatCount(sum(({ lost }) => lost))),
-    told('restores: caught up after, median', seconds(median(times))),
-    told('restores: caught up after, at most', seconds(Math.max(0, ...times))),
+    withoutTarget('restores: of a hub', formatCount(all.length)),
+    withoutTarget('restores: rows that the hub lost', formatCount(sum(({ lost }) => lost))),
+    withoutTarget('restores: caught up after, median', seconds(median(times))),
+    withoutTarget('restores: caught up after, at most', seconds(Math.max(0, ...times))),
   ]
 }

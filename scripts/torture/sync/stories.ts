@@ -20,7 +20,7 @@ const DISK_MB = 192
 const FULL_MS = 10_000
 
 /** Plays all stories, on one hub. */
-export async function tellStories(context: TortureContext): Promise<Story[]> {
+export async function runStories(context: TortureContext): Promise<Story[]> {
   const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
   const stories: Story[] = []
   try {
@@ -97,7 +97,7 @@ async function restoreBackup(
   else rmSync(newer, { force: true })
   await gateway.startAgain()
   await gateway.replicate(LIVING_MS)
-  await story.hear(gateway, /restored from a backup/)
+  await story.requireStatus(gateway, /restored from a backup/)
   await story.judge(gateway, 2)
   await gateway.close()
   return story
@@ -163,9 +163,9 @@ async function runTwins({ bench }: TortureContext, hub: TorturedHub, first: Stor
   const dataDir = bench.createFolder('twin')
   cpSync(first.dataDir, dataDir, { recursive: true })
   await first.startAgain()
-  const second = await first.twin(dataDir)
+  const second = await first.copy(dataDir)
   await Promise.all([first.live(TWINS_MS), second.live(TWINS_MS)])
-  for (const gateway of [first, second]) await story.hear(gateway, /[Tt]wo gateways/)
+  for (const gateway of [first, second]) await story.requireStatus(gateway, /[Tt]wo gateways/)
   for (const gateway of [first, second]) await gateway.quiet()
   for (const gateway of [first, second]) await story.judge(gateway, 2)
   await second.close()

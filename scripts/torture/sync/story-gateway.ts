@@ -103,15 +103,15 @@ export class StoryGateway {
   }
 
   /** Starts the same gateway a second time, on a copy of its data, with the same devices. */
-  async twin(dataDir: string): Promise<StoryGateway> {
+  async copy(dataDir: string): Promise<StoryGateway> {
     const parts = { ...this.#parts, dataDir }
     const running = await launch(parts)
-    return new StoryGateway(parts, running, this.#traffic.twin(running.ports))
+    return new StoryGateway(parts, running, this.#traffic.copy(running.ports))
   }
 
   /** Positions of the site's streams at the hub, as a text to compare. */
   async describeHub(): Promise<string> {
-    const rows = await this.#parts.hub.look((sql) =>
+    const rows = await this.#parts.hub.read((sql) =>
       sql.all(`SELECT epoch, stream, seq, hash FROM sync_cursor WHERE site_id = $1 ORDER BY epoch, stream`, [
         this.site,
       ]),

@@ -7,7 +7,7 @@ import type { StoryGateway } from './story-gateway.ts'
 export class Story {
   readonly name: string
   /** Statuses of the gateway and the hub, word for word. */
-  readonly said: string[] = []
+  readonly statuses: string[] = []
   readonly problems: string[] = []
   readonly #hub: TorturedHub
 
@@ -22,11 +22,11 @@ export class Story {
 
   /** Records the status of a gateway and an additional remark. */
   note({ state, explanation }: { state: string; explanation: string }, more = ''): void {
-    this.said.push(`GET /sync/status: ${state}: ${explanation}${more}`)
+    this.statuses.push(`GET /sync/status: ${state}: ${explanation}${more}`)
   }
 
   /** Requires that the statuses of both the gateway and the hub match `wanted`. */
-  async hear(gateway: StoryGateway, wanted: RegExp): Promise<void> {
+  async requireStatus(gateway: StoryGateway, wanted: RegExp): Promise<void> {
     const status = await gateway.client.call('GET /sync/status')
     this.note(status)
     this.require(wanted.test(status.explanation), `the gateway does not report ${wanted}`)
@@ -36,7 +36,7 @@ export class Story {
     if (response.status !== 200) throw new Error(`GET /sites/${gateway.site}: ${response.status}`)
     // held to its schema by the hub's own tests
     const site = (await response.json()) as { state: string; explanation: string }
-    this.said.push(`GET /sites/${gateway.site}: ${site.state}: ${site.explanation}`)
+    this.statuses.push(`GET /sites/${gateway.site}: ${site.state}: ${site.explanation}`)
     this.require(wanted.test(site.explanation), `the hub does not report ${wanted}`)
   }
 
@@ -44,8 +44,8 @@ export class Story {
   async judge(gateway: StoryGateway, epochs: number): Promise<void> {
     const { judged, site } = gateway
     const isRestored = epochs > 1
-    const findings = await this.#hub.look((sql) => judgeSync(sql, { ...judged, isRestored }))
-    this.said.push(`${findings.looked.records} records, ${findings.looked.events} events at the hub`)
+    const findings = await this.#hub.read((sql) => judgeSync(sql, { ...judged, isRestored }))
+    this.statuses.push(`${findings.compared.records} records, ${findings.compared.events} events at the hub`)
     this.problems.push(...findings.examples)
     const there = await this.#hub.countEpochs(site)
     this.require(there === epochs, `${there} epochs of ${site} instead of ${epochs}`)

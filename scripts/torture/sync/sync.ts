@@ -6,12 +6,12 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SYNC_FAULTS, type SyncFault, type SyncFindings } from './findings.ts'
 import type { HubDatabase } from './hub.ts'
-import { tellStories } from './stories.ts'
+import { runStories } from './stories.ts'
 import type { Story } from './story.ts'
 import { SyncWorld } from './world.ts'
 
@@ -61,7 +61,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const embedded = isBrief(context) ? 0 : Math.floor(all * EMBEDDED_SHARE)
   const lives = [await live(context, 'PostgreSQL', all - embedded)]
   if (embedded > 0) lives.push(await live(context, 'PGlite', embedded))
-  const stories = isBrief(context) ? [] : await tellStories(context)
+  const stories = isBrief(context) ? [] : await runStories(context)
   return { lives, stories }
 }
 
@@ -84,7 +84,7 @@ async function live(context: TortureContext, database: HubDatabase, cycles: numb
       const isLast = number === cycles
       const findings = await world.judge({ withAudit: isLast && !isBrief(context), isLast })
       judgements.push(findings)
-      const { records, events, entities } = findings.looked
+      const { records, events, entities } = findings.compared
       printProgress(
         `  ${number} of ${cycles} cycles: ${formatCount(records)} records, ${events} events, ${entities} entities, ` +
           `${findings.total} faults, sent after ${formatSeconds(world.drainedMs.at(-1))}`,
@@ -113,18 +113,18 @@ async function live(context: TortureContext, database: HubDatabase, cycles: numb
 
 function print({ lives, stories }: Outcome): void {
   for (const { database, cycles, kills, faults, actions, judgements, seconds } of lives) {
-    const looked = judgements.at(-1)?.looked
+    const compared = judgements.at(-1)?.compared
     const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0)
     printTable(
       `Sync: ${cycles} cycles on ${database} in ${seconds.toFixed(0)} s`,
       ['records', 'excused', 'events', 'entities', 'blocks', 'faults on the network', 'actions'],
       [
         [
-          looked?.records ?? 0,
-          looked?.excused ?? 0,
-          looked?.events ?? 0,
-          looked?.entities ?? 0,
-          looked?.blocks ?? 0,
+          compared?.records ?? 0,
+          compared?.excused ?? 0,
+          compared?.events ?? 0,
+          compared?.entities ?? 0,
+          compared?.blocks ?? 0,
           sum(faults) - (faults.none ?? 0),
           sum(actions),
         ].map(formatCount),
@@ -132,9 +132,9 @@ function print({ lives, stories }: Outcome): void {
     )
     for (const counts of [kills, faults, actions]) printProgress(`  ${describe(counts)}`)
   }
-  for (const { name, said, problems } of stories) {
+  for (const { name, statuses, problems } of stories) {
     printProgress(`\n  ${name}`)
-    for (const sentence of said) printProgress(`    ${sentence}`)
+    for (const sentence of statuses) printProgress(`    ${sentence}`)
     for (const problem of problems) printProgress(`    WRONG: ${problem}`)
   }
 }
@@ -151,8 +151,8 @@ function describe(counts: Record<string, number>): string {
 
 function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[] {
   const judgements = lives.flatMap((life) => life.judgements)
-  const records = formatCount(Math.max(0, ...judgements.map(({ looked }) => looked.records)))
-  const photoBytes = judgements.reduce((total, { looked }) => total + looked.photoBytes, 0)
+  const records = formatCount(Math.max(0, ...judgements.map(({ compared }) => compared.records)))
+  const photoBytes = judgements.reduce((total, { compared }) => total + compared.photoBytes, 0)
   const faults = Object.keys(SYNC_FAULTS) as SyncFault[]
   const sum = (name: string, pick: (life: Life) => number): Figure => {
     const count = lives.reduce((total, life) => total + pick(life), 0)
@@ -174,8 +174,8 @@ function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[
       lives.reduce((total, { unnoticed }) => total + unnoticed.length, 0),
     ),
     ...stories.map(({ name, problems }) => noneOf(`sync: ${name}`, problems.length)),
-    told('sync: records at the hub at the end', records),
-    told('sync: bytes of photos that were compared', formatCount(photoBytes)),
+    withoutTarget('sync: records at the hub at the end', records),
+    withoutTarget('sync: bytes of photos that were compared', formatCount(photoBytes)),
     sum('sync: deaths of a gateway', ({ kills }) => kills.gateway ?? 0),
     sum('sync: deaths of a hub', ({ kills }) => kills.hub ?? 0),
     sum('sync: deaths of a database', ({ kills }) => kills.database ?? 0),

@@ -51,7 +51,7 @@ export async function checkTelemetry(
     for (const stream of STREAMS) {
       const there = await readHub(site, hardwareId, stream)
       const here = valuesOf(await listRecords(client, hardwareId, stream))
-      findings.looked.records += there.size
+      findings.compared.records += there.size
       const at = (atMs: number) => `${stream} of ${hardwareId} at ${new Date(atMs).toISOString()}`
       for (const [atMs, values] of here) {
         const copy = there.get(atMs)
@@ -67,7 +67,7 @@ export async function checkTelemetry(
       findings.note('lost', example, judged.missing)
       findings.note('returned', example, judged.returned)
       if (known.isRestored !== true) findings.note('surplus', example, judged.unknown)
-      findings.looked.excused += judged.excused
+      findings.compared.excused += judged.excused
     }
   }
 }
@@ -93,7 +93,7 @@ export async function checkBlocks({ sql, siteId }: HubSite, findings: SyncFindin
     const key = `${hardwareId} ${stream}`
     const times = seen.get(key) ?? new Set()
     seen.set(key, times)
-    findings.looked.blocks++
+    findings.compared.blocks++
     try {
       const header = verifyBlock(body)
       if (header.count !== recordCount || header.firstMs !== firstMs || header.lastMs !== lastMs)

@@ -89,10 +89,10 @@ export class SyncTraffic {
   }
 
   /** Returns the same devices a second time, at another gateway. */
-  twin(ports: GatewayProcess['ports']): SyncTraffic {
-    const twin = new SyncTraffic(this.#devices, ports, this.#random, 'twin-')
-    twin.#senders.goOnline()
-    return twin
+  copy(ports: GatewayProcess['ports']): SyncTraffic {
+    const copy = new SyncTraffic(this.#devices, ports, this.#random, 'twin-')
+    copy.#senders.goOnline()
+    return copy
   }
 
   /** Resolves when all registered devices are connected. */

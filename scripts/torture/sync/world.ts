@@ -165,7 +165,7 @@ export class SyncWorld {
     await untilDrained(this.dataDir, client)
     await audit(client, findings)
     // states are sent every few seconds, and the audit took longer
-    await this.hub.look((sql) => checkLatest({ sql, siteId: SITE }, client, findings))
+    await this.hub.read((sql) => checkLatest({ sql, siteId: SITE }, client, findings))
     this.traffic.resume()
     return findings
   }
@@ -189,7 +189,7 @@ export class SyncWorld {
     await traffic.pause()
     await untilDrained(dataDir, traffic.client)
     this.drainedMs.push(performance.now() - startedAtMs)
-    const result = await hub.look((database) => work(database, { siteId: SITE, dataDir, traffic }))
+    const result = await hub.read((database) => work(database, { siteId: SITE, dataDir, traffic }))
     traffic.resume()
     return result
   }

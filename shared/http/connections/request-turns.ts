@@ -91,7 +91,7 @@ export class RequestTurns {
     this.#isParsing = false
     if (this.#isOver) return
     this.#pauseOrResume()
-    this.#tellWaiting()
+    this.#reportWaiting()
   }
 
   #nextSlice(rest: Buffer): Buffer {
@@ -113,7 +113,7 @@ export class RequestTurns {
     const { request, response } = next
     response.onMade = (bytes) => {
       this.#responseBytes = bytes
-      this.#tellWaiting()
+      this.#reportWaiting()
     }
     response.once('finish', () => this.#end(next))
     response.once('close', () => this.#end(next))
@@ -135,7 +135,7 @@ export class RequestTurns {
     this.#isPaused = mustPause
   }
 
-  #tellWaiting(): void {
+  #reportWaiting(): void {
     this.#options.onWaiting((this.#rest?.buffer.byteLength ?? 0) + this.#responseBytes)
   }
 }

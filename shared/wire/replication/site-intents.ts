@@ -79,7 +79,7 @@ export const siteIntentSchema = z
     }),
     reason: z.string().nullable().meta({ description: 'Readable reason for which it was not applied.' }),
     is_fetched: z.boolean().meta({
-      description: 'True if the gateway has fetched it; it cannot be withdrawn any more.',
+      description: 'True if it was sent to the gateway; it cannot be withdrawn any more.',
     }),
     requested_by: z.string().meta({ description: 'user_id of its author.' }),
     issued_at: isoSchema,

@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS site (
   created_at_ms BIGINT NOT NULL,
   intent_seq BIGINT NOT NULL, -- of the last intent
   intents_after BIGINT NOT NULL, -- behind which intent the gateway last asked for more
+  intents_sent BIGINT NOT NULL DEFAULT 0, -- up to which intent responses to the gateway went
   epoch TEXT, -- of the last hello
   program TEXT,
   clock_offset_ms BIGINT, -- the gateway's clock less the hub's

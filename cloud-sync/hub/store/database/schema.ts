@@ -3,7 +3,7 @@ import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
 /** Version of the schema of this program; a later one adds statements and raises it. */
-export const SCHEMA_VERSION = 6
+export const SCHEMA_VERSION = 7
 
 /** Statements that upgrade the tables of an earlier version; each may run again. */
 const UPGRADES = [
@@ -18,6 +18,7 @@ const UPGRADES = [
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS counted_bytes BIGINT NOT NULL DEFAULT 0',
   'ALTER TABLE site ADD COLUMN IF NOT EXISTS counted_at_ms BIGINT NOT NULL DEFAULT 0',
   'ALTER TABLE site_latest ADD COLUMN IF NOT EXISTS cart_said TEXT',
+  'ALTER TABLE site ADD COLUMN IF NOT EXISTS intents_sent BIGINT NOT NULL DEFAULT 0',
 ]
 
 /** Returns the statements of `schema.sql`, in order. */

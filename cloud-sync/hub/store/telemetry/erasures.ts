@@ -83,7 +83,7 @@ export interface ArchivedBlocks {
 }
 
 /**
- * Removes the records of a device, all or those up to a time, from blocks and segments, and with `aside` archives them
+ * Removes the records of a device, all or those up to a time, from blocks and segments, and with `archive` keeps them
  * for `restoreErased`. Inside the site's lock.
  */
 export async function eraseRecords(
@@ -92,8 +92,8 @@ export async function eraseRecords(
   { hardwareId, streams }: ErasedStream,
   {
     throughMs = Number.MAX_SAFE_INTEGER,
-    aside,
-  }: { throughMs?: number | undefined; aside?: ArchivedBlocks | undefined } = {},
+    archive,
+  }: { throughMs?: number | undefined; archive?: ArchivedBlocks | undefined } = {},
 ): Promise<void> {
   const erased: TelemetryRun[] = []
   for (const segment of await segmentsBetween(sql, siteId, { fromMs: 0, toMs: throughMs })) {
@@ -108,10 +108,10 @@ export async function eraseRecords(
     else await replaceSegment(sql, siteId, segment, encodeRuns(left), rows)
   }
   // like a compaction, so that only blocks need to be archived
-  if (aside !== undefined) await addRuns(sql, siteId, erased)
+  if (archive !== undefined) await addRuns(sql, siteId, erased)
   const of = { siteId, hardwareId }
-  if (streams.includes('gps')) await eraseBlocks(sql, of, GPS, throughMs, aside)
-  if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs, aside)
+  if (streams.includes('gps')) await eraseBlocks(sql, of, GPS, throughMs, archive)
+  if (streams.includes('battery')) await eraseBlocks(sql, of, BATTERY, throughMs, archive)
 }
 
 /** Splits a run into its records up to a time, and those after it; each side has at most one run. */
@@ -133,7 +133,7 @@ async function eraseBlocks<R extends Records>(
   of: DeviceOfSite,
   kind: RecordKind<R>,
   throughMs: number,
-  aside: ArchivedBlocks | undefined,
+  archive: ArchivedBlocks | undefined,
 ): Promise<void> {
   const { siteId, hardwareId } = of
   const across = (await blockSpans(sql, of, kind.name, { fromMs: throughMs + 1, toMs: throughMs })).filter(
@@ -141,14 +141,14 @@ async function eraseBlocks<R extends Records>(
   )
   const read = across.length === 0 ? new Map<number, R>() : await readBlocks(sql, of, kind, across)
   const which = [siteId, hardwareId, kind.name, throughMs]
-  if (aside !== undefined) {
+  if (archive !== undefined) {
     await sql.run(
       `INSERT INTO erased_block
            (site_id, note_id, stream, last_ms, hardware_id, erased_at_ms, first_ms, record_count, body)
          SELECT site_id, CAST($5 AS TEXT), stream, last_ms, hardware_id, CAST($6 AS BIGINT), first_ms, record_count,
          body
            FROM telemetry_block WHERE site_id = $1 AND hardware_id = $2 AND stream = $3 AND first_ms <= $4`,
-      [...which, aside.noteId, aside.nowMs],
+      [...which, archive.noteId, archive.nowMs],
     )
   }
   await sql.run(

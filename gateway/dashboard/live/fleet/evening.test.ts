@@ -7,7 +7,7 @@ import { BulkLock, groupEvening } from './evening.ts'
 
 const AT = '2026-05-01T20:00:00.000Z'
 
-function told(commandId: string, status: 'published' | 'completed' | 'failed' | 'timeout', error?: string) {
+function statusMessage(commandId: string, status: 'published' | 'completed' | 'failed' | 'timeout', error?: string) {
   const message: ServerMessage = {
     type: 'command_status',
     commandId,
@@ -67,10 +67,10 @@ describe('one press of the lock button', () => {
 
   test('tracks each cart to its result', () => {
     const lock = started(results)
-    assert.equal(lock.take(told('c1', 'published')), true)
-    assert.equal(lock.take(told('c1', 'completed')), true)
-    assert.equal(lock.take(told('c2', 'failed', 'jammed')), true)
-    lock.take(told('c3', 'timeout'))
+    assert.equal(lock.take(statusMessage('c1', 'published')), true)
+    assert.equal(lock.take(statusMessage('c1', 'completed')), true)
+    assert.equal(lock.take(statusMessage('c2', 'failed', 'jammed')), true)
+    lock.take(statusMessage('c3', 'timeout'))
     assert.deepEqual(
       [...lock.outcomes],
       [
@@ -85,23 +85,23 @@ describe('one press of the lock button', () => {
 
   test('accepts results that arrive before the response to the request', () => {
     const lock = new BulkLock()
-    lock.take(told('c1', 'published'))
-    for (const id of ['c1', 'other']) lock.take(told(id, 'completed'))
-    lock.take(told('c2', 'failed', 'jammed'))
+    lock.take(statusMessage('c1', 'published'))
+    for (const id of ['c1', 'other']) lock.take(statusMessage(id, 'completed'))
+    lock.take(statusMessage('c2', 'failed', 'jammed'))
     lock.start(results)
     assert.deepEqual([...lock.outcomes.values()], ['done', 'jammed', 'sent', 'on_course'])
   })
 
   test('ignores commands of others', () => {
     const lock = started(results)
-    assert.equal(lock.take(told('other', 'completed')), false)
+    assert.equal(lock.take(statusMessage('other', 'completed')), false)
     assert.equal(lock.take({ type: 'pong', time: AT }), false)
     assert.equal(lock.done, 0)
   })
 
   test('reads updates missed while disconnected from the cart', () => {
     const lock = started(results)
-    lock.look(new Map([parkedJson('1'), openJson('2')].map((cart) => [cart.cart, cart])))
+    lock.update(new Map([parkedJson('1'), openJson('2')].map((cart) => [cart.cart, cart])))
     assert.deepEqual([lock.outcomes.get('1'), lock.outcomes.get('2')], ['done', 'sent'])
   })
 })

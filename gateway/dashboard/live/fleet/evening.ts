@@ -72,7 +72,7 @@ export class BulkLock {
   }
 
   /** Marks locked carts as done: messages sent while the connection was lost are not repeated. */
-  look(carts: ReadonlyMap<string, CartJson>): void {
+  update(carts: ReadonlyMap<string, CartJson>): void {
     for (const [cart, outcome] of this.#outcomes)
       if (outcome === 'sent' && carts.get(cart)?.lock?.is_locked === true) this.#outcomes.set(cart, 'done')
   }

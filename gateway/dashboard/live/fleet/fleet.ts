@@ -5,7 +5,7 @@ import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 
 /** Minimum time between two screen updates. */
-const TOLD_EVERY_MS = 250
+const UPDATE_EVERY_MS = 250
 
 /**
  * Latest state of all carts, devices and unclosed alerts from the gateway. Messages update maps; `version` increases at
@@ -19,7 +19,7 @@ export class Fleet {
   readonly #cartOf = new Map<string, string>()
   readonly #version = signal(0)
   readonly #setTimer: (action: () => void, ms: number) => unknown
-  #isTold = true
+  #isPublished = true
   #isKnown = false
 
   constructor(setTimer: (action: () => void, ms: number) => unknown = (action, ms) => setTimeout(action, ms)) {
@@ -129,12 +129,12 @@ export class Fleet {
   }
 
   #changed(): void {
-    if (!this.#isTold) return
-    this.#isTold = false
+    if (!this.#isPublished) return
+    this.#isPublished = false
     this.#setTimer(() => {
-      this.#isTold = true
+      this.#isPublished = true
       this.#version.value++
-    }, TOLD_EVERY_MS)
+    }, UPDATE_EVERY_MS)
   }
 }
 

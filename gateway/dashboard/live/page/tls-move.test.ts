@@ -43,7 +43,7 @@ test('a browser that does not trust the gateway gets the guide, and moves once i
   await setImmediate()
   assert.equal(browser.asked, 1, 'what is known already is not looked at with each answer')
   browser.isTrusted = true
-  await move.look()
+  await move.check()
   assert.deepEqual(browser.went, [TLS.url])
 })
 
@@ -58,6 +58,6 @@ test('without a guide, without TLS, and over TLS no move is offered', async () =
   for (const { move, browser } of [own, off, secure]) assert.deepEqual([move.offer, browser.went], [undefined, []])
   assert.equal(secure.browser.asked, 0)
   own.move.know(undefined)
-  await own.move.look()
+  await own.move.check()
   assert.equal(own.move.offer, undefined)
 })

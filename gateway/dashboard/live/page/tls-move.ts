@@ -14,7 +14,7 @@ export interface TlsMoveDeps {
   go: (url: string) => void
 }
 
-const LOOK_MS = 60_000
+const CHECK_MS = 60_000
 
 /**
  * Moves a page that was loaded over plain HTTP to the same page over TLS, only once the browser trusts the gateway, so
@@ -38,7 +38,7 @@ export class TlsMove {
   }
 
   start(): void {
-    if (this.#deps.isPlain()) setInterval(() => void this.look(), LOOK_MS)
+    if (this.#deps.isPlain()) setInterval(() => void this.check(), CHECK_MS)
   }
 
   /** Stores the gateway's last report, kept while the gateway does not respond: plain HTTP may be closed by then. */
@@ -46,11 +46,11 @@ export class TlsMove {
     if (!this.#deps.isPlain() || tls?.url === this.#tls.value?.url) return
     this.#tls.value = tls
     this.#isTrusted.value = null
-    void this.look()
+    void this.check()
   }
 
   /** Checks if the browser trusts the gateway by now, and moves the page if it is idle. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const tls = this.#tls.value
     if (tls === undefined) return
     const isTrusted = await this.#deps.reaches(tls.url)

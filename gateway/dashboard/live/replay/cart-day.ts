@@ -52,7 +52,7 @@ export async function readCartDay(
     main === undefined ? [] : readZoneEvents(api, { ...range, hardware_id: main.hardwareId }, signal),
     api.call('GET /alerts', { query: { ...range, cart: answer.cart, limit: PAGE }, signal }),
   ])
-  const voltages = spokenVoltages(answer.devices, day.fromMs)
+  const voltages = cartVoltages(answer.devices, day.fromMs)
   return {
     day,
     devices,
@@ -93,11 +93,11 @@ async function readZoneEvents(api: Pick<ApiClient, 'call'>, wanted: Wanted, sign
 }
 
 /** Returns the voltages of the cart's lock, else of the device that reported most of them. */
-function spokenVoltages(devices: CartTrackJson['devices'], fromMs: number): VoltageTrack {
-  const told = devices
+function cartVoltages(devices: CartTrackJson['devices'], fromMs: number): VoltageTrack {
+  const reporting = devices
     .filter(({ battery }) => battery.at.length > 0)
     .toSorted((a, b) => rank(b) - rank(a) || b.battery.at.length - a.battery.at.length)
-  return told[0] === undefined ? NO_VOLTAGES : voltagesOf(told[0].battery, fromMs)
+  return reporting[0] === undefined ? NO_VOLTAGES : voltagesOf(reporting[0].battery, fromMs)
 }
 
 function rank({ device_type }: { device_type: string }): number {

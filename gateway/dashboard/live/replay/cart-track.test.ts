@@ -9,7 +9,7 @@ const device = (hardwareId: string, deviceType: string, ...seen: Seen[]) => ({
   deviceType,
   track: trackOf(deviceTrackJson(hardwareId, deviceType, seen).gps, 0),
 })
-const told = (...devices: ReturnType<typeof device>[]) => {
+const fixesOf = (...devices: ReturnType<typeof device>[]) => {
   const track = cartTrack(devices)
   return [...track.atMs].map((atMs, i) => [atMs / 1000, devices[track.device[i] ?? -1]?.hardwareId])
 }
@@ -17,7 +17,7 @@ const told = (...devices: ReturnType<typeof device>[]) => {
 test('the lock determines the position while it is at most a minute behind', () => {
   const lock = device('lock', 'teebox', { atS: 0 }, { atS: 60 })
   const screen = device('screen', 'cartcaddie', { atS: 30 }, { atS: 90 }, { atS: 120 }, { atS: 121 })
-  assert.deepEqual(told(lock, screen), [
+  assert.deepEqual(fixesOf(lock, screen), [
     [0, 'lock'],
     [60, 'lock'],
     [121, 'screen'],
@@ -27,11 +27,11 @@ test('the lock determines the position while it is at most a minute behind', () 
 test('another device determines the position before the first fix of the lock', () => {
   const lock = device('lock', 'teebox', { atS: 100 })
   const screen = device('screen', 'cartcaddie', { atS: 5 }, { atS: 100 }, { atS: 130 })
-  assert.deepEqual(told(screen, lock), [
+  assert.deepEqual(fixesOf(screen, lock), [
     [5, 'screen'],
     [100, 'lock'],
   ])
-  assert.deepEqual(told(lock, screen), [
+  assert.deepEqual(fixesOf(lock, screen), [
     [5, 'screen'],
     [100, 'lock'],
   ])
@@ -39,13 +39,13 @@ test('another device determines the position before the first fix of the lock', 
 
 test('of two locks, and of devices without one, the newest determines the position', () => {
   const [one, two] = [device('one', 'teebox', { atS: 0 }, { atS: 9 }), device('two', 'teebox', { atS: 5 })]
-  assert.deepEqual(told(one, two), [
+  assert.deepEqual(fixesOf(one, two), [
     [0, 'one'],
     [5, 'two'],
     [9, 'one'],
   ])
   const [three, four] = [device('three', 'tracker', { atS: 1 }), device('four', 'tracker', { atS: 2 })]
-  assert.deepEqual(told(three, four), [
+  assert.deepEqual(fixesOf(three, four), [
     [1, 'three'],
     [2, 'four'],
   ])

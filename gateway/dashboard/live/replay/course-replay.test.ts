@@ -97,7 +97,7 @@ test('a failure is reported, and the missing hour is requested again', async () 
   refused.add(4)
   replay.show(at(4))
   settle()
-  await eventually(() => replay.fault.value !== null, 'the fault is told')
+  await eventually(() => replay.fault.value !== null, 'the fault is shown')
   assert.equal(isWaiting, true)
   refused.clear()
   replay.again()
@@ -124,7 +124,7 @@ test('only a few hours are kept, those shown last', async () => {
 test('possibly missing records are reported, and other zones evaluate the carts again', async () => {
   replay.show(at(5))
   settle()
-  await eventually(() => replay.hasGaps.value, 'it is told')
+  await eventually(() => replay.hasGaps.value, 'the gaps are reported')
   const before = replay.fleet.carts.get('5')
   replay.rules = { ...RULES }
   assert.notEqual(replay.fleet.carts.get('5'), before)

@@ -32,6 +32,6 @@ export function readDayPath(path: string | null): DayAddress {
 
 /** Returns the day before or after another; the same day at the limit of the date range. */
 export function adjacentDay(date: string, days: -1 | 1): string {
-  const beside = dateAfter(date, days)
-  return isCalendarDate(beside) ? beside : date
+  const adjacent = dateAfter(date, days)
+  return isCalendarDate(adjacent) ? adjacent : date
 }

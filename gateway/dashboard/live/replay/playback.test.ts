@@ -93,10 +93,10 @@ test('playback stands still while data is loading', () => {
 })
 
 test('a follower is notified of the current time immediately, and then of each change', () => {
-  const told: number[] = []
-  const end = playback.follow((atMs) => told.push(atMs))
+  const shown: number[] = []
+  const end = playback.follow((atMs) => shown.push(atMs))
   playback.seek(30_000)
   end()
   playback.seek(40_000)
-  assert.deepEqual(told, [20_000, 30_000])
+  assert.deepEqual(shown, [20_000, 30_000])
 })

@@ -10,7 +10,7 @@ import { NO_OWN_ZONES, type OwnZones } from './own-zones.ts'
 interface GroupZones {
   watched: WatchedZones
   byId: ReadonlyMap<string, SiteZone>
-  ground: CartZoneContext
+  zoneContext: CartZoneContext
 }
 
 /** Present zones of the site and of a device's group, keyed by group: past zones are not known. */
@@ -24,8 +24,8 @@ export class ReplayZones {
     this.#own = own
   }
 
-  groundOf(groupId: number | null): CartZoneContext {
-    return this.#of(groupId).ground
+  zoneContextOf(groupId: number | null): CartZoneContext {
+    return this.#of(groupId).zoneContext
   }
 
   /** Zones that a device is in after these fixes, oldest first: the last fix decides once the previous one agrees. */
@@ -46,9 +46,9 @@ export class ReplayZones {
     const own = groupId === null ? [] : enabledOf(this.#own.get(groupId) ?? [])
     const zones = [...zonesForGroup(this.#zones, groupId), ...own]
     const has = (type: string) => zones.some((zone) => zone.type === type)
-    const ground = { hasParking: has('parking'), hasBoundary: has('boundary') }
+    const zoneContext = { hasParking: has('parking'), hasBoundary: has('boundary') }
     const byId = new Map(zones.map((zone) => [zone.id, zone]))
-    const made = { watched: watchedZones(zones), byId, ground }
+    const made = { watched: watchedZones(zones), byId, zoneContext }
     this.#ofGroup.set(groupId, made)
     return made
   }

@@ -14,9 +14,9 @@ export interface ReplayedDevice extends TrackedDevice {
 export type ReplaySettings = CartSettings & MotionSettings
 
 /** Number of positions before a moment that determine heading and zones: a heading needs two, a zone three. */
-const LOOK_BACK_FIXES = 8
+const LOOKBACK_FIXES = 8
 
-const NOTHING_SAID = { outOfService: null, exempt: null, note: null }
+const NO_NOTES = { outOfService: null, exempt: null, note: null }
 
 /**
  * Cart as the cart rules evaluate it at any moment of its tracks. Data without a history is left out: the connection
@@ -27,7 +27,7 @@ export class ReplayedCart {
   readonly #devices: readonly ReplayedDevice[]
   readonly #zones: ReplayZones
   readonly #settings: ReplaySettings
-  readonly #said: { index: number; device: CartDevice }[]
+  readonly #reports: { index: number; device: CartDevice }[]
   #shown: { fromMs: number; untilMs: number; cart: CartJson | null } | null = null
 
   constructor(
@@ -39,7 +39,7 @@ export class ReplayedCart {
     this.#devices = devices
     this.#zones = zones
     this.#settings = settings
-    this.#said = devices.map((device) => ({ index: -1, device: unheard(device) }))
+    this.#reports = devices.map((device) => ({ index: -1, device: withoutData(device) }))
   }
 
   /** Null before its first position; the same object as long as it is unchanged. */
@@ -47,18 +47,18 @@ export class ReplayedCart {
     let isOther = false
     for (const [i, device] of this.#devices.entries()) {
       const index = lastIndexAt(device.track.atMs, atMs)
-      if (index === this.#said[i]?.index) continue
-      this.#said[i] = { index, device: this.#sayingAt(device, index) }
+      if (index === this.#reports[i]?.index) continue
+      this.#reports[i] = { index, device: this.#reportAt(device, index) }
       isOther = true
     }
     const shown = this.#shown
     if (!isOther && shown !== null && atMs >= shown.fromMs && atMs < shown.untilMs) return shown.cart
-    const said = this.#said.map(({ device }) => device)
-    const verdict = evaluateCart(said, this.#zones.groundOf(this.#groupOf()), this.#settings, {
+    const deviceReports = this.#reports.map(({ device }) => device)
+    const verdict = evaluateCart(deviceReports, this.#zones.zoneContextOf(this.#groupOf()), this.#settings, {
       nowMs: atMs,
       startedAtMs: 0,
     })
-    const devices = said.map(({ hardwareId, deviceType, isOnline }) => ({
+    const devices = deviceReports.map(({ hardwareId, deviceType, isOnline }) => ({
       hardwareId,
       deviceType,
       name: null,
@@ -72,7 +72,7 @@ export class ReplayedCart {
               key: this.#key,
               devices,
               verdict,
-              notes: NOTHING_SAID,
+              notes: NO_NOTES,
               autoLockAtMs: null,
               openAlertIds: [],
             },
@@ -86,12 +86,12 @@ export class ReplayedCart {
     return this.#devices[0]?.groupId ?? null
   }
 
-  #sayingAt(device: ReplayedDevice, index: number): CartDevice {
-    if (index < 0) return unheard(device)
+  #reportAt(device: ReplayedDevice, index: number): CartDevice {
+    if (index < 0) return withoutData(device)
     const { atMs, latE7, longE7, speedKmh } = device.track
     let motion = NO_MOTION
     const fixes = []
-    for (let i = Math.max(0, index - LOOK_BACK_FIXES); i <= index; i++) {
+    for (let i = Math.max(0, index - LOOKBACK_FIXES); i <= index; i++) {
       const speed = speedKmh[i] ?? Number.NaN
       const fix = { atMs: atMs[i] ?? 0, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 }
       const position = { ...fix, speedKmh: Number.isNaN(speed) ? null : speed }
@@ -99,17 +99,17 @@ export class ReplayedCart {
       fixes.push(fix)
     }
     const stays = this.#zones.staysAfter(fixes, device.groupId)
-    return { ...unheard(device), motion, stays, heardAtMs: atMs[index] ?? null }
+    return { ...withoutData(device), motion, stays, lastSeenAtMs: atMs[index] ?? null }
   }
 }
 
-function unheard({ hardwareId, deviceType }: ReplayedDevice): CartDevice {
+function withoutData({ hardwareId, deviceType }: ReplayedDevice): CartDevice {
   return {
     hardwareId,
     deviceType,
     isOnline: true,
-    heardAtMs: null,
-    saidSleep: false,
+    lastSeenAtMs: null,
+    announcedSleep: false,
     motion: NO_MOTION,
     stays: [],
     outSinceMs: null,

@@ -23,17 +23,17 @@ export function AlertDialog({ alerts, title, onDone }: AlertDialogProps) {
   const { api, gate, me } = useDashboard()
   const texts = alertTexts()
   const [note, setNote] = useState('')
-  const [says, setSays] = useState<string | null>(null)
+  const [message, setMessage] = useState<string | null>(null)
   const mayAct = me.value?.role !== 'user'
   const act = async (action: 'acknowledge' | 'close') => {
-    setSays(texts.working)
+    setMessage(texts.working)
     const body = { note: note.trim() === '' ? null : note.trim() }
     try {
       for (const { alert_id: id } of alerts)
         await gate.act(() => api.call(`POST /alerts/{id}/${action}`, { path: { id }, body }))
       onDone()
     } catch (error) {
-      setSays(texts.failed(whyNot(error)))
+      setMessage(texts.failed(whyNot(error)))
     }
   }
   const [alert] = alerts
@@ -43,7 +43,7 @@ export function AlertDialog({ alerts, title, onDone }: AlertDialogProps) {
       {mayAct && alerts.some(isLasting) && (
         <TextField name={texts.note} hint={texts.optional} max={NOTE_MAX} isLong value={note} onInput={setNote} />
       )}
-      <p role="status">{says}</p>
+      <p role="status">{message}</p>
       <div class="dialog-buttons">
         <button type="button" class="button" onClick={onDone}>
           {texts.cancel}

@@ -33,7 +33,7 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
       {name === null ? (
         <Icon name="alerts" />
       ) : (
-        <CartShape look={cart === undefined ? 'silent' : markerStyleOf(cart)} label={name} size={46} />
+        <CartShape markerStyle={cart === undefined ? 'silent' : markerStyleOf(cart)} label={name} size={46} />
       )}
       <button type="button" class="alert-words" onClick={onOpen}>
         <strong dir="auto">{alertTitle(alert)}</strong>

@@ -9,7 +9,7 @@ import { TimeZone } from '#shared/site/time-zone.ts'
 import type { GeofenceEventJson } from '#shared/wire/geofence-events.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 
-const LOOK_EVERY_MS = 10_000
+const RELOAD_EVERY_MS = 10_000
 const EVENTS_MAX = 1_000
 /** Limit for a day on which many carts leave the path. */
 const SHOWN_MAX = 100
@@ -69,7 +69,7 @@ function useEvents(zones: Zones): GeofenceEventJson[] | null {
     const asked = JSON.parse(query) as ReturnType<typeof breachQuery>
     if (!isLive || asked === null) return
     let isHere = true
-    const look = async () => {
+    const reload = async () => {
       const pages = await Promise.all(
         asked.types.map((zone_type) =>
           api.call('GET /geofence-events', { query: { zone_type, from: asked.from, limit: EVENTS_MAX } }),
@@ -77,9 +77,9 @@ function useEvents(zones: Zones): GeofenceEventJson[] | null {
       )
       if (isHere) setEvents(pages.flatMap((page) => page.events))
     }
-    const lookOrWait = () => void look().catch(() => undefined)
-    lookOrWait()
-    const timer = setInterval(lookOrWait, LOOK_EVERY_MS)
+    const reloadOrWait = () => void reload().catch(() => undefined)
+    reloadOrWait()
+    const timer = setInterval(reloadOrWait, RELOAD_EVERY_MS)
     return () => {
       isHere = false
       clearInterval(timer)

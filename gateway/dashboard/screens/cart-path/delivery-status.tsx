@@ -5,7 +5,7 @@ import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
-const LOOK_EVERY_MS = 3_000
+const RELOAD_EVERY_MS = 3_000
 /** Maximum number of carts listed by name. */
 const NAMED_MAX = 20
 
@@ -53,14 +53,14 @@ function useApplied(version: number): Applied | null {
   useEffect(() => {
     if (!isLive) return
     let isHere = true
-    const look = () =>
+    const reload = () =>
       api.call('GET /zones/applied').then(
         (answer) => isHere && setApplied(answer),
         // the connection state shows the failure; the last result stays
         () => undefined,
       )
-    void look()
-    const timer = setInterval(() => void look(), LOOK_EVERY_MS)
+    void reload()
+    const timer = setInterval(() => void reload(), RELOAD_EVERY_MS)
     return () => {
       isHere = false
       clearInterval(timer)

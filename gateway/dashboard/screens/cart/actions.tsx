@@ -12,7 +12,7 @@ import { LockButtons, MoreButtons } from './buttons.tsx'
 import { CommandOutcome } from './outcome.tsx'
 
 /** Time for which the result of a command stays visible. */
-const TOLD_MS = 120_000
+const STATUS_SHOWN_MS = 120_000
 
 type Patch = InputOf<'PATCH /carts/{cart}'>['body']
 
@@ -84,7 +84,7 @@ function Outcome({ cart, course, isSaved }: { cart: CartJson; course: CommandPro
   return (
     <div class="cart-outcome" role="status">
       {isSaved && <p class="outcome">{cartActionTexts().saved}</p>}
-      {!isSaved && course !== null && isTold(course, commands.ageMs(course)) && (
+      {!isSaved && course !== null && isStatusShown(course, commands.ageMs(course)) && (
         <CommandOutcome
           course={course}
           isOnline={cart.devices.some(({ is_online }) => is_online)}
@@ -95,9 +95,9 @@ function Outcome({ cart, course, isSaved }: { cart: CartJson; course: CommandPro
   )
 }
 
-function isTold(course: CommandProgress, ageMs: number): boolean {
+function isStatusShown(course: CommandProgress, ageMs: number): boolean {
   const { kind } = course.stage.value
-  return (kind !== 'done' && kind !== 'failed') || ageMs < TOLD_MS
+  return (kind !== 'done' && kind !== 'failed') || ageMs < STATUS_SHOWN_MS
 }
 
 /** Returns the rejection of a lock that this user may override; null if none. */

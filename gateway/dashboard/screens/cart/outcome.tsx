@@ -40,7 +40,7 @@ function outcomeInWords(
   if (stage.kind === 'failed') return failureInWords(stage)
   if (!isLive) return texts.lostMeanwhile
   if (stage.kind === 'waiting') return isOnline ? texts.locating : texts.offline
-  return stage.kind === 'told' ? texts.told : texts.sending
+  return stage.kind === 'sent' ? texts.sent : texts.sending
 }
 
 function failureInWords({ code, detail, retryAfterS }: Extract<Stage, { kind: 'failed' }>): string {

@@ -114,16 +114,26 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
   )
 }
 
-const TOLD = ['holes', 'greens', 'bunkers', 'fairways', 'tees', 'water', 'woods', 'buildings', 'paths'] as const
+const COUNTED_KINDS = [
+  'holes',
+  'greens',
+  'bunkers',
+  'fairways',
+  'tees',
+  'water',
+  'woods',
+  'buildings',
+  'paths',
+] as const
 
 /** Counts such as "18 holes, 18 greens, 63 bunkers", and missing kinds. */
 function Counted({ counts, isNew = false }: { counts: CourseJson['counts']; isNew?: boolean }) {
   const texts = courseTexts()
-  const told = TOLD.filter((kind) => counts[kind] > 0).map((kind) => texts.counts[kind](counts[kind]))
+  const counted = COUNTED_KINDS.filter((kind) => counts[kind] > 0).map((kind) => texts.counts[kind](counts[kind]))
   return (
     <>
       <p>
-        <b>{told.join(', ')}</b>
+        <b>{counted.join(', ')}</b>
       </p>
       {isNew && counts.holes === 0 && <p class="small">{texts.noHoles}</p>}
       {isNew && counts.outlines === 0 && <p class="small">{texts.noOutline}</p>}

@@ -6,14 +6,14 @@ import { isCalendarDate } from '#shared/site/time-zone.ts'
 /** Picker for a day in the course's time zone, with buttons for the adjacent days. */
 export function DatePicker({ date, onDate }: { date: string; onDate: (date: string) => void }) {
   const texts = dayTexts()
-  const beside = (days: -1 | 1, label: string, icon: 'back' | 'next') => (
+  const dayButton = (days: -1 | 1, label: string, icon: 'back' | 'next') => (
     <button type="button" class="button" aria-label={label} onClick={() => onDate(adjacentDay(date, days))}>
       <Icon name={icon} />
     </button>
   )
   return (
     <div class="date-picker">
-      {beside(-1, texts.before, 'back')}
+      {dayButton(-1, texts.before, 'back')}
       <input
         class="input"
         type="date"
@@ -21,7 +21,7 @@ export function DatePicker({ date, onDate }: { date: string; onDate: (date: stri
         value={date}
         onChange={({ currentTarget }) => isCalendarDate(currentTarget.value) && onDate(currentTarget.value)}
       />
-      {beside(1, texts.after, 'next')}
+      {dayButton(1, texts.after, 'next')}
     </div>
   )
 }

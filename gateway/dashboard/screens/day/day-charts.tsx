@@ -73,10 +73,10 @@ function useDarkness(): boolean {
   const [isDark, setIsDark] = useState(false)
   useEffect(() => {
     const darkness = matchMedia('(prefers-color-scheme: dark)')
-    const look = () => setIsDark(darkness.matches)
-    darkness.addEventListener('change', look)
-    look()
-    return () => darkness.removeEventListener('change', look)
+    const update = () => setIsDark(darkness.matches)
+    darkness.addEventListener('change', update)
+    update()
+    return () => darkness.removeEventListener('change', update)
   }, [])
   return isDark
 }

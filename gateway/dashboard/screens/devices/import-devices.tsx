@@ -36,7 +36,7 @@ export function ImportDevices() {
   const { send, fault, isSending } = useSending()
   const importFile = (body: Blob, isDryRun: boolean) =>
     api.call('POST /devices/import', { body, query: { dry_run: isDryRun ? 'true' : 'false' } })
-  const look = (chosen: File | undefined) => {
+  const preview = (chosen: File | undefined) => {
     if (chosen === undefined) return
     // browsers use a different type for CSV if a spreadsheet program is installed
     const csv = new Blob([chosen], { type: 'text/csv' })
@@ -85,7 +85,7 @@ export function ImportDevices() {
             class="import-drop"
             accept=".csv,text/csv,text/plain"
             onChange={({ currentTarget }) => {
-              look(currentTarget.files?.[0])
+              preview(currentTarget.files?.[0])
               // allows the same file to be chosen again after a correction
               currentTarget.value = ''
             }}

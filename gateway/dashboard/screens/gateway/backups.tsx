@@ -8,14 +8,14 @@ import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { useMoments } from './moments.ts'
 
-const LOOK_EVERY_MS = 3_000
+const RELOAD_EVERY_MS = 3_000
 type Backups = AnswerOf<'GET /backups'>
 
 /** Target and results of the nightly backups, and a backup on request: a page of More, which provides its title. */
 export function BackupsPage() {
   const { api } = useDashboard()
   const texts = backupTexts()
-  const list = useAdminList(() => api.call('GET /backups'), LOOK_EVERY_MS)
+  const list = useAdminList(() => api.call('GET /backups'), RELOAD_EVERY_MS)
   return (
     <>
       <p>{texts.why}</p>

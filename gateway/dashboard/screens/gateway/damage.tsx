@@ -57,8 +57,8 @@ export function DamagePage() {
 function Damage({ health }: { health: AnswerOf<'GET /health'> }) {
   const texts = gatewayTexts()
   const moment = useMoments()
-  const { damage = [], damaged_telemetry: aside, last_check_at } = health
-  const isSound = damage.length === 0 && aside === undefined
+  const { damage = [], damaged_telemetry: quarantined, last_check_at } = health
+  const isSound = damage.length === 0 && quarantined === undefined
   return (
     <section class="panel">
       <p>{last_check_at === undefined ? texts.neverChecked : texts.lastCheck(moment(last_check_at))}</p>
@@ -77,12 +77,17 @@ function Damage({ health }: { health: AnswerOf<'GET /health'> }) {
           ))}
         </ul>
       )}
-      {aside !== undefined && (
+      {quarantined !== undefined && (
         <>
           <h2>{texts.aside}</h2>
-          <p>{texts.asideWhat(formatCount(aside.blocks), aside.records === 0 ? null : formatCount(aside.records))}</p>
+          <p>
+            {texts.asideWhat(
+              formatCount(quarantined.blocks),
+              quarantined.records === 0 ? null : formatCount(quarantined.records),
+            )}
+          </p>
           <ul class="items">
-            {aside.newest.map(({ hardware_id, stream, from, to, reason }) => (
+            {quarantined.newest.map(({ hardware_id, stream, from, to, reason }) => (
               <li key={`${hardware_id} ${stream} ${from} ${to}`}>
                 <span dir="auto">
                   {[hardware_id ?? '–', texts.streamNames[stream], `${moment(from)} – ${moment(to)}`, reason].join(

@@ -9,14 +9,14 @@ import { QrCode } from '../more/qr-code.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { useMoments } from './moments.ts'
 
-const LOOK_EVERY_MS = 10_000
+const RELOAD_EVERY_MS = 10_000
 type Tls = AnswerOf<'GET /tls'>
 
 /** Encryption of the connections on the network: a page of More, which provides its title. */
 export function EncryptionPage() {
   const { api } = useDashboard()
   const texts = encryptionTexts()
-  const list = useAdminList(() => api.call('GET /tls'), LOOK_EVERY_MS)
+  const list = useAdminList(() => api.call('GET /tls'), RELOAD_EVERY_MS)
   return (
     <>
       <p>{texts.why}</p>

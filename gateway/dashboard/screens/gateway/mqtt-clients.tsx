@@ -11,7 +11,7 @@ import { useAdminList } from '../more/use-admin-list.ts'
 import { useMoments } from './moments.ts'
 import { Pager } from './pager.tsx'
 
-const [PAGE, LOOK_EVERY_MS, SEARCH_MAX] = [25, 5_000, 64]
+const [PAGE, RELOAD_EVERY_MS, SEARCH_MAX] = [25, 5_000, 64]
 const CONNECTIONS = ['all', 'connected', 'away'] as const
 type Connections = (typeof CONNECTIONS)[number]
 
@@ -28,7 +28,7 @@ export function MqttClientsPage() {
     limit: PAGE,
     offset,
   }
-  const list = useAdminList(() => api.call('GET /mqtt/clients', { query }), LOOK_EVERY_MS, JSON.stringify(query))
+  const list = useAdminList(() => api.call('GET /mqtt/clients', { query }), RELOAD_EVERY_MS, JSON.stringify(query))
   return (
     <>
       <p>{texts.mqttWhy}</p>

@@ -11,7 +11,7 @@ import { refusalText } from '#dashboard/ui/refusal.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 
-const LOOK_EVERY_MS = 10_000
+const RELOAD_EVERY_MS = 10_000
 const DAY_S = 86_400
 /** Default for the age of records to delete: data that old is rarely used. */
 const [PURGE_DAYS, DAYS_MAX] = ['365', 3_650]
@@ -27,7 +27,7 @@ export function StoragePage() {
       health: await api.call('GET /health'),
       storage: readStorage(await api.call('GET /metrics')),
     }),
-    LOOK_EVERY_MS,
+    RELOAD_EVERY_MS,
   )
   const purged = async () => {
     await list.again()
@@ -156,13 +156,13 @@ function Purge({ onPurged }: { onPurged: () => Promise<void> }) {
   const texts = gatewayTexts()
   const [typed, setTyped] = useState(PURGE_DAYS)
   const [isAsked, ask] = useState(false)
-  const [says, setSays] = useState<string | null>(null)
+  const [message, setMessage] = useState<string | null>(null)
   const days = Number(typed)
   const isReady = Number.isInteger(days) && days >= 1 && days <= DAYS_MAX
   const purge = async () => {
     const { purged } = await api.call('POST /telemetry/purge', { body: { older_than_days: days } })
     ask(false)
-    setSays(texts.purged(formatCount(purged.gps), formatCount(purged.battery)))
+    setMessage(texts.purged(formatCount(purged.gps), formatCount(purged.battery)))
     await onPurged()
   }
   return (
@@ -180,7 +180,7 @@ function Purge({ onPurged }: { onPurged: () => Promise<void> }) {
           onInput={({ currentTarget: { value } }) => setTyped(value)}
         />
       </label>
-      <p role="status">{says}</p>
+      <p role="status">{message}</p>
       <button type="button" class="button danger" disabled={!isReady} onClick={() => ask(true)}>
         {texts.purge} …
       </button>

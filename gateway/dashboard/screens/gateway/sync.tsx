@@ -9,14 +9,14 @@ import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { useMoments } from './moments.ts'
 
-const LOOK_EVERY_MS = 5_000
+const RELOAD_EVERY_MS = 5_000
 type Details = NonNullable<SyncStatusJson['details']>
 
 /** State of the sync with the hub: a page of More, which provides its title. */
 export function SyncPage() {
   const { api } = useDashboard()
   const texts = gatewayTexts()
-  const list = useAdminList(() => api.call('GET /sync/status'), LOOK_EVERY_MS)
+  const list = useAdminList(() => api.call('GET /sync/status'), RELOAD_EVERY_MS)
   return (
     <>
       <p>{texts.syncWhy}</p>

@@ -13,7 +13,7 @@ interface Awaited {
   /** True if it was entered before the first list of carts. */
   isFirst: boolean
   /** Cart whose card was open, if any: opening a different card ends the wait. */
-  beside: string | null
+  openCart: string | null
 }
 
 /**
@@ -44,10 +44,10 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
     // the rendered list may lag behind the fleet
     const cart = found[current] ?? searchCarts(fleet.carts.values(), text, 1)[0]
     if (cart !== undefined) choose(cart)
-    else if (isAsking) setAwaited({ isFirst: !fleet.isKnown, beside: opened })
+    else if (isAsking) setAwaited({ isFirst: !fleet.isKnown, openCart: opened })
   }
   useEffect(() => {
-    if (awaited === null || awaited.beside !== opened || !fleet.isKnown) return
+    if (awaited === null || awaited.openCart !== opened || !fleet.isKnown) return
     const cart = searchAgain(fleet.carts.values(), text, awaited.isFirst)
     if (cart !== undefined) choose(cart)
     else if (awaited.isFirst) setAwaited({ ...awaited, isFirst: false })
@@ -103,7 +103,7 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
                 aria-selected={index === current}
                 onClick={() => choose(cart)}
               >
-                <CartShape look={markerStyleOf(cart)} label={cart.cart} size={40} />
+                <CartShape markerStyle={markerStyleOf(cart)} label={cart.cart} size={40} />
                 <bdi class="number">{cart.cart}</bdi>
                 <bdi class="small">{namesOf(cart)}</bdi>
               </div>

@@ -11,8 +11,7 @@ interface AdminListProps<List> {
 /** Placeholder until a list has loaded or while the user may not see it; a loaded list stays, with all typed input. */
 export function AdminList<List>({ of, children }: AdminListProps<List>) {
   const texts = moreTexts()
-  const { list, fault, isTurnedDown, again } = of
-  const isRefused = isTurnedDown || fault !== null
+  const { list, fault, isTurnedDown, isRefused, again } = of
   return (
     <>
       {isRefused && (

@@ -7,7 +7,7 @@ import type { Tablets } from './tablet-list.ts'
 import { useAdminList } from './use-admin-list.ts'
 import { WaitingTablets } from './waiting-tablets.tsx'
 
-const LOOK_EVERY_MS = 4_000
+const RELOAD_EVERY_MS = 4_000
 
 /** Tablets page: signed-in tablets, requests for access, and a code for a new tablet. */
 export function TabletsPage() {
@@ -20,7 +20,7 @@ export function TabletsPage() {
     ])
     return { users, sessions, requests }
   }
-  const list = useAdminList(load, LOOK_EVERY_MS)
+  const list = useAdminList(load, RELOAD_EVERY_MS)
   return (
     <>
       <p>{tabletTexts().why}</p>

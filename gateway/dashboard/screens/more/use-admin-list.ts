@@ -4,9 +4,12 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'
 
+/** Statuses of a session that has ended and of rights that have expired. */
+const NEEDS_RIGHTS = [401, 403]
+
 /**
  * Loads data for admins and prompts for a PIN if one is needed. `load` runs again when `key` changes, and every
- * `everyMs`: the repeated request never prompts, and keeps the loaded data when the rights have expired.
+ * `everyMs` until a request is refused: the repeated request never prompts, and keeps the loaded data.
  */
 export function useAdminList<List>(load: () => Promise<List>, everyMs?: number, key = '') {
   const { gate, line } = useDashboard()
@@ -31,12 +34,19 @@ export function useAdminList<List>(load: () => Promise<List>, everyMs?: number, 
     }
   }
   useEffect(() => void again(), [key])
-  const isKept = list !== null && everyMs !== undefined && !isTurnedDown && line.state.value.kind === 'live'
+  const isRefused = isTurnedDown || fault !== null
+  const isKept = list !== null && everyMs !== undefined && !isRefused && line.state.value.kind === 'live'
   useEffect(() => {
     if (!isKept) return
-    const look = () => take(load()).catch((error: unknown) => error instanceof ApiError && turnDown(true))
-    const timer = setInterval(() => void look(), everyMs)
+    const reload = () =>
+      take(load()).catch((error: unknown) => {
+        // any other failure passes
+        if (!(error instanceof ApiError)) return
+        if (NEEDS_RIGHTS.includes(error.status)) turnDown(true)
+        else if (error.status === 404) setFault(refusalText(error))
+      })
+    const timer = setInterval(() => void reload(), everyMs)
     return () => clearInterval(timer)
   }, [isKept, everyMs, key])
-  return { list, fault, isTurnedDown, again }
+  return { list, fault, isTurnedDown, isRefused, again }
 }

@@ -29,12 +29,12 @@ export function NotifierForm({ notifier, onDone }: NotifierFormProps) {
   const [between, setBetween] = useState<[string, string] | null>(notifier?.between ?? null)
   const [after, setAfter] = useState(String(notifier?.after_unacknowledged_min ?? ''))
   const save = async () => {
-    const isTold = channel !== 'email' && token.trim() !== ''
+    const hasToken = channel !== 'email' && token.trim() !== ''
     const body = {
       to: to.trim(),
       kinds,
       between,
-      ...(isTold ? { token: token.trim() } : {}),
+      ...(hasToken ? { token: token.trim() } : {}),
       after_unacknowledged_min: after === '' ? null : Number(after),
     }
     if (notifier === undefined) await api.call('POST /notifiers', { body: { channel, ...body } })

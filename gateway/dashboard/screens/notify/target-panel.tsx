@@ -32,17 +32,17 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
   const { clock, gate, second } = useDashboard()
   const texts = notifyTexts()
   const [isAsking, setIsAsking] = useState(false)
-  const [says, setSays] = useState<string | null>(null)
+  const [message, setMessage] = useState<string | null>(null)
   const { name, when, kinds, last_success_at, last_error, waiting } = target
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const test = async () => {
-    setSays(texts.working)
+    setMessage(texts.working)
     try {
       await gate.act(onTest)
-      setSays(texts.tested)
+      setMessage(texts.tested)
     } catch (error) {
-      if (error instanceof PinCancelled) setSays(null)
-      else setSays(error instanceof ApiError ? errorText(error) : texts.noContact)
+      if (error instanceof PinCancelled) setMessage(null)
+      else setMessage(error instanceof ApiError ? errorText(error) : texts.noContact)
     }
   }
   return (
@@ -58,7 +58,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
           {texts.lastError(last_error)}
         </p>
       )}
-      <p role="status">{says}</p>
+      <p role="status">{message}</p>
       <div class="row">
         <button type="button" class="button" onClick={() => void test()}>
           {texts.test}

@@ -38,7 +38,7 @@ export function ReplayedCartCard({ fleet, cart: name, date, onClose }: ReplayedC
         ]
   return (
     <section class="replayed-cart" aria-label={texts.ofCart(name)}>
-      {cart !== undefined && <CartShape look={markerStyleOf(cart)} label={name} size={44} />}
+      {cart !== undefined && <CartShape markerStyle={markerStyleOf(cart)} label={name} size={44} />}
       <div>
         <h2 dir="auto">{texts.ofCart(name)}</h2>
         <p dir="auto">{facts.join(' · ')}</p>

@@ -64,7 +64,7 @@ export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) 
           {texts.print}
         </button>
       </div>
-      <ReportPlaceholder {...waiting} says={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
+      <ReportPlaceholder {...waiting} message={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
       {chart !== null && <DaysChart {...chart} />}
       <div class="report-table">
         <VirtualTable label={`${title}, ${of.name}`} items={rows} rowPx={ROW_PX} head={<Head columns={columns} />}>

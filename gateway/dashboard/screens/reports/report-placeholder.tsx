@@ -5,17 +5,17 @@ interface WaitingProps {
   fault: string | null
   again: () => void
   /** Text to show once the response is there; null for none. */
-  says: string | null
+  message: string | null
   isHere: boolean
 }
 
 /** Placeholder of a report that is loading, failed or empty. */
-export function ReportPlaceholder({ fault, again, says, isHere }: WaitingProps) {
+export function ReportPlaceholder({ fault, again, message, isHere }: WaitingProps) {
   const texts = reportTexts()
   return (
     <div role="status" class="reports-says">
       {fault === null && !isHere && <p>{texts.adding} …</p>}
-      {says !== null && <p>{says}</p>}
+      {message !== null && <p>{message}</p>}
       {fault !== null && (
         <>
           <Fault text={fault} />

@@ -47,7 +47,7 @@ export function SilenceMap() {
     return until === null ? texts.stillSilent(moment) : texts.silentFor(moment, formatSpan(duration * 1000))
   }
   const isHere = answer !== null
-  const says = !isHere ? null : answer.total === 0 ? texts.noSilence : texts.silences(answer.total)
+  const message = !isHere ? null : answer.total === 0 ? texts.noSilence : texts.silences(answer.total)
   return (
     <ReportMap
       of={of}
@@ -57,7 +57,7 @@ export function SilenceMap() {
         setMap(ready)
       }}
     >
-      <ReportPlaceholder fault={fault} again={again} isHere={isHere} says={says} />
+      <ReportPlaceholder fault={fault} again={again} isHere={isHere} message={message} />
       <div class="silence-list">
         <VirtualList label={texts.listOf} items={silences} rowPx={ROW_PX} keyOf={({ cart, at }) => `${at} ${cart}`}>
           {(silence) => (

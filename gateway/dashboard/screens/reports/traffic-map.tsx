@@ -48,7 +48,7 @@ export function TrafficMap() {
         fault={fault}
         again={again}
         isHere={isHere}
-        says={isHere && answer.cells.length === 0 ? texts.noTraffic : null}
+        message={isHere && answer.cells.length === 0 ? texts.noTraffic : null}
       />
       {isHere && answer.cells.length > 0 && <Legend classes={classes} cellM={answer.cell_m} isDark={isDark} />}
     </ReportMap>

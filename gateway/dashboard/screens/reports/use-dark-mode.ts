@@ -5,9 +5,9 @@ export function useDarkness(): boolean {
   const [isDark, setIsDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
   useEffect(() => {
     const darkness = matchMedia('(prefers-color-scheme: dark)')
-    const look = () => setIsDark(darkness.matches)
-    darkness.addEventListener('change', look)
-    return () => darkness.removeEventListener('change', look)
+    const update = () => setIsDark(darkness.matches)
+    darkness.addEventListener('change', update)
+    return () => darkness.removeEventListener('change', update)
   }, [])
   return isDark
 }

@@ -157,7 +157,7 @@ function CourseForm({ onKey }: { onKey: (apiKey: string) => void }) {
   )
 }
 
-interface Said {
+interface SetUpInput {
   name: string
   timeZone: string
   /** Key of admin-key.txt; empty while it is not required. */
@@ -169,7 +169,7 @@ function useStart(onKey: (apiKey: string) => void) {
   const texts = signInTexts()
   const { send, fault, setFault, isSending } = useSending()
   const [isLate, setLate] = useState(false)
-  const ask = async ({ name, timeZone, fileKey }: Said) => {
+  const ask = async ({ name, timeZone, fileKey }: SetUpInput) => {
     const { language } = preferences.choice.value
     if (fileKey !== '') await api.call('POST /sessions', { body: { api_key: fileKey, name: SETUP_SESSION } })
     const body = { name, time_zone: timeZone, ...(language === null ? {} : { language }) }
@@ -177,12 +177,12 @@ function useStart(onKey: (apiKey: string) => void) {
     const { api_key } = await api.call('POST /sessions/current/key')
     onKey(api_key)
   }
-  const start = async (said: Said) => {
-    if (!isTimeZone(said.timeZone)) return setFault(texts.noSuchZone)
+  const start = async (input: SetUpInput) => {
+    if (!isTimeZone(input.timeZone)) return setFault(texts.noSuchZone)
     let why: string | null = null
     await send(async () => {
       try {
-        await ask(said)
+        await ask(input)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         if (error.code === 'admin_required') why = texts.tooLate

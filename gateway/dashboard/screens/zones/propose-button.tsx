@@ -7,11 +7,11 @@ import { ApiError } from '#shared/client.ts'
 
 interface ProposeButtonProps {
   editor: ZoneEditor
-  onSaid: (words: string) => void
+  onMessage: (words: string) => void
 }
 
 /** Adds zones derived from the course map that do not exist yet; nothing is saved. */
-export function ProposeButton({ editor, onSaid }: ProposeButtonProps) {
+export function ProposeButton({ editor, onMessage }: ProposeButtonProps) {
   const { api, gate } = useDashboard()
   const texts = zonesTexts()
   const propose = async () => {
@@ -20,9 +20,9 @@ export function ProposeButton({ editor, onSaid }: ProposeButtonProps) {
       const count = editor.zones.length
       const zones = withProposed(editor.zones, shownZones(features))
       if (zones.length > count) editor.replace(zones)
-      onSaid(texts.proposed(zones.length - count))
+      onMessage(texts.proposed(zones.length - count))
     } catch (error) {
-      onSaid(error instanceof ApiError && error.code === 'no_course' ? texts.noCourse : refusalText(error))
+      onMessage(error instanceof ApiError && error.code === 'no_course' ? texts.noCourse : refusalText(error))
     }
   }
   return (

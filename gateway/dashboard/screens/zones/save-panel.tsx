@@ -18,11 +18,11 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
   const dashboard = useDashboard()
   const texts = zonesTexts()
   const { isSending, fault, send } = useSending()
-  const [said, setSaid] = useState<string[] | null>(null)
+  const [messages, setMessages] = useState<string[] | null>(null)
   const { units } = dashboard.site.value
   const faults = editor.isChanged ? zoneFaults(editor.zones) : []
   const save = async () => {
-    setSaid(null)
+    setMessages(null)
     try {
       await put()
     } catch (error) {
@@ -37,7 +37,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
     const headers = { 'If-Match': editor.etag }
     const answer = await dashboard.gate.act(() => dashboard.api.call('PUT /zones', { body, headers }))
     editor.saved(await readZones(dashboard))
-    setSaid([texts.saved, ...warningsOf(answer, units)])
+    setMessages([texts.saved, ...warningsOf(answer, units)])
   }
   return (
     <div class="stack">
@@ -62,7 +62,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
       )}
       <Fault text={fault} />
       <div role="status">
-        {!editor.isChanged && said?.map((line) => <p key={line}>{line}</p>)}
+        {!editor.isChanged && messages?.map((line) => <p key={line}>{line}</p>)}
         {editor.isChanged && <p class="small">{texts.unsaved}</p>}
       </div>
     </div>

@@ -20,7 +20,7 @@ interface ZoneListProps {
 
 export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneListProps) {
   const texts = zonesTexts()
-  const [said, setSaid] = useState<string | null>(null)
+  const [message, setMessage] = useState<string | null>(null)
   const [isAsking, setAsking] = useState(false)
   const [areEarlier, setEarlier] = useState(false)
   return (
@@ -43,7 +43,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
           <button type="button" class="button" disabled={!canDraw} onClick={onCircle}>
             {texts.circle}
           </button>
-          <ProposeButton editor={editor} onSaid={setSaid} />
+          <ProposeButton editor={editor} onMessage={setMessage} />
           <button type="button" class="button" disabled={!editor.canUndo} onClick={() => editor.undo()}>
             {texts.undo}
           </button>
@@ -57,7 +57,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
           )}
         </div>
       )}
-      {said !== null && <p role="status">{said}</p>}
+      {message !== null && <p role="status">{message}</p>}
       {isAsking && (
         <Question
           title={texts.askDiscard}

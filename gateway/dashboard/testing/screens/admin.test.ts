@@ -37,7 +37,7 @@ const stage = createStage({
 const SITE = 'The course and its rules'
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
 
-stage.eachLook('an admin changes the course, and what is wrong is said at its field', async (scene) => {
+stage.eachSetup('an admin changes the course, and what is wrong is said at its field', async (scene) => {
   const { page, open, audit, gateway, faults } = scene
   faults.forgive(answered(400))
   await open('/app/#/more', 'admin')
@@ -99,7 +99,7 @@ stage.test('staff read the settings, and cannot change them', async ({ page, ope
   await audit()
 })
 
-stage.eachLook('a player is added, changed, gets another key and is deleted', async (scene) => {
+stage.eachSetup('a player is added, changed, gets another key and is deleted', async (scene) => {
   const { page, open, audit, gateway } = scene
   const find = async (name: string) => {
     const { body } = await gateway.request('GET', '/users')
@@ -148,7 +148,7 @@ stage.eachLook('a player is added, changed, gets another key and is deleted', as
   assert.equal(await find('Player app'), undefined)
 })
 
-stage.eachLook('storage, clients, damage, head office and who did what', async ({ page, open, audit }) => {
+stage.eachSetup('storage, clients, damage, head office and who did what', async ({ page, open, audit }) => {
   await open('/app/#/more/storage', 'admin')
   await page.getByText('400 days').first().waitFor()
   await page.getByText('Nothing is older than a few hours.').or(page.getByRole('rowheader')).first().waitFor()
@@ -196,7 +196,7 @@ stage.test('a user without access to a page sees an explanation', async ({ page,
   await page.getByText('Reports · Only staff see this.').waitFor()
 })
 
-stage.eachLook('the backups that there are, and where', async ({ page, open, audit }) => {
+stage.eachSetup('the backups that there are, and where', async ({ page, open, audit }) => {
   await open('/app/#/more/backups', 'admin')
   await page.getByText(/^Backup 214 · .* · 312 MB · 1,204,117 rows$/).waitFor()
   await page.getByRole('button', { name: 'Back up now' }).waitFor()

@@ -54,7 +54,7 @@ stage.test('locking 34 carts together excludes the one that drives off', async (
   await row.getByText('Driving').first().waitFor()
   await row.getByText('Unlocked').waitFor()
   assert.deepEqual(
-    carts.filter(({ heard }) => heard.some(({ cmd }) => cmd === 'lock')).map(({ number }) => number),
+    carts.filter(({ received }) => received.some(({ cmd }) => cmd === 'lock')).map(({ number }) => number),
     carts.slice(0, -1).map(({ number }) => number),
   )
 })

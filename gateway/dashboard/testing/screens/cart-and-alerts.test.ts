@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { LOOKS, SIZES } from '../looks.ts'
 import { answered, LINE_GONE } from '../page-faults.ts'
 import type { Scene } from '../scene.ts'
+import { SETUPS, SIZES } from '../screen-setups.ts'
 import { createStage } from '../stage.ts'
 import type { StagedCart } from '../staged-cart.ts'
 
@@ -23,7 +23,7 @@ function card({ page }: Scene) {
   const region = page.getByRole('region', { name: /^Cart / })
   return {
     region,
-    says: region.getByRole('status'),
+    status: region.getByRole('status'),
     button: (name: string) => region.getByRole('button', { name, exact: true }),
   }
 }
@@ -35,8 +35,8 @@ async function answer(scene: Scene, name: string): Promise<void> {
 }
 
 /** Audits the page on a tablet and on a phone, light and dark. */
-async function auditLooks({ page, audit }: Scene): Promise<void> {
-  for (const { size, scheme } of LOOKS) {
+async function auditSetups({ page, audit }: Scene): Promise<void> {
+  for (const { size, scheme } of SETUPS) {
     await page.setViewportSize(SIZES[size])
     await page.emulateMedia({ colorScheme: scheme })
     await audit()
@@ -54,14 +54,14 @@ stage.test('a cart is unlocked from its card, and shown as unlocked when it conf
   await page.getByLabel('Driver').fill('Jane')
   await audit()
   await page.getByRole('dialog').getByRole('button', { name: 'Unlock', exact: true }).click()
-  await card(scene).says.getByText('Told the cart …').waitFor()
+  await card(scene).status.getByText('Told the cart …').waitFor()
   assert.equal(await card(scene).region.getByText('Unlocked', { exact: true }).count(), 0)
   await cart17.finish()
   await card(scene)
-    .says.getByText(/^Done: unlocked at \d\d:\d\d/)
+    .status.getByText(/^Done: unlocked at \d\d:\d\d/)
     .waitFor()
   await card(scene).region.getByText('Unlocked', { exact: true }).waitFor()
-  await auditLooks(scene)
+  await auditSetups(scene)
 })
 
 stage.test('the card explains why a cart is not locked: it drives, or its lock is jammed', async (scene) => {
@@ -78,7 +78,7 @@ stage.test('the card explains why a cart is not locked: it drives, or its lock i
   await page.evaluate(`location.hash = '#/map/18'`)
   await page.getByRole('heading', { name: 'Cart 18' }).waitFor()
   await answer(scene, 'Lock')
-  await card(scene).says.getByText('The cart refused: jammed').waitFor()
+  await card(scene).status.getByText('The cart refused: jammed').waitFor()
 })
 
 stage.test('a connection lost during a command resumes its outcome, and typed input is kept', async (scene) => {
@@ -87,7 +87,7 @@ stage.test('a connection lost during a command resumes its outcome, and typed in
   cart18.obedience = 'takes'
   await open('/app/#/map/18')
   await answer(scene, 'Lock')
-  await card(scene).says.getByText('Told the cart …').waitFor()
+  await card(scene).status.getByText('Told the cart …').waitFor()
   await card(scene).button('Note').click()
   await page.getByRole('textbox', { name: 'Note' }).fill('Squeaks')
   link.cut()
@@ -99,7 +99,7 @@ stage.test('a connection lost during a command resumes its outcome, and typed in
   await page.getByText('No contact for').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Cancel' }).click()
   await card(scene)
-    .says.getByText(/^Done: locked at \d\d:\d\d/)
+    .status.getByText(/^Done: locked at \d\d:\d\d/)
     .waitFor()
 })
 
@@ -109,7 +109,7 @@ stage.test('a session that ends during a command leads to the sign-in', async (s
   cart18.obedience = 'takes'
   await open('/app/#/map/18')
   await answer(scene, 'Unlock')
-  await card(scene).says.getByText('Told the cart …').waitFor()
+  await card(scene).status.getByText('Told the cart …').waitFor()
   const { body } = await gateway.request('GET', '/sessions')
   for (const { session_id } of body) await gateway.request('DELETE', `/sessions/${session_id}`)
   await card(scene).region.waitFor({ state: 'detached' })
@@ -124,7 +124,7 @@ stage.test('an attention item leads to its cart', async (scene) => {
   await page.getByRole('heading', { name: 'Needs you' }).waitFor()
   const line = page.getByRole('link', { name: /^Cart 17: Unlocked in the barn/ }).first()
   await line.waitFor()
-  await auditLooks(scene)
+  await auditSetups(scene)
   await line.click()
   await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
 })
@@ -138,7 +138,7 @@ stage.test('an alert is a bar on every screen and tablet until it is acknowledge
   await cart74.stands('road', { isLocked: false })
   const bars = [page, second.page].map((one) => one.getByRole('link', { name: /^Cart 74: Outside the course/ }))
   for (const bar of bars) await bar.waitFor()
-  await auditLooks(scene)
+  await auditSetups(scene)
   await page.getByRole('button', { name: 'Acknowledge: Cart 74: Outside the course' }).click()
   await page.getByRole('textbox', { name: 'Note' }).fill('Fetched')
   await audit()
@@ -160,7 +160,7 @@ stage.test('all carts are recalled with two taps, and those still out are listed
   await page.getByRole('link', { name: /Hole 1 no screen: fetch the driver/ }).waitFor()
   const bar = second.page.getByRole('link', { name: /still out/ })
   await bar.waitFor()
-  await auditLooks(scene)
+  await auditSetups(scene)
   const end = async () => {
     await page.getByRole('button', { name: 'It is over' }).click()
     const asked = page.getByRole('dialog', { name: /^Tell (the cart|\d+ carts) that they may play on/ })

@@ -42,7 +42,7 @@ async function endAll({ gateway }: Scene): Promise<void> {
   await gateway.request('POST', '/zones/switch', { body: { zone_ids, enabled: false, until: null } })
 }
 
-stage.eachLook('one tap on a hole keeps carts on its path, another ends it', async (scene) => {
+stage.eachSetup('one tap on a hole keeps carts on its path, another ends it', async (scene) => {
   const { page, open, audit, gateway } = scene
   await endAll(scene)
   await open('/app/#/more/cart-path')
@@ -106,7 +106,7 @@ stage.test('carts on the fairway are listed with the time and duration', async (
   assert.equal(await slider.getAttribute('aria-valuetext'), new Date(moment).toISOString().slice(11, 19))
 })
 
-stage.eachLook('a cart is let drive where others may not, and not any more', async (scene) => {
+stage.eachSetup('a cart is let drive where others may not, and not any more', async (scene) => {
   const { page, open, audit, gateway } = scene
   await gateway.request('PATCH', '/carts/8', { body: { exempt: null } })
   await open('/app/#/map/8')

@@ -19,7 +19,7 @@ const slider = (page: Page) => page.getByRole('slider', { name: 'Time of day' })
 const momentOf = async (page: Page) => (await slider(page).getAttribute('aria-valuetext')) ?? ''
 const toDay = (cart: string, date: string) => `/app/#/more/${encodeURIComponent(`day/${cart}/${date}`)}`
 
-stage.eachLook('the day of a cart is one tap from its card, and is played back', async ({ page, open, audit }) => {
+stage.eachSetup('the day of a cart is one tap from its card, and is played back', async ({ page, open, audit }) => {
   await open('/app/#/map/17')
   await page.getByRole('link', { name: 'The day' }).click()
   const list = page.getByRole('list', { name: 'What happened' })
@@ -119,9 +119,9 @@ stage.test('with imperial units no screen shows metres', async ({ page, open, ga
       .click()
     await page.getByText(/^Drives 9 mph/).waitFor()
     assert.match(await readAll('day'), /Speed \(mph\)/)
-    for (const [hash, says] of Object.entries(MEASURING)) {
+    for (const [hash, text] of Object.entries(MEASURING)) {
       await page.goto(`${new URL(page.url()).origin}/app/${hash}`)
-      await page.getByText(says).first().waitFor()
+      await page.getByText(text).first().waitFor()
       await readAll(hash)
     }
   } finally {

@@ -23,7 +23,7 @@ const stage = createStage({
   },
 })
 
-stage.eachLook('the fleet has a row for each cart, what matters first', async ({ page, open, audit }) => {
+stage.eachSetup('the fleet has a row for each cart, what matters first', async ({ page, open, audit }) => {
   await open('/app/#/fleet')
   const table = page.getByRole('table', { name: 'Fleet' })
   const row = (name: string) => table.getByRole('row', { name, exact: true })
@@ -52,7 +52,7 @@ stage.test('the fleet is saved as CSV', async ({ page, open }) => {
   assert.ok(rows.some((row) => row.startsWith('20,out,')))
 })
 
-stage.eachLook('the evening counts what is open and who is out', async ({ page, open, audit }) => {
+stage.eachSetup('the evening counts what is open and who is out', async ({ page, open, audit }) => {
   await open('/app/#/evening')
   const count = (name: string) => page.locator('dl > div', { hasText: name }).getByRole('definition')
   await count('in the barn, open').getByText('3').waitFor()
@@ -72,7 +72,7 @@ stage.test('one press locks the open carts in the barn, and no cart on the cours
   const row = (name: string) => page.getByRole('row', { name, exact: true })
   await row('Cart 11').getByText('Locked', { exact: true }).first().waitFor()
   await row('Cart 12').getByText('The cart could not').waitFor()
-  assert.deepEqual(left.heard, [])
+  assert.deepEqual(left.received, [])
 })
 
 stage.test('the evening is printed on one page', async ({ page, open }) => {

@@ -16,7 +16,7 @@ const stage = createStage({
   },
 })
 
-stage.eachLook('a cart is found by its number, and counters narrow map and list', async (scene) => {
+stage.eachSetup('a cart is found by its number, and counters narrow map and list', async (scene) => {
   const { page, open, audit } = scene
   await open()
   await page.getByRole('heading', { name: 'Needs you' }).waitFor()
@@ -95,7 +95,7 @@ stage.test('a user sees the map and no counters', async ({ page, open, audit }) 
   await audit()
 })
 
-stage.eachLook('the barn is put where the map shows it, beside all other zones', async (scene) => {
+stage.eachSetup('the barn is put where the map shows it, beside all other zones', async (scene) => {
   const { page, open, audit } = scene
   const before = await zonesOf(scene)
   await open('/app/#/more/barn', 'admin')

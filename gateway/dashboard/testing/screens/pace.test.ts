@@ -50,7 +50,7 @@ async function plays(gateway: TestGateway, cart: string, legs: readonly [Place, 
   await sendTrack(client, `lock-${cart}`, fixes)
 }
 
-stage.eachLook('rounds are listed, the late ones first, and told to hurry', async (scene) => {
+stage.eachSetup('rounds are listed, the late ones first, and told to hurry', async (scene) => {
   const { page, open, audit, gateway } = scene
   await open('/app/#/more/pace', 'staff')
   const list = page.getByRole('list', { name: 'Pace of play' })
@@ -63,15 +63,15 @@ stage.eachLook('rounds are listed, the late ones first, and told to hurry', asyn
   await page.getByRole('button', { name: 'Message to Carts 7, 8' }).click()
   await page.getByRole('button', { name: 'Please keep up with the group ahead of you.' }).click()
   await audit()
-  const told = async () => {
+  const shown = async () => {
     const { body } = await gateway.request('GET', '/devices/screen-8/commands')
     return body.commands.filter(({ command }: { command: string }) => command === 'message')
   }
-  const before = (await told()).length
+  const before = (await shown()).length
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText(/^Sent to Carts 7, 8/).waitFor()
-  await eventually(async () => (await told()).length === before + 1, 'the screen of the other cart is told')
-  const [newest] = await told()
+  await eventually(async () => (await shown()).length === before + 1, 'the screen of the other cart is told')
+  const [newest] = await shown()
   assert.equal(newest.params.text, 'Please keep up with the group ahead of you.')
 })
 

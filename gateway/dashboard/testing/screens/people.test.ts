@@ -40,7 +40,7 @@ async function press(page: Page, digits: string): Promise<void> {
   await page.getByRole('button', { name: 'OK' }).click()
 }
 
-stage.eachLook('somebody says by a PIN who acts, after a wrong one, and chooses German', async (scene) => {
+stage.eachSetup('somebody says by a PIN who acts, after a wrong one, and chooses German', async (scene) => {
   const { page, faults, open, audit } = scene
   faults.forgive(answered(403))
   await open('/app/#/more', 'staff')
@@ -247,8 +247,8 @@ stage.test('after ten idle minutes the map stays, and an action prompts for the 
   const card = page.getByRole('region', { name: 'Cart 17' })
   const beep = card.getByRole('button', { name: 'Beep', exact: true })
   await beep.click()
-  await cart17.hears('locate')
-  const before = cart17.heard.length
+  await cart17.receives('locate')
+  const before = cart17.received.length
   clock.aheadMs += 11 * 60_000
   // the connection requests the time
   await page.evaluate(`dispatchEvent(new Event('online'))`)
@@ -260,8 +260,8 @@ stage.test('after ten idle minutes the map stays, and an action prompts for the 
   assert.equal(await page.getByRole('dialog').count(), 0)
   await beep.click()
   await page.getByText('Nobody did anything here for ten minutes.').waitFor()
-  assert.equal(cart17.heard.length, before, 'nothing was sent')
+  assert.equal(cart17.received.length, before, 'nothing was sent')
   await press(page, PIN)
   await page.getByText('Nobody did anything here for ten minutes.').waitFor({ state: 'detached' })
-  await eventually(() => cart17.heard.length > before, 'the cart hears it')
+  await eventually(() => cart17.received.length > before, 'the cart hears it')
 })

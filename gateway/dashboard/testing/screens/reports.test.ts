@@ -62,7 +62,7 @@ async function cartsIn({ page }: Scene, table: RegExp): Promise<string[]> {
   return rows.locator('td:first-child').allInnerTexts()
 }
 
-stage.eachLook('how carts were used in a month: table, chart, file and sheet', async (scene) => {
+stage.eachSetup('how carts were used in a month: table, chart, file and sheet', async (scene) => {
   const { page, open, audit } = scene
   await open('/app/#/more')
   await page.getByRole('link', { name: 'Reports' }).click()
@@ -92,7 +92,7 @@ stage.eachLook('how carts were used in a month: table, chart, file and sheet', a
 })
 
 // at the last morning 7 has lost 0.8 V and 3 0.2 V
-stage.eachLook('packs: the weak ones first', async (scene) => {
+stage.eachSetup('packs: the weak ones first', async (scene) => {
   const { page, open, audit } = scene
   await open('/app/#/more/reports/batteries')
   assert.deepEqual(await cartsIn(scene, /^Batteries/), ['7', '3', '12'])
@@ -101,7 +101,7 @@ stage.eachLook('packs: the weak ones first', async (scene) => {
   await audit()
 })
 
-stage.eachLook('where the traffic was in a week', async ({ page, open, audit }) => {
+stage.eachSetup('where the traffic was in a week', async ({ page, open, audit }) => {
   await open('/app/#/more/reports/traffic')
   await page.getByRole('heading', { name: 'Time in a square' }).waitFor()
   await page
@@ -113,7 +113,7 @@ stage.eachLook('where the traffic was in a week', async ({ page, open, audit }) 
   await page.getByText('No cart was out in this time.').waitFor()
 })
 
-stage.eachLook('where carts fell silent in a week', async ({ page, open, audit }) => {
+stage.eachSetup('where carts fell silent in a week', async ({ page, open, audit }) => {
   await open('/app/#/more/reports/silence')
   const row = page.getByRole('button', { name: /^Cart 3/ }).first()
   await row.waitFor()

@@ -15,7 +15,7 @@ const stage = createStage({
   },
 })
 
-stage.eachLook('a key that is typed in opens the map, and a wrong one is said to be wrong', async (scene) => {
+stage.eachSetup('a key that is typed in opens the map, and a wrong one is said to be wrong', async (scene) => {
   const { page, faults, open, audit } = scene
   // a page without a session requests it, and a wrong key is rejected
   faults.forgive(answered(401))
@@ -52,7 +52,7 @@ stage.test('the first load of a tablet is small', async ({ page, open }) => {
   assert.ok(kilobytes > 100 && kilobytes <= FIRST_LOAD_KB, `${kilobytes} KB in ${[...loading.keys()].join(', ')}`)
 })
 
-stage.eachLook('a cart that is entered before the carts are there opens when they are', async (scene) => {
+stage.eachSetup('a cart that is entered before the carts are there opens when they are', async (scene) => {
   const { page, open, audit } = scene
   const release = await holdMessages(page, 'snapshot')
   await open()
@@ -95,7 +95,7 @@ stage.test('opening another cart cancels the wait for an unknown one', async (sc
 })
 
 /** Text of each empty screen, and the place that shows that it is loading. */
-const FIRST_LOOKS = {
+const FIRST_SETUPS = {
   map: { none: 'All carts are well', waits: 'Needs you' },
   'map/17': { none: 'There is no cart 17', waits: 'Cart 17' },
   fleet: { none: /There are no carts|No cart in the barn/, waits: 'Give out first' },
@@ -107,7 +107,7 @@ const FIRST_LOOKS = {
 stage.test('before the carts are loaded no screen shows an empty list', async (scene) => {
   const { page, open } = scene
   const release = await holdMessages(page, 'snapshot')
-  for (const [path, { none, waits }] of Object.entries(FIRST_LOOKS)) {
+  for (const [path, { none, waits }] of Object.entries(FIRST_SETUPS)) {
     await open(`/app/#/${path}`)
     await page.getByRole('heading', { name: waits }).first().waitFor()
     await page

@@ -153,8 +153,8 @@ interface AuditedAct {
 export function auditSentence({ action, target, before, after }: AuditedAct, name: (id: string) => string): string {
   const phrases: Readonly<Record<string, (of: string) => string>> = phraseTexts()
   const phrase = phrases[action]
-  const said = { ...before, ...after }
-  const part = (key: string) => (typeof said[key] === 'string' ? [name(String(said[key]))] : [])
+  const fields = { ...before, ...after }
+  const part = (key: string) => (typeof fields[key] === 'string' ? [name(String(fields[key]))] : [])
   const parts = action.startsWith('command.')
     ? [...part('command'), ...part('hardware_id')]
     : [...part('name'), ...(action.startsWith('recall.') ? part('text') : [])]

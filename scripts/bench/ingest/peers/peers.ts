@@ -12,7 +12,7 @@ import {
   printProgress,
   printTable,
   type ScenarioReport,
-  told,
+  withoutTarget,
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { WINDOW, warmUp } from '../saturation-run.ts'
@@ -204,10 +204,10 @@ function createFigures(runs: readonly PeerRun[]): Figure[] {
   return runs.flatMap(({ name, course, fullSpeed }, i) => {
     const missing = course.loss.missing + fullSpeed.loss.missing
     // only the gateway has a target
-    const lost = i === 0 ? noneOf : (what: string, count: number) => told(what, formatCount(count))
+    const lost = i === 0 ? noneOf : (what: string, count: number) => withoutTarget(what, formatCount(count))
     return [
-      told(`peers: ${name}, stored a second at full speed`, formatCount(fullSpeed.storedPerS)),
-      told(`peers: ${name}, bytes written a message`, formatCount(course.writtenBytes)),
+      withoutTarget(`peers: ${name}, stored a second at full speed`, formatCount(fullSpeed.storedPerS)),
+      withoutTarget(`peers: ${name}, bytes written a message`, formatCount(course.writtenBytes)),
       lost(`peers: ${name}, lost by kill -9`, missing),
     ]
   })

@@ -16,10 +16,10 @@ interface Second {
   readonly actions: readonly LockAction[]
 }
 
-function liveOneDay(seed: number, index: number, day: number, look: (second: Second) => void): Cart {
+function liveOneDay(seed: number, index: number, day: number, observe: (second: Second) => void): Cart {
   const cart = createCart(planFleet({ seed, carts: 20, center, prefix: 't' }), index)
   cart.startDay(day)
-  for (let second = 1; second <= DAY_S; second++) look({ second, actions: cart.step(), cart })
+  for (let second = 1; second <= DAY_S; second++) observe({ second, actions: cart.step(), cart })
   return cart
 }
 

@@ -3,13 +3,13 @@ import { stripAround } from '#shared/course/strip.ts'
 import type { Tags } from '#shared/course/tags.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import type { Course, Hole } from './course.ts'
-import { besidePath, placeOn } from './path.ts'
+import { parallelPath, placeOn } from './path.ts'
 import { type Point, toLatLong } from './plane.ts'
 import { boundaryOf } from './zones.ts'
 
 /** Half the width of a fairway, and distance of the cart path from its centre line. */
 const FAIRWAY_M = 17
-const PATH_ASIDE_M = 26
+const PATH_OFFSET_M = 26
 const GREEN_M = 11
 /** Distance of the green from the end of the hole's line, where carts stop. */
 const GREEN_BEHIND_M = 16
@@ -41,15 +41,15 @@ export function drawingOf(course: Course, carts: number): Drawing {
       const random = createRandom(hole.number, 'drawing')
       const green = greenOf(hole)
       return [
-        ...woodsBeside(hole, random).map((ring) => area({ natural: 'wood' }, ring)),
-        ...waterBeside(hole, random).map((ring) => area({ natural: 'water', golf: 'water_hazard' }, ring)),
+        ...adjacentWoods(hole, random).map((ring) => area({ natural: 'wood' }, ring)),
+        ...adjacentWater(hole, random).map((ring) => area({ natural: 'water', golf: 'water_hazard' }, ring)),
         ...fairwayOf(hole).map((ring) => area({ golf: 'fairway' }, ring)),
         area({ golf: 'tee' }, box(hole.tee, 9, 7)),
         area({ golf: 'green' }, blob(green, GREEN_M, random)),
         ...bunkersAround(green, random).map((ring) => area({ golf: 'bunker' }, ring)),
-        line({ golf: 'cartpath' }, besidePath(hole.fairway, 0, hole.fairway.lengthM, PATH_ASIDE_M)),
+        line({ golf: 'cartpath' }, parallelPath(hole.fairway, 0, hole.fairway.lengthM, PATH_OFFSET_M)),
         line({ golf: 'hole', ref: String(hole.number), par: String(hole.par) }, [
-          ...besidePath(hole.fairway, 0, hole.fairway.lengthM, 0),
+          ...parallelPath(hole.fairway, 0, hole.fairway.lengthM, 0),
           green,
         ]),
       ]
@@ -67,15 +67,15 @@ function greenOf({ fairway, green }: Hole): Point {
 /** Returns the fairway; none for a short hole, which is played over rough. */
 function fairwayOf({ par, fairway }: Hole): Point[][] {
   if (par === 3) return []
-  return [stripAround(besidePath(fairway, 0.3 * fairway.lengthM, fairway.lengthM - 25, 0), FAIRWAY_M)]
+  return [stripAround(parallelPath(fairway, 0.3 * fairway.lengthM, fairway.lengthM - 25, 0), FAIRWAY_M)]
 }
 
-function woodsBeside({ fairway }: Hole, random: Random): Point[][] {
+function adjacentWoods({ fairway }: Hole, random: Random): Point[][] {
   return [-1, 1].flatMap((side) =>
     random.chance(0.6)
       ? [
           stripAround(
-            besidePath(
+            parallelPath(
               fairway,
               0.2 * fairway.lengthM,
               random.between(0.5, 0.9) * fairway.lengthM,
@@ -88,9 +88,9 @@ function woodsBeside({ fairway }: Hole, random: Random): Point[][] {
   )
 }
 
-function waterBeside({ fairway }: Hole, random: Random): Point[][] {
+function adjacentWater({ fairway }: Hole, random: Random): Point[][] {
   if (!random.chance(0.3)) return []
-  const [center] = besidePath(fairway, random.between(0.4, 0.7) * fairway.lengthM, fairway.lengthM, -38)
+  const [center] = parallelPath(fairway, random.between(0.4, 0.7) * fairway.lengthM, fairway.lengthM, -38)
   return center === undefined ? [] : [blob(center, random.between(10, 15), random)]
 }
 

@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '#shared/random.ts'
 import { bayOf, type Course, type Hole } from './course.ts'
-import { besidePath, createPath, type Path } from './path.ts'
+import { createPath, type Path, parallelPath } from './path.ts'
 import { between, type Point } from './plane.ts'
 
 /** Locking or unlocking at the cart itself. */
@@ -76,7 +76,7 @@ class RoundPlan {
   readonly #course: Course
   readonly #bay: Point
   readonly #random: Random
-  readonly #asideM: number
+  readonly #offsetM: number
   readonly #slowness: number
   #at: Point
 
@@ -86,7 +86,7 @@ class RoundPlan {
     this.#random = random
     this.#at = this.#bay
     this.#slowness = place.isSlow === true ? SLOWNESS : 1
-    this.#asideM = random.between(7, 20) * (random.chance(0.5) ? 1 : -1)
+    this.#offsetM = random.between(7, 20) * (random.chance(0.5) ? 1 : -1)
   }
 
   add(...activities: Activity[]): void {
@@ -132,18 +132,18 @@ class RoundPlan {
 
   #play(hole: Hole, group: Random, teeOffSecond: number | undefined): void {
     const { fairway, number } = hole
-    this.#drive([...besidePath(fairway, 0, 2, this.#asideM / 2).slice(0, 1)], group.between(14, 19), number)
+    this.#drive([...parallelPath(fairway, 0, 2, this.#offsetM / 2).slice(0, 1)], group.between(14, 19), number)
     if (teeOffSecond !== undefined) this.add({ kind: 'wait-until', second: teeOffSecond, hole: number })
     this.#wait(group.integer(130, 260), number)
     const cruiseKmh = group.between(17, 24)
     let alongM = 0
     for (const stopM of strokes(hole, group)) {
       const untilM = stopM + this.#random.between(-12, 12)
-      this.#drive(besidePath(fairway, alongM, untilM, this.#asideM).slice(1), cruiseKmh, number)
+      this.#drive(parallelPath(fairway, alongM, untilM, this.#offsetM).slice(1), cruiseKmh, number)
       this.#wait(group.integer(50, 120), number)
       alongM = untilM
     }
-    this.#drive(besidePath(fairway, alongM, fairway.lengthM - 10, this.#asideM).slice(1), cruiseKmh, number)
+    this.#drive(parallelPath(fairway, alongM, fairway.lengthM - 10, this.#offsetM).slice(1), cruiseKmh, number)
     this.#wait(group.integer(200, 350), number)
   }
 

@@ -37,11 +37,11 @@ export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: P
 }
 
 /** Section of a path between two distances, shifted sideways (left is positive), as corners for a new path. */
-export function besidePath(path: Path, fromM: number, toM: number, asideM: number): Point[] {
+export function parallelPath(path: Path, fromM: number, toM: number, offsetM: number): Point[] {
   const steps = Math.max(1, Math.round((toM - fromM) / 20))
   return Array.from({ length: steps + 1 }, (_, i) => {
     const { point, left } = placeOn(path, fromM + ((toM - fromM) * i) / steps)
-    return { xM: point.xM + left.xM * asideM, yM: point.yM + left.yM * asideM }
+    return { xM: point.xM + left.xM * offsetM, yM: point.yM + left.yM * offsetM }
   })
 }
 

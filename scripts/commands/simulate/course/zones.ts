@@ -1,7 +1,7 @@
 import { hullAround } from '#shared/course/hull.ts'
 import type { NewFeature, NewGeofences } from '#shared/wire/geofences.ts'
 import { bayOf, type Course, type Hole } from './course.ts'
-import { besidePath } from './path.ts'
+import { parallelPath } from './path.ts'
 import { type Point, toLatLong } from './plane.ts'
 
 /** Margin around the bays: more than the error of a receiver. */
@@ -42,7 +42,7 @@ function barnOf(course: Course, carts: number): Point[] {
 }
 
 function holeOf({ fairway }: Hole): Point[] {
-  return hullAround(besidePath(fairway, 0, fairway.lengthM, 0), HOLE_ROOM_M)
+  return hullAround(parallelPath(fairway, 0, fairway.lengthM, 0), HOLE_ROOM_M)
 }
 
 function position({ center }: Course, point: Point): [number, number] {

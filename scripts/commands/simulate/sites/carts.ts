@@ -46,7 +46,7 @@ export interface Measured {
 }
 
 /** Measurements of all devices of a site at one time. */
-export interface SiteLook {
+export interface SiteMeasurement {
   readonly atMs: number
   readonly measured: readonly Measured[]
 }
@@ -56,7 +56,7 @@ export class SiteDevices implements LatestStatesPort {
   readonly #devices: readonly { readonly cart: Cart; readonly sensors: Sensors }[]
   readonly #hardwareIds: readonly string[]
   readonly #createdAtMs: number
-  #last: SiteLook
+  #last: SiteMeasurement
 
   /** `site` counts from 0. */
   constructor({ carts }: SharedCarts, seed: number, site: number, nowMs: number) {
@@ -71,7 +71,7 @@ export class SiteDevices implements LatestStatesPort {
     this.#last = this.measure(nowMs)
   }
 
-  measure(atMs: number): SiteLook {
+  measure(atMs: number): SiteMeasurement {
     const measured = this.#devices.map(({ cart, sensors }) => {
       const { lat, long, speed } = sensors.gps(cart, atMs)
       return {

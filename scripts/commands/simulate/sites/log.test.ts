@@ -87,8 +87,8 @@ test('rows that wait for too long are dropped and counted', async () => {
 
 test('sites have the same carts in other places, with other errors', () => {
   const shared = new SharedCarts(5, 1)
-  const looks = [0, 1, 27].map((site) => new SiteDevices(shared, 1, site, START_MS).measure(START_MS))
-  const [first, ...others] = looks.map(({ measured }) => measured)
+  const measurements = [0, 1, 27].map((site) => new SiteDevices(shared, 1, site, START_MS).measure(START_MS))
+  const [first, ...others] = measurements.map(({ measured }) => measured)
   assert.ok(first !== undefined)
   for (const measured of others) {
     assert.ok(Math.abs((measured[0]?.latE7 ?? 0) - (first[0]?.latE7 ?? 0)) > 4_000_000)
@@ -98,7 +98,7 @@ test('sites have the same carts in other places, with other errors', () => {
     )
   }
   const again = new SiteDevices(shared, 1, 1, START_MS).measure(START_MS)
-  assert.deepEqual(again, looks[1])
+  assert.deepEqual(again, measurements[1])
 })
 
 test('states have the last measured values', () => {

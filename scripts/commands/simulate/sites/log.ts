@@ -3,22 +3,22 @@ import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePor
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
-import type { Measured, SiteLook } from './carts.ts'
+import type { Measured, SiteMeasurement } from './carts.ts'
 import type { SitesFigures } from './figures.ts'
 
-interface KeptLook extends SiteLook {
+interface StoredMeasurement extends SiteMeasurement {
   /** Position of its last sample. */
   readonly to: number
 }
 
 /** Maximum of observations in memory: a gateway stores them on disk, this drops the oldest and counts their rows. */
-const KEPT_LOOKS = 900
+const MEASUREMENTS_MAX = 900
 
 /** Replaces a gateway's store: only samples that its hub lacks. Each has a position; those of one time are adjacent. */
 export class SiteLog implements SyncSourcePort {
   readonly #hardwareIds: readonly string[]
   readonly #figures: SitesFigures
-  #looks: readonly KeptLook[] = []
+  #measurements: readonly StoredMeasurement[] = []
   #end = 0
   #identity: SyncIdentity = { epoch: newUuid().replaceAll('-', ''), site: null, forkedFrom: null }
   #cursors: SyncCursors = telemetryOnly(NO_CURSOR, NO_CURSOR)
@@ -29,14 +29,14 @@ export class SiteLog implements SyncSourcePort {
   }
 
   get rows(): number {
-    return this.#rowsOf(this.#looks)
+    return this.#rowsOf(this.#measurements)
   }
 
-  add(look: SiteLook): void {
+  add(measurement: SiteMeasurement): void {
     this.#end += this.#hardwareIds.length
-    const looks = [...this.#looks, { ...look, to: this.#end }]
-    this.#looks = looks.slice(-KEPT_LOOKS)
-    this.#figures.forgottenRows += this.#rowsOf(looks) - this.rows
+    const measurements = [...this.#measurements, { ...measurement, to: this.#end }]
+    this.#measurements = measurements.slice(-MEASUREMENTS_MAX)
+    this.#figures.forgottenRows += this.#rowsOf(measurements) - this.rows
   }
 
   identity(): SyncIdentity {
@@ -54,14 +54,14 @@ export class SiteLog implements SyncSourcePort {
   async nextPart(stream: SyncStream, after: number, { rows, bytes }: PartLimits): Promise<StreamPart | null> {
     if (stream !== 'telemetry') return null
     const most = Math.max(1, Math.floor(rows / (this.#hardwareIds.length * 2)))
-    return this.#partOf(this.#looks.filter(({ to }) => to > after).slice(0, most), bytes)
+    return this.#partOf(this.#measurements.filter(({ to }) => to > after).slice(0, most), bytes)
   }
 
   async acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void> {
     this.#cursors = { ...this.#cursors, ...cursors }
-    const left = this.#looks.filter(({ to }) => to > this.#cursors.telemetry.seq)
-    const taken = this.#looks.slice(0, this.#looks.length - left.length)
-    this.#looks = left
+    const left = this.#measurements.filter(({ to }) => to > this.#cursors.telemetry.seq)
+    const taken = this.#measurements.slice(0, this.#measurements.length - left.length)
+    this.#measurements = left
     this.#figures.acked(this.#rowsOf(taken), taken)
   }
 
@@ -86,7 +86,7 @@ export class SiteLog implements SyncSourcePort {
   }
 
   async backlog(): Promise<Record<SyncStream, StreamBacklog>> {
-    const oldestMs = this.#looks[0]?.atMs ?? null
+    const oldestMs = this.#measurements[0]?.atMs ?? null
     return telemetryOnly({ rows: this.rows, oldestMs }, { rows: 0, oldestMs: null })
   }
 
@@ -103,22 +103,24 @@ export class SiteLog implements SyncSourcePort {
     throw new Error('nothing is compared, so nothing is sent again')
   }
 
-  #rowsOf(looks: readonly SiteLook[]): number {
-    return looks.length * this.#hardwareIds.length * 2
+  #rowsOf(measurements: readonly SiteMeasurement[]): number {
+    return measurements.length * this.#hardwareIds.length * 2
   }
 
-  #partOf(looks: readonly KeptLook[], bytes: number): StreamPart | null {
-    const [first, last] = [looks[0], looks.at(-1)]
+  #partOf(measurements: readonly StoredMeasurement[], bytes: number): StreamPart | null {
+    const [first, last] = [measurements[0], measurements.at(-1)]
     if (first === undefined || last === undefined) return null
-    const data = encodeRuns(this.#hardwareIds.flatMap((hardwareId, i) => runsOf(hardwareId, i, looks)))
-    if (data.length > bytes && looks.length > 1) return this.#partOf(looks.slice(0, looks.length >> 1), bytes)
-    return { to: last.to, count: this.#rowsOf(looks), encoding: 'runs-1', data, oldestMs: first.atMs }
+    const data = encodeRuns(this.#hardwareIds.flatMap((hardwareId, i) => runsOf(hardwareId, i, measurements)))
+    if (data.length > bytes && measurements.length > 1)
+      return this.#partOf(measurements.slice(0, measurements.length >> 1), bytes)
+    return { to: last.to, count: this.#rowsOf(measurements), encoding: 'runs-1', data, oldestMs: first.atMs }
   }
 }
 
-function runsOf(hardwareId: string, device: number, looks: readonly SiteLook[]): TelemetryRun[] {
-  const atMs = Float64Array.from(looks, (look) => look.atMs)
-  const column = (name: keyof Measured) => Int32Array.from(looks, (look) => look.measured[device]?.[name] ?? 0)
+function runsOf(hardwareId: string, device: number, measurements: readonly SiteMeasurement[]): TelemetryRun[] {
+  const atMs = Float64Array.from(measurements, (measurement) => measurement.atMs)
+  const column = (name: keyof Measured) =>
+    Int32Array.from(measurements, (measurement) => measurement.measured[device]?.[name] ?? 0)
   const [latE7, longE7, speedMilliKmh] = [column('latE7'), column('longE7'), column('speedMilliKmh')]
   return [
     { hardwareId, stream: 'gps', records: { atMs, latE7, longE7, speedMilliKmh } },

@@ -9,7 +9,7 @@ import { ADMIN_KEY } from '#hub/testing/people.ts'
 import { FaultyFront, type FrontFault } from '#scripts/testing/faulty-front.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { SharedCarts, type SiteLook } from './carts.ts'
+import { SharedCarts, type SiteMeasurement } from './carts.ts'
 import { SitesFigures } from './figures.ts'
 import { parseSitesOptions } from './options.ts'
 import { createSite, drain, type Site, startSites, troubles } from './sites.ts'
@@ -29,7 +29,7 @@ after(() => stopHub())
 interface Rig extends Site {
   readonly front: FaultyFront
   readonly figures: SitesFigures
-  readonly looks: SiteLook[]
+  readonly measurements: SiteMeasurement[]
   /** Advances by this number of seconds. */
   drive(seconds: number): void
   /** Sends all remaining data. */
@@ -47,7 +47,7 @@ async function startRig(t: TestContext): Promise<Rig> {
   const exchange = new HttpExchange(new URL(front.url), 4)
   const carts = new SharedCarts(2, 1)
   const figures = new SitesFigures()
-  const looks: SiteLook[] = []
+  const measurements: SiteMeasurement[] = []
   const options = { hubUrl: front.url, isInsecureAllowed: false, seed: 1, intervalS: 1 }
   const site = createSite({ siteId, key }, 0, { options, carts, figures, exchange })
   await site.agent.start()
@@ -59,13 +59,13 @@ async function startRig(t: TestContext): Promise<Rig> {
     ...site,
     front,
     figures,
-    looks,
+    measurements,
     drive(seconds) {
       for (let i = 0; i < seconds; i++) {
         carts.step()
-        const look = site.devices.measure(START_MS + looks.length * 1000)
-        looks.push(look)
-        site.log.add(look)
+        const measurement = site.devices.measure(START_MS + measurements.length * 1000)
+        measurements.push(measurement)
+        site.log.add(measurement)
       }
     },
     finish: () => drain([site]),
@@ -74,23 +74,23 @@ async function startRig(t: TestContext): Promise<Rig> {
 }
 
 /** Fails unless the hub has the measurements from some second on, once, and nothing else. */
-async function assertHubHas(siteId: string, looks: readonly SiteLook[]): Promise<void> {
+async function assertHubHas(siteId: string, measurements: readonly SiteMeasurement[]): Promise<void> {
   const range = { fromMs: 0, toMs: START_MS * 2 }
   for (const [i, hardwareId] of ['cart-001', 'cart-002'].entries()) {
     const of = { siteId, hardwareId }
     const gps = await readTelemetry(hub.database, GPS, of, range)
     assert.deepEqual(
       [...gps.atMs],
-      looks.map(({ atMs }) => atMs),
+      measurements.map(({ atMs }) => atMs),
     )
     assert.deepEqual(
       [...gps.latE7],
-      looks.map(({ measured }) => measured[i]?.latE7),
+      measurements.map(({ measured }) => measured[i]?.latE7),
     )
     const battery = await readTelemetry(hub.database, BATTERY, of, range)
     assert.deepEqual(
       [...battery.voltageMv],
-      looks.map(({ measured }) => measured[i]?.voltageMv),
+      measurements.map(({ measured }) => measured[i]?.voltageMv),
     )
   }
 }
@@ -129,8 +129,8 @@ test('measured rows are at the hub once, whatever faults occur on the way', asyn
     await eventually(() => faults.length < length, 'a push')
   }
   await rig.finish()
-  await assertHubHas(rig.siteId, rig.looks)
-  assert.equal(rig.figures.rows, rig.looks.length * 4)
+  await assertHubHas(rig.siteId, rig.measurements)
+  assert.equal(rig.figures.rows, rig.measurements.length * 4)
   assert.equal(await rowsTaken(rig.siteId), rig.figures.rows)
   assert.equal(rig.count('busy'), 3)
   assert.ok(rig.count('failed') > 0)
@@ -143,7 +143,7 @@ test('a batch that is too large is halved', async (t) => {
   rig.front.faultOf = (path) => (path.endsWith('/push') && refusals-- > 0 ? { status: 413 } : 'pass')
   rig.drive(300)
   await rig.finish()
-  await assertHubHas(rig.siteId, rig.looks)
+  await assertHubHas(rig.siteId, rig.measurements)
   // 20,000 rows at most, halved six times: 78 seconds of four rows
   assert.equal(rig.figures.pushes, 4)
   assert.equal(rig.count('refused'), 6)
@@ -158,7 +158,7 @@ test('a hub that has lost everything gets the rows measured from then on', async
   }
   rig.drive(10)
   await rig.finish()
-  await assertHubHas(rig.siteId, rig.looks.slice(10))
+  await assertHubHas(rig.siteId, rig.measurements.slice(10))
   assert.deepEqual([rig.count('refused'), rig.count('forks')], [0, 0])
 })
 
@@ -172,7 +172,7 @@ test('rows at the hub that a site never sent make the site start another epoch',
   ])
   rig.drive(5)
   await rig.finish()
-  await assertHubHas(rig.siteId, rig.looks)
+  await assertHubHas(rig.siteId, rig.measurements)
   assert.deepEqual([rig.count('conflicts'), rig.count('forks')], [1, 1])
   const epochs = await hub.database.all<{ forkedFrom: string | null }>(
     'SELECT forked_from AS "forkedFrom" FROM site_epoch WHERE site_id = $1 ORDER BY first_seen_ms',

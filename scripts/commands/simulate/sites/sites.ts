@@ -20,7 +20,7 @@ export interface Site {
   readonly agent: SyncAgent
 }
 
-const LOOK_MS = 1_000
+const MEASURE_MS = 1_000
 const TICK_MS = 50
 const STATUS_MS = 5_000
 /** Time for sending the last measurements, if the hub accepts them. */
@@ -46,7 +46,7 @@ async function run(
   const carts = new SharedCarts(devices, seed)
   const sites = keys.map((key, i) => createSite(key, i, { options, carts, figures, exchange }))
   const finishing = new AbortController()
-  const looks = setInterval(lookAtAll(sites, carts), TICK_MS)
+  const timer = setInterval(measureAll(sites, carts), TICK_MS)
   const status = statusLine(sites, figures)
   const lines = setInterval(() => screen.line(status()), STATUS_MS)
   const { next: random } = createRandom(seed, 'start')
@@ -59,12 +59,12 @@ async function run(
       void agent.flush(finishing.signal)
     })
     await stopped(stopping, durationS)
-    clearInterval(looks)
+    clearInterval(timer)
     finishing.abort()
     await Promise.all(starts)
     await drain(sites)
   } finally {
-    clearInterval(looks)
+    clearInterval(timer)
     clearInterval(lines)
     await Promise.all(sites.map(({ agent }) => agent.stop()))
     exchange.close()
@@ -94,7 +94,7 @@ export function createSite({ siteId, key }: SiteKey, index: number, parts: SiteP
     dataDir: undefined,
     upstream: { url, key, isInsecureAllowed, exchange },
     // the first sample of an interval starts the wait for the others
-    holdMs: Math.max(0, intervalS * 1000 - LOOK_MS),
+    holdMs: Math.max(0, intervalS * 1000 - MEASURE_MS),
     longestBackoffMs: LONGEST_BACKOFF_MS,
     program: 'cartbarn simulate',
     clock: { ...systemClock, isTrusted: true },
@@ -106,18 +106,18 @@ export function createSite({ siteId, key }: SiteKey, index: number, parts: SiteP
 }
 
 /** Measures at each site once a second, spread over the second. Samples carry the time they were due at. */
-function lookAtAll(sites: readonly Site[], carts: SharedCarts): () => void {
+function measureAll(sites: readonly Site[], carts: SharedCarts): () => void {
   const startedAtMs = systemClock.nowMs()
-  let looks = 0
+  let measured = 0
   return () => {
     const nowMs = systemClock.nowMs()
     for (;;) {
-      const site = sites[looks % sites.length]
-      const dueAtMs = startedAtMs + Math.floor((looks * LOOK_MS) / sites.length)
+      const site = sites[measured % sites.length]
+      const dueAtMs = startedAtMs + Math.floor((measured * MEASURE_MS) / sites.length)
       if (site === undefined || dueAtMs > nowMs) return
       site.log.add(site.devices.measure(dueAtMs))
-      looks += 1
-      if (looks % sites.length === 0) carts.step()
+      measured += 1
+      if (measured % sites.length === 0) carts.step()
     }
   }
 }

@@ -43,8 +43,8 @@ async function servesAndStops(machine: Machine, pageBytes: number): Promise<void
   try {
     await eventually(() => machine.get('/health').startsWith('HTTP/1.1 200'), 'to be served', START_MS)
     const key = machine.must(`head -1 ${data}/admin-key.txt`)
-    assert.deepEqual(JSON.parse(machine.beside(NEIGHBOUR, 'pairing', key)), [201, 200])
-    assert.equal(JSON.parse(machine.beside(NEIGHBOUR, 'message', key)).length, 1)
+    assert.deepEqual(JSON.parse(machine.runOutside(NEIGHBOUR, 'pairing', key)), [201, 200])
+    assert.equal(JSON.parse(machine.runOutside(NEIGHBOUR, 'message', key)).length, 1)
     machine.must('systemctl kill --signal=TERM arm64')
     const property = (name: string) => machine.must(`systemctl show arm64 --property=${name} --value`)
     await eventually(() => property('SubState') === 'exited', 'an end')

@@ -108,8 +108,8 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
   },
   'a tablet is paired, and what a device reports over MQTT is stored': (machine) => {
     const key = machine.must('cat key')
-    assert.deepEqual(JSON.parse(machine.beside(NEIGHBOUR, 'pairing', key)), [201, 200])
-    const [fix, ...others] = JSON.parse(machine.beside(NEIGHBOUR, 'message', key))
+    assert.deepEqual(JSON.parse(machine.runOutside(NEIGHBOUR, 'pairing', key)), [201, 200])
+    const [fix, ...others] = JSON.parse(machine.runOutside(NEIGHBOUR, 'message', key))
     assert.deepEqual([fix.lat, fix.long, others.length], [28.41, -81.58, 0])
   },
   'hub: serves, takes a site, and its data by sync-export and sync-import': async (machine) => {
@@ -155,7 +155,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
       const folder = `/srv/schema-${schema}`
       putOldDatabase(machine, folder, schema)
       await startGateway(machine, folder, { CARTBARN_RETENTION_DAYS: '0' })
-      const histories = JSON.parse(machine.beside(NEIGHBOUR, 'history', ADMIN_KEY))
+      const histories = JSON.parse(machine.runOutside(NEIGHBOUR, 'history', ADMIN_KEY))
       assert.deepEqual(histories, Array(ROWS).fill(RECORDS), `schema ${schema}`)
       machine.must('systemctl stop gateway')
     }
@@ -163,7 +163,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
   'mDNS: others on its network find it': async (machine) => {
     machine.connect(LAN_ADDRESS)
     await startGateway(machine)
-    const found = JSON.parse(machine.beside(NEIGHBOUR, 'mdns', LAN_ADDRESS))
+    const found = JSON.parse(machine.runOutside(NEIGHBOUR, 'mdns', LAN_ADDRESS))
     assert.match(found.name, /^cartbarn on /)
     assert.equal(found.port, 8080)
     machine.must('systemctl stop gateway')

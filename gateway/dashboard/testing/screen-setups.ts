@@ -1,5 +1,5 @@
 /** Viewport and appearance of a browser in a test. */
-export interface Look {
+export interface ScreenSetup {
   size: 'tablet' | 'phone'
   scheme: 'light' | 'dark'
   /** Locale of the browser; the site may override it. */
@@ -10,15 +10,15 @@ export interface Look {
 /** CSS pixels of an upright phone and of a tablet in landscape. */
 export const SIZES = { tablet: { width: 1024, height: 768 }, phone: { width: 390, height: 844 } } as const
 
-export const USUAL_LOOK: Look = { size: 'tablet', scheme: 'light', locale: 'en-GB', timeZone: 'UTC' }
+export const DEFAULT_SETUP: ScreenSetup = { size: 'tablet', scheme: 'light', locale: 'en-GB', timeZone: 'UTC' }
 
 /** Each size in each colour scheme. */
-export const ALL_LOOKS: readonly Look[] = (['tablet', 'phone'] as const).flatMap((size) =>
-  (['light', 'dark'] as const).map((scheme) => ({ ...USUAL_LOOK, size, scheme })),
+export const ALL_SETUPS: readonly ScreenSetup[] = (['tablet', 'phone'] as const).flatMap((size) =>
+  (['light', 'dark'] as const).map((scheme) => ({ ...DEFAULT_SETUP, size, scheme })),
 )
 
 /** Default set of tests: both sizes and both schemes. Set CARTBARN_TEST_LONG=1 for each size in each scheme. */
-export const LOOKS: readonly Look[] =
+export const SETUPS: readonly ScreenSetup[] =
   process.env.CARTBARN_TEST_LONG === undefined
-    ? ALL_LOOKS.filter(({ size, scheme }) => (size === 'tablet') === (scheme === 'light'))
-    : ALL_LOOKS
+    ? ALL_SETUPS.filter(({ size, scheme }) => (size === 'tablet') === (scheme === 'light'))
+    : ALL_SETUPS

@@ -3,7 +3,7 @@ const [LAT, LONG] = [36.551, -121.965]
 const SIZE = 0.001
 
 /** Fairway or green of a hole, or a zone that only has a name, in the format of the API. */
-export function groundZone(kind: 'fairway' | 'green' | 'mark', hole: number, enabled: boolean) {
+export function courseZone(kind: 'fairway' | 'green' | 'mark', hole: number, enabled: boolean) {
   const west = LONG + hole * 2 * SIZE
   const south = LAT + (kind === 'green' ? 2 * SIZE : 0)
   const ring: [number, number][] = [

@@ -8,7 +8,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 export const SITE = 'bench'
 
 /** A hub in its own process over its own real PostgreSQL, with one site. */
-export class SyncGround {
+export class SyncEnvironment {
   readonly #hub: HubProcess
   readonly #siteKey: string
   readonly #pool: pg.Pool
@@ -24,7 +24,7 @@ export class SyncGround {
   static async create(
     { bench }: Pick<ScenarioContext, 'bench'>,
     options: PostgresServerOptions = {},
-  ): Promise<SyncGround> {
+  ): Promise<SyncEnvironment> {
     const postgres = await startPostgres(options)
     const hub = new HubProcess(bench, {
       CARTBARN_HUB_DATABASE_URL: postgres.url,
@@ -34,7 +34,7 @@ export class SyncGround {
     const siteKey = await hub.addSite(SITE)
     await hub.start()
     const pool = new pg.Pool({ connectionString: postgres.url, max: 2 })
-    return new SyncGround(hub, siteKey, pool, () => postgres.stop())
+    return new SyncEnvironment(hub, siteKey, pool, () => postgres.stop())
   }
 
   get hubUrl(): string {

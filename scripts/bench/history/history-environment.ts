@@ -22,7 +22,7 @@ export interface LongHistory {
   toMs: number
 }
 
-export interface HistoryGround {
+export interface HistoryEnvironment {
   context: ScenarioContext
   gateway: GatewayProcess
   devices: BenchDevice[]
@@ -30,7 +30,7 @@ export interface HistoryGround {
 }
 
 /** Registers devices, writes their history and restarts the gateway on it. */
-export async function startOnHistory(context: ScenarioContext): Promise<HistoryGround> {
+export async function startOnHistory(context: ScenarioContext): Promise<HistoryEnvironment> {
   const { isShort } = context
   const records = isShort ? SHORT_RECORDS : RECORDS
   const folder = await FilledFolder.create(context, 'history')

@@ -5,7 +5,7 @@ import { askCommand } from './commanded-device.ts'
 const NAME = 'witness'
 
 /** Detects ticks: evaluations of all carts, and the actions that follow; for tests of things that must not happen. */
-export class BeatWatch {
+export class TickWatch {
   readonly #barn: Barn
   #cart: BarnCart
   #socket: RealtimeClient
@@ -17,8 +17,8 @@ export class BeatWatch {
     this.#socket = socket
   }
 
-  static async start(barn: Barn): Promise<BeatWatch> {
-    return new BeatWatch(barn, await barn.cart(NAME), await follow(barn))
+  static async start(barn: Barn): Promise<TickWatch> {
+    return new TickWatch(barn, await barn.cart(NAME), await follow(barn))
   }
 
   /** Call after a restart of the gateway. */
@@ -28,7 +28,7 @@ export class BeatWatch {
   }
 
   /** Resolves after the next evaluation of carts, once the resulting actions have been requested. */
-  async beat(): Promise<void> {
+  async tick(): Promise<void> {
     const isLocked = ++this.#tags % 2 === 1
     await this.#cart.tag(isLocked ? 'lock' : 'unlock', `beat-${this.#tags}`)
     for (;;) {
@@ -37,7 +37,7 @@ export class BeatWatch {
     }
     // queued after everything that waits
     await askCommand(this.#barn.gateway, NAME, 'locate')
-    await this.#cart.hears('locate')
+    await this.#cart.receives('locate')
   }
 }
 

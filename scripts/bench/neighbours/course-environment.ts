@@ -9,7 +9,7 @@ import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { FilledFolder } from '../history/fill.ts'
 import { type Course, createCourse } from './course.ts'
 import type { RegularsFunctions } from './regulars.ts'
-import type { Ground, Noticed, Others, Run } from './run.ts'
+import type { Environment, Noticed, Others, Run } from './run.ts'
 
 const PER_DEVICE_PER_S = 1
 /** In the first half second after a start V8 compiles the used code, and every client waits 20 to 70 ms. */
@@ -61,7 +61,7 @@ export class SharedCourse {
 }
 
 /** A gateway with 200 devices, an admin and a shop, and one kind of noisy client. */
-export class CourseGround implements Ground {
+export class CourseEnvironment implements Environment {
   readonly #context: ScenarioContext
   readonly #shared: SharedCourse
   readonly #neighbour: Neighbour

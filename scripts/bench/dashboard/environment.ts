@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { buildApp } from '#dashboard/testing/app-build.ts'
 import { launchChromium, openContext } from '#dashboard/testing/chromium.ts'
-import type { Look } from '#dashboard/testing/looks.ts'
+import type { ScreenSetup } from '#dashboard/testing/screen-setups.ts'
 import { WeakLink } from '#dashboard/testing/weak-link.ts'
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
@@ -21,7 +21,7 @@ export interface OpenPage {
 }
 
 /** Gateway with a course full of carts, and a Chromium that is signed in over a link that can be cut. */
-export class DashboardGround {
+export class DashboardEnvironment {
   readonly carts: ForkedScript<CartFunctions>
   readonly count: number
   readonly link: WeakLink
@@ -31,7 +31,7 @@ export class DashboardGround {
   readonly #browser: Browser
 
   private constructor(
-    parts: Pick<DashboardGround, 'carts' | 'count' | 'link' | 'apiKey' | 'dataDir' | 'gateway'>,
+    parts: Pick<DashboardEnvironment, 'carts' | 'count' | 'link' | 'apiKey' | 'dataDir' | 'gateway'>,
     browser: Browser,
   ) {
     this.carts = parts.carts
@@ -44,7 +44,7 @@ export class DashboardGround {
   }
 
   /** Resolves when all carts have reported and are driving. */
-  static async lay({ bench, entry, isShort }: ScenarioContext): Promise<DashboardGround> {
+  static async lay({ bench, entry, isShort }: ScenarioContext): Promise<DashboardEnvironment> {
     const count = isShort ? CARTS.short : CARTS.full
     await buildApp()
     const dataDir = bench.createFolder('dashboard')
@@ -60,12 +60,12 @@ export class DashboardGround {
     const link = new WeakLink(() => ports.http)
     await link.start()
     const browser = await launchChromium()
-    return new DashboardGround({ carts, count, link, apiKey, dataDir, gateway }, browser)
+    return new DashboardEnvironment({ carts, count, link, apiKey, dataDir, gateway }, browser)
   }
 
   /** Opens a browser that is signed in and has not loaded the app yet. */
-  async openPage(look: Partial<Look> = {}, apiKey = this.apiKey): Promise<OpenPage> {
-    const context = await openContext(this.#browser, look)
+  async openPage(setup: Partial<ScreenSetup> = {}, apiKey = this.apiKey): Promise<OpenPage> {
+    const context = await openContext(this.#browser, setup)
     const { url } = this.link
     const answer = await context.request.post(`${url}/sessions`, {
       data: { api_key: apiKey },

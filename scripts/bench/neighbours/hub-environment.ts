@@ -6,7 +6,7 @@ import type { AttackPlan } from '#scripts/rig/neighbours/attack-plan.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { HubNeighbour } from './hub-attacks.ts'
 import type { HubRegularsFunctions } from './hub-regulars.ts'
-import type { Ground, Others } from './run.ts'
+import type { Environment, Others } from './run.ts'
 
 const SITES = ['regular', 'neighbour'] as const
 type SiteId = (typeof SITES)[number]
@@ -59,7 +59,7 @@ export class SharedHub {
 }
 
 /** A site that replicates, and one kind of noisy client. */
-export class HubGround implements Ground {
+export class HubEnvironment implements Environment {
   readonly #context: ScenarioContext
   readonly #shared: SharedHub
   readonly #neighbour: HubNeighbour

@@ -6,7 +6,7 @@ import type { Figure } from '#scripts/rig/report.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
 
 /** Runs a scenario's short form, which checks losses and refusals; no target may be missed. Returns its figures. */
-export async function lookShortly(t: TestContext, run: Scenario['run']): Promise<readonly Figure[]> {
+export async function runShort(t: TestContext, run: Scenario['run']): Promise<readonly Figure[]> {
   const bench = new Workbench()
   t.after(() => bench.clear())
   const context = { bench, entry: ENTRY, isShort: true, durationS: undefined, rounds: undefined }
