@@ -1,21 +1,29 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream, type WriteStream } from 'node:fs'
-import { join } from 'node:path'
-import { createRandom, type Random } from '#shared/random.ts'
-import { LiveCart } from './model/cart.ts'
+import { dirname, join } from 'node:path'
+import type { Overrides } from '#gateway/services.ts'
+import { createRandom } from '#shared/random.ts'
+import type { LiveCart } from './model/cart.ts'
 import { zonesGeoJson } from './model/ground.ts'
 import { localToMs, NIGHT_MINUTE, nextDay, toLocal, ZONE } from './model/local-time.ts'
-import { StaffKey } from './model/staff.ts'
+import type { LiveScreen } from './model/screen.ts'
 import type { Entry, Plan } from './plan.ts'
-import { type Answer, GatewayLife, MQTT_PORT } from './world/gateway-life.ts'
+import { type Answer, GatewayLife } from './world/gateway-life.ts'
 import { installHost } from './world/host.ts'
-import { type Line, Lines } from './world/lines.ts'
-import { type Edit, installThreads, slowness } from './world/threads.ts'
-import { HangError, running, VirtualTime } from './world/virtual-time.ts'
+import { Lines } from './world/lines.ts'
+import { type Edit, installThreads } from './world/threads.ts'
+import { VirtualTime } from './world/virtual-time.ts'
 
 const LOOK_MS = 600_000
 const SETTING_UP_MS = 60_000
-const STOP_MS = 120_000
+/** Limit of a response. */
+const ANSWER_MS = 60_000
+/** Time after which all responses are right again once the clock is. */
+const CLOCK_SETTLING_MS = 1_800_000
+export const STOP_MS = 120_000
+
+/** Days for which the gateway keeps positions, and events, in runs with retention; checks look back no further. */
+export const [SAMPLE_DAYS, EVENT_DAYS] = [3, 2]
 
 /** Statement of the product that was not true. */
 export interface Finding {
@@ -37,7 +45,24 @@ export interface Check {
   readonly claim: string
   /** `look`: every ten minutes; `night`: at three in the morning and at the end; `end`: only then. */
   readonly when: 'look' | 'night' | 'end'
+  /** True if it also holds while the clock of the gateway is wrong, and until that has had its effects. */
+  readonly isForWrongClocks?: boolean
   find(bottle: Bottle): Promise<Finding[]> | Finding[]
+}
+
+/** People, devices, programs or faults of the course: what they do, and what the product then shows. */
+export interface Part {
+  readonly checks: readonly Check[]
+  /** Prepares what the gateway needs at its first start. */
+  prepare?(): Promise<void>
+  /** Prepares it once the gateway has its site and zones. */
+  setUp?(): Promise<void>
+  /** Begins to act, once all parts are set up. */
+  start?(): void
+  /** Performs the entries of its kinds. */
+  perform?(entry: Entry): Promise<void>
+  /** True while a fault makes unclear what the product must show in a check, which is left out then. */
+  excuses?(check: number): boolean
 }
 
 export interface Command {
@@ -56,7 +81,9 @@ export interface LogLine {
 export interface BottleOptions {
   readonly plan: Plan
   readonly dataDir: string
-  readonly checks: readonly Check[]
+  readonly createParts: (bottle: Bottle) => Part[]
+  /** Number of the only check to make. */
+  readonly only?: number
   /** Breaks of the product, to prove the checks. */
   readonly edits?: readonly Edit[]
   /** File for all lines of the trace. */
@@ -67,42 +94,69 @@ export interface BottleOptions {
 
 /** Run of a gateway and its course in virtual time, with the checks of its responses. */
 export class Bottle {
+  /** True if the gateway deletes old data: with every third seed. */
+  readonly isAging: boolean
   readonly plan: Plan
   readonly time: VirtualTime
   readonly lines: Lines
   readonly life: GatewayLife
+  /** Folder of the run, with that of the gateway in it. */
+  readonly folder: string
   readonly carts: LiveCart[] = []
-  readonly staff: StaffKey[] = []
+  readonly dataDir: string
+  /** Settings and replacements of the gateway, to which parts add before its first start. */
+  readonly settings: Record<string, string> = {
+    // few carts have blocks as well
+    CARTBARN_SEAL_SAMPLES: '4096',
+  }
+  readonly overrides: Overrides = {}
   readonly commands: Command[] = []
+  /** Screens in carts. */
+  readonly screens: LiveScreen[] = []
   /** Commands of staff, by id. */
   readonly commandIds = new Set<string>()
+  /** Times at which commands of staff were first seen in a final state, by id. */
+  readonly finalAtMs = new Map<string, number>()
   readonly log: LogLine[] = []
   readonly wrong: Wrong[] = []
   /** Times of kills and restarts, newest last. */
   readonly kills: number[] = []
+  /** Times of copies of the data folder, and of their restores. */
+  readonly restores: { readonly fromMs: number; readonly toMs: number }[] = []
+  /** Time since which the disk has not failed; infinite while it does. */
+  diskWellSinceMs = Number.NEGATIVE_INFINITY
+  /** Alerts that staff closed, by kind and cart, until their cause was seen to have ended. */
+  readonly closedByStaff = new Map<string, { readonly atMs: number; readonly isSure: boolean }>()
+  /** Time since which the clock of the gateway has been right and confirmed; infinite while it is not. */
+  clockRightSinceMs = Number.NEGATIVE_INFINITY
+  /** Times in which it was not, newest last. */
+  readonly wrongClocks: { readonly fromMs: number; toMs: number }[] = []
   /** Entries that have been performed. */
   readonly done: Entry[] = []
   looks = 0
+  /** Lines of the log at warn or error that faults explain. */
+  readonly explained: RegExp[] = []
   /** Time at which a fault last began or ended on the lines of a cart. */
   readonly disturbedAtMs = new Map<LiveCart, number>()
-  readonly #checks: readonly Check[]
+  readonly checks: readonly Check[]
+  readonly #parts: readonly Part[]
+  /** Checks that were skipped because of a wrong clock. */
+  readonly #skipped = new Set<Check>()
   readonly #trace = createHash('sha256')
   readonly #traceFile: WriteStream | undefined
-  readonly #random: Random
   readonly #endMs: number
-  readonly #shadowed = new Map<LiveCart, number>()
 
   /** Replaces clocks, sockets and threads of this process. */
-  constructor({ plan, dataDir, checks, edits = [], traceFile, untilMs }: BottleOptions) {
+  constructor({ plan, dataDir, createParts, only, edits = [], traceFile, untilMs }: BottleOptions) {
     this.plan = plan
-    this.#checks = checks
+    this.isAging = plan.seed % 3 === 0
+    this.folder = dataDir
+    this.dataDir = join(dataDir, 'gateway')
     const startMs = localToMs(plan.start, 0)
     this.time = new VirtualTime(startMs)
     this.#endMs = startMs + Math.min(untilMs ?? Number.POSITIVE_INFINITY, dayAfter(plan) - startMs)
-    this.#random = createRandom(plan.seed, 'fleet')
     this.#traceFile = traceFile === undefined ? undefined : createWriteStream(traceFile)
     this.lines = new Lines(this.time, (line, bytes) => this.#note(line, Buffer.from(bytes).toString('latin1')))
-    this.lines.onOpen = (line) => this.#opened(line)
     const product = createRandom(plan.seed, 'product')
     this.time.install()
     installHost(product)
@@ -110,11 +164,13 @@ export class Bottle {
     this.lines.install()
     this.life = new GatewayLife({
       time: this.time,
-      dataDir: join(dataDir, 'gateway'),
-      settings: {},
-      overrides: {},
-      onLog: (line) => this.#logged(line),
+      dataDir: this.dataDir,
+      settings: this.settings,
+      overrides: this.overrides,
+      onLog: (line) => this.logged(line),
     })
+    this.#parts = createParts(this)
+    this.checks = this.#parts.flatMap(({ checks }) => checks).filter(({ number }) => (only ?? number) === number)
   }
 
   /** Runs the plan, until its end or the first wrong answer. */
@@ -131,8 +187,7 @@ export class Bottle {
       await time.runUntil(atMs)
       if (entry !== undefined && atMs === entry.atMs) {
         next += 1
-        await this.#perform(entry)
-        this.done.push(entry)
+        await this.perform(entry)
       }
       if (atMs === lookMs) {
         lookMs += LOOK_MS
@@ -145,7 +200,13 @@ export class Bottle {
       if (atMs >= this.#endMs) break
     }
     if (this.wrong.length === 0) await this.#look('end')
-    if (this.life.isRunning) await time.until('the stop of the gateway', this.life.stop(), STOP_MS)
+    const { program } = this.life
+    if (this.life.isRunning && program !== null) {
+      const { promise: dead, resolve } = Promise.withResolvers<void>()
+      program.onDeath(resolve)
+      // a kill that is due may come first
+      await time.until('the stop of the gateway', Promise.race([this.life.stop(), dead]), STOP_MS)
+    }
     this.#traceFile?.end()
   }
 
@@ -154,7 +215,7 @@ export class Bottle {
     return this.#trace.copy().digest('hex')
   }
 
-  /** Sends a request as the admin, or with `key`; null if the gateway is down, or dies meanwhile. */
+  /** Sends a request as the admin, or with `key`; null if the gateway is down, or it or its disk fails. */
   async ask(method: string, path: string, body?: unknown, key?: string): Promise<Answer | null> {
     if (!this.life.isRunning) return null
     const program = this.life.program
@@ -171,22 +232,47 @@ export class Bottle {
       },
     )
     asked.catch(() => undefined)
-    await this.time.runUntil(this.time.nowMs + 120_000, () => isOver || program?.isAlive === false)
+    await this.time.runUntil(this.time.nowMs + ANSWER_MS, () => isOver || program?.isAlive === false)
     if (program?.isAlive === false) return null
-    if (!isOver) throw new HangError(`${method} ${path} was not answered within two minutes`)
+    if (!isOver) {
+      this.report(52, { is: `${method} ${path} was not answered within a minute`, expected: 'an answer' })
+      return null
+    }
     await asked
+    // it may have done a part
+    if (path !== '/health' && this.life.disk.isFailing && hasFailed(answer)) return null
     return answer
   }
 
+  /** Sends a request as the admin, which must succeed. */
+  async set(method: string, path: string, body: unknown): Promise<Answer['body']> {
+    const answer = await this.ask(method, path, body)
+    if (answer === null || answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
+    return answer.body
+  }
+
+  /** True if the clock of the gateway was wrong at some moment since a time. */
+  wasClockWrong(sinceMs: number, untilMs: number = this.time.nowMs): boolean {
+    return this.wrongClocks.some(({ fromMs, toMs }) => fromMs <= untilMs && toMs >= sinceMs)
+  }
+
+  /** Performs an entry of the plan, or one that follows from another. */
+  async perform(entry: Entry): Promise<void> {
+    for (const part of this.#parts) await part.perform?.(entry)
+    this.done.push(entry)
+  }
+
+  /** Records a wrong statement of the product, which ends the run. */
+  report(check: number, finding: Finding): void {
+    if (this.#parts.some((part) => part.excuses?.(check))) return
+    this.wrong.push({ check, atMs: this.time.nowMs, ...finding })
+  }
+
   async #setUp(): Promise<void> {
+    for (const part of this.#parts) await part.prepare?.()
     await this.time.until('the first start', this.life.start(), 300_000)
-    const set = async (method: string, path: string, body: unknown) => {
-      const answer = await this.ask(method, path, body)
-      if (answer === null || answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`)
-      return answer.body
-    }
     const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
-    await set('PATCH', '/site', {
+    await this.set('PATCH', '/site', {
       name: 'Bottle',
       time_zone: ZONE,
       opening_hours: Object.fromEntries(days.map((day) => [day, ['06:00', '21:30']])),
@@ -194,151 +280,33 @@ export class Bottle {
       auto_lock_after_min: 10,
       lock_at_closing: true,
     })
-    await set('PUT', '/zones', zonesGeoJson())
-    for (let number = 1; number <= this.plan.carts; number++) {
-      const body = { hardware_id: `cart-${number}`, device_type: 'teebox', cart: String(number) }
-      const { mqtt } = await set('POST', '/devices', body)
-      const random = createRandom(this.plan.seed, 'device', number)
-      const now = () => this.time.nowMs
-      this.carts.push(new LiveCart({ number, password: mqtt.password, port: MQTT_PORT, random, now }))
-    }
-    for (const name of ['Starter', 'Greenkeeper']) {
-      const { user, api_key: key } = await set('POST', '/users', { name, role: 'staff', allowed_hardware_ids: ['*'] })
-      this.staff.push(new StaffKey(user.user_id, key))
-    }
-    for (const cart of this.carts) this.#as(cart, () => cart.start())
+    await this.set('PUT', '/zones', zonesGeoJson())
+    for (const part of this.#parts) await part.setUp?.()
+    for (const part of this.#parts) part.start?.()
     await this.time.runUntil(this.time.nowMs + SETTING_UP_MS)
-  }
-
-  async #perform(entry: Entry): Promise<void> {
-    const cart = 'cart' in entry ? this.carts[entry.cart - 1] : undefined
-    switch (entry.kind) {
-      case 'drive':
-        return this.#as(cart, (one) => one.drive(entry.journey, entry.pace))
-      case 'sleep':
-        return this.#as(cart, (one) => one.sleep())
-      case 'wake':
-        return this.#as(cart, (one) => one.wake())
-      case 'plug':
-      case 'unplug':
-        return this.#as(cart, (one) => one.plug(entry.kind === 'plug'))
-      case 'command':
-        if (cart !== undefined) await this.#command(cart, entry.command)
-        return
-      case 'calls':
-        for (let i = 0; i < entry.count; i++) await this.#call()
-        return
-      case 'shadow':
-        if (cart !== undefined) this.#shadow(cart, entry.forMs)
-        return
-      case 'rush':
-        for (const { port, client } of this.lines.open) if (port === MQTT_PORT) client.run(() => client.destroy())
-        for (const one of this.carts) this.disturbedAtMs.set(one, this.time.nowMs)
-        return
-      case 'slow':
-        slowness.delay = (thread) => (thread === 'writer' ? 1 + Math.floor(this.#random.next() * entry.delayMs) : 0)
-        setTimeout(() => {
-          slowness.delay = () => 0
-        }, entry.forMs)
-        return
-      case 'kill':
-        return this.#killAfter(entry.turns, entry.downMs)
-      case 'restart':
-        await this.#restart(entry.downMs)
-    }
-  }
-
-  #as(cart: LiveCart | undefined, act: (cart: LiveCart) => void): void {
-    if (cart !== undefined) running.run(cart.program, () => act(cart))
-  }
-
-  async #command(cart: LiveCart, command: string): Promise<void> {
-    const staff = this.staff[0] as StaffKey
-    const atMs = this.time.nowMs
-    if (!this.life.isRunning) return
-    staff.calls.push(atMs)
-    const answer = await this.ask('POST', `/devices/${cart.hardwareId}/commands`, { command }, staff.key)
-    if (answer?.status !== 202) return
-    this.commands.push({ id: answer.body.command_id, cart, command, atMs })
-    this.commandIds.add(answer.body.command_id)
-  }
-
-  async #call(): Promise<void> {
-    const staff = this.staff[1] as StaffKey
-    if (!this.life.isRunning) return
-    staff.calls.push(this.time.nowMs)
-    await this.ask('GET', '/carts', undefined, staff.key)
-  }
-
-  /** Stops the gateway and starts it again; a kill may come before it has stopped. */
-  async #restart(downMs: number): Promise<void> {
-    const { program } = this.life
-    if (program === null || !this.life.isRunning) return
-    const { promise: dead, resolve } = Promise.withResolvers<void>()
-    program.onDeath(resolve)
-    const killsBefore = this.kills.push(this.time.nowMs)
-    await this.time.until('the stop of the gateway', Promise.race([this.life.stop(), dead]), STOP_MS)
-    if (this.kills.length === killsBefore) setTimeout(() => this.#startAgain(), downMs)
-  }
-
-  /** The cart drives through a place without signal. */
-  #shadow(cart: LiveCart, forMs: number): void {
-    const untilMs = this.time.nowMs + forMs
-    this.#shadowed.set(cart, Math.max(untilMs, this.#shadowed.get(cart) ?? 0))
-    this.disturbedAtMs.set(cart, this.time.nowMs)
-    const own = () => [...this.lines.open].filter(({ owner }) => owner === cart.program)
-    for (const line of own()) line.cut('both')
-    setTimeout(() => {
-      if ((this.#shadowed.get(cart) ?? 0) > this.time.nowMs) return
-      this.#shadowed.delete(cart)
-      this.disturbedAtMs.set(cart, this.time.nowMs)
-      for (const line of own()) line.mend()
-    }, forMs)
-  }
-
-  #opened(line: Line): void {
-    for (const cart of this.#shadowed.keys()) if (line.owner === cart.program) line.cut('both')
-  }
-
-  #killAfter(turns: number, downMs: number): void {
-    const program = this.life.program
-    if (program === null || !this.life.isRunning) return
-    let left = turns
-    const die = () => {
-      if (left-- > 0) return
-      program.onTurn = null
-      this.kills.push(this.time.nowMs)
-      this.life.kill()
-      running.exit(() => setTimeout(() => this.#startAgain(), downMs))
-    }
-    program.onTurn = die
-  }
-
-  #startAgain(): void {
-    this.life.start().catch((error: unknown) => {
-      this.wrong.push({
-        check: 52,
-        atMs: this.time.nowMs,
-        is: `the gateway does not start: ${String(error)}`,
-        expected: 'a start',
-      })
-    })
   }
 
   async #look(when: Check['when']): Promise<void> {
     this.looks += 1
-    for (const check of this.#checks) {
+    const isClockWrong = this.time.nowMs < this.clockRightSinceMs + CLOCK_SETTLING_MS
+    for (const check of this.checks) {
       if (check.when !== when && !(when === 'end' && check.when === 'night')) continue
-      for (const found of await check.find(this))
-        this.wrong.push({ check: check.number, atMs: this.time.nowMs, ...found })
+      if (isClockWrong && check.isForWrongClocks !== true) this.#skipped.add(check)
+      else {
+        const found = await check.find(this)
+        // what was seen meanwhile
+        if (!this.#skipped.delete(check)) for (const one of found) this.report(check.number, one)
+      }
     }
   }
 
-  #logged(line: string): void {
+  /** Takes a line of the log of a program. */
+  logged(line: string): void {
     const { level, time: _, ...fields } = JSON.parse(line)
-    const text = JSON.stringify(fields)
+    const text = JSON.stringify(fields).replaceAll(dirname(this.dataDir), '')
     this.log.push({ atMs: this.time.nowMs, level, text })
-    this.#note('log', `${level} ${text}`)
+    // a backup has the authority, whose key comes from a generator of its own
+    this.#note('log', `${level} ${text.replace(/"(newBytes|totalBytes)":\d+/g, '"$1":0')}`)
   }
 
   #note(name: string, text: string): void {
@@ -346,6 +314,10 @@ export class Bottle {
     this.#trace.update(line)
     this.#traceFile?.write(line)
   }
+}
+
+function hasFailed(answer: Answer | null): boolean {
+  return answer?.status === 503
 }
 
 /** Node writes the date of a response from a clock of its own. */

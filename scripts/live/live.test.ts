@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { BREAKS } from './breaks.ts'
+import type { Plan } from './plan.ts'
 import { runPlan } from './run-plan.ts'
 
 const LIVE = fileURLToPath(new URL('live.ts', import.meta.url))
 const PLAN = { seed: 11, days: 1, carts: 3, mood: 'hard', start: '2026-10-25' } as const
 const UNTIL_MS = 11 * 3_600_000
+const SEEDS: readonly (Omit<Plan, 'days' | 'entries'> & { check: number; hours: number })[] = JSON.parse(
+  readFileSync(new URL('seeds.json', import.meta.url), 'utf8'),
+)
 
 async function live(...args: string[]): Promise<{ code: number; output: string }> {
   const run = promisify(execFile)(process.execPath, [LIVE, ...args])
@@ -23,6 +28,22 @@ test('a morning with kills has no wrong response, and twice the same trace', asy
   assert.deepEqual(one?.wrong, [])
   assert.ok((one?.starts ?? 0) > 3, 'it was killed')
   assert.equal(one?.trace, other?.trace)
+})
+
+test('with a hub that is killed and cut off: no wrong response, and twice the same trace', async () => {
+  const plan = { ...PLAN, seed: 1, carts: 1, hub: 'double' } as const
+  const [one, other] = await Promise.all([1, 2].map(() => runPlan({ plan, untilMs: 3 * 3_600_000 })))
+  assert.deepEqual(one?.wrong, [])
+  assert.equal(one?.trace, other?.trace)
+})
+
+// each has found a fault of the product, at that check
+test('the stored seeds have no wrong response', { skip: process.env.CARTBARN_TEST_LONG === undefined }, async () => {
+  for (const { check, hours, ...run } of SEEDS) {
+    const plan = { ...run, days: Math.ceil(hours / 24) }
+    const { wrong } = await runPlan({ plan, untilMs: hours * 3_600_000 })
+    assert.deepEqual(wrong, [], `seed ${plan.seed}, of check ${check}`)
+  }
 })
 
 test('another seed has another trace', async () => {

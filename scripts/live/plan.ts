@@ -1,9 +1,13 @@
-import { createRandom } from '#shared/random.ts'
 import type { JourneyKind } from './model/journey.ts'
-import { localToMs, nextDay } from './model/local-time.ts'
+import type { DiskFault, Kept } from './world/disk.ts'
 
 export const MOODS = ['quiet', 'ordinary', 'hard'] as const
+/** Hub: none, or one on a double of its database or on PGlite. */
+export const HUBS = ['none', 'double', 'pglite'] as const
 export type Mood = (typeof MOODS)[number]
+
+/** Request of the hub to a course. */
+export type Wish = 'locate' | 'lock' | 'unlock' | 'config' | 'disable'
 
 /** Action of a person, or fault. All are drawn before the run, so that it can be repeated without some of them. */
 export type Entry = { readonly atMs: number } & (
@@ -16,7 +20,90 @@ export type Entry = { readonly atMs: number } & (
   | { readonly kind: 'restart'; readonly downMs: number }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly forMs: number }
   | { readonly kind: 'rush' }
+  | { readonly kind: 'publish'; readonly publisher: number; readonly count: number }
+  | ({ readonly kind: 'away'; readonly program: number; readonly how: Away } & Absence)
+  | ({ readonly kind: 'mortal'; readonly mortal: number; readonly how: Away | 'takeover' } & Absence)
+  | { readonly kind: 'receiver'; readonly receiver: number; readonly mode: ReceiverMode; readonly forMs: number }
+  | TabletEntry
+  | OverrideEntry
+  | { readonly kind: 'hub-kill'; readonly turns: number; readonly downMs: number }
+  | { readonly kind: 'hub-cut'; readonly ends: 'client' | 'server' | 'both'; readonly forMs: number }
+  | { readonly kind: 'hub-slow'; readonly delayMs: number; readonly forMs: number }
+  | { readonly kind: 'hub-fault'; readonly fault: 'full' | 'down'; readonly forMs: number }
+  | { readonly kind: 'machine'; readonly to: 'other' | 'home' | 'confirmed' }
+  | { readonly kind: 'copy' }
+  | { readonly kind: 'restore'; readonly isWhole: boolean }
+  | { readonly kind: 'intent'; readonly device: number; readonly wish: Wish; readonly expiresS: number }
+  | { readonly kind: 'backup-kill'; readonly turns: number; readonly downMs: number }
+  | { readonly kind: 'stick'; readonly fault: 'gone' | 'full'; readonly forMs: number }
+  /** Difference of the clock to the true time; null for a clock that begins in 1970. */
+  | { readonly kind: 'clock'; readonly offMs: number | null }
+  | { readonly kind: 'map'; readonly ways: number }
+  | { readonly kind: 'photo'; readonly bytes: number }
+  | {
+      readonly kind: 'alert'
+      readonly how: 'acknowledge' | 'close'
+      readonly choice: number
+      /** Kill soon after the act; the cause of the alert may end before the next start. */
+      readonly kill: { readonly afterMs: number; readonly downMs: number } | null
+    }
+  | { readonly kind: 'guest'; readonly cart: number }
+  | { readonly kind: 'guest-leaves' }
+  | { readonly kind: 'authority'; readonly forMs: number }
+  | { readonly kind: 'clock-right'; readonly by: 'system' | 'hardware' | 'admin' | 'hand' }
+  | DiskEntry
 )
+
+/** Way in which a program loses its connection. */
+export type Away = 'politely' | 'abruptly' | 'cut'
+export interface Absence {
+  /** Turns of its event loop before that, so that it happens in the middle of its messages. */
+  readonly turns: number
+  readonly forMs: number
+}
+/** Fault of a receiver of webhooks. */
+export type ReceiverMode = 'refuse' | 'hang' | 'reset' | 'away'
+/** Change of staff that applies for a while, or outage of a screen; without a time until closing, 0 ends it. */
+export type OverrideEntry =
+  | {
+      readonly kind: 'switch'
+      readonly zones: readonly number[]
+      readonly by: 'ids' | 'holes' | 'types'
+      readonly forMs: number | null
+    }
+  | { readonly kind: 'exempt'; readonly screen: number; readonly forMs: number | null }
+  | { readonly kind: 'recall'; readonly isBegin: boolean }
+  | { readonly kind: 'screen'; readonly screen: number; readonly offMs: number }
+
+/** Action of a person on a shared tablet, or fault of a tablet. */
+export type TabletEntry =
+  | { readonly kind: 'pin'; readonly tablet: number; readonly person: number; readonly isRight: boolean }
+  | { readonly kind: 'act'; readonly tablet: number; readonly how: 'command' | 'socket' | 'note' }
+  | { readonly kind: 'leave' | 'revoke' | 'rejoin'; readonly tablet: number }
+  | {
+      readonly kind: 'line'
+      readonly tablet: number
+      readonly which: 'client' | 'server' | 'both'
+      readonly forMs: number
+    }
+  | { readonly kind: 'stall'; readonly tablet: number; readonly forMs: number }
+  | {
+      readonly kind: 'rights'
+      readonly user: number
+      readonly change: 'scope' | 'role' | 'codes' | 'off' | 'on' | 'pin'
+    }
+
+/** Faults of the disk. A power cut comes after so many more changes of its files. */
+type DiskEntry =
+  | {
+      readonly kind: 'powercut'
+      readonly changes: number
+      readonly kept: Kept
+      readonly seed: number
+      readonly downMs: number
+    }
+  | { readonly kind: 'fill'; readonly nearMs: number; readonly fullMs: number }
+  | { readonly kind: 'baddisk'; readonly fault: DiskFault; readonly forMs: number }
 
 export interface Plan {
   readonly seed: number
@@ -25,115 +112,10 @@ export interface Plan {
   readonly mood: Mood
   /** First local day, as 2026-05-01. */
   readonly start: string
+  /** Hub: none, the real one on a double of its database, or on PGlite. */
+  readonly hub?: (typeof HUBS)[number]
   readonly entries: readonly Entry[]
 }
 
-interface FaultRates {
-  /** A day. */
-  readonly kills: number
-  readonly restarts: number
-  readonly slow: number
-  readonly rushes: number
-  /** A day and cart. */
-  readonly shadows: number
-}
-
-const FAULTS: Readonly<Record<Mood, FaultRates>> = {
-  quiet: { kills: 0, restarts: 0, slow: 0, rushes: 0, shadows: 0 },
-  ordinary: { kills: 1, restarts: 0.2, slow: 2, rushes: 1, shadows: 2 },
-  hard: { kills: 12, restarts: 2, slow: 12, rushes: 4, shadows: 6 },
-}
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
-
-/** Draws the entries of a run. Each cart and day has random numbers of its own: fewer of them change no other. */
-export function drawPlan(options: Omit<Plan, 'entries'>): Plan {
-  const entries: Entry[] = []
-  let date = options.start
-  for (let day = 0; day < options.days; day++, date = nextDay(date)) {
-    for (let cart = 1; cart <= options.carts; cart++) entries.push(...cartDay(options, date, cart))
-    entries.push(...courseDay(options, date))
-  }
-  entries.sort((one, other) => one.atMs - other.atMs)
-  return { ...options, entries }
-}
-
-function cartDay({ seed, mood }: Omit<Plan, 'entries'>, date: string, cart: number): Entry[] {
-  const random = createRandom(seed, 'cart', cart, date)
-  const at = (hour: number) => localToMs(date, 0) + Math.round(hour * 60 * MINUTE_MS)
-  const entries: Entry[] = [{ atMs: at(random.between(5.5, 6.5)), kind: 'wake', cart }]
-  const journey = (): JourneyKind =>
-    random.chance(0.1) ? (random.chance(0.5) ? 'away' : 'pond') : random.chance(0.3) ? 'nine' : 'round'
-  if (random.chance(0.85))
-    entries.push({
-      atMs: at(random.between(7, 11)),
-      kind: 'drive',
-      cart,
-      journey: journey(),
-      pace: random.between(0.8, 1.2),
-    })
-  if (random.chance(0.5))
-    entries.push({
-      atMs: at(random.between(13, 16)),
-      kind: 'drive',
-      cart,
-      journey: journey(),
-      pace: random.between(0.8, 1.2),
-    })
-  // a lock at the wrong moment, and an unlock shortly before closing time
-  const drive = entries.find(({ kind }) => kind === 'drive')
-  if (drive !== undefined && random.chance(0.3))
-    entries.push({ atMs: drive.atMs + random.integer(8_000, 35_000), kind: 'command', cart, command: 'lock' })
-  if (random.chance(0.2))
-    entries.push({ atMs: at(random.between(21.3, 21.45)), kind: 'command', cart, command: 'unlock' })
-  for (let i = 0; i < 2; i++) {
-    const command = random.pick(['lock', 'unlock', 'locate'] as const)
-    entries.push({ atMs: at(random.between(7, 20)), kind: 'command', cart, command })
-  }
-  const { shadows } = FAULTS[mood]
-  for (let i = countOf(shadows, random.next()); i > 0; i--)
-    entries.push({
-      atMs: at(random.between(7, 20)),
-      kind: 'shadow',
-      cart,
-      forMs: Math.round(random.between(10_000, 40 * MINUTE_MS)),
-    })
-  // every third device has a charger of its own and stays awake
-  if (cart % 3 !== 0) entries.push({ atMs: at(random.between(22, 22.9)), kind: 'sleep', cart })
-  if (random.chance(0.1)) {
-    const atMs = at(random.between(12, 13))
-    entries.push({ atMs, kind: 'unplug', cart }, { atMs: atMs + random.integer(1, 2) * DAY_MS, kind: 'plug', cart })
-  }
-  if (random.chance(0.02))
-    entries.push({ atMs: at(random.between(1, 2.5)), kind: 'drive', cart, journey: 'night', pace: 1 })
-  return entries
-}
-
-function courseDay({ seed, mood }: Omit<Plan, 'entries'>, date: string): Entry[] {
-  const random = createRandom(seed, 'course', date)
-  const rates = FAULTS[mood]
-  const any = () => localToMs(date, 0) + Math.round(random.next() * DAY_MS)
-  const draw = (rate: number, entry: () => Entry) => Array.from({ length: countOf(rate, random.next()) }, entry)
-  return [
-    ...draw(30, () => ({ atMs: any(), kind: 'calls', count: random.integer(1, 20) })),
-    ...draw(rates.kills, () => ({
-      atMs: any(),
-      kind: 'kill',
-      turns: random.integer(0, 400),
-      downMs: random.integer(1_000, random.chance(0.2) ? 20 * MINUTE_MS : 30_000),
-    })),
-    ...draw(rates.restarts, () => ({ atMs: any(), kind: 'restart', downMs: random.integer(1_000, 60_000) })),
-    ...draw(rates.slow, () => ({
-      atMs: any(),
-      kind: 'slow',
-      delayMs: random.integer(5, 400),
-      forMs: random.integer(10_000, 10 * MINUTE_MS),
-    })),
-    ...draw(rates.rushes, () => ({ atMs: any(), kind: 'rush' })),
-  ]
-}
-
-/** A whole number with the mean `rate`. */
-function countOf(rate: number, chance: number): number {
-  return Math.floor(rate) + (chance < rate % 1 ? 1 : 0)
-}
+/** Plan before its entries are drawn. */
+export type Undrawn = Omit<Plan, 'entries'>

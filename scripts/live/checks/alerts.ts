@@ -13,6 +13,8 @@ const NOT_LOW_V = LOW_V * 1.02
 const FULL_V = 51
 /** Time for which a truth must have held before an alert must agree with it. */
 const SURE_MS = 3 * MINUTE_MS
+/** Time in which a second fix confirms a departure. */
+const CONFIRMED_MS = 30_000
 
 interface Moment {
   readonly cart: LiveCart
@@ -51,7 +53,8 @@ function isNight(minute: number): boolean {
 function hasClosed({ nowMs }: Moment, bottle: Bottle): boolean {
   const { date, minute } = toLocal(nowMs)
   const day = minute >= CLOSES_MINUTE ? date : toLocal(localToMs(date, 0) - MINUTE_MS).date
-  return localToMs(day, CLOSES_MINUTE) > bottle.time.startMs
+  const closesMs = localToMs(day, CLOSES_MINUTE)
+  return closesMs > bottle.time.startMs && !bottle.wasClockWrong(closesMs - 60 * MINUTE_MS)
 }
 
 /** True well within the hours in which the course is open, or well within those in which it is closed. */
@@ -79,7 +82,7 @@ const TRUTHS: readonly AlertTruth[] = [
       if (!isHeard || stillMs < 150 * MINUTE_MS || !isIn('parking', spot)) return null
       if (cart.voltageV >= FULL_V + 0.05) return false
       // it takes two voltages at rest that are an hour apart
-      const reportsSinceMs = Math.max(cart.linkChangedAtMs ?? nowMs, bottle.life.startedAtMs)
+      const reportsSinceMs = Math.max(cart.linkChangedAtMs ?? nowMs, bottle.life.startedAtMs, bottle.clockRightSinceMs)
       if (nowMs - reportsSinceMs < 80 * MINUTE_MS) return null
       if (minute < 4 * 60 + 30 || minute >= OPENS_MINUTE || cart.voltageV > FULL_V - 0.3) return null
       return !cart.isPluggedIn
@@ -133,8 +136,11 @@ const TRUTHS: readonly AlertTruth[] = [
       if (isAtEdge(spot) || isIn('parking', spot))
         return isHeard ? held({ cart, nowMs, spot, isHeard, minute: 0, stillMs: 0 }, () => false) : null
       const heardMs = cart.last?.atMs ?? 0
-      const lastSpot = cart.fixes.findLast(({ atMs }) => atMs <= heardMs)?.spot
-      const isKnownOut = lastSpot !== undefined && !isIn('parking', lastSpot) && !isAtEdge(lastSpot)
+      const spotAt = (beforeMs: number) => cart.fixes.findLast(({ atMs }) => atMs <= beforeMs)?.spot
+      // two fixes in a row confirm that it has left
+      const isKnownOut = [spotAt(heardMs), spotAt(heardMs - CONFIRMED_MS)].every(
+        (one) => one !== undefined && !isIn('parking', one) && !isAtEdge(one),
+      )
       if (isHeard && nowMs - heardMs < 2 * MINUTE_MS) return false
       const sinceMs = Math.max(heardMs, bottle.life.startedAtMs)
       return isKnownOut && nowMs - sinceMs > 20 * MINUTE_MS ? true : null
@@ -167,6 +173,12 @@ const TRUTHS: readonly AlertTruth[] = [
   },
 ]
 
+interface Shown {
+  readonly kind: string
+  readonly isOpen: boolean
+  readonly expected: boolean | null
+}
+
 interface ShownAlert {
   readonly alert_id: string
   readonly kind: string
@@ -186,19 +198,26 @@ function checkOf({ number, kind, claim, mustBeOpen }: AlertTruth): Check {
     claim,
     when: 'look',
     async find(bottle) {
-      const shown = await readAlerts(bottle, `kind=${kind}&state=open`)
-      if (shown === null) return []
+      const [open, acknowledged] = [
+        await readAlerts(bottle, `kind=${kind}&state=open`),
+        await readAlerts(bottle, `kind=${kind}&state=acknowledged`),
+      ]
+      if (open === null || acknowledged === null) return []
+      const shown = [...open, ...acknowledged]
       const found: Finding[] = []
       const { nowMs } = bottle.time
       if (nowMs - bottle.life.startedAtMs < 5 * MINUTE_MS) return []
       for (const cart of bottle.carts) {
-        const isHeard = isSettled(bottle, cart, SURE_MS) && cart.isConnected && cart.isAwake && cart.isDrained
+        const isKnown = cart.isDrained && cart.zonePath.currentSinceMs < nowMs - SURE_MS
+        const isHeard = isKnown && isSettled(bottle, cart, SURE_MS) && cart.isConnected && cart.isAwake
         const { spot } = cart.here()
         const { minute } = toLocal(nowMs)
         const stillMs = nowMs - cart.stillSinceMs
         const expected = mustBeOpen({ cart, nowMs, spot, minute, isHeard, stillMs }, bottle)
         const isOpen = shown.some((alert) => `cart-${alert.cart}` === cart.hardwareId)
-        if (expected !== null && expected !== isOpen)
+        found.push(...openedAgain(bottle, cart, { kind, isOpen, expected }))
+        const isClosed = bottle.closedByStaff.has(`${kind} of ${cart.hardwareId}`)
+        if (expected !== null && expected !== isOpen && !(isClosed && expected))
           found.push({
             subject: cart.hardwareId,
             is: `${kind} ${isOpen ? 'open' : 'not open'}`,
@@ -208,6 +227,27 @@ function checkOf({ number, kind, claim, mustBeOpen }: AlertTruth): Check {
       return found
     },
   }
+}
+
+/** Kinds whose cause lasts for as long as a cart stands there, with the same lock. */
+const STANDING_KINDS = ['low_battery', 'outside', 'zone_stay', 'open_after_closing', 'out_after_closing']
+
+/** Compares an alert that staff closed: it opens again only after its cause has ended once. */
+function openedAgain(bottle: Bottle, cart: LiveCart, shown: Shown): Finding[] {
+  const { closedByStaff, restores, time } = bottle
+  const { kind, isOpen, expected } = shown
+  const key = `${kind} of ${cart.hardwareId}`
+  const closed = closedByStaff.get(key)
+  if (closed === undefined) return []
+  const { atMs, isSure } = closed
+  const isSilence = kind === 'silent_on_course'
+  const endedMs = isSilence ? (cart.last?.atMs ?? 0) : Math.max(cart.stillSinceMs, cart.lockChangedAtMs)
+  const isLasting = isSilence || STANDING_KINDS.includes(kind)
+  const changedMs = Math.max(endedMs, ...restores.map(({ toMs }) => toMs))
+  const mayHaveEnded = !isLasting || changedMs > atMs || bottle.wasClockWrong(atMs)
+  if (expected === false || (isOpen && mayHaveEnded)) closedByStaff.delete(key)
+  if (!isOpen || !isSure || mayHaveEnded || expected !== true || time.nowMs === atMs) return []
+  return [{ subject: cart.hardwareId, is: `${kind} open again`, expected: 'closed by staff while its cause lasts' }]
 }
 
 /** Kinds whose cause cannot end and return within half a minute. */
@@ -220,6 +260,7 @@ const once: Check = {
   when: 'night',
   async find(bottle) {
     const fromMs = localToMs(toLocal(bottle.time.nowMs - 86_400_000).date, 0)
+    if (bottle.wasClockWrong(fromMs)) return []
     const shown = await readAlerts(bottle, `from=${new Date(fromMs).toISOString()}`)
     if (shown === null) return []
     const found: Finding[] = []

@@ -1,4 +1,4 @@
-import type { Bottle, Check, Finding } from '../bottle.ts'
+import { type Bottle, type Check, EVENT_DAYS, type Finding, SAMPLE_DAYS } from '../bottle.ts'
 import type { LiveCart } from '../model/cart.ts'
 import { isAtEdge, isIn, type Spot } from '../model/ground.ts'
 
@@ -52,7 +52,8 @@ const state: Check = {
       const now = bottle.time.nowMs
       const { spot } = cart.here()
       const before = cart.journeys.before(now - TWO_FIXES_MS)
-      if (cart.last === null || isAtEdge(spot) || stateAt(spot) !== stateAt(before)) continue
+      if (cart.last === null || !cart.zonePath.isCurrent || isAtEdge(spot) || stateAt(spot) !== stateAt(before))
+        continue
       const shown = answer.body.carts.find((one: { cart: string }) => `cart-${one.cart}` === cart.hardwareId)
       const expected = stateAt(spot)
       if (shown?.state !== expected)
@@ -100,6 +101,9 @@ const history: Check = {
   async find(bottle) {
     const found: Finding[] = []
     for (const cart of bottle.carts) {
+      // older ones may be gone
+      for (const atMs of cart.samples.keys())
+        if (atMs < bottle.time.nowMs - SAMPLE_DAYS * 86_400_000) cart.samples.delete(atMs)
       const times = [...cart.samples.keys()]
       const [firstMs, lastMs] = [times[0], times.at(-1)]
       if (firstMs === undefined || lastMs === undefined) continue
@@ -140,7 +144,8 @@ const lockEvents: Check = {
   async find(bottle) {
     const found: Finding[] = []
     for (const cart of bottle.carts) {
-      const own = cart.lockEvents.slice(-100)
+      const keptMs = bottle.time.nowMs - EVENT_DAYS * 86_400_000
+      const own = cart.lockEvents.slice(-100).filter(({ atMs }) => atMs > keptMs)
       const [first] = own
       if (first === undefined || !cart.isDrained) continue
       const answer = await bottle.ask('GET', `/lock-events?hardware_id=${cart.hardwareId}&limit=${MAX_PAGE}`)

@@ -33,16 +33,21 @@ const early: Check = {
             expected: 'a lock after 600 s',
           })
       }
-      if (cart.isLocked || !isSettled(bottle, cart, AUTO_LOCK_MS + LATE_MS) || !cart.isConnected || !cart.isDrained)
-        continue
+      const isKnown = cart.isConnected && cart.isDrained && cart.zonePath.isCurrent
+      if (cart.isLocked || !isKnown || !isSettled(bottle, cart, AUTO_LOCK_MS + LATE_MS)) continue
       const { spot } = cart.here()
       if (!isIn('parking', spot) || isAtEdge(spot)) continue
       // it is locked once a stay, and that lock may have been sent while the cart had no signal
       const sinceMs = Math.max(cart.stillSinceMs, cart.lockChangedAtMs)
       if ((cart.linkChangedAtMs ?? 0) > sinceMs + AUTO_LOCK_MS - MINUTE_MS) continue
       const dueMs =
-        Math.max(cart.stillSinceMs, cart.lockChangedAtMs, cart.linkChangedAtMs ?? 0, bottle.life.startedAtMs) +
-        AUTO_LOCK_MS
+        Math.max(
+          cart.stillSinceMs,
+          cart.lockChangedAtMs,
+          cart.linkChangedAtMs ?? 0,
+          cart.zonePath.currentSinceMs,
+          bottle.life.startedAtMs,
+        ) + AUTO_LOCK_MS
       if (nowMs > dueMs + LATE_MS)
         found.push({
           subject: hardwareId,

@@ -1,8 +1,11 @@
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import type { Random } from '#shared/random.ts'
 import { Program } from '../world/program.ts'
-import { BARN, distanceM, type Spot, toDegrees } from './ground.ts'
+import { DaySums } from './day-sums.ts'
+import { Diary } from './diary.ts'
+import { BARN, distanceM, isIn, type Spot, toDegrees } from './ground.ts'
 import { type JourneyKind, Journeys } from './journey.ts'
+import { ZonePath } from './zone-path.ts'
 
 const DRIVING_FIX_MS = 5_000
 const STANDING_FIX_MS = 30_000
@@ -11,6 +14,10 @@ const BARN_FIX_MS = 300_000
 const MOTION_MS = 1_000
 /** Time after which the gateway has that report. */
 const KNOWN_MS = 3_000
+/** Age of a position from which the gateway locates a cart before it locks it, unless it was in the barn. */
+const LOCATED_MS = 60_000
+/** Time without movement after which the battery is at rest. */
+const REST_MS = 300_000
 const MOST_IN_BATCH = 100
 const EMPTY_V = 46.9
 const SPAN_V = 4.1
@@ -25,10 +32,14 @@ export interface CommandReceipt {
   readonly id: string
   readonly command: string
   readonly atMs: number
+  /** Time at which the gateway sent it, by its message. */
+  readonly madeAtMs: number
   /** Number of the connection on which it came. */
   readonly connection: number
-  /** Speed in m/s some seconds before: the gateway knows it. */
-  readonly knownMps: number
+  /** Speed in m/s, at that moment and some seconds before. */
+  readonly speedMps: number
+  /** In the barn by its last position, which is old: staff lock such a cart without locating it. */
+  readonly wasInBarn: boolean
 }
 
 export interface LockEvent {
@@ -53,8 +64,12 @@ interface Sample {
 /** A cart with its lock: where it is, what its battery has, what it has sent and what was acknowledged. */
 export class LiveCart {
   readonly hardwareId: string
+  /** Code that a guest enters at its keypad; null for its drivers' own. */
+  guestCode: string | null = null
+  readonly driversCode: string
   readonly program: Program
   readonly journeys = new Journeys()
+  readonly diary = new Diary()
   isLocked = false
   isAwake = true
   charge = 1
@@ -73,8 +88,13 @@ export class LiveCart {
   connections = 0
   /** Newest sample that was acknowledged. */
   last: { atMs: number; spot: Spot; voltageV: number } | null = null
+  /** Number of samples that were acknowledged. */
+  acknowledged = 0
   /** Times of the samples of the last days; true once acknowledged. */
   readonly samples = new Map<number, boolean>()
+  readonly zonePath = new ZonePath()
+  /** Sums of acknowledged records, by day. */
+  readonly stored = { gps: new DaySums(), battery: new DaySums() }
   readonly lockEvents: LockEvent[] = []
   readonly receipts: CommandReceipt[] = []
   /** Locks by command, with the state before. */
@@ -85,6 +105,8 @@ export class LiveCart {
   readonly #options: CartOptions
   readonly #answers = new Map<string, string>()
   #waiting: Sample[] = []
+  /** Times at which samples that are not acknowledged were sent first. */
+  readonly #sentMs = new Map<number, number>()
   #isConnected = false
   #eid = 0
   #timer: NodeJS.Timeout | undefined
@@ -94,6 +116,7 @@ export class LiveCart {
   constructor(options: CartOptions) {
     this.#options = options
     this.hardwareId = `cart-${options.number}`
+    this.driversCode = `7305${100 + options.number}`
     this.program = new Program(this.hardwareId)
     this.#steppedAtMs = options.now()
     this.stillSinceMs = options.now()
@@ -143,7 +166,9 @@ export class LiveCart {
     this.wake()
     // a thief has no code
     if (kind !== 'night') this.turnLock('unlock', 'keypad')
-    const endsAtMs = this.journeys.add(kind, this.#options.now() + 1_000, pace)
+    const legs = this.journeys.add(kind, this.#options.now() + 1_000, pace)
+    this.diary.journey(legs)
+    const endsAtMs = legs.at(-1)?.toMs ?? 0
     this.#schedule(1_000)
     setTimeout(() => this.turnLock('lock', 'keypad'), endsAtMs - this.#options.now() + 60_000)
   }
@@ -181,7 +206,8 @@ export class LiveCart {
     this.lockChangedAtMs = atMs
     const eid = `1-${++this.#eid}`
     this.lockEvents.push({ eid, event, atMs })
-    const fields = { eid, event, source, ts: atMs, ...(command === undefined ? {} : { cmd: command }) }
+    const code = source === 'keypad' ? { code: this.guestCode ?? this.driversCode } : {}
+    const fields = { eid, event, source, ts: atMs, ...code, ...(command === undefined ? {} : { cmd: command }) }
     this.#publish('evt', JSON.stringify(fields))
   }
 
@@ -200,6 +226,8 @@ export class LiveCart {
       battery_voltage: this.voltageV,
       lock_status: this.isLocked,
     }
+    const isDriving = speedMps > 0
+    this.diary.sample({ atMs, isDriving, isAtRest: atMs - this.stillSinceMs >= REST_MS, voltageV: this.voltageV })
     this.samples.set(atMs, false)
     this.#waiting.push({ atMs, text: JSON.stringify({ ts: atMs, ...fields }) })
     this.#flush()
@@ -227,6 +255,8 @@ export class LiveCart {
   #flush(): void {
     while (this.#isConnected && this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, MOST_IN_BATCH)
+      const nowMs = this.#options.now()
+      for (const { atMs } of batch) this.#sentMs.set(atMs, nowMs)
       const texts = batch.map(({ text }) => text)
       this.#publish('tlm', texts.length === 1 ? (texts[0] as string) : `[${texts.join(',')}]`)
     }
@@ -254,14 +284,24 @@ export class LiveCart {
     else this.#publish('ack', JSON.stringify({ cfg: message.v }))
   }
 
+  /** True if it was in the barn by its last position, which is old. */
+  #wasInBarn(): boolean {
+    const nowMs = this.#options.now()
+    const heardMs = this.last?.atMs ?? 0
+    const known = this.fixes.findLast(({ atMs }) => atMs <= heardMs)?.spot
+    return heardMs < nowMs - LOCATED_MS && known !== undefined && isIn('parking', known)
+  }
+
   #obey({ id, cmd, ts, ttl }: { id: string; cmd: string; ts: number; ttl: number }): void {
     const atMs = this.#options.now()
     this.receipts.push({
       id,
       command: cmd,
       atMs,
+      madeAtMs: ts,
       connection: this.connections,
-      knownMps: Math.min(this.here().speedMps, this.journeys.at(atMs - KNOWN_MS).speedMps),
+      speedMps: Math.min(this.here().speedMps, this.journeys.at(atMs - KNOWN_MS).speedMps),
+      wasInBarn: this.#wasInBarn(),
     })
     const known = this.#answers.get(id) ?? (atMs - ts > ttl * 1000 ? 'failed' : undefined)
     if (known !== undefined) {
@@ -271,7 +311,8 @@ export class LiveCart {
     this.#answer(id, 'acknowledged')
     if (cmd === 'lock' || cmd === 'unlock') {
       this.carriedOut.add(id)
-      if (cmd === 'lock')
+      // another lock, which the gateway sent at the same time, may have come first
+      if (cmd === 'lock' && !(this.isLocked && this.lockChangedAtMs >= ts))
         this.ownLocks.push({
           id,
           atMs,
@@ -295,8 +336,17 @@ export class LiveCart {
   #acknowledged(topic: string, payload: string): void {
     if (!topic.endsWith('/tlm')) return
     const parsed = JSON.parse(payload)
-    for (const { ts, lat, long, battery_voltage: voltageV } of Array.isArray(parsed) ? parsed : [parsed]) {
+    for (const { ts, lat, long, speed, battery_voltage: voltageV } of Array.isArray(parsed) ? parsed : [parsed]) {
+      // a command may ask for a sample at the moment of another one
+      if (this.samples.get(ts) === true) continue
+      this.acknowledged += 1
       this.samples.set(ts, true)
+      const spot = this.fixes.findLast(({ atMs }) => atMs === ts)?.spot
+      const heardMs = this.#options.now()
+      this.zonePath.heard({ atMs: ts, sentMs: this.#sentMs.get(ts) ?? heardMs, heardMs, spot })
+      this.#sentMs.delete(ts)
+      this.stored.gps.add(ts, lat, long, speed)
+      this.stored.battery.add(ts, voltageV)
       if (this.last === null || ts > this.last.atMs) this.last = { atMs: ts, spot: { x: long, y: lat }, voltageV }
     }
   }

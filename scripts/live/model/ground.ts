@@ -16,6 +16,8 @@ const LONG = 8.6
 const M_PER_DEGREE = 111_320
 const HOLES = 18
 const EDGE_M = 20
+/** Distances to the edge from which a cart is inside, and from which it has left. */
+const [INSIDE_M, OUTSIDE_M] = [1, 12]
 
 export const BARN: Spot = { x: 0, y: 0 }
 /** Middle of the pond, in which carts must not be. */
@@ -27,7 +29,7 @@ export const HOLE_SPOTS: readonly Spot[] = Array.from({ length: HOLES }, (_, i) 
   return { x: Math.round(450 * Math.sin(angle)), y: Math.round(450 - 450 * Math.cos(angle)) }
 })
 
-const AREAS: readonly Area[] = [
+export const AREAS: readonly Area[] = [
   { id: 'barn', type: 'parking', ring: square(BARN, 30) },
   { id: 'course', type: 'boundary', ring: square({ x: 0, y: 450 }, 800) },
   { id: 'pond', type: 'stop', ring: square(POND, 40) },
@@ -75,6 +77,13 @@ export function isIn(type: Area['type'], spot: Spot): boolean {
 /** True if a spot is within 20 m of an edge, where a receiver may be on either side. */
 export function isAtEdge(spot: Spot): boolean {
   return AREAS.some(({ ring }) => edgeM(spot, ring) < EDGE_M)
+}
+
+/** 1 well inside of a ring, -1 well outside, 0 near its edge. */
+export function sideOf(spot: Spot, ring: readonly Spot[]): number {
+  const isIn = isInside(spot, ring)
+  if (edgeM(spot, ring) < (isIn ? INSIDE_M : OUTSIDE_M)) return 0
+  return isIn ? 1 : -1
 }
 
 /** True if the angles under which the edges are seen add up to a whole turn. Judges zones without their code. */

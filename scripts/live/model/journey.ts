@@ -1,27 +1,23 @@
+import type { Leg } from './diary.ts'
 import { BARN, distanceM, HOLE_SPOTS, POND, type Spot } from './ground.ts'
 
 const DRIVE_MPS = 4
 /** Time at a hole: tee, fairway and green. */
 const PLAY_MS = 420_000
 const KEPT_MS = 600_000
+const BETWEEN_MS = 300_000
 
 export type JourneyKind = 'round' | 'nine' | 'away' | 'pond' | 'night'
-
-interface Leg {
-  readonly fromMs: number
-  readonly toMs: number
-  readonly from: Spot
-  readonly to: Spot
-}
 
 /** Where the journeys of a cart lead it; in the barn between them. */
 export class Journeys {
   readonly #legs: Leg[] = []
 
-  /** Adds a journey from the barn and back, after those before; returns its end. `paceOf` scales the time at a hole. */
-  add(kind: JourneyKind, startMs: number, pace: number): number {
+  /** Adds a journey from the barn and back, after those before; returns it. `pace` scales the time at a hole. */
+  add(kind: JourneyKind, startMs: number, pace: number): readonly Leg[] {
+    const begin = this.#legs.length
     const last = this.#legs.at(-1)
-    let atMs = Math.max(startMs, (last?.toMs ?? 0) + 60_000)
+    let atMs = Math.max(startMs, (last?.toMs ?? 0) + BETWEEN_MS)
     let at = BARN
     const go = (to: Spot, stayMs: number) => {
       const arrivesMs = atMs + Math.round((distanceM(at, to) / DRIVE_MPS) * 1000)
@@ -32,7 +28,7 @@ export class Journeys {
     }
     for (const { spot, stayMs } of STOPS[kind]) go(spot, Math.round(stayMs * pace))
     go(BARN, 0)
-    return atMs
+    return this.#legs.slice(begin)
   }
 
   /** Position and speed at a time of the last ten minutes; legs before that are forgotten. */
@@ -68,7 +64,8 @@ const AT_HOLES = HOLE_SPOTS.map((spot) => ({ spot, stayMs: PLAY_MS }))
 const STOPS: Readonly<Record<JourneyKind, readonly { spot: Spot; stayMs: number }[]>> = {
   round: AT_HOLES,
   nine: [...AT_HOLES.slice(0, 5), ...AT_HOLES.slice(-4)],
-  away: [{ spot: { x: 1_100, y: 450 }, stayMs: 1_200_000 }],
+  // south of the boundary, and past no hole
+  away: [{ spot: { x: 0, y: -1_400 }, stayMs: 1_200_000 }],
   night: [{ spot: { x: 0, y: 200 }, stayMs: 1_800_000 }],
   pond: [
     { spot: { x: 100, y: 650 }, stayMs: 60_000 },

@@ -1,13 +1,17 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Gateway } from '#gateway/gateway.ts'
 import type { Overrides } from '#gateway/services.ts'
+import { Disk, type Kept } from './disk.ts'
 import { Program } from './program.ts'
 import { running, type VirtualTime } from './virtual-time.ts'
 
-const HTTP_PORT = 8080
+export const HTTP_PORT = 8080
 export const MQTT_PORT = 1883
 const ADMIN_KEY = 'flt_admin_key_of_the_bottle_0123456789'
+
+/** Ending of files that SQLite maps: the disk does not see when they change. */
+const MAPPED = '-shm'
 
 export interface Answer {
   status: number
@@ -26,15 +30,22 @@ export interface GatewayOptions {
 
 /** A gateway on one data folder, through all its lives. */
 export class GatewayLife {
+  readonly disk: Disk
   readonly #options: GatewayOptions
   #program: Program | null = null
   #gateway: Gateway | null = null
+  /** Content of mapped files when a power cut was armed. */
+  readonly #maps = new Map<string, Buffer>()
+  /** Called with the program of the next start, before it begins. */
+  onStart: ((program: Program) => void) | null = null
   starts = 0
   startedAtMs = 0
+  /** Difference of the clock of its computer to the true time, in ms. */
+  wallOffsetMs = 0
 
   constructor(options: GatewayOptions) {
     this.#options = options
-    mkdirSync(options.dataDir, { recursive: true })
+    this.disk = new Disk(options.dataDir)
   }
 
   get isRunning(): boolean {
@@ -55,8 +66,11 @@ export class GatewayLife {
     const { readConfig } = await time.holding('gateway', import('#gateway/config.ts'))
     const { createLog } = await time.holding('log', import('#shared/log.ts'))
     this.starts += 1
-    const program = new Program(`gateway ${this.starts}`)
+    const program = new Program(`gateway ${this.starts}`, this)
     this.#program = program
+    const { onStart } = this
+    this.onStart = null
+    onStart?.(program)
     await running.run(program, async () => {
       const config = readConfig({
         CARTBARN_DATA_DIR: dataDir,
@@ -88,22 +102,46 @@ export class GatewayLife {
     this.#gateway = null
     await running.run(program, () => gateway.stop())
     program.die()
+    this.#options.time.sweep()
+    this.disk.disarm()
   }
 
   /** Ends it as the kernel ends a process: what it has written stays, in the same files. */
   kill(): void {
     const program = this.#program
     if (program === null) return
-    const { dataDir } = this.#options
-    const paths = readdirSync(dataDir, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !entry.name.endsWith('-shm'))
-      .map((entry) => join(entry.parentPath, entry.name))
-    const files = paths.map((path) => [path, readFileSync(path)] as const)
-    program.die()
-    // closing the handles of the dead has written into them
-    for (const [path, bytes] of files) writeFileSync(path, bytes, { mode: 0o600 })
+    this.disk.beside(() => {
+      const files = filesIn(this.#options.dataDir).map((path) => [path, readFileSync(path)] as const)
+      program.die()
+      // closing the handles of the dead has written into them
+      for (const [path, bytes] of files) writeFileSync(path, bytes, { mode: 0o600 })
+    })
+    this.disk.settle()
+    this.#options.time.sweep()
     this.#gateway = null
     this.#program = null
+  }
+
+  /** Lets nothing reach the disk after so many changes; `cutPower` must follow before the next immediate. */
+  armPowerCut(changes: number): void {
+    this.disk.arm(changes)
+    this.#maps.clear()
+    for (const path of filesIn(this.#options.dataDir))
+      if (path.endsWith(MAPPED)) this.#maps.set(path, readFileSync(path))
+  }
+
+  /** Ends it as a power cut does, which leaves of what no sync has made safe only a part. */
+  cutPower(kept: Kept, seed: number): void {
+    const { dataDir } = this.#options
+    this.disk.cut(kept, seed)
+    this.kill()
+    for (const path of filesIn(dataDir)) {
+      if (!path.endsWith(MAPPED)) continue
+      // the system may have written it a while ago, or never
+      const bytes = seed % 2 === 0 ? this.#maps.get(path) : undefined
+      rmSync(path)
+      if (bytes !== undefined) writeFileSync(path, bytes, { mode: 0o600 })
+    }
   }
 
   /** Sends a request, without a socket. */
@@ -114,13 +152,21 @@ export class GatewayLife {
       const headers = {
         'x-api-key': key,
         ...(method === 'PUT' ? { 'if-match': '*' } : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': Buffer.isBuffer(body) ? 'image/png' : 'application/json' }),
       }
-      const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+      const sent = Buffer.isBuffer(body) ? body : JSON.stringify(body)
+      const init = { method, headers, ...(body === undefined ? {} : { body: sent }) }
       const response = await gateway.app.request(path, init)
-      const text = await response.text()
-      const isJson = /[/+]json\b/.test(response.headers.get('content-type') ?? '')
+      const type = response.headers.get('content-type') ?? ''
+      const text = Buffer.from(await response.arrayBuffer()).toString(type.startsWith('image/') ? 'latin1' : 'utf8')
+      const isJson = /[/+]json\b/.test(type)
       return { status: response.status, body: isJson && text !== '' ? JSON.parse(text) : text }
     })
   }
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
 }

@@ -10,6 +10,10 @@ const zlib = require('node:zlib')
 const crypto = require('node:crypto')
 const os = require('node:os')
 
+/** The volume of the data folders, which other programs use too. */
+export const volume = { bytes: 32e9, freeBytes: 20e9 }
+const BLOCK_BYTES = 4096
+
 type Callback = (error: unknown, result?: unknown) => void
 type Call = (...given: unknown[]) => unknown
 
@@ -28,6 +32,12 @@ export function installHost(random: Random): void {
     })
   }
   crypto.scrypt = answered(crypto.scryptSync)
+  const statfs = fs.statfsSync
+  fs.statfsSync = (path: string) => {
+    const free = Math.floor(volume.freeBytes / BLOCK_BYTES)
+    const blocks = Math.floor(volume.bytes / BLOCK_BYTES)
+    return { ...statfs(path), bsize: BLOCK_BYTES, blocks, bfree: free, bavail: free }
+  }
   for (const name of ['readFile', 'writeFile', 'readdir', 'rename', 'rm', 'stat', 'statfs', 'mkdir', 'unlink']) {
     promises[name] = async (...given: unknown[]) => inTurn(() => fs[`${name}Sync`](...given))
   }

@@ -11,6 +11,7 @@ type Run = <Result>(call: () => Result) => Result
 
 /** Time for which a kernel sends again on a line that is cut, before it gives the connection up. */
 const GIVE_UP_MS = 120_000
+const CHECKING = 'connectionsCheckingInterval'
 const CUT_ENDS = { client: ['client'], server: ['server'], both: ['client', 'server'] } as const
 
 /** Called with all bytes that arrive. */
@@ -31,7 +32,7 @@ export class Lines {
   #nextPort = 20_000
   #count = 0
   /** Called for each new line, which may get a delay or be cut. */
-  onOpen: ((line: Line) => void) | null = null
+  readonly onOpen: ((line: Line) => void)[] = []
 
   constructor(time: VirtualTime, onBytes: OnBytes) {
     this.#time = time
@@ -77,7 +78,12 @@ export class Lines {
     const listener = this.#listeners.get(port)
     if (listener === undefined || listener.program?.isAlive === false) {
       this.#time.post(run, () => {
-        client.destroy(Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' }))
+        client.destroy(
+          Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), {
+            code: 'ECONNREFUSED',
+            syscall: 'connect',
+          }),
+        )
       })
       return client
     }
@@ -85,7 +91,7 @@ export class Lines {
     const line = new Line({ time: this.#time, number, port, client, server, owner: program, onBytes: this.#onBytes })
     this.open.add(line)
     line.onClosed = () => this.open.delete(line)
-    this.onOpen?.(line)
+    for (const opened of this.onOpen) opened(line)
     for (const [end, owner] of [
       [client, program],
       [server, listener.program],
@@ -110,7 +116,12 @@ export class Lines {
       return server
     }
     this.#listeners.set(port, { server, program, run })
-    process.nextTick(() => server.emit?.('listening'))
+    const forget = () => this.#listeners.get(port)?.server === server && this.#listeners.delete(port)
+    program?.onDeath(forget)
+    process.nextTick(() => {
+      server.emit?.('listening')
+      stopChecking(server)
+    })
     return server
   }
 
@@ -142,6 +153,12 @@ export class Lines {
   }
 }
 
+/** Stops a timer that Node takes from its own clock, and which would keep the server of a dead program in memory. */
+function stopChecking(server: object): void {
+  const symbol = Object.getOwnPropertySymbols(server).find(({ description }) => description?.includes(CHECKING))
+  if (symbol !== undefined) Reflect.get(server, symbol)?.close()
+}
+
 interface LineOptions {
   readonly time: VirtualTime
   readonly number: number
@@ -157,6 +174,12 @@ interface LineOptions {
 export class Line {
   /** Time that everything takes from one end to the other. */
   delayMs = 0
+  /** Time since which it is cut; null while it is whole. */
+  cutAtMs: number | null = null
+  /** Time at which it was opened, cut or whole again. */
+  changedAtMs: number
+  /** Time at which an end was closed; null before that. */
+  endedAtMs: number | null = null
   readonly port: number
   readonly client: LineEnd
   readonly server: LineEnd
@@ -174,6 +197,7 @@ export class Line {
     this.port = port
     this.client = client
     this.server = server
+    this.changedAtMs = time.nowMs
     this.#time = time
     this.#name = `${port}/${number}`
     this.#onBytes = onBytes
@@ -184,10 +208,14 @@ export class Line {
   /** Cuts what one end sends, or both: it arrives once the line is whole again, if that is soon enough. */
   cut(which: keyof typeof CUT_ENDS): void {
     for (const name of CUT_ENDS[which]) this.#cut.add(this[name])
+    this.changedAtMs = this.#time.nowMs
+    this.cutAtMs ??= this.#time.nowMs
   }
 
   mend(): void {
     this.#cut.clear()
+    this.changedAtMs = this.#time.nowMs
+    this.cutAtMs = null
     for (const send of this.#held.splice(0)) send()
   }
 
@@ -196,6 +224,8 @@ export class Line {
     this.#send(this.client, () => {
       this.#post(this.server, accept)
       this.#post(this.client, () => {
+        // a client that has given up is not informed, or it would act on a connection that is over
+        if (this.client.destroyed) return
         this.client.connecting = false
         this.client.emit('connect')
         this.client.emit('ready')
@@ -219,6 +249,7 @@ export class Line {
 
   closed(from: LineEnd, isReset: boolean): void {
     const to = this.other(from)
+    this.endedAtMs ??= this.#time.nowMs
     if (to.destroyed) this.onClosed?.()
     else this.#send(from, () => this.#post(to, () => to.peerClosed(isReset)))
   }

@@ -2,14 +2,20 @@
 export class Program {
   readonly name: string
   isAlive = true
-  /** Difference of its wall clock to the true time, in ms. */
-  wallOffsetMs = 0
   /** Called before each turn of its event loop; may kill it. */
   onTurn: (() => void) | null = null
   readonly #closers = new Set<() => void>()
+  readonly #host: { readonly wallOffsetMs: number }
 
-  constructor(name: string) {
+  /** `host` is the computer, or the program of a thread. */
+  constructor(name: string, host: { readonly wallOffsetMs: number } = { wallOffsetMs: 0 }) {
     this.name = name
+    this.#host = host
+  }
+
+  /** Difference of its wall clock to the true time, in ms. */
+  get wallOffsetMs(): number {
+    return this.#host.wallOffsetMs
   }
 
   /** Registers what a kernel would release when the process ends; returns a function that forgets it. */

@@ -16,6 +16,8 @@ type Run = <Result>(call: () => Result) => Result
 const THREAD = '?thread'
 const THREAD_IMPORT = /^import \{[^}]*\} from 'node:worker_threads';?$/m
 
+const IDLE_LOOK_MS = 1_000
+
 /** Called before a thread takes a message; returns how long it stays busy before that, in ms. */
 export type Delay = (thread: string, message: unknown) => number
 
@@ -32,8 +34,17 @@ export interface ThreadOptions {
   readonly edits: readonly Edit[]
 }
 
+/** Programs of the threads that were started, until they are dead. */
+export const threads = new Set<Program>()
+
 /** Delay of each thread; replaced by faults. */
 export const slowness: { delay: Delay } = { delay: () => 0 }
+
+/** Called at the start and the end of a thread; replaced by parts. */
+export const threadEvents: Record<'onStart' | 'onEnd', (thread: string) => void> = {
+  onStart: () => undefined,
+  onEnd: () => undefined,
+}
 
 /** Threads of the product on the thread of the bottle, and the modules that are replaced while they are loaded. */
 export function installThreads({ time, random, edits }: ThreadOptions): void {
@@ -51,17 +62,20 @@ export function installThreads({ time, random, edits }: ThreadOptions): void {
     constructor(url: URL, { workerData, name = '' }: { workerData?: unknown; name?: string } = {}) {
       super()
       this.#program = running.getStore() ?? new Program('bottle')
-      this.#inner = new Program(`${this.#program.name} ${name}`)
-      this.#inner.wallOffsetMs = this.#program.wallOffsetMs
+      this.#inner = new Program(`${this.#program.name} ${name}`, this.#program)
       this.#inner.onTurn = () => this.#program.onTurn?.()
+      threads.add(this.#inner)
+      this.#inner.onDeath(() => threads.delete(this.#inner))
       this.#name = name
       this.#forget = this.#program.onDeath(() => this.#inner.die())
       const data = structuredClone(workerData)
       const start = async () => {
         const { default: main } = await time.holding(`thread ${name}`, import(`${url.href}${THREAD}`))
         if (!this.#inner.isAlive) return
+        threadEvents.onStart(name)
         await running.run(this.#inner, () => main(this.#port(), data))
         this.#isReady = true
+        if (this.#inside.listenerCount('message') === 0) running.exit(() => this.#endOnceIdle())
         this.#outer(() => this.emit('online'))
         for (const message of this.#queue.splice(0)) this.#pass(message)
       }
@@ -106,6 +120,16 @@ export function installThreads({ time, random, edits }: ThreadOptions): void {
       })
     }
 
+    /** A thread that takes no messages ends when it has nothing left to do. */
+    #endOnceIdle(): void {
+      const look = () => {
+        if (!this.#inner.isAlive) return
+        if (time.waitingOf(this.#inner).length > 0) setTimeout(look, IDLE_LOOK_MS)
+        else this.#end(0)
+      }
+      setTimeout(look, IDLE_LOOK_MS)
+    }
+
     #outer(call: () => void): void {
       time.post(this.#outerRun, call)
     }
@@ -114,6 +138,7 @@ export function installThreads({ time, random, edits }: ThreadOptions): void {
       if (!this.#inner.isAlive) return
       this.#inner.die()
       this.#forget()
+      threadEvents.onEnd(this.#name)
       this.#outer(() => this.emit('exit', code))
     }
   }

@@ -13,6 +13,8 @@ const realNow = performance.now.bind(performance)
 
 /** Time after which a wait for the host (not for virtual time) counts as one that never ends. */
 const HANG_MS = 30_000
+/** Entries of the heap of timers beyond twice those that wait, after which the others are forgotten. */
+const SWEPT_ENTRIES = 2_000
 const LONGEST_DELAY_MS = 2 ** 31 - 1
 
 /** Program that runs at the moment; undefined in the bottle itself. */
@@ -20,22 +22,28 @@ export const running = new AsyncLocalStorage<Program>()
 
 type Run = <Result>(call: () => Result) => Result
 
-class Timer {
+export class Timer {
   readonly #time: VirtualTime
   readonly program = running.getStore()
   readonly run: Run = AsyncLocalStorage.snapshot() as Run
   readonly fire: () => void
+  /** The function that it was given. */
+  readonly call: unknown
   readonly delayMs: number
   readonly isRepeated: boolean
+  /** Where the product set it; only of an interval, because many timers are set for each message. */
+  readonly origin: string
   /** Its entry in the heap; null if it does not wait. Its other entries are skipped. */
   entry: Entry | null = null
 
-  constructor(time: VirtualTime, fire: () => void, delayMs: unknown, isRepeated: boolean) {
+  constructor(time: VirtualTime, fire: () => void, delayMs: unknown, isRepeated: boolean, call: unknown = fire) {
     this.#time = time
     this.fire = fire
+    this.call = call
     const wholeMs = Math.trunc(Number(delayMs))
     this.delayMs = wholeMs >= 1 && wholeMs <= LONGEST_DELAY_MS ? wholeMs : 1
     this.isRepeated = isRepeated
+    this.origin = isRepeated ? originOf(new Error('origin').stack ?? '') : ''
   }
 
   ref(): this {
@@ -65,6 +73,17 @@ class Timer {
   }
 }
 
+/** First line of a stack that is not of the simulation. */
+function originOf(stack: string): string {
+  return (
+    stack
+      .split('\n')
+      .slice(1)
+      .find((line) => !line.includes('/scripts/live/'))
+      ?.trim() ?? ''
+  )
+}
+
 interface Entry {
   readonly atMs: number
   readonly order: number
@@ -72,7 +91,7 @@ interface Entry {
 }
 
 /** A timer of the bottle never ends: the run was interrupted, or the host is stuck. */
-export class HangError extends Error {}
+class HangError extends Error {}
 
 /**
  * Replaces every clock and timer of this process. Time moves only between timers: all work takes none. Wall clocks may
@@ -81,12 +100,17 @@ export class HangError extends Error {}
 export class VirtualTime {
   readonly startMs: number
   #nowMs: number
-  readonly #heap: Entry[] = []
+  #heap: Entry[] = []
+  #heapAfterSweep = 0
   #orders = 0
   #immediates = 0
   /** Operations of the host that have not ended: loading of modules, WebAssembly. */
   readonly #hostWork = new Set<string>()
   fired = 0
+  /** Called each time that nothing is left to do at a moment. */
+  onSettled: (() => void) | null = null
+  /** Called before each timer that fires. */
+  onFire: ((timer: Timer) => void) | null = null
 
   constructor(startMs: number) {
     this.startMs = startMs
@@ -98,8 +122,9 @@ export class VirtualTime {
   }
 
   /** Timers that wait, of one program. */
-  waitingOf(program: Program): number {
-    return this.#heap.filter((entry) => entry.timer.entry === entry && entry.timer.program === program).length
+  waitingOf(program: Program): Timer[] {
+    const waiting = this.#heap.filter((entry) => entry.timer.entry === entry && entry.timer.program === program)
+    return waiting.map(({ timer }) => timer)
   }
 
   /** Replaces clocks and timers. Must be called before any module of the product is loaded. */
@@ -116,7 +141,7 @@ export class VirtualTime {
     const set =
       (isRepeated: boolean) =>
       (call: (...given: unknown[]) => void, delayMs?: number, ...given: unknown[]) =>
-        this.#add(given.length === 0 ? () => call() : () => call(...given), delayMs, isRepeated)
+        this.#add(given.length === 0 ? () => call() : () => call(...given), delayMs, isRepeated, call)
     const clear = (timer: unknown) => {
       if (timer instanceof Timer) timer.close()
     }
@@ -171,6 +196,7 @@ export class VirtualTime {
       const timer = this.#next(atMs)
       if (timer === undefined) break
       this.fired += 1
+      this.onFire?.(timer)
       timer.run(timer.fire)
     }
     this.#nowMs = Math.max(this.#nowMs, atMs)
@@ -194,7 +220,10 @@ export class VirtualTime {
     let sinceMs = 0
     for (let turn = 0; ; turn++) {
       await new Promise<void>((resolve) => realSetImmediate(resolve))
-      if (this.#immediates === 0 && this.#hostWork.size === 0) return
+      if (this.#immediates === 0 && this.#hostWork.size === 0) {
+        this.onSettled?.()
+        return
+      }
       if (this.#hostWork.size > 0) await new Promise<void>((resolve) => realSetTimeout(resolve, 1))
       if (turn % 1000 !== 999) continue
       sinceMs ||= realNow()
@@ -208,10 +237,19 @@ export class VirtualTime {
   arm(timer: Timer): void {
     timer.entry = { atMs: this.#nowMs + timer.delayMs, order: this.#orders++, timer }
     push(this.#heap, timer.entry)
+    if (this.#heap.length > 2 * this.#heapAfterSweep + SWEPT_ENTRIES) this.sweep()
   }
 
-  #add(fire: () => void, delayMs: unknown, isRepeated: boolean): Timer {
-    const timer = new Timer(this, fire, delayMs, isRepeated)
+  /** Forgets timers that never fire, of dead programs or closed: each would keep its program in memory until then. */
+  sweep(): void {
+    const left = this.#heap.filter((entry) => entry.timer.entry === entry && entry.timer.program?.isAlive !== false)
+    this.#heapAfterSweep = left.length
+    // a sorted list is a heap
+    this.#heap = left.sort(byTime)
+  }
+
+  #add(fire: () => void, delayMs: unknown, isRepeated: boolean, call?: unknown): Timer {
+    const timer = new Timer(this, fire, delayMs, isRepeated, call)
     this.arm(timer)
     return timer
   }

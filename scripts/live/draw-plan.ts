@@ -1,0 +1,32 @@
+import { diskDay, hostDay } from './draw/computer.ts'
+import { cartDay, courseDay, locksDay } from './draw/fleet.ts'
+import { hubDay } from './draw/hub.ts'
+import { alertDay, greenkeeperDay, guestDay, overrideDay, tabletDay } from './draw/people.ts'
+import { programsDay, receiversDay } from './draw/programs.ts'
+import { nextDay } from './model/local-time.ts'
+import type { Entry, Plan, Undrawn } from './plan.ts'
+
+/** Draws the entries of a run. Each cart and day has random numbers of its own: fewer of them change no other. */
+export function drawPlan(options: Undrawn): Plan {
+  const entries: Entry[] = []
+  let date = options.start
+  for (let day = 0; day < options.days; day++, date = nextDay(date)) {
+    for (let cart = 1; cart <= options.carts; cart++) entries.push(...cartDay(options, date, cart))
+    entries.push(
+      ...courseDay(options, date),
+      ...programsDay(options, date),
+      ...receiversDay(options, date),
+      ...locksDay(options, date),
+      ...tabletDay(options, date),
+      ...overrideDay(options, date),
+      ...hubDay(options, date),
+      ...hostDay(options, date),
+      ...guestDay(options, date),
+      ...greenkeeperDay(options, date),
+      ...alertDay(options, date),
+      ...diskDay(options, date),
+    )
+  }
+  entries.sort((one, other) => one.atMs - other.atMs)
+  return { ...options, entries }
+}

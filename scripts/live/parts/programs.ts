@@ -1,0 +1,143 @@
+import type { Bottle, Check, Part } from '../bottle.ts'
+import { countCheck } from '../checks/broker.ts'
+import { deliveryCheck, type Programs as OnBroker, stateCheck } from '../checks/programs.ts'
+import { Mortal } from '../model/mortal.ts'
+import { type Login, type ProgramClient, Publisher, Subscriber, type Topic } from '../model/programs.ts'
+import type { Away, Entry } from '../plan.ts'
+import { MQTT_PORT } from '../world/gateway-life.ts'
+import type { Line } from '../world/lines.ts'
+import { running } from '../world/virtual-time.ts'
+
+type Lost = Pick<Extract<Entry, { kind: 'away' }>, 'turns' | 'forMs' | 'how'>
+
+const PUBLISHERS = 2
+const MORTALS = 4
+const MOST_TURNS_MS = 500
+
+/** Programs on the broker of the course: a home automation, displays, and equipment with a last will. */
+export class Programs implements Part, OnBroker {
+  readonly checks: readonly Check[]
+  publishers: readonly Publisher[] = []
+  subscribers: readonly Subscriber[] = []
+  mortals: readonly Mortal[] = []
+  /** Reads the wills. */
+  heir: ProgramClient | undefined
+  login: Login = { port: MQTT_PORT, username: '', password: '' }
+  /** Wills that came and are of no connection. */
+  readonly strangeWills: string[] = []
+  readonly bottle: Bottle
+  readonly #now: () => number
+
+  constructor(bottle: Bottle) {
+    this.bottle = bottle
+    this.#now = () => bottle.time.nowMs
+    this.checks = [countCheck(this), deliveryCheck(this), stateCheck(this)]
+  }
+
+  get clients(): ProgramClient[] {
+    const bodies = this.mortals.flatMap((mortal) => mortal.bodies)
+    return [...this.publishers, ...this.subscribers, ...bodies, ...(this.heir === undefined ? [] : [this.heir])]
+  }
+
+  linesOf({ program }: Pick<ProgramClient, 'program'>): Line[] {
+    return [...this.bottle.lines.open].filter(({ owner }) => owner === program)
+  }
+
+  async setUp(): Promise<void> {
+    // the product loads it for the first response of its metrics, which would take time of the host
+    await this.bottle.time.holding('prom-client', import('prom-client'))
+    const [automation, display] = [await this.#createLogin('Automation'), await this.#createLogin('Display')]
+    const now = this.#now
+    this.login = automation
+    this.publishers = Array.from({ length: PUBLISHERS }, (_, i) => new Publisher(automation, i, now))
+    const all = this.publishers.flatMap(({ topics }) => topics)
+    const topics: ReadonlyMap<string, Topic> = new Map(all.map((topic) => [topic.name, topic]))
+    const kept = { topics, isKept: true }
+    const options = [
+      { ...kept, filters: { 'shop/#': 2 } },
+      { ...kept, filters: { 'shop/+/once': 1, 'shop/0/exactly': 1 } },
+      { ...kept, filters: { 'shop/#': 0, 'shop/0/#': 1, 'shop/+/exactly': 2 } },
+      { topics, isKept: false, filters: { 'shop/0/+': 2 } },
+      { topics, isKept: false, filters: { 'shop/#': 0 } },
+    ] as const
+    this.subscribers = options.map((one, i) => new Subscriber(display, `subscriber-${i}`, one, now))
+    const isCut = (body: ProgramClient) => this.linesOf(body).some(({ cutAtMs }) => cutAtMs !== null)
+    this.mortals = Array.from({ length: MORTALS }, (_, i) => new Mortal(automation, i, { now, isCut }))
+    this.heir = new Subscriber(automation, 'heir', { topics, isKept: true, filters: { 'will/#': 2 } }, now)
+    this.heir.client.onDelivery = ({ payload }) => this.#inherit(payload)
+  }
+
+  start(): void {
+    for (const one of this.clients)
+      if (this.mortals.every(({ bodies }) => one !== bodies[1])) running.run(one.program, () => one.client.goOnline())
+  }
+
+  async perform(entry: Entry): Promise<void> {
+    const { kind } = entry
+    if (kind === 'publish') this.#publish(entry.publisher, entry.count)
+    // what breaks the gateway or a line is most interesting in the middle of messages
+    if (kind === 'kill' || kind === 'restart' || kind === 'rush' || kind === 'slow' || kind === 'away')
+      for (const i of this.publishers.keys()) this.#publish(i, kind === 'away' ? 8 : 40)
+    if (kind === 'away') {
+      const one = [...this.subscribers, ...this.publishers][entry.program]
+      if (one !== undefined) this.#lose(one, entry, () => one.goOffline(politeOr(entry.how), this.#now()))
+    }
+    if (kind === 'mortal') {
+      const mortal = this.mortals[entry.mortal]
+      if (mortal === undefined) return
+      if (entry.how === 'takeover') {
+        const next = mortal.takeOver()
+        running.run(next.program, () => next.client.goOnline())
+      } else {
+        const { how } = entry
+        this.#lose(mortal.body, { ...entry, how }, () => (how === 'politely' ? mortal.leave() : mortal.die()))
+      }
+    }
+  }
+
+  #publish(number: number, count: number): void {
+    const publisher = this.publishers[number]
+    if (publisher !== undefined) running.run(publisher.program, () => publisher.publish(count))
+  }
+
+  #lose(one: ProgramClient, { how, turns, forMs }: Lost, leave: () => void): void {
+    const { program } = one
+    let left = turns
+    const lose = () => {
+      program.onTurn = null
+      if (how !== 'cut') running.run(program, leave)
+      else for (const line of this.linesOf(one)) line.cut('both')
+    }
+    if (turns === 0) lose()
+    else
+      program.onTurn = () => {
+        if (--left === 0) lose()
+      }
+    const come = () => {
+      for (const line of this.linesOf(one)) line.mend()
+      const isReplaced = this.mortals.some(({ bodies, body }) => bodies.includes(one) && body !== one)
+      if (how !== 'cut' && !isReplaced) one.client.goOnline()
+    }
+    running.run(program, () => {
+      // it may have had fewer turns
+      setTimeout(() => program.onTurn !== null && lose(), MOST_TURNS_MS)
+      setTimeout(come, MOST_TURNS_MS + forMs)
+    })
+  }
+
+  #inherit(payload: string): void {
+    const existences = this.mortals.flatMap((mortal) => mortal.existences)
+    const existence = existences.find(({ will }) => will === payload)
+    if (existence === undefined) this.strangeWills.push(payload)
+    else existence.arrivals.push({ atMs: this.#now(), connection: this.heir?.connections ?? 0 })
+  }
+
+  async #createLogin(name: string): Promise<Login> {
+    const { user, api_key: password } = await this.bottle.set('POST', '/users', { name, role: 'admin' })
+    return { port: MQTT_PORT, username: user.user_id, password }
+  }
+}
+
+function politeOr(how: Away): 'politely' | 'abruptly' {
+  return how === 'politely' ? 'politely' : 'abruptly'
+}
