@@ -90,15 +90,15 @@ export class ZonePath {
     return after > 0 && around.every((one) => one.sentMs - one.atMs > LATE_MS)
   }
 
-  /** True if the cart stood at a time, well on one side of a zone, by the positions before and after it. */
+  /** True if the cart stood at a time, well on one side of a zone, by positions around it that came in time. */
   stoodAt(zoneId: string, atMs: number): boolean {
     const i = AREAS.findIndex(({ id }) => id === zoneId)
     const after = this.#positions.findIndex((one) => one.atMs > atMs)
-    const around = [this.#positions[after - 2], this.#positions[after - 1], this.#positions[after]]
-    const [first, ...others] = around
-    if (first === undefined) return false
+    // two confirm an event, so that the first of the stay may raise it with the second
+    const [first, ...others] = after < 3 ? [] : this.#positions.slice(after - 3, after + 1)
+    if (first?.isLive !== true) return false
     return others.every(
-      (one) => one?.spot.x === first.spot.x && one.spot.y === first.spot.y && one.sides[i] !== 0 && one.isLive,
+      (one) => one.spot.x === first.spot.x && one.spot.y === first.spot.y && one.sides[i] !== 0 && one.isLive,
     )
   }
 }
