@@ -75,8 +75,6 @@ export class LiveCart {
   charge = 1
   /** False while it is in the barn without its charger. */
   isPluggedIn = true
-  /** Time since which it stands where it is. */
-  stillSinceMs: number
   /** Time of its last lock or unlock. */
   lockChangedAtMs: number
   /** Distances that it was moved while locked, newest last. */
@@ -110,6 +108,8 @@ export class LiveCart {
   #isConnected = false
   #eid = 0
   #timer: NodeJS.Timeout | undefined
+  /** Time at which it was seen to move last. */
+  #movedAtMs: number
   #steppedAtMs: number
   #steppedAt: Spot = BARN
 
@@ -119,7 +119,7 @@ export class LiveCart {
     this.driversCode = `7305${100 + options.number}`
     this.program = new Program(this.hardwareId)
     this.#steppedAtMs = options.now()
-    this.stillSinceMs = options.now()
+    this.#movedAtMs = options.now()
     this.lockChangedAtMs = options.now()
     this.client = new SessionClient({
       port: options.port,
@@ -145,6 +145,11 @@ export class LiveCart {
   /** True if all it has measured was acknowledged. */
   get isDrained(): boolean {
     return this.#waiting.length === 0 && this.client.unacknowledged === 0
+  }
+
+  /** Time since which it stands where it is; now while it moves. */
+  get stillSinceMs(): number {
+    return this.here().speedMps > 0 ? this.#options.now() : this.#movedAtMs
   }
 
   get voltageV(): number {
@@ -243,7 +248,7 @@ export class LiveCart {
     const { spot } = this.here()
     const drivenM = distanceM(spot, this.#steppedAt)
     const isCharging = drivenM === 0 && this.isPluggedIn && distanceM(spot, BARN) < 30
-    if (drivenM > 0) this.stillSinceMs = atMs
+    if (drivenM > 0) this.#movedAtMs = atMs
     if (drivenM > 0 && this.isLocked) keep(this.lockedDrives, { atMs, metres: drivenM })
     keep(this.fixes, { atMs, spot })
     const change = isCharging ? (atMs - this.#steppedAtMs) * CHARGE_SHARE : -drivenM * DRIVE_SHARE
