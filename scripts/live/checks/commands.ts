@@ -22,11 +22,13 @@ const outcomes: Check = {
         1,
       )
       const { status } = answer.body
-      const turned = cart.carriedOut.has(id)
+      const endsAtMs = cart.carriedOut.get(id)
+      const turned = endsAtMs !== undefined
+      // a response that comes after an outage changes no outcome
+      const isLate = turned && (cart.answeredAtMs.get(id) ?? 0) > endsAtMs
       const expected = command === 'locate' ? 'any final state' : turned ? 'completed' : 'failed or timeout'
-      const isTrue =
-        command === 'locate' ? FINAL.includes(status) : FINAL.includes(status) && (status === 'completed') === turned
-      if (!isTrue)
+      const isFree = command === 'locate' || (isLate && status === 'timeout')
+      if (!FINAL.includes(status) || (!isFree && (status === 'completed') !== turned))
         found.push({
           subject: cart.hardwareId,
           is: `${command} ${id} of ${new Date(atMs).toISOString()}: ${status}`,

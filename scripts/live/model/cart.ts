@@ -97,8 +97,10 @@ export class LiveCart {
   readonly receipts: CommandReceipt[] = []
   /** Locks by command, with the state before. */
   readonly ownLocks: { id: string; atMs: number; unlockedForMs: number; stillForMs: number; wasLocked: boolean }[] = []
-  /** Commands that turned the lock. */
-  readonly carriedOut = new Set<string>()
+  /** Ends of the lives of the commands that turned the lock. */
+  readonly carriedOut = new Map<string, number>()
+  /** Times at which the gateway had the final response to a command. */
+  readonly answeredAtMs = new Map<string, number>()
   readonly client: SessionClient
   readonly #options: CartOptions
   readonly #answers = new Map<string, string>()
@@ -315,7 +317,8 @@ export class LiveCart {
     }
     this.#answer(id, 'acknowledged')
     if (cmd === 'lock' || cmd === 'unlock') {
-      this.carriedOut.add(id)
+      this.carriedOut.set(id, ts + ttl * 1000)
+      dropOldest(this.carriedOut)
       // another lock, which the gateway sent at the same time, may have come first
       if (cmd === 'lock' && !(this.isLocked && this.lockChangedAtMs >= ts))
         this.ownLocks.push({
@@ -333,12 +336,12 @@ export class LiveCart {
 
   #answer(id: string, st: string): void {
     this.#answers.set(id, st)
-    const [oldest] = this.#answers.keys()
-    if (this.#answers.size > REMEMBERED_COMMANDS && oldest !== undefined) this.#answers.delete(oldest)
+    dropOldest(this.#answers)
     this.#publish('ack', JSON.stringify({ id, st, ...(st === 'failed' ? { err: 'expired' } : {}) }))
   }
 
   #acknowledged(topic: string, payload: string): void {
+    if (topic.endsWith('/ack')) this.#answered(JSON.parse(payload))
     if (!topic.endsWith('/tlm')) return
     const parsed = JSON.parse(payload)
     for (const { ts, lat, long, speed, battery_voltage: voltageV } of Array.isArray(parsed) ? parsed : [parsed]) {
@@ -356,6 +359,12 @@ export class LiveCart {
     }
   }
 
+  #answered({ id, st }: { id?: string; st?: string }): void {
+    if (id === undefined || st === 'acknowledged' || this.answeredAtMs.has(id)) return
+    this.answeredAtMs.set(id, this.#options.now())
+    dropOldest(this.answeredAtMs)
+  }
+
   #publish(level: string, payload: string, retain = false): void {
     this.client.publish({ topic: this.#topic(level), payload, qos: 1, retain })
   }
@@ -363,6 +372,12 @@ export class LiveCart {
   #topic(level: string): string {
     return `dev/${this.hardwareId}/${level}`
   }
+}
+
+/** Forgets the oldest command, if there are many. */
+function dropOldest(byCommand: Map<string, unknown>): void {
+  const [oldest] = byCommand.keys()
+  if (byCommand.size > REMEMBERED_COMMANDS && oldest !== undefined) byCommand.delete(oldest)
 }
 
 /** Keeps the newest entries of a list. */
