@@ -159,6 +159,13 @@ function stopChecking(server: object): void {
   if (symbol !== undefined) Reflect.get(server, symbol)?.close()
 }
 
+/** Frees the parser of an HTTP connection, which would keep its dead program in memory. */
+function freeParser(end: object): void {
+  const parser = Reflect.get(end, 'parser')
+  parser?.remove()
+  parser?.close()
+}
+
 interface LineOptions {
   readonly time: VirtualTime
   readonly number: number
@@ -286,6 +293,7 @@ export class Line {
   /** The program of an end is dead: the kernel of its host closes the connection. */
   lost(end: LineEnd): void {
     end.removeAllListeners()
+    freeParser(end)
     end.on('error', () => undefined)
     end.destroy()
   }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { getEventListeners } from 'node:events'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
 import type { Program } from './program.ts'
@@ -170,6 +171,7 @@ export class VirtualTime {
       setTimeout(() => controller.abort(new DOMException('The operation timed out', 'TimeoutError')), delayMs)
       return controller.signal
     }
+    AbortSignal.any = releasedOnDeath(AbortSignal.any)
     syncBuiltinESMExports()
   }
 
@@ -303,6 +305,22 @@ interface Turn {
 
 function isAlive(program: Program): boolean {
   return program.isAlive
+}
+
+/** Lets go of the signals of a program that dies: while anything listens to one, Node keeps it. */
+function releasedOnDeath(any: typeof AbortSignal.any): typeof AbortSignal.any {
+  const collected = new FinalizationRegistry<() => void>((forget) => forget())
+  return (signals) => {
+    const signal = any(signals)
+    const held = new WeakRef(signal)
+    const forget = running.getStore()?.onDeath(() => {
+      const one = held.deref()
+      if (one === undefined) return
+      for (const listener of getEventListeners(one, 'abort')) one.removeEventListener('abort', listener as () => void)
+    })
+    if (forget !== undefined) collected.register(signal, forget)
+    return signal
+  }
 }
 
 function abortable(signal: AbortSignal | undefined, start: (resolve: (value: unknown) => void) => () => void) {
