@@ -1,6 +1,7 @@
 import { diskDay, hostDay } from './draw/computer.ts'
-import { cartDay, courseDay, locksDay } from './draw/fleet.ts'
+import { cartDay, courseDay, locksDay, lostCommandsDay } from './draw/fleet.ts'
 import { hubDay } from './draw/hub.ts'
+import { nearDay } from './draw/near.ts'
 import { alertDay, greenkeeperDay, guestDay, overrideDay, tabletDay } from './draw/people.ts'
 import { programsDay, receiversDay } from './draw/programs.ts'
 import { nextDay } from './model/local-time.ts'
@@ -11,12 +12,12 @@ export function drawPlan(options: Undrawn): Plan {
   const entries: Entry[] = []
   let date = options.start
   for (let day = 0; day < options.days; day++, date = nextDay(date)) {
-    for (let cart = 1; cart <= options.carts; cart++) entries.push(...cartDay(options, date, cart))
-    entries.push(
+    const acts: Entry[] = [
       ...courseDay(options, date),
       ...programsDay(options, date),
       ...receiversDay(options, date),
       ...locksDay(options, date),
+      ...lostCommandsDay(options, date),
       ...tabletDay(options, date),
       ...overrideDay(options, date),
       ...hubDay(options, date),
@@ -25,7 +26,9 @@ export function drawPlan(options: Undrawn): Plan {
       ...greenkeeperDay(options, date),
       ...alertDay(options, date),
       ...diskDay(options, date),
-    )
+    ]
+    for (let cart = 1; cart <= options.carts; cart++) acts.push(...cartDay(options, date, cart))
+    entries.push(...acts, ...nearDay(options, date, acts))
   }
   entries.sort((one, other) => one.atMs - other.atMs)
   return { ...options, entries }

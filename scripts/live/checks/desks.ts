@@ -2,7 +2,6 @@ import type { Bottle } from '../bottle.ts'
 import type { TabletRights } from '../model/rights.ts'
 import type { Tablet, TabletAnswer } from '../model/tablet.ts'
 
-export const CODE = /7305\d{3}/
 export const CART_ID = /\bcart-\d+\b/g
 
 /** Tablet, and the people who act on it. */

@@ -1,7 +1,7 @@
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import type { Bottle, Check, Finding } from '../bottle.ts'
 import type { Existence, Mortal } from '../model/mortal.ts'
-import type { Login, ProgramClient, Publisher, Subscriber, Topic } from '../model/programs.ts'
+import type { Board, Login, ProgramClient, Publisher, Subscriber, Topic } from '../model/programs.ts'
 import type { Line } from '../world/lines.ts'
 import { Program } from '../world/program.ts'
 import { running } from '../world/virtual-time.ts'
@@ -30,6 +30,9 @@ export interface Programs {
   /** Wills that came and are of no connection. */
   readonly strangeWills: string[]
   readonly clients: readonly ProgramClient[]
+  readonly board: Board | undefined
+  /** Devices that were removed. */
+  readonly returned: string[]
   linesOf(one: Pick<ProgramClient, 'program'>): Line[]
 }
 
@@ -137,6 +140,53 @@ export function stateCheck(programs: Programs): Check {
           state !== 'alive' && state !== 'connecting' && endedAtMs < bottle.time.nowMs - REMEMBERED_MS
         for (let first = mortal.existences[0]; first !== undefined && isOld(first); first = mortal.existences[0])
           mortal.existences.shift()
+      }
+      return found
+    },
+  }
+}
+
+/** Check of the messages of devices to a program of a user who may not read all of them. */
+export function boardCheck(programs: Programs): Check {
+  return {
+    number: 57,
+    claim: 'a program receives what its devices send, and nothing that its user may not read',
+    when: 'look',
+    find: ({ time }) => {
+      const { board } = programs
+      if (board === undefined) return []
+      const found: Finding[] = board.faults.splice(0).map((is) => ({ subject: board.name, is, expected: 'not sent' }))
+      if (!isSteady(programs, board)) return found
+      for (const { hardwareId: subject, last } of board.carts) {
+        const sentMs = last?.atMs ?? 0
+        const isDue = sentMs > (board.readySinceMs ?? 0) && (last?.heardMs ?? 0) < time.nowMs - SETTLED_MS
+        const newestMs = board.newestMs.get(subject) ?? 0
+        if (isDue && newestMs < sentMs)
+          found.push({
+            subject,
+            is: `its newest sample of ${new Date(sentMs).toISOString()} not sent`,
+            expected: 'sent',
+          })
+      }
+      return found
+    },
+  }
+}
+
+/** Check that nothing of a device stays that was removed. */
+export function lentCheck(programs: Programs): Check {
+  return {
+    number: 58,
+    claim: 'a removed device is in no list, and none of its messages comes any more',
+    when: 'look',
+    async find(bottle) {
+      const found: Finding[] = []
+      for (const subject of programs.returned.splice(0)) {
+        const answer = await bottle.ask('GET', `/devices/${subject}`)
+        const retained = await readRetained(programs, [`dev/${subject}/#`])
+        if (answer === null || retained === null) programs.returned.push(subject)
+        else if (answer.status !== 404) found.push({ subject, is: `${answer.status}`, expected: '404' })
+        else if (retained.size > 0) found.push({ subject, is: [...retained.keys()].join(), expected: 'no messages' })
       }
       return found
     },

@@ -1,5 +1,5 @@
-import { sees, seesCodes } from '../model/rights.ts'
-import { CART_ID, CODE, type Desks } from './desks.ts'
+import { CODE, sees, seesCodes } from '../model/rights.ts'
+import { CART_ID, type Desks } from './desks.ts'
 
 const RANK = { user: 0, staff: 1, admin: 2 } as const
 const PATHS = [

@@ -112,3 +112,22 @@ export function locksDay({ seed, mood, carts }: Undrawn, date: string): Entry[] 
     ]
   }).flat()
 }
+
+/** Commands to carts that have just lost their signal, and return in time or late; some outlive a kill. */
+export function lostCommandsDay({ seed, mood, carts }: Undrawn, date: string): Entry[] {
+  if (mood === 'quiet') return []
+  const random = createRandom(seed, 'lost commands', date)
+  return Array.from({ length: Math.ceil(carts / (mood === 'hard' ? 1 : 4)) }, () => {
+    const cart = random.integer(1, carts)
+    const atMs = localToMs(date, 0) + Math.round(random.between(7, 20) * 60 * MINUTE_MS)
+    const command = random.pick(['unlock', 'locate'] as const)
+    const entries: Entry[] = [
+      { atMs, kind: 'shadow', cart, forMs: random.integer(5_000, 100_000) },
+      { atMs: atMs + random.integer(100, 4_000), kind: 'command', cart, command },
+    ]
+    const kill = { turns: random.integer(0, 100), downMs: random.integer(1_000, 10_000) }
+    if (random.chance(mood === 'hard' ? 0.6 : 0.1))
+      entries.push({ atMs: atMs + random.integer(5_000, 30_000), kind: 'kill', ...kill })
+    return entries
+  }).flat()
+}

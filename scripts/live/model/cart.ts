@@ -85,7 +85,7 @@ export class LiveCart {
   linkChangedAtMs: number | null = null
   connections = 0
   /** Newest sample that was acknowledged. */
-  last: { atMs: number; spot: Spot; voltageV: number } | null = null
+  last: { atMs: number; heardMs: number; spot: Spot; voltageV: number } | null = null
   /** Number of samples that were acknowledged. */
   acknowledged = 0
   /** Times of the samples of the last days; true once acknowledged. */
@@ -355,7 +355,8 @@ export class LiveCart {
       this.#sentMs.delete(ts)
       this.stored.gps.add(ts, lat, long, speed)
       this.stored.battery.add(ts, voltageV)
-      if (this.last === null || ts > this.last.atMs) this.last = { atMs: ts, spot: { x: long, y: lat }, voltageV }
+      if (this.last === null || ts > this.last.atMs)
+        this.last = { atMs: ts, heardMs, spot: { x: long, y: lat }, voltageV }
     }
   }
 

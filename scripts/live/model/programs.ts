@@ -1,6 +1,8 @@
 import type { Outgoing } from '#scripts/rig/outgoing.ts'
 import { type Delivery, SessionClient, type SessionSettings } from '#scripts/rig/session-client.ts'
 import { Program } from '../world/program.ts'
+import type { LiveCart } from './cart.ts'
+import { CODE } from './rights.ts'
 
 export type Qos = 0 | 1 | 2
 export type Login = Pick<SessionSettings, 'port' | 'username' | 'password'>
@@ -217,6 +219,29 @@ export class Subscriber extends ProgramClient {
     const isRepeated = topic.qos === 1 && message.isRepeated
     const isResent = qos === 1 && first > 0 && first !== this.connections
     if (!isRepeated && !isResent) this.faults.push(`${name} ${n}: twice, QoS ${topic.qos} to ${qos}`)
+  }
+}
+
+/** Display of a user who sees some carts and no codes, which subscribes to all devices. */
+export class Board extends ProgramClient {
+  /** Messages that it must not see. */
+  readonly faults: string[] = []
+  /** Newest position that it received, by cart. */
+  readonly newestMs = new Map<string, number>()
+  readonly carts: readonly LiveCart[]
+
+  constructor(login: Login, carts: readonly LiveCart[], now: () => number) {
+    super(login, 'board', { isKept: false, filters: { 'dev/#': 1 } }, now)
+    this.carts = carts
+    this.client.onDelivery = ({ topic, payload }) => {
+      const [, hardwareId = '', level] = topic.split('/')
+      if (carts.every((cart) => cart.hardwareId !== hardwareId))
+        this.faults.push(`${topic} of a device not in its scope`)
+      if (CODE.test(payload)) this.faults.push(`${topic} with a code`)
+      if (level !== 'tlm') return
+      for (const { ts } of [JSON.parse(payload)].flat())
+        this.newestMs.set(hardwareId, Math.max(ts, this.newestMs.get(hardwareId) ?? 0))
+    }
   }
 }
 

@@ -10,6 +10,8 @@ const TOLERANCE_MS = 2_000
 /** Time for which a position of a cart shows if it moves. */
 const MOTION_MS = 70_000
 const DISTURBED_MS = 240_000
+/** Time on a whole line within which a command is sent to its device, again if need be, and carried out. */
+const DELIVERED_MS = 20_000
 
 interface Shown {
   readonly command_id: string
@@ -64,6 +66,8 @@ export class CommandWatch implements Part {
       const early = this.#earlyOf(command, status, error, ageMs)
       if (early !== null) this.#fault(command, `${status} ${error} after ${ageMs} ms`, early)
     }
+    if (status === 'timeout' && ageMs < ttlMs + 2 * TOLERANCE_MS && this.#couldArrive(command))
+      this.#fault(command, 'timeout', `carried out: its device was connected for ${DELIVERED_MS / 1_000} s before`)
     const since = Math.max(command.atMs + ttlMs, startedAtMs)
     if (!FINAL.includes(status) && time.nowMs >= since + TOLERANCE_MS)
       this.#fault(command, `${status} after ${ageMs} ms`, 'final')
@@ -86,6 +90,17 @@ export class CommandWatch implements Part {
     if (isDisturbed) return null
     const times = Array.from({ length: MOTION_MS / 1_000 + 1 }, (_, i) => bottle.time.nowMs - i * 1_000)
     return times.some((each) => cart.journeys.at(each).speedMps > 0) ? null : 'a lock of a cart that stands'
+  }
+
+  /** True if nothing was wrong with gateway, device and line for long enough until now. */
+  #couldArrive({ cart }: Command): boolean {
+    const { life, lines, time, diskWellSinceMs } = this.#bottle
+    const sinceMs = time.nowMs - DELIVERED_MS
+    const [line, ...others] = [...lines.open].filter(({ owner }) => owner === cart.program)
+    if (line === undefined || others.length > 0 || !cart.isConnected || !cart.isAwake) return false
+    const isWhole = line.cutAtMs === null && line.endedAtMs === null && line.changedAtMs < sinceMs
+    const isLinked = (cart.linkChangedAtMs ?? time.nowMs) < sinceMs
+    return isWhole && isLinked && life.startedAtMs < sinceMs && diskWellSinceMs < sinceMs && cart.isDrained
   }
 
   /** True if the broker has a connection of the cart: a cut line is one as long as it does not know. */

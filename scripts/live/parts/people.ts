@@ -1,11 +1,20 @@
 import { createRandom, type Random } from '#shared/random.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import type { Bottle, Check, Finding, Part } from '../bottle.ts'
-import { CODE, type Desk, type Desks } from '../checks/desks.ts'
+import type { Desk, Desks } from '../checks/desks.ts'
 import { comparePictures } from '../checks/pictures.ts'
 import { readAround } from '../checks/reading.ts'
 import type { Frame } from '../model/picture.ts'
-import { type LiveUser, PinTruth, type Rights, type Role, sees, seesCodes, TabletRights } from '../model/rights.ts'
+import {
+  CODE,
+  type LiveUser,
+  PinTruth,
+  type Rights,
+  type Role,
+  sees,
+  seesCodes,
+  TabletRights,
+} from '../model/rights.ts'
 import { Tablet, type TabletAnswer } from '../model/tablet.ts'
 import type { Entry, TabletEntry } from '../plan.ts'
 

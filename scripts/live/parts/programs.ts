@@ -1,8 +1,8 @@
 import type { Bottle, Check, Part } from '../bottle.ts'
 import { countCheck } from '../checks/broker.ts'
-import { deliveryCheck, type Programs as OnBroker, stateCheck } from '../checks/programs.ts'
+import { boardCheck, deliveryCheck, lentCheck, type Programs as OnBroker, stateCheck } from '../checks/programs.ts'
 import { Mortal } from '../model/mortal.ts'
-import { type Login, type ProgramClient, Publisher, Subscriber, type Topic } from '../model/programs.ts'
+import { Board, type Login, ProgramClient, Publisher, Subscriber, type Topic } from '../model/programs.ts'
 import type { Away, Entry } from '../plan.ts'
 import { MQTT_PORT } from '../world/gateway-life.ts'
 import type { Line } from '../world/lines.ts'
@@ -12,6 +12,7 @@ type Lost = Pick<Extract<Entry, { kind: 'away' }>, 'turns' | 'forMs' | 'how'>
 
 const PUBLISHERS = 2
 const MORTALS = 4
+const BOARD_CARTS = 3
 const MOST_TURNS_MS = 500
 
 /** Programs on the broker of the course: a home automation, displays, and equipment with a last will. */
@@ -22,21 +23,27 @@ export class Programs implements Part, OnBroker {
   mortals: readonly Mortal[] = []
   /** Reads the wills. */
   heir: ProgramClient | undefined
+  board: Board | undefined
+  /** Tracker that is lent for some hours. */
+  lent: ProgramClient | null = null
+  readonly returned: string[] = []
   login: Login = { port: MQTT_PORT, username: '', password: '' }
   /** Wills that came and are of no connection. */
   readonly strangeWills: string[] = []
   readonly bottle: Bottle
   readonly #now: () => number
+  #lends = 0
 
   constructor(bottle: Bottle) {
     this.bottle = bottle
     this.#now = () => bottle.time.nowMs
-    this.checks = [countCheck(this), deliveryCheck(this), stateCheck(this)]
+    this.checks = [countCheck(this), deliveryCheck(this), stateCheck(this), boardCheck(this), lentCheck(this)]
   }
 
   get clients(): ProgramClient[] {
     const bodies = this.mortals.flatMap((mortal) => mortal.bodies)
-    return [...this.publishers, ...this.subscribers, ...bodies, ...(this.heir === undefined ? [] : [this.heir])]
+    const others = [this.heir, this.board, this.lent].filter((one) => one != null)
+    return [...this.publishers, ...this.subscribers, ...bodies, ...others]
   }
 
   linesOf({ program }: Pick<ProgramClient, 'program'>): Line[] {
@@ -65,6 +72,10 @@ export class Programs implements Part, OnBroker {
     this.mortals = Array.from({ length: MORTALS }, (_, i) => new Mortal(automation, i, { now, isCut }))
     this.heir = new Subscriber(automation, 'heir', { topics, isKept: true, filters: { 'will/#': 2 } }, now)
     this.heir.client.onDelivery = ({ payload }) => this.#inherit(payload)
+    const shown = this.bottle.carts.slice(0, BOARD_CARTS)
+    const ids = shown.map(({ hardwareId }) => hardwareId)
+    const login = await this.#createLogin('Board', { role: 'user', allowed_hardware_ids: ids, mask_codes: true })
+    this.board = new Board(login, shown, now)
   }
 
   start(): void {
@@ -78,6 +89,8 @@ export class Programs implements Part, OnBroker {
     // what breaks the gateway or a line is most interesting in the middle of messages
     if (kind === 'kill' || kind === 'restart' || kind === 'rush' || kind === 'slow' || kind === 'away')
       for (const i of this.publishers.keys()) this.#publish(i, kind === 'away' ? 8 : 40)
+    if (kind === 'guest') await this.#lend()
+    if (kind === 'guest-leaves') await this.#takeBack()
     if (kind === 'away') {
       const one = [...this.subscribers, ...this.publishers][entry.program]
       if (one !== undefined) this.#lose(one, entry, () => one.goOffline(politeOr(entry.how), this.#now()))
@@ -93,6 +106,31 @@ export class Programs implements Part, OnBroker {
         this.#lose(mortal.body, { ...entry, how }, () => (how === 'politely' ? mortal.leave() : mortal.die()))
       }
     }
+  }
+
+  /** Registers a device and connects it. */
+  async #lend(): Promise<void> {
+    if (this.lent !== null) return
+    const id = `lent-${++this.#lends}`
+    const made = await this.bottle.ask('POST', '/devices', { hardware_id: id, device_type: 'teebox' })
+    if (made?.status !== 201) return
+    const login = { port: MQTT_PORT, username: id, password: made.body.mqtt.password }
+    const lent = new ProgramClient(login, id, { isKept: true, filters: { [`dev/${id}/cmd`]: 1 } }, this.#now)
+    const state = { topic: `dev/${id}/st`, payload: '{"online":true,"type":"teebox"}', qos: 1, retain: true } as const
+    lent.onReady = () => lent.client.publish(state)
+    this.lent = lent
+    running.run(lent.program, () => lent.client.goOnline())
+  }
+
+  /** Removes the device that was lent, unless no gateway answers. */
+  async #takeBack(): Promise<void> {
+    const { lent } = this
+    if (lent === null) return
+    const answer = await this.bottle.ask('DELETE', `/devices/${lent.name}`)
+    if (answer === null || answer.status >= 500) return
+    running.run(lent.program, () => lent.goOffline('abruptly', this.#now()))
+    this.lent = null
+    this.returned.push(lent.name)
   }
 
   #publish(number: number, count: number): void {
@@ -132,8 +170,8 @@ export class Programs implements Part, OnBroker {
     else existence.arrivals.push({ atMs: this.#now(), connection: this.heir?.connections ?? 0 })
   }
 
-  async #createLogin(name: string): Promise<Login> {
-    const { user, api_key: password } = await this.bottle.set('POST', '/users', { name, role: 'admin' })
+  async #createLogin(name: string, rights: object = { role: 'admin' }): Promise<Login> {
+    const { user, api_key: password } = await this.bottle.set('POST', '/users', { name, ...rights })
     return { port: MQTT_PORT, username: user.user_id, password }
   }
 }

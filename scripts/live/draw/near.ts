@@ -1,0 +1,38 @@
+import { createRandom } from '#shared/random.ts'
+import type { Entry, Mood, Undrawn } from '../plan.ts'
+import type { DiskFault } from '../world/disk.ts'
+import { countOf } from './rates.ts'
+
+/** Faults a day that follow what somebody does. */
+const RATES: Readonly<Record<Mood, number>> = { quiet: 0, ordinary: 1, hard: 16 }
+const ACTS: ReadonlySet<Entry['kind']> = new Set([
+  'command',
+  'alert',
+  'pin',
+  'act',
+  'leave',
+  'revoke',
+  'rights',
+  'switch',
+  'exempt',
+  'recall',
+  'guest',
+  'mortal',
+  'away',
+  'intent',
+])
+
+/** Draws faults soon after the acts of a day: what is half done at such a moment is what breaks. */
+export function nearDay({ seed, mood }: Undrawn, date: string, entries: readonly Entry[]): Entry[] {
+  const acts = entries.filter(({ kind }) => ACTS.has(kind))
+  const random = createRandom(seed, 'near', date)
+  return Array.from({ length: countOf(RATES[mood], random.next()) }, (): Entry[] => {
+    const act = acts[random.integer(0, acts.length - 1)]
+    if (act === undefined) return []
+    const atMs = act.atMs + random.integer(0, random.chance(0.5) ? 500 : 60_000)
+    if (random.chance(0.7))
+      return [{ atMs, kind: 'kill', turns: random.integer(0, 60), downMs: random.integer(1_000, 10_000) }]
+    const fault = random.pick<DiskFault>([{ write: 'EIO' }, { sync: 'EIO' }])
+    return [{ atMs, kind: 'baddisk', fault, forMs: random.integer(500, 40_000) }]
+  }).flat()
+}
