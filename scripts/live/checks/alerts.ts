@@ -1,12 +1,11 @@
 import type { Bottle, Check, Finding } from '../bottle.ts'
 import type { LiveCart } from '../model/cart.ts'
 import { isAtEdge, isIn, type Spot } from '../model/ground.ts'
-import { localToMs, toLocal } from '../model/local-time.ts'
+import { CLOSES_MINUTE, localToMs, toLocal } from '../model/local-time.ts'
 import { isSettled } from './devices.ts'
 
 const MINUTE_MS = 60_000
 const OPENS_MINUTE = 6 * 60
-const CLOSES_MINUTE = 21 * 60 + 30
 /** Rest voltages of the site: low below, and no longer low from 2 per cent above. */
 const LOW_V = 47.7
 const NOT_LOW_V = LOW_V * 1.02

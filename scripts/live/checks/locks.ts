@@ -1,11 +1,10 @@
 import type { Check, Finding } from '../bottle.ts'
 import { isAtEdge, isIn } from '../model/ground.ts'
-import { localToMs, toLocal } from '../model/local-time.ts'
+import { CLOSES_MINUTE, localToMs, toLocal } from '../model/local-time.ts'
 import { isSettled } from './devices.ts'
 
 const MINUTE_MS = 60_000
 const AUTO_LOCK_MS = 10 * MINUTE_MS
-const CLOSES_MINUTE = 21 * 60 + 30
 const LATE_MS = 2 * MINUTE_MS
 
 function seconds(ms: number): string {
@@ -61,9 +60,9 @@ const early: Check = {
 
 const closing: Check = {
   number: 15,
-  claim: 'at closing time the carts in the barn are locked',
+  claim: 'at closing time the carts in the barn are locked, once',
   when: 'look',
-  find(bottle) {
+  async find(bottle) {
     const { nowMs } = bottle.time
     const { date, minute } = toLocal(nowMs)
     if (minute < CLOSES_MINUTE + 5 || minute >= CLOSES_MINUTE + 25) return []
@@ -79,6 +78,11 @@ const closing: Check = {
       if (before?.event === 'unlock' && (next === undefined || next.atMs > closesMs + MINUTE_MS))
         found.push({ subject: cart.hardwareId, is: 'not locked at closing time', expected: 'locked' })
     }
+    const answer = await bottle.ask('GET', '/commands?limit=500')
+    const counts = new Map<string, number>()
+    for (const { hardware_id: id, requested_by: by, created_at: madeAt } of answer?.body.commands ?? [])
+      if (by === 'closing' && Date.parse(madeAt) > closesMs - LATE_MS) counts.set(id, (counts.get(id) ?? 0) + 1)
+    for (const [subject, count] of counts) if (count > 1) found.push({ subject, is: `${count} locks`, expected: 'one' })
     return found
   },
 }

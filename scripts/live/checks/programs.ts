@@ -107,15 +107,18 @@ function missingOf(one: Subscriber, topic: Topic, { bottle, publishers }: Progra
       // those of its publisher follow in their order; others were sent at any time until their acknowledgement
       const later = publishers.map(({ topics }) => {
         const isOwn = topics.includes(topic)
-        const queued = topics
-          .filter((other) => (one.qosOf(other) ?? 0) > 0)
-          .flatMap(({ messages }) => [...messages.values()])
-        return queued.filter((other) => {
-          const isLater = isOwn ? other.order > order : (other.acknowledgedAtMs ?? readyMs) >= madeAtMs
-          return isLater && other.madeAtMs <= readyMs
-        }).length
+        const queued = topics.filter((other) => (one.qosOf(other) ?? 0) > 0)
+        return queued.flatMap(({ qos, messages }) =>
+          [...messages.values()]
+            .filter((other) => {
+              const isLater = isOwn ? other.order > order : (other.acknowledgedAtMs ?? readyMs) >= madeAtMs
+              return isLater && other.madeAtMs <= readyMs
+            })
+            // each time that it is sent, QoS 1 is queued again
+            .map(({ repeats }) => (qos === 1 ? 1 + repeats : 1)),
+        )
       })
-      if (later.reduce((sum, count) => sum + count, 0) < QUEUE) return true
+      if (later.flat().reduce((sum, count) => sum + count, 0) < QUEUE) return true
       one.drop(topic, n)
       return false
     })

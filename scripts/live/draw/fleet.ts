@@ -1,6 +1,6 @@
 import { createRandom } from '#shared/random.ts'
 import type { JourneyKind } from '../model/journey.ts'
-import { localToMs } from '../model/local-time.ts'
+import { CLOSES_MINUTE, localToMs } from '../model/local-time.ts'
 import type { Entry, Mood, Undrawn } from '../plan.ts'
 import { countOf, DAY_MS, MINUTE_MS } from './rates.ts'
 
@@ -52,6 +52,12 @@ export function cartDay({ seed, mood }: Undrawn, date: string, cart: number): En
     const command = random.pick(['lock', 'unlock', 'locate'] as const)
     entries.push({ atMs: at(random.between(7, 20)), kind: 'command', cart, command })
   }
+  // somebody unlocks it where it is parked, and again after it was locked automatically
+  if (random.chance(0.25)) {
+    const atMs = at(random.pick([random.between(6.6, 7), random.between(11.5, 13), random.between(17, 20)]))
+    const unlock = { kind: 'command', cart, command: 'unlock' } as const
+    entries.push({ atMs, ...unlock }, { atMs: atMs + random.integer(11, 25) * MINUTE_MS, ...unlock })
+  }
   const { shadows } = FAULTS[mood]
   for (let i = countOf(shadows, random.next()); i > 0; i--)
     entries.push({
@@ -93,6 +99,13 @@ export function courseDay({ seed, mood }: Undrawn, date: string): Entry[] {
       kind: 'slow',
       delayMs: random.integer(5, 400),
       forMs: random.integer(10_000, 10 * MINUTE_MS),
+    })),
+    // at closing time, when many carts are locked together
+    ...draw(rates.slow / 12, () => ({
+      atMs: localToMs(date, CLOSES_MINUTE) - random.integer(0, 5_000),
+      kind: 'slow',
+      delayMs: random.integer(1_000, 3_000),
+      forMs: 20_000,
     })),
     ...draw(rates.rushes, () => ({ atMs: any(), kind: 'rush' })),
   ]

@@ -3,6 +3,8 @@ export const ZONE = 'Europe/Berlin'
 
 /** Minute of the local day at which nothing happens on the course. */
 export const NIGHT_MINUTE = 180
+/** Closing time of the course, by the minute of its local day. */
+export const CLOSES_MINUTE = 21 * 60 + 30
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

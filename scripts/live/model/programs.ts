@@ -16,8 +16,8 @@ export interface Message {
   readonly order: number
   readonly madeAtMs: number
   acknowledgedAtMs: number | null
-  /** True if its publisher lost a connection before the acknowledgement, and so may have sent it twice. */
-  isRepeated: boolean
+  /** Connections that its publisher lost before the acknowledgement, after each of which it sends it again. */
+  repeats: number
 }
 
 /** Topic of one publisher, with its numbered messages of the last days. */
@@ -122,7 +122,7 @@ export class Publisher extends ProgramClient {
     this.client.onAcknowledged = (message) => this.#acknowledged(message)
     this.onLost = () => {
       for (const message of this.topics.flatMap(({ messages }) => [...messages.values()]))
-        message.isRepeated ||= message.acknowledgedAtMs === null
+        if (message.acknowledgedAtMs === null) message.repeats += 1
     }
   }
 
@@ -134,7 +134,7 @@ export class Publisher extends ProgramClient {
       if (topic.isRetained && last?.acknowledgedAtMs === null) continue
       topic.newest += 1
       const { name, qos, isRetained: retain, newest: n } = topic
-      topic.messages.set(n, { n, order: this.#turn, madeAtMs: this.#now(), acknowledgedAtMs: null, isRepeated: false })
+      topic.messages.set(n, { n, order: this.#turn, madeAtMs: this.#now(), acknowledgedAtMs: null, repeats: 0 })
       this.client.publish({ topic: name, payload: topic.payloadOf(n), qos, retain })
     }
   }
@@ -216,7 +216,7 @@ export class Subscriber extends ProgramClient {
       return
     }
     // either side of QoS 1 repeats it after a connection was lost, and only then
-    const isRepeated = topic.qos === 1 && message.isRepeated
+    const isRepeated = topic.qos === 1 && message.repeats > 0
     const isResent = qos === 1 && first > 0 && first !== this.connections
     if (!isRepeated && !isResent) this.faults.push(`${name} ${n}: twice, QoS ${topic.qos} to ${qos}`)
   }

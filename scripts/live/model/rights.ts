@@ -3,7 +3,7 @@ const IDLE_MS = 600_000
 /** The gateway looks once a second whether a time is over. */
 const SOON_MS = 1_500
 /** Code of a driver at a keypad. */
-export const CODE = /7305\d{3}/
+export const CODE = /(?<![\d.])7305\d{3}(?!\d)/
 const ROLES = ['user', 'staff', 'admin'] as const
 
 export type Role = (typeof ROLES)[number]
