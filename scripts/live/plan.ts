@@ -38,6 +38,8 @@ export type Entry = { readonly atMs: number } & (
   | { readonly kind: 'stick'; readonly fault: 'gone' | 'full'; readonly forMs: number }
   /** Difference of the clock to the true time; null for a clock that begins in 1970. */
   | { readonly kind: 'clock'; readonly offMs: number | null }
+  /** The edge of the barn is drawn again, where it was. */
+  | { readonly kind: 'redraw' }
   | { readonly kind: 'map'; readonly ways: number }
   | { readonly kind: 'photo'; readonly bytes: number }
   | {

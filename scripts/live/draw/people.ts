@@ -151,7 +151,7 @@ export function guestDay({ seed, carts }: Undrawn, date: string): Entry[] {
 /** Draws maps and photos of the course; a kill often interrupts one. */
 export function greenkeeperDay({ seed, mood }: Undrawn, date: string): Entry[] {
   const random = createRandom(seed, 'greenkeeper', date)
-  return Array.from({ length: { quiet: 2, ordinary: 3, hard: 8 }[mood] }, () => {
+  const maps = Array.from({ length: { quiet: 2, ordinary: 3, hard: 8 }[mood] }, () => {
     const atMs = localToMs(date, 0) + random.integer(60, 1_400) * MINUTE_MS
     const entry: Entry = random.chance(0.5)
       ? { atMs, kind: 'map', ways: random.pick([1, 1, 20] as const) }
@@ -159,6 +159,8 @@ export function greenkeeperDay({ seed, mood }: Undrawn, date: string): Entry[] {
     const kill: Entry = { atMs, kind: 'kill', turns: random.integer(0, 60), downMs: random.integer(1_000, 20_000) }
     return mood !== 'quiet' && random.chance(0.4) ? [kill, entry] : [entry]
   }).flat()
+  const redraw = () => localToMs(date, 0) + random.integer(7 * 60, 21 * 60) * MINUTE_MS
+  return [...maps, { atMs: redraw(), kind: 'redraw' }, { atMs: redraw(), kind: 'redraw' }]
 }
 
 function drawKill(random: Random) {

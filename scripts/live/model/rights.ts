@@ -3,7 +3,7 @@ const IDLE_MS = 600_000
 /** The gateway looks once a second whether a time is over. */
 const SOON_MS = 1_500
 /** Code of a driver at a keypad. */
-export const CODE = /(?<![\d.])7305\d{3}(?!\d)/
+export const CODE = /(?<![\w.-])7305\d{3}(?![\w-])/
 const ROLES = ['user', 'staff', 'admin'] as const
 
 export type Role = (typeof ROLES)[number]

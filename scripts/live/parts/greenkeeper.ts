@@ -13,6 +13,11 @@ interface Way {
   readonly geometry: { readonly coordinates: unknown }
 }
 
+interface Zone {
+  readonly id: string
+  readonly geometry: { readonly coordinates: readonly [readonly unknown[]] }
+}
+
 /** Values that the gateway may show: more than one after requests without a response. */
 type Possible = string[]
 
@@ -36,6 +41,17 @@ export class Greenkeeper implements Part {
   async perform(entry: Entry): Promise<void> {
     if (entry.kind === 'map') await this.#draw(entry.ways)
     if (entry.kind === 'photo') await this.#takePhoto(entry.bytes)
+    if (entry.kind === 'redraw') await this.#redraw()
+  }
+
+  /** Draws the edge of the barn with other corners and the same area: nothing changes for a cart in it. */
+  async #redraw(): Promise<void> {
+    const answer = await this.#bottle.ask('GET', '/zones')
+    if (answer === null) return
+    const features = answer.body.features.map((feature: Zone) =>
+      feature.id === 'barn' ? withOtherStart(feature) : feature,
+    )
+    await this.#put('/zones', { type: 'FeatureCollection', features })
   }
 
   async #draw(ways: number): Promise<void> {
@@ -103,4 +119,10 @@ function possibleAfter(before: Possible, value: string, isKnown: boolean): Possi
 function sumOf(features: readonly Way[]): string {
   const ways = features.map(({ id, geometry: { coordinates } }) => [id, coordinates])
   return createHash('sha256').update(JSON.stringify(ways)).digest('hex')
+}
+
+/** A zone whose ring begins at its next corner. */
+function withOtherStart(zone: Zone): Zone {
+  const [, ...corners] = zone.geometry.coordinates[0]
+  return { ...zone, geometry: { ...zone.geometry, coordinates: [[...corners, corners[0]]] } }
 }

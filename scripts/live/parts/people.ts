@@ -448,6 +448,7 @@ export class People implements Part, Desks {
   }
 
   #compareMe(desk: Desk, fromMs: number, { status, body }: { status: number; body: Frame }): void {
+    if (status === 503 && this.bottle.life.disk.isFailing) return
     const { rights } = desk
     const actor = rights.actorAt(fromMs)
     const [could, ...others] = rights.possibleAt(fromMs, 1)
