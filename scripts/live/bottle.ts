@@ -125,6 +125,8 @@ export class Bottle {
   readonly restores: { readonly fromMs: number; readonly toMs: number }[] = []
   /** Time since which the disk has not failed; infinite while it does. */
   diskWellSinceMs = Number.NEGATIVE_INFINITY
+  /** End of the last time in which a write took seconds. */
+  slowUntilMs = Number.NEGATIVE_INFINITY
   /** Alerts that staff closed, by kind and cart, until their cause was seen to have ended. */
   readonly closedByStaff = new Map<string, { readonly atMs: number; readonly isSure: boolean }>()
   /** Time since which the clock of the gateway has been right and confirmed; infinite while it is not. */
@@ -260,6 +262,14 @@ export class Bottle {
   async perform(entry: Entry): Promise<void> {
     for (const part of this.#parts) await part.perform?.(entry)
     this.done.push(entry)
+  }
+
+  /** Time since which nothing delays or refuses a write; infinite while something does. */
+  get writesSinceMs(): number {
+    return Math.max(
+      this.diskWellSinceMs,
+      this.slowUntilMs > this.time.nowMs ? Number.POSITIVE_INFINITY : this.slowUntilMs,
+    )
   }
 
   /** Records a wrong statement of the product, which ends the run. */

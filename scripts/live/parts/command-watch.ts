@@ -69,9 +69,10 @@ export class CommandWatch implements Part {
     if (status === 'timeout' && ageMs < ttlMs + 2 * TOLERANCE_MS && this.#couldArrive(command))
       this.#fault(command, 'timeout', `carried out: its device was connected for ${DELIVERED_MS / 1_000} s before`)
     const since = Math.max(command.atMs + ttlMs, startedAtMs)
-    if (!FINAL.includes(status) && time.nowMs >= since + TOLERANCE_MS)
+    const isWritten = this.#bottle.writesSinceMs < time.nowMs - DELIVERED_MS
+    if (!FINAL.includes(status) && time.nowMs >= since + TOLERANCE_MS && isWritten)
       this.#fault(command, `${status} after ${ageMs} ms`, 'final')
-    if (status !== 'pending' || !wasReached || !hasRun || !this.#isReached(command)) return
+    if (status !== 'pending' || !wasReached || !hasRun || !isWritten || !this.#isReached(command)) return
     const isHeld = command.command === 'lock'
     if (ageMs >= (isHeld ? HELD_MS : 0) + TOLERANCE_MS)
       this.#fault(command, `pending after ${ageMs} ms`, isHeld ? 'sent or failed within 15 s' : 'sent immediately')
@@ -94,13 +95,13 @@ export class CommandWatch implements Part {
 
   /** True if nothing was wrong with gateway, device and line for long enough until now. */
   #couldArrive({ cart }: Command): boolean {
-    const { life, lines, time, diskWellSinceMs } = this.#bottle
+    const { life, lines, time, writesSinceMs } = this.#bottle
     const sinceMs = time.nowMs - DELIVERED_MS
     const [line, ...others] = [...lines.open].filter(({ owner }) => owner === cart.program)
     if (line === undefined || others.length > 0 || !cart.isConnected || !cart.isAwake) return false
     const isWhole = line.cutAtMs === null && line.endedAtMs === null && line.changedAtMs < sinceMs
     const isLinked = (cart.linkChangedAtMs ?? time.nowMs) < sinceMs
-    return isWhole && isLinked && life.startedAtMs < sinceMs && diskWellSinceMs < sinceMs && cart.isDrained
+    return isWhole && isLinked && life.startedAtMs < sinceMs && writesSinceMs < sinceMs && cart.isDrained
   }
 
   /** True if the broker has a connection of the cart: a cut line is one as long as it does not know. */

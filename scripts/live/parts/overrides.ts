@@ -197,7 +197,7 @@ export class Overrides implements Part {
     const override = this.#overrides.get(key)
     const isOver = override === undefined || nowMs >= override.untilMs
     const sinceOverMs = nowMs - Math.max(override?.untilMs ?? 0, this.#bottle.life.startedAtMs)
-    if (override?.isUnsure && !isOver) return undefined
+    if (nowMs < this.#bottle.writesSinceMs + SOON_MS || (override?.isUnsure && !isOver)) return undefined
     if (isOver && sinceOverMs < SOON_MS) return undefined
     const untilIso = isOver ? null : new Date(override.untilMs).toISOString()
     // a zone that was switched off keeps the end of that
@@ -215,8 +215,8 @@ export class Overrides implements Part {
 
   /** Compares the messages of each recall on each screen with what its connections must have got. */
   #compareMessages(): void {
-    const { time, life, diskWellSinceMs } = this.#bottle
-    const calmMs = time.nowMs - Math.max(life.startedAtMs, diskWellSinceMs)
+    const { time, life, writesSinceMs } = this.#bottle
+    const calmMs = time.nowMs - Math.max(life.startedAtMs, writesSinceMs)
     for (const { hardwareId, messages, connections, connectedMs } of this.#bottle.screens)
       for (const { text, endText, sinceMs, endMs } of this.#recalls.slice(-2)) {
         const calls = messages.filter((one) => one.text === text)

@@ -19,6 +19,9 @@ const SHOWN = 80
 const TIMER_COUNTS = 4
 const PAUSE_MS = 60_000
 
+/** Delay of a write from which answers of the gateway may come late. */
+const SECONDS_MS = 500
+
 /** Pause of a service manager before another start. */
 const RESTART_MS = 5_000
 
@@ -54,6 +57,8 @@ export class Process implements Part {
     if (entry.kind === 'kill') this.#killAfter(entry.turns, entry.downMs)
     if (entry.kind === 'restart') await this.#restart(entry.downMs)
     if (entry.kind === 'slow') {
+      const { time } = this.#bottle
+      if (entry.delayMs > SECONDS_MS) this.#bottle.slowUntilMs = time.nowMs + entry.forMs
       slowness.delay = (thread) => (thread === 'writer' ? 1 + Math.floor(this.#random.next() * entry.delayMs) : 0)
       setTimeout(() => {
         slowness.delay = () => 0
