@@ -12,6 +12,7 @@ const DAY_MS = 24 * HOUR_MS
 const RENEWED_MS = 30 * DAY_MS
 /** Time from its issue until then. */
 const USED_MS = 338 * DAY_MS
+const UNREADABLE = 'unreadable'
 /** Time without an authority after which the alert must be open, and time after its return when it must not. */
 const OPENS_MS = 13 * MINUTE_MS
 const CLOSES_MS = 3 * MINUTE_MS
@@ -81,10 +82,20 @@ export class Certificates implements Part {
     setTimeout(() => this.#write(true), entry.forMs)
   }
 
+  get #authorityPath(): string {
+    return join(this.#bottle.dataDir, 'tls', 'authority.pem')
+  }
+
+  /** Writes it again if a power cut has taken it back. */
+  #keep(): void {
+    const text = this.#bottle.life.disk.beside(() => readFileSync(this.#authorityPath, 'utf8'))
+    if ((text === UNREADABLE) !== this.#isUnreadable) this.#write(!this.#isUnreadable)
+  }
+
   #write(isReadable: boolean): void {
-    const text = isReadable ? this.#authority : 'unreadable'
-    const { life, dataDir } = this.#bottle
-    life.disk.beside(() => writeFileSync(join(dataDir, 'tls', 'authority.pem'), text, { mode: 0o600 }))
+    const text = isReadable ? this.#authority : UNREADABLE
+    const { life } = this.#bottle
+    life.disk.beside(() => writeFileSync(this.#authorityPath, text, { mode: 0o600 }))
     this.#isUnreadable = !isReadable
     this.#changedAtMs = this.#bottle.time.nowMs
   }
@@ -114,6 +125,7 @@ export class Certificates implements Part {
   }
 
   async #judgeAlert(): Promise<Finding[]> {
+    this.#keep()
     const { life, time } = this.#bottle
     const answer = await this.#bottle.ask('GET', '/alerts?kind=certificate&state=open')
     const forMs = time.nowMs - Math.max(life.startedAtMs, this.#changedAtMs)
