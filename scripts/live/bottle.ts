@@ -125,6 +125,8 @@ export class Bottle {
   readonly restores: { readonly fromMs: number; readonly toMs: number }[] = []
   /** Time since which the disk has not failed; infinite while it does. */
   diskWellSinceMs = Number.NEGATIVE_INFINITY
+  /** Time at which the edge of the barn was drawn last. */
+  barnDrawnAtMs = Number.NEGATIVE_INFINITY
   /** End of the last time in which a write took seconds. */
   slowUntilMs = Number.NEGATIVE_INFINITY
   /** Alerts that staff closed, by kind and cart, until their cause was seen to have ended. */

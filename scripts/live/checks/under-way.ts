@@ -9,6 +9,8 @@ const KNOWN_MS = 5 * MINUTE_MS
 /** Stop that ends a trip. */
 const STOP_MS = 3 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
+/** Silence after which a round has ended. */
+const SILENT_MS = 4 * HOUR_MS + KNOWN_MS
 /** Longest time between the day on which a round begins and its end. */
 const LOOKBACK_MS = 14 * HOUR_MS
 
@@ -57,6 +59,9 @@ function tripOf(bottle: Bottle, cart: LiveCart, isOnTrip: boolean): Finding[] {
 
 function roundOf(bottle: Bottle, cart: LiveCart, shown: ShownRound | undefined): Finding[] {
   const { nowMs } = bottle.time
+  const silentMs = nowMs - (cart.last?.heardMs ?? nowMs)
+  if (shown !== undefined && silentMs > SILENT_MS)
+    return [{ subject: cart.hardwareId, is: 'on a round', expected: 'none: nothing was heard of it for four hours' }]
   if (!isHeard(bottle, cart)) return []
   const dates = new Set([nowMs, nowMs - LOOKBACK_MS].map((atMs) => toLocal(atMs).date))
   const outings = [...dates].flatMap((date) => cart.diary.day(date).outings)

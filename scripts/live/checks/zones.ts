@@ -4,6 +4,8 @@ import type { LiveCart } from '../model/cart.ts'
 const MINUTE_MS = 60_000
 /** Part of the past that is compared: what lies before it was compared, what comes after it may still arrive. */
 const [FROM_MS, TO_MS] = [25 * MINUTE_MS, 2 * MINUTE_MS]
+/** Time in which a parked cart has shown by two positions on which side of a redrawn edge it is. */
+const REDRAWN_MS = 12 * MINUTE_MS
 
 interface ShownEvent {
   readonly hardware_id: string
@@ -25,7 +27,7 @@ const zoneEvents: Check = {
     const answer = await bottle.ask('GET', `/geofence-events?limit=1000&from=${from}`)
     if (answer === null) return []
     const events: ShownEvent[] = answer.body.events
-    return bottle.carts.flatMap((cart) => compare(cart, { fromMs, toMs, events }))
+    return bottle.carts.flatMap((cart) => compare(cart, { fromMs, toMs, events, barnDrawnAtMs: bottle.barnDrawnAtMs }))
   },
 }
 
@@ -33,13 +35,16 @@ interface Shown {
   readonly fromMs: number
   readonly toMs: number
   readonly events: readonly ShownEvent[]
+  readonly barnDrawnAtMs: number
 }
 
-function compare(cart: LiveCart, { fromMs, toMs, events }: Shown): Finding[] {
+function compare(cart: LiveCart, { fromMs, toMs, events, barnDrawnAtMs }: Shown): Finding[] {
   const { hardwareId: subject, zonePath: path } = cart
   const own = events.filter(({ hardware_id }) => hardware_id === subject)
   const found: Finding[] = []
   for (const crossing of path.crossings(fromMs, toMs)) {
+    // a state of an edge that has changed becomes known without an event
+    if (crossing.zoneId === 'barn' && crossing.fromMs < barnDrawnAtMs + REDRAWN_MS) continue
     const count = own.filter(({ zone_id, event, timestamp }) => {
       const atMs = Date.parse(timestamp)
       const isSame = zone_id === crossing.zoneId && event === crossing.event

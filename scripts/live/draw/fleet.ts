@@ -66,6 +66,14 @@ export function cartDay({ seed, mood }: Undrawn, date: string, cart: number): En
       cart,
       forMs: Math.round(random.between(10_000, 40 * MINUTE_MS)),
     })
+  // its device fails in the middle of a round
+  if (drive !== undefined && random.chance({ quiet: 0, ordinary: 0.01, hard: 0.1 }[mood]))
+    entries.push({
+      atMs: drive.atMs + random.integer(20, 80) * MINUTE_MS,
+      kind: 'shadow',
+      cart,
+      forMs: random.integer(250, 420) * MINUTE_MS,
+    })
   // every third device has a charger of its own and stays awake
   if (cart % 3 !== 0) entries.push({ atMs: at(random.between(22, 22.9)), kind: 'sleep', cart })
   if (random.chance(0.1)) {

@@ -52,6 +52,7 @@ export class Greenkeeper implements Part {
       feature.id === 'barn' ? withOtherStart(feature) : feature,
     )
     await this.#put('/zones', { type: 'FeatureCollection', features })
+    this.#bottle.barnDrawnAtMs = this.#bottle.time.nowMs
   }
 
   async #draw(ways: number): Promise<void> {

@@ -511,8 +511,11 @@ export class People implements Part, Desks {
     const { nowMs } = this.bottle.time
     if (answer === null || nowMs - this.bottle.life.startedAtMs < 5_000) return
     for (const [person, truth] of this.#pins) {
-      if (nowMs < truth.unsureUntilMs) continue
       const own = answer.body.alerts.filter(({ details }: Frame) => details.user_id === person.userId)
+      if (nowMs < truth.unsureUntilMs) {
+        truth.locks = own.length
+        continue
+      }
       const open = own.filter((alert: Frame) => alert.closed_at === null).length
       const { sinceMs, firstEndMs, lastEndMs } = truth.lock
       const mustBeOpen = nowMs > sinceMs + 5_000 && nowMs < firstEndMs - 5_000
