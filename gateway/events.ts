@@ -136,8 +136,8 @@ export interface GatewayEvents {
   /** Role or scope of a user changed while the key remains valid. */
   scopeChanged: { userId: string }
   pinChanged: { userId: string }
-  /** A user was locked on all tablets for wrong PINs; `untilMs` is by the gateway's clock. */
-  pinLocked: { userId: string; untilMs: number }
+  /** A user is locked on all tablets for wrong PINs; reported again after a start. */
+  pinLocked: { userId: string; lockedMs: number }
   /** A session ended: signed out, ended by an admin, expired, or the key of its user was revoked. */
   sessionEnded: { sessionId: string }
   /** The PIN user or the access of a session changed. */

@@ -387,17 +387,17 @@ test('the backup alert gives the time of the last good backup and closes with th
 test('pin_locked opens one alert for each locked PIN user and closes it when the lock ends', async (t) => {
   const course = await Course.open(t)
   course.users.set('u2', { row: { name: 'Cid' } })
-  const untilMs = course.clock.nowMs() + 60 * MINUTE_MS
-  course.events.emit('pinLocked', { userId: 'u1', untilMs })
-  course.events.emit('pinLocked', { userId: 'u2', untilMs })
-  course.events.emit('pinLocked', { userId: 'gone', untilMs })
+  const lockedMs = 60 * MINUTE_MS
+  for (const userId of ['u1', 'u2', 'gone']) course.events.emit('pinLocked', { userId, lockedMs })
+  const until = toIso(course.clock.nowMs() + lockedMs)
   await course.evaluate(3)
   assert.deepEqual(course.changes, ['opened pin_locked site', 'opened pin_locked site'])
   const [, alert] = course.alerts.notClosedFor(ADMIN)
-  assert.deepEqual(alert?.details, { user_id: 'u2', name: 'Cid', until: new Date(untilMs).toISOString() })
+  assert.deepEqual(alert?.details, { user_id: 'u2', name: 'Cid', until })
   const staff: Caller = { userId: 's', role: 'staff', allowedHardwareIds: new Set(['*']) }
   assert.deepEqual(course.alerts.notClosedFor(staff), [])
   await course.restart()
+  course.events.emit('pinLocked', { userId: 'u1', lockedMs })
   course.users.delete('u2')
   await course.evaluate(2)
   // the topic has the message of the remaining alert
@@ -407,6 +407,23 @@ test('pin_locked opens one alert for each locked PIN user and closes it when the
   assert.deepEqual(course.alerts.notClosedFor(ADMIN), [])
   assert.equal(course.retained.size, 0)
 })
+
+for (const [name, setMs] of [
+  ['ahead', 200 * DAY_MS],
+  ['back', -200 * DAY_MS],
+] as const)
+  test(`pin_locked lasts as long as the lock when the clock is set ${name}`, async (t) => {
+    const course = await Course.open(t)
+    course.events.emit('pinLocked', { userId: 'u1', lockedMs: 60 * MINUTE_MS })
+    await course.evaluate(2)
+    course.clock.set(course.clock.nowMs() + setMs)
+    course.clock.advance(59 * MINUTE_MS)
+    await course.evaluate(2)
+    assert.deepEqual(course.changes, ['opened pin_locked site'])
+    course.clock.advance(MINUTE_MS)
+    await course.evaluate(2)
+    assert.deepEqual(course.changes, ['opened pin_locked site', 'closed pin_locked site'])
+  })
 
 test('one evaluation writes and publishes a thousand alerts', async (t) => {
   const course = await Course.open(t)

@@ -92,7 +92,7 @@ export class Alerts implements Component {
     this.#deps = deps
     this.#writer = new AlertWriter({ ...deps, book: this.#book })
     this.#history = new RecentHistory({ readers: deps.store.readers, log: deps.log })
-    this.#pins = new PinAlerts({ users: deps.users, book: this.#book })
+    this.#pins = new PinAlerts({ users: deps.users, book: this.#book, clock: deps.clock })
     this.#arrived = new Arrived(deps.events)
     this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
     this.#wellAtMonotonicMs = deps.clock.monotonicMs()
@@ -110,7 +110,7 @@ export class Alerts implements Component {
         const cart = deps.carts.of(hardwareId)
         if (cart !== undefined) this.#book.wake(cart.key)
       })
-    deps.events.on('pinLocked', ({ userId, untilMs }) => this.#pins.locked(userId, untilMs))
+    deps.events.on('pinLocked', ({ userId, lockedMs }) => this.#pins.locked(userId, lockedMs))
   }
 
   load(): void {

@@ -54,12 +54,12 @@ export class Persons implements Component {
 
   /** Restores the counts of wrong PINs, so that a power cut does not reset them, and announces the locks again. */
   load(): void {
-    const { store, users, events, clock } = this.#deps
+    const { store, users, events } = this.#deps
     for (const { userId, ...tries } of store.read.pinTries()) {
       if (users.find(userId) === undefined) continue
       this.#locks.restore(userId, tries)
       // its alert may be missing, and ends with the lock, which lasts longer by the time without the gateway
-      if (tries.lockedMs > 0) events.emit('pinLocked', { userId, untilMs: clock.nowMs() + tries.lockedMs })
+      if (tries.lockedMs > 0) events.emit('pinLocked', { userId, lockedMs: tries.lockedMs })
     }
   }
 
@@ -168,7 +168,7 @@ export class Persons implements Component {
     const { events, clock, log, store } = this.#deps
     const untilMs = clock.nowMs() + lockedMs
     log.warn({ userId, untilMs }, 'locked a PIN user on all tablets: too many wrong PINs')
-    events.emit('pinLocked', { userId, untilMs })
+    events.emit('pinLocked', { userId, lockedMs })
     const after = { until_ms: untilMs }
     await store.write('recordAuditOnly', { action: 'pin.locked', target: userId, after }).catch(() => undefined)
   }
