@@ -116,12 +116,18 @@ export class Overrides implements Part {
     const { time } = this.#bottle
     const sinceMs = time.nowMs
     const untilMs = forMs === null ? nextClosingMs(sinceMs) : sinceMs + forMs
+    const isClockWrong = this.#bottle.wasClockWrong(sinceMs)
     const answer = await ask(forMs === null || forMs === 0 ? {} : { until: new Date(untilMs).toISOString() })
     if (answer !== null && answer.status >= 300) {
       this.#wrong(keys[0] ?? '', `${answer.status} ${answer.body.code}`, 'done')
       return
     }
-    for (const key of keys) this.#overrides.set(key, { isUnsure: answer === null, sinceMs: time.nowMs, untilMs })
+    // the end of the day by a wrong clock may be in months, and stays what it is
+    const override = isClockWrong
+      ? { isUnsure: true, sinceMs: time.nowMs, untilMs: Number.POSITIVE_INFINITY }
+      : { isUnsure: answer === null, sinceMs: time.nowMs, untilMs }
+    for (const key of keys) this.#overrides.set(key, override)
+    if (isClockWrong) return
     // just before and after its end
     for (const atMs of [untilMs - 1_000, untilMs + SOON_MS])
       if (atMs > time.nowMs) setTimeout(() => this.#compareNow((path) => this.#read(path)), atMs - time.nowMs)

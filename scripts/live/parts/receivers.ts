@@ -215,7 +215,8 @@ export class Receivers implements Part {
     const found = this.#faults.splice(0)
     if (!life.isRunning) return found
     const from = new Date(Math.max(this.#sinceMs, time.nowMs - 2 * DAY_MS)).toISOString()
-    const listed = await this.#bottle.ask('GET', `/alerts?limit=1000&from=${from}`)
+    // a clock that was ahead has opened some at times to come
+    const listed = await this.#bottle.ask('GET', `/alerts?limit=1000&from=${from}&to=2099-01-01`)
     const webhooks = await this.#bottle.ask('GET', '/webhooks')
     if (listed === null || webhooks === null) return found
     const alerts: ShownAlert[] = listed.body.alerts
@@ -247,7 +248,7 @@ export class Receivers implements Part {
         if (!known.has(key) && listed.body.pagination.total <= alerts.length)
           found.push({ subject, is: `received ${key}`, expected: 'an alert of the list' })
       const shown = webhooks.body.find((one: { webhook_id: string }) => one.webhook_id === receiver.webhookId)
-      const isQuiet = wanted.every(({ atMs }) => atMs < time.nowMs - MINUTE_MS) && missing.length === 0
+      const isQuiet = wanted.every(({ atMs }) => Math.abs(time.nowMs - atMs) > MINUTE_MS) && missing.length === 0
       if (isQuiet && shown?.waiting !== 0)
         found.push({ subject, is: `${shown?.waiting} messages wait`, expected: 'none: it has all' })
     }
