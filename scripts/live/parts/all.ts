@@ -15,12 +15,15 @@ import { People } from './people.ts'
 import { Process } from './process.ts'
 import { Programs } from './programs.ts'
 import { Receivers } from './receivers.ts'
+import { Restarts } from './restarts.ts'
 import { Retention } from './retention.ts'
 import { Timers } from './timers.ts'
 
 /** The parts of a course, in the order in which they are set up. */
 export function createParts(bottle: Bottle): Part[] {
   return [
+    // before others act
+    new Restarts(bottle),
     new DiskFaults(bottle),
     new Certificates(bottle),
     new HostClock(bottle),

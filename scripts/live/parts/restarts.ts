@@ -1,0 +1,107 @@
+import type { Bottle, Check, Finding, Part } from '../bottle.ts'
+import type { Entry } from '../plan.ts'
+
+const MINUTE_MS = 60_000
+/** Age of a stay from which it is stored. */
+const STORED_MS = 5 * MINUTE_MS
+/** Downtime after which a stay may count from the return. */
+const LONGEST_MS = 2 * MINUTE_MS
+
+type Row = Record<string, unknown>
+
+/** What an admin reads and only people change, by path: the list in the response, and its fields. */
+const SHOWN: readonly { path: string; list: string | null; fields: readonly string[] }[] = [
+  { path: '/carts', list: 'carts', fields: ['cart', 'note', 'out_of_service'] },
+  {
+    path: '/users',
+    list: null,
+    fields: ['user_id', 'name', 'role', 'allowed_hardware_ids', 'mask_codes', 'is_active', 'has_pin'],
+  },
+  { path: '/webhooks', list: null, fields: ['webhook_id', 'url', 'kinds'] },
+  { path: '/devices', list: null, fields: ['hardware_id', 'device_type', 'cart'] },
+  { path: '/zones', list: 'features', fields: ['id', 'geometry'] },
+  { path: '/sessions', list: null, fields: ['session_id', 'user_id'] },
+]
+
+interface Seen {
+  readonly atMs: number
+  readonly starts: number
+  readonly shown: ReadonlyMap<string, readonly string[]>
+  /** Begin of each stay of a cart in a zone. */
+  readonly stays: ReadonlyMap<string, string>
+}
+
+/** Compares what is shown before a gateway ends and after its next start. */
+export class Restarts implements Part {
+  readonly checks: readonly Check[]
+  readonly #bottle: Bottle
+  readonly #found: Finding[] = []
+  #before: Seen | null = null
+
+  constructor(bottle: Bottle) {
+    this.#bottle = bottle
+    this.checks = [
+      {
+        number: 59,
+        claim: 'a start brings back all that people have set, and how long carts have been where they are',
+        when: 'look',
+        find: async () => {
+          await this.#compare()
+          return this.#found.splice(0)
+        },
+      },
+    ]
+  }
+
+  async perform(entry: Entry): Promise<void> {
+    await this.#compare()
+    this.#before = entry.kind === 'kill' || entry.kind === 'restart' ? await this.#see() : null
+  }
+
+  async #see(): Promise<Seen | null> {
+    const { time, life, writesSinceMs } = this.#bottle
+    const isCalm = writesSinceMs < time.nowMs - MINUTE_MS && !this.#bottle.wasClockWrong(time.nowMs - MINUTE_MS)
+    const [atMs, { starts }] = [time.nowMs, life]
+    if (!life.isRunning || !isCalm) return null
+    const shown = new Map<string, readonly string[]>()
+    const stays = new Map<string, string>()
+    for (const { path, list, fields } of SHOWN) {
+      const answer = await this.#bottle.ask('GET', path)
+      if (answer === null) return null
+      const rows: Row[] = list === null ? rowsOf(answer.body) : answer.body[list]
+      shown.set(path, rows.map((row) => JSON.stringify(fields.map((field) => row[field]))).sort())
+      if (path !== '/carts') continue
+      for (const { cart, zones } of rows as { cart: string; zones: { zone_id: string; since: string }[] }[])
+        for (const { zone_id: zone, since } of zones) stays.set(`cart ${cart} in ${zone}`, since)
+    }
+    return { atMs, starts, shown, stays }
+  }
+
+  async #compare(): Promise<void> {
+    const before = this.#before
+    const { life, time } = this.#bottle
+    if (before === null || life.starts === before.starts || !life.isRunning) return
+    this.#before = null
+    const isShort = life.startedAtMs - before.atMs < LONGEST_MS && time.nowMs - life.startedAtMs < LONGEST_MS
+    const after = await this.#see()
+    if (after === null || after.starts !== before.starts + 1) return
+    for (const [path, rows] of before.shown) {
+      const now = after.shown.get(path) ?? []
+      const [gone] = rows.filter((row) => !now.includes(row))
+      const [added] = now.filter((row) => !rows.includes(row))
+      if (gone !== undefined || added !== undefined)
+        this.#found.push({ subject: path, is: `${added} after a start`, expected: `${gone}, as before` })
+    }
+    for (const [subject, since] of before.stays) {
+      const is = after.stays.get(subject)
+      if (isShort && is !== undefined && is !== since && Date.parse(since) < before.atMs - STORED_MS)
+        this.#found.push({ subject, is: `since ${is} after a start`, expected: `since ${since}, as before` })
+    }
+  }
+}
+
+function rowsOf(body: unknown): Row[] {
+  if (Array.isArray(body)) return body
+  const [rows] = Object.values(body as Row).filter(Array.isArray)
+  return rows ?? []
+}
