@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type CartDrill, DAYTIME, driving, NOON, parked } from '#testing/course/cart-drill.ts'
+import { CartDrill, DAYTIME, driving, NOON, parked } from '#testing/course/cart-drill.ts'
 
 describe('moved_while_locked', () => {
   const locked = () => {
@@ -29,6 +29,25 @@ describe('moved_while_locked', () => {
     drill.pass(600, () => drill.say({ northM: 40 }))
     assert.equal(drill.changes.length, 2)
   })
+
+  for (const [clocks, agoS] of [
+    ['the clock of the gateway is half a year ahead', 180 * 86_400],
+    ['the clock of the device is an hour behind', 3_600],
+    ['the clock of the device is an hour ahead', -3_600],
+  ] as const)
+    test(`opens and closes once while ${clocks}`, () => {
+      const drill = new CartDrill(NOON)
+      drill.enter('boundary')
+      const say = (northM: number, speedKmh: number) => drill.say({ northM, speedKmh, agoS })
+      drill.pass(60, () => say(0, 0))
+      drill.lock = { isLocked: true, atMs: drill.nowMs - agoS * 1000, source: 'remote', by: null }
+      drill.pass(600, (second) => say(second, 4))
+      assert.deepEqual(drill.changes, OPENED)
+      drill.pass(299, () => say(600, 0))
+      assert.deepEqual(drill.changes, OPENED)
+      drill.pass(5, () => say(600, 0))
+      assert.deepEqual(drill.changes, [...OPENED, 'closed moved_while_locked'])
+    })
 
   test('ignores a cart that creeps and a single wrong fix', () => {
     const drill = locked()

@@ -30,17 +30,19 @@ function evaluateMovement(
 }
 
 /** True if the cart is known to have stood for five minutes. A cart out of reach may be on a trailer. */
-function isStill({ cart: { verdict, deviceReports } }: CartAlertState, { nowMs, countFromMs }: SiteContext): boolean {
-  const { stillSinceMs, lastSeenAtMs, isAsleep } = verdict
-  if (stillSinceMs === null) return false
-  const untilMs = stillFromMs(stillSinceMs, countFromMs)
+function isStill(one: CartAlertState, context: SiteContext): boolean {
+  const { verdict, deviceReports } = one.cart
+  const { lastSeenAtMs, isAsleep } = verdict
+  const untilMs = stillFromMs(one, context)
+  if (untilMs === null) return false
   const isThere = isAsleep || deviceReports.some(({ isOnline }) => isOnline) || (lastSeenAtMs ?? 0) >= untilMs
-  return nowMs >= untilMs && isThere
+  return context.nowMs >= untilMs && isThere
 }
 
-/** Returns the time from which a cart has stood for long enough, if it has not moved since `stillSinceMs`. */
-export function stillFromMs(stillSinceMs: number, countFromMs: number): number {
-  return Math.max(stillSinceMs, countFromMs) + STILL_MS
+/** Returns the time from which a cart has stood for long enough, if it does not move; null for one that moves. */
+export function stillFromMs({ cart, memory }: CartAlertState, { countFromMs }: SiteContext): number | null {
+  const { stillSinceMs } = cart.verdict
+  return stillSinceMs === null ? null : Math.max(stillSinceMs + memory.clockLagMs, countFromMs) + STILL_MS
 }
 
 function describePosition({ cart: { verdict } }: CartAlertState): AlertDetails {

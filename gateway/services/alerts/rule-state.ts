@@ -4,6 +4,7 @@ import { BOUND_M_PER_E7, haversineM } from '#shared/trips/earth-distance.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Cart } from '../cart.ts'
 import { type SampleColumns, takeFixes, voltagesIn } from '../carts/sample-columns.ts'
+import { LIVE_MS } from '../ingest/zone-crossings.ts'
 import { type Arrived, appendLimited } from './arrived.ts'
 import type { SiteContext } from './site-context.ts'
 import { noteCrossings, type ZonesSeen } from './zones-seen.ts'
@@ -68,6 +69,10 @@ export interface RestingVoltage {
 export interface CartRuleState {
   /** Time of the first evaluation since the start. */
   evaluatedSinceMs: number | null
+  /** Event time of the newest fix. */
+  fixAtMs: number | null
+  /** Gateway time minus event time of a new fix, if no delay explains it but a wrong clock of either; else 0. */
+  clockLagMs: number
   /** Event time since which it is locked; null while it is not. */
   lockedSinceMs: number | null
   /** Track while it is locked or after hours; see `appendFix`. */
@@ -100,6 +105,8 @@ export interface CartAlertState {
 export function newMemory(): CartRuleState {
   return {
     evaluatedSinceMs: null,
+    fixAtMs: null,
+    clockLagMs: 0,
     lockedSinceMs: null,
     fixes: [],
     movedWhileLockedMs: null,
@@ -122,13 +129,23 @@ export function remember(one: CartAlertState, cart: Cart, context: SiteContext, 
   const hardwareId = cart.verdict.position?.hardwareId
   noteCrossings(one.memory.zones, arrived.crossingsOf(hardwareId), one.cart.verdict, cart, context)
   one.cart = cart
-  const { lock } = cart.verdict
+  const { lock, position } = cart.verdict
   const { memory } = one
+  rememberLag(memory, position?.fix.atMs ?? null, context)
   memory.evaluatedSinceMs ??= context.nowMs
   if (lock === null || !lock.isLocked) memory.lockedSinceMs = null
   else memory.lockedSinceMs ??= lock.atMs
   rememberTrack(one, context, arrived)
   rememberRest(one, context, arrived)
+}
+
+function rememberLag(memory: CartRuleState, fixAtMs: number | null, { nowMs }: SiteContext): void {
+  if (fixAtMs === memory.fixAtMs) return
+  memory.fixAtMs = fixAtMs
+  // the first one may have come long before the start
+  if (fixAtMs === null || memory.evaluatedSinceMs === null) return
+  const lagMs = nowMs - fixAtMs
+  memory.clockLagMs = Math.abs(lagMs) < LIVE_MS ? 0 : lagMs
 }
 
 function rememberTrack(one: CartAlertState, context: SiteContext, arrived: Arrived): void {
@@ -241,6 +258,7 @@ export function used(memory: CartRuleState, kind: AlertKind, subject: string): v
 
 /** Starts again after the clock was set, because durations are unknown then. */
 export function resetTimers(memory: CartRuleState): void {
+  memory.clockLagMs = 0
   memory.fixes = []
   memory.waitingFixes = []
   memory.zones = { outside: null, stays: [] }

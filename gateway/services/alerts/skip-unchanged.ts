@@ -57,7 +57,7 @@ export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredA
   if (!isKnown || hasSeenMove(one, alerts) || hasSeenZones(one.memory.zones)) return Number.NEGATIVE_INFINITY
   const { exempt } = one.cart.notes
   let atMs = Math.min(stopsTooLongAtMs(one.cart, context), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
-  for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one.cart, context))
+  for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one, context))
   return atMs
 }
 
@@ -74,13 +74,12 @@ function hasSeenMove({ memory }: CartAlertState, alerts: readonly StoredAlert[])
 }
 
 /** Returns the time from which an alert may be over by time alone, or by a change of position. */
-function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, context: SiteContext): number {
+function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, one: CartAlertState, context: SiteContext): number {
   // the position of the end counts for a while; new data ends a signal loss, and only time ends a contest of ids
   if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
     return Number.NEGATIVE_INFINITY
   if (kind !== 'moved_while_locked' && kind !== 'moved_after_hours') return Number.POSITIVE_INFINITY
-  const { stillSinceMs } = verdict
-  return stillSinceMs === null ? Number.NEGATIVE_INFINITY : stillFromMs(stillSinceMs, context.countFromMs)
+  return stillFromMs(one, context) ?? Number.NEGATIVE_INFINITY
 }
 
 /** Returns the time from which the cart has been in a stop zone for too long; infinity outside stop zones. */

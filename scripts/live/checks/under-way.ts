@@ -61,7 +61,7 @@ function roundOf(bottle: Bottle, cart: LiveCart, shown: ShownRound | undefined):
   const { nowMs } = bottle.time
   const silentMs = nowMs - (cart.last?.heardMs ?? nowMs)
   if (shown !== undefined && silentMs > SILENT_MS)
-    return [{ subject: cart.hardwareId, is: 'on a round', expected: 'none: nothing was heard of it for four hours' }]
+    return [{ subject: cart.hardwareId, is: 'on a round', expected: 'none: it has sent nothing for four hours' }]
   if (!isHeard(bottle, cart)) return []
   const dates = new Set([nowMs, nowMs - LOOKBACK_MS].map((atMs) => toLocal(atMs).date))
   const outings = [...dates].flatMap((date) => cart.diary.day(date).outings)

@@ -52,7 +52,7 @@ export function cartDay({ seed, mood }: Undrawn, date: string, cart: number): En
     const command = random.pick(['lock', 'unlock', 'locate'] as const)
     entries.push({ atMs: at(random.between(7, 20)), kind: 'command', cart, command })
   }
-  // somebody unlocks it where it is parked, and again after it was locked automatically
+  // staff unlock it where it is parked, and again after it was locked automatically
   if (random.chance(0.25)) {
     const atMs = at(random.pick([random.between(6.6, 7), random.between(11.5, 13), random.between(17, 20)]))
     const unlock = { kind: 'command', cart, command: 'unlock' } as const

@@ -3,7 +3,7 @@ import type { Entry, Mood, Undrawn } from '../plan.ts'
 import type { DiskFault } from '../world/disk.ts'
 import { countOf } from './rates.ts'
 
-/** Faults a day that follow what somebody does. */
+/** Faults a day that follow an act of staff, of a driver or of a program. */
 const RATES: Readonly<Record<Mood, number>> = { quiet: 0, ordinary: 1, hard: 16 }
 const ACTS: ReadonlySet<Entry['kind']> = new Set([
   'command',
@@ -22,7 +22,7 @@ const ACTS: ReadonlySet<Entry['kind']> = new Set([
   'intent',
 ])
 
-/** Draws faults soon after the acts of a day: what is half done at such a moment is what breaks. */
+/** Draws faults soon after the acts of a day: half of such an act may be done then. */
 export function nearDay({ seed, mood }: Undrawn, date: string, entries: readonly Entry[]): Entry[] {
   const acts = entries.filter(({ kind }) => ACTS.has(kind))
   const random = createRandom(seed, 'near', date)

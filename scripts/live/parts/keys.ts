@@ -4,10 +4,14 @@ import type { Entry } from '../plan.ts'
 /** Interval at which the gateway stores the use of keys; a kill loses no more. */
 const USAGE_SAVED_MS = 10_000
 
+/** Calls after so many of which the key is replaced, about five times a day. */
+const REPLACED_EVERY = 6
+
 /** A person who works with a key of the API. */
 interface StaffKey {
   readonly userId: string
-  readonly key: string
+  /** Null while a replacement had no response. */
+  key: string | null
   /** Times of its requests. */
   readonly calls: number[]
 }
@@ -39,7 +43,13 @@ export class Keys implements Part {
 
   async perform(entry: Entry): Promise<void> {
     const [starter, greenkeeper] = this.#staff as [StaffKey, StaffKey]
-    if (entry.kind === 'calls') for (let i = 0; i < entry.count; i++) await this.#ask(greenkeeper, 'GET', '/carts')
+    if (entry.kind === 'calls') {
+      for (let i = 0; i < entry.count; i++) await this.#ask(greenkeeper, 'GET', '/carts')
+      // counts that are not stored yet must survive a change of the user
+      const name = `Greenkeeper ${entry.count}`
+      await this.#bottle.ask('PATCH', `/users/${greenkeeper.userId}`, { name })
+      if (entry.count % REPLACED_EVERY === 0 || greenkeeper.key === null) await this.#replaceKey(greenkeeper)
+    }
     if (entry.kind !== 'command') return
     const { carts, commands, commandIds, time } = this.#bottle
     const cart = carts[entry.cart - 1]
@@ -52,8 +62,21 @@ export class Keys implements Part {
     commandIds.add(answer.body.command_id)
   }
 
+  /** Replaces a key: the one before opens nothing any more. */
+  async #replaceKey(staff: StaffKey): Promise<void> {
+    const before = staff.key
+    staff.key = null
+    const answer = await this.#bottle.ask('POST', `/users/${staff.userId}/rotate-key`)
+    if (answer?.status !== 200) return
+    staff.key = answer.body.api_key
+    if (before === null) return
+    const refused = await this.#bottle.ask('GET', '/me', undefined, before)
+    if (refused !== null && refused.status !== 401)
+      this.#bottle.report(34, { subject: staff.userId, is: `${refused.status} with a replaced key`, expected: '401' })
+  }
+
   async #ask(staff: StaffKey, method: string, path: string, body?: unknown) {
-    if (!this.#bottle.life.isRunning) return null
+    if (!this.#bottle.life.isRunning || staff.key === null) return null
     staff.calls.push(this.#bottle.time.nowMs)
     return this.#bottle.ask(method, path, body, staff.key)
   }

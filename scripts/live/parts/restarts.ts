@@ -9,7 +9,7 @@ const LONGEST_MS = 2 * MINUTE_MS
 
 type Row = Record<string, unknown>
 
-/** What an admin reads and only people change, by path: the list in the response, and its fields. */
+/** Fields that only people change, by path and list of the response. */
 const SHOWN: readonly { path: string; list: string | null; fields: readonly string[] }[] = [
   { path: '/carts', list: 'carts', fields: ['cart', 'note', 'out_of_service'] },
   {
@@ -31,7 +31,7 @@ interface Seen {
   readonly stays: ReadonlyMap<string, string>
 }
 
-/** Compares what is shown before a gateway ends and after its next start. */
+/** Compares responses before a gateway ends and after its next start. */
 export class Restarts implements Part {
   readonly checks: readonly Check[]
   readonly #bottle: Bottle
