@@ -198,7 +198,9 @@ export function lentCheck(programs: Programs): Check {
 
 function faultOf(existence: Existence, { id }: Mortal, programs: Programs): Finding | null {
   const { will, state, endedAtMs, wasCut, arrivals } = existence
-  const { time, life, kills } = programs.bottle
+  const { time, life, kills, restores } = programs.bottle
+  // a copy of the data folder knows nothing of its connection, or not of its end
+  if (restores.some(({ fromMs, toMs }) => endedAtMs > fromMs - KILL_MS && endedAtMs < toMs + KILL_MS)) return null
   const subject = id
   const [first, again] = arrivals
   // a will of an earlier life has QoS 1
@@ -223,12 +225,16 @@ function faultOf(existence: Existence, { id }: Mortal, programs: Programs): Find
 /** Subscribes as a new client, and compares the retained messages. */
 async function compareRetained(programs: Programs): Promise<Finding[]> {
   const topics = programs.publishers.flatMap((publisher) => publisher.topics).filter(({ isRetained }) => isRetained)
-  const known = topics.map(({ messages }) => [...messages.values()].findLast((one) => one.acknowledgedAtMs !== null)?.n)
+  const lasts = topics.map(({ messages }) => [...messages.values()].findLast((one) => one.acknowledgedAtMs !== null))
+  const restoredMs = Math.max(...programs.bottle.restores.map(({ toMs }) => toMs))
   const got = await readRetained(programs, ['state/#'])
   if (got === null) return []
   return topics.flatMap((topic, i) => {
     const { name, newest } = topic
-    const oldest = known[i] ?? 0
+    const last = lasts[i]
+    const oldest = last?.n ?? 0
+    // a copy of the data folder has an earlier one
+    if (last !== undefined && last.madeAtMs < restoredMs) return []
     // others may have been published while they were read
     const possible = Array.from({ length: newest - oldest + 1 }, (_, more) => {
       const n = oldest + more

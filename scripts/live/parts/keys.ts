@@ -21,6 +21,7 @@ export class Keys implements Part {
   readonly checks: readonly Check[]
   readonly #bottle: Bottle
   readonly #staff: StaffKey[] = []
+  #restores = 0
 
   constructor(bottle: Bottle) {
     this.#bottle = bottle
@@ -43,6 +44,10 @@ export class Keys implements Part {
 
   async perform(entry: Entry): Promise<void> {
     const [starter, greenkeeper] = this.#staff as [StaffKey, StaffKey]
+    const { restores } = this.#bottle
+    // a copy of the data folder may have the key before
+    if (restores.length > this.#restores) greenkeeper.key = null
+    this.#restores = restores.length
     if (entry.kind === 'calls') {
       for (let i = 0; i < entry.count; i++) await this.#ask(greenkeeper, 'GET', '/carts')
       // counts that are not stored yet must survive a change of the user
