@@ -40,12 +40,14 @@ export class HttpExchange {
 
   /** Rejects if the response is missing or incomplete. */
   async send(exchange: Exchange): Promise<RawAnswer> {
-    try {
-      return await this.#once(exchange)
-    } catch (error) {
-      // the peer closed the connection while it was idle; at worst the hub gets the request twice and applies it once
-      if (!(error instanceof ReusedSocketError) || exchange.signal.aborted) throw error
-      return this.#once(exchange)
+    for (;;) {
+      try {
+        return await this.#once(exchange)
+      } catch (error) {
+        // the peer closed the connection while it was idle; at worst the hub gets the request twice and applies it
+        // once; each attempt uses up an idle connection
+        if (!(error instanceof ReusedSocketError) || exchange.signal.aborted) throw error
+      }
     }
   }
 
@@ -66,13 +68,16 @@ export class HttpExchange {
       )
     })
     request.on('error', (error) => {
-      const isClosedIdle = request.reusedSocket && !isAnswered && 'code' in error && error.code === 'ECONNRESET'
+      const isClosedIdle = request.reusedSocket && !isAnswered && CLOSED_CODES.includes(Reflect.get(error, 'code'))
       reject(isClosedIdle ? new ReusedSocketError('closed while idle', { cause: error }) : error)
     })
     request.end(body)
     return promise
   }
 }
+
+/** Errors of a request on a connection that the peer has closed. */
+const CLOSED_CODES: readonly unknown[] = ['ECONNRESET', 'EPIPE']
 
 class ReusedSocketError extends Error {}
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import { SITE_KEY } from '#sync-testing/agent-rig.ts'
@@ -133,6 +135,42 @@ test('a host name that does not resolve is reported as a local network problem',
   nowhere.close()
   assert.ok(outcome.kind === 'retry' && outcome.reason === 'network' && outcome.isLocal)
 })
+
+for (const code of ['ECONNRESET', 'EPIPE'])
+  test(`idle connections that fail with ${code} are replaced within one request`, async (t) => {
+    const sockets = new Set<Socket>()
+    const note = (opened: unknown) => void sockets.add((opened as { socket: Socket }).socket)
+    subscribe('net.client.socket', note)
+    t.after(() => unsubscribe('net.client.socket', note))
+    let asked = 0
+    const all = Promise.withResolvers<void>()
+    const server = createServer(async (_, response) => {
+      if (++asked === 3) all.resolve()
+      await all.promise
+      response.end('{}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const exchange = new HttpExchange(new URL(`http://127.0.0.1:${port}`))
+    t.after(() => {
+      exchange.close()
+      server.close()
+    })
+    const send = () =>
+      exchange.send({ method: 'GET', path: '/', headers: {}, body: undefined, maxAnswerBytes: 1000, signal })
+    await Promise.all([send(), send(), send()])
+    const idle = [...sockets]
+    assert.equal(idle.length, 3)
+    // as the kernel reports it
+    const failure = Object.assign(new Error(code), { code })
+    for (const socket of idle)
+      t.mock.method(socket, 'write', () => {
+        socket.destroy(failure)
+        return false
+      })
+    assert.equal((await send()).status, 200)
+    assert.deepEqual([sockets.size, asked], [4, 4])
+  })
 
 test('shared connections stay open when one of their users closes', async (t) => {
   const server = createServer((_, response) => {
