@@ -92,6 +92,8 @@ export class Backups implements Part {
     const before = this.#last()
     this.#attempts.push({ startMs: time.nowMs, before, isByWrongClock, hasEnded: false, isGood: false })
     this.#copyTo('before.db')
+    // the backup before can no longer be compared
+    this.#isCompared = true
     if (this.#kill === null) return
     const kill = { ...this.#kill, kind: 'kill', atMs: time.nowMs } as const
     this.#kill = null
