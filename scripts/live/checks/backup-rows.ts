@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import Sqlite from 'better-sqlite3'
 import type { Finding } from '../bottle.ts'
 
-/** Tables that a restore rewrites: the new epoch, and the computer on which the course continues. */
-const REWRITTEN = ['sync_epoch', 'sync_identity']
+/** Tables that a restore rewrites: for a new epoch, and for the computer on which the course continues. */
+const REWRITTEN = ['sync_epoch', 'sync_identity', 'sync_cursor', 'machine']
 const MOST = 5
 
 type Rows = ReadonlyMap<string, string>
