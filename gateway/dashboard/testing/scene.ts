@@ -31,6 +31,7 @@ export class Scene {
   readonly faults: PageFaults
   readonly #setting: Setting
   readonly #others: Scene[] = []
+  #signedInAs: Role | null = null
 
   private constructor(setting: Setting, parts: Pick<Scene, 'setup' | 'page' | 'context' | 'faults'>) {
     this.#setting = setting
@@ -61,7 +62,8 @@ export class Scene {
 
   /** Opens a page, signed in with this role; null leaves the browser's session as it is. */
   readonly open = async (path = '/app/', as: Role | null = 'staff'): Promise<void> => {
-    if (as !== null) await this.signIn(as)
+    // the page that is open would report that its session has ended, and might sign the new one out
+    if (as !== null && !(await this.#isSignedIn(as))) await this.signIn(as)
     await this.page.goto(`${this.link.url}${path}`)
   }
 
@@ -73,6 +75,7 @@ export class Scene {
       headers: { origin: url },
     })
     if (answer.status() !== 201) throw new Error(`not signed in: ${await answer.text()}`)
+    this.#signedInAs = as
   }
 
   /** Fails on findings of axe-core for the current page. */
@@ -95,6 +98,15 @@ export class Scene {
     for (const [i, { page }] of [this, ...this.#others].entries())
       await page.screenshot({ path: paths[i] ?? '' }).catch(() => undefined)
     return paths.join(', ')
+  }
+
+  /** True if the browser's session is the one of the last sign-in, with this role and without a PIN user. */
+  async #isSignedIn(as: Role): Promise<boolean> {
+    if (this.#signedInAs !== as) return false
+    const answer = await this.context.request.get(`${this.link.url}/me`)
+    if (!answer.ok()) return false
+    const { role, session } = await answer.json()
+    return role === as && session !== null && session.person === null
   }
 
   async #keyOf(role: Role): Promise<string> {
