@@ -126,7 +126,7 @@ const databaseOf = ({ config }: TestGateway) => join(config.dataDir, 'cartbarn.d
 
 async function assertShownToAdminsOnly(g: TestGateway, userKey: string, damaged: object): Promise<void> {
   const isReported = async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1
-  await eventually(isReported, 'it is put aside')
+  await eventually(isReported, 'the damaged blocks are detached')
   const { body } = await g.request('GET', '/health')
   const { newest, ...sums } = body.damaged_telemetry
   assert.equal(body.status, 'ok')

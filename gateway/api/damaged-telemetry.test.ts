@@ -39,7 +39,7 @@ test('damage is shown to admins in /health and in the metrics, until the device 
   await g.restart(damage)
 
   await g.request('POST', '/telemetry/purge', { body: { older_than_days: 1 } })
-  await eventually(async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1, 'it is put aside')
+  await eventually(async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1, 'the damaged blocks are detached')
   const { status, damaged_telemetry: damaged } = await health(keys.admin)
   const [{ found_at: foundAt, to, ...newest }] = damaged.newest
   assert.deepEqual([status, damaged.blocks, damaged.records], ['ok', 1, 700])

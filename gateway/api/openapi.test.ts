@@ -117,7 +117,7 @@ test('access to each operation is as documented', async () => {
       ApiKeyAuth?.some((role) => ['admin', 'metrics'].includes(role)),
     )
     const anonymous = await call(null)
-    assert.equal(anonymous.body.code === 'missing_api_key', !isOpen, `${operationId} for nobody`)
+    assert.equal(anonymous.body.code === 'missing_api_key', !isOpen, `${operationId} without a key`)
     // a handler of an open route decides itself, for example by a token
     if (isOpen) continue
     // every user may set the own PIN

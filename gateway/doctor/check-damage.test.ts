@@ -80,7 +80,7 @@ test('damaged telemetry is found with and without a key, until a repair has fixe
   })
   const health = async () => (await g.request('GET', '/health')).body
   await g.request('GET', `/devices/cart-1/gps?${RANGE}`)
-  await eventually(async () => (await health()).damaged_telemetry?.blocks > 0, 'it is put aside')
+  await eventually(async () => (await health()).damaged_telemetry?.blocks > 0, 'the damaged blocks are detached')
   for (const runs of ['with key', 'without key'] as const) {
     const lines = await findingsOf(g, runs)
     isDamagedIn(lines, /blocks? of telemetry (is|are) damaged \(unknown number of records\)/)

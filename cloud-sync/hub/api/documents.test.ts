@@ -96,7 +96,7 @@ test('the access rules of every operation match the document', async () => {
   for (const { method, path, security, operationId } of operations) {
     const at = path.replaceAll(/\{.+?\}/g, '1')
     const codeFor = async (key: string | null) => (await people.request(method, at, { key })).body.code
-    assert.equal((await codeFor(null)) === 'missing_api_key', security.length > 0, `${operationId} for nobody`)
+    assert.equal((await codeFor(null)) === 'missing_api_key', security.length > 0, `${operationId} without a key`)
     if (security.length === 0) continue
     const roles = security.flatMap(({ ApiKeyAuth }) => ApiKeyAuth)
     assert.equal((await codeFor(viewer.key)) === 'admin_required', roles.includes('admin'), operationId)

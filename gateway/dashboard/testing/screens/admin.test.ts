@@ -37,7 +37,7 @@ const stage = createStage({
 const SITE = 'The course and its rules'
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
 
-stage.eachSetup('an admin changes the course, and what is wrong is said at its field', async (scene) => {
+stage.eachSetup('an admin changes the course, and each error is shown at its field', async (scene) => {
   const { page, open, audit, gateway, faults } = scene
   faults.forgive(answered(400))
   await open('/app/#/more', 'admin')

@@ -61,7 +61,7 @@ const chooseFile = (page: Page, label: string, file: ReturnType<typeof fileOf>) 
   page.getByLabel(label, { exact: true }).setInputFiles(file)
 const COUNTS = '1 hole, 1 green, 3 bunkers, 1 fairway, 1 × water'
 
-stage.eachSetup('a file is looked at, saved, shown on the map with its credit, and removed', async (scene) => {
+stage.eachSetup('a file is previewed, saved, shown on the map with its credit, and removed', async (scene) => {
   const { page, open, audit, gateway } = scene
   await empty(scene)
   await open('/app/#/more/course', 'admin')

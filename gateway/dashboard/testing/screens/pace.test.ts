@@ -50,7 +50,7 @@ async function plays(gateway: TestGateway, cart: string, legs: readonly [Place, 
   await sendTrack(client, `lock-${cart}`, fixes)
 }
 
-stage.eachSetup('rounds are listed, the late ones first, and told to hurry', async (scene) => {
+stage.eachSetup('rounds are listed, the late ones first, and a late one receives a message to hurry', async (scene) => {
   const { page, open, audit, gateway } = scene
   await open('/app/#/more/pace', 'staff')
   const list = page.getByRole('list', { name: 'Pace of play' })
@@ -70,7 +70,10 @@ stage.eachSetup('rounds are listed, the late ones first, and told to hurry', asy
   const before = (await shown()).length
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText(/^Sent to Carts 7, 8/).waitFor()
-  await eventually(async () => (await shown()).length === before + 1, 'the screen of the other cart is told')
+  await eventually(
+    async () => (await shown()).length === before + 1,
+    'the screen of the other cart receives the message',
+  )
   const [newest] = await shown()
   assert.equal(newest.params.text, 'Please keep up with the group ahead of you.')
 })

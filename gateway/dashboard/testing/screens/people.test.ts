@@ -40,7 +40,7 @@ async function press(page: Page, digits: string): Promise<void> {
   await page.getByRole('button', { name: 'OK' }).click()
 }
 
-stage.eachSetup('somebody says by a PIN who acts, after a wrong one, and chooses German', async (scene) => {
+stage.eachSetup('a user signs in by PIN, after a wrong one, and chooses German', async (scene) => {
   const { page, faults, open, audit } = scene
   faults.forgive(answered(403))
   await open('/app/#/more', 'staff')

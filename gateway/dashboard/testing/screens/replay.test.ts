@@ -19,7 +19,7 @@ const slider = (page: Page) => page.getByRole('slider', { name: 'Time of day' })
 const momentOf = async (page: Page) => (await slider(page).getAttribute('aria-valuetext')) ?? ''
 const goTo = (page: Page, time: string) => slider(page).fill(String(Date.parse(`${YESTERDAY}T${time}Z`)))
 
-stage.eachSetup('any minute of a day is shown as it was, and goes on', async ({ page, open, audit }) => {
+stage.eachSetup('any minute of a day is shown as it was, and the replay continues', async ({ page, open, audit }) => {
   await open(`/app/#/more/${encodeURIComponent(`replay/${YESTERDAY}`)}`)
   await goTo(page, '08:10:00')
   await page.getByText('0 on the course, 1 in the barn, 0 outside').waitFor()

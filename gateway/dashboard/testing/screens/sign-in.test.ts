@@ -15,7 +15,7 @@ const stage = createStage({
   },
 })
 
-stage.eachSetup('a key that is typed in opens the map, and a wrong one is said to be wrong', async (scene) => {
+stage.eachSetup('a key that is typed in opens the map, and a wrong one is refused with a message', async (scene) => {
   const { page, faults, open, audit } = scene
   // a page without a session requests it, and a wrong key is rejected
   faults.forgive(answered(401))

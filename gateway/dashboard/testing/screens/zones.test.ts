@@ -57,7 +57,7 @@ async function draw(page: Page): Promise<[x: number, y: number]> {
   return [x, y]
 }
 
-stage.eachSetup('a zone is drawn, a corner of it moved, one put in and one cut, and saved', async (scene) => {
+stage.eachSetup('a zone is drawn, a corner is moved, one is added and one removed, and it is saved', async (scene) => {
   const { page, open, audit } = scene
   await reset(scene)
   await open('/app/#/more/zones', 'admin')
@@ -171,7 +171,7 @@ stage.test('a drawing survives a lost connection and a reload of the page', asyn
   assert.ok((await zonesOf(scene)).some(({ properties }) => properties.name === 'Kept'))
 })
 
-stage.eachSetup('an earlier set comes back with one tap and a question; staff only look', async (scene) => {
+stage.eachSetup('an earlier set is restored with one tap and a confirmation; staff can only read it', async (scene) => {
   const { page, open, audit, gateway, other } = scene
   await reset(scene)
   const body = { type: 'FeatureCollection', features: [] }
