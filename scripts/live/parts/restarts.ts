@@ -9,19 +9,15 @@ const LONGEST_MS = 2 * MINUTE_MS
 
 type Row = Record<string, unknown>
 
-/** Fields that only people change, by path and list of the response. */
-const SHOWN: readonly { path: string; list: string | null; fields: readonly string[] }[] = [
-  { path: '/carts', list: 'carts', fields: ['cart', 'note', 'out_of_service'] },
-  {
-    path: '/users',
-    list: null,
-    fields: ['user_id', 'name', 'role', 'allowed_hardware_ids', 'mask_codes', 'is_active', 'has_pin'],
-  },
-  { path: '/webhooks', list: null, fields: ['webhook_id', 'url', 'kinds'] },
-  { path: '/devices', list: null, fields: ['hardware_id', 'device_type', 'cart'] },
-  { path: '/zones', list: 'features', fields: ['id', 'geometry'] },
-  { path: '/sessions', list: null, fields: ['session_id', 'user_id'] },
-]
+/** Fields that only people change, by path. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  '/carts': ['cart', 'note', 'out_of_service'],
+  '/users': ['user_id', 'name', 'role', 'allowed_hardware_ids', 'mask_codes', 'is_active', 'has_pin'],
+  '/webhooks': ['webhook_id', 'url', 'kinds'],
+  '/devices': ['hardware_id', 'device_type', 'cart'],
+  '/zones': ['id', 'geometry'],
+  '/sessions': ['session_id', 'user_id'],
+}
 
 interface Seen {
   readonly atMs: number
@@ -65,10 +61,10 @@ export class Restarts implements Part {
     if (!life.isRunning || !isCalm) return null
     const shown = new Map<string, readonly string[]>()
     const stays = new Map<string, string>()
-    for (const { path, list, fields } of SHOWN) {
+    for (const [path, fields] of Object.entries(SHOWN)) {
       const answer = await this.#bottle.ask('GET', path)
       if (answer === null) return null
-      const rows: Row[] = list === null ? rowsOf(answer.body) : answer.body[list]
+      const rows = rowsOf(answer.body)
       shown.set(path, rows.map((row) => JSON.stringify(fields.map((field) => row[field]))).sort())
       if (path !== '/carts') continue
       for (const { cart, zones } of rows as { cart: string; zones: { zone_id: string; since: string }[] }[])
@@ -100,8 +96,8 @@ export class Restarts implements Part {
   }
 }
 
-function rowsOf(body: unknown): Row[] {
-  if (Array.isArray(body)) return body
-  const [rows] = Object.values(body as Row).filter(Array.isArray)
-  return rows ?? []
+/** Rows of a list, or of the list in an object. */
+function rowsOf(body: Row | Row[]): Row[] {
+  const lists = Array.isArray(body) ? [body] : Object.values(body).filter(Array.isArray)
+  return lists[0] ?? []
 }
