@@ -67,7 +67,7 @@ export function cartDay({ seed, mood }: Undrawn, date: string, cart: number): En
       forMs: Math.round(random.between(10_000, 40 * MINUTE_MS)),
     })
   // its device fails in the middle of a round
-  if (drive !== undefined && random.chance({ quiet: 0, ordinary: 0.01, hard: 0.1 }[mood]))
+  if (drive !== undefined && random.chance({ quiet: 0, ordinary: 0.01, hard: 0.3 }[mood]))
     entries.push({
       atMs: drive.atMs + random.integer(20, 80) * MINUTE_MS,
       kind: 'shadow',
@@ -143,12 +143,18 @@ export function lostCommandsDay({ seed, mood, carts }: Undrawn, date: string): E
     const atMs = localToMs(date, 0) + Math.round(random.between(7, 20) * 60 * MINUTE_MS)
     const command = random.pick(['unlock', 'locate'] as const)
     const entries: Entry[] = [
-      { atMs, kind: 'shadow', cart, forMs: random.integer(5_000, 100_000) },
+      { atMs, kind: 'shadow', cart, forMs: random.integer(5_000, 150_000) },
       { atMs: atMs + random.integer(100, 4_000), kind: 'command', cart, command },
     ]
     const kill = { turns: random.integer(0, 100), downMs: random.integer(1_000, 10_000) }
-    if (random.chance(mood === 'hard' ? 0.6 : 0.1))
+    if (random.chance(mood === 'hard' ? 0.5 : 0.1))
       entries.push({ atMs: atMs + random.integer(5_000, 30_000), kind: 'kill', ...kill })
+    // or the disk refuses the end of its time
+    else if (random.chance(mood === 'hard' ? 0.4 : 0.02)) {
+      const overMs = atMs + (command === 'unlock' ? 60_000 : 120_000)
+      const [fault, forMs] = [{ write: 'EIO' } as const, random.integer(4_000, 15_000)]
+      entries.push({ atMs: overMs - random.integer(500, 3_000), kind: 'baddisk', fault, forMs })
+    }
     return entries
   }).flat()
 }

@@ -22,17 +22,23 @@ const ACTS: ReadonlySet<Entry['kind']> = new Set([
   'intent',
 ])
 
-/** Draws faults soon after the acts of a day: half of such an act may be done then. */
+/** Draws faults around the acts of a day: half of such an act may be done then, or it is refused. */
 export function nearDay({ seed, mood }: Undrawn, date: string, entries: readonly Entry[]): Entry[] {
   const acts = entries.filter(({ kind }) => ACTS.has(kind))
   const random = createRandom(seed, 'near', date)
   return Array.from({ length: countOf(RATES[mood], random.next()) }, (): Entry[] => {
     const act = acts[random.integer(0, acts.length - 1)]
     if (act === undefined) return []
-    const atMs = act.atMs + random.integer(0, random.chance(0.5) ? 500 : 60_000)
-    if (random.chance(0.7))
-      return [{ atMs, kind: 'kill', turns: random.integer(0, 60), downMs: random.integer(1_000, 10_000) }]
+    const kill = (atMs: number): Entry => {
+      return { atMs, kind: 'kill', turns: random.integer(0, 60), downMs: random.integer(1_000, 10_000) }
+    }
+    const afterMs = random.integer(0, random.chance(0.5) ? 500 : 60_000)
+    if (random.chance(0.6)) return [kill(act.atMs + afterMs)]
     const fault = random.pick<DiskFault>([{ write: 'EIO' }, { sync: 'EIO' }])
-    return [{ atMs, kind: 'baddisk', fault, forMs: random.integer(500, 40_000) }]
+    const isBefore = random.chance(0.5)
+    const [atMs, forMs] = [act.atMs + (isBefore ? -1 : afterMs), random.integer(500, 40_000)]
+    const bad: Entry = { atMs, kind: 'baddisk', fault, forMs }
+    // what it shows after that must also be stored
+    return isBefore ? [bad, kill(atMs + forMs + random.integer(90_000, 150_000))] : [bad]
   }).flat()
 }

@@ -122,10 +122,10 @@ export class Backups implements Part {
 
   /** Restores the newest backup into a folder of its own. */
   async #restore(): Promise<Finding[]> {
-    if (this.#isCompared || this.#stick.fault === 'gone') return []
+    const { time, diskWellSinceMs } = this.#bottle
+    if (this.#isCompared || this.#stick.fault === 'gone' || diskWellSinceMs > time.nowMs) return []
     this.#isCompared = true
     const dataDir = join(this.#folder, 'restored')
-    const { time } = this.#bottle
     const { backupPlaceOf } = await time.holding('restore', import('#gateway/offline/backup-places.ts'))
     const { restoreBackup } = await time.holding('restore', import('#gateway/offline/restore.ts'))
     const from = backupPlaceOf(`${this.#stick.target}/`, 'read')
