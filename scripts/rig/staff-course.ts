@@ -6,10 +6,8 @@ import { ADMIN_KEY, type GatewayProcess } from './gateway-process.ts'
 const COURSE = { south: 36.55, north: 36.61, west: -121.97, east: -121.93 }
 const BARN = { south: 36.595, north: 36.605, west: -121.955, east: -121.945 }
 
-/** Middle of the barn, a position on the course, and one beyond its boundary; degrees. */
+/** Middle of the barn, in degrees. */
 export const BARN_PLACE = { lat: 36.6, long: -121.95 }
-export const COURSE_PLACE = { lat: 36.58, long: -121.935 }
-export const OUTSIDE_PLACE = { lat: 36.58, long: -121.92 }
 
 /** Voltage that carts in the barn report. */
 export const RESTING_V = 49

@@ -4,7 +4,6 @@ import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioReport } from '#scripts/rig/report.ts'
 import { findScenarios, gatewayOption, listOf, runInTurn } from '#scripts/rig/run-scenarios.ts'
 import { clocks } from './clocks/clocks.ts'
-import { course } from './course/course.ts'
 import { damage } from './damage/damage.ts'
 import { log } from './damage/log-check.ts'
 import { history } from './history/history.ts'
@@ -27,7 +26,6 @@ const SCENARIOS: readonly TortureScenario[] = [
   clocks,
   damage,
   neighbours,
-  course,
 ]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
