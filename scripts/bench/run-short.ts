@@ -1,12 +1,26 @@
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { ENTRY } from '#scripts/cli/start-command.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
-import type { Figure } from '#scripts/rig/report.ts'
+import type { Line } from '#scripts/rig/report.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
+import type { Benchmark } from './benchmark.ts'
 
-/** Runs a scenario's short form, which checks losses and refusals; no target may be missed. Returns its figures. */
-export async function runShort(t: TestContext, run: Scenario['run']): Promise<readonly Figure[]> {
+/** Limit for several processes, started one after the other on a machine that may be busy. */
+const TEST_LIMIT = { timeout: 300_000 }
+
+/** Tests the short form of each scenario; that of `long` only if CARTBARN_TEST_LONG is set. */
+export function testShort({ name, scenarios }: Benchmark, long: readonly string[] = []): void {
+  for (const scenario of scenarios) {
+    if (long.includes(scenario.name) && process.env.CARTBARN_TEST_LONG === undefined) continue
+    test(`a short run of ${name} ${scenario.name} loses and refuses nothing`, TEST_LIMIT, async (t) => {
+      await runShort(t, scenario.run)
+    })
+  }
+}
+
+/** Runs the short form of a scenario, of which no target may be missed. Returns its figures. */
+export async function runShort(t: TestContext, run: Scenario['run']): Promise<readonly Line[]> {
   const bench = new Workbench()
   t.after(() => bench.clear())
   const context = { bench, entry: ENTRY, isShort: true, durationS: undefined, rounds: undefined }

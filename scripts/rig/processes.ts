@@ -134,6 +134,13 @@ export class BenchProcess {
 export class Workbench {
   readonly #processes = new Set<BenchProcess>()
   readonly #folders = new Set<string>()
+  readonly #shared = new Map<unknown, unknown>()
+
+  /** Returns what `make` returned the first time: scenarios of one run share it. */
+  shared<Result>(make: () => Result): Result {
+    if (!this.#shared.has(make)) this.#shared.set(make, make())
+    return this.#shared.get(make) as Result
+  }
 
   /** Starts a process with the given variables added to our environment. */
   spawn(name: string, command: string, args: string[], env: Record<string, string> = {}): BenchProcess {

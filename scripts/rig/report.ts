@@ -1,13 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Line of the closing summary; `passed` is null without a target. */
-export interface Figure {
+/** Line of the closing summary; `passed` is null if it is not judged. */
+export interface Line {
   name: string
   target: string
   reached: string
   passed: boolean | null
 }
+export type Figure = Line
 
 /** Result of a scenario: its lines of the summary and its raw results. */
 export interface ScenarioReport {

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import { ENTRY } from '#scripts/cli/start-command.ts'
 import type { Workbench } from './processes.ts'
-import { conclude, type Figure, printProgress, type ScenarioReport } from './report.ts'
+import { conclude, type Line, printProgress, type ScenarioReport } from './report.ts'
 import type { Scenario, ScenarioContext } from './scenario.ts'
 
 /** Runs the scenarios that the arguments name, as `runInTurn` does; `rounds` describes the rounds in the usage text. */
@@ -23,7 +23,7 @@ export async function runInTurn<Context>(
   scenarios: readonly Scenario<Context>[],
   run: (scenario: Scenario<Context>) => Promise<ScenarioReport>,
 ): Promise<boolean> {
-  const figures: Figure[] = []
+  const figures: Line[] = []
   const raw: Record<string, unknown> = {}
   for (const scenario of scenarios) {
     printProgress(`\n${scenario.name}: ${scenario.summary}`)

@@ -1,3 +1,4 @@
+import { type Figure, linesOf, type Value } from '#scripts/rig/figures.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
 
@@ -17,3 +18,37 @@ export interface TortureContext {
 
 /** Kind of adverse condition for a gateway, with its checks. */
 export type TortureScenario = Scenario<TortureContext>
+
+/** Context of a run, with its number of cycles and the seed of its random events. */
+export interface OrdealContext extends TortureContext {
+  cycles: number
+  seed: number
+}
+
+/** Faults that a gateway must survive, and the figures that are measured afterwards. */
+interface Ordeal<Key extends string> {
+  readonly name: string
+  readonly summary: string
+  /** Kills, power cuts or other cycles of a full run, and of a short one. */
+  readonly cycles: readonly [full: number, short: number]
+  /** Figures by key, in the order of the results. */
+  readonly figures: Readonly<Record<Key, Figure>>
+  /** Measures each of them. */
+  run(context: OrdealContext): Promise<Readonly<Record<Key, Value>>>
+}
+
+/** Declares a scenario, whose `run` returns a value for each of its figures. */
+export function ordeal<Key extends string>(one: Ordeal<Key>): TortureScenario {
+  const { name, summary, figures } = one
+  return {
+    name,
+    summary,
+    run: async (context) => {
+      const { isShort } = context
+      const cycles = context.cycles ?? one.cycles[isShort ? 1 : 0]
+      const seed = context.seed ?? Math.floor(Math.random() * 2 ** 31)
+      const values = await one.run({ ...context, cycles, seed })
+      return { figures: linesOf(figures, values, isShort), raw: { cycles, seed, values } }
+    },
+  }
+}

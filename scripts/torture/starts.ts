@@ -3,21 +3,11 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { none } from '#scripts/rig/figures.ts'
 import type { BenchProcess, Workbench } from '#scripts/rig/processes.ts'
-import {
-  type Figure,
-  formatCount,
-  median,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
-import type { TortureContext, TortureScenario } from './scenario.ts'
+import { median, printProgress } from '#scripts/rig/report.ts'
+import { ordeal } from './scenario.ts'
 
-const STARTS = 300
-const SHORT_STARTS = 6
 const PROGRESS_EVERY = 20
 /** Longer than any start takes, and shorter than the programs' own watchdog for a start. */
 const LIMIT_MS = 60_000
@@ -70,26 +60,38 @@ interface Start {
 }
 
 /** Checks that a program either listens or reports why not, in any conditions, and that an admin can sign in. */
-export const starts: TortureScenario = {
+export const starts = ordeal({
   name: 'starts',
   summary: 'starts of gateway and hub on empty folders, with ports taken and after kills; none may hang',
-  run: runStarts,
-}
-
-async function runStarts({ bench, entry, isShort, cycles }: TortureContext): Promise<ScenarioReport> {
-  const count = cycles ?? (isShort ? SHORT_STARTS : STARTS)
-  const done: Start[] = []
-  for (let n = 0; n < count; n++) {
-    const program = PROGRAMS[n % PROGRAMS.length] ?? PROGRAMS[0]
-    const circumstance = CIRCUMSTANCES[Math.floor(n / PROGRAMS.length) % CIRCUMSTANCES.length]
-    if (program === undefined || circumstance === undefined) throw new Error('nothing to start')
-    const usualMs = median(timesOf(done, program.name)) || FIRST_GUESS_MS
-    done.push(await startOnce(bench, { entry, program, circumstance, usualMs }))
-    if ((n + 1) % PROGRESS_EVERY === 0) printProgress(`  ${n + 1} of ${count} starts`)
-  }
-  print(done)
-  return { figures: createFigures(done), raw: done }
-}
+  cycles: [300, 6],
+  figures: {
+    starts: { what: 'starts' },
+    silent: none('neither listening nor a reason'),
+    deaf: none('not listening without an obstacle'),
+    keyless: none('listening, and no key available'),
+    gateway: { what: 'from the start of a gateway to listening', unit: ' ms' },
+    hub: { what: 'from the start of a hub to listening', unit: ' ms' },
+  },
+  async run({ bench, entry, cycles }) {
+    const done: Start[] = []
+    for (let n = 0; n < cycles; n++) {
+      const program = PROGRAMS[n % PROGRAMS.length] as Program
+      const circumstance = CIRCUMSTANCES[Math.floor(n / PROGRAMS.length) % CIRCUMSTANCES.length] as Circumstance
+      const usualMs = median(timesOf(done, program.name)) || FIRST_GUESS_MS
+      done.push(await startOnce(bench, { entry, program, circumstance, usualMs }))
+      if ((n + 1) % PROGRESS_EVERY === 0) printProgress(`  ${n + 1} of ${cycles} starts`)
+    }
+    const count = (test: (one: Start) => boolean) => done.filter(test).length
+    return {
+      starts: done.length,
+      silent: count(({ end }) => end === 'hung' || end === 'ended silently'),
+      deaf: count(({ circumstance, end }) => circumstance !== 'port taken' && end !== 'listening'),
+      keyless: count(({ hasKey }) => hasKey === false),
+      gateway: timesOf(done, 'gateway'),
+      hub: timesOf(done, 'hub'),
+    }
+  },
+})
 
 interface StartOptions {
   entry: string
@@ -195,37 +197,4 @@ function keyFile(dataDir: string): string {
 
 function timesOf(done: readonly Start[], name: Program['name']): number[] {
   return done.filter(({ program, end }) => program === name && end === 'listening').map(({ tookMs }) => tookMs)
-}
-
-function print(done: readonly Start[]): void {
-  const rows = PROGRAMS.flatMap(({ name }) =>
-    CIRCUMSTANCES.map((circumstance) => {
-      const some = done.filter((one) => one.program === name && one.circumstance === circumstance)
-      const ended = (end: End) => some.filter((one) => one.end === end).length
-      return [
-        `${name}, ${circumstance}`,
-        ...[some.length, ended('listening'), ended('ended with a reason'), ended('hung')].map(formatCount),
-        formatCount(some.filter(({ hasKey }) => hasKey === false).length),
-      ]
-    }),
-  )
-  printTable('Starts', ['program, in', 'starts', 'listening', 'a reason', 'hung', 'no key'], rows)
-}
-
-function createFigures(done: readonly Start[]): Figure[] {
-  const silent = done.filter(({ end }) => end === 'hung' || end === 'ended silently')
-  const deaf = done.filter(({ circumstance, end }) => circumstance !== 'port taken' && end !== 'listening')
-  return [
-    noneOf(`starts: neither listening nor a reason, of ${done.length}`, silent.length),
-    noneOf('starts: not listening without an obstacle', deaf.length),
-    noneOf('starts: listening, and no key available', done.filter(({ hasKey }) => hasKey === false).length),
-    ...PROGRAMS.map(({ name }) => {
-      const times = timesOf(done, name)
-      const longest = formatCount(Math.max(0, ...times))
-      return withoutTarget(
-        `starts: ${name} listens after, median : longest`,
-        `${formatCount(median(times))} : ${longest} ms`,
-      )
-    }),
-  ]
 }
