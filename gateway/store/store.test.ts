@@ -25,9 +25,12 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
+import { openUncheckedReader } from './db/connection.ts'
+import { DiskUnreadableError } from './db/fault.ts'
 import { Store } from './store.ts'
 import { encodeStateChanges } from './telemetry/state-changes.ts'
 import { BATTERY_STORED, GPS_STORED } from './telemetry/store-samples.ts'
+import { readBlockRow } from './telemetry/unreadable-block.ts'
 import type { AppendBatch, AppendResult, NewLockEvent } from './writer/append.ts'
 import type { Appendable, Appender } from './writer/appender.ts'
 import { CommitQueue } from './writer/commit-queue.ts'
@@ -525,6 +528,7 @@ test('a read from a disk that returns no data fails for that reason, not because
   const database = new Database(path)
   database.pragma('wal_checkpoint(TRUNCATE)')
   database.close()
+  const reading = openUncheckedReader(path)
   // SQLite takes both for damage: pages with other content, and those of a disk that fails
   const file = openSync(path, 'r+')
   const bytes = statSync(path).size - PAGE_BYTES
@@ -534,9 +538,12 @@ test('a read from a disk that returns no data fails for that reason, not because
   mkdirSync(path)
   for (const read of [async () => store.read.removedDevices(), readLong])
     await assert.rejects(read, (error: Error) => {
-      assert.equal(describeError(error.cause), 'the disk does not return its data', error.message)
+      assert.match(describeError(error.cause), /^the disk does not return its data/, error.message)
       return true
     })
+  // a block that cannot be read would go into the quarantine
+  assert.throws(() => readBlockRow(reading, 1), DiskUnreadableError)
+  reading.close()
   rmdirSync(path)
   renameSync(`${path}-aside`, path)
   await store.stop()

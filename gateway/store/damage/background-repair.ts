@@ -1,4 +1,4 @@
-import { requireReadableDisk } from './readable-disk.ts'
+import { requireReadableDisk } from '../db/readable-disk.ts'
 import { tablesOfSize, unattributedDamage } from './start.ts'
 import { type RepairTarget, repairTables, type TableRepair } from './table-repair.ts'
 

@@ -6,7 +6,6 @@ import { AppError, DamagedError, InvalidRequestError, UnavailableError } from '#
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
-import { diskFault } from '../damage/readable-disk.ts'
 import { isDamage } from '../db/fault.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
@@ -233,11 +232,10 @@ export class ReaderPool implements Component {
       job?.reject(new AppError(kind, code, message))
     } else {
       if (answer.faultCode !== null) this.#faults.add(answer.faultCode)
-      const unreadable = isDamage(answer.faultCode) ? diskFault(this.#path) : null
-      if (isDamage(answer.faultCode) && unreadable === null) {
+      if (isDamage(answer.faultCode)) {
         this.#onDamage(answer.message)
         job?.reject(new DamagedError(answer.message))
-      } else job?.reject(new UnavailableError('the history cannot be read', unreadable ?? answer.message))
+      } else job?.reject(new UnavailableError('the history cannot be read', answer.message))
     }
     this.#dispatch()
   }

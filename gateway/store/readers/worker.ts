@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import { lowerThreadPriority } from '#shared/thread.ts'
 import { openReader, openUncheckedReader } from '../db/connection.ts'
 import { describeFault, isWrongSum, storeFaultCode } from '../db/fault.ts'
+import { faultOrUnreadableDisk } from '../db/readable-disk.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'
 import { performJob, readsTelemetryOnly } from './jobs.ts'
 import { buffersOf, READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
@@ -27,6 +28,7 @@ function answerTo({ name, input }: ReaderRequest): ReaderAnswer {
     const done = perform({ name, input })
     return { kind: 'done', ...done, tookMs: performance.now() - startedAtMs }
   } catch (error) {
+    const fault = faultOrUnreadableDisk(error, path)
     const unreadable = tools?.telemetry.takeUnreadable() ?? []
     if (error instanceof AppError) {
       const { kind, code, message } = error
@@ -34,7 +36,7 @@ function answerTo({ name, input }: ReaderRequest): ReaderAnswer {
     }
     tools?.connection.close()
     tools = undefined
-    return { kind: 'failed', message: describeFault(error), faultCode: storeFaultCode(error), unreadable }
+    return { kind: 'failed', message: describeFault(fault), faultCode: storeFaultCode(fault), unreadable }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { isBroken, storeFaultCode } from '../db/fault.ts'
+import { requireBroken } from '../db/readable-disk.ts'
 import { Gaps, isLogged } from '../ledger/gaps.ts'
 import type { WriterTables } from './log-tail.ts'
 import type { ReaderTools } from './reader-tools.ts'
@@ -133,7 +133,7 @@ function readOn(
       read++
     }
   } catch (error) {
-    if (!isBroken(storeFaultCode(error))) throw error
+    requireBroken(error, connection)
     return { after: last, isDone: false, isDamaged: true }
   }
   return { after: last, isDone: read < ROWS_A_JOB, isDamaged: false }
@@ -149,7 +149,7 @@ function nextReadable(connection: Connection, table: string, after: number, last
       )
       return next?.blockId ?? null
     } catch (error) {
-      if (!isBroken(storeFaultCode(error))) throw error
+      requireBroken(error, connection)
     }
   }
   return null
@@ -160,7 +160,7 @@ function isReachable(connection: Connection, table: string, blockId: number): bo
     connection.get(`SELECT count FROM ${table} WHERE block_id = ?`, blockId)
     return true
   } catch (error) {
-    if (!isBroken(storeFaultCode(error))) throw error
+    requireBroken(error, connection)
     return false
   }
 }

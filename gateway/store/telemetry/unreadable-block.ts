@@ -1,6 +1,6 @@
 import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Connection } from '../db/connection.ts'
-import { isBroken, storeFaultCode } from '../db/fault.ts'
+import { requireBroken } from '../db/readable-disk.ts'
 
 /** Block that is damaged, or that a newer program wrote. */
 export interface UnreadableBlock {
@@ -25,7 +25,7 @@ export function readBlock(connection: Connection, blockId: number): Uint8Array |
     const row = connection.get<{ records: Uint8Array }>('SELECT records FROM stored_block WHERE block_id = ?', blockId)
     return row?.records ?? 'gone'
   } catch (error) {
-    if (!isBroken(storeFaultCode(error))) throw error
+    requireBroken(error, connection)
     readBlockRow(connection, blockId)
     throw new DamagedBlockError('wrong_length', 'its pages, or the links between them, are damaged')
   }
@@ -36,7 +36,7 @@ export function readBlockRow(connection: Connection, blockId: number): { count: 
   try {
     return connection.get<{ count: number }>('SELECT count FROM stored_block WHERE block_id = ?', blockId) ?? 'gone'
   } catch (error) {
-    if (!isBroken(storeFaultCode(error))) throw error
+    requireBroken(error, connection)
     throw new DamagedBlockError('unreadable_page', 'the page of its row is damaged')
   }
 }

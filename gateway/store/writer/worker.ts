@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import { BackgroundRepair } from '../damage/background-repair.ts'
 import type { TimedActor } from '../db/audit.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
+import { faultOrUnreadableDisk } from '../db/readable-disk.ts'
 import { insertAuditEntry } from '../tables/audit-log.ts'
 import { detachBlocks } from '../telemetry/detached-blocks.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
@@ -144,11 +145,16 @@ function failureOf(error: unknown): WriterAnswer {
   return { kind: 'failed', message, isStoreFault: code !== null && !isPartial, isDamage: isPartial }
 }
 
+function faultOf(error: unknown): { message: string; faultCode: string | null } {
+  const fault = faultOrUnreadableDisk(error, path)
+  return { message: describeFault(fault), faultCode: storeFaultCode(fault) }
+}
+
 function checkpointIfDue(): void {
   try {
     connection.checkpointIfDue()
   } catch (error) {
-    report({ kind: 'checkpoint_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+    report({ kind: 'checkpoint_failed', ...faultOf(error) })
   }
 }
 
@@ -160,7 +166,7 @@ function tidyUp(): void {
     const pauseMs = freeSpace.step()
     if (pauseMs !== null) tidyTimer = setTimeout(tidyUp, pauseMs)
   } catch (error) {
-    report({ kind: 'giving_back_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+    report({ kind: 'giving_back_failed', ...faultOf(error) })
     tidyTimer = setTimeout(() => {
       tidyTimer = undefined
     }, TIDY_RETRY_MS)
@@ -179,7 +185,7 @@ function saveStates(): void {
   try {
     connection.saveStates()
   } catch (error) {
-    report({ kind: 'saving_failed', message: describeFault(error), faultCode: storeFaultCode(error) })
+    report({ kind: 'saving_failed', ...faultOf(error) })
     saveStatesLater()
   }
 }

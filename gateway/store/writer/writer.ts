@@ -7,7 +7,6 @@ import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
 import { systemClock } from '#shared/time.ts'
 import { DamageFindings } from '../damage/findings.ts'
-import { diskFault } from '../damage/readable-disk.ts'
 import { isDamage } from '../db/fault.ts'
 import type { AppendBatch } from './append.ts'
 import { CommitTimes } from './commit-times.ts'
@@ -118,12 +117,6 @@ export class Writer implements Component {
     return worker
   }
 
-  /** SQLite reports a disk that returns no data as a malformed database. */
-  #reasonOf({ faultCode, message }: { faultCode: string | null; message: string }): string {
-    const unreadable = isDamage(faultCode) ? diskFault(this.#path) : null
-    return unreadable?.message ?? message
-  }
-
   #take(report: WriterReport): void {
     if (report.faultCode !== null) this.faults.add(report.faultCode)
     if (report.kind === 'damage_found') {
@@ -132,7 +125,7 @@ export class Writer implements Component {
     }
     if (report.kind === 'checkpoint_failed') {
       this.#log.error(
-        { reason: this.#reasonOf(report) },
+        { reason: report.message },
         'checkpoint of the write-ahead log failed; the log grows until one succeeds',
       )
       return

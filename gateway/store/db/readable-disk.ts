@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
-import { DiskUnreadableError } from '../db/fault.ts'
+import type { Connection } from './connection.ts'
+import { DiskUnreadableError, isBroken, isDamage, storeFaultCode } from './fault.ts'
 
 /** Number of positions to read, spread over the file. */
 const PLACES = 16
@@ -44,4 +45,21 @@ export function diskFault(path: string): DiskUnreadableError | null {
     if (error instanceof DiskUnreadableError) return error
     throw error
   }
+}
+
+/**
+ * The error of a read, or that of a disk which returns no data, as SQLite reports both as a malformed database. Call it
+ * in the thread that met the error, immediately: a moment later the disk may be back.
+ */
+export function faultOrUnreadableDisk(error: unknown, path: string): unknown {
+  return (isDamage(storeFaultCode(error)) ? diskFault(path) : null) ?? error
+}
+
+/**
+ * Returns if an error of a read is damage that SQLite detected. Throws it otherwise, and `DiskUnreadableError` if the
+ * disk returns no data: intact data would be treated as lost.
+ */
+export function requireBroken(error: unknown, { db }: Connection): void {
+  if (!isBroken(storeFaultCode(error))) throw error
+  requireReadableDisk(db.name)
 }
