@@ -17,6 +17,8 @@ export type Entry = { readonly atMs: number } & (
   | { readonly kind: 'calls'; readonly count: number }
   | { readonly kind: 'shadow'; readonly cart: number; readonly forMs: number }
   | { readonly kind: 'kill'; readonly turns: number; readonly downMs: number }
+  /** A kill so many turns after the writer thread got a write of a kind at which few kills came. */
+  | { readonly kind: 'write-kill'; readonly turns: number; readonly downMs: number }
   | { readonly kind: 'restart'; readonly downMs: number }
   | { readonly kind: 'slow'; readonly delayMs: number; readonly forMs: number }
   | { readonly kind: 'rush' }

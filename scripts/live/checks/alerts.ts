@@ -142,7 +142,9 @@ const TRUTHS: readonly AlertTruth[] = [
       )
       if (isHeard && nowMs - heardMs < 2 * MINUTE_MS) return false
       const sinceMs = Math.max(heardMs, bottle.life.startedAtMs)
-      return isKnownOut && nowMs - sinceMs > 20 * MINUTE_MS ? true : null
+      // positions that look months old to a wrong clock are stored, and enter and leave no zone
+      const isUnsure = !isKnownOut || bottle.wasClockWrong(heardMs - CONFIRMED_MS, heardMs)
+      return !isUnsure && nowMs - sinceMs > 20 * MINUTE_MS ? true : null
     },
   },
   {

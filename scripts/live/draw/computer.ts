@@ -71,10 +71,13 @@ export function hostDay({ seed, mood }: Undrawn, date: string): Entry[] {
   return entries
 }
 
-/** An error from half an hour to months, ahead or behind: one behind by less is not to be noticed after a stop. */
+/**
+ * An error from an hour to months, ahead or behind: a start does not notice one that is as far behind as the gateway
+ * was off, which is 40 minutes at most.
+ */
 function wrongMs(random: Random): number {
   const sizes = [
-    random.integer(25, 59) * MINUTE_MS,
+    random.integer(65, 119) * MINUTE_MS,
     random.integer(1, 12) * 60 * MINUTE_MS,
     random.integer(1, 25) * DAY_MS,
     random.integer(40, 300) * DAY_MS,

@@ -7,6 +7,7 @@ import { countOf, DAY_MS, MINUTE_MS } from './rates.ts'
 interface FaultRates {
   /** A day. */
   readonly kills: number
+  readonly writeKills: number
   readonly restarts: number
   readonly slow: number
   readonly rushes: number
@@ -15,9 +16,9 @@ interface FaultRates {
 }
 
 const FAULTS: Readonly<Record<Mood, FaultRates>> = {
-  quiet: { kills: 0, restarts: 0, slow: 0, rushes: 0, shadows: 0 },
-  ordinary: { kills: 1, restarts: 0.2, slow: 2, rushes: 1, shadows: 2 },
-  hard: { kills: 12, restarts: 2, slow: 12, rushes: 4, shadows: 6 },
+  quiet: { kills: 0, writeKills: 0, restarts: 0, slow: 0, rushes: 0, shadows: 0 },
+  ordinary: { kills: 1, writeKills: 1, restarts: 0.2, slow: 2, rushes: 1, shadows: 2 },
+  hard: { kills: 12, writeKills: 24, restarts: 2, slow: 12, rushes: 4, shadows: 6 },
 }
 
 export function cartDay({ seed, mood }: Undrawn, date: string, cart: number): Entry[] {
@@ -69,7 +70,7 @@ export function cartDay({ seed, mood }: Undrawn, date: string, cart: number): En
   // its device fails in the middle of a round
   if (drive !== undefined && random.chance({ quiet: 0, ordinary: 0.01, hard: 0.3 }[mood]))
     entries.push({
-      atMs: drive.atMs + random.integer(20, 80) * MINUTE_MS,
+      atMs: drive.atMs + random.integer(15, 55) * MINUTE_MS,
       kind: 'shadow',
       cart,
       forMs: random.integer(250, 420) * MINUTE_MS,
@@ -100,6 +101,12 @@ export function courseDay({ seed, mood }: Undrawn, date: string): Entry[] {
       kind: 'kill',
       turns: random.integer(0, 400),
       downMs: random.integer(1_000, random.chance(0.2) ? 20 * MINUTE_MS : 30_000),
+    })),
+    ...draw(rates.writeKills, () => ({
+      atMs: any(),
+      kind: 'write-kill',
+      turns: random.integer(0, 12),
+      downMs: random.integer(1_000, 20_000),
     })),
     ...draw(rates.restarts, () => ({ atMs: any(), kind: 'restart', downMs: random.integer(1_000, 60_000) })),
     ...draw(rates.slow, () => ({

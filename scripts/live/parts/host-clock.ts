@@ -24,6 +24,8 @@ export class HostClock implements Part {
   #isSynchronized = true
   #hasBatteryClock = false
   #setAtMs = Number.NEGATIVE_INFINITY
+  /** True if it was set back when it was put right, which a battery clock or devices do not prove. */
+  #wasAhead = false
   /** Time at which it was set right by hand, until it is synchronized; null else. */
   #setRightAtMs: number | null = null
 
@@ -65,6 +67,7 @@ export class HostClock implements Part {
   async #putRight(by: Extract<Entry, { kind: 'clock-right' }>['by']): Promise<void> {
     const { life, time } = this.#bottle
     if (life.wallOffsetMs === 0) return
+    this.#wasAhead = life.wallOffsetMs > 0
     life.wallOffsetMs = 0
     this.#setAtMs = time.nowMs
     this.#setRightAtMs = time.nowMs
@@ -106,6 +109,7 @@ export class HostClock implements Part {
     const sinceMs = time.nowMs - Math.max(life.startedAtMs, this.#setAtMs)
     if (life.wallOffsetMs !== 0) return sinceMs > OPENS_MS ? true : null
     if (time.nowMs - Math.max(life.startedAtMs, clockRightSinceMs) > CLOSES_MS) return false
+    if (this.#wasAhead) return null
     if (this.#hasBatteryClock && sinceMs > CLOSES_MS) return false
     const heard = carts.filter(
       (cart) => isSettled(this.#bottle, cart, DEVICES_MS) && cart.isConnected && cart.isAwake && cart.isDrained,

@@ -3,7 +3,7 @@ import { type Bottle, type Check, type Finding, type Part, STOP_MS } from '../bo
 import { NIGHT_MINUTE, toLocal } from '../model/local-time.ts'
 import type { Entry } from '../plan.ts'
 import type { Program } from '../world/program.ts'
-import { slowness } from '../world/threads.ts'
+import { slowness, threadEvents } from '../world/threads.ts'
 import { running } from '../world/virtual-time.ts'
 
 /** Lines at warn or error that the faults of the model explain. */
@@ -32,10 +32,17 @@ export class Process implements Part {
   readonly #random: Random
   /** Timers of the night before, by start of the gateway and by connected devices. */
   readonly #timers = new Map<string, ReadonlyMap<string, number>>()
+  /** Kills at writes, by the name of the write. */
+  readonly #writeKills = new Map<string, number>()
+  #nextWriteKill: Extract<Entry, { kind: 'write-kill' }> | null = null
 
   constructor(bottle: Bottle) {
     this.#bottle = bottle
     this.#random = createRandom(bottle.plan.seed, 'slowness')
+    threadEvents.onMessage = (thread, message) => {
+      const { kind, name } = message as { kind?: string; name?: string }
+      if (thread === 'writer' && kind === 'write' && name !== undefined) this.#killAt(name)
+    }
     const timers: Check = {
       number: 48,
       claim: 'a night has as many timers as the night before',
@@ -55,6 +62,7 @@ export class Process implements Part {
 
   async perform(entry: Entry): Promise<void> {
     if (entry.kind === 'kill') this.#killAfter(entry.turns, entry.downMs)
+    if (entry.kind === 'write-kill') this.#nextWriteKill = entry
     if (entry.kind === 'restart') await this.#restart(entry.downMs)
     if (entry.kind === 'slow') {
       const { time } = this.#bottle
@@ -64,6 +72,18 @@ export class Process implements Part {
         slowness.delay = () => 0
       }, entry.forMs)
     }
+  }
+
+  /** Kills at a write, unless other writes were met by fewer kills: sealing is rare, and closing time comes once. */
+  #killAt(name: string): void {
+    const count = this.#writeKills.get(name) ?? 0
+    this.#writeKills.set(name, count)
+    if (this.#nextWriteKill === null || count > Math.min(...this.#writeKills.values())) return
+    const { turns, downMs } = this.#nextWriteKill
+    if (this.#bottle.life.program?.onTurn !== null) return
+    this.#nextWriteKill = null
+    this.#writeKills.set(name, count + 1)
+    this.#killAfter(turns, downMs)
   }
 
   #killAfter(turns: number, downMs: number): void {

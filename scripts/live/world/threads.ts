@@ -40,10 +40,13 @@ export const threads = new Set<Program>()
 /** Delay of each thread; replaced by faults. */
 export const slowness: { delay: Delay } = { delay: () => 0 }
 
-/** Called at the start and the end of a thread; replaced by parts. */
-export const threadEvents: Record<'onStart' | 'onEnd', (thread: string) => void> = {
+/** Called at the start and the end of a thread, and before it takes a message; replaced by parts. */
+export const threadEvents: Record<'onStart' | 'onEnd', (thread: string) => void> & {
+  onMessage: (thread: string, message: unknown) => void
+} = {
   onStart: () => undefined,
   onEnd: () => undefined,
+  onMessage: () => undefined,
 }
 
 /** Threads of the product on the thread of the bottle, and the modules that are replaced while they are loaded. */
@@ -103,6 +106,7 @@ export function installThreads({ time, random, edits }: ThreadOptions): void {
 
     #pass(message: unknown): void {
       const deliver = () => this.#inside.emit('message', message)
+      threadEvents.onMessage(this.#name, message)
       const delayMs = slowness.delay(this.#name, message)
       running.run(this.#inner, () => (delayMs === 0 ? setImmediate(deliver) : setTimeout(deliver, delayMs)))
     }
