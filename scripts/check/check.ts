@@ -1,5 +1,6 @@
 // npm run check: everything that a change must pass. --fast skips the tests. --ratchet only writes the number of
-// violations of the rules (check-house.ts), --operations only the operations of the client (operations.ts).
+// violations of the rules (check-house.ts), --operations only the operations of the client (operations.ts), --figures
+// only the tables of figures in the documents (figures.ts).
 import { spawn } from 'node:child_process'
 
 interface Step {
@@ -16,7 +17,9 @@ const OPERATIONS: Step = {
   command: process.execPath,
   args: ['scripts/check/operations.ts'],
 }
+const FIGURES: Step = { name: 'figures', command: process.execPath, args: ['scripts/check/figures.ts'] }
 const WRITERS = [
+  { option: '--figures', step: FIGURES },
   { option: '--ratchet', step: HOUSE },
   { option: '--operations', step: OPERATIONS },
 ]
@@ -30,6 +33,7 @@ const STEPS: readonly Step[] = [
   { name: 'imports', command: process.execPath, args: ['scripts/check/check-imports.ts'] },
   HOUSE,
   OPERATIONS,
+  FIGURES,
 ]
 
 /** Runs alone, after the others: some tests have time limits. */

@@ -46,7 +46,8 @@ export function linesOf<Key extends string>(
   return Object.entries<Figure>(figures).map(([key, figure]) => lineOf(figure, values[key as Key], isShort))
 }
 
-function lineOf(figure: Figure, value: Value, isShort: boolean): Line {
+/** Line of a figure in the summary of a run. */
+export function lineOf(figure: Figure, value: Value, isShort: boolean): Line {
   const { what, target, unit = '' } = figure
   const isJudged = target !== undefined && (target[0] === '=' || !isShort)
   const number = reduced(figure, value)

@@ -136,16 +136,17 @@ export class Workbench {
   readonly #folders = new Set<string>()
   readonly #shared = new Map<unknown, unknown>()
 
-  /** Returns what `make` returned the first time: scenarios of one run share it. */
-  shared<Result>(make: () => Result): Result {
-    if (!this.#shared.has(make)) this.#shared.set(make, make())
+  /** Returns what `make` returned the first time, for whatever arguments: scenarios of one run share it. */
+  shared<Args extends unknown[], Result>(make: (...args: Args) => Result, ...args: Args): Result {
+    if (!this.#shared.has(make)) this.#shared.set(make, make(...args))
     return this.#shared.get(make) as Result
   }
 
   /** Starts a process with the given variables added to our environment. */
   spawn(name: string, command: string, args: string[], env: Record<string, string> = {}): BenchProcess {
     const child = spawn(command, args, {
-      env: { ...process.env, ...env },
+      // the gateway refuses settings that it does not know
+      env: { ...process.env, CARTBARN_TEST_LONG: undefined, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     return this.#add(new BenchProcess(name, child))

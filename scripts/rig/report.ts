@@ -10,12 +10,6 @@ export interface Line {
 }
 export type Figure = Line
 
-/** Result of a scenario: its lines of the summary and its raw results. */
-export interface ScenarioReport {
-  figures: readonly Figure[]
-  raw: unknown
-}
-
 /** Prints a table; the first column is text, the others are aligned to the right. */
 export function printTable(title: string, header: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [header, ...rows]
@@ -46,10 +40,6 @@ export function below(name: string, value: number, limit: number, options: Targe
   return withTarget(name, value, `< ${limit.toLocaleString('en-US')}`, value < limit, options)
 }
 
-export function atMost(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
-  return withTarget(name, value, `<= ${limit.toLocaleString('en-US')}`, value <= limit, options)
-}
-
 export function atLeast(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
   return withTarget(name, value, `>= ${limit.toLocaleString('en-US')}`, value >= limit, options)
 }
@@ -71,13 +61,17 @@ export function withoutTarget(name: string, reached: string): Figure {
   return { name, target: '', reached, passed: null }
 }
 
-/** Prints the closing summary and writes the results of a program; returns true if every target was met. */
-export function conclude(program: string, figures: readonly Figure[], raw: unknown): boolean {
+/** Prints the figures of a scenario. */
+export function printLines(scenario: string, figures: readonly Line[]): void {
   const rows = figures.map(({ name, target, reached, passed }) => {
     const verdict = passed === null ? '' : passed ? 'pass' : 'MISS'
     return [name, target, reached, verdict]
   })
-  printTable('Summary', ['figure', 'target', 'reached', ''], rows)
+  printTable(scenario, ['figure', 'target', 'reached', ''], rows)
+}
+
+/** Writes the results of a program; returns true if every target was met. */
+export function conclude(program: string, figures: readonly Line[], raw: unknown): boolean {
   const path = writeResults(program, { takenAt: new Date().toISOString(), figures, raw })
   printProgress(`\nresults in ${path}`)
   return figures.every((figure) => figure.passed !== false)
@@ -105,11 +99,6 @@ export function formatMs(ms: number): string {
 /** Bytes as megabytes, with one decimal. */
 export function formatMb(bytes: number): string {
   return (bytes / 1e6).toFixed(1)
-}
-
-/** A share of 1 as percent, with one decimal. */
-export function formatPercent(share: number): string {
-  return `${(share * 100).toFixed(1)} %`
 }
 
 /** A whole number with separators. */

@@ -11,3 +11,12 @@ export async function alternate<Subject, Run>(
   }
   return runs
 }
+
+/** Values of each figure, from those of each round. */
+export function byFigure<Key extends string>(rounds: readonly Readonly<Record<Key, number>>[]): Record<Key, number[]> {
+  const [first] = rounds
+  if (first === undefined) throw new Error('no rounds')
+  const keys = Object.keys(first) as Key[]
+  // every key of the first round
+  return Object.fromEntries(keys.map((key) => [key, rounds.map((round) => round[key])])) as Record<Key, number[]>
+}

@@ -1,9 +1,11 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import type { Value } from './figures.ts'
 import type { Workbench } from './processes.ts'
-import { conclude, type Line, printProgress, type ScenarioReport } from './report.ts'
-import type { Scenario, ScenarioContext } from './scenario.ts'
+import { addRecords, cleanCommit } from './records.ts'
+import { conclude, type Line, printLines, printProgress } from './report.ts'
+import type { Scenario, ScenarioContext, ScenarioReport } from './scenario.ts'
 
 /** Runs the scenarios that the arguments name, as `runInTurn` does; `rounds` describes the rounds in the usage text. */
 export async function runScenarios(
@@ -13,25 +15,34 @@ export async function runScenarios(
   bench: Workbench,
   args: readonly string[],
 ): Promise<boolean> {
-  const { scenarios, ...options } = parseOptions(name, known, rounds, args)
-  return runInTurn(name, scenarios, (scenario) => scenario.run({ bench, ...options }))
+  const { scenarios, records, ...options } = parseOptions(name, known, rounds, args)
+  return runInTurn(`bench ${name}`, scenarios, (scenario) => scenario.run({ bench, ...options }), records)
 }
 
-/** Runs one scenario after the other and writes the results; returns true if every target was met. */
+/**
+ * Runs one scenario after the other and writes the results, with `records` also to the file of all figures. Returns
+ * true if every target was met.
+ */
 export async function runInTurn<Context>(
   program: string,
   scenarios: readonly Scenario<Context>[],
   run: (scenario: Scenario<Context>) => Promise<ScenarioReport>,
+  records = false,
 ): Promise<boolean> {
+  const commit = records ? cleanCommit() : ''
+  const measured = new Map<string, Readonly<Record<string, Value>>>()
   const figures: Line[] = []
   const raw: Record<string, unknown> = {}
   for (const scenario of scenarios) {
     printProgress(`\n${scenario.name}: ${scenario.summary}`)
     const report = await run(scenario)
+    printLines(scenario.name, report.figures)
     figures.push(...report.figures)
     raw[scenario.name] = report.raw
+    if (report.values !== undefined) measured.set(scenario.name, report.values)
   }
-  return conclude(program, figures, raw)
+  if (records) addRecords(program, commit, measured)
+  return conclude(program.replace(' ', '-'), figures, raw)
 }
 
 function parseOptions(
@@ -39,7 +50,7 @@ function parseOptions(
   known: readonly Scenario[],
   rounds: string,
   args: readonly string[],
-): Omit<ScenarioContext, 'bench'> & { scenarios: readonly Scenario[] } {
+): Omit<ScenarioContext, 'bench'> & { scenarios: readonly Scenario[]; records: boolean } {
   const command = createCommandLine(`bench ${name}`, process)
     .addHelpText('after', listOf(known))
     .option('--short', 'seconds instead of minutes, fewer devices: checks that it works, not the speed')
@@ -47,16 +58,25 @@ function parseOptions(
     .option('--duration <s>', 'seconds of load of a run', wholeNumber(1))
     .option('--rounds <n>', rounds, wholeNumber(1))
     .addOption(gatewayOption())
+    .addOption(recordOption())
     .option('--beside <file>', 'entry of a gateway to compare with in the same run, in scenarios that support it')
   const given = parseCommandLine(command, args).opts()
   return {
     scenarios: given.only ?? known,
+    records: given.record ?? false,
     entry: given.gateway,
     beside: given.beside,
     isShort: given.short ?? false,
     durationS: given.duration,
     rounds: given.rounds,
   }
+}
+
+/** Option to keep the figures of a run; a short one measures nothing. */
+export function recordOption() {
+  return new Option('--record', 'add the figures to docs/figures.jsonl, for npm run check -- --figures').conflicts(
+    'short',
+  )
 }
 
 /** Option for the gateway to start: this one, or another to compare with. */

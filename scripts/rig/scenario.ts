@@ -1,6 +1,6 @@
 import { type Figure, linesOf, type Value } from './figures.ts'
 import type { Workbench } from './processes.ts'
-import type { ScenarioReport } from './report.ts'
+import type { Line } from './report.ts'
 
 export interface ScenarioContext {
   bench: Workbench
@@ -42,17 +42,27 @@ export function measurement<Key extends string>(one: Measurement<Key>): Scenario
   return {
     name,
     summary,
+    figures,
     run: async (context) => {
       const { isShort, rounds = isShort ? 1 : (one.rounds ?? 1), durationS = isShort ? shortS : fullS } = context
       const values = await one.run({ ...context, rounds, durationS })
-      return { figures: linesOf(figures, values, isShort), raw: { rounds, durationS, values } }
+      return { figures: linesOf(figures, values, isShort), raw: { rounds, durationS }, values }
     },
   }
 }
 
+/** Result of a scenario: its lines of the summary and its raw results. */
+export interface ScenarioReport {
+  readonly figures: readonly Line[]
+  readonly raw: unknown
+  /** Value of each figure by its key. */
+  readonly values?: Readonly<Record<string, Value>>
+}
+
 /** Kind of load or fault, with its checks. */
 export interface Scenario<Context = ScenarioContext> {
-  name: string
-  summary: string
+  readonly name: string
+  readonly summary: string
+  readonly figures?: Readonly<Record<string, Figure>>
   run(context: Context): Promise<ScenarioReport>
 }

@@ -1,12 +1,5 @@
-import {
-  type Figure,
-  formatCount,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, withoutTarget } from '#scripts/rig/report.ts'
+import type { ScenarioReport } from '#scripts/rig/scenario.ts'
 import { unsyncedOf } from './disk/power-cuts.ts'
 import { compileDiskRecorder } from './disk/recorder.ts'
 import { fleetFigures } from './fleet-figures.ts'

@@ -1,38 +1,21 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
+import { overviewOf } from '#scripts/rig/figure-tables.ts'
 import { runOnWorkbench, type Workbench } from '#scripts/rig/processes.ts'
-import type { ScenarioReport } from '#scripts/rig/report.ts'
-import { findScenarios, gatewayOption, listOf, runInTurn } from '#scripts/rig/run-scenarios.ts'
-import { clocks } from './clocks/clocks.ts'
-import { damage } from './damage/damage.ts'
-import { log } from './damage/log-check.ts'
-import { history } from './history/history.ts'
-import { kill } from './kill.ts'
-import { neighbours } from './neighbours/neighbours.ts'
-import { power } from './power.ts'
+import { findScenarios, gatewayOption, listOf, recordOption, runInTurn } from '#scripts/rig/run-scenarios.ts'
+import type { ScenarioReport } from '#scripts/rig/scenario.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
-import { starts } from './starts.ts'
-import { restores } from './sync/restores.ts'
-import { sync } from './sync/sync.ts'
-
-const SCENARIOS: readonly TortureScenario[] = [
-  kill,
-  power,
-  history,
-  sync,
-  restores,
-  starts,
-  log,
-  clocks,
-  damage,
-  neighbours,
-]
+import { PROVED, SCENARIOS, TORTURE_TOPIC } from './scenarios.ts'
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
-  const { scenarios, ...context } = parseOptions(argv)
+  const { scenarios, lists, records, ...context } = parseOptions(argv)
+  if (lists) {
+    process.stdout.write(`${overviewOf([TORTURE_TOPIC])}\n`)
+    return 0
+  }
   const run = (scenario: TortureScenario) =>
     scenario.run({ bench, ...context }).catch((error: unknown) => failed(scenario, error))
-  return (await runInTurn('torture', scenarios, run)) ? 0 : 1
+  return (await runInTurn('torture', scenarios, run, records)) ? 0 : 1
 }
 
 /** Turns an error of one scenario into a failed figure, so that the others still run. */
@@ -46,7 +29,7 @@ function failed({ name }: TortureScenario, error: unknown): ScenarioReport {
 
 function parseOptions(
   argv: readonly string[],
-): Omit<TortureContext, 'bench'> & { scenarios: readonly TortureScenario[] } {
+): Omit<TortureContext, 'bench'> & { scenarios: readonly TortureScenario[]; lists: boolean; records: boolean } {
   const command = createCommandLine('torture', process)
     .description('Kills and power cuts; the exit code is 1 if anything acknowledged is lost.')
     .addHelpText('after', listOf(SCENARIOS))
@@ -60,16 +43,20 @@ function parseOptions(
       'show that the checks can fail: power cuts with a disk that ignores syncs, and sync with a hub that has lost ' +
         'something or stores it twice',
     )
+    .addOption(recordOption())
+    .option('--list', 'print all scenarios with their last recorded figures')
     .addOption(gatewayOption())
   const given = parseCommandLine(command, argv).opts()
-  const { only, part, cycles, seed, short = false, prove = false, gateway } = given
-  const chosen = only ?? (prove ? [power, sync] : SCENARIOS)
+  const { only, part, cycles, seed, short = false, prove = false, list = false, record = false, gateway } = given
+  const chosen = only ?? (prove ? PROVED : SCENARIOS)
   return {
     cycles,
     seed,
     entry: gateway,
     isShort: short,
     proves: prove,
+    lists: list,
+    records: record,
     scenarios: part === undefined ? chosen : chosen.filter((_, i) => i % part.of === part.number - 1),
   }
 }

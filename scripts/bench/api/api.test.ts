@@ -1,10 +1,4 @@
-import { test } from 'node:test'
-import { runShort } from '../run-short.ts'
-import { runDownloads } from './downloads.ts'
-import { runRequests } from './requests.ts'
+import { testShort } from '../run-short.ts'
+import { api } from './scenarios.ts'
 
-for (const [name, run] of Object.entries({ requests: runRequests, downloads: runDownloads })) {
-  test(`a short run of ${name} yields figures, without lost or rejected requests`, async (t) => {
-    await runShort(t, run)
-  })
-}
+testShort(api, ['counts'])

@@ -10,7 +10,7 @@ test('an answer is complete with its last byte, wherever it is cut', () => {
     const reader = new AnswerReader()
     assert.equal(reader.take(bytes.subarray(0, cut)), false, `cut at ${cut}`)
     assert.equal(reader.take(bytes.subarray(cut)), true, `cut at ${cut}`)
-    assert.deepEqual([reader.status, reader.bytes], [200, 12])
+    assert.equal(reader.status, 200)
   }
 })
 

@@ -2,14 +2,13 @@ import { connect, type Socket } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerCalls } from '#scripts/rig/calls.ts'
-import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.ts'
-import { ownCpuSeconds } from '#scripts/rig/process-usage.ts'
+import { recordMs, summarise } from '#scripts/rig/latency.ts'
 import { AnswerReader } from './http-answer.ts'
 
 /** Process of the HTTP client. */
 
-/** HTTP requests of one run: each connection sends the next request once the last is answered. */
-export interface HttpRun {
+/** Requests of one run: each connection sends the next request once the last is answered. */
+interface HttpRun {
   port: number
   path: string
   key: string
@@ -19,22 +18,8 @@ export interface HttpRun {
   durationS: number
 }
 
-/** Result of a run, over the measured time unless a field states otherwise. */
-export interface HttpResult {
-  /** Responses of the whole run, warm-up included: the work that the server's CPU time was spent on. */
-  answered: number
-  requests: number
-  /** Responses other than 200. */
-  failures: number
-  bytes: number
-  durationS: number
-  /** CPU seconds of the client itself. */
-  cpuS: number
-  latency: LatencySummary
-}
-
 const latency = createHistogram()
-const counts = { requests: 0, failures: 0, bytes: 0 }
+const counts = { requests: 0, failures: 0 }
 const broken = Promise.withResolvers<never>()
 
 function keepAsking({ port, path, key, acceptEncoding }: HttpRun): Socket {
@@ -52,7 +37,6 @@ function keepAsking({ port, path, key, acceptEncoding }: HttpRun): Socket {
     if (!reader.take(chunk)) return
     recordMs(latency, performance.now() - sentAtMs)
     counts.requests++
-    counts.bytes += reader.bytes
     if (reader.status !== 200) counts.failures++
     ask()
   })
@@ -62,19 +46,19 @@ function keepAsking({ port, path, key, acceptEncoding }: HttpRun): Socket {
 }
 
 /** Throws when a connection breaks. */
-async function run(plan: HttpRun): Promise<HttpResult> {
+async function run(plan: HttpRun) {
   counts.requests = 0
   const sockets = Array.from({ length: plan.connections }, () => keepAsking(plan))
   await Promise.race([sleep(plan.warmupS * 1000), broken.promise])
   const warmedUpWith = counts.requests
   latency.reset()
-  Object.assign(counts, { requests: 0, failures: 0, bytes: 0 })
-  const [cpuBeforeS, startMs] = [ownCpuSeconds(), performance.now()]
+  Object.assign(counts, { requests: 0, failures: 0 })
+  const startMs = performance.now()
   await Promise.race([sleep(plan.durationS * 1000), broken.promise])
   const durationS = (performance.now() - startMs) / 1000
-  const cpuS = ownCpuSeconds() - cpuBeforeS
+  // of the whole run, warm-up included: the work that the server's CPU time was spent on
   const answered = warmedUpWith + counts.requests
-  const result = { answered, ...counts, durationS, cpuS, latency: summarise(latency) }
+  const result = { answered, ...counts, durationS, latency: summarise(latency) }
   for (const socket of sockets) socket.removeAllListeners('close').destroy()
   return result
 }

@@ -1,58 +1,30 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
+import { readDatabase } from '#scripts/rig/read-database.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 
 /** Tables that devices, a restore and the gateway itself change after the moment of a backup. */
-const GOES_ON = [
-  'telemetry_log',
-  'telemetry_log_end',
-  'device_state',
-  'sqlite_sequence',
-  'audit_entry',
-  'sync_identity',
-  'sync_cursor',
-  'clock_mark',
-  'note',
-  'user',
-  'state_change',
-  'cart_motion',
-  'mqtt_retained',
-  'mqtt_will',
-  'mqtt_session',
-  'alert',
-  'block_log',
-  'change_log',
-]
+const GOES_ON = `
+  telemetry_log telemetry_log_end device_state state_change cart_motion block_log change_log alert
+  mqtt_retained mqtt_will mqtt_session sync_identity sync_cursor sqlite_sequence audit_entry clock_mark note user
+`.split(/\s+/)
 
-/** Counts rows of a restored database that its original lacks, except in tables that change afterwards. */
-export function compareDatabases(
-  original: string,
-  restored: string,
-): { rows: number; differ: number; tables: string[] } {
-  const db = new Database(restored, { readonly: true })
-  try {
+/** Counts rows of a restored data folder that the original database lacks, except in tables that change afterwards. */
+export function compareDatabases(original: string, restored: string): { rows: number; differ: number } {
+  return readDatabase(restored, (db) => {
     db.prepare('ATTACH ? AS original').run(original)
-    const tables = db
-      .prepare<[], string>(
-        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name",
-      )
-      .pluck()
-      .all()
-      .filter((name) => !GOES_ON.includes(name))
-    let [rows, differ] = [0, 0]
-    const others: string[] = []
-    for (const table of tables) {
-      rows += count(db, `SELECT count(*) FROM main."${table}"`)
-      const found = count(
-        db,
-        `SELECT count(*) FROM main."${table}" r
-           WHERE NOT EXISTS (SELECT 1 FROM original."${table}" o WHERE ${sameRow(db, table)})`,
-      )
-      differ += found
-      if (found > 0) others.push(`${table}: ${found}`)
+    const select =
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
+    const tables = db.prepare<[], string>(select).pluck().all()
+    const total = { rows: 0, differ: 0 }
+    for (const table of tables.filter((name) => !GOES_ON.includes(name))) {
+      const others = `NOT EXISTS (SELECT 1 FROM original."${table}" o WHERE ${sameRow(db, table)})`
+      const differ = count(db, `SELECT count(*) FROM main."${table}" r WHERE ${others}`)
+      if (differ > 0) printProgress(`  ${table}: ${differ} rows differ`)
+      total.rows += count(db, `SELECT count(*) FROM main."${table}"`)
+      total.differ += differ
     }
-    return { rows, differ, tables: others }
-  } finally {
-    db.close()
-  }
+    return total
+  })
 }
 
 /** Condition that two rows are equal in each column; joined by the key, so that no row is searched for. */

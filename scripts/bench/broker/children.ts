@@ -2,8 +2,7 @@ import { ForkedScript } from '#scripts/rig/calls.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import type { NeighbourFunctions } from './neighbour.ts'
 import type { NeighbourKind, NeighbourPlan } from './neighbour-plan.ts'
-import type { SwarmFunctions } from './swarm.ts'
-import type { SwarmPlan } from './swarm-client.ts'
+import type { SwarmFunctions, SwarmPlan } from './swarm.ts'
 
 /** Starts a noisy client or the regular ones; resolves when it has begun. */
 export async function startNeighbour(

@@ -1,139 +1,110 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connectAsync, type MqttClient } from 'mqtt'
+import { type Figure, none } from '#scripts/rig/figures.ts'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
-import {
-  below,
-  type Figure,
-  formatCount,
-  median,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-} from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { formatCount, printProgress } from '#scripts/rig/report.ts'
+import { measurement, type RunContext } from '#scripts/rig/scenario.ts'
 import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { startSwarm } from './children.ts'
-import { countRetained, publishRetained } from './retained-messages.ts'
-import type { StormKind, StormResult } from './swarm.ts'
-import { willPayload } from './swarm-client.ts'
 
-const KINDS: readonly StormKind[] = ['reconnect', 'resubscribe']
-const TARGET_MS = 3000
+const CLIENTS = 2000
+const SHORT_CLIENTS = 500
 const RETAINED = 2000
 const PAUSE_MS = 2000
 const WILLS_LIMIT_MS = 10_000
+/** Retained messages arrive in sequence; this long after the last one, no more are expected. */
+const QUIET_MS = 1000
 
-interface Environment {
-  name: string
-  retained: number
-  preload?: string
-}
-
-interface StormRun {
-  environment: string
-  kind: StormKind
-  result: StormResult
-  gatewayCpuS: number
-  /** Clients whose last will of this storm was not retained. */
-  withoutWill: number
-}
+const all: Figure = { what: 'until all are back', unit: ' ms', target: ['<', 3000] }
+const retained = `${formatCount(RETAINED)} retained messages`
 
 /** Measures the return of power to a whole course. */
-export async function runStorm(context: ScenarioContext): Promise<ScenarioReport> {
-  const clients = context.isShort ? 500 : 2000
-  const rounds = context.rounds ?? (context.isShort ? 1 : 5)
-  const slowFsync = compileSlowFsync(context.bench)
-  if (slowFsync === undefined) printProgress('  C compiler not found: no run with a slow fsync')
-  const environments: Environment[] = [
-    { name: 'empty', retained: 0 },
-    { name: `${formatCount(RETAINED)} retained`, retained: RETAINED },
-  ]
-  if (slowFsync !== undefined)
-    environments.push({ name: 'retained, slow fsync', retained: RETAINED, preload: slowFsync })
-  const runs: StormRun[] = []
-  for (const environment of environments) runs.push(...(await measure(context, environment, clients, rounds)))
-  print(runs, clients)
-  return { figures: createFigures(runs, context.isShort), raw: { clients, rounds, runs } }
-}
+export const storm = measurement({
+  name: 'storm',
+  summary: `${formatCount(CLIENTS)} kept sessions with last wills are cut and reconnect, all together`,
+  rounds: 5,
+  figures: {
+    reconnect: { ...all, what: `reconnect: ${all.what}` },
+    resubscribe: { ...all, what: `reconnect and subscribe: ${all.what}` },
+    retainedReconnect: { ...all, what: `reconnect with ${retained}: ${all.what}` },
+    retainedResubscribe: { ...all, what: `reconnect and subscribe with ${retained}: ${all.what}` },
+    slowReconnect: { ...all, what: `reconnect with these and 10 ms fsyncs: ${all.what}` },
+    slowResubscribe: { ...all, what: `reconnect and subscribe with these and 10 ms fsyncs: ${all.what}` },
+    cpu: { what: 'CPU of the gateway for one of these', unit: ' s', digits: 2 },
+    withoutSession: none('clients without their session'),
+    refused: none('subscriptions refused'),
+    withoutWill: none('last wills not retained'),
+  },
+  async run(context) {
+    const preload = compileSlowFsync(context.bench)
+    const empty = await measure(context, 0)
+    const full = await measure(context, RETAINED)
+    const slow = preload === undefined ? [] : await measure(context, RETAINED, preload)
+    const storms = [...empty, ...full, ...slow]
+    const times = (those: typeof storms, kind: string) =>
+      those.filter((each) => each.kind === kind).map(({ durationMs }) => durationMs)
+    return {
+      reconnect: times(empty, 'reconnect'),
+      resubscribe: times(empty, 'resubscribe'),
+      retainedReconnect: times(full, 'reconnect'),
+      retainedResubscribe: times(full, 'resubscribe'),
+      slowReconnect: times(slow, 'reconnect'),
+      slowResubscribe: times(slow, 'resubscribe'),
+      cpu: storms.map(({ cpuS }) => cpuS),
+      withoutSession: storms.map(({ withoutSession }) => withoutSession),
+      refused: storms.map(({ refusedSubscriptions }) => refusedSubscriptions),
+      withoutWill: storms.map(({ withoutWill }) => withoutWill),
+    }
+  },
+})
 
-async function measure(
-  { bench, entry }: ScenarioContext,
-  environment: Environment,
-  clients: number,
-  rounds: number,
-): Promise<StormRun[]> {
+async function measure({ bench, entry, isShort, rounds }: RunContext, retainedCount: number, preload?: string) {
+  const clients = isShort ? SHORT_CLIENTS : CLIENTS
   const dataDir = bench.createFolder('storm')
   const registering = await startGateway(bench, { entry, dataDir })
   const devices = await registering.api.registerDevices(clients)
   const admin = await registering.api.createAdmin('storm')
   await registering.process.stop()
 
-  const gateway = await startGateway(bench, { entry, dataDir, preload: environment.preload })
-  const port = gateway.ports.mqtt
-  await publishRetained(port, admin, environment.retained)
-  const swarm = await startSwarm(bench, {
-    port,
-    leaves: ['cmd', 'cfg', 'ta'],
-    isClean: false,
-    hasWill: true,
-    clients: devices,
-  })
-  const runs: StormRun[] = []
+  const { process, ports } = await startGateway(bench, { entry, dataDir, preload })
+  const program = await connectAsync(`mqtt://127.0.0.1:${ports.mqtt}`, { ...admin })
+  const items = Array.from({ length: retainedCount }, (_, i) => `shop/items/${i}`)
+  await Promise.all(items.map((topic) => program.publishAsync(topic, 'x'.repeat(100), { qos: 1, retain: true })))
+  const leaves = ['cmd', 'cfg', 'ta']
+  const swarm = await startSwarm(bench, { port: ports.mqtt, leaves, isClean: false, hasWill: true, clients: devices })
+  const storms = []
   for (let round = 0; round < rounds; round++) {
-    for (const kind of KINDS) {
+    for (const kind of ['reconnect', 'resubscribe'] as const) {
       await sleep(PAUSE_MS)
-      const cpuBefore = readCpuSeconds(gateway.process.pid)
-      const result = await swarm.call('storm', kind)
-      const gatewayCpuS = readCpuSeconds(gateway.process.pid) - cpuBefore
-      let withoutWill = clients
-      const haveWills = async () => {
-        withoutWill = clients - (await countRetained(port, admin, 'dev/+/st', willPayload(runs.length)))
-        return withoutWill <= 0
-      }
-      await waitUntil(haveWills, WILLS_LIMIT_MS, PAUSE_MS)
-      printProgress(`  ${environment.name}, ${kind}: ${formatCount(result.durationMs)} ms`)
-      runs.push({ environment: environment.name, kind, result, gatewayCpuS, withoutWill })
+      const cpuBeforeS = readCpuSeconds(process.pid)
+      const { will, ...result } = await swarm.call('storm', kind)
+      const cpuS = readCpuSeconds(process.pid) - cpuBeforeS
+      const haveWills = async () => (await countWills(program, will)) >= clients
+      const areComplete = await waitUntil(haveWills, WILLS_LIMIT_MS, PAUSE_MS)
+      const withoutWill = areComplete ? 0 : clients - (await countWills(program, will))
+      printProgress(`  ${retainedCount} retained, ${kind}: ${formatCount(result.durationMs)} ms`)
+      storms.push({ kind, ...result, cpuS, withoutWill })
     }
   }
+  await program.endAsync()
   await swarm.stop()
-  await gateway.process.stop()
-  return runs
+  await process.stop()
+  return storms
 }
 
-function print(runs: readonly StormRun[], clients: number): void {
-  const rows = groupsOf(runs).map(([name, group]) => {
-    const of = (pick: (run: StormRun) => number) => median(group.map(pick))
-    return [
-      name,
-      formatCount(of(({ result }) => result.through.p50Ms)),
-      formatCount(of(({ result }) => result.durationMs)),
-      formatCount(Math.max(...group.map(({ result }) => result.durationMs))),
-      of((run) => run.gatewayCpuS).toFixed(2),
-      of(({ result }) => result.cpuS).toFixed(2),
-    ]
-  })
-  const header = ['medians', 'half through ms', 'all through ms', 'worst ms', 'gateway CPU s', 'swarm CPU s']
-  printTable(`Storm: ${formatCount(clients)} clients`, header, rows)
-}
-
-function createFigures(runs: readonly StormRun[], isShort: boolean): Figure[] {
-  const sum = (pick: (run: StormRun) => number) => runs.reduce((total, run) => total + pick(run), 0)
-  const counts = [
-    ['without their session', sum(({ result }) => result.withoutSession)],
-    ['subscriptions refused', sum(({ result }) => result.refusedSubscriptions)],
-    ['last wills not retained', sum((run) => run.withoutWill)],
-  ] as const
-  return [
-    ...groupsOf(runs).map(([name, group]) => {
-      const durationMs = median(group.map(({ result }) => result.durationMs))
-      return below(`storm: all through, ${name}`, durationMs, TARGET_MS, { unit: ' ms', isJudged: !isShort })
-    }),
-    ...counts.map(([name, count]) => noneOf(`storm: ${name}`, count)),
-  ]
-}
-
-function groupsOf(runs: readonly StormRun[]): [string, StormRun[]][] {
-  return [...Map.groupBy(runs, ({ environment, kind }) => `${kind}, ${environment}`)]
+/** Number of devices with exactly that last will retained. */
+async function countWills(program: MqttClient, will: string): Promise<number> {
+  let [count, lastAtMs] = [0, performance.now()]
+  const take = (_topic: string, payload: Buffer) => {
+    if (payload.toString() === will) count++
+    lastAtMs = performance.now()
+  }
+  program.on('message', take)
+  await program.subscribeAsync('dev/+/st', { qos: 0 })
+  await waitUntil(() => performance.now() - lastAtMs > QUIET_MS, WILLS_LIMIT_MS)
+  await program.unsubscribeAsync('dev/+/st')
+  program.off('message', take)
+  return count
 }

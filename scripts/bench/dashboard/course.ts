@@ -8,19 +8,14 @@ import { must } from '#scripts/rig/staff-course.ts'
 export const SEED = 1
 export const CENTER = { lat: 28.41, long: -81.58 }
 
-const GREEN_M = 14
-
 /** Creates barn, boundary, 18 holes and their greens, and names the site. */
 export async function drawCourse(gateway: GatewayProcess, carts: number): Promise<void> {
   const course = createCourse(SEED, CENTER)
   const greens = course.holes.map(({ number, green }) => {
     const { lat, long } = toLatLong(CENTER, green)
-    return {
-      type: 'Feature',
-      id: `green-${number}`,
-      geometry: { type: 'Point', coordinates: [long, lat] },
-      properties: { name: `Green ${number}`, type: 'stop', radius_m: GREEN_M },
-    }
+    const geometry = { type: 'Point', coordinates: [long, lat] }
+    const properties = { name: `Green ${number}`, type: 'stop', radius_m: 14 }
+    return { type: 'Feature', id: `green-${number}`, geometry, properties }
   })
   const { type, features } = zonesOf(course, carts)
   await must(gateway, 'PUT', '/zones', { type, features: [...features, ...greens] }, { 'If-Match': '*' })

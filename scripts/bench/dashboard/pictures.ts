@@ -4,16 +4,17 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { buildApp } from '#dashboard/testing/app-build.ts'
 import { launchChromium, openContext } from '#dashboard/testing/chromium.ts'
-import { ALL_SETUPS, DEFAULT_SETUP, type ScreenSetup } from '#dashboard/testing/screen-setups.ts'
+import { ALL_SETUPS, type ScreenSetup } from '#dashboard/testing/screen-setups.ts'
 import { startSimulatedFleet } from '#dashboard/testing/simulated-fleet.ts'
 import { EXIT } from '#scripts/cli/command.ts'
 import { runOnWorkbench } from '#scripts/rig/processes.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { openPage, signIn } from './environment.ts'
 
 const CARTS = 24
 /** Days of history for the day of a cart, the replay and the reports. */
@@ -29,39 +30,25 @@ const IS_THERE = '!/Adding up|Loading|Zählt zusammen|Wird geladen/.test(documen
 const ANSWER_MS = 30_000
 const CHECK_EVERY_MS = 200
 
-/** Every screen, with its hash in the app; null if the user is not signed in. */
-const SCREENS: Readonly<Record<string, string | null>> = {
-  'sign-in': null,
+/** Screens below "More" whose pictures have the names of their paths. */
+const MORE =
+  'pace replay reports zones cart-path course barn devices groups people tablets site notify storage sync mqtt damage'
+/** Every screen of a user who is signed in, with its hash in the app. */
+const SCREENS: Readonly<Record<string, string>> = {
   map: '#/map',
   cart: '#/map/7',
   fleet: '#/fleet',
   evening: '#/evening',
   alerts: '#/alerts',
-  pace: '#/more/pace',
+  more: '#/more',
+  ...Object.fromEntries(MORE.split(' ').map((path) => [path, pageOf(path)])),
   day: pageOf('day/7'),
-  replay: '#/more/replay',
-  reports: '#/more/reports',
   batteries: pageOf('reports/batteries'),
   traffic: pageOf('reports/traffic'),
   silence: pageOf('reports/silence'),
-  zones: '#/more/zones',
-  'cart-path': '#/more/cart-path',
-  course: '#/more/course',
-  barn: '#/more/barn',
-  devices: '#/more/devices',
   device: pageOf('devices/id/sim-tb-008'),
   import: pageOf('devices/import'),
-  groups: '#/more/groups',
-  people: '#/more/people',
-  tablets: '#/more/tablets',
-  site: '#/more/site',
-  notify: '#/more/notify',
-  storage: '#/more/storage',
-  sync: '#/more/sync',
-  mqtt: '#/more/mqtt',
-  damage: '#/more/damage',
-  audit: '#/more/audit-log',
-  more: '#/more',
+  audit: pageOf('audit-log'),
 }
 /** Vision emulations: the map without colours, and on a screen in the sun. */
 const EYES = { 'no-colour': 'achromatopsia', glare: 'reducedContrast' } as const
@@ -73,7 +60,8 @@ await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures', language =
   const browser = await launchChromium()
   try {
     printProgress('waiting until something has happened to carts: some four minutes')
-    await waitUntil(() => isSetUp(gateway), LIMIT_MS, 100)
+    const isSetUp = async () => (await gateway.request('GET', '/site')).body.name !== ''
+    await waitUntil(isSetUp, LIMIT_MS, 100)
     await gateway.request('PATCH', '/site', { body: { ...SOON, language } })
     if (!(await waitUntil(() => isLively(gateway), LIMIT_MS, 1000)))
       printProgress('not every kind of event has happened to the carts; taking the pictures anyway')
@@ -91,10 +79,6 @@ function pageOf(rest: string): string {
   return `#/more/${encodeURIComponent(rest)}`
 }
 
-async function isSetUp(gateway: TestGateway): Promise<boolean> {
-  return (await gateway.request('GET', '/site')).body.name !== ''
-}
-
 /** True if there is something of each kind to show. */
 async function isLively(gateway: TestGateway): Promise<boolean> {
   const { counts } = (await gateway.request('GET', '/carts')).body
@@ -102,39 +86,30 @@ async function isLively(gateway: TestGateway): Promise<boolean> {
   return counts.in > 0 && counts.moving > 0 && counts.low + counts.silent + counts.outside > 1 && alerts.length > 0
 }
 
-async function takeAll(browser: Browser, gateway: TestGateway, setup: ScreenSetup, folder: string): Promise<void> {
+async function takeAll(browser: Browser, { http }: TestGateway, setup: ScreenSetup, folder: string): Promise<void> {
   const context = await openContext(browser, setup)
   const page = await context.newPage()
-  await page.goto(`${gateway.http}/app/`)
-  for (const [screen, hash] of Object.entries(SCREENS)) {
-    if (hash !== null) await show(context, page, gateway, hash)
-    await take(page, join(folder, `${setup.size}-${setup.scheme}-${screen}.png`))
+  const takeScreen = (name: string) => take(page, join(folder, `${setup.size}-${setup.scheme}-${name}.png`))
+  await page.goto(`${http}/app/`)
+  await takeScreen('sign-in')
+  await signIn(context, http, ADMIN_KEY)
+  // another hash alone does not load the page again
+  await page.goto('about:blank')
+  for (const [name, hash] of Object.entries(SCREENS)) {
+    await page.goto(`${http}/app/${hash}`)
+    await takeScreen(name)
   }
   await context.close()
 }
 
-async function takeWithOtherEyes(browser: Browser, gateway: TestGateway, folder: string): Promise<void> {
-  const context = await openContext(browser, DEFAULT_SETUP)
-  const page = await context.newPage()
-  const cdp = await context.newCDPSession(page)
-  await show(context, page, gateway, '#/map')
+async function takeWithOtherEyes(browser: Browser, { http }: TestGateway, folder: string): Promise<void> {
+  const { page, cdp } = await openPage(browser, http, ADMIN_KEY)
+  await page.goto(`${http}/app/#/map`)
   for (const [name, type] of Object.entries(EYES)) {
     await cdp.send('Emulation.setEmulatedVisionDeficiency', { type })
     await take(page, join(folder, `map-${name}.png`))
   }
-  await context.close()
-}
-
-async function show(context: BrowserContext, page: Page, gateway: TestGateway, hash: string): Promise<void> {
-  const { http } = gateway
-  const cookies = await context.cookies()
-  if (cookies.length === 0) {
-    const options = { data: { api_key: ADMIN_KEY }, headers: { origin: http } }
-    const answer = await context.request.post(`${http}/sessions`, options)
-    if (answer.status() !== 201) throw new Error(`not signed in: ${await answer.text()}`)
-    await page.goto('about:blank')
-  }
-  await page.goto(`${http}/app/${hash}`)
+  await page.context().close()
 }
 
 async function take(page: Page, path: string): Promise<void> {

@@ -1,64 +1,44 @@
-import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { startDownloadClient } from '#scripts/rig/load/download-process.ts'
-import { below, formatCount, formatMs, median, printTable, type ScenarioReport } from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import type { SharedHistory } from './shared-history.ts'
-import { countUnsealed } from './telemetry-log.ts'
-import { activeTrips, countActive } from './trip-queries.ts'
+import type { Figure } from '#scripts/rig/figures.ts'
+import { downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
+import { must } from '#scripts/rig/staff-course.ts'
+import { continueActive, makeHistory } from './shared-history.ts'
 
-const TARGET_MS = 100
-const ROUNDS = 15
-const SHORT_ROUNDS = 3
+const PATH = '/trips/active'
+const duration: Figure = { what: `GET ${PATH}`, unit: ' ms', digits: 1, target: ['<', 100] }
 
-interface Phase {
-  name: string
-  unsealed: number
-  activeCount: number
-  durationsMs: number[]
-}
-
-/** Measures the search for devices on a trip: with the last minutes in the log, as usual, and all in blocks. */
-export async function runActive(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
-  const part = await history.active()
-  const folder = await history.folder()
-  const gateway = await history.start()
-  const phases = [await measure(context, 'partly in the log', folder.path, gateway)]
-  await folder.seal(gateway)
-  phases.push(await measure(context, 'all sealed', folder.path, gateway))
-  await gateway.process.stop()
-  const devices = part.hardwareIds.length
-  printTable(
-    `Active trips of ${devices} devices on their way`,
-    ['', 'in the log', 'active', 'median ms', 'longest ms'],
-    phases.map(({ name, unsealed, activeCount, durationsMs }) => [
-      name,
-      formatCount(unsealed),
-      formatCount(activeCount),
-      formatMs(median(durationsMs)),
-      formatMs(Math.max(...durationsMs)),
-    ]),
-  )
-  return {
-    figures: phases.map(({ name, activeCount, durationsMs }) => {
-      const figure = `active: GET /trips/active, ${name}, ${activeCount} of ${devices} devices on a trip`
-      // a response without any device would make the time meaningless
-      const medianMs = activeCount > 0 ? median(durationsMs) : Number.NaN
-      return below(figure, medianMs, TARGET_MS, { unit: ' ms', digits: 1, isJudged: !context.isShort })
-    }),
-    raw: { records: part.records, phases },
-  }
-}
-
-async function measure(context: ScenarioContext, name: string, path: string, gateway: GatewayProcess): Promise<Phase> {
-  const rounds = context.rounds ?? (context.isShort ? SHORT_ROUNDS : ROUNDS)
-  const client = startDownloadClient(context.bench)
-  const query = activeTrips(gateway)
-  const activeCount = await countActive(query)
-  const durationsMs: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    const { durationS } = await client.call('download', query)
-    durationsMs.push(durationS * 1000)
-  }
-  client.kill()
-  return { name, unsealed: countUnsealed(path), activeCount, durationsMs }
-}
+/** Searches for devices on a trip: with the last minutes in the log, as usual, and with all in blocks. */
+export const active = measurement({
+  name: 'active',
+  summary: `GET ${PATH}: those of 500 devices that are on a trip, with and without a log`,
+  rounds: 15,
+  figures: {
+    partly: { ...duration, what: `${duration.what}, partly in the log` },
+    sealed: { ...duration, what: `${duration.what}, all sealed` },
+    // a response without any device would make the time meaningless
+    onTrip: { what: 'devices on a trip', target: ['>=', 1], by: 'least' },
+  },
+  async run(context) {
+    const history = await context.bench.shared(makeHistory, context)
+    await continueActive(history)
+    const { folder } = history
+    const gateway = await folder.start()
+    const onTrip: number[] = []
+    const measure = async () => {
+      onTrip.push((await must(gateway, 'GET', PATH)).summary.activeCount)
+      const client = startDownloadClient(context.bench)
+      const durationsMs: number[] = []
+      for (let round = 0; round < context.rounds; round++) {
+        const { durationS } = await client.call('download', downloadOf(gateway, PATH))
+        durationsMs.push(durationS * 1000)
+      }
+      client.kill()
+      return durationsMs
+    }
+    const partly = await measure()
+    await folder.seal(gateway)
+    const sealed = await measure()
+    await gateway.process.stop()
+    return { partly, sealed, onTrip }
+  },
+})

@@ -1,105 +1,88 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
-import type { Workbench } from '#scripts/rig/processes.ts'
-import { atLeast, atMost, conclude, type Figure, median, printProgress, printTable } from '#scripts/rig/report.ts'
+import { median, printProgress } from '#scripts/rig/report.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
 import { decodeBlock, encodeBlock, verifyBlock } from '#shared/telemetry/block.ts'
 import { splitIntoFullBlocks } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
-import { recordTrack, TRACK_STYLES } from './block-tracks.ts'
+import { IN_USE, recordTrack, type TrackStyle } from './history-parts.ts'
 
-const BYTES_TARGET = 9
-const DECODE_TARGET_MHZ = 21
-const ENCODE_TARGET_MHZ = 3
 /** Rounds before code is compiled, and recompiled for what it sees in other tracks. */
 const WARM_UP_ROUNDS = 3
+const RECORDS = 131_072
+const SHORT_RECORDS = 16_384
+const STYLES: readonly TrackStyle[] = [
+  { ...IN_USE, name: '1 s, driving', intervalS: 1, keeps: (cart) => cart.speedMps > 0 },
+  { ...IN_USE, name: '1 s, parked', intervalS: 1, keeps: (cart) => cart.speedMps === 0 },
+  { ...IN_USE, name: '1 s, uneven', intervalS: 1, latenessMs: 200, speed: 'every-digit' },
+  { ...IN_USE, name: '5 s', intervalS: 5 },
+  { ...IN_USE, name: '5 s, without speed', intervalS: 5, speed: 'none' },
+  { ...IN_USE, name: '5 s, uneven', intervalS: 5, latenessMs: 200, speed: 'every-digit' },
+  { ...IN_USE, name: '30 s', intervalS: 30 },
+  { ...IN_USE, name: '30 s, uneven', intervalS: 30, latenessMs: 900, speed: 'every-digit' },
+]
 
-/** Figures of one track; rates are millions of positions a second. */
-interface BlockFigures {
-  track: string
-  bytesAFix: number
-  /** Size of the whole database file, with nothing but blocks in it. */
-  fileBytesAFix: number
-  encodeMhz: number
-  verifyMhz: number
-  decodeMhz: number
-}
+const OPERATIONS = ['encode', 'verify', 'decode'] as const
+type Operation = (typeof OPERATIONS)[number]
 
-/** Measures the codec of telemetry blocks. Returns true if every target was met. */
-export async function runBlocks(bench: Workbench, args: readonly string[]): Promise<boolean> {
-  const command = createCommandLine('bench blocks', process)
-    .description(
-      'Bytes and speed of telemetry blocks, on tracks of the simulator. One thread; rates by CPU time, so that ' +
-        'what else ' +
-        'the machine does counts less.',
-    )
-    .option('--short', 'shorter tracks: checks that it works, not the speed')
-    .option('--rounds <n>', 'rounds of every measurement; the median counts', wholeNumber(1), 15)
-  const { short, rounds } = parseCommandLine(command, args).opts()
-  const tracks = TRACK_STYLES.map((style) => {
-    printProgress(`recording ${style.name}`)
-    return { style, records: recordTrack(style, short ? 16_384 : 131_072) }
-  })
-  const subjects = tracks.map(({ style, records }) => new BlockSubject(style.name, records))
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
-    // Alternates between the tracks, so that a slow minute of the machine affects the rounds of all of them.
-    for (const subject of subjects) subject.measureOnce(round >= 0)
-  }
-  const all = subjects.map((subject) => subject.figures(bench.createFolder('blocks')))
-  const cells = (one: BlockFigures) =>
-    [one.bytesAFix, one.fileBytesAFix, one.encodeMhz, one.verifyMhz, one.decodeMhz].map((n) => n.toFixed(2))
-  printTable(
-    'Telemetry blocks',
-    ['positions', 'bytes', 'in the file', 'encode M/s', 'verify M/s', 'decode M/s'],
-    all.map((one) => [one.track, ...cells(one)]),
-  )
-  return conclude('blocks', judge(all), all)
-}
+const slowest = { unit: ' M/s', digits: 1, by: 'least' } as const
 
-/** Track to measure, with the durations of all operations on it. */
-class BlockSubject {
-  readonly #name: string
-  readonly #parts: readonly GpsRecords[]
-  readonly #blocks: readonly Uint8Array[]
-  readonly #decoded: GpsRecords
-  readonly #cpu: Record<'encode' | 'verify' | 'decode', number[]> = { encode: [], verify: [], decode: [] }
-
-  constructor(name: string, records: GpsRecords) {
-    this.#name = name
-    this.#parts = splitIntoFullBlocks(GPS, records)
-    this.#blocks = this.#parts.map((part) => encodeBlock(GPS, part))
-    this.#decoded = GPS.allocate(records.atMs.length)
-  }
-
-  measureOnce(counts: boolean): void {
-    const encode = cpuMicroseconds(() => {
-      for (const part of this.#parts) encodeBlock(GPS, part)
+/** Measures the codec in one thread, by CPU time, so that what else the machine does counts less. */
+export const blocks = measurement({
+  name: 'blocks',
+  summary: `telemetry blocks of ${STYLES.length} simulated tracks: bytes, positions a second of CPU`,
+  rounds: 15,
+  figures: {
+    fileBytes: { what: 'bytes of a position in the file, at most', target: ['<=', 9], digits: 2, by: 'most' },
+    bytes: { what: 'bytes of a position in a block, at most', digits: 2, by: 'most' },
+    decode: { what: 'decoded, slowest track', target: ['>=', 21], ...slowest },
+    encode: { what: 'encoded, slowest track', target: ['>=', 3], ...slowest },
+    verify: { what: 'verified, slowest track', ...slowest },
+  },
+  async run({ bench, isShort, rounds }) {
+    const tracks = STYLES.map((style) => {
+      printProgress(`  recording ${style.name}`)
+      return createTrack(recordTrack(style, isShort ? SHORT_RECORDS : RECORDS))
     })
-    const verify = cpuMicroseconds(() => {
-      for (const block of this.#blocks) verifyBlock(block)
-    })
-    const decode = cpuMicroseconds(() => {
-      let count = 0
-      for (const block of this.#blocks) count += decodeBlock(GPS, block, this.#decoded, count)
-    })
-    if (!counts) return
-    this.#cpu.encode.push(encode)
-    this.#cpu.verify.push(verify)
-    this.#cpu.decode.push(decode)
-  }
-
-  figures(folder: string): BlockFigures {
-    const count = this.#decoded.atMs.length
-    return {
-      track: this.#name,
-      bytesAFix: this.#blocks.reduce((sum, block) => sum + block.length, 0) / count,
-      fileBytesAFix: fileBytes(folder, this.#blocks) / count,
-      encodeMhz: count / median(this.#cpu.encode),
-      verifyMhz: count / median(this.#cpu.verify),
-      decodeMhz: count / median(this.#cpu.decode),
+    for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
+      // alternates between the tracks, so that a slow minute of the machine affects the rounds of all of them
+      for (const { work, cpuUs } of tracks) {
+        for (const operation of OPERATIONS) cpuUs[operation].push(cpuMicroseconds(work[operation]))
+      }
     }
+    const rate = (operation: Operation) =>
+      tracks.map(({ count, cpuUs }) => count / median(cpuUs[operation].slice(WARM_UP_ROUNDS)))
+    return {
+      fileBytes: tracks.map(({ count, blocks }) => fileBytes(bench.createFolder('blocks'), blocks) / count),
+      bytes: tracks.map(({ count, blocks }) => blocks.reduce((sum, { length }) => sum + length, 0) / count),
+      decode: rate('decode'),
+      encode: rate('encode'),
+      verify: rate('verify'),
+    }
+  },
+})
+
+/** Blocks of a track, and the work on them with the CPU time of each round. */
+function createTrack(records: GpsRecords) {
+  const count = records.atMs.length
+  const parts = splitIntoFullBlocks(GPS, records)
+  const blocks = parts.map((part) => encodeBlock(GPS, part))
+  const decoded = GPS.allocate(count)
+  const work: Record<Operation, () => void> = {
+    encode: () => {
+      for (const part of parts) encodeBlock(GPS, part)
+    },
+    verify: () => {
+      for (const block of blocks) verifyBlock(block)
+    },
+    decode: () => {
+      let at = 0
+      for (const block of blocks) at += decodeBlock(GPS, block, decoded, at)
+    },
   }
+  const cpuUs: Record<Operation, number[]> = { encode: [], verify: [], decode: [] }
+  return { count, blocks, work, cpuUs }
 }
 
 function cpuMicroseconds(work: () => void): number {
@@ -109,6 +92,7 @@ function cpuMicroseconds(work: () => void): number {
   return Math.max(1, user + system)
 }
 
+/** Size of a whole database file with nothing but these blocks in it. */
 function fileBytes(folder: string, blocks: readonly Uint8Array[]): number {
   const path = join(folder, 'blocks.db')
   const db = new Database(path)
@@ -119,15 +103,4 @@ function fileBytes(folder: string, blocks: readonly Uint8Array[]): number {
   })()
   db.close()
   return statSync(path).size
-}
-
-function judge(all: readonly BlockFigures[]): Figure[] {
-  const most = Math.max(...all.map((one) => one.fileBytesAFix))
-  const slowest = (rate: 'encodeMhz' | 'decodeMhz') => Math.min(...all.map((one) => one[rate]))
-  const rate = { unit: ' M/s', digits: 1 }
-  return [
-    atMost('bytes of a position in the file, at most', most, BYTES_TARGET, { digits: 2 }),
-    atLeast('decoded, slowest track', slowest('decodeMhz'), DECODE_TARGET_MHZ, rate),
-    atLeast('encoded, slowest track', slowest('encodeMhz'), ENCODE_TARGET_MHZ, rate),
-  ]
 }

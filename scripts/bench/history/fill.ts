@@ -1,4 +1,6 @@
-import { cpSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { emptyState } from '#domain/latest-state.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
@@ -9,15 +11,15 @@ import { mustReach } from '#scripts/rig/wait-until.ts'
 import { createLog } from '#shared/log.ts'
 import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import { databasePath } from '#store/db/files.ts'
+import { decodeBatch } from '#store/telemetry/batch.ts'
 import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, NewLockEvent } from '#store/writer/append.ts'
 import { Writer } from '#store/writer/writer.ts'
-import { countUnsealed } from './telemetry-log.ts'
 
 /** Samples between two sealings, limited by the memory of the writer. */
 const PORTION_SAMPLES = 1_000_000
-const BATCH_SAMPLES = 8192
+const BATCH_SIZE = 8192
 /** A device outside the benchmark: erasing its history makes the gateway seal the whole log. */
 const SPARE = 'spare-00000'
 const SEALED_LIMIT_MS = 120_000
@@ -41,19 +43,19 @@ export class FilledFolder {
   readonly #context: ScenarioContext
   #devices = 0
 
-  private constructor(context: ScenarioContext, path: string) {
+  private constructor(context: ScenarioContext, name: string) {
     this.#context = context
-    this.path = path
+    this.path = context.bench.createFolder(name)
   }
 
   static async create(context: ScenarioContext, name: string): Promise<FilledFolder> {
-    const folder = new FilledFolder(context, context.bench.createFolder(name))
+    const folder = new FilledFolder(context, name)
     await folder.register(1, 'spare')
     return folder
   }
 
   copy(): FilledFolder {
-    const copy = new FilledFolder(this.#context, this.#context.bench.createFolder('copy'))
+    const copy = new FilledFolder(this.#context, 'copy')
     cpSync(this.path, copy.path, { recursive: true })
     copy.#devices = this.#devices
     return copy
@@ -61,8 +63,21 @@ export class FilledFolder {
 
   /** Starts a gateway on the filled folder: that of the benchmark, or another. */
   start(env: Record<string, string> = {}, entry = this.#context.entry): Promise<GatewayProcess> {
-    const { bench } = this.#context
-    return startGateway(bench, { entry, dataDir: this.path, env })
+    return startGateway(this.#context.bench, { entry, dataDir: this.path, env })
+  }
+
+  /** Starts a gateway for the first time: it stores checksums of new blocks, and Node keeps its compile cache. */
+  async startFirst(entry?: string): Promise<void> {
+    const { process } = await this.start({}, entry)
+    await process.stop()
+  }
+
+  /** Evicts the files of the folder from the file cache, and no others: coreutils' dd advises the kernel. */
+  leaveFileCache(): void {
+    for (const file of readdirSync(this.path, { withFileTypes: true })) {
+      const words = ['oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none']
+      if (file.isFile()) execFileSync('dd', [`of=${join(this.path, file.name)}`, ...words])
+    }
   }
 
   async register(count: number, prefix: string): Promise<BenchDevice[]> {
@@ -85,19 +100,15 @@ export class FilledFolder {
 
   /** Writes the samples and has them sealed, portion by portion. Returns the number of samples. */
   async fill(samples: Iterable<FilledSample>): Promise<number> {
-    const startMs = performance.now()
     const batches = packed(samples)
     let total = 0
-    for (;;) {
-      const written = await this.#write(batches, PORTION_SAMPLES)
-      total += written
+    for (let written = PORTION_SAMPLES; written >= PORTION_SAMPLES; total += written) {
+      written = await this.#write(batches, PORTION_SAMPLES)
       const gateway = await this.start({ CARTBARN_SEAL_SAMPLES: String(SMALL_LOG) })
       await this.seal(gateway)
       await gateway.process.stop()
-      if (written < PORTION_SAMPLES) break
     }
-    const tookS = ((performance.now() - startMs) / 1000).toFixed(1)
-    printProgress(`  ${formatCount(total)} samples written in ${tookS} s`)
+    printProgress(`  ${formatCount(total)} samples written`)
     return total
   }
 
@@ -108,15 +119,11 @@ export class FilledFolder {
 
   /** Writes lock events in the form in which devices send them. */
   async fillLockEvents(events: Iterable<NewLockEvent>): Promise<void> {
-    const writer = new Writer(databasePath(this.path), createLog('error'))
-    await writer.start()
-    const lockEvents: NewLockEvent[] = []
-    const write = () => appendBatch(writer, { lockEvents: lockEvents.splice(0) })
-    for (const event of events) {
-      if (lockEvents.push(event) === BATCH_SAMPLES) await write()
-    }
-    await write()
-    await writer.stop()
+    const lockEvents = [...events]
+    const batches = Array.from({ length: Math.ceil(lockEvents.length / BATCH_SIZE) }, (_, i) => ({
+      lockEvents: lockEvents.slice(i * BATCH_SIZE, (i + 1) * BATCH_SIZE),
+    }))
+    await this.#write(batches.values(), Number.POSITIVE_INFINITY)
   }
 
   /** Makes a running gateway seal its log; resolves when only the tail is left, which is never sealed. */
@@ -133,15 +140,15 @@ export class FilledFolder {
   }
 
   /** Writes batches until there are no more or this many samples are written; returns the number written. */
-  async #write(batches: Iterator<Float64Array>, samples: number): Promise<number> {
+  async #write(batches: Iterator<Partial<AppendBatch>>, samples: number): Promise<number> {
     const writer = new Writer(databasePath(this.path), createLog('error'))
     await writer.start()
     let written = 0
     let last: Promise<void> = Promise.resolve()
     while (written < samples) {
-      const { value: batch } = batches.next()
-      if (batch === undefined) break
-      written += batch.length / SAMPLE_NUMBERS
+      const { value: batch, done } = batches.next()
+      if (done === true) break
+      written += (batch.samples?.length ?? 0) / SAMPLE_NUMBERS
       // in parallel: the next batch is made while one is written
       await last
       last = append(writer, batch)
@@ -152,17 +159,17 @@ export class FilledFolder {
   }
 }
 
-/** Writes a batch as the gateway's own ingest does: one transaction, with the state of every device in it. */
-async function append(writer: Writer, samples: Float64Array): Promise<void> {
-  const deviceIds = new Set<number>()
-  for (let at = 0; at < samples.length; at += SAMPLE_NUMBERS) deviceIds.add(samples[at] ?? 0)
-  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
-  const after = { ...before, updatedAtMs: 1, lastRespondedAtMs: 1 }
-  const changes = [...deviceIds].map((deviceId) => ({ deviceId, before, after }))
-  await appendBatch(writer, { samples, stateChanges: encodeStateChanges(changes) })
+/** Number of samples that are not in a block yet; the gateway may be running. */
+function countUnsealed(dataDir: string): number {
+  return readDatabase(dataDir, (db) => {
+    const rows = db.prepare<[], Uint8Array>('SELECT samples FROM telemetry_log').pluck()
+    let count = 0
+    for (const samples of rows.iterate()) count += decodeBatch(samples).count
+    return count
+  })
 }
 
-async function appendBatch(writer: Writer, content: Partial<AppendBatch>): Promise<void> {
+async function append(writer: Writer, content: Partial<AppendBatch>): Promise<void> {
   const nothing = { samples: new Float64Array(), stateChanges: new Uint8Array(), lockEvents: [] }
   const nothingElse = { quarantined: [], commandAcks: [], sessionChanges: [] }
   const batch = { ...nothing, ...nothingElse, ...content }
@@ -170,16 +177,23 @@ async function appendBatch(writer: Writer, content: Partial<AppendBatch>): Promi
   if (answer.kind !== 'appended') throw new Error(`not stored: ${JSON.stringify(answer)}`)
 }
 
-function* packed(samples: Iterable<FilledSample>): Generator<Float64Array, undefined, void> {
-  let batch = new Float64Array(BATCH_SAMPLES * SAMPLE_NUMBERS)
-  let at = 0
-  for (const { deviceId, atMs, latE7, longE7, speedMilliKmh, voltageMv } of samples) {
-    batch.set([deviceId, atMs, latE7, longE7, speedMilliKmh, voltageMv], at)
-    at += SAMPLE_NUMBERS
-    if (at < batch.length) continue
-    yield batch
-    batch = new Float64Array(BATCH_SAMPLES * SAMPLE_NUMBERS)
-    at = 0
+/** Yields the batches of the gateway's own ingest: each a transaction, with the state of every device in it. */
+function* packed(samples: Iterable<FilledSample>): Generator<Partial<AppendBatch>, void, void> {
+  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
+  const after = { ...before, updatedAtMs: 1, lastRespondedAtMs: 1 }
+  let numbers: number[] = []
+  let deviceIds = new Set<number>()
+  const batch = () => {
+    const changes = [...deviceIds].map((deviceId) => ({ deviceId, before, after }))
+    return { samples: new Float64Array(numbers), stateChanges: encodeStateChanges(changes) }
   }
-  if (at > 0) yield batch.slice(0, at)
+  for (const { deviceId, atMs, latE7, longE7, speedMilliKmh, voltageMv } of samples) {
+    numbers.push(deviceId, atMs, latE7, longE7, speedMilliKmh, voltageMv)
+    deviceIds.add(deviceId)
+    if (numbers.length < BATCH_SIZE * SAMPLE_NUMBERS) continue
+    yield batch()
+    numbers = []
+    deviceIds = new Set()
+  }
+  if (numbers.length > 0) yield batch()
 }

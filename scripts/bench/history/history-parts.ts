@@ -1,56 +1,98 @@
-import type { GpsRecords } from '#shared/telemetry/records.ts'
+import type { CartState } from '#scripts/commands/simulate/course/cart.ts'
+import { GpsNoise } from '#scripts/commands/simulate/course/gps-noise.ts'
+import { dayStartMs } from '#scripts/commands/simulate/course/model-day.ts'
+import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
+import { createCart, planFleet } from '#scripts/commands/simulate/fleet-plan.ts'
+import { reportedKmh } from '#scripts/commands/simulate/sample.ts'
+import { toE7, toMilli } from '#shared/geo.ts'
+import { createRandom, type Random } from '#shared/random.ts'
+import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { DAY_MS } from '#shared/time.ts'
-import { recordTrack, type TrackStyle } from './block-tracks.ts'
 import type { FilledSample } from './fill.ts'
 
-/** Number of simulated tracks, each shared by some devices with a small shift in space and time. */
-const SHARED_TRACKS = 4
-/** 1e-7 degree: some eleven metres. */
-const PLACE_STEP_E7 = 1000
+/** 1e-7 degree: devices share a few tracks, each some eleven metres from the last one, and a little later. */
+export const PLACE_STEP_E7 = 1000
 const TIME_STEP_MS = 37
 const MAX_DELAY_MS = 4000
 const WORKING_HOURS_S = 12 * 3600
 const WORK_BEGINS_S = 2 * 3600
-const ACTIVE_INTERVAL_MS = 5000
+const INTERVAL_S = 5
+const INTERVAL_MS = INTERVAL_S * 1000
+const DAY = 20_000
+const DAY_S = 86_400
+const SPEED_ERROR_KMH = 0.2
 
-const always = { latenessMs: 0, speed: 'tenths', keeps: () => true } as const
-const inUse: TrackStyle['keeps'] = (cart) => !cart.isLocked
-const atWork: TrackStyle['keeps'] = (_, second) => second > WORK_BEGINS_S && second <= WORK_BEGINS_S + WORKING_HOURS_S
-
-/** A cart that reports every second, day and night. */
-const SINGLE_STYLE: TrackStyle = { ...always, name: 'single', intervalS: 1 }
-
-/** Carts that report every five seconds for twelve hours a day, half of them never quite in time. */
-const FLEET_STYLES: readonly TrackStyle[] = [
-  { ...always, name: 'fleet', intervalS: 5, keeps: atWork },
-  { name: 'fleet, uneven', intervalS: 5, keeps: atWork, latenessMs: 200, speed: 'every-digit' },
-]
-
-const ACTIVE_STYLE: TrackStyle = { ...always, name: 'active', intervalS: 5, keeps: inUse }
-
-/** Time from the first to the last record. */
-export interface Period {
-  fromMs: number
-  toMs: number
+/** Reporting style of a device during the days of its cart. */
+export interface TrackStyle {
+  readonly name: string
+  readonly intervalS: number
+  /** True if the device reports; `second` is the time of the model day, which begins at 04:00. */
+  readonly keeps: (cart: CartState, second: number) => boolean
+  /** Maximum delay of a report, in ms. */
+  readonly latenessMs: number
+  /** Receiver that reports 0 at rest and tenths of km/h otherwise, that reports every digit, or no speed. */
+  readonly speed: 'tenths' | 'every-digit' | 'none'
 }
 
+/** A cart that reports every second, day and night. */
+const SINGLE: TrackStyle = { name: 'single', intervalS: 1, latenessMs: 0, speed: 'tenths', keeps: () => true }
+
+/** Carts that report every five seconds for twelve hours a day; half of them are `UNEVEN`, never quite in time. */
+export const FLEET: TrackStyle = {
+  ...SINGLE,
+  name: 'fleet',
+  intervalS: INTERVAL_S,
+  keeps: (_, second) => second > WORK_BEGINS_S && second <= WORK_BEGINS_S + WORKING_HOURS_S,
+}
+const UNEVEN: TrackStyle = { ...FLEET, name: 'fleet, uneven', latenessMs: 200, speed: 'every-digit' }
+
+/** Carts on their way. */
+export const IN_USE: TrackStyle = { ...FLEET, name: 'active', keeps: (cart) => !cart.isLocked }
+
 export function recordSingle(days: number): GpsRecords {
-  return recordTrack(SINGLE_STYLE, (days * DAY_MS) / 1000)
+  return recordTrack(SINGLE, (days * DAY_MS) / 1000)
 }
 
 export function recordFleet(days: number): GpsRecords[] {
-  return recordShared(FLEET_STYLES, (days * WORKING_HOURS_S) / 5)
+  const count = (days * WORKING_HOURS_S) / INTERVAL_S
+  return [FLEET, UNEVEN, FLEET, UNEVEN].map((style, i) => recordTrack(style, count, i))
 }
 
-/** Tracks for `count` fixes of any device that is on its way. */
+/** Tracks of devices that are on their way, long enough for `count` fixes of each. */
 export function recordActive(count: number): GpsRecords[] {
-  return recordShared([ACTIVE_STYLE], 2 * count)
+  return [0, 1, 2, 3].map((cart) => recordTrack(IN_USE, 2 * count, cart))
 }
 
-function recordShared(styles: readonly TrackStyle[], count: number): GpsRecords[] {
-  return Array.from({ length: SHARED_TRACKS }, (_, i) =>
-    recordTrack(styles[i % styles.length] ?? SINGLE_STYLE, count, i),
-  )
+/** Returns the first `count` positions of a simulated cart in that style; the same in every run. */
+export function recordTrack(style: TrackStyle, count: number, index = 2): GpsRecords {
+  const plan = planFleet({ seed: 1, carts: 12, center: { lat: 28.41, long: -81.58 }, prefix: 'bench' })
+  const cart = createCart(plan, index)
+  const random = createRandom('blocks', style.name)
+  const noise = new GpsNoise(random)
+  const records = GPS.allocate(count)
+  let recorded = 0
+  for (let day = DAY; recorded < count; day++) {
+    cart.startDay(day)
+    for (let second = 1; second <= DAY_S && recorded < count; second++) {
+      cart.step()
+      if (second % style.intervalS !== 0 || !style.keeps(cart, second)) continue
+      const atMs = dayStartMs(day, plan.center) + second * 1000 + random.integer(0, style.latenessMs)
+      const { lat, long } = toLatLong(plan.center, noise.observe(cart.position, atMs))
+      records.atMs[recorded] = atMs
+      records.latE7[recorded] = toE7(lat)
+      records.longE7[recorded] = toE7(long)
+      records.speedMilliKmh[recorded] = reportedSpeed(style, cart, random)
+      recorded++
+    }
+  }
+  return records
+}
+
+function reportedSpeed(style: TrackStyle, cart: CartState, random: Random): number {
+  if (style.speed === 'none') return NO_SPEED
+  const errorKmh = SPEED_ERROR_KMH * random.gaussian()
+  if (style.speed === 'tenths' || cart.speedMps === 0) return toMilli(reportedKmh(cart.speedMps, errorKmh))
+  return toMilli(Math.max(0, cart.speedMps * 3.6 + errorKmh))
 }
 
 /** Samples of whole tracks in the order of time, except those that are late by less than an interval. */
@@ -68,23 +110,15 @@ export function* samplesOfTracks(
 export function* samplesOfActive(
   deviceIds: readonly number[],
   tracks: readonly GpsRecords[],
-  { fromMs, toMs, sinceMs }: Period & { sinceMs: number },
+  { fromMs, toMs, sinceMs }: { fromMs: number; toMs: number; sinceMs: number },
 ): Generator<FilledSample, void, void> {
-  const first = Math.ceil(sinceMs / ACTIVE_INTERVAL_MS)
-  const last = Math.floor(toMs / ACTIVE_INTERVAL_MS)
-  for (let tick = Math.ceil(fromMs / ACTIVE_INTERVAL_MS); tick <= last; tick++) {
-    const atMs = tick * ACTIVE_INTERVAL_MS - MAX_DELAY_MS
+  const first = Math.ceil(sinceMs / INTERVAL_MS)
+  const last = Math.floor(toMs / INTERVAL_MS)
+  for (let tick = Math.ceil(fromMs / INTERVAL_MS); tick <= last; tick++) {
     for (const [n, deviceId] of deviceIds.entries()) {
       // the tick decides the position, so that later samples continue the track
-      yield sampleOf(deviceId, n, tracks, tick - first + n * 97, atMs)
+      yield sampleOf(deviceId, n, tracks, tick - first + n * 97, tick * INTERVAL_MS - MAX_DELAY_MS)
     }
-  }
-}
-
-export function periodOf(tracks: readonly GpsRecords[]): Period {
-  return {
-    fromMs: Math.min(...tracks.map(({ atMs }) => atMs[0] ?? 0)),
-    toMs: Math.max(...tracks.map(({ atMs }) => atMs.at(-1) ?? 0)),
   }
 }
 

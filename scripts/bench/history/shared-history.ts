@@ -1,125 +1,89 @@
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { must } from '#scripts/rig/staff-course.ts'
 import type { GpsRecords } from '#shared/telemetry/records.ts'
+import { MINUTE_MS } from '#shared/time.ts'
 import { FilledFolder } from './fill.ts'
-import {
-  type Period,
-  periodOf,
-  recordActive,
-  recordFleet,
-  recordSingle,
-  samplesOfActive,
-  samplesOfTracks,
-} from './history-parts.ts'
+import { recordActive, recordFleet, recordSingle, samplesOfActive, samplesOfTracks } from './history-parts.ts'
 
-const MINUTE_MS = 60_000
-/** Sizes of the parts. `loggedMs` is the last part of `activeMs`, which is left in the log. */
-const SIZES = {
-  singleDays: 31,
-  fleetDevices: 50,
-  fleetDays: 31,
-  activeDevices: 500,
-  activeMs: 240 * MINUTE_MS,
-  loggedMs: 10 * MINUTE_MS,
-}
-const SHORT_SIZES = {
-  singleDays: 1,
-  fleetDevices: 5,
-  fleetDays: 1,
-  activeDevices: 20,
-  activeMs: 20 * MINUTE_MS,
-  loggedMs: 2 * MINUTE_MS,
-}
+/** `loggedMs` is the last part of `activeMs`, which is left in the log. */
+const SIZES = { days: 31, fleet: 50, active: 500, activeMs: 240 * MINUTE_MS, loggedMs: 10 * MINUTE_MS }
+const SHORT_SIZES = { days: 1, fleet: 5, active: 20, activeMs: 20 * MINUTE_MS, loggedMs: 2 * MINUTE_MS }
 const LOADED_DEVICES = 200
 
-/** Part of the history, once it exists. */
-export interface HistoryPart extends Period {
-  hardwareIds: string[]
-  records: number
+/** Part of the history. */
+export interface HistoryPart {
+  readonly hardwareIds: readonly string[]
+  readonly fromMs: number
+  readonly toMs: number
+  readonly records: number
 }
 
-/** Data folder shared by all scenarios of a run; each part is made when a scenario first needs it. */
-export class SharedHistory {
-  readonly sizes: typeof SIZES
-  readonly #context: ScenarioContext
-  #folder: FilledFolder | undefined
-  #single: HistoryPart | undefined
-  #fleet: HistoryPart | undefined
-  #active: HistoryPart | undefined
-  #activeSinceMs: number | undefined
-  #loaded: BenchDevice[] | undefined
-
-  constructor(context: ScenarioContext) {
-    this.#context = context
-    this.sizes = context.isShort ? SHORT_SIZES : SIZES
+/** Makes the history of a run: a device with a fix a second, and a fleet with one in 5 s for twelve hours a day. */
+export async function makeHistory(context: ScenarioContext) {
+  const sizes = context.isShort ? SHORT_SIZES : SIZES
+  const folder = await FilledFolder.create(context, 'shared-history')
+  const singleTrack = recordSingle(sizes.days)
+  return {
+    sizes,
+    folder,
+    singleTrack,
+    single: await makePart(folder, 'single', 1, [singleTrack]),
+    fleet: await makePart(folder, 'fleet', sizes.fleet, recordFleet(sizes.days)),
+    /** Devices without a history, to send messages as. */
+    loaded: await folder.register(LOADED_DEVICES, 'loaded'),
+    active: {
+      devices: await folder.register(sizes.active, 'active'),
+      tracks: recordActive(sizes.activeMs / 5000),
+      sinceMs: Date.now() - sizes.activeMs,
+      toMs: 0,
+    },
   }
+}
 
-  async folder(): Promise<FilledFolder> {
-    this.#folder ??= await FilledFolder.create(this.#context, 'shared-history')
-    return this.#folder
-  }
-
-  /** GPS records in the folder. */
-  get records(): number {
-    return [this.#single, this.#fleet, this.#active].reduce((sum, part) => sum + (part?.records ?? 0), 0)
-  }
-
-  async start(): Promise<GatewayProcess> {
-    return (await this.folder()).start()
-  }
-
-  /** Part with one device, a fix a second. */
-  async single(): Promise<HistoryPart> {
-    this.#single ??= await this.#make('single', 1, [recordSingle(this.sizes.singleDays)])
-    return this.#single
-  }
-
-  /** Part with devices that report every five seconds, twelve hours a day. */
-  async fleet(): Promise<HistoryPart> {
-    this.#fleet ??= await this.#make('fleet', this.sizes.fleetDevices, recordFleet(this.sizes.fleetDays))
-    return this.#fleet
-  }
-
-  /** Part with devices that are on their way now: their recent samples are in the log, all before is sealed. */
-  async active(): Promise<HistoryPart> {
-    const folder = await this.folder()
-    const { activeDevices, activeMs, loggedMs } = this.sizes
-    const known = this.#active
-    const hardwareIds = known?.hardwareIds ?? idsOf(await folder.register(activeDevices, 'active'))
-    printProgress('  making the history of devices on their way')
-    const [deviceIds, tracks] = [folder.deviceIds('active'), recordActive(activeMs / 5000)]
-    this.#activeSinceMs ??= Date.now() - activeMs
-    const sinceMs = this.#activeSinceMs
-    // in two steps: the recent samples are made after the first step, which takes long, so that they reach the present
-    const fromMs = Math.max(Date.now() - activeMs, (known?.toMs ?? 0) + 1)
-    const sealedToMs = Math.max(fromMs, Date.now() - loggedMs)
-    const sealed = await folder.fill(samplesOfActive(deviceIds, tracks, { fromMs, toMs: sealedToMs, sinceMs }))
-    const recent = { fromMs: sealedToMs + 1, toMs: Date.now(), sinceMs }
-    const logged = await folder.fillLog(samplesOfActive(deviceIds, tracks, recent))
-    const records = (known?.records ?? 0) + sealed + logged
-    this.#active = { hardwareIds, fromMs, toMs: recent.toMs, records }
-    return this.#active
-  }
-
-  /** Devices without a history, to send messages as. */
-  async loadedDevices(): Promise<BenchDevice[]> {
-    this.#loaded ??= await (await this.folder()).register(LOADED_DEVICES, 'loaded')
-    return this.#loaded
-  }
-
-  async #make(prefix: string, devices: number, tracks: GpsRecords[]): Promise<HistoryPart> {
-    const folder = await this.folder()
-    const hardwareIds = idsOf(await folder.register(devices, prefix))
-    printProgress(`  making the history of ${hardwareIds.length} devices`)
-    const records = await folder.fill(samplesOfTracks(folder.deviceIds(prefix), tracks))
-    const { fromMs, toMs } = periodOf(tracks)
+async function makePart(
+  folder: FilledFolder,
+  prefix: string,
+  count: number,
+  tracks: GpsRecords[],
+): Promise<HistoryPart> {
+  const devices = await folder.register(count, prefix)
+  const records = await folder.fill(samplesOfTracks(folder.deviceIds(prefix), tracks))
+  return {
+    hardwareIds: devices.map(({ hardwareId }) => hardwareId),
+    fromMs: Math.min(...tracks.map(({ atMs }) => atMs[0] ?? 0)),
     // each device after the first is shifted a little in time
-    return { hardwareIds, fromMs, toMs: devices === 1 ? toMs : toMs + MINUTE_MS, records }
+    toMs: Math.max(...tracks.map(({ atMs }) => atMs.at(-1) ?? 0)) + MINUTE_MS,
+    records,
   }
 }
 
-function idsOf(devices: readonly BenchDevice[]): string[] {
-  return devices.map(({ hardwareId }) => hardwareId)
+/** Brings devices that are on their way up to the present: their recent samples are in the log, all before sealed. */
+export async function continueActive({ folder, sizes, active }: Awaited<ReturnType<typeof makeHistory>>) {
+  const deviceIds = folder.deviceIds('active')
+  const samples = (fromMs: number, toMs: number) =>
+    samplesOfActive(deviceIds, active.tracks, { fromMs, toMs, sinceMs: active.sinceMs })
+  // in two steps: the recent samples are made after the first step, which takes long, so that they reach the present
+  const fromMs = Math.max(Date.now() - sizes.activeMs, active.toMs + 1)
+  const sealedToMs = Math.max(fromMs, Date.now() - sizes.loggedMs)
+  await folder.fill(samples(fromMs, sealedToMs))
+  active.toMs = Date.now()
+  await folder.fillLog(samples(sealedToMs + 1, active.toMs))
+}
+
+/** Path of the trips of the first device of a part. */
+export const tripsOfOne = (part: HistoryPart) => `/trips/${part.hardwareIds[0]}?${rangeOf(part)}`
+
+/** Path of the trips of all its devices. */
+export const tripsOfAll = (part: HistoryPart) => `/trips?${rangeOf(part)}&hardware_ids=${part.hardwareIds.join(',')}`
+
+/** Throws unless the trips of a path were made of all positions of the part. */
+export async function checkTrips(gateway: GatewayProcess, path: string, { records }: HistoryPart): Promise<void> {
+  const { summary } = await must(gateway, 'GET', path)
+  if (summary.positionsAnalyzed !== records) throw new Error(`trips are of ${summary.positionsAnalyzed} positions`)
+}
+
+/** Parameters of a query for a period. */
+export function rangeOf({ fromMs, toMs }: { fromMs: number; toMs: number }): string {
+  return `from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`
 }

@@ -1,66 +1,56 @@
 import { join } from 'node:path'
-import { ForkedScript } from '#scripts/rig/calls.ts'
-import { startDownloadClient } from '#scripts/rig/load/download-process.ts'
-import {
-  atMost,
-  formatCount,
-  formatMs,
-  median,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import type { SharedHistory } from './shared-history.ts'
-import type { SpeedSumFunctions } from './speed-sum.ts'
-import { countTripsOfOne, tripsOfOne } from './trip-queries.ts'
+import Database from 'better-sqlite3'
+import { downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
+import { printProgress } from '#scripts/rig/report.ts'
+import { byFigure } from '#scripts/rig/rounds.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
+import type { GpsRecords } from '#shared/telemetry/records.ts'
+import { checkTrips, makeHistory, tripsOfOne } from './shared-history.ts'
 
-const TARGET_RATIO = 1.5
-const ROUNDS = 9
-const SHORT_ROUNDS = 3
+/** Reads the trips of a month of one device, compared with SQLite adding up a column of the same fixes. */
+export const tripsOne = measurement({
+  name: 'trips-one',
+  summary: 'trips of a device, 31 days at a fix a second, compared with SQLite alone',
+  rounds: 9,
+  figures: {
+    ratio: { what: 'GET /trips/:id : SELECT sum(speed)', target: ['<=', 1.5], digits: 2 },
+    trips: { what: 'GET /trips/:id', unit: ' ms', digits: 1 },
+    sum: { what: 'SELECT sum(speed)', unit: ' ms', digits: 1 },
+    rate: { what: 'fixes a second of GET /trips/:id' },
+  },
+  async run(context) {
+    const { bench, rounds } = context
+    const { folder, single, singleTrack } = await bench.shared(makeHistory, context)
+    const db = createRows(join(bench.createFolder('rows'), 'rows.db'), singleTrack)
+    const gateway = await folder.start()
+    const path = tripsOfOne(single)
+    await checkTrips(gateway, path, single)
+    const client = startDownloadClient(bench)
+    const runs: Record<'ratio' | 'trips' | 'sum' | 'rate', number>[] = []
+    // one warm-up of each: the response above came from a process that had just started
+    for (let round = -1; round < rounds; round++) {
+      const startMs = performance.now()
+      db.prepare('SELECT sum(speed) FROM fix').get()
+      const sum = performance.now() - startMs
+      const trips = 1000 * (await client.call('download', downloadOf(gateway, path))).durationS
+      printProgress(`  trips ${trips.toFixed(1)} ms, sum ${sum.toFixed(1)} ms`)
+      if (round >= 0) runs.push({ ratio: trips / sum, trips, sum, rate: (1000 * single.records) / trips })
+    }
+    db.close()
+    client.kill()
+    await gateway.process.stop()
+    return byFigure(runs)
+  },
+})
 
-/** Measures the trips of a month of one device, compared with SQLite adding up a column of the same fixes. */
-export async function runTripsOne(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
-  const { bench, isShort } = context
-  const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
-  const part = await history.single()
-  const path = join(bench.createFolder('rows'), 'rows.db')
-  const script = new URL('./speed-sum.ts', import.meta.url)
-  const sqlite = new ForkedScript<SpeedSumFunctions>(bench, 'SQLite', script)
-  await sqlite.call('create', path, history.sizes.singleDays)
-  const gateway = await history.start()
-  const query = tripsOfOne(gateway, part)
-  const counts = await countTripsOfOne(query)
-  if (counts.positions !== part.records) throw new Error(`trips are of ${counts.positions} positions`)
-  const client = startDownloadClient(bench)
-  // one warm-up of each: the response above came from a process that had just started
-  await sqlite.call('addUp')
-  await client.call('download', query)
-  const runs: { tripsS: number; sumS: number }[] = []
-  for (let round = 0; round < rounds; round++) {
-    const [sumS, trips] = [await sqlite.call('addUp'), await client.call('download', query)]
-    runs.push({ tripsS: trips.durationS, sumS })
-    printProgress(`  trips ${formatMs(trips.durationS * 1000)} ms, sum ${formatMs(sumS * 1000)} ms`)
-  }
-  client.kill()
-  await Promise.all([sqlite.stop(), gateway.process.stop()])
-  const [tripsS, sumS] = [median(runs.map((run) => run.tripsS)), median(runs.map((run) => run.sumS))]
-  printTable(
-    `Trips of one device: ${formatCount(counts.positions)} fixes, ${counts.trips} trips, ${counts.stops} stops`,
-    ['medians', 'ms', 'fixes/s'],
-    [
-      ['GET /trips/:id', formatMs(tripsS * 1000), formatCount(counts.positions / tripsS)],
-      ['SELECT sum(speed)', formatMs(sumS * 1000), formatCount(counts.positions / sumS)],
-    ],
-  )
-  const name = `trips-one: GET /trips/:id : SELECT sum(speed), ${formatCount(counts.positions)} fixes`
-  const detail = `${formatMs(tripsS * 1000)} : ${formatMs(sumS * 1000)} ms`
-  return {
-    figures: [
-      atMost(name, tripsS / sumS, TARGET_RATIO, { digits: 2, detail, isJudged: !isShort }),
-      withoutTarget('trips-one: fixes a second', formatCount(counts.positions / tripsS)),
-    ],
-    raw: { counts, runs },
-  }
+/** Creates a database with the fixes of one device as rows. */
+function createRows(path: string, { atMs, latE7, longE7, speedMilliKmh }: GpsRecords): Database.Database {
+  const db = new Database(path)
+  db.exec(`CREATE TABLE fix (device INTEGER, ts INTEGER, lat INTEGER, long INTEGER, speed INTEGER,
+    PRIMARY KEY (device, ts)) STRICT, WITHOUT ROWID`)
+  const insert = db.prepare('INSERT INTO fix VALUES (1, ?, ?, ?, ?)')
+  db.transaction(() => {
+    for (let i = 0; i < atMs.length; i++) insert.run(atMs[i], latE7[i], longE7[i], speedMilliKmh[i])
+  })()
+  return db
 }

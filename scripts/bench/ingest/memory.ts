@@ -1,62 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { none } from '#scripts/rig/figures.ts'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readResidentBytes } from '#scripts/rig/process-usage.ts'
-import {
-  below,
-  formatCount,
-  formatMb,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-} from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { formatCount } from '#scripts/rig/report.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
 
+const DEVICES = 1000
+const SHORT_DEVICES = 200
 const PER_DEVICE_PER_S = 0.1
-const TARGET_MB = 200
-const SAMPLES = 6
 
 /** Measures the memory of a thousand connected devices. */
-export async function runMemory(context: ScenarioContext): Promise<ScenarioReport> {
-  const { bench, entry } = context
-  const devices = context.isShort ? 200 : 1000
-  const durationS = context.durationS ?? (context.isShort ? 10 : 60)
-  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('memory') })
-  const { pid } = gateway.process
-  const atStart = readResidentBytes(pid)
-  const clients = await gateway.api.registerDevices(devices)
-  const registered = readResidentBytes(pid)
-  const load = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S)
-  await load.connected()
-  const connected = readResidentBytes(pid)
-
-  printProgress(`  measuring for ${durationS} s`)
-  const samples: number[] = []
-  for (let i = 0; i < SAMPLES; i++) {
-    await sleep((durationS / SAMPLES) * 1000)
-    samples.push(readResidentBytes(pid))
-  }
-  load.stop()
-  const result = await load.result()
-  await gateway.process.stop()
-
-  const last = samples.at(-1) ?? 0
-  printTable(
-    `Memory: ${formatCount(devices)} devices connected`,
-    ['resident MB', 'MB'],
-    [
-      ['started', formatMb(atStart)],
-      ['devices registered', formatMb(registered)],
-      ['all connected', formatMb(connected)],
-      [`after ${durationS} s of messages`, formatMb(last)],
-    ],
-  )
-  return {
-    figures: [
-      below(`memory: resident with ${formatCount(devices)} devices`, last / 1e6, TARGET_MB, { unit: ' MB' }),
-      noneOf('memory: refused subscriptions', result.refusedSubscriptions),
-    ],
-    raw: { devices, durationS, atStart, registered, connected, samples, load: result },
-  }
-}
+export const memory = measurement({
+  name: 'memory',
+  summary: `${formatCount(DEVICES)} connected devices with will and subscriptions, a message every 10 s`,
+  durationS: [60, 10],
+  figures: {
+    started: { what: 'resident memory after the start', unit: ' MB', digits: 1 },
+    registered: { what: 'with all devices registered', unit: ' MB', digits: 1 },
+    connected: { what: 'with all of them connected', unit: ' MB', digits: 1 },
+    sending: { what: 'after a time of messages', unit: ' MB', target: ['<', 200], digits: 1 },
+    refused: none('subscriptions refused'),
+  },
+  async run({ bench, entry, isShort, durationS }) {
+    const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('memory') })
+    const residentMb = () => readResidentBytes(gateway.process.pid) / 1e6
+    const started = residentMb()
+    const clients = await gateway.api.registerDevices(isShort ? SHORT_DEVICES : DEVICES)
+    const registered = residentMb()
+    const load = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S)
+    await load.connected()
+    const connected = residentMb()
+    await sleep(durationS * 1000)
+    const sending = residentMb()
+    load.stop()
+    const { refusedSubscriptions: refused } = await load.result()
+    await gateway.process.stop()
+    return { started, registered, connected, sending, refused }
+  },
+})

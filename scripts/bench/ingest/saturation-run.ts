@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import type { LatencySummary } from '#scripts/rig/latency.ts'
-import type { FullSpeedTotals } from '#scripts/rig/load/full-speed-generator.ts'
+import type { BenchDevice, GatewayApi } from '#scripts/rig/gateway-api.ts'
+import { readLoopDelayP99Ms } from '#scripts/rig/gateway-process.ts'
 import { startFullSpeed } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds, readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
@@ -19,24 +18,11 @@ export interface SaturationTarget {
   devices: readonly BenchDevice[]
   durationS: number
   notBeforeMs: number
-  /** 99th percentile of the main thread's delay since the last call; absent for a foreign broker. */
-  readLoopDelayP99Ms?(): Promise<number>
+  /** Gateway, for the delay of its main thread; absent for another broker. */
+  api?: GatewayApi
 }
 
-export interface SaturationRun {
-  perS: number
-  brokerCpuUs: number
-  generatorCpuUs: number
-  /** Share of a core; near 1 the run measures the generator, not the gateway. */
-  generatorCpuShare: number
-  /** Share of the machine's time that its host gave to others meanwhile. */
-  stolenShare: number
-  /** Main thread; null for a foreign broker. */
-  loopDelayP99Ms: number | null
-  sinceWrite: LatencySummary
-  /** Warm-up and draining included. */
-  totals: FullSpeedTotals
-}
+export type SaturationRun = Awaited<ReturnType<typeof saturate>>
 
 /** Waits until a loaded subject may be measured for that time. */
 export async function warmUp(durationS: number): Promise<void> {
@@ -44,25 +30,26 @@ export async function warmUp(durationS: number): Promise<void> {
 }
 
 /** Loads a broker as fast as it acknowledges, after a short warm-up. */
-export async function saturate(bench: Workbench, target: SaturationTarget): Promise<SaturationRun> {
-  const { port, devices: clients, notBeforeMs, durationS } = target
+export async function saturate(bench: Workbench, target: SaturationTarget) {
+  const { pid, port, devices: clients, notBeforeMs, durationS, api } = target
   const load = await startFullSpeed(bench, { port, clients, notBeforeMs, window: WINDOW })
   await warmUp(durationS)
-  await target.readLoopDelayP99Ms?.()
-  const cpuBeforeS = readCpuSeconds(target.pid)
-  const machineBefore = readMachineTime()
+  if (api !== undefined) await readLoopDelayP99Ms(api)
+  const [cpuBeforeS, machineBefore] = [readCpuSeconds(pid), readMachineTime()]
   const measured = await load.call('measure', durationS)
-  const brokerCpuS = readCpuSeconds(target.pid) - cpuBeforeS
+  const { acknowledged, sinceWrite } = measured
+  const brokerCpuUs = ((readCpuSeconds(pid) - cpuBeforeS) / acknowledged) * 1e6
   const stolenShare = stolenSince(machineBefore)
-  const loopDelayP99Ms = (await target.readLoopDelayP99Ms?.()) ?? null
+  const loopDelayP99Ms = api === undefined ? 0 : await readLoopDelayP99Ms(api)
+  // warm-up and draining included
   const totals = await load.call('finish')
   await load.stop()
-  const { acknowledged, sinceWrite } = measured
   return {
     perS: acknowledged / measured.durationS,
-    brokerCpuUs: (brokerCpuS / acknowledged) * 1e6,
-    generatorCpuUs: (measured.cpuS / acknowledged) * 1e6,
+    brokerCpuUs,
+    /** Share of a core; near 1 the run measures the generator, not the broker. */
     generatorCpuShare: measured.cpuS / measured.durationS,
+    /** Share of the machine's time that its host gave to others meanwhile. */
     stolenShare,
     loopDelayP99Ms,
     sinceWrite,

@@ -1,155 +1,135 @@
-import {
-  atLeast,
-  atMost,
-  below,
-  type Figure,
-  formatCount,
-  formatMs,
-  formatPercent,
-  median,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { createSubjects, type SubjectName, type SubjectRun } from './saturation-subjects.ts'
+import { type Figure, none } from '#scripts/rig/figures.ts'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type GatewayOptions, startGateway } from '#scripts/rig/gateway-process.ts'
+import { findMosquitto, startMosquitto } from '#scripts/rig/mosquitto-process.ts'
+import { formatCount, printProgress } from '#scripts/rig/report.ts'
+import { alternate } from '#scripts/rig/rounds.ts'
+import { measurement, type RunContext, type Scenario } from '#scripts/rig/scenario.ts'
+import { compileSlowFsync } from '#scripts/rig/slow-fsync.ts'
+import type { SiteHub } from '../sync/environment.ts'
+import { drawZones, openSockets, startHubInMemory } from './busy-course.ts'
+import { type SaturationRun, saturate } from './saturation-run.ts'
 
-const CLIENT_COUNTS = [50, 500]
-const SHORT_CLIENT_COUNTS = [20]
-const SUBJECT_NAMES: SubjectName[] = ['gateway', 'gateway, everything on', 'mosquitto', 'gateway, slow fsync']
-const LOOP_DELAY_TARGET_MS = 5
-const CPU_TARGET_US = 6
-/** Ratios of a fleet at full speed to the acknowledgements of Mosquitto, which stores nothing. */
-const RATIO_TARGETS = { gateway: 1.5, 'gateway, everything on': 0.8 } as const
+const SHORT_CLIENTS = 20
 
-/** Measures the throughput of a broker when every client sends as fast as it is acknowledged. */
-export async function runSaturation(context: ScenarioContext): Promise<ScenarioReport> {
-  const rounds = context.rounds ?? (context.isShort ? 1 : 5)
-  const durationS = context.durationS ?? (context.isShort ? 0.5 : 8)
-  const counts = context.isShort ? SHORT_CLIENT_COUNTS : CLIENT_COUNTS
-  const subjects = await createSubjects({ context, maxClients: Math.max(...counts), durationS })
-  const runs: SubjectRun[] = []
-  for (const clients of counts) {
-    for (let round = 0; round < rounds; round++) {
-      // Alternates, so that a machine that slows down meanwhile affects all of them.
-      for (const subject of subjects) {
-        const run = await subject.measure(clients)
-        printProgress(`  ${clients} clients, ${run.subject}: ${formatCount(run.perS)}/s`)
-        runs.push(run)
-      }
-    }
-  }
-  for (const subject of subjects) await subject.stop?.()
-  printMedians(counts, runs)
-  const sum = (pick: (run: SubjectRun) => number | undefined) =>
-    runs.reduce((total, run) => total + (pick(run) ?? 0), 0)
-  const [frames, rows] = [sum((run) => run.beside?.frames), Math.max(...runs.map((run) => run.beside?.rows ?? 0))]
-  return {
-    figures: [
-      ...counts.flatMap((clients) => createFigures(clients, runs, !context.isShort)),
-      noneOf(
-        'saturation: acknowledged but not stored',
-        sum((run) => run.notStored ?? 0),
-      ),
-      withoutTarget(
-        'saturation, everything on: frames to sockets, rows at the hub',
-        `${formatCount(frames)}, ${formatCount(rows)}`,
-      ),
-    ],
-    raw: { rounds, durationS, runs },
-  }
-}
+const ratio: Figure = { what: 'acknowledged, gateway : Mosquitto, which stores nothing', digits: 2 }
+const busyRatio: Figure = { what: 'the same with zones, 20 realtime sockets and a hub : Mosquitto', digits: 2 }
 
-function printMedians(counts: readonly number[], runs: readonly SubjectRun[]): void {
-  const rows = counts.flatMap((clients) =>
-    SUBJECT_NAMES.flatMap((subject) => {
-      const group = select(runs, subject, clients)
-      if (group.length === 0) return []
-      const of = (pick: (run: SubjectRun) => number) => median(group.map(pick))
-      return [
-        [
-          `${clients} clients, ${subject}`,
-          formatCount(of((run) => run.perS)),
-          of((run) => run.brokerCpuUs).toFixed(1),
-          formatMs(of((run) => run.sinceWrite.p50Ms)),
-          formatMs(of((run) => run.sinceWrite.p99Ms)),
-          subject === 'mosquitto' ? '' : formatMs(of((run) => run.loopDelayP99Ms ?? 0)),
-          of((run) => run.generatorCpuUs).toFixed(1),
-          formatPercent(of((run) => run.generatorCpuShare)),
-          formatPercent(of((run) => run.stolenShare)),
-        ],
+/** Measures a fleet that sends as fast as it is acknowledged. */
+export const saturation = atFullSpeed('saturation', 500, {
+  ratio: { ...ratio, target: ['>=', 1.5] },
+  busyRatio: { ...busyRatio, target: ['>=', 0.8] },
+})
+
+/** Measures fewer clients than a fleet: the ratios have no targets. */
+export const fewClients = atFullSpeed('few-clients', 50, { ratio, busyRatio })
+
+function atFullSpeed(name: string, clients: number, ratios: { ratio: Figure; busyRatio: Figure }): Scenario {
+  return measurement({
+    name,
+    summary: `${clients} clients as fast as they are acknowledged, QoS 1, compared with Mosquitto`,
+    rounds: 5,
+    durationS: [8, 0.5],
+    figures: {
+      rate: { what: 'acknowledged', unit: '/s' },
+      cpu: { what: 'CPU for each message', unit: ' us', target: ['<=', 6], digits: 1 },
+      ...ratios,
+      loopDelay: { what: 'delay of the main thread p99 with 10 ms fsyncs', unit: ' ms', target: ['<', 5], digits: 1 },
+      generator: { what: 'CPU of the load generator', unit: ' % of a core', by: 'most' },
+      stolen: { what: 'time that the host of the machine gave to others', unit: ' %', by: 'most' },
+      rows: { what: 'rows replicated to the hub' },
+      notStored: none('messages acknowledged and not stored'),
+    },
+    async run(context) {
+      const count = context.isShort ? SHORT_CLIENTS : clients
+      const hub = await startHubInMemory(context.bench)
+      const preload = compileSlowFsync(context.bench)
+      const subjects = [
+        await gatewaySubject(context, count, 'gateway'),
+        await gatewaySubject(context, count, 'gateway, everything on', { env: hub.env }, hub),
+        mosquittoSubject(context, count),
+        preload === undefined ? undefined : await gatewaySubject(context, count, 'gateway, slow fsync', { preload }),
       ]
-    }),
-  )
-  const header = [
-    'medians',
-    'acked/s',
-    'CPU us/message',
-    'ack p50 ms',
-    'ack p99 ms',
-    'loop p99 ms',
-    'generator us/message',
-    'of a core',
-    'stolen',
-  ]
-  printTable('Saturation, QoS 1', header, rows)
-}
-
-function createFigures(clients: number, runs: readonly SubjectRun[], isJudged: boolean): Figure[] {
-  const of = (subject: SubjectName) => select(runs, subject, clients)
-  const [gateway, slow] = [of('gateway'), of('gateway, slow fsync')]
-  const title = `saturation: ${clients} clients`
-  return [
-    withoutTarget(`${title}, acknowledged a second`, formatCount(median(gateway.map((run) => run.perS)))),
-    atMost(`${title}, CPU a message`, median(gateway.map((run) => run.brokerCpuUs)), CPU_TARGET_US, {
-      unit: ' us',
-      digits: 1,
-      isJudged,
-    }),
-    ...createRatios(clients, of, isJudged),
-    ...(slow.length === 0
-      ? []
-      : [
-          below(
-            `${title}, loop delay p99 with 10 ms fsyncs`,
-            median(slow.map((run) => run.loopDelayP99Ms ?? 0)),
-            LOOP_DELAY_TARGET_MS,
-            { unit: ' ms', digits: 1, isJudged },
-          ),
-        ]),
-  ]
-}
-
-function createRatios(clients: number, of: (subject: SubjectName) => SubjectRun[], isJudged: boolean): Figure[] {
-  const mosquitto = of('mosquitto')
-  if (mosquitto.length === 0) return []
-  // few clients are not a fleet: the targets are for many
-  const isFleet = clients >= Math.max(...CLIENT_COUNTS)
-  return (['gateway', 'gateway, everything on'] as const).flatMap((subject) => {
-    const ratio = (pick: (run: SubjectRun) => number) => medianRatio(of(subject).map(pick), mosquitto.map(pick))
-    const title = `saturation: ${clients} clients, ${subject} : Mosquitto`
-    return [
-      atLeast(
-        `${title}, a second`,
-        ratio((run) => run.perS),
-        RATIO_TARGETS[subject],
-        {
-          digits: 2,
-          isJudged: isJudged && isFleet,
-        },
-      ),
-      withoutTarget(`${title}, per CPU second`, ratio((run) => 1 / run.brokerCpuUs).toFixed(2)),
-    ]
+      const runs = await alternate(context.rounds, subjects, async (measure) => measure?.())
+      const [own = [], everything = [], mosquitto = [], slow = []] = runs.map((those) =>
+        those.filter((run) => run !== undefined),
+      )
+      const rows = await hub.rowsTaken()
+      await hub.stop()
+      // consecutive runs had the same conditions on the machine
+      const toMosquitto = (those: Run[]) => mosquitto.map(({ perS }, round) => (those[round]?.perS ?? 0) / perS)
+      const all = [...own, ...everything, ...mosquitto, ...slow]
+      return {
+        rate: own.map(({ perS }) => perS),
+        cpu: own.map(({ brokerCpuUs }) => brokerCpuUs),
+        ratio: toMosquitto(own),
+        busyRatio: toMosquitto(everything),
+        loopDelay: slow.map(({ loopDelayP99Ms }) => loopDelayP99Ms),
+        generator: all.map(({ generatorCpuShare }) => generatorCpuShare * 100),
+        stolen: all.map(({ stolenShare }) => stolenShare * 100),
+        rows,
+        notStored: all.map(({ notStored }) => notStored),
+      }
+    },
   })
 }
 
-function select(runs: readonly SubjectRun[], subject: SubjectName, clients: number): SubjectRun[] {
-  return runs.filter((run) => run.subject === subject && run.clients === clients)
+interface Run extends SaturationRun {
+  /** Acknowledged samples that the gateway does not count as stored. */
+  notStored: number
 }
 
-/** Median of the ratios round by round: consecutive runs had the same conditions on the machine. */
-function medianRatio(numerators: readonly number[], denominators: readonly number[]): number {
-  return median(numerators.map((numerator, round) => numerator / (denominators[round] ?? Number.NaN)))
+/** Starts a broker, loads it and stops it; it keeps its data from one run to the next. */
+type Subject = () => Promise<Run>
+
+async function gatewaySubject(
+  { bench, entry, durationS }: RunContext,
+  clients: number,
+  name: string,
+  more: Partial<GatewayOptions> = {},
+  hub?: SiteHub,
+): Promise<Subject> {
+  const options = { entry, dataDir: bench.createFolder('saturation'), ...more }
+  const first = await startGateway(bench, options)
+  const devices = await first.api.registerDevices(clients)
+  if (hub !== undefined) await drawZones(first.api, devices)
+  await first.process.stop()
+  let notBeforeMs = 0
+  return async () => {
+    const gateway = await startGateway(bench, options)
+    const { api, ports, process } = gateway
+    const readers = hub && (await openSockets(bench, gateway, devices))
+    const storedBefore = await api.gpsCount()
+    const target = { pid: process.pid, port: ports.mqtt, devices, durationS, notBeforeMs, api }
+    const run = await saturate(bench, target)
+    notBeforeMs = run.totals.newestSampleMs + 1
+    const stored = (await api.gpsCount()) - storedBefore
+    await readers?.stop()
+    await process.stop()
+    printProgress(`  ${name}: ${formatCount(run.perS)}/s`)
+    return { ...run, notStored: Math.max(0, run.totals.acknowledged - stored) }
+  }
+}
+
+/** Returns undefined if the machine has no Mosquitto. */
+function mosquittoSubject({ bench, durationS }: RunContext, clients: number): Subject | undefined {
+  const program = findMosquitto()
+  if (program === undefined) return undefined
+  const folder = bench.createFolder('mosquitto')
+  const devices = createAnonymousDevices(clients)
+  return async () => {
+    const { process, port } = await startMosquitto(bench, program, folder)
+    const run = await saturate(bench, { pid: process.pid, port, devices, durationS, notBeforeMs: 0 })
+    await process.stop()
+    printProgress(`  Mosquitto: ${formatCount(run.perS)}/s`)
+    return { ...run, notStored: 0 }
+  }
+}
+
+/** Devices of a broker that accepts anonymous clients. */
+export function createAnonymousDevices(count: number): BenchDevice[] {
+  return Array.from({ length: count }, (_, i) => ({
+    hardwareId: `bench-${String(i).padStart(5, '0')}`,
+    password: 'not-checked',
+  }))
 }

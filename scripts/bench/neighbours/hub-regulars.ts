@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { runsContent, SiteClient } from '#hub/testing/site-client.ts'
+import { SiteClient } from '#hub/testing/site-client.ts'
 import { answerCalls } from '#scripts/rig/calls.ts'
-import type { LatencySummary } from '#scripts/rig/latency.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
+import { equalPositions } from './hub-attacks.ts'
 import { probe } from './probe.ts'
 
 /** Process of a site whose gateway works as usual, and of a monitor that polls the health of the hub. */
@@ -13,19 +13,12 @@ const RECORDS = 20
 const AFTERWARDS_MS = 60_000
 const AGAIN_MS = 250
 
-/** Waiting times and losses of the regular clients. */
-export interface HubRegularsResult {
-  push: LatencySummary
-  health: LatencySummary
-  /** Rows the hub has acknowledged and no longer has. */
-  rowsLost: number
-}
-
 let url = ''
-let site: SiteClient | undefined
+let site: SiteClient
+/** Ends requests of the site. */
 let end: AbortSignal | null = null
 let atMs = Date.now()
-let measured: Omit<HubRegularsResult, 'rowsLost'> | undefined
+let measured = { pushMs: 0, healthMs: 0 }
 
 /** Introduces the site to the hub. */
 async function gather(hubUrl: string, siteId: string, key: string): Promise<void> {
@@ -38,50 +31,29 @@ async function gather(hubUrl: string, siteId: string, key: string): Promise<void
 
 async function measure(durationS: number): Promise<void> {
   const [push, health] = await Promise.all([
-    probe(durationS, PUSH_GAP_MS, async (signal) => {
-      end = signal
-      atMs += RECORDS
-      await pushOnce(gathered(), atMs)
-    }),
+    probe(durationS, PUSH_GAP_MS, pushOnce),
     probe(durationS, HEALTH_GAP_MS, async (signal) => {
       await (await fetch(`${url}/health`, { signal })).arrayBuffer()
     }),
   ])
-  measured = { push, health }
+  measured = { pushMs: push.p99Ms, healthMs: health.p99Ms }
 }
 
-/** Returns the results, once no other client loads the hub. */
-async function finish(): Promise<HubRegularsResult> {
-  const client = gathered()
-  const acknowledged = client.cursors.telemetry.seq
-  end = AbortSignal.timeout(AFTERWARDS_MS)
-  let answer = await client.hello()
-  while (answer.status !== 200) {
-    await sleep(AGAIN_MS)
-    answer = await client.hello()
-  }
-  if (measured === undefined) throw new Error('nothing was measured')
-  return { ...measured, rowsLost: Math.max(0, acknowledged - client.cursors.telemetry.seq) }
-}
-
-function gathered(): SiteClient {
-  if (site === undefined) throw new Error('the site is not connected')
-  return site
-}
-
-async function pushOnce(client: SiteClient, atMs: number): Promise<void> {
-  const column = () => new Int32Array(RECORDS)
-  const records = {
-    atMs: Float64Array.from({ length: RECORDS }, (_, i) => atMs + i),
-    latE7: column(),
-    longE7: column(),
-    speedMilliKmh: column(),
-  }
-  const content = runsContent([{ hardwareId: 'regular-1', stream: 'gps', records }])
-  const answer = await client.push(client.part('telemetry', content))
+async function pushOnce(signal: AbortSignal): Promise<void> {
+  end = signal
+  atMs += RECORDS
+  const { status } = await site.push(site.part('telemetry', equalPositions('regular-1', atMs, RECORDS)))
   // the push was accepted, and its response was lost
-  if (answer.status === 409) await client.hello()
-  if (answer.status !== 200) throw new Error(`push: ${answer.status}`)
+  if (status === 409) await site.hello()
+  if (status !== 200) throw new Error(`push: ${status}`)
+}
+
+/** Returns the results, once no other client loads the hub, with the number of rows that it no longer has. */
+async function finish(): Promise<typeof measured & { rowsLost: number }> {
+  const acknowledged = site.cursors.telemetry.seq
+  end = AbortSignal.timeout(AFTERWARDS_MS)
+  await waitUntil(async () => (await site.hello()).status === 200, AFTERWARDS_MS, AGAIN_MS)
+  return { ...measured, rowsLost: Math.max(0, acknowledged - site.cursors.telemetry.seq) }
 }
 
 const functions = answerCalls({ gather, measure, finish })

@@ -19,19 +19,16 @@ export async function probe(
   const signal = AbortSignal.timeout(durationS * 1000)
   for (let dueMs = startMs; dueMs < endMs; dueMs += gapMs) {
     await sleep(Math.max(0, dueMs - performance.now()))
-    await untilDone(act, signal)
+    while (!signal.aborted && !(await isDone(act, signal))) await sleep(AGAIN_MS)
     recordMs(latency, Math.min(performance.now(), endMs) - dueMs)
   }
   return summarise(latency)
 }
 
-async function untilDone(act: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      return await act(signal)
-    } catch {
-      // refused or cut off: a real client would retry
-      await sleep(AGAIN_MS)
-    }
-  }
+/** False if it was refused or cut off: a real client would retry. */
+function isDone(act: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<boolean> {
+  return act(signal).then(
+    () => true,
+    () => false,
+  )
 }

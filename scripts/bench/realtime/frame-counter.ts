@@ -1,15 +1,12 @@
-const EXTENDED_16 = 126
-const EXTENDED_64 = 127
 const PING = 9
+const TEXT = 1
 /** Offsets of two letters that distinguish `{"type":"device_data"` from every other type. */
 const [KIND_AT, DATA_AT] = ['{"type":"'.length, '{"type":"device_'.length]
 const LETTER_D = 'd'.charCodeAt(0)
-/** Longest header, and as much of the payload as identifies its type. */
-const HEAD_BYTES = 10 + DATA_AT + 1
 
-export interface FrameListener {
-  /** Frame that is counted in `deviceData` too; not called for a frame that arrived in several chunks. */
-  deviceData?(frame: Buffer, payloadAt: number, end: number): void
+interface FrameListener {
+  /** Called for each frame that is counted in `deviceData`. */
+  deviceData(bytes: Buffer, payloadAt: number, end: number): void
   ping(): void
 }
 
@@ -20,83 +17,48 @@ export class FrameCounter {
   /** All other text frames. */
   others = 0
   readonly #listener: FrameListener
-  /** Beginning of a frame that arrived in several chunks. */
-  readonly #head = Buffer.alloc(HEAD_BYTES)
-  #headLength = 0
-  /** Missing bytes of a frame that is already counted. */
-  #missing = 0
+  /** Beginning of a frame whose end has not arrived. */
+  #rest = Buffer.alloc(0)
 
   constructor(listener: FrameListener) {
     this.#listener = listener
   }
 
-  /** Consumes `chunk[from..end)`; keeps no reference to it. */
-  take(chunk: Buffer, from: number, end: number): void {
-    let at = from
-    while (at < end) {
-      if (this.#missing > 0) {
-        const taken = Math.min(this.#missing, end - at)
-        this.#missing -= taken
-        at += taken
-      } else if (this.#headLength === 0 && end - at >= HEAD_BYTES) {
-        at = this.#takeWhole(chunk, at, end)
-      } else {
-        at = this.#gather(chunk, at, end)
-      }
+  /** Counts the frames of a chunk; keeps no reference to it. */
+  take(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    let at = 0
+    while (at < bytes.length) {
+      const payloadAt = at + headerLength(bytes, at)
+      const end = payloadAt > bytes.length ? Number.POSITIVE_INFINITY : payloadAt + payloadLength(bytes, at)
+      if (end > bytes.length) break
+      const opcode = (bytes[at] ?? 0) & 0x0f
+      if (opcode === PING) this.#listener.ping()
+      if (opcode === TEXT) this.#count(bytes, payloadAt, end)
+      at = end
     }
+    this.#rest = Buffer.from(bytes.subarray(at))
   }
 
-  #takeWhole(chunk: Buffer, at: number, end: number): number {
-    const payloadAt = at + headerLength(chunk, at)
-    const frameEnd = payloadAt + payloadLength(chunk, at)
-    const isData = this.#count(chunk, at)
-    if (isData && frameEnd <= end) this.#listener.deviceData?.(chunk, payloadAt, frameEnd)
-    if (frameEnd > end) this.#missing = frameEnd - end
-    return Math.min(frameEnd, end)
-  }
-
-  /** Copies bytes of a frame until its type is clear. */
-  #gather(chunk: Buffer, from: number, end: number): number {
-    let at = from
-    while (at < end && !this.#isClear()) this.#head[this.#headLength++] = chunk[at++] ?? 0
-    if (!this.#isClear()) return at
-    this.#missing = headerLength(this.#head, 0) + payloadLength(this.#head, 0) - this.#headLength
-    this.#count(this.#head, 0)
-    this.#headLength = 0
-    return at
-  }
-
-  #isClear(): boolean {
-    const length = this.#headLength
-    if (length < 2) return false
-    const header = headerLength(this.#head, 0)
-    if (length < header) return false
-    return length >= header + Math.min(DATA_AT + 1, payloadLength(this.#head, 0))
-  }
-
-  /** Returns true if it is `device_data`. */
-  #count(bytes: Buffer, at: number): boolean {
-    const opcode = (bytes[at] ?? 0) & 0x0f
-    if (opcode === PING) this.#listener.ping()
-    if (opcode !== 1) return false
-    const payloadAt = at + headerLength(bytes, at)
-    const isData =
-      payloadLength(bytes, at) > DATA_AT &&
-      bytes[payloadAt + KIND_AT] === LETTER_D &&
-      bytes[payloadAt + DATA_AT] === LETTER_D
-    if (isData) this.deviceData++
-    else this.others++
-    return isData
+  #count(bytes: Buffer, payloadAt: number, end: number): void {
+    const isLong = end > payloadAt + DATA_AT
+    if (isLong && bytes[payloadAt + KIND_AT] === LETTER_D && bytes[payloadAt + DATA_AT] === LETTER_D) {
+      this.deviceData++
+      this.#listener.deviceData(bytes, payloadAt, end)
+    } else {
+      this.others++
+    }
   }
 }
 
 function headerLength(bytes: Buffer, at: number): number {
-  const length = bytes[at + 1] ?? 0
-  return length === EXTENDED_64 ? 10 : length === EXTENDED_16 ? 4 : 2
+  const length = bytes[at + 1]
+  return length === 127 ? 10 : length === 126 ? 4 : 2
 }
 
+/** Length of a payload whose header has arrived. */
 function payloadLength(bytes: Buffer, at: number): number {
   const length = bytes[at + 1] ?? 0
-  if (length < EXTENDED_16) return length
-  return length === EXTENDED_16 ? bytes.readUInt16BE(at + 2) : bytes.readUIntBE(at + 4, 6)
+  if (length < 126) return length
+  return length === 126 ? bytes.readUInt16BE(at + 2) : bytes.readUIntBE(at + 4, 6)
 }

@@ -1,171 +1,100 @@
-import { ForkedScript } from '#scripts/rig/calls.ts'
-import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import { compareP99, countLost, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
-import type { LoadResult } from '#scripts/rig/load/plan.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { none } from '#scripts/rig/figures.ts'
+import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { type LoadPair, measurePair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
-import {
-  atMost,
-  type Figure,
-  median,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { ALL_LOW_V, must, NONE_LOW_V, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
-import { mustReach } from '#scripts/rig/wait-until.ts'
-import type { BarnFunctions } from './barn-devices.ts'
-import type { ReceiverFunctions } from './receivers.ts'
-import type { TabletFunctions } from './tablets.ts'
-import { createStaff } from './tablets-return.ts'
+import { printProgress } from '#scripts/rig/report.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
+import { ALL_LOW_V, must, NONE_LOW_V } from '#scripts/rig/staff-course.ts'
+import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
+import { startBarn, startCourse, startTablets } from './course.ts'
 
 const SIZES = { carts: 500, others: 200, receivers: 20, tablets: 4 }
 const SHORT = { carts: 20, others: 10, receivers: 4, tablets: 2 }
-const ROUNDS = 3
-const DURATION_S = 5
-const TARGET_MS = 1000
-const TARGET_RATIO = 2
 const LIMIT_MS = 60_000
 /** Limit until the batteries count as at rest, which takes one tick. */
 const RESTING_LIMIT_MS = 30_000
 
-interface Run {
-  /** Time since the alert was opened, for the slowest alert and tablet; null if not all arrived. */
-  slowestMs: number | null
-  /** Time from the devices' reports until all webhooks that respond had all alerts; null if not all did. */
-  deliveredMs: number | null
-  pair: LoadPair
-}
-
-interface Course {
-  gateway: GatewayProcess
-  sizes: typeof SIZES
-  tablets: ForkedScript<TabletFunctions>
-  receivers: ForkedScript<ReceiverFunctions>
-  others: Parameters<typeof startDeviceLoad>[2]
-  durationS: number
+interface ShownCart {
+  battery: { rest_voltage: number | null } | null
 }
 
 /** Measures alerts of all carts together (low batteries), while half of the recipients do not respond. */
-export async function runAlerts(context: ScenarioContext): Promise<ScenarioReport> {
-  const { bench, entry, isShort } = context
-  const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
-  const durationS = context.durationS ?? (isShort ? 2 : DURATION_S)
-  const sizes = isShort ? SHORT : SIZES
-  const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('alerts') })
-  await openCourse(gateway)
-  const carts = await registerCarts(gateway, { count: sizes.carts, deviceType: 'teebox', id: 'cart' })
-  const others = await gateway.api.registerDevices(sizes.others)
-  const fork = (name: string) => new URL(`./${name}.ts`, import.meta.url)
-  const barn = new ForkedScript<BarnFunctions>(bench, 'devices in the barn', fork('barn-devices'))
-  await barn.call('connect', gateway.ports.mqtt, carts)
-  await barn.call('report')
-  const receivers = new ForkedScript<ReceiverFunctions>(bench, 'receivers', fork('receivers'))
-  await registerReceivers(gateway, await receivers.call('listen'), sizes.receivers)
-  const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', fork('tablets'))
-  await tablets.call('signIn', {
-    port: gateway.ports.http,
-    apiKey: await createStaff(gateway),
-    tablets: sizes.tablets,
-  })
-  await untilResting(gateway, barn, sizes.carts)
-  await tablets.call('allLiveAtMs', sizes.carts, LIMIT_MS)
-  const course: Course = { gateway, sizes, tablets, receivers, others, durationS }
-  const runs: Run[] = []
-  for (let round = 0; round < rounds; round++) {
-    const run = await measure(context, course)
-    printProgress(`  slowest alert ${run.slowestMs ?? 'missing'} ms`)
-    runs.push(run)
-  }
-  await Promise.all([tablets.stop(), receivers.stop(), barn.stop(), gateway.process.stop()])
-  print(runs)
-  return { figures: createFigures(runs, sizes, !isShort), raw: { rounds, durationS, runs } }
-}
+export const alerts = measurement({
+  name: 'alerts',
+  summary: `${SIZES.carts} alerts together, ${SIZES.receivers} webhooks and notifiers, half of which hang`,
+  rounds: 3,
+  durationS: [5, 2],
+  figures: {
+    slowestMs: { what: 'from its opening to the last tablet, slowest alert', unit: ' ms', target: ['<=', 1000] },
+    deliveredS: { what: 'from then until responsive webhooks have all alerts', unit: ' s', digits: 1 },
+    undelivered: none('runs in which responsive webhooks waited for hanging ones'),
+    ...pairFigures(`${SIZES.others} other devices`, 2),
+  },
+  async run(context) {
+    const { bench, isShort, rounds, durationS } = context
+    const sizes = isShort ? SHORT : SIZES
+    const { gateway, devices } = await startCourse(context, sizes.carts)
+    const { server, received } = await startReceivers(gateway, sizes.receivers)
+    const barn = await startBarn(bench, gateway, devices)
+    const tablets = await startTablets(bench, gateway, sizes.tablets)
+    const areResting = async () => {
+      await barn.call('report')
+      const { carts } = await must(gateway, 'GET', '/carts')
+      return carts.every(({ battery }: ShownCart) => battery?.rest_voltage != null)
+    }
+    await mustReach(areResting, RESTING_LIMIT_MS, 'batteries are not at rest', 500)
+    const others = await gateway.api.registerDevices(sizes.others)
+    await tablets.call('allLiveAtMs', sizes.carts, LIMIT_MS)
 
-/** Registers webhooks and notifiers; half of them point to an address that does not respond. */
-async function registerReceivers(gateway: GatewayProcess, port: number, count: number): Promise<void> {
+    const setLow = (lowV: number) => must(gateway, 'PATCH', '/site', { pack: { low_v: lowV } })
+    const load = () => startDeviceLoad(bench, gateway, others, 1, { warmupS: 1, durationS })
+    const isOver = async () =>
+      (await must(gateway, 'GET', '/alerts?state=open&kind=low_battery&limit=1')).alerts.length === 0
+    const [slowestMs, deliveredS, pairs]: [number[], number[], LoadPair[]] = [[], [], []]
+    for (let round = 0; round < rounds; round++) {
+      await tablets.call('forgetAlerts')
+      for (const path of received.keys()) received.set(path, 0)
+      const haveAll = () => [...received.values()].every((times) => times >= sizes.carts)
+      const raiseAlerts = async () => {
+        await setLow(ALL_LOW_V)
+        slowestMs.push((await tablets.call('slowestAlertMs', sizes.carts, LIMIT_MS)) ?? Number.POSITIVE_INFINITY)
+        const startedAtMs = performance.now()
+        const isDelivered = await waitUntil(haveAll, LIMIT_MS)
+        deliveredS.push(isDelivered ? (performance.now() - startedAtMs) / 1000 : Number.POSITIVE_INFINITY)
+      }
+      pairs.push(await measurePair(load, raiseAlerts))
+      printProgress(`  ${slowestMs.at(-1)} ms`)
+      await setLow(NONE_LOW_V)
+      await mustReach(isOver, LIMIT_MS, 'alerts were not closed', 100)
+    }
+    await Promise.all([tablets.stop(), barn.stop(), gateway.process.stop()])
+    server.close()
+    const undelivered = deliveredS.filter((each) => each === Number.POSITIVE_INFINITY).length
+    return { slowestMs, deliveredS, undelivered, ...pairValues(pairs) }
+  },
+})
+
+/** Registers webhooks and notifiers, every second of which never responds; counts requests of webhooks that do. */
+async function startReceivers(gateway: GatewayProcess, count: number) {
+  const received = new Map<string, number>()
+  const server = createServer((request, response) => {
+    const path = request.url ?? ''
+    const times = received.get(path)
+    if (times !== undefined) received.set(path, times + 1)
+    request.resume()
+    if (!path.startsWith('/hang/')) request.on('end', () => response.end())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
   for (let i = 0; i < count; i++) {
     const way = i % 2 === 0 ? 'ok' : 'hang'
-    const url = (kind: string) => `http://127.0.0.1:${port}/${way}/${kind}-${i}`
-    await must(gateway, 'POST', '/webhooks', { url: url('webhook'), kinds: ['low_battery'] })
-    await must(gateway, 'POST', '/notifiers', { channel: 'ntfy', to: url('notifier') })
+    const [webhook, notifier] = [`/${way}/webhook-${i}`, `/${way}/notifier-${i}`]
+    await must(gateway, 'POST', '/webhooks', { url: `http://127.0.0.1:${port}${webhook}`, kinds: ['low_battery'] })
+    await must(gateway, 'POST', '/notifiers', { channel: 'ntfy', to: `http://127.0.0.1:${port}${notifier}` })
+    if (way === 'ok') received.set(webhook, 0)
   }
-}
-
-/** Waits until every cart has a resting voltage, none of which is low. */
-async function untilResting(gateway: GatewayProcess, barn: ForkedScript<BarnFunctions>, count: number): Promise<void> {
-  const isResting = async () => {
-    await barn.call('report')
-    const { carts } = await must(gateway, 'GET', '/carts')
-    const resting = carts.filter(
-      ({ battery }: { battery: { rest_voltage: number | null } | null }) => battery?.rest_voltage != null,
-    )
-    return resting.length >= count
-  }
-  await mustReach(isResting, RESTING_LIMIT_MS, 'batteries are not at rest', 500)
-}
-
-async function measure({ bench }: ScenarioContext, course: Course): Promise<Run> {
-  const { gateway, sizes, tablets, receivers, others, durationS } = course
-  const beside = async (work: () => Promise<void>): Promise<LoadResult> => {
-    const running = startDeviceLoad(bench, gateway, others, 1, { warmupS: 1, durationS })
-    await running.measuring()
-    await work()
-    return running.result()
-  }
-  const alone = await beside(() => Promise.resolve())
-  await tablets.call('forgetAlerts')
-  await receivers.call('forget')
-  let slowestMs: number | null = null
-  const disturbed = await beside(async () => {
-    await setLow(gateway, ALL_LOW_V)
-    slowestMs = await tablets.call('slowestAlertMs', sizes.carts, LIMIT_MS)
-  })
-  const answering = Array.from({ length: sizes.receivers / 2 }, (_, i) => `/ok/webhook-${2 * i}`)
-  const deliveredMs = await receivers.call('waitFor', answering, sizes.carts, LIMIT_MS)
-  await setLow(gateway, NONE_LOW_V)
-  const isOver = async () => {
-    const { alerts } = await must(gateway, 'GET', '/alerts?state=open&kind=low_battery&limit=1')
-    return alerts.length === 0
-  }
-  await mustReach(isOver, LIMIT_MS, 'alerts were not closed', 100)
-  return { slowestMs, deliveredMs, pair: { alone, beside: disturbed } }
-}
-
-function setLow(gateway: GatewayProcess, lowV: number): Promise<unknown> {
-  return must(gateway, 'PATCH', '/site', { pack: { low_v: lowV } })
-}
-
-function slowest(runs: readonly Run[]): number {
-  return median(runs.map(({ slowestMs }) => slowestMs ?? Number.POSITIVE_INFINITY))
-}
-
-function print(runs: readonly Run[]): void {
-  const row = [slowest(runs).toFixed(0), ...pubackCells(runs.map(({ pair }) => pair))]
-  printTable('Alerts', ['', 'slowest ms', ...PUBACK_COLUMNS], [['medians', ...row]])
-}
-
-function createFigures(runs: readonly Run[], { carts, receivers }: typeof SIZES, isJudged: boolean): Figure[] {
-  const pairs = runs.map(({ pair }) => pair)
-  const { ratio, detail } = compareP99(pairs)
-  const delivered = runs.map(({ deliveredMs }) => deliveredMs ?? Number.POSITIVE_INFINITY)
-  return [
-    atMost(`staff: ${carts} alerts together: at the last tablet`, slowest(runs), TARGET_MS, {
-      unit: ' ms',
-      isJudged,
-    }),
-    atMost('staff: alerts: PUBACK p99 of others disturbed : alone', ratio, TARGET_RATIO, {
-      digits: 2,
-      detail,
-      isJudged,
-    }),
-    noneOf(
-      `staff: runs in which responsive webhooks waited for the hanging ones of ${receivers}`,
-      delivered.filter((ms) => ms > LIMIT_MS).length,
-    ),
-    withoutTarget('staff: alerts at all responsive webhooks', `${(median(delivered) / 1000).toFixed(1)} s later`),
-    noneOf('staff: alerts: messages of others lost', countLost(pairs.flatMap(Object.values))),
-  ]
+  return { server, received }
 }

@@ -15,63 +15,52 @@ const LIMIT_MS = 60_000
 const sockets = new Map<string, MqttSocket>()
 /** Time at which each device received a command since the last `forget`, in ms since 1970. */
 const receivedAtMs = new Map<string, number>()
-const packetIds = new Map<string, number>()
-let unacknowledged = 0
+let [packetId, unacknowledged] = [0, 0]
 
 async function connect(port: number, devices: readonly BenchDevice[]): Promise<void> {
-  await inParallel(devices, CONNECTS_AT_ONCE, (device) => connectOne(port, device))
-}
-
-async function connectOne(port: number, { hardwareId, password }: BenchDevice): Promise<void> {
-  const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
-  const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
-  const socket = new MqttSocket(
-    port,
-    login,
-    {
+  await inParallel(devices, CONNECTS_AT_ONCE, ({ hardwareId, password }) => {
+    const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
+    const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
+    const handlers = {
       connack: () => socket.write(subscribeAllPacket([`dev/${hardwareId}/cmd`])),
       suback: () => resolve(),
       puback: () => {
         unacknowledged -= 1
       },
-      publish: (id, payload) => {
+      publish: (id: number, payload: string) => {
         if (id !== 0) socket.write(acknowledgement(PACKET.puback, id))
-        if (payload.includes('"cmd"') && !receivedAtMs.has(hardwareId)) receivedAtMs.set(hardwareId, Date.now())
-        complete(hardwareId, payload)
+        receive(hardwareId, payload)
       },
       closed: () => reject(new Error(`${hardwareId} was cut off`)),
-    },
-    FLEET,
-  )
-  // a queued command may arrive together with the CONNACK
-  sockets.set(hardwareId, socket)
-  await ready
+    }
+    const socket = new MqttSocket(port, login, handlers, FLEET)
+    // a queued command may arrive together with the CONNACK
+    sockets.set(hardwareId, socket)
+    return ready
+  })
 }
 
-function complete(hardwareId: string, payload: string): void {
+/** Notes the time of a command, acknowledges and completes it. */
+function receive(hardwareId: string, payload: string): void {
+  if (payload.includes('"cmd"') && !receivedAtMs.has(hardwareId)) receivedAtMs.set(hardwareId, Date.now())
   const id = /"id":"([^"]+)"/.exec(payload)?.[1]
   if (id === undefined) return
-  for (const st of ['acknowledged', 'completed']) publish(hardwareId, 'ack', JSON.stringify({ id, st, ts: Date.now() }))
+  for (const st of ['acknowledged', 'completed']) publish(hardwareId, 'ack', { id, st, ts: Date.now() })
 }
 
 /** Reports twice for each device that it stands in the barn, unlocked; resolves when all is acknowledged. */
 async function report(): Promise<void> {
   const fields = { ...BARN_PLACE, speed: 0, battery_voltage: RESTING_V, lock_status: 0 }
   for (const ageMs of [5000, 0])
-    for (const hardwareId of sockets.keys())
-      publish(hardwareId, 'tlm', JSON.stringify({ ts: Date.now() - ageMs, ...fields }))
+    for (const hardwareId of sockets.keys()) publish(hardwareId, 'tlm', { ts: Date.now() - ageMs, ...fields })
   if (!(await waitUntil(() => unacknowledged === 0, LIMIT_MS))) throw new Error('reports were not acknowledged')
 }
 
-function publish(hardwareId: string, level: string, payload: string): void {
-  const id = ((packetIds.get(hardwareId) ?? 0) % 60_000) + 1
-  packetIds.set(hardwareId, id)
+function publish(hardwareId: string, level: string, message: object): void {
+  packetId = (packetId % 60_000) + 1
   unacknowledged += 1
-  sockets.get(hardwareId)?.write(publishPacket(`dev/${hardwareId}/${level}`, payload, { id }))
-}
-
-function forget(): void {
-  receivedAtMs.clear()
+  const packet = publishPacket(`dev/${hardwareId}/${level}`, JSON.stringify(message), { id: packetId })
+  sockets.get(hardwareId)?.write(packet)
 }
 
 /** Time at which the last of that many devices received a command; null if not all did within the limit. */
@@ -80,6 +69,6 @@ async function lastReceivedAtMs(count: number, limitMs: number): Promise<number 
   return isComplete ? Math.max(...receivedAtMs.values()) : null
 }
 
-const functions = answerCalls({ connect, report, forget, lastReceivedAtMs })
+const functions = answerCalls({ connect, report, forget: () => receivedAtMs.clear(), lastReceivedAtMs })
 
 export type BarnFunctions = typeof functions

@@ -1,30 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
-
-const profileSchema = z.object({
-  nodes: z.array(
-    z.object({
-      id: z.number(),
-      callFrame: z.object({ url: z.string(), functionName: z.string() }),
-      children: z.array(z.number()).optional(),
-    }),
-  ),
-  startTime: z.number(),
-  samples: z.array(z.number()),
-  timeDeltas: z.array(z.number()),
-})
 
 /** Profile in V8's format: for each sample, the node at the top of the call stack. */
-export type CpuProfile = z.infer<typeof profileSchema>
-
-/** Start and end, in microseconds of the system's monotonic clock, which all processes share. */
-export interface ProfiledTime {
-  fromUs: number
-  toUs: number
+export interface CpuProfile {
+  nodes: { id: number; callFrame: { url: string; functionName: string }; children?: number[] }[]
+  startTime: number
+  samples: number[]
+  timeDeltas: number[]
 }
 
-/** The system's monotonic clock, as V8 uses it in profiles. */
+/** Upper bound of the time between two samples of a running thread. */
+const LONGEST_US = 1000
+
+/** The system's monotonic clock, which V8 uses in profiles and all processes share. */
 export function monotonicUs(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }
@@ -38,68 +26,35 @@ export function profilingEnv(folder: string, intervalUs: number): Record<string,
 export function readMainThreadProfile(folder: string, pid: number): CpuProfile {
   const name = readdirSync(folder).find((each) => new RegExp(`\\.${pid}\\.0\\.\\d+\\.cpuprofile$`).test(each))
   if (name === undefined) throw new Error(`process ${pid} has written no profile`)
-  return profileSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')))
-}
-
-/** Upper bound of the time between two samples of a running thread. */
-const LONGEST_US = 1000
-
-/** Part of a profile; a share refers to the time in which the thread was at work. */
-export interface ProfiledShare {
-  share: number
-  /** Share by the innermost matching function, to find expensive ones. */
-  byFunction: Map<string, number>
+  return JSON.parse(readFileSync(join(folder, name), 'utf8'))
 }
 
 /**
  * Share of a thread's work in functions of a matching file, or called by one. A share, because on a busy machine a
  * profile also counts the time in which a thread waited for a processor.
  */
-export function shareOf(
-  profile: CpuProfile,
-  isMeant: (url: string) => boolean,
-  { fromUs, toUs }: ProfiledTime,
-): ProfiledShare {
-  const innermost = findInnermost(profile, isMeant)
-  const idle = new Set(profile.nodes.filter(isIdle).map(({ id }) => id))
-  const byFunction = new Map<string, number>()
+export function shareOf(profile: CpuProfile, files: RegExp, fromUs: number, toUs: number): number {
+  const matching = findMatching(profile, files)
+  const idle = new Set(profile.nodes.filter((node) => node.callFrame.functionName === '(idle)').map(({ id }) => id))
   let atUs = profile.startTime
-  let [workUs, meantUs] = [0, 0]
+  let [workUs, matchingUs] = [0, 0]
   for (const [i, nodeId] of profile.samples.entries()) {
     const tookUs = profile.timeDeltas[i] ?? 0
     atUs += tookUs
-    // the function on top while another process ran took none of that time
-    const deltaUs = Math.min(tookUs, LONGEST_US)
     if (atUs < fromUs || atUs > toUs || idle.has(nodeId)) continue
-    workUs += deltaUs
-    const name = innermost.get(nodeId)
-    if (name === undefined) continue
-    meantUs += deltaUs
-    byFunction.set(name, (byFunction.get(name) ?? 0) + deltaUs)
+    // the function on top while another process ran took none of that time
+    const countedUs = Math.min(tookUs, LONGEST_US)
+    workUs += countedUs
+    if (matching.has(nodeId)) matchingUs += countedUs
   }
-  for (const [name, us] of byFunction) byFunction.set(name, us / workUs)
-  return { share: workUs === 0 ? 0 : meantUs / workUs, byFunction }
+  return workUs === 0 ? 0 : matchingUs / workUs
 }
 
-function isIdle({ callFrame }: CpuProfile['nodes'][number]): boolean {
-  return callFrame.functionName === '(idle)'
-}
-
-/** Finds for each node that matches, or is below one that does, the nearest such function. */
-function findInnermost({ nodes }: CpuProfile, isMeant: (url: string) => boolean): Map<number, string> {
-  const byId = new Map(nodes.map((node) => [node.id, node]))
-  const found = new Map<number, string>()
-  const [root] = nodes
-  const open: { id: number; above: string | undefined }[] =
-    root === undefined ? [] : [{ id: root.id, above: undefined }]
-  for (const { id, above } of open) {
-    const node = byId.get(id)
-    if (node === undefined) continue
-    const { url, functionName } = node.callFrame
-    const own = isMeant(url) ? `${functionName} ${url.split('/').slice(-2).join('/')}` : above
-    if (own !== undefined) found.set(id, own)
-    // an array yields elements that are added during the iteration
-    for (const child of node.children ?? []) open.push({ id: child, above: own })
-  }
-  return found
+/** Ids of nodes of a matching file, and of all below them. */
+function findMatching({ nodes }: CpuProfile, files: RegExp): Set<number> {
+  const matching = new Set(nodes.filter(({ callFrame }) => files.test(callFrame.url)).map(({ id }) => id))
+  const childrenOf = new Map(nodes.map(({ id, children = [] }) => [id, children]))
+  // a set yields elements that are added during the iteration
+  for (const id of matching) for (const child of childrenOf.get(id) ?? []) matching.add(child)
+  return matching
 }

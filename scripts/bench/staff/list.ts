@@ -1,14 +1,15 @@
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import { none } from '#scripts/rig/figures.ts'
-import { ADMIN_KEY, startGateway } from '#scripts/rig/gateway-process.ts'
+import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import { alternate } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
+import { must } from '#scripts/rig/staff-course.ts'
 import type { HttpFunctions } from '../api/http-client.ts'
 import type { BareListFunctions } from './bare-list.ts'
+import { startCourse } from './course.ts'
 
 const PATH = '/carts'
 const CARTS = 500
@@ -16,7 +17,6 @@ const SHORT_CARTS = 20
 const WARMUP_S = 2
 const REPORTING_S = 3
 const CONNECTIONS = 10
-const FINISH_LIMIT_MS = 30_000
 
 /** Reads a list of 500 carts, and the same JSON from a server that serialises and compresses it. */
 export const list = measurement({
@@ -31,19 +31,16 @@ export const list = measurement({
     cpu: { what: 'the same: CPU of the gateway for each', unit: ' us' },
     failures: none('lists not answered 200'),
   },
-  async run({ bench, entry, isShort, rounds, durationS }) {
+  async run(context) {
+    const { bench, isShort, rounds, durationS } = context
     const warmupS = Math.min(WARMUP_S, durationS)
-    const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('list') })
-    await openCourse(gateway)
-    const count = isShort ? SHORT_CARTS : CARTS
-    const devices = await registerCarts(gateway, { count, deviceType: 'teebox', id: 'cart' })
+    const { gateway, devices } = await startCourse(context, isShort ? SHORT_CARTS : CARTS)
     const reporting = { warmupS: 1, durationS: isShort ? 1 : REPORTING_S }
     await startDeviceLoad(bench, gateway, devices, 1, reporting).result()
     const text = JSON.stringify(await must(gateway, 'GET', PATH))
     const bare = new ForkedScript<BareListFunctions>(bench, 'bare server', new URL('./bare-list.ts', import.meta.url))
     const script = new URL('../api/http-client.ts', import.meta.url)
-    const limitMs = (warmupS + durationS) * 1000 + FINISH_LIMIT_MS
-    const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', script, limitMs)
+    const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', script)
     const subjects = [
       { port: await bare.call('listen', PATH, text), pid: bare.pid },
       { port: gateway.ports.http, pid: gateway.process.pid },

@@ -1,5 +1,6 @@
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { must } from '#scripts/rig/staff-course.ts'
+import { fromE7, toE7 } from '#shared/geo.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 
 /** Day of carts that play: in the barn, a round, some minutes in the barn, and a round still in progress. */
@@ -10,6 +11,8 @@ const SOUTH = 36.551
 const HOLE_HIGH = 0.0022
 const BARN = { south: 36.595, north: 36.605 }
 const [WEST, EAST] = [-121.97, -121.93]
+/** Corners of an edge of a strip, as many as drawn zones have. */
+const CORNERS = 12
 
 const MORNING_MS = 3.5 * HOUR_MS
 const BETWEEN_MS = 5 * MINUTE_MS
@@ -32,43 +35,30 @@ export async function drawHoles(gateway: GatewayProcess): Promise<void> {
 /** Stores the day of a device up to `nowMs`; returns the number of its positions. */
 export async function storeDay(gateway: GatewayProcess, hardwareId: string, nowMs: number): Promise<number> {
   const fixes = [...dayOf(nowMs)]
-  for (let at = 0; at < fixes.length; at += RECORDS)
-    await must(gateway, 'POST', `/devices/${hardwareId}/telemetry/import`, {
-      gps: fixes.slice(at, at + RECORDS),
-    })
+  for (let at = 0; at < fixes.length; at += RECORDS) {
+    const gps = fixes.slice(at, at + RECORDS)
+    await must(gateway, 'POST', `/devices/${hardwareId}/telemetry/import`, { gps })
+  }
   return fixes.length
 }
 
 function* dayOf(nowMs: number) {
-  const startMs = nowMs - DAY_MS
-  const roundsMs = [startMs + MORNING_MS, startMs + MORNING_MS + ROUND_MS + BETWEEN_MS]
-  for (let atMs = startMs; atMs < nowMs; ) {
+  const firstMs = nowMs - DAY_MS + MORNING_MS
+  const roundsMs = [firstMs, firstMs + ROUND_MS + BETWEEN_MS]
+  for (let atMs = nowMs - DAY_MS; atMs < nowMs; ) {
     const roundMs = roundsMs.find((fromMs) => atMs >= fromMs && atMs < fromMs + ROUND_MS)
     const isOut = roundMs !== undefined
-    const share = isOut ? (atMs - roundMs) / ROUND_MS : 0
     // it spends the time of each hole moving over it, as between tee and green
-    const lat = isOut ? SOUTH + share * HOLES * HOLE_HIGH : (BARN.south + BARN.north) / 2
+    const lat = isOut ? SOUTH + ((atMs - roundMs) / ROUND_MS) * HOLES * HOLE_HIGH : (BARN.south + BARN.north) / 2
     const long = -121.95 + 0.0005 * Math.sin(atMs / 60_000)
-    yield {
-      timestamp: toIso(atMs),
-      lat: Math.round(lat * 1e7) / 1e7,
-      long: Math.round(long * 1e7) / 1e7,
-      speed: isOut ? 9 : 0,
-    }
+    yield { timestamp: toIso(atMs), lat: fromE7(toE7(lat)), long: fromE7(toE7(long)), speed: isOut ? 9 : 0 }
     atMs += isOut ? OUT_EVERY_MS : IN_EVERY_MS
   }
 }
 
-/** Strip whose edges have as many corners as those of a drawn zone. */
 function strip(id: string, properties: object, south: number, north: number) {
-  const corners = 12
   const along = (lat: number, from: number, to: number) =>
-    Array.from({ length: corners }, (_, i) => [from + ((to - from) * i) / (corners - 1), lat])
-  const ring = [...along(south, WEST, EAST), ...along(north, EAST, WEST), [WEST, south]]
-  return {
-    type: 'Feature',
-    id,
-    properties: { name: id, ...properties },
-    geometry: { type: 'Polygon', coordinates: [ring] },
-  }
+    Array.from({ length: CORNERS }, (_, i) => [from + ((to - from) * i) / (CORNERS - 1), lat])
+  const coordinates = [[...along(south, WEST, EAST), ...along(north, EAST, WEST), [WEST, south]]]
+  return { type: 'Feature', id, properties: { name: id, ...properties }, geometry: { type: 'Polygon', coordinates } }
 }

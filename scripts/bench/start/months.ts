@@ -1,72 +1,50 @@
-import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { compareP99, countLost } from '#scripts/rig/load/beside.ts'
-import { besideDownloads, startDownloadClient } from '#scripts/rig/load/download-process.ts'
+import { type LoadPair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
+import { besideDownloads, downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
-import { atMost, below, median, noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { forgetFiles } from './file-cache.ts'
-import type { Year } from './year.ts'
+import { printProgress } from '#scripts/rig/report.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
+import { makeYear } from './year.ts'
 
-const ROUNDS = 5
-const WARM_S = 0.5
-/** Limit for a page of an admin that is opened rarely. */
-const COLD_S = 3
-const BESIDE_RATIO = 1.5
-const DURATION_S = 20
+const PATH = '/telemetry/months'
 const WARMUP_S = 2
 
-const monthsOf = ({ ports }: GatewayProcess) => ({
-  path: '/telemetry/months',
-  port: ports.http,
-  key: ADMIN_KEY,
-})
-
-/** Measures the bytes of each month of a year: their time, and the effect of continuous requests on devices. */
-export async function runMonths(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
-  const { bench, isShort } = context
-  const { folder, carts } = await year()
-  const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
-  const client = startDownloadClient(bench)
-  const [warm, cold]: [number[], number[]] = [[], []]
-  // the first start stores checksums of the new blocks
-  await (await folder.start()).process.stop()
-  for (let round = 0; round < rounds; round++) {
-    forgetFiles(folder.path)
+/** Reads the bytes of each month of a year: the time, and the effect of continuous requests on devices. */
+export const months = measurement({
+  name: 'months',
+  summary: `GET ${PATH} of a year, and in a loop under device load`,
+  rounds: 5,
+  durationS: [20, 2],
+  figures: {
+    warm: { what: `GET ${PATH}, warm`, unit: ' s', target: ['<', 0.5], digits: 2 },
+    // limit for a page of an admin that is opened rarely
+    cold: { what: 'the same, the data folder out of the file cache', unit: ' s', target: ['<', 3], digits: 2 },
+    ...pairFigures('200 carts', 1.5),
+  },
+  async run(context) {
+    const { bench, isShort, rounds, durationS } = context
+    const { folder, carts } = await bench.shared(makeYear, context)
+    await folder.startFirst()
+    const client = startDownloadClient(bench)
+    const [warm, cold]: [number[], number[]] = [[], []]
+    for (let round = 0; round < rounds; round++) {
+      folder.leaveFileCache()
+      const gateway = await folder.start()
+      cold.push((await client.call('download', downloadOf(gateway, PATH))).durationS)
+      warm.push((await client.call('download', downloadOf(gateway, PATH))).durationS)
+      printProgress(`  ${cold.at(-1)?.toFixed(2)} s cold, ${warm.at(-1)?.toFixed(2)} s warm`)
+      await gateway.process.stop()
+    }
+    client.kill()
     const gateway = await folder.start()
-    cold.push((await client.call('download', monthsOf(gateway))).durationS)
-    warm.push((await client.call('download', monthsOf(gateway))).durationS)
-    printProgress(`  ${cold.at(-1)?.toFixed(2)} s cold, ${warm.at(-1)?.toFixed(2)} s warm`)
+    const load = () =>
+      startDeviceLoad(bench, gateway, carts, 1, { warmupS: isShort ? 0 : WARMUP_S, durationS }).result()
+    const pairs: LoadPair[] = []
+    for (let round = 0; round < rounds; round++) {
+      const alone = await load()
+      const { result: beside } = await besideDownloads(bench, [downloadOf(gateway, PATH)], load)
+      pairs.push({ alone, beside })
+    }
     await gateway.process.stop()
-  }
-  client.kill()
-  const gateway = await folder.start()
-  const options = {
-    warmupS: isShort ? 0 : WARMUP_S,
-    durationS: context.durationS ?? (isShort ? 2 : DURATION_S),
-  }
-  const load = () => startDeviceLoad(bench, gateway, [...carts], 1, options).result()
-  const pairs = []
-  for (let round = 0; round < rounds; round++) {
-    const alone = await load()
-    const { result: beside } = await besideDownloads(bench, [monthsOf(gateway)], load)
-    pairs.push({ alone, beside })
-  }
-  await gateway.process.stop()
-  const { ratio, detail } = compareP99(pairs)
-  const judged = { digits: 2, isJudged: !isShort }
-  return {
-    figures: [
-      below(`months: of a year, median of ${rounds}`, median(warm), WARM_S, { unit: ' s', ...judged }),
-      below('months: the same, the data folder out of the file cache', median(cold), COLD_S, {
-        unit: ' s',
-        ...judged,
-      }),
-      atMost('months: PUBACK p99 during continuous requests : alone', ratio, BESIDE_RATIO, {
-        detail,
-        ...judged,
-      }),
-      noneOf('months: not acknowledged', countLost(pairs.flatMap(({ alone, beside }) => [alone, beside]))),
-    ],
-    raw: { warm, cold, pairs },
-  }
-}
+    return { warm, cold, ...pairValues(pairs) }
+  },
+})

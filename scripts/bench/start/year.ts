@@ -1,5 +1,4 @@
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import { formatCount, printProgress } from '#scripts/rig/report.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
@@ -8,70 +7,46 @@ import type { Connection } from '#store/db/connection.ts'
 import { databasePath } from '#store/db/files.ts'
 import { insertBlock } from '#store/telemetry/blocks.ts'
 import { openWriter } from '#store/writer/open.ts'
-import { recordTrack, type TrackStyle } from '../history/block-tracks.ts'
 import { FilledFolder } from '../history/fill.ts'
+import { FLEET, PLACE_STEP_E7, recordTrack, type TrackStyle } from '../history/history-parts.ts'
 
 const SIZES = { carts: 200, days: 365, tracks: 4, trackRecords: 26_000 }
 const SHORT_SIZES = { carts: 10, days: 2, tracks: 2, trackRecords: 5_000 }
-/** 1e-7 degree: some eleven metres between two carts of one track. */
-const PLACE_STEP_E7 = 1000
-const WORK_BEGINS_S = 2 * 3600
-const WORK_ENDS_S = 14 * 3600
-const COMMIT_BLOCKS = 500
 
 /** Twelve hours a day: a fix in five seconds while the cart is out, in sixty while it is in. */
 const STYLE: TrackStyle = {
+  ...FLEET,
   name: 'year',
-  intervalS: 5,
-  latenessMs: 0,
-  speed: 'tenths',
-  keeps: (cart, second) => second > WORK_BEGINS_S && second <= WORK_ENDS_S && (!cart.isLocked || second % 60 === 0),
+  keeps: (cart, second) => FLEET.keeps(cart, second) && (!cart.isLocked || second % 60 === 0),
 }
 
-/** Data folder with the history of a year. */
-export interface Year {
-  readonly folder: FilledFolder
-  readonly carts: readonly BenchDevice[]
-  /** Number of positions; there are as many voltages. */
-  readonly records: number
-  readonly fromMs: number
-  readonly toMs: number
-}
-
-/** Makes a year as blocks (receiving it takes an hour): simulated tracks repeated by whole days, shifted per cart. */
-export async function makeYear(context: ScenarioContext): Promise<Year> {
+/**
+ * Makes a data folder with the history of a year as blocks (receiving it takes an hour): simulated tracks repeated by
+ * whole days, shifted per cart. `records` is the number of positions; there are as many voltages.
+ */
+export async function makeYear(context: ScenarioContext) {
   const sizes = context.isShort ? SHORT_SIZES : SIZES
   const folder = await FilledFolder.create(context, 'year')
   const carts = await folder.register(sizes.carts, 'cart')
-  const startedAtMs = performance.now()
+  printProgress('  making the year')
   const tracks = Array.from({ length: sizes.tracks }, (_, i) => recordTrack(STYLE, sizes.trackRecords, i))
-  const deviceIds = folder.deviceIds('cart')
   const fromMs = Math.min(...tracks.map(({ atMs }) => atMs[0] ?? 0))
   const toMs = fromMs + sizes.days * DAY_MS
+  const deviceIds = folder.deviceIds('cart')
   const connection = openWriter(databasePath(folder.path))
   let records = 0
-  try {
-    let blocks = 0
+  for (const [n, deviceId] of deviceIds.entries()) {
+    const track = tracks[n % tracks.length]
+    if (track === undefined) throw new Error('no track')
     connection.run('BEGIN')
-    for (const [n, deviceId] of deviceIds.entries()) {
-      const track = tracks[n % tracks.length]
-      if (track === undefined) throw new Error('no track')
-      for (const part of repeated(track, n, toMs)) {
-        insert(connection, deviceId, GPS, part)
-        insert(connection, deviceId, BATTERY, { atMs: part.atMs, voltageMv: voltagesOf(part.atMs) })
-        records += part.atMs.length
-        if (++blocks % COMMIT_BLOCKS === 0) {
-          connection.run('COMMIT')
-          connection.run('BEGIN')
-        }
-      }
+    for (const part of repeated(track, n, toMs)) {
+      insert(connection, deviceId, GPS, part)
+      insert(connection, deviceId, BATTERY, { atMs: part.atMs, voltageMv: voltagesOf(part.atMs) })
+      records += part.atMs.length
     }
     connection.run('COMMIT')
-  } finally {
-    connection.close()
   }
-  const tookS = ((performance.now() - startedAtMs) / 1000).toFixed(1)
-  printProgress(`  ${formatCount(records)} fixes and as many voltages made in ${tookS} s`)
+  connection.close()
   return { folder, carts, records, fromMs, toMs }
 }
 
@@ -100,14 +75,7 @@ function voltagesOf(atMs: Float64Array): Int32Array {
 
 function insert<R extends Records>(connection: Connection, deviceId: number, kind: RecordKind<R>, records: R): void {
   const { atMs } = records
-  insertBlock(
-    connection,
-    { deviceId, stream: kind.name },
-    {
-      firstMs: atMs[0] ?? 0,
-      lastMs: atMs[atMs.length - 1] ?? 0,
-      count: atMs.length,
-      records: encodeBlock(kind, records),
-    },
-  )
+  const [firstMs = 0, lastMs = 0] = [atMs[0], atMs.at(-1)]
+  const block = { firstMs, lastMs, count: atMs.length, records: encodeBlock(kind, records) }
+  insertBlock(connection, { deviceId, stream: kind.name }, block)
 }

@@ -1,61 +1,41 @@
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { none } from '#scripts/rig/figures.ts'
 import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
-import { below, noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { SyncEnvironment } from './environment.ts'
+import { measurement } from '#scripts/rig/scenario.ts'
+import { startSiteHub } from './environment.ts'
 
 const SITES = 200
 const SHORT_SITES = 10
-const DURATION_S = 120
-const SHORT_DURATION_S = 20
-const TARGET_LAG_S = 15
 const END_LIMIT_MS = 120_000
 
 /** Last line of the simulator. */
 const SUMMARY = /([\d,]+) rows acknowledged in .* (\d+) not acknowledged.* p95 ([\d.]+) s?.* refused (\d+)/
 
 /** Measures many light sites together against one hub. */
-export async function runSites(context: ScenarioContext): Promise<ScenarioReport> {
-  const { bench, isShort } = context
-  const sites = isShort ? SHORT_SITES : SITES
-  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
-  const environment = await SyncEnvironment.create(context)
-  const fleet = bench.spawn('sites', process.execPath, [
-    ENTRY,
-    'simulate',
-    '--sites',
-    String(sites),
-    '--hub',
-    environment.hubUrl,
-    '--key',
-    HUB_ADMIN_KEY,
-    '--duration',
-    String(durationS),
-  ])
-  const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)
-  await fleet.stop()
-  await environment.stop()
-  // without a row there is no lag to measure
-  const lagP95S = result.rows > 0 ? result.lagP95S : Number.NaN
-  printProgress(`  ${result.rows} rows of ${sites} sites, lag p95 ${result.lagP95S.toFixed(1)} s`)
-  return {
-    figures: [
-      below(`sites: lag of ${sites} sites, p95`, lagP95S, TARGET_LAG_S, { unit: ' s', digits: 1 }),
-      noneOf('sites: refused', result.refused),
-      noneOf('sites: rows not acknowledged at the end', result.left),
-    ],
-    raw: { sites, durationS, ...result },
-  }
-}
-
-function readSummary(line: string) {
-  const found = SUMMARY.exec(line)
-  if (found === null) return undefined
-  const [, rows = '', left, lagP95S, refused] = found
-  return {
-    rows: Number(rows.replaceAll(',', '')),
-    left: Number(left),
-    lagP95S: Number(lagP95S),
-    refused: Number(refused),
-  }
-}
+export const sites = measurement({
+  name: 'sites',
+  summary: `${SITES} simulated sites on one hub`,
+  durationS: [120, 20],
+  figures: {
+    lag: { what: 'from the device to the row of the hub, p95', unit: ' s', target: ['<', 15], digits: 1 },
+    rows: { what: 'rows acknowledged' },
+    refused: none('requests refused'),
+    left: none('rows not acknowledged at the end'),
+  },
+  async run({ bench, isShort, durationS }) {
+    const hub = await startSiteHub(bench)
+    const count = isShort ? SHORT_SITES : SITES
+    const options = `--sites ${count} --hub ${hub.url} --key ${HUB_ADMIN_KEY} --duration ${durationS}`
+    const fleet = bench.spawn('sites', process.execPath, [ENTRY, 'simulate', ...options.split(' ')])
+    const summary = await fleet.take(
+      'summary',
+      durationS * 1000 + END_LIMIT_MS,
+      (line) => SUMMARY.exec(line) ?? undefined,
+    )
+    await fleet.stop()
+    await hub.stop()
+    const [, rows = 0, left = 0, lag = 0, refused = 0] = summary.map((text) => Number(text.replaceAll(',', '')))
+    // without a row there is no lag to measure
+    return { lag: rows > 0 ? lag : Number.NaN, rows, refused, left }
+  },
+})

@@ -1,5 +1,4 @@
 import { type Figure, none } from '../figures.ts'
-import { formatMs, median } from '../report.ts'
 import type { LoadResult } from './plan.ts'
 import type { LoadProcess } from './process.ts'
 
@@ -7,23 +6,6 @@ import type { LoadProcess } from './process.ts'
 export interface LoadPair {
   alone: LoadResult
   beside: LoadResult
-}
-
-/** Headings of the columns of `pubackCells`. */
-export const PUBACK_COLUMNS = ['p50 alone', 'disturbed', 'p99 alone', 'disturbed'] as const
-
-/** PUBACK latencies in ms since the write, medians of all pairs: p50 alone and disturbed, then p99 likewise. */
-export function pubackCells(pairs: readonly LoadPair[]): [string, string, string, string] {
-  const of = (side: keyof LoadPair, percentile: 'p50Ms' | 'p99Ms') =>
-    formatMs(median(pairs.map((pair) => pair[side].measured.sinceWrite[percentile])))
-  return [of('alone', 'p50Ms'), of('beside', 'p50Ms'), of('alone', 'p99Ms'), of('beside', 'p99Ms')]
-}
-
-/** Ratio of the PUBACK p99 with the disturbance to that alone, from the medians of all pairs, and both as text. */
-export function compareP99(pairs: readonly LoadPair[]): { ratio: number; detail: string } {
-  const p99Ms = (side: keyof LoadPair) => median(pairs.map((pair) => pair[side].measured.sinceWrite.p99Ms))
-  const [alone, beside] = [p99Ms('alone'), p99Ms('beside')]
-  return { ratio: beside / alone, detail: `${formatMs(beside)} : ${formatMs(alone)} ms` }
 }
 
 /** Messages that were not acknowledged, or not even sent because a device's buffer was full. */

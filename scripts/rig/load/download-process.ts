@@ -1,6 +1,12 @@
 import { ForkedScript } from '../calls.ts'
+import { ADMIN_KEY, type GatewayProcess } from '../gateway-process.ts'
 import type { Workbench } from '../processes.ts'
 import type { Download, DownloadFunctions } from './download-client.ts'
+
+/** Request of an admin, with a path that includes its query. */
+export function downloadOf({ ports }: GatewayProcess, path: string): Download {
+  return { port: ports.http, path, key: ADMIN_KEY }
+}
 
 /** Starts a client that downloads, one after the other. */
 export function startDownloadClient(bench: Workbench): ForkedScript<DownloadFunctions> {

@@ -1,9 +1,5 @@
-import type { Workbench } from '#scripts/rig/processes.ts'
-import { printProgress } from '#scripts/rig/report.ts'
 import { chooseMoment, type Moment } from '../death.ts'
 import type { Unsynced } from './file.ts'
-import { RecordedFolder } from './recorded-folder.ts'
-import { compileDiskRecorder } from './recorder.ts'
 
 /** Torn writes twice as often: there are many ways to tear. */
 const MODES: readonly Unsynced[] = ['some sectors', 'none', 'some sectors', 'all']
@@ -24,21 +20,4 @@ export function chooseCutMoment(): Moment {
 /** Chooses the number of the change to cut at: often among the few of a start, otherwise among all. */
 export function chooseChange(): number {
   return Math.ceil(Math.random() < DURING_START ? LAST_CHANGE ** Math.random() : LAST_CHANGE * Math.random())
-}
-
-/** Cuts the power repeatedly. Returns the folder's last path, and null cuts if they cannot be simulated. */
-export async function cutAgain(
-  bench: Workbench,
-  dataDir: string,
-  cuts: number,
-  cut: (folder: RecordedFolder, unsynced: Unsynced, done: number) => Promise<void>,
-): Promise<{ path: string; cuts: number | null }> {
-  const recorder = compileDiskRecorder(bench)
-  if ('missing' in recorder) {
-    printProgress(`  power cuts skipped: ${recorder.missing}`)
-    return { path: dataDir, cuts: null }
-  }
-  const folder = new RecordedFolder(bench, recorder.library, dataDir)
-  for (let done = 1; done <= cuts; done++) await cut(folder, unsyncedOf(done), done)
-  return { path: folder.path, cuts }
 }

@@ -57,10 +57,3 @@ export function sampleAt(device: number, atMs: number): Record<string, number> {
   }
   return sample
 }
-
-/** True if a record has the values that were sent for its time. */
-export function isAsSent(device: number, stream: TelemetryStream, record: ListedRecord): boolean {
-  const sent: ListedRecord = RECORD_AT[stream](device, Date.parse(record.timestamp))
-  const fields = ['timestamp', 'lat', 'long', 'speed', 'battery_voltage'] as const
-  return fields.every((field) => record[field] === sent[field])
-}

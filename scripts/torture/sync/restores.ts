@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
-import { formatCount, median, noneOf, printProgress, type ScenarioReport, withoutTarget } from '#scripts/rig/report.ts'
+import { formatCount, median, noneOf, printProgress, withoutTarget } from '#scripts/rig/report.ts'
+import type { ScenarioReport } from '#scripts/rig/scenario.ts'
 import { DAY_MS, HOUR_MS } from '#shared/time.ts'
 import { type SiteJson, siteSchema } from '#shared/wire/sites.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'

@@ -1,13 +1,6 @@
 import { randomInt } from 'node:crypto'
-import {
-  type Figure,
-  formatCount,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
+import { type Figure, formatCount, noneOf, printProgress, printTable, withoutTarget } from '#scripts/rig/report.ts'
+import type { ScenarioReport } from '#scripts/rig/scenario.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SYNC_FAULTS, type SyncFault, type SyncFindings } from './findings.ts'
 import type { HubDatabase } from './hub.ts'

@@ -3,13 +3,12 @@ import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import type { ApiClient } from '#shared/client.ts'
 import { batteryTexts, gpsTexts } from '#shared/history/text.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
-import { verifyBlock } from '#shared/telemetry/block.ts'
-import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { type Gap, gapSchema } from '#shared/wire/replication/sync.ts'
 import type { ExpectedHistory, Place } from '../history/expected-history.ts'
 import { listRecords } from '../history/gateway-records.ts'
 import type { ListedRecord } from '../history/records.ts'
-import { timesOf } from '../history/telemetry-files.ts'
 import type { SyncFindings } from './findings.ts'
 
 /** Site whose records at a hub are checked. */
@@ -163,4 +162,14 @@ function isCovered(gaps: readonly Gap[], hardwareId: string, stream: TelemetrySt
     const isOfDevice = gap.hardware_ids.length >= MAX_NAMED || gap.hardware_ids.includes(hardwareId)
     return gap.stream === stream && isOfDevice && gap.from_ms <= atMs && atMs <= gap.to_ms
   })
+}
+
+/** Times of the records of a block. Throws if it is damaged. */
+function timesOf(stream: TelemetryStream, block: Uint8Array): Float64Array {
+  return stream === 'gps' ? readTimes(GPS, block) : readTimes(BATTERY, block)
+}
+
+function readTimes<R extends Records>(kind: RecordKind<R>, block: Uint8Array): Float64Array {
+  const into = kind.allocate(MAX_BLOCK_RECORDS)
+  return into.atMs.subarray(0, decodeBlock(kind, block, into))
 }

@@ -1,131 +1,95 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostgres } from '#hub/testing/postgres-binaries.ts'
 import { PostgresServer } from '#hub/testing/start-postgres.ts'
 import { ForkedScript } from '#scripts/rig/calls.ts'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
-import { type MosquittoProcess, startMosquitto } from '#scripts/rig/mosquitto-process.ts'
+import { findMosquitto, startMosquitto } from '#scripts/rig/mosquitto-process.ts'
 import { withDescendants } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import { createAnonymousDevices } from '../saturation-subjects.ts'
+import { createAnonymousDevices } from '../saturation.ts'
 import type { Peer } from './peer.ts'
 import type { SubscriberFunctions } from './subscriber.ts'
-import type { StorePlan } from './subscriber-store.ts'
 
 /** Time within which a subscriber with messages left to store stores some of them. */
 const STABLE_MS = 1000
 
-/** Database of a subscriber, and its server if it has one. */
+/** Database of a subscriber: a URL of PostgreSQL and its server, or a path. */
 interface Storage {
-  name: string
-  plan: StorePlan
+  place: string
   server?: PostgresServer
 }
 
-export function sqliteStorage(bench: Workbench): Storage {
-  const path = join(bench.createFolder('subscriber'), 'positions.db')
-  return { name: 'SQLite', plan: { kind: 'sqlite', path } }
+export async function sqliteStorage(bench: Workbench): Promise<Storage> {
+  return { place: join(bench.createFolder('subscriber'), 'positions.db') }
 }
 
-/** Starts a new cluster, of Debian's newest PostgreSQL or else of the one for tests; undefined without either. */
-export async function postgresStorage(): Promise<Storage | undefined> {
+/** Starts a new cluster, of Debian's newest PostgreSQL or else of the one for tests; null without either. */
+export async function postgresStorage(): Promise<Storage | null> {
   const [debian] = globSync('/usr/lib/postgresql/*')
     .filter((path) => existsSync(join(path, 'bin/initdb')))
     .sort((a, b) => Number(basename(b)) - Number(basename(a)))
   const native = debian ?? findPostgres()
-  if (native === undefined) return undefined
+  if (native === undefined) return null
   const server = new PostgresServer(native, { fsync: true })
   await server.start()
-  const version = debian === undefined ? '' : ` ${basename(debian)}`
-  return { name: `PostgreSQL${version}`, plan: { kind: 'postgres', url: server.url }, server }
+  return { place: server.url, server }
 }
 
 /** Kills the server with its backends: one that outlives the first process prevents a restart. */
 async function killPostgres(server: PostgresServer): Promise<void> {
   const backends = [...withDescendants([server.pid])].filter((pid) => pid !== server.pid)
   const killed = server.kill()
-  for (const pid of backends) {
-    try {
-      process.kill(pid, 'SIGKILL')
-    } catch {
-      // it has already exited
-    }
-  }
+  spawnSync('kill', ['-KILL', ...backends.map(String)])
   await killed
 }
 
-/** Mosquitto, which acknowledges from memory, alone or with a subscriber that stores. */
-export class MosquittoPeer implements Peer {
-  readonly name: string
-  readonly devices: readonly BenchDevice[]
-  readonly #bench: Workbench
-  readonly #program: string
-  readonly #folder: string
-  readonly #storage: Storage | undefined
-  #mosquitto: MosquittoProcess | undefined
-  #subscriber: ForkedScript<SubscriberFunctions> | undefined
-
-  private constructor(bench: Workbench, program: string, devices: number, storage: Storage | undefined) {
-    this.name = storage === undefined ? 'Mosquitto' : `Mosquitto + Node + ${storage.name}`
-    this.#bench = bench
-    this.#program = program
-    this.#folder = bench.createFolder('mosquitto')
-    this.#storage = storage
-    this.devices = createAnonymousDevices(devices)
-  }
-
-  static async create(bench: Workbench, program: string, devices: number, storage?: Storage): Promise<MosquittoPeer> {
-    const peer = new MosquittoPeer(bench, program, devices, storage)
-    await peer.#start()
-    return peer
-  }
-
-  get port(): number {
-    return this.#mosquitto?.port ?? 0
-  }
-
-  get pids(): number[] {
-    const parts = [this.#mosquitto?.process, this.#subscriber, this.#storage?.server]
-    return parts.flatMap((part) => (part === undefined ? [] : [part.pid]))
-  }
-
-  async stored(): Promise<number> {
-    return (await this.#subscriber?.call('stored')) ?? 0
-  }
-
-  async gpsTimes(hardwareId: string, fromMs: number, toMs: number): Promise<number[]> {
-    return (await this.#subscriber?.call('times', hardwareId, fromMs, toMs)) ?? []
-  }
-
-  async kill(): Promise<void> {
-    this.#mosquitto?.process.killNow()
-    this.#subscriber?.kill()
-    const server = this.#storage?.server
-    if (server !== undefined) await killPostgres(server)
-    await this.#mosquitto?.process.exited
-  }
-
-  async recover(): Promise<void> {
-    await this.#storage?.server?.restart()
-    await this.#start()
-    for (let before = -1; before < (await this.stored()); ) {
-      before = await this.stored()
-      await sleep(STABLE_MS)
-    }
-  }
-
-  async stop(): Promise<void> {
-    await this.#subscriber?.stop()
-    await this.#mosquitto?.process.stop()
-    await this.#storage?.server?.stop()
-  }
-
-  async #start(): Promise<void> {
-    this.#mosquitto = await startMosquitto(this.#bench, this.#program, this.#folder)
-    if (this.#storage === undefined) return
+/** Starts Mosquitto, which acknowledges from memory, alone or with a subscriber that stores; null without either. */
+export async function startMosquittoPeer(
+  bench: Workbench,
+  devices: number,
+  openStorage?: (bench: Workbench) => Promise<Storage | null>,
+): Promise<Peer | null> {
+  const program = findMosquitto()
+  if (program === undefined) return null
+  const storage = await openStorage?.(bench)
+  if (storage === null) return null
+  const folder = bench.createFolder('mosquitto')
+  const start = async () => {
+    const mosquitto = await startMosquitto(bench, program, folder)
+    if (storage === undefined) return { mosquitto }
     const script = new URL('./subscriber.ts', import.meta.url)
-    this.#subscriber = new ForkedScript<SubscriberFunctions>(this.#bench, 'subscriber', script)
-    await this.#subscriber.call('start', this.#mosquitto.port, this.#storage.plan)
+    const subscriber = new ForkedScript<SubscriberFunctions>(bench, 'subscriber', script)
+    await subscriber.call('start', mosquitto.port, storage.place)
+    return { mosquitto, subscriber }
+  }
+  let running = await start()
+  const stored = async () => (await running.subscriber?.call('stored')) ?? 0
+  return {
+    devices: createAnonymousDevices(devices),
+    port: () => running.mosquitto.port,
+    pids: () => [running.mosquitto.process, running.subscriber, storage?.server].flatMap((part) => part?.pid ?? []),
+    stored,
+    gpsTimes: async (...period) => (await running.subscriber?.call('times', ...period)) ?? [],
+    kill: async () => {
+      running.mosquitto.process.killNow()
+      running.subscriber?.kill()
+      if (storage?.server !== undefined) await killPostgres(storage.server)
+      await running.mosquitto.process.exited
+    },
+    recover: async () => {
+      await storage?.server?.restart()
+      running = await start()
+      for (let before = -1; before < (await stored()); ) {
+        before = await stored()
+        await sleep(STABLE_MS)
+      }
+    },
+    stop: async () => {
+      await running.subscriber?.stop()
+      await running.mosquitto.process.stop()
+      await storage?.server?.stop()
+    },
   }
 }

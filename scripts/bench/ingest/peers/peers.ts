@@ -1,214 +1,122 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LatencySummary } from '#scripts/rig/latency.ts'
-import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
+import { type Figure, none, type Value } from '#scripts/rig/figures.ts'
+import { checkHistory } from '#scripts/rig/load/history-check.ts'
+import type { LoadPlan } from '#scripts/rig/load/plan.ts'
 import { LoadProcess, startFullSpeed } from '#scripts/rig/load/process.ts'
-import { findMosquitto } from '#scripts/rig/mosquitto-process.ts'
 import { readTreeUsage } from '#scripts/rig/process-usage.ts'
-import {
-  type Figure,
-  formatCount,
-  formatMs,
-  noneOf,
-  printProgress,
-  printTable,
-  type ScenarioReport,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
-import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import { printProgress } from '#scripts/rig/report.ts'
+import { measurement, type RunContext } from '#scripts/rig/scenario.ts'
 import { WINDOW, warmUp } from '../saturation-run.ts'
-import { GatewayPeer } from './gateway-peer.ts'
-import { MosquittoPeer, postgresStorage, sqliteStorage } from './mosquitto-peer.ts'
-import type { Peer } from './peer.ts'
+import { postgresStorage, sqliteStorage, startMosquittoPeer } from './mosquitto-peer.ts'
+import { type Peer, startGatewayPeer } from './peer.ts'
 
-const PER_DEVICE_PER_S = 1
+/** `fullSpeedS` is short for the sake of a broker that has to hold in memory what a subscriber does not take. */
+const SIZES = { devices: 200, warmupS: 2, lifeMs: 2000, fullSpeedS: 5 }
+const SHORT = { devices: 20, warmupS: 0.2, lifeMs: 500, fullSpeedS: 0.5 }
 /** Spread of the lifetimes, so that no two kills hit the same moment of a transaction. */
 const LIFE_SPREAD_MS = 500
 
-/** `fullSpeedS` is short for the sake of a broker that has to hold in memory what a subscriber does not take. */
-const COURSE = { devices: 200, warmupS: 2, durationS: 30, kills: 5, lifeMs: 2000, fullSpeedS: 5 }
-const SHORT_COURSE = { devices: 20, warmupS: 0.2, durationS: 1, kills: 1, lifeMs: 500, fullSpeedS: 0.5 }
-type Sizes = typeof COURSE
+type StartPeer = (context: RunContext, devices: number) => Promise<Peer | null>
 
-/** Course with one message a second of each device. */
-interface CourseRun {
-  cpuUs: number
-  writtenBytes: number
-  sinceWrite: LatencySummary
-  /** Loss over all kills. */
-  loss: HistoryCheck
+const PEERS: Readonly<Record<string, StartPeer>> = {
+  cartbarn: startGatewayPeer,
+  Mosquitto: ({ bench }, devices) => startMosquittoPeer(bench, devices),
+  'Mosquitto + Node + SQLite': ({ bench }, devices) => startMosquittoPeer(bench, devices, sqliteStorage),
+  'Mosquitto + Node + PostgreSQL': ({ bench }, devices) => startMosquittoPeer(bench, devices, postgresStorage),
 }
 
-/** Load as fast as it is acknowledged. */
-interface FullSpeedRun {
-  acknowledgedPerS: number
-  storedPerS: number
-  sinceWrite: LatencySummary
-  /** Loss of one kill at full speed. */
-  loss: HistoryCheck
-}
-
-interface PeerRun {
-  name: string
-  course: CourseRun
-  fullSpeed: FullSpeedRun
-}
+const FIGURES = {
+  cpu: { what: 'CPU for each message', unit: ' us' },
+  written: { what: 'bytes written for each message' },
+  p99: { what: 'PUBACK p99', unit: ' ms', digits: 1 },
+  stored: { what: 'stored at full speed', unit: '/s' },
+  lost: { what: 'acknowledged messages lost by kill -9', by: 'sum' },
+} satisfies Record<string, Figure>
+type Values = Record<keyof typeof FIGURES, Value>
+const NOT_MEASURED: Values = { cpu: null, written: null, p99: null, stored: null, lost: null }
 
 /** Compares the gateway with what one would build in its place. */
-export async function runPeers(context: ScenarioContext): Promise<ScenarioReport> {
-  const course = context.isShort ? SHORT_COURSE : COURSE
-  const sizes = {
-    ...course,
-    durationS: context.durationS ?? course.durationS,
-    kills: context.rounds ?? course.kills,
-  }
-  const runs: PeerRun[] = []
-  for (const create of creatorsOf(context, sizes)) {
-    const peer = await create()
-    if (peer === undefined) continue
-    printProgress(`  ${peer.name}`)
-    const course = await measureCourse(context, peer, sizes)
-    const fullSpeed = await measureFullSpeed(context, peer, sizes)
-    await peer.stop()
-    runs.push({ name: peer.name, course, fullSpeed })
-  }
-  print(runs, sizes)
-  return { figures: createFigures(runs), raw: { ...sizes, runs } }
+export const peers = measurement<string>({
+  name: 'peers',
+  summary: `${SIZES.devices} devices x 1/s, and as fast as they are acknowledged; killed with kill -9 meanwhile`,
+  // kills at one message a second; there is one more at full speed
+  rounds: 5,
+  durationS: [30, 1],
+  figures: {
+    ...Object.fromEntries(Object.keys(PEERS).flatMap(figuresOf)),
+    // the others have no target
+    'cartbarn lost': none(`cartbarn: ${FIGURES.lost.what}`),
+  },
+  async run(context) {
+    const values: Record<string, Value> = {}
+    // one after the other: a peer that does not run does not disturb the others
+    for (const [name, start] of Object.entries(PEERS)) {
+      const peer = await start(context, (context.isShort ? SHORT : SIZES).devices)
+      printProgress(`  ${name}${peer === null ? ': not on this machine' : ''}`)
+      const measured = peer === null ? NOT_MEASURED : await measure(context, peer)
+      await peer?.stop()
+      for (const [key, value] of Object.entries(measured)) values[`${name} ${key}`] = value
+    }
+    return values
+  },
+})
+
+function figuresOf(peer: string): [key: string, Figure][] {
+  return Object.entries<Figure>(FIGURES).map(([key, figure]) => {
+    return [`${peer} ${key}`, { ...figure, what: `${peer}: ${figure.what}` }]
+  })
 }
 
-/** Creates the peers in sequence: one that does not run does not disturb the others. */
-function creatorsOf(context: ScenarioContext, { devices }: Sizes): (() => Promise<Peer | undefined>)[] {
-  const { bench } = context
-  const gateway = () => GatewayPeer.create(context, devices)
-  const program = findMosquitto()
-  if (program === undefined) {
-    printProgress('  mosquitto not found: compared with nothing')
-    return [gateway]
-  }
-  return [
-    gateway,
-    () => MosquittoPeer.create(bench, program, devices),
-    () => MosquittoPeer.create(bench, program, devices, sqliteStorage(bench)),
-    async () => {
-      const storage = await postgresStorage()
-      if (storage !== undefined) return MosquittoPeer.create(bench, program, devices, storage)
-      printProgress('  PostgreSQL not found: not compared with it')
-      return undefined
-    },
-  ]
-}
-
-async function measureCourse(
-  { bench }: ScenarioContext,
-  peer: Peer,
-  { warmupS, durationS, kills, lifeMs }: Sizes,
-): Promise<CourseRun> {
-  const start = (plan: { warmupS: number; durationS: number | null; keepsJournal: boolean }) =>
-    new LoadProcess(bench, {
-      port: peer.port,
-      clients: peer.devices,
-      session: 'bare',
-      perClientPerS: PER_DEVICE_PER_S,
-      notBeforeMs: 0,
-      ...plan,
-    })
-  const load = start({ warmupS, durationS, keepsJournal: false })
+async function measure({ bench, isShort, rounds, durationS }: RunContext, peer: Peer): Promise<Values> {
+  const { warmupS, lifeMs, fullSpeedS } = isShort ? SHORT : SIZES
+  const load = startLoad(bench, peer, { warmupS, durationS, keepsJournal: false })
   await load.measuring()
-  const before = readTreeUsage(peer.pids)
+  const before = readTreeUsage(peer.pids())
   await load.measured()
-  const after = readTreeUsage(peer.pids)
+  const after = readTreeUsage(peer.pids())
   const { acknowledged, sinceWrite } = (await load.result()).measured
 
-  const losses: HistoryCheck[] = []
-  for (let kill = 0; kill < kills; kill++) {
-    const doomed = start({ warmupS: 0, durationS: null, keepsJournal: true })
+  const lost: number[] = []
+  for (let kill = 0; kill < rounds; kill++) {
+    const doomed = startLoad(bench, peer, { warmupS: 0, durationS: null, keepsJournal: true })
     await doomed.connected()
     await sleep(lifeMs + Math.random() * LIFE_SPREAD_MS)
     await peer.kill()
     const journal = await doomed.journal()
     doomed.kill()
     await peer.recover()
-    losses.push(await checkHistory(peer, journal))
+    lost.push((await checkHistory(peer, journal)).missing)
   }
+  const fullSpeed = await measureFullSpeed(bench, peer, fullSpeedS)
   return {
-    cpuUs: ((after.cpuS - before.cpuS) / acknowledged) * 1e6,
-    writtenBytes: (after.writtenBytes - before.writtenBytes) / acknowledged,
-    sinceWrite,
-    loss: sumOf(losses),
+    cpu: ((after.cpuS - before.cpuS) / acknowledged) * 1e6,
+    written: (after.writtenBytes - before.writtenBytes) / acknowledged,
+    p99: sinceWrite.p99Ms,
+    stored: fullSpeed.storedPerS,
+    lost: [...lost, fullSpeed.lost],
   }
 }
 
-async function measureFullSpeed({ bench }: ScenarioContext, peer: Peer, { fullSpeedS }: Sizes): Promise<FullSpeedRun> {
-  const load = await startFullSpeed(bench, {
-    port: peer.port,
-    clients: peer.devices,
-    window: WINDOW,
-    notBeforeMs: Date.now(),
-  })
-  await warmUp(fullSpeedS)
+type Plan = Pick<LoadPlan, 'warmupS' | 'durationS' | 'keepsJournal'>
+
+function startLoad(bench: Workbench, peer: Peer, plan: Plan): LoadProcess {
+  const fleet = { port: peer.port(), clients: peer.devices, session: 'bare', perClientPerS: 1, notBeforeMs: 0 } as const
+  return new LoadProcess(bench, { ...fleet, ...plan })
+}
+
+/** Loads it as fast as it acknowledges, and kills it. */
+async function measureFullSpeed(bench: Workbench, peer: Peer, durationS: number) {
+  const fleet = { port: peer.port(), clients: peer.devices, notBeforeMs: Date.now() }
+  const load = await startFullSpeed(bench, { ...fleet, window: WINDOW })
+  await warmUp(durationS)
   const storedBefore = await peer.stored()
-  const measured = await load.call('measure', fullSpeedS)
-  const stored = (await peer.stored()) - storedBefore
+  const measured = await load.call('measure', durationS)
+  const storedPerS = ((await peer.stored()) - storedBefore) / measured.durationS
   await peer.kill()
   await load.call('finish')
   const journal = await load.call('journal')
   await load.stop()
   await peer.recover()
-  return {
-    acknowledgedPerS: measured.acknowledged / measured.durationS,
-    storedPerS: stored / measured.durationS,
-    sinceWrite: measured.sinceWrite,
-    loss: await checkHistory(peer, journal),
-  }
-}
-
-function sumOf(checks: readonly HistoryCheck[]): HistoryCheck {
-  const sum = (pick: (check: HistoryCheck) => number) => checks.reduce((total, check) => total + pick(check), 0)
-  return {
-    acknowledged: sum((check) => check.acknowledged),
-    stored: sum((check) => check.stored),
-    missing: sum((check) => check.missing),
-    duplicates: sum((check) => check.duplicates),
-    examples: checks.flatMap(({ examples }) => examples),
-  }
-}
-
-function print(runs: readonly PeerRun[], { devices, durationS, kills }: Sizes): void {
-  const lost = ({ missing, acknowledged }: HistoryCheck) => `${formatCount(missing)} of ${formatCount(acknowledged)}`
-  printTable(
-    `Peers: ${devices} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s, then ${kills} times kill -9`,
-    ['', 'CPU us/message', 'written bytes/message', 'ack p50 ms', 'ack p99 ms', 'lost of acknowledged'],
-    runs.map(({ name, course }) => [
-      name,
-      formatCount(course.cpuUs),
-      formatCount(course.writtenBytes),
-      formatMs(course.sinceWrite.p50Ms),
-      formatMs(course.sinceWrite.p99Ms),
-      lost(course.loss),
-    ]),
-  )
-  printTable(
-    `Peers: ${devices} devices at full speed, then kill -9`,
-    ['', 'acked/s', 'stored/s', 'ack p50 ms', 'ack p99 ms', 'lost of acknowledged'],
-    runs.map(({ name, fullSpeed }) => [
-      name,
-      formatCount(fullSpeed.acknowledgedPerS),
-      formatCount(fullSpeed.storedPerS),
-      formatMs(fullSpeed.sinceWrite.p50Ms),
-      formatMs(fullSpeed.sinceWrite.p99Ms),
-      lost(fullSpeed.loss),
-    ]),
-  )
-}
-
-function createFigures(runs: readonly PeerRun[]): Figure[] {
-  return runs.flatMap(({ name, course, fullSpeed }, i) => {
-    const missing = course.loss.missing + fullSpeed.loss.missing
-    // only the gateway has a target
-    const lost = i === 0 ? noneOf : (what: string, count: number) => withoutTarget(what, formatCount(count))
-    return [
-      withoutTarget(`peers: ${name}, stored a second at full speed`, formatCount(fullSpeed.storedPerS)),
-      withoutTarget(`peers: ${name}, bytes written a message`, formatCount(course.writtenBytes)),
-      lost(`peers: ${name}, lost by kill -9`, missing),
-    ]
-  })
+  return { storedPerS, lost: (await checkHistory(peer, journal)).missing }
 }

@@ -1,0 +1,36 @@
+import { ForkedScript } from '#scripts/rig/calls.ts'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import type { Workbench } from '#scripts/rig/processes.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { must, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
+import type { BarnFunctions } from './barn-devices.ts'
+import type { TabletFunctions } from './tablets.ts'
+
+/** Starts the gateway of a course with that many carts, which have one device each. */
+export async function startCourse({ bench, entry }: ScenarioContext, count: number) {
+  const dataDir = bench.createFolder('staff')
+  const gateway = await startGateway(bench, { entry, dataDir })
+  await openCourse(gateway)
+  const devices = await registerCarts(gateway, { count, deviceType: 'teebox', id: 'cart' })
+  return { gateway, devices, dataDir }
+}
+
+/** Connects devices that stand in the barn and report so. */
+export async function startBarn(bench: Workbench, { ports }: GatewayProcess, devices: readonly BenchDevice[]) {
+  const script = new URL('./barn-devices.ts', import.meta.url)
+  const barn = new ForkedScript<BarnFunctions>(bench, 'devices in the barn', script)
+  await barn.call('connect', ports.mqtt, devices)
+  await barn.call('report')
+  return barn
+}
+
+/** Signs in that many tablets of a user who sees everything. */
+export async function startTablets(bench: Workbench, gateway: GatewayProcess, count: number) {
+  const body = { name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] }
+  const { api_key: apiKey } = await must(gateway, 'POST', '/users', body)
+  const script = new URL('./tablets.ts', import.meta.url)
+  const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', script)
+  await tablets.call('signIn', { port: gateway.ports.http, apiKey, tablets: count })
+  return tablets
+}
