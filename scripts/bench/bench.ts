@@ -14,7 +14,7 @@ await runOnWorkbench('bench', async (bench, argv) => {
     .addHelpText('after', '\nnpm run bench BENCHMARK -- --help prints the options of a benchmark.')
     .option('--list', 'print all scenarios with their last recorded figures')
   for (const each of BENCHMARKS) command.command(each.name).description(each.summary)
-  const { list } = parseCommandLine(command, argv.length === 0 ? ['--help'] : argv).opts()
-  if (list) process.stdout.write(`${overviewOf(BENCH_TOPICS)}\n`)
+  if (name === '--list') process.stdout.write(`${overviewOf(BENCH_TOPICS)}\n`)
+  else parseCommandLine(command, argv.length === 0 ? ['--help'] : argv)
   return EXIT.ok
 })

@@ -31,9 +31,8 @@ export type Measured = ReadonlyMap<string, Readonly<Record<string, Value>>>
 export class Records {
   readonly #newest = new Map<string, FigureRecord>()
 
-  constructor() {
-    if (!existsSync(FILE)) return
-    for (const line of readFileSync(FILE, 'utf8').split('\n')) {
+  constructor(text = existsSync(FILE) ? readFileSync(FILE, 'utf8') : '') {
+    for (const line of text.split('\n')) {
       if (line === '') continue
       const one: FigureRecord = JSON.parse(line)
       this.#newest.set(`${one.command} ${one.scenario} ${one.figure}`, one)
