@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { join } from 'node:path'
 import { freePort } from '#shared/testing/free-port.ts'
@@ -17,15 +17,32 @@ export function findMosquitto(): string | undefined {
   return PROGRAMS.find((path) => existsSync(path))
 }
 
-/** Starts a Mosquitto without limits, with its state in `folder`, as Debian does. Resolves when it listens. */
-export async function startMosquitto(bench: Workbench, program: string, folder: string): Promise<MosquittoProcess> {
+/** Settings of persistence: as Debian has them, and as strict as the file of Mosquitto 2.0 can be. */
+export const PERSISTENCE = {
+  debian: ['persistence true', 'autosave_interval 1800'],
+  strict: ['persistence true', 'autosave_on_changes true', 'autosave_interval 1'],
+} as const
+const SQLITE_PLUGINS = '/usr/{lib,local/lib,lib/*-linux-gnu}/**/mosquitto_persist_sqlite.so'
+
+/** Settings of the persistence of Mosquitto 2.1 in SQLite, synced at each change; undefined without its plugin. */
+export function sqlitePersistence(): readonly string[] | undefined {
+  const [plugin] = globSync(SQLITE_PLUGINS)
+  return plugin === undefined ? undefined : [`plugin ${plugin}`, 'plugin_opt_sync full', 'plugin_opt_flush_period 0']
+}
+
+/** Starts a Mosquitto without limits, with its state in `folder`. Resolves when it listens. */
+export async function startMosquitto(
+  bench: Workbench,
+  program: string,
+  folder: string,
+  persistence: readonly string[] = PERSISTENCE.debian,
+): Promise<MosquittoProcess> {
   const port = await freePort()
   const settings = [
     `listener ${port} 127.0.0.1`,
     'allow_anonymous true',
-    'persistence true',
     `persistence_location ${folder}/`,
-    'autosave_interval 1800',
+    ...persistence,
     'max_inflight_messages 0',
     'max_queued_messages 0',
     'log_dest none',

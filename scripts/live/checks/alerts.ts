@@ -80,9 +80,9 @@ const TRUTHS: readonly AlertTruth[] = [
       if (minute >= OPENS_MINUTE + 5 && minute < CLOSES_MINUTE) return false
       if (!isHeard || stillMs < 150 * MINUTE_MS || !isIn('parking', spot)) return null
       if (cart.voltageV >= FULL_V + 0.05) return false
-      // it takes two voltages at rest that are an hour apart
+      // it takes a quarter of an hour at rest, then two voltages that are an hour apart
       const reportsSinceMs = Math.max(cart.linkChangedAtMs ?? nowMs, bottle.life.startedAtMs, bottle.clockRightSinceMs)
-      if (nowMs - reportsSinceMs < 80 * MINUTE_MS) return null
+      if (nowMs - reportsSinceMs < 100 * MINUTE_MS) return null
       if (minute < 4 * 60 + 30 || minute >= OPENS_MINUTE || cart.voltageV > FULL_V - 0.3) return null
       return !cart.isPluggedIn
     },

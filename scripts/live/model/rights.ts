@@ -1,3 +1,5 @@
+/** Time within which the state of a lock is compared at least once. */
+const UNSURE_MS = 15 * 60_000
 const HOUR_MS = 3_600_000
 const IDLE_MS = 600_000
 /** The gateway looks once a second whether a time is over. */
@@ -143,6 +145,8 @@ export class PinTruth {
     const { sinceMs, firstEndMs, lastEndMs } = this.lock
     if (lastEndMs + offMs > nowMs)
       this.lock = { sinceMs, firstEndMs: firstEndMs + offMs, lastEndMs: lastEndMs + offMs + lostMs }
+    // a lock that has just ended may last a little longer, with an alert of its own, which the next check counts
+    else if (lastEndMs + offMs + lostMs > nowMs) this.unsureUntilMs = Math.max(this.unsureUntilMs, nowMs + UNSURE_MS)
   }
 
   wrong(tablet: string, nowMs: number): void {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findPostgres } from '#hub/testing/postgres-binaries.ts'
 import { PostgresServer } from '#hub/testing/start-postgres.ts'
 import { ForkedScript } from '#scripts/rig/calls.ts'
-import { findMosquitto, startMosquitto } from '#scripts/rig/mosquitto-process.ts'
+import { findMosquitto, PERSISTENCE, startMosquitto } from '#scripts/rig/mosquitto-process.ts'
 import { withDescendants } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createAnonymousDevices } from '../saturation.ts'
@@ -45,11 +45,19 @@ async function killPostgres(server: PostgresServer): Promise<void> {
   await killed
 }
 
-/** Starts Mosquitto, which acknowledges from memory, alone or with a subscriber that stores; null without either. */
+/** Mosquitto, whose subscriber stores what it receives or, with `isKept`, is away until the broker has restarted. */
+interface MosquittoOptions {
+  readonly openStorage?: (bench: Workbench) => Promise<Storage | null>
+  /** Settings of its persistence; undefined if this Mosquitto cannot have them. */
+  readonly persistence?: readonly string[] | undefined
+  readonly isKept?: boolean
+}
+
+/** Starts Mosquitto, alone or with a subscriber; null without what it needs. */
 export async function startMosquittoPeer(
   bench: Workbench,
   devices: number,
-  openStorage?: (bench: Workbench) => Promise<Storage | null>,
+  { openStorage, persistence = PERSISTENCE.debian, isKept = false }: MosquittoOptions = {},
 ): Promise<Peer | null> {
   const program = findMosquitto()
   if (program === undefined) return null
@@ -57,7 +65,7 @@ export async function startMosquittoPeer(
   if (storage === null) return null
   const folder = bench.createFolder('mosquitto')
   const start = async () => {
-    const mosquitto = await startMosquitto(bench, program, folder)
+    const mosquitto = await startMosquitto(bench, program, folder, persistence)
     if (storage === undefined) return { mosquitto }
     const script = new URL('./subscriber.ts', import.meta.url)
     const subscriber = new ForkedScript<SubscriberFunctions>(bench, 'subscriber', script)
@@ -66,8 +74,17 @@ export async function startMosquittoPeer(
   }
   let running = await start()
   const stored = async () => (await running.subscriber?.call('stored')) ?? 0
+  const untilStored = async () => {
+    for (let before = -1; before < (await stored()); ) {
+      before = await stored()
+      await sleep(STABLE_MS)
+    }
+    if (isKept) await running.subscriber?.call('leave')
+  }
+  await untilStored()
   return {
     devices: createAnonymousDevices(devices),
+    storesLater: isKept,
     port: () => running.mosquitto.port,
     pids: () => [running.mosquitto.process, running.subscriber, storage?.server].flatMap((part) => part?.pid ?? []),
     stored,
@@ -81,10 +98,7 @@ export async function startMosquittoPeer(
     recover: async () => {
       await storage?.server?.restart()
       running = await start()
-      for (let before = -1; before < (await stored()); ) {
-        before = await stored()
-        await sleep(STABLE_MS)
-      }
+      await untilStored()
     },
     stop: async () => {
       await running.subscriber?.stop()

@@ -3,6 +3,7 @@ import { type Figure, none, type Value } from '#scripts/rig/figures.ts'
 import { checkHistory } from '#scripts/rig/load/history-check.ts'
 import type { LoadPlan } from '#scripts/rig/load/plan.ts'
 import { LoadProcess, startFullSpeed } from '#scripts/rig/load/process.ts'
+import { PERSISTENCE, sqlitePersistence } from '#scripts/rig/mosquitto-process.ts'
 import { readTreeUsage } from '#scripts/rig/process-usage.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { printProgress } from '#scripts/rig/report.ts'
@@ -19,22 +20,35 @@ const LIFE_SPREAD_MS = 500
 
 type StartPeer = (context: RunContext, devices: number) => Promise<Peer | null>
 
+/** Mosquitto keeps messages for a session whose subscriber is away: what it delivers after a kill was on its disk. */
+const KEPT = { openStorage: sqliteStorage, isKept: true } as const
+
 const PEERS: Readonly<Record<string, StartPeer>> = {
   cartbarn: startGatewayPeer,
+  'cartbarn, everything on': (context, devices) => startGatewayPeer(context, devices, true),
   Mosquitto: ({ bench }, devices) => startMosquittoPeer(bench, devices),
-  'Mosquitto + Node + SQLite': ({ bench }, devices) => startMosquittoPeer(bench, devices, sqliteStorage),
-  'Mosquitto + Node + PostgreSQL': ({ bench }, devices) => startMosquittoPeer(bench, devices, postgresStorage),
+  'Mosquitto, strict persistence': ({ bench }, devices) =>
+    startMosquittoPeer(bench, devices, { ...KEPT, persistence: PERSISTENCE.strict }),
+  'Mosquitto, SQLite persistence': async ({ bench }, devices) => {
+    const persistence = sqlitePersistence()
+    return persistence === undefined ? null : startMosquittoPeer(bench, devices, { ...KEPT, persistence })
+  },
+  'Mosquitto + Node + SQLite': ({ bench }, devices) =>
+    startMosquittoPeer(bench, devices, { openStorage: sqliteStorage }),
+  'Mosquitto + Node + PostgreSQL': ({ bench }, devices) =>
+    startMosquittoPeer(bench, devices, { openStorage: postgresStorage }),
 }
 
 const FIGURES = {
   cpu: { what: 'CPU for each message', unit: ' us' },
   written: { what: 'bytes written for each message' },
   p99: { what: 'PUBACK p99', unit: ' ms', digits: 1 },
-  stored: { what: 'stored at full speed', unit: '/s' },
+  acknowledged: { what: 'acknowledged at full speed', unit: '/s' },
+  stored: { what: 'stored meanwhile', unit: '/s' },
   lost: { what: 'acknowledged messages lost by kill -9', by: 'sum' },
 } satisfies Record<string, Figure>
 type Values = Record<keyof typeof FIGURES, Value>
-const NOT_MEASURED: Values = { cpu: null, written: null, p99: null, stored: null, lost: null }
+const NOT_MEASURED: Values = { cpu: null, written: null, p99: null, acknowledged: null, stored: null, lost: null }
 
 /** Compares the gateway with what one would build in its place. */
 export const peers = measurement<string>({
@@ -47,6 +61,7 @@ export const peers = measurement<string>({
     ...Object.fromEntries(Object.keys(PEERS).flatMap(figuresOf)),
     // the others have no target
     'cartbarn lost': none(`cartbarn: ${FIGURES.lost.what}`),
+    'cartbarn, everything on lost': none(`cartbarn, everything on: ${FIGURES.lost.what}`),
   },
   async run(context) {
     const values: Record<string, Value> = {}
@@ -93,7 +108,8 @@ async function measure({ bench, isShort, rounds, durationS }: RunContext, peer: 
     cpu: ((after.cpuS - before.cpuS) / acknowledged) * 1e6,
     written: (after.writtenBytes - before.writtenBytes) / acknowledged,
     p99: sinceWrite.p99Ms,
-    stored: fullSpeed.storedPerS,
+    acknowledged: fullSpeed.acknowledgedPerS,
+    stored: peer.storesLater ? null : fullSpeed.storedPerS,
     lost: [...lost, fullSpeed.lost],
   }
 }
@@ -118,5 +134,6 @@ async function measureFullSpeed(bench: Workbench, peer: Peer, durationS: number)
   const journal = await load.call('journal')
   await load.stop()
   await peer.recover()
-  return { storedPerS, lost: (await checkHistory(peer, journal)).missing }
+  const acknowledgedPerS = measured.acknowledged / measured.durationS
+  return { acknowledgedPerS, storedPerS, lost: (await checkHistory(peer, journal)).missing }
 }

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { connect } from 'mqtt'
+import { connect, type MqttClient } from 'mqtt'
 import pg from 'pg'
 import { z } from 'zod'
 import { answerCalls } from '#scripts/rig/calls.ts'
@@ -69,6 +69,7 @@ async function openPostgres(url: string): Promise<Store> {
 }
 
 let store: Store | undefined
+let client: MqttClient | undefined
 let waiting: Position[] = []
 let writing = Promise.resolve()
 let stored = 0
@@ -99,12 +100,15 @@ const functions = answerCalls({
   /** Resolves when it is subscribed. Stores at a URL of PostgreSQL, or a path of SQLite. */
   start: async (port: number, place: string) => {
     store = await (place.startsWith('postgres:') ? openPostgres(place) : openSqlite(place))
-    const client = connect(`mqtt://127.0.0.1:${port}`, { clientId: 'store', clean: false })
+    const connected = connect(`mqtt://127.0.0.1:${port}`, { clientId: 'store', clean: false })
     // messages queued in the session arrive with the connection
+    client = connected
     client.on('message', (topic, payload) => take(read(topic, payload)))
-    await new Promise<void>((resolve) => client.once('connect', () => resolve()))
+    await new Promise<void>((resolve) => connected.once('connect', () => resolve()))
     await client.subscribeAsync('dev/+/tlm', { qos: 1 })
   },
+  /** Disconnects; the broker keeps its session. */
+  leave: () => client?.endAsync(),
   /** Messages stored since its start. */
   stored: () => stored,
   times: (hardwareId: string, fromMs: number, toMs: number) => store?.times(hardwareId, fromMs, toMs) ?? [],
