@@ -36,6 +36,8 @@ const EXPLAINED: readonly RegExp[] = [
   /SQLITE_(FULL|IOERR)|ENOSPC|EIO/,
   /DISK_UNREADABLE|the disk does not return its data/,
   /"reason":"[^"]*the (store|history) (cannot be (written|read)|does not answer)"/,
+  // a client is let in once its session is stored
+  /"refused":"connect_timeout"/,
   // acknowledgements of the hub cannot be stored
   /streams do not advance although the hub responds/,
 ]
