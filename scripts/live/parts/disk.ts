@@ -37,7 +37,7 @@ const EXPLAINED: readonly RegExp[] = [
   /DISK_UNREADABLE|the disk does not return its data/,
   /"reason":"[^"]*the (store|history) (cannot be (written|read)|does not answer)"/,
   // a client is let in once its session is stored
-  /"refused":"connect_timeout"/,
+  /"refused":"connect_timeout"|refused more MQTT clients/,
   // acknowledgements of the hub cannot be stored
   /streams do not advance although the hub responds/,
 ]

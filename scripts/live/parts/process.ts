@@ -153,8 +153,8 @@ export class Process implements Part {
     const found = lines
       .filter(({ text }) => !explained.some((one) => one.test(text)))
       .map(({ level, text }) => ({ is: `${level}: ${text}`, expected: 'no such line' }))
-    // those of requests are as many as these
-    const own = lines.filter(({ text }) => !text.includes('requestId'))
+    // those of requests and of refused clients are as many as these
+    const own = lines.filter(({ text }) => !/"(requestId|refused)"/.test(text))
     for (const [text, same] of Map.groupBy(own, (line) => line.text))
       if (same.length > MOST_LINES)
         found.push({ is: `${same.length} times: ${text}`, expected: `at most ${MOST_LINES}` })
