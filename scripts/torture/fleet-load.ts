@@ -1,12 +1,29 @@
+import { none } from '#scripts/rig/figures.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { checkHistory, type HistoryCheck } from '#scripts/rig/load/history-check.ts'
-import type { Journal, LoadResult } from '#scripts/rig/load/plan.ts'
+import { checkHistory } from '#scripts/rig/load/history-check.ts'
+import type { Journal } from '#scripts/rig/load/plan.ts'
 import { type LoadProcess, startDeviceLoad } from '#scripts/rig/load/process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { findWrongStates } from './device-states.ts'
-import { LockDevices, type LockEventCheck } from './lock-devices.ts'
+import { LockDevices } from './lock-devices.ts'
+import { printFaults } from './scenario.ts'
+
+/** Figures of what was acknowledged to a fleet. */
+export const FLEET_FIGURES = {
+  samples: { what: 'acknowledged samples' },
+  samplesMissing: none('acknowledged samples that are missing'),
+  samplesTwice: none('samples stored twice'),
+  wrongStates: none('carts whose state differs from their newest record'),
+  lockEvents: { what: 'acknowledged lock events' },
+  lockEventsMissing: none('acknowledged lock events that are missing'),
+  lockEventsTwice: none('lock events stored twice'),
+  devicesMissing: none('registered devices that are missing'),
+}
+
+/** Values of these figures at a gateway. */
+export type FleetValues = Record<keyof typeof FLEET_FIGURES, number>
 
 export interface FleetSize {
   devices: number
@@ -17,16 +34,6 @@ export interface FleetSize {
 /** Fleet of the scenarios with kills and power cuts. */
 export function fleetSize(isShort: boolean): FleetSize {
   return { devices: isShort ? 50 : 200, perDevicePerS: 10, lockDevices: isShort ? 5 : 20 }
-}
-
-/** Result of searching the store for the acknowledged records of the fleet. */
-export interface FleetCheck {
-  /** Registrations that were answered with 201 and are gone. */
-  lostDevices: number
-  history: HistoryCheck
-  /** Carts whose state does not end where their history ends. */
-  wrongStates: number
-  lockEvents: LockEventCheck
 }
 
 const LOCK_EVENTS_PER_DEVICE_PER_S = 2
@@ -64,7 +71,7 @@ export class FleetLoad {
   }
 
   /** Searches a gateway that may have lost them for the records acknowledged since the last call. */
-  async checkNew(gateway: GatewayProcess): Promise<FleetCheck> {
+  async checkNew(gateway: GatewayProcess): Promise<FleetValues> {
     const journal = await this.#load.journal()
     const added: Journal = {}
     for (const [hardwareId, times] of Object.entries(journal)) {
@@ -75,19 +82,21 @@ export class FleetLoad {
   }
 
   /** Stops sending, waits for the last acknowledgements and searches for everything that was ever acknowledged. */
-  async finish(gateway: GatewayProcess): Promise<{ check: FleetCheck; load: LoadResult }> {
+  async finish(gateway: GatewayProcess): Promise<{ fleet: FleetValues; unacknowledged: number }> {
     this.#locks.stopReporting()
     this.#load.stop()
     const { load, journal } = await this.#load.finish()
     await waitUntil(() => this.#locks.unacknowledged === 0, DRAIN_LIMIT_MS)
     this.#locks.close()
-    const check = await this.#check(gateway, journal)
-    return { check, load }
+    const fleet = await this.#check(gateway, journal)
+    return { fleet, unacknowledged: load.sent - load.acknowledged }
   }
 
-  /** Carts whose state is not that of their newest record; for a gateway that no cart sends to. */
-  async countWrongStates({ api }: GatewayProcess): Promise<number> {
-    return (await findWrongStates(api, this.#cartIds)).length
+  /** Counts carts whose state is not that of their newest record; for a gateway that no cart sends to. */
+  async countWrongStates({ api }: GatewayProcess, cartIds: readonly string[] = this.#cartIds): Promise<number> {
+    const wrong = await findWrongStates(api, cartIds)
+    printFaults(wrong.map((hardwareId) => `wrong state of ${hardwareId}`))
+    return wrong.length
   }
 
   /** Stops the load immediately, without a check. */
@@ -96,20 +105,27 @@ export class FleetLoad {
     this.#load.kill()
   }
 
-  async #check({ api }: GatewayProcess, journal: Journal): Promise<FleetCheck> {
-    const registered = new Set(await api.hardwareIds())
+  async #check(gateway: GatewayProcess, journal: Journal): Promise<FleetValues> {
+    const registered = new Set(await gateway.api.hardwareIds())
     const lost = this.#hardwareIds.filter((hardwareId) => !registered.has(hardwareId))
     const readable = Object.entries(journal).filter(([hardwareId]) => registered.has(hardwareId))
-    const history = await checkHistory(api, Object.fromEntries(readable))
+    const history = await checkHistory(gateway.api, Object.fromEntries(readable))
+    printFaults([...lost, ...history.examples].map((what) => `missing: ${what}`))
     // the history of a deleted device cannot be read
-    for (const hardwareId of lost) {
-      const count = journal[hardwareId]?.length ?? 0
-      history.acknowledged += count
-      history.missing += count
-    }
+    const unreadable = lost.reduce((sum, hardwareId) => sum + (journal[hardwareId]?.length ?? 0), 0)
     const present = this.#cartIds.filter((hardwareId) => registered.has(hardwareId))
-    const { length: wrongStates } = await findWrongStates(api, present)
-    return { lostDevices: lost.length, history, wrongStates, lockEvents: await this.#locks.check(api) }
+    const wrongStates = await this.countWrongStates(gateway, present)
+    const lockEvents = await this.#locks.check(gateway.api)
+    return {
+      samples: history.acknowledged + unreadable,
+      samplesMissing: history.missing + unreadable,
+      samplesTwice: history.duplicates,
+      wrongStates,
+      lockEvents: lockEvents.acknowledged,
+      lockEventsMissing: lockEvents.missing,
+      lockEventsTwice: lockEvents.twice,
+      devicesMissing: lost.length,
+    }
   }
 }
 

@@ -1,6 +1,9 @@
 import { type Figure, linesOf, type Value } from '#scripts/rig/figures.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
+
+const MAX_FAULTS = 10
 
 export interface TortureContext {
   bench: Workbench
@@ -45,11 +48,22 @@ export function ordeal<Key extends string>(one: Ordeal<Key>): TortureScenario {
     summary,
     figures,
     run: async (context) => {
-      const { isShort } = context
+      // what is proved takes a few cycles, too
+      const isShort = context.isShort || context.proves
       const cycles = context.cycles ?? one.cycles[isShort ? 1 : 0]
       const seed = context.seed ?? Math.floor(Math.random() * 2 ** 31)
       const values = await one.run({ ...context, cycles, seed })
       return { figures: linesOf(figures, values, isShort), raw: { cycles, seed }, values }
     },
   }
+}
+
+/** Values of figures that a run leaves out. */
+export function notMeasured<Key extends string>(figures: Readonly<Record<Key, Figure>>): Record<Key, null> {
+  return Object.fromEntries(Object.keys(figures).map((key) => [key, null])) as Record<Key, null>
+}
+
+/** Prints faults that a check found: only the first, which are enough to search for the reason. */
+export function printFaults(faults: readonly string[]): void {
+  for (const fault of faults.slice(0, MAX_FAULTS)) printProgress(`    ${fault}`)
 }

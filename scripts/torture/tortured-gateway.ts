@@ -4,19 +4,19 @@ import { printProgress } from '#scripts/rig/report.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import type { Life, Moment } from './death.ts'
 import type { Unsynced } from './disk/file.ts'
-import { findDamage } from './disk/integrity.ts'
+import { countDamage } from './disk/integrity.ts'
 import type { Syncs } from './disk/model.ts'
 import { createDataFolder, type PowerCut, RecordedFolder } from './disk/recorded-folder.ts'
-import { type FleetCheck, FleetLoad, fleetSize } from './fleet-load.ts'
+import { FleetLoad, type FleetValues, fleetSize } from './fleet-load.ts'
 import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext } from './scenario.ts'
 
 export interface CutOutcome {
   life: Life
   cut: PowerCut
-  damage: string[]
+  damage: number
   /** Check of the data acknowledged since the last cut; null if the gateway no longer starts. */
-  check: FleetCheck | null
+  check: FleetValues | null
 }
 
 /** Gateway under load whose folder goes through one power cut after the other. */
@@ -47,21 +47,21 @@ export class TorturedGateway {
 
   async cutPower(unsynced: Unsynced, syncs: Syncs, moment?: Moment): Promise<CutOutcome> {
     const death = await this.#gateway.cutPower(this.#folder, unsynced, syncs, moment)
-    const damage = findDamage(this.#context.bench, this.#folder.path)
+    const damage = countDamage(this.#context.bench, this.#folder.path)
     return { ...death, damage, check: await this.#check() }
   }
 
   /** Checks everything that was ever acknowledged, after the last cut. */
-  async finish(): Promise<FleetCheck> {
+  async finish(): Promise<FleetValues> {
     const last = await untilListening(this.#gateway.spawn({ dataDir: this.#folder.path }))
     await this.#fleet.connected()
-    const { check } = await this.#fleet.finish(last)
+    const { fleet } = await this.#fleet.finish(last)
     await last.process.stop()
-    return check
+    return fleet
   }
 
   /** Queries a gateway on a copy that no device reaches: the next life must begin with the state after the cut. */
-  async #check(): Promise<FleetCheck | null> {
+  async #check(): Promise<FleetValues | null> {
     const { bench, entry } = this.#context
     const dataDir = createDataFolder(bench, 'copy')
     cpSync(this.#folder.path, dataDir, { recursive: true })

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { none } from '#scripts/rig/figures.ts'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import { type Figure, formatCount, noneOf, printProgress, printTable, withoutTarget } from '#scripts/rig/report.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
-import { fleetFigures } from '../fleet-figures.ts'
-import { type FleetCheck, FleetLoad, type FleetSize } from '../fleet-load.ts'
+import { FLEET_FIGURES, FleetLoad, type FleetSize, type FleetValues } from '../fleet-load.ts'
 import { MortalGateway } from '../mortal-gateway.ts'
-import type { TortureContext, TortureScenario } from '../scenario.ts'
+import { type OrdealContext, ordeal, printFaults } from '../scenario.ts'
 import {
   checkedTransactionsIn,
   damaged,
@@ -22,8 +22,6 @@ import {
   transactionsIn,
 } from './killed-log.ts'
 
-const KILLS = 500
-const SHORT_KILLS = 6
 /** Damaged copies of each kill. */
 const DAMAGES = 2
 const TORN_TAILS = 2
@@ -37,71 +35,51 @@ const STARTED_LIMIT_MS = 20_000
 const PROGRESS_EVERY = 25
 const WRITER = fileURLToPath(new URL('./log-writer.ts', import.meta.url))
 
-interface Tally {
-  seed: number
-  kills: number
-  transactions: number
-  frames: number
-  /** Findings in undamaged logs. */
-  falseAlarms: string[]
-  torn: number
-  tornAlarms: string[]
-  damaged: number
-  /** Damage by which SQLite on its own loses acknowledged transactions; the fields below count the findings for it. */
-  losing: number
-  repaired: number
-  lost: number
-  /** Losing damage in logs without an index that looks like a torn last transaction. */
-  unreported: number
-  silent: string[]
-}
-
 /** Checks that the log check at a start detects every loss, and nothing else. */
-export const log: TortureScenario = {
+export const log = ordeal({
   name: 'log',
   summary: 'logs of killed writers and gateways, whole, torn and damaged: no false alarm, no silent loss',
-  run: async (context) => {
-    const { bench, isShort, cycles } = context
-    const seed = context.seed ?? Math.floor(Math.random() * 2 ** 31)
-    const tally = await killWriters(bench, cycles ?? (isShort ? SHORT_KILLS : KILLS), seed)
-    const gateways = await killGateways(context, isShort ? SHORT_GATEWAY_KILLS : GATEWAY_KILLS)
-    print(tally)
-    return { figures: createFigures(tally, gateways), raw: { tally, gateways } }
+  cycles: [500, 6],
+  figures: {
+    kills: { what: 'killed writers' },
+    transactions: { what: 'transactions of these' },
+    falseAlarms: none('false alarms, with and without -shm'),
+    torn: { what: 'torn tails' },
+    tornAlarms: none('false alarms of these'),
+    damaged: { what: 'damaged logs' },
+    losing: { what: 'damages by which SQLite alone loses acknowledged transactions' },
+    repaired: { what: 'repaired ones of these' },
+    lost: { what: 'ones reported as lost' },
+    unreported: { what: 'ones that look like a torn last transaction, without -shm' },
+    silent: none('silent losses'),
+    gatewayAlarms: none('false alarms of killed gateways'),
+    ...FLEET_FIGURES,
   },
-}
+  async run(context) {
+    const { cycles, isShort, seed } = context
+    printProgress(`  seed ${seed}`)
+    const tally = await killWriters(context)
+    const gateways = await killGateways(context, isShort ? SHORT_GATEWAY_KILLS : GATEWAY_KILLS)
+    return { kills: cycles, ...tally, ...gateways }
+  },
+})
 
-async function killWriters(bench: Workbench, kills: number, seed: number): Promise<Tally> {
+async function killWriters({ bench, cycles, seed }: OrdealContext): Promise<Tally> {
   const random = createRandom('log', seed)
-  const tally: Tally = {
-    seed,
-    kills: 0,
-    transactions: 0,
-    frames: 0,
-    torn: 0,
-    damaged: 0,
-    losing: 0,
-    repaired: 0,
-    lost: 0,
-    unreported: 0,
-    falseAlarms: [],
-    tornAlarms: [],
-    silent: [],
-  }
-  const judge = new Judge(bench.createFolder('log-copy'), random, tally)
+  const judge = new Judge(bench.createFolder('log-copy'), random)
   let [path, contentSeed] = ['', 0]
-  printProgress(`  seed ${seed}`)
-  while (tally.kills < kills) {
-    if (tally.kills % LIVES_OF_DATABASE === 0) {
+  for (let done = 0; done < cycles; done++) {
+    if (done % LIVES_OF_DATABASE === 0) {
       path = join(bench.createFolder('log'), 'cartbarn.db')
       contentSeed = random.integer(0, 2 ** 31)
     }
     const acknowledged = await killWriter(bench, { path, seed: contentSeed, lifeMs: random.next() * LIFE_MS })
-    tally.kills++
     const files = readKilled(path)
     if (files !== null) judge.judge(files, contentSeed, acknowledged)
-    if (tally.kills % PROGRESS_EVERY === 0) printProgress(`  ${tally.kills} of ${kills} kills, ${describe(tally)}`)
+    if ((done + 1) % PROGRESS_EVERY === 0) printProgress(`  ${done + 1} of ${cycles} kills`)
   }
-  return tally
+  printFaults(judge.faults)
+  return judge.tally
 }
 
 interface WriterLife {
@@ -123,17 +101,31 @@ async function killWriter(bench: Workbench, { path, seed, lifeMs }: WriterLife):
   return acknowledged
 }
 
+const NOTHING_YET = {
+  transactions: 0,
+  falseAlarms: 0,
+  torn: 0,
+  tornAlarms: 0,
+  damaged: 0,
+  losing: 0,
+  repaired: 0,
+  lost: 0,
+  unreported: 0,
+  silent: 0,
+}
+type Tally = typeof NOTHING_YET
+
 /** Evaluates copies of the files that a killed writer left. */
 class Judge {
+  readonly tally = { ...NOTHING_YET }
+  readonly faults: string[] = []
   readonly #folder: string
   readonly #random: Random
-  readonly #tally: Tally
   #before: Buffer = Buffer.alloc(0)
 
-  constructor(folder: string, random: Random, tally: Tally) {
+  constructor(folder: string, random: Random) {
     this.#folder = folder
     this.#random = random
-    this.#tally = tally
   }
 
   judge(files: KilledFiles, seed: number, acknowledged: number): void {
@@ -145,17 +137,19 @@ class Judge {
     this.#before = files.log
   }
 
+  #note(fault: 'falseAlarms' | 'tornAlarms' | 'silent', example: string): void {
+    this.tally[fault]++
+    this.faults.push(`${fault}: ${example}`)
+  }
+
   #judgeWhole(files: KilledFiles, seed: number, acknowledged: number): number | string {
-    const tally = this.#tally
     const withIndex = checkedTransactionsIn(this.#folder, files, seed)
     const without = checkedTransactionsIn(this.#folder, { ...files, index: null }, seed)
     for (const { finding, transactions } of [withIndex, without]) {
-      if (finding !== null) tally.falseAlarms.push(finding.detail)
-      const isAll = typeof transactions === 'number' && transactions >= acknowledged
-      if (!isAll) tally.silent.push(`whole log: ${transactions} of ${acknowledged}`)
+      if (finding !== null) this.#note('falseAlarms', finding.detail)
+      if (loses(transactions, acknowledged)) this.#note('silent', `whole log: ${transactions} of ${acknowledged}`)
     }
-    tally.transactions += acknowledged
-    tally.frames += Math.floor(files.log.length / 4120)
+    this.tally.transactions += acknowledged
     return withIndex.transactions
   }
 
@@ -164,95 +158,61 @@ class Judge {
     if (isCopied(files)) return
     const log = torn(files.log, this.#before, this.#random)
     if (log === null) return
-    this.#tally.torn++
+    this.tally.torn++
     const { finding, transactions } = checkedTransactionsIn(this.#folder, { ...files, log, index: null }, seed)
-    if (finding !== null) this.#tally.tornAlarms.push(finding.detail)
-    const isAll = typeof transactions === 'number' && transactions >= whole - 1
-    if (!isAll) this.#tally.silent.push(`torn log: ${transactions} of ${whole}`)
+    if (finding !== null) this.#note('tornAlarms', finding.detail)
+    if (loses(transactions, whole - 1)) this.#note('silent', `torn log: ${transactions} of ${whole}`)
   }
 
   #judgeDamaged(files: KilledFiles, seed: number, known: { acknowledged: number; whole: number }): void {
-    const tally = this.#tally
+    const { tally } = this
     const damage = damaged(files.log, this.#random)
     const index = this.#random.chance(0.5) ? files.index : null
     const bad = { ...files, log: damage.log, index }
     tally.damaged++
     const alone = transactionsIn(this.#folder, bad, seed)
     const { finding, transactions } = checkedTransactionsIn(this.#folder, bad, seed)
-    const loses = (count: number | string) => typeof count === 'string' || count < known.acknowledged
-    if (loses(alone)) tally.losing++
+    if (loses(alone, known.acknowledged)) tally.losing++
     if (finding?.outcome === 'mended') tally.repaired++
     if (finding?.outcome === 'lost') tally.lost++
-    if (finding?.outcome === 'lost' || !loses(transactions)) return
+    if (finding?.outcome === 'lost' || !loses(transactions, known.acknowledged)) return
     if (finding === null && index === null && isTorn(files.log, damage)) tally.unreported++
-    else
-      tally.silent.push(
-        `${damage.from} to ${damage.to}, ${finding?.outcome ?? 'nothing'} reported: ${transactions} of ${known.whole}`,
-      )
+    else {
+      const reported = finding?.outcome ?? 'nothing'
+      this.#note('silent', `${damage.from} to ${damage.to}, ${reported} reported: ${transactions} of ${known.whole}`)
+    }
   }
 }
 
-interface Gateways {
-  kills: number
-  falseAlarms: string[]
-  check: FleetCheck
+/** True if a database has fewer transactions than it must have; a text stands for others than the written ones. */
+function loses(transactions: number | string, wanted: number): boolean {
+  return typeof transactions === 'string' || transactions < wanted
 }
 
 /** Checks the logs of real gateways killed under load. */
-async function killGateways(context: TortureContext, kills: number): Promise<Gateways> {
+async function killGateways(context: OrdealContext, kills: number): Promise<FleetValues & { gatewayAlarms: number }> {
   const { bench, entry } = context
   const dataDir = createDataFolder(bench, 'log')
   const copy = bench.createFolder('log-copy')
   const first = await startGateway(bench, { entry, dataDir })
-  const fleet = await FleetLoad.start(bench, first, FLEET)
-  const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
+  const load = await FleetLoad.start(bench, first, FLEET)
+  const gateway = new MortalGateway(context, first.ports, () => load.connected())
   await first.process.stop('SIGKILL')
-  const falseAlarms: string[] = []
+  const alarms: string[] = []
   for (let done = 1; done <= kills; done++) {
     await gateway.kill(dataDir)
     const files = readKilled(join(dataDir, 'cartbarn.db'))
     if (files === null) continue
     for (const index of [files.index, null]) {
       const finding = findingOf(copy, { ...files, index })
-      if (finding !== null) falseAlarms.push(finding.detail)
+      if (finding !== null) alarms.push(`false alarm: ${finding.detail}`)
     }
     if (done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${kills} gateways killed`)
   }
+  printFaults(alarms)
   const last = await untilListening(gateway.spawn({ dataDir }))
-  await fleet.connected()
-  const { check } = await fleet.finish(last)
+  await load.connected()
+  const { fleet } = await load.finish(last)
   await last.process.stop()
-  return { kills, falseAlarms, check }
-}
-
-function describe({ transactions, losing, silent, falseAlarms, tornAlarms }: Tally): string {
-  return (
-    `${formatCount(transactions)} transactions, ${losing} losing damages, ${silent.length} silent, ` +
-    `${falseAlarms.length + tornAlarms.length} false alarms`
-  )
-}
-
-function print(tally: Tally): void {
-  printTable(
-    `Log: ${tally.kills} writers killed, seed ${tally.seed}`,
-    ['frames', 'torn tails', 'damaged', 'losing by SQLite alone', 'repaired', 'reported lost', 'as if torn'],
-    [
-      [tally.frames, tally.torn, tally.damaged, tally.losing, tally.repaired, tally.lost, tally.unreported].map(
-        formatCount,
-      ),
-    ],
-  )
-  for (const example of [...tally.silent, ...tally.falseAlarms, ...tally.tornAlarms].slice(0, 10))
-    printProgress(`  ${example}`)
-}
-
-function createFigures(tally: Tally, { kills, falseAlarms, check }: Gateways): Figure[] {
-  return [
-    noneOf(`log: false alarms of ${tally.kills} kills, with and without -shm`, tally.falseAlarms.length),
-    noneOf(`log: false alarms of ${tally.torn} torn tails`, tally.tornAlarms.length),
-    noneOf(`log: silent losses of ${tally.losing} losing damages`, tally.silent.length),
-    withoutTarget('log: last transactions that looked torn, without -shm', formatCount(tally.unreported)),
-    noneOf(`log: false alarms of ${kills} killed gateways`, falseAlarms.length),
-    ...fleetFigures('log', check),
-  ]
+  return { gatewayAlarms: alarms.length, ...fleet }
 }

@@ -6,6 +6,7 @@ import { createLog } from '#shared/log.ts'
 import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
 import { Connection } from '#store/db/connection.ts'
 import { PageSums } from '#store/pages/page-sums.ts'
+import { printFaults } from '../scenario.ts'
 
 const MAX_PROBLEMS = 5
 
@@ -22,6 +23,13 @@ export function findDamage(bench: Workbench, folder: string): string[] {
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
+}
+
+/** Number of those findings, which it prints. */
+export function countDamage(bench: Workbench, folder: string): number {
+  const found = findDamage(bench, folder)
+  printFaults(found)
+  return found.length
 }
 
 function checkDatabase(path: string): string[] {

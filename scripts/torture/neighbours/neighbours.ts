@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BenchDevice, GatewayApi } from '#scripts/rig/gateway-api.ts'
+import { none } from '#scripts/rig/figures.ts'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess, LIMITED, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
-import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import {
   type AttackedCourse,
   NEIGHBOURS,
@@ -10,123 +10,124 @@ import {
   SHORT_NEIGHBOURS,
 } from '#scripts/rig/neighbours/attacks.ts'
 import { startNeighbour } from '#scripts/rig/neighbours/process.ts'
-import {
-  atLeast,
-  below,
-  type Figure,
-  formatCount,
-  noneOf,
-  printProgress,
-  printTable,
-  withoutTarget,
-} from '#scripts/rig/report.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
 import { ApiClient } from '#shared/client.ts'
 import { startTimesMs } from '../death.ts'
-import { findDamage } from '../disk/integrity.ts'
+import { countDamage } from '../disk/integrity.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
-import { fleetFigures } from '../fleet-figures.ts'
-import { type FleetCheck, FleetLoad } from '../fleet-load.ts'
+import { FLEET_FIGURES, FleetLoad } from '../fleet-load.ts'
 import { MortalGateway } from '../mortal-gateway.ts'
-import type { TortureContext, TortureScenario } from '../scenario.ts'
-import { Regulars, type RegularsResult, TIMEOUT_MS } from './regulars.ts'
+import { ordeal, printFaults } from '../scenario.ts'
+import { Regulars, TIMEOUT_MS } from './regulars.ts'
 
-const FULL = { kills: 40, killsOfGroup: 4, atOnce: 3, underAttackMs: 4000, pastSamples: 50_000 }
+const FULL = {
+  killsOfGroup: 4,
+  atOnce: 3,
+  underAttackMs: 4000,
+  pastSamples: 50_000,
+  budgets: { ofLife: 1, ofAll: 6 },
+  fleet: { devices: 100, perDevicePerS: 2, lockDevices: 5 },
+}
 /** Sizes of the short form, with the most expensive noisy client of each port. */
-const SHORT = { kills: 2, killsOfGroup: 2, atOnce: 4, underAttackMs: 1500, pastSamples: 2000 }
-const FLEET = { devices: 100, perDevicePerS: 2, lockDevices: 5 }
-const SHORT_FLEET = { devices: 20, perDevicePerS: 2, lockDevices: 2 }
+const SHORT = {
+  killsOfGroup: 2,
+  atOnce: 4,
+  underAttackMs: 1500,
+  pastSamples: 2000,
+  budgets: { ofLife: 2, ofAll: 2 },
+  fleet: { devices: 20, perDevicePerS: 2, lockDevices: 2 },
+}
 const GOOD_KEYS = 6
 const SAMPLES_A_MESSAGE = 500
 const CHECK_GAP_MS = 500
 const PAST_LIMIT_MS = 60_000
 /** Memory limit of a gateway with two cores; without noisy clients it needs a fifth. */
 const MAX_MB = 1024
-const BUDGETS = { full: 6, short: 2 }
 const BUDGET = /^cartbarn_budget_refused_total\{budget="(\w+)"\} (\d+)/gm
 const RESIDENT = /^process_resident_memory_bytes (\S+)/m
 
-interface Outcome {
-  kills: number
-  /** Number of refusals by budget, in the lives that were queried. */
-  refused: Record<string, number>
-  mostMb: number
-  startsMs: number[]
-  damage: string[]
-  regulars: RegularsResult
-  load: LoadResult
-  check: FleetCheck
-}
-
 /** Careless and hostile clients, at a gateway that is killed under their load. */
-export const neighbours: TortureScenario = {
+export const neighbours = ordeal({
   name: 'neighbours',
   summary:
     'careless and hostile clients, several kinds together, while the gateway is killed; no other client may ' +
     'lose anything',
-  run: async (context) => {
-    const outcome = await torture(context)
-    print(outcome)
-    return { figures: createFigures(outcome, context.isShort), raw: outcome }
+  cycles: [40, 2],
+  figures: {
+    kills: { what: 'kills' },
+    ...FLEET_FIGURES,
+    unacknowledged: none('messages that were never acknowledged'),
+    answered: { what: 'answered requests of others' },
+    refused: none('good keys refused'),
+    unanswered: none(`requests of others without a response after ${TIMEOUT_MS / 1000} s`),
+    budgets: { what: 'budgets that refused the noisy clients' },
+    idleBudgets: none('budgets that should have refused them, and did not'),
+    memory: { what: 'most memory of the gateway', unit: ' MB' },
+    tooLarge: none(`queries that found more than ${MAX_MB} MB`),
+    damage: none('findings of integrity_check'),
+    start: { what: 'from a start to listening', unit: ' ms' },
+    longestAnswer: { what: 'longest response to others', unit: ' ms' },
+    longestAcknowledgement: { what: 'longest until a PUBACK, starts included', unit: ' ms' },
   },
-}
-
-async function torture(context: TortureContext): Promise<Outcome> {
-  const { bench, entry, isShort, cycles } = context
-  const sizes = isShort ? SHORT : FULL
-  const kills = cycles ?? sizes.kills
-  const dataDir = createDataFolder(bench, 'neighbours')
-  const first = await startGateway(bench, { entry, dataDir })
-  const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
-  const { course, regular, keys } = await furnish(first, sizes.pastSamples)
-  const watch = new Watch(first.ports.http)
-  const gateway = new MortalGateway(
-    context,
-    first.ports,
-    async () => {
-      await fleet.connected()
+  async run(context) {
+    const { bench, entry, isShort, cycles } = context
+    const sizes = isShort ? SHORT : FULL
+    const dataDir = createDataFolder(bench, 'neighbours')
+    const first = await startGateway(bench, { entry, dataDir })
+    const load = await FleetLoad.start(bench, first, sizes.fleet)
+    const { course, regular, keys } = await furnish(first, sizes.pastSamples)
+    const watch = new Watch(first.ports.http)
+    const whenListening = async () => {
+      await load.connected()
       await sleep(sizes.underAttackMs)
-      await watch.check(isShort ? BUDGETS.short : 1)
-    },
-    LIMITED,
-  )
-  const regulars = new Regulars(first.ports, regular)
-  regulars.start([ADMIN_KEY, ...keys])
-  await first.process.stop('SIGKILL')
-  for (let done = 0; done < kills; done += sizes.killsOfGroup) {
-    const group = groupOf(isShort, done / sizes.killsOfGroup, sizes.atOnce)
-    const running = group.map((neighbour) => {
-      const process = startNeighbour(bench)
-      process.post('start', neighbour.plan(course, first.ports, isShort))
-      return process
-    })
-    const left = Math.min(sizes.killsOfGroup, kills - done)
-    // one of each group dies with all its noisy clients at work
-    for (let n = 0; n < left; n++) await gateway.kill(dataDir, n === 0 ? 'under load' : undefined)
-    await Promise.all(running.map((process) => process.stop()))
-    printProgress(`  ${done + left} of ${kills} kills, with ${group.map(({ name }) => name).join(', ')}`)
-  }
-  const damage = findDamage(bench, dataDir)
-  // the noisy clients are gone; acknowledged records are searched for as fast as the gateway can
-  const last = await untilListening(gateway.spawn({ dataDir, env: { CARTBARN_REQUESTS_PER_SECOND: '0' } }))
-  await fleet.connected()
-  const asked = await regulars.stop()
-  const { check, load } = await fleet.finish(last)
-  await last.process.stop()
-  const { refused, mostMb } = watch
-  const startsMs = startTimesMs(gateway.lives)
-  return {
-    kills,
-    refused: Object.fromEntries(refused),
-    mostMb,
-    startsMs,
-    damage,
-    regulars: asked,
-    load,
-    check,
-  }
-}
+      await watch.check(sizes.budgets.ofLife)
+    }
+    const gateway = new MortalGateway(context, first.ports, whenListening, LIMITED)
+    const regulars = new Regulars(first.ports, regular)
+    regulars.start([ADMIN_KEY, ...keys])
+    await first.process.stop('SIGKILL')
+    for (let done = 0; done < cycles; done += sizes.killsOfGroup) {
+      const group = groupOf(isShort, done / sizes.killsOfGroup, sizes.atOnce)
+      const running = group.map((neighbour) => {
+        const process = startNeighbour(bench)
+        process.post('start', neighbour.plan(course, first.ports, isShort))
+        return process
+      })
+      const left = Math.min(sizes.killsOfGroup, cycles - done)
+      // one of each group dies with all its noisy clients at work
+      for (let n = 0; n < left; n++) await gateway.kill(dataDir, n === 0 ? 'under load' : undefined)
+      await Promise.all(running.map((process) => process.stop()))
+      printProgress(`  ${done + left} of ${cycles} kills, with ${group.map(({ name }) => name).join(', ')}`)
+    }
+    const damage = countDamage(bench, dataDir)
+    // the noisy clients are gone; acknowledged records are searched for as fast as the gateway can
+    const last = await untilListening(gateway.spawn({ dataDir, env: { CARTBARN_REQUESTS_PER_SECOND: '0' } }))
+    await load.connected()
+    const asked = await regulars.stop()
+    printFaults(asked.examples)
+    const { fleet, unacknowledged } = await load.finish(last)
+    await last.process.stop()
+    printProgress(`  refused by ${[...watch.refused].map(([budget, count]) => `${budget} ${count}`).join(', ')}`)
+    return {
+      kills: gateway.lives.length,
+      ...fleet,
+      unacknowledged: unacknowledged + asked.unacknowledged,
+      answered: asked.answered,
+      refused: asked.refused,
+      unanswered: asked.unanswered,
+      budgets: watch.refused.size,
+      idleBudgets: Math.max(0, sizes.budgets.ofAll - watch.refused.size),
+      memory: watch.mostMb,
+      tooLarge: watch.tooLarge,
+      damage,
+      start: startTimesMs(gateway.lives),
+      longestAnswer: asked.longestAnswerMs,
+      longestAcknowledgement: asked.longestAcknowledgementMs,
+    }
+  },
+})
 
 /** Rotates through all kinds, in changing combinations. */
 function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour[] {
@@ -137,14 +138,8 @@ function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour[] {
   )
 }
 
-interface Furnished {
-  course: AttackedCourse
-  /** Cart of the regular clients. */
-  regular: BenchDevice
-  keys: string[]
-}
-
-async function furnish({ api, ports }: GatewayProcess, pastSamples: number): Promise<Furnished> {
+/** Creates what noisy clients need, and the cart and the keys of the regular clients. */
+async function furnish({ api, ports }: GatewayProcess, pastSamples: number) {
   const [rogue, seen, regular] = await api.registerDevices(3, 'course')
   if (rogue === undefined || seen === undefined || regular === undefined) throw new Error('no devices')
   const person = async (name: string, hardwareIds: string[]): Promise<Person> => ({
@@ -153,25 +148,17 @@ async function furnish({ api, ports }: GatewayProcess, pastSamples: number): Pro
   })
   const all = await api.hardwareIds()
   await sendPast(seen, ports.mqtt, pastSamples)
-  return {
-    course: {
-      rogue,
-      lockEvents: 10_000,
-      viewer: await person('viewer', [seen.hardwareId]),
-      unrelated: await person('nobody', []),
-      captain: await person('captain', all.slice(0, 200)),
-      longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
-    },
-    regular,
-    keys: await keysOf(api, all),
+  const course: AttackedCourse = {
+    rogue,
+    lockEvents: 10_000,
+    viewer: await person('viewer', [seen.hardwareId]),
+    unrelated: await person('nobody', []),
+    captain: await person('captain', all.slice(0, 200)),
+    longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
   }
-}
-
-async function keysOf(api: GatewayApi, hardwareIds: string[]): Promise<string[]> {
   const keys: string[] = []
-  for (let i = 0; i < GOOD_KEYS; i++)
-    keys.push((await api.createUser(`tablet ${i}`, hardwareIds.slice(0, 50))).password)
-  return keys
+  for (let i = 0; i < GOOD_KEYS; i++) keys.push((await api.createUser(`tablet ${i}`, all.slice(0, 50))).password)
+  return { course, regular, keys }
 }
 
 /** Sends a history to download, as a cart does after an absence. */
@@ -202,6 +189,7 @@ async function sendPast({ hardwareId, password }: BenchDevice, port: number, cou
 class Watch {
   readonly refused = new Map<string, number>()
   mostMb = 0
+  tooLarge = 0
   readonly #client: ApiClient
 
   constructor(port: number) {
@@ -223,36 +211,8 @@ class Watch {
     )
     for (const [budget, count] of counts)
       if (count > 0) this.refused.set(budget, (this.refused.get(budget) ?? 0) + count)
-    this.mostMb = Math.max(this.mostMb, Number(RESIDENT.exec(text)?.[1] ?? Number.NaN) / 1e6)
+    const mb = Number(RESIDENT.exec(text)?.[1] ?? Number.NaN) / 1e6
+    this.mostMb = Math.max(this.mostMb, mb)
+    if (!(mb < MAX_MB)) this.tooLarge++
   }
-}
-
-function print({ kills, regulars, refused }: Outcome): void {
-  printTable(
-    `Neighbours: ${kills} times kill -9 under their load`,
-    ['refused', ''],
-    Object.entries(refused).map(([budget, count]) => [budget, formatCount(count)]),
-  )
-  for (const example of regulars.examples) printProgress(`  ${example}`)
-}
-
-function createFigures(
-  { refused, mostMb, startsMs, damage, regulars, load, check }: Outcome,
-  isShort: boolean,
-): Figure[] {
-  const { answered, longestAnswerMs, longestAcknowledgementMs } = regulars
-  const patienceS = TIMEOUT_MS / 1000
-  const budgets = Object.keys(refused).length
-  return [
-    ...fleetFigures('neighbours', check),
-    noneOf('neighbours: never acknowledged', load.sent - load.acknowledged + regulars.unacknowledged),
-    noneOf(`neighbours: good keys refused, of ${formatCount(answered)} requests`, regulars.refused),
-    noneOf(`neighbours: requests of others without a response after ${patienceS} s`, regulars.unanswered),
-    atLeast('neighbours: budgets that refused them', budgets, isShort ? BUDGETS.short : BUDGETS.full),
-    below('neighbours: most memory of the gateway', mostMb, MAX_MB, { unit: ' MB' }),
-    noneOf('neighbours: damage found by integrity_check', damage.length),
-    withoutTarget('neighbours: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
-    withoutTarget('neighbours: longest response to others', `${formatCount(longestAnswerMs)} ms`),
-    withoutTarget('neighbours: longest until a PUBACK, starts included', `${formatCount(longestAcknowledgementMs)} ms`),
-  ]
 }

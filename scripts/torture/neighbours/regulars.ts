@@ -22,7 +22,6 @@ export interface RegularsResult {
   /** Unanswered by a running gateway: the requests to one that is killed end with it. */
   unanswered: number
   longestAnswerMs: number
-  samples: number
   unacknowledged: number
   /** Longest time until an acknowledgement, starts of the gateway included. */
   longestAcknowledgementMs: number
@@ -40,7 +39,6 @@ export class Regulars {
     refused: 0,
     unanswered: 0,
     longestAnswerMs: 0,
-    samples: 0,
     longestAcknowledgementMs: 0,
     examples: [],
   }
@@ -85,7 +83,6 @@ export class Regulars {
       await sleep(SAMPLE_GAP_MS)
       const payload = JSON.stringify({ ts: Date.now(), lat: 36.568, long: -121.948, speed: 5 })
       this.#sentAtMs.set(payload, performance.now())
-      this.#result.samples++
       this.#cart.publish({ topic: this.#topic, payload, qos: 1, retain: false })
     }
   }
