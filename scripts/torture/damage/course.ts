@@ -243,7 +243,7 @@ async function sendLast(gateway: GatewayProcess, devices: readonly CourseDevice[
   )
 }
 
-async function publish(client: MqttClient, topic: string, payload: object): Promise<void> {
+export async function publish(client: MqttClient, topic: string, payload: object): Promise<void> {
   await client.publishAsync(topic, JSON.stringify(payload), { qos: 1 })
 }
 
