@@ -59,8 +59,8 @@ export function ordeal<Key extends string>(one: Ordeal<Key>): TortureScenario {
 }
 
 /** Values of figures that a run leaves out. */
-export function notMeasured<Key extends string>(figures: Readonly<Record<Key, Figure>>): Record<Key, null> {
-  return Object.fromEntries(Object.keys(figures).map((key) => [key, null])) as Record<Key, null>
+export function notMeasured<Key extends string>(figures: Readonly<Record<Key, Figure>>): Record<Key, Value> {
+  return Object.fromEntries(Object.keys(figures).map((key) => [key, null])) as Record<Key, Value>
 }
 
 /** Prints faults that a check found: only the first, which are enough to search for the reason. */

@@ -1,22 +1,24 @@
-/** Kinds of faults at a hub while nothing is in transit. */
+import { none } from '#scripts/rig/figures.ts'
+
+/** Faults at a hub while nothing is in transit. */
 export const SYNC_FAULTS = {
-  lacking: 'records at the gateway that the hub does not have',
-  lost: 'acknowledged records on neither side, without a gap or an erasure',
-  different: 'records with other values than at the gateway',
-  surplus: 'records at the hub that the gateway does not have, without a purge',
-  returned: 'erased records that returned',
-  twice: 'records in two blocks of the hub',
-  damaged: 'blocks of the hub that differ from their row',
-  events: 'events and notes that differ between the sides',
-  lockEventsLost: 'acknowledged lock events the hub does not have',
-  entities: 'entities that differ between the sides',
-  course: 'drawings and photos that differ between the sides',
-  states: 'states of devices that differ between the sides',
-  cursors: 'cursors that differ between the sides',
-  counts: 'counts of rows that differ from the rows',
-  audits: 'groups that differ in an audit',
-  quarantined: 'batches in quarantine',
-} as const
+  lacking: none('records at the gateway that the hub does not have'),
+  lost: none('acknowledged records on neither side, without a gap or an erasure'),
+  different: none('records with other values than at the gateway'),
+  surplus: none('records at the hub that the gateway does not have, without a purge'),
+  returned: none('erased records that returned'),
+  twice: none('records in two blocks of the hub'),
+  damaged: none('blocks of the hub that differ from their row'),
+  events: none('events and notes that differ between the sides'),
+  lockEventsLost: none('acknowledged lock events the hub does not have'),
+  entities: none('entities that differ between the sides'),
+  course: none('drawings and photos that differ between the sides'),
+  states: none('states of devices that differ between the sides'),
+  cursors: none('cursors that differ between the sides'),
+  counts: none('counts of rows that differ from the rows'),
+  audits: none('groups that differ in an audit'),
+  quarantined: none('batches in quarantine'),
+}
 
 export type SyncFault = keyof typeof SYNC_FAULTS
 
@@ -26,25 +28,31 @@ const MAX_EXAMPLES = 5
 export class SyncFindings {
   readonly examples: string[] = []
   /** Number of checks made. */
-  readonly compared = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0, photoBytes: 0 }
-  readonly #counts = new Map<SyncFault, number>()
+  readonly compared = { records: 0, excused: 0, rows: 0, blocks: 0, photoBytes: 0 }
+  readonly counts: Record<SyncFault, number>
+
+  constructor() {
+    const faults = Object.keys(SYNC_FAULTS) as SyncFault[]
+    this.counts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<SyncFault, number>
+  }
 
   note(fault: SyncFault, example: string, count = 1): void {
     if (count === 0) return
-    const before = this.of(fault)
-    this.#counts.set(fault, before + count)
-    if (before < MAX_EXAMPLES) this.examples.push(`${fault}: ${example}`)
+    if (this.counts[fault] < MAX_EXAMPLES) this.examples.push(`${fault}: ${example}`)
+    this.counts[fault] += count
   }
 
-  of(fault: SyncFault): number {
-    return this.#counts.get(fault) ?? 0
+  /** Adds the counts of another check. */
+  add({ counts, compared }: SyncFindings): void {
+    addUp(this.counts, counts)
+    addUp(this.compared, compared)
   }
 
   get total(): number {
-    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0)
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0)
   }
+}
 
-  toJSON(): object {
-    return { ...Object.fromEntries(this.#counts), looked: this.compared, examples: this.examples }
-  }
+function addUp<Key extends string>(sums: Record<Key, number>, more: Record<Key, number>): void {
+  for (const key in sums) sums[key] += more[key]
 }

@@ -2,9 +2,10 @@ import type { Database } from '#hub/store/database/database.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { type PostgresServer, startPostgres } from '#hub/testing/start-postgres.ts'
-import { HubProcess } from '#scripts/rig/hub-process.ts'
+import { HUB_ADMIN_KEY, HubProcess } from '#scripts/rig/hub-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createLog } from '#shared/log.ts'
+import { type SiteJson, siteSchema } from '#shared/wire/sites.ts'
 
 export type HubDatabase = 'PostgreSQL' | 'PGlite'
 
@@ -56,6 +57,15 @@ export class TorturedHub {
     const [first] = this.processes
     if (first === undefined) throw new Error('a hub without a process')
     return first.addSite(siteId)
+  }
+
+  /** Asks for the state of a site. */
+  async site(siteId: string): Promise<SiteJson> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/sites/${siteId}`, {
+      headers: { 'X-API-Key': HUB_ADMIN_KEY },
+    })
+    if (response.status !== 200) throw new Error(`GET /sites/${siteId}: ${response.status}`)
+    return siteSchema.parse(await response.json())
   }
 
   /** Number of databases that were ever replicated as a site. */

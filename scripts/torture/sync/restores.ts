@@ -1,18 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
-import { formatCount, median, noneOf, printProgress, withoutTarget } from '#scripts/rig/report.ts'
-import type { ScenarioReport } from '#scripts/rig/scenario.ts'
+import { none } from '#scripts/rig/figures.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import { DAY_MS, HOUR_MS } from '#shared/time.ts'
-import { type SiteJson, siteSchema } from '#shared/wire/sites.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
-import type { TortureContext, TortureScenario } from '../scenario.ts'
+import { ordeal, printFaults } from '../scenario.ts'
 import { TorturedHub } from './hub.ts'
-import { untilStatus } from './status.ts'
+import { resentOf, untilStatus } from './status.ts'
 import { Story } from './story.ts'
 import { StoryGateway } from './story-gateway.ts'
 
-const RUNS = 20
-const SHORT_RUNS = 1
 const DEVICES = 200
 const SHORT_DEVICES = 20
 const SITE = 'restored'
@@ -33,45 +29,60 @@ const AGES = [
 ] as const
 type Age = (typeof AGES)[number]
 
+/** Restores the database of a hub while all devices of a course are at work. */
+export const restores = ordeal({
+  name: 'restores',
+  summary: 'a hub restored to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
+  cycles: [20, 1],
+  figures: {
+    restores: { what: 'restores of a hub' },
+    problems: none('differences, and completeness reported too early'),
+    lost: { what: 'rows that the hub lost', by: 'sum' },
+    resent: { what: 'rows that the gateway sent again', by: 'sum' },
+    caughtUp: { what: 'from the restore until both sides are equal', unit: ' s', digits: 1 },
+  },
+  async run(context) {
+    const { isShort, cycles } = context
+    const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
+    const all: Restore[] = []
+    try {
+      const key = await hub.addSite(SITE)
+      await hub.start()
+      const devices = isShort ? SHORT_DEVICES : DEVICES
+      const gateway = await StoryGateway.start(context, hub, SITE, key, devices)
+      for (let run = 0; run < cycles; run++) {
+        const age = AGES[(isShort ? 1 : run) % AGES.length] ?? AGES[0]
+        const liveMs = isShort ? SHORT_LIVE_MS : LIVE_MS
+        const { problems, ...restore } = await restoreOnce(hub, gateway, { age, liveMs, restarts: run % 2 === 1 })
+        all.push({ problems, ...restore })
+        const { lost, resent, caughtUpS } = restore
+        printProgress(
+          `  ${run + 1}: a copy of ${age.name} ago: ${lost} rows lost, ${resent} sent again, caught up after ` +
+            `${caughtUpS.toFixed(1)} s`,
+        )
+        printFaults(problems)
+      }
+      await gateway.close()
+    } finally {
+      await hub.stop()
+    }
+    return {
+      restores: all.length,
+      problems: all.map(({ problems }) => problems.length),
+      lost: all.map(({ lost }) => lost),
+      resent: all.map(({ resent }) => resent),
+      caughtUp: all.map(({ caughtUpS }) => caughtUpS),
+    }
+  },
+})
+
 interface Restore {
-  age: Age['name']
   /** Rows that the hub had before and lacked after the restore. */
   lost: number
   /** Rows the gateway sent again outside its streams. */
   resent: number
-  caughtUpMs: number
-  problems: string[]
-}
-
-/** Restores the database of a hub while all devices of a course are at work. */
-export const restores: TortureScenario = {
-  name: 'restores',
-  summary: 'a hub restored to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
-  run: runRestores,
-}
-
-async function runRestores(context: TortureContext): Promise<ScenarioReport> {
-  const { isShort, cycles } = context
-  const count = cycles ?? (isShort ? SHORT_RUNS : RUNS)
-  const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
-  const all: Restore[] = []
-  try {
-    const key = await hub.addSite(SITE)
-    await hub.start()
-    const devices = isShort ? SHORT_DEVICES : DEVICES
-    const gateway = await StoryGateway.start(context, hub, SITE, key, devices)
-    for (let run = 0; run < count; run++) {
-      const age = AGES[(isShort ? 1 : run) % AGES.length] ?? AGES[0]
-      const liveMs = isShort ? SHORT_LIVE_MS : LIVE_MS
-      const restore = await restoreOnce(hub, gateway, { age, liveMs, restarts: run % 2 === 1 })
-      all.push(restore)
-      printProgress(describe(run + 1, restore))
-    }
-    await gateway.close()
-  } finally {
-    await hub.stop()
-  }
-  return { figures: createFigures(all), raw: all }
+  caughtUpS: number
+  problems: readonly string[]
 }
 
 async function restoreOnce(
@@ -79,11 +90,11 @@ async function restoreOnce(
   gateway: StoryGateway,
   { age, liveMs, restarts }: { age: Age; liveMs: number; restarts: boolean },
 ): Promise<Restore> {
-  const story = new Story(age.name, hub)
+  const story = new Story(hub)
   await gateway.work()
   await sleep(WARM_MS)
   const putBack = await hub.keepBackup()
-  if (age.spanMs > 0) await gateway.addHistory(age.spanMs, age.stepMs)
+  if (age.spanMs > 0) await gateway.traffic.addHistory(age.spanMs, age.stepMs)
   await sleep(liveMs)
   const before = await untilStatus(gateway.client, isAllThere, IN_SYNC_LIMIT_MS)
   story.require(isAllThere(before), `not in sync before: ${before.explanation}`)
@@ -93,13 +104,11 @@ async function restoreOnce(
   const lost = had - (await countRows(hub))
   if (restarts) await restartBoth(hub, gateway)
   const status = await untilCaughtUp(hub, gateway, story)
-  const caughtUpMs = performance.now() - startedAtMs
-  await gateway.rest()
+  const caughtUpS = (performance.now() - startedAtMs) / 1000
+  await gateway.traffic.pause()
   await gateway.quiet()
   await story.judge(gateway, 1)
-  const counts = status.details?.audit.last?.counts ?? []
-  const resent = counts.reduce((sum, each) => sum + each.resent, 0)
-  return { age: age.name, lost, resent, caughtUpMs, problems: story.problems }
+  return { lost, resent: resentOf(status), caughtUpS, problems: story.problems }
 }
 
 /** Restarts both sides while they compare. */
@@ -124,7 +133,7 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
   do {
     await sleep(POLL_MS)
     // the site first: the gateway's later status must confirm it
-    const site = await siteOf(hub, gateway).catch((error: unknown) => {
+    const site = await hub.site(SITE).catch((error: unknown) => {
       // the hub closed the connection while it was idle
       if (error instanceof TypeError) return undefined
       throw error
@@ -158,14 +167,6 @@ function hasComparedSince({ details }: SyncStatusJson, sinceMs: number): boolean
   return Date.parse(last.ended_at) >= sinceMs && details?.audit.unconfirmed_rows === 0 && isConfirmed
 }
 
-async function siteOf(hub: TorturedHub, { site }: StoryGateway): Promise<SiteJson> {
-  const response = await fetch(`http://127.0.0.1:${hub.port}/sites/${site}`, {
-    headers: { 'X-API-Key': HUB_ADMIN_KEY },
-  })
-  if (response.status !== 200) throw new Error(`GET /sites/${site}: ${response.status}`)
-  return siteSchema.parse(await response.json())
-}
-
 /** Records and events at the hub. */
 async function countRows(hub: TorturedHub): Promise<number> {
   const row = await hub.read((sql) =>
@@ -177,29 +178,4 @@ async function countRows(hub: TorturedHub): Promise<number> {
     ),
   )
   return Number(row?.rows ?? 0)
-}
-
-function describe(run: number, { age, lost, resent, caughtUpMs, problems }: Restore): string {
-  const rows = `${formatCount(lost)} rows lost, ${formatCount(resent)} sent again`
-  const words = `  ${run}: a copy of ${age} ago: ${rows}, caught up after ${seconds(caughtUpMs)}`
-  return [words, ...problems.map((problem) => `    WRONG: ${problem}`)].join('\n')
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`
-}
-
-function createFigures(all: readonly Restore[]) {
-  const sum = (pick: (restore: Restore) => number) => all.reduce((total, each) => total + pick(each), 0)
-  const times = all.map(({ caughtUpMs }) => caughtUpMs)
-  return [
-    noneOf(
-      'restores: differences, and completeness reported too early',
-      sum(({ problems }) => problems.length),
-    ),
-    withoutTarget('restores: of a hub', formatCount(all.length)),
-    withoutTarget('restores: rows that the hub lost', formatCount(sum(({ lost }) => lost))),
-    withoutTarget('restores: caught up after, median', seconds(median(times))),
-    withoutTarget('restores: caught up after, at most', seconds(Math.max(0, ...times))),
-  ]
 }

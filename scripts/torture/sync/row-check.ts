@@ -95,7 +95,7 @@ export async function checkRows(
       siteId,
       stream,
     ])
-    findings.compared.events += rows.length
+    findings.compared.rows += rows.length
     const note = (key: string) => findings.note('events', `${stream} ${key}`)
     compare(gateway, compared, rows, note, isRestored)
   }
@@ -108,7 +108,7 @@ export async function checkRows(
            WHERE site_id = $1 AND entity_table = $2 AND body IS NOT NULL`,
           [siteId, table],
         )
-    findings.compared.entities += rows.length
+    findings.compared.rows += rows.length
     const note = (key: string) => findings.note('entities', `${table} ${key}`)
     compare(gateway, ENTITIES[table], rows, note, isKept && isRestored)
   }

@@ -100,7 +100,7 @@ export async function findUnnoticed(database: Database, gateway: JudgedGateway):
       if (!(await spoil(site, gateway.traffic.hardwareIds))) unnoticed.push(`${name}: nothing to damage`)
       else {
         const findings = await judgeSync(sql, gateway)
-        if (noticedAs.every((fault) => findings.of(fault) === 0)) unnoticed.push(name)
+        if (noticedAs.every((fault) => findings.counts[fault] === 0)) unnoticed.push(name)
       }
       throw new TakenBack('taken back')
     })

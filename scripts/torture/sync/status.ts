@@ -21,6 +21,11 @@ export async function untilStatus(
   return status
 }
 
+/** Number of rows that a gateway sent again after its last audit. */
+export function resentOf({ details }: SyncStatusJson): number {
+  return (details?.audit.last?.counts ?? []).reduce((sum, { resent }) => sum + resent, 0)
+}
+
 /**
  * Makes a gateway compare everything with its hub, twice: while nothing is in transit, nothing may be missing. If the
  * hub has more than the gateway, as after a purge, the hub requests what it may lack anyway, but only once.

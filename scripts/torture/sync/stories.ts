@@ -1,11 +1,13 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { none, type Value } from '#scripts/rig/figures.ts'
+import { printProgress } from '#scripts/rig/report.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
-import type { TortureContext } from '../scenario.ts'
+import { notMeasured, printFaults, type TortureContext } from '../scenario.ts'
 import { TorturedHub } from './hub.ts'
 import { SmallDisk } from './small-disk.ts'
-import { untilStatus } from './status.ts'
+import { resentOf, untilStatus } from './status.ts'
 import { Story } from './story.ts'
 import { StoryGateway } from './story-gateway.ts'
 
@@ -19,33 +21,50 @@ const DISK_MB = 192
 /** Time until the log of the database has to grow. */
 const FULL_MS = 10_000
 
-/** Plays all stories, on one hub. */
-export async function runStories(context: TortureContext): Promise<Story[]> {
+/** Problems in stories of a site. */
+export const STORIES = {
+  backupKept: none('a backup is restored, the side file kept'),
+  backupGone: none('a backup is restored, the side file gone'),
+  hubBackup: none('a backup of the hub is restored'),
+  otherDisk: none('the disk of another site'),
+  twins: none('two gateways of one identity'),
+  fullDisk: none("the hub's disk is full"),
+}
+
+/** Plays all stories, on one hub; the last one only where mounting is permitted. */
+export async function runStories(context: TortureContext): Promise<Record<keyof typeof STORIES, Value>> {
   const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
-  const stories: Story[] = []
+  const values = notMeasured(STORIES)
+  const tell = async (name: keyof typeof STORIES, playing: Promise<Story>) => {
+    const { statuses, problems } = await playing
+    printProgress(`\n  ${STORIES[name].what}`)
+    for (const status of statuses) printProgress(`    ${status}`)
+    printFaults(problems.map((problem) => `WRONG: ${problem}`))
+    values[name] = problems.length
+  }
   try {
     const sites = ['backup', 'backup-bare', 'office', 'north', 'south', 'twins']
     const keys = new Map<string, string>()
     for (const site of sites) keys.set(site, await hub.addSite(site))
     await hub.start()
     const open = (site: string) => StoryGateway.start(context, hub, site, keys.get(site) ?? '')
-    stories.push(await restoreBackup(context, hub, await open('backup'), 'kept'))
-    stories.push(await restoreBackup(context, hub, await open('backup-bare'), 'gone'))
-    stories.push(await restoreHub(hub, await open('office')))
-    stories.push(await swapDisks(hub, await open('north'), await open('south')))
-    stories.push(await runTwins(context, hub, await open('twins')))
+    await tell('backupKept', restoreBackup(context, hub, await open('backup'), 'kept'))
+    await tell('backupGone', restoreBackup(context, hub, await open('backup-bare'), 'gone'))
+    await tell('hubBackup', restoreHub(hub, await open('office')))
+    await tell('otherDisk', swapDisks(hub, await open('north'), await open('south')))
+    await tell('twins', runTwins(context, hub, await open('twins')))
   } finally {
     await hub.stop()
   }
   const disk = SmallDisk.mount(context.bench, DISK_MB)
-  if (disk !== null) stories.push(await fillDisk(context, disk))
-  return stories
+  if (disk !== null) await tell('fullDisk', fillDisk(context, disk))
+  return values
 }
 
 /** Fills the disk of the hub's database for a while. */
 async function fillDisk(context: TortureContext, disk: SmallDisk): Promise<Story> {
   const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL', within: disk.path })
-  const story = new Story("the hub's disk is full", hub)
+  const story = new Story(hub)
   try {
     const key = await hub.addSite('full')
     await hub.start()
@@ -77,10 +96,10 @@ async function restoreBackup(
   gateway: StoryGateway,
   sideFile: 'kept' | 'gone',
 ): Promise<Story> {
-  const story = new Story(`a backup is restored, the side file ${sideFile}`, hub)
+  const story = new Story(hub)
   await gateway.live(LIVING_MS)
   // data recorded after an erasure must survive that the restored gateway reports the erasure again
-  await gateway.erase()
+  await gateway.traffic.erase()
   await gateway.replicate(LIVING_MS)
   await gateway.stop()
   const backup = bench.createFolder('backup')
@@ -105,18 +124,17 @@ async function restoreBackup(
 
 /** Restores the hub's database to an earlier time: the gateway must notice, and send the missing data again. */
 async function restoreHub(hub: TorturedHub, gateway: StoryGateway): Promise<Story> {
-  const story = new Story('a backup of the hub is restored', hub)
+  const story = new Story(hub)
   await gateway.replicate(LIVING_MS)
   const putBack = await hub.keepBackup()
   await gateway.live(LIVING_MS)
-  await gateway.erase()
+  await gateway.traffic.erase()
   await gateway.replicate(LIVING_MS)
   await putBack()
   await gateway.live(LIVING_MS)
   const isAudited = ({ details }: SyncStatusJson) => details?.audit.state === 'idle' && details.audit.last !== null
   const status = await untilStatus(gateway.client, isAudited, AUDIT_LIMIT_MS)
-  const counts = status.details?.audit.last?.counts ?? []
-  const resent = counts.reduce((sum, count) => sum + count.resent, 0)
+  const resent = resentOf(status)
   story.note(status, ` ${resent} rows were sent again.`)
   story.require(isAudited(status), 'nothing was compared')
   story.require(resent > 0, 'nothing was sent again')
@@ -128,7 +146,7 @@ async function restoreHub(hub: TorturedHub, gateway: StoryGateway): Promise<Stor
 
 /** Gives a gateway the disk of another site's. */
 async function swapDisks(hub: TorturedHub, north: StoryGateway, south: StoryGateway): Promise<Story> {
-  const story = new Story('the disk of another site', hub)
+  const story = new Story(hub)
   for (const gateway of [north, south]) {
     await gateway.replicate(LIVING_MS)
     await gateway.stop()
@@ -157,7 +175,7 @@ async function swapDisks(hub: TorturedHub, north: StoryGateway, south: StoryGate
 
 /** Copies a disk and runs both copies. */
 async function runTwins({ bench }: TortureContext, hub: TorturedHub, first: StoryGateway): Promise<Story> {
-  const story = new Story('two gateways of one identity', hub)
+  const story = new Story(hub)
   await first.replicate(LIVING_MS)
   await first.stop()
   const dataDir = bench.createFolder('twin')

@@ -22,8 +22,8 @@ interface Parts {
 export class StoryGateway {
   readonly site: string
   readonly dataDir: string
+  readonly traffic: SyncTraffic
   readonly #parts: Parts
-  readonly #traffic: SyncTraffic
   #running: GatewayProcess
 
   private constructor(parts: Parts, running: GatewayProcess, traffic: SyncTraffic) {
@@ -31,7 +31,7 @@ export class StoryGateway {
     this.site = parts.site
     this.dataDir = parts.dataDir
     this.#running = running
-    this.#traffic = traffic
+    this.traffic = traffic
   }
 
   static async start(
@@ -49,37 +49,24 @@ export class StoryGateway {
   }
 
   get client(): ApiClient {
-    return this.#traffic.client
+    return this.traffic.client
   }
 
   get judged(): JudgedGateway {
-    return { siteId: this.site, dataDir: this.dataDir, traffic: this.#traffic }
+    return { siteId: this.site, dataDir: this.dataDir, traffic: this.traffic }
+  }
+
+  /** Lets the devices send until they are paused. */
+  async work(): Promise<void> {
+    await this.traffic.ready()
+    this.traffic.resume()
   }
 
   /** Lets the devices send for a while. */
   async live(ms: number): Promise<void> {
-    await this.#traffic.ready()
-    this.#traffic.resume()
+    await this.work()
     await sleep(ms)
-    await this.#traffic.pause()
-  }
-
-  /** Lets the devices send until `rest`. */
-  async work(): Promise<void> {
-    await this.#traffic.ready()
-    this.#traffic.resume()
-  }
-
-  rest(): Promise<void> {
-    return this.#traffic.pause()
-  }
-
-  addHistory(spanMs: number, stepMs: number): Promise<void> {
-    return this.#traffic.addHistory(spanMs, stepMs)
-  }
-
-  erase(): Promise<void> {
-    return this.#traffic.erase()
+    await this.traffic.pause()
   }
 
   /** Lets the devices send for a while, then waits until everything is replicated. */
@@ -106,7 +93,7 @@ export class StoryGateway {
   async copy(dataDir: string): Promise<StoryGateway> {
     const parts = { ...this.#parts, dataDir }
     const running = await launch(parts)
-    return new StoryGateway(parts, running, this.#traffic.copy(running.ports))
+    return new StoryGateway(parts, running, this.traffic.copy(running.ports))
   }
 
   /** Positions of the site's streams at the hub, as a text to compare. */
@@ -120,7 +107,7 @@ export class StoryGateway {
   }
 
   async close(): Promise<void> {
-    this.#traffic.close()
+    this.traffic.close()
     await this.stop()
   }
 }

@@ -1,18 +1,15 @@
-import { HUB_ADMIN_KEY } from '#scripts/rig/hub-process.ts'
 import type { TorturedHub } from './hub.ts'
 import { judgeSync } from './judge.ts'
 import type { StoryGateway } from './story-gateway.ts'
 
 /** Fault at a course, and the reports of both sides about it. */
 export class Story {
-  readonly name: string
   /** Statuses of the gateway and the hub, word for word. */
   readonly statuses: string[] = []
   readonly problems: string[] = []
   readonly #hub: TorturedHub
 
-  constructor(name: string, hub: TorturedHub) {
-    this.name = name
+  constructor(hub: TorturedHub) {
     this.#hub = hub
   }
 
@@ -30,12 +27,7 @@ export class Story {
     const status = await gateway.client.call('GET /sync/status')
     this.note(status)
     this.require(wanted.test(status.explanation), `the gateway does not report ${wanted}`)
-    const response = await fetch(`http://127.0.0.1:${this.#hub.port}/sites/${gateway.site}`, {
-      headers: { 'X-API-Key': HUB_ADMIN_KEY },
-    })
-    if (response.status !== 200) throw new Error(`GET /sites/${gateway.site}: ${response.status}`)
-    // held to its schema by the hub's own tests
-    const site = (await response.json()) as { state: string; explanation: string }
+    const site = await this.#hub.site(gateway.site)
     this.statuses.push(`GET /sites/${gateway.site}: ${site.state}: ${site.explanation}`)
     this.require(wanted.test(site.explanation), `the hub does not report ${wanted}`)
   }
@@ -45,7 +37,9 @@ export class Story {
     const { judged, site } = gateway
     const isRestored = epochs > 1
     const findings = await this.#hub.read((sql) => judgeSync(sql, { ...judged, isRestored }))
-    this.statuses.push(`${findings.compared.records} records, ${findings.compared.events} events at the hub`)
+    this.statuses.push(
+      `${findings.compared.records} records, ${findings.compared.rows} rows of events and entities at the hub`,
+    )
     this.problems.push(...findings.examples)
     const there = await this.#hub.countEpochs(site)
     this.require(there === epochs, `${there} epochs of ${site} instead of ${epochs}`)
