@@ -40,7 +40,7 @@ export class Records {
   }
 
   /** Lines of a scenario with the commit of each; those that were never measured are not among them. */
-  linesOf(command: string, { name, figures = {} }: Pick<Scenario, 'name' | 'figures'>): (Line & { commit: string })[] {
+  linesOf(command: string, { name, figures }: Pick<Scenario, 'name' | 'figures'>): (Line & { commit: string })[] {
     return Object.entries<Figure>(figures).flatMap(([key, figure]) => {
       const found = this.#newest.get(`${command} ${name} ${key}`)
       return found === undefined ? [] : [{ ...lineOf(figure, found.values, false), commit: found.commit }]

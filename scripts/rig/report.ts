@@ -8,66 +8,19 @@ export interface Line {
   reached: string
   passed: boolean | null
 }
-export type Figure = Line
 
-/** Prints a table; the first column is text, the others are aligned to the right. */
-export function printTable(title: string, header: readonly string[], rows: readonly (readonly string[])[]): void {
-  const all = [header, ...rows]
-  const widths = header.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
-  const line = (row: readonly string[]) =>
-    widths.map((width, i) => (i === 0 ? (row[i] ?? '').padEnd(width) : (row[i] ?? '').padStart(width))).join('  ')
-  const rule = widths.map((width) => '-'.repeat(width)).join('  ')
-  process.stdout.write(`\n${title}\n\n${[line(header), rule, ...rows.map(line)].join('\n')}\n`)
-}
-
-/** A figure that must be 0. */
-export function noneOf(name: string, count: number): Figure {
-  return { name, target: '0', reached: formatCount(count), passed: count === 0 }
-}
-
-interface TargetOptions {
-  /** Follows the numbers, its space included. */
-  unit?: string
-  digits?: number
-  /** Inputs of the value; printed in brackets. */
-  detail?: string
-  /** False in a run that is too short for a target. */
-  isJudged?: boolean
-}
-
-/** A figure that must be less than `limit`. */
-export function below(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
-  return withTarget(name, value, `< ${limit.toLocaleString('en-US')}`, value < limit, options)
-}
-
-export function atLeast(name: string, value: number, limit: number, options: TargetOptions = {}): Figure {
-  return withTarget(name, value, `>= ${limit.toLocaleString('en-US')}`, value >= limit, options)
-}
-
-function withTarget(
-  name: string,
-  value: number,
-  target: string,
-  isMet: boolean,
-  { unit = '', digits = 0, detail, isJudged = true }: TargetOptions,
-): Figure {
-  const written = digits === 0 ? formatCount(value) : value.toFixed(digits)
-  const reached = `${written}${unit}${detail === undefined ? '' : ` (${detail})`}`
-  return { name, target: `${target}${unit}`, reached, passed: isJudged ? isMet : null }
-}
-
-/** A figure without a target. */
-export function withoutTarget(name: string, reached: string): Figure {
-  return { name, target: '', reached, passed: null }
-}
-
-/** Prints the figures of a scenario. */
+/** Prints the figures of a scenario; the first column is aligned to the left, the others to the right. */
 export function printLines(scenario: string, figures: readonly Line[]): void {
+  const header = ['figure', 'target', 'reached', '']
   const rows = figures.map(({ name, target, reached, passed }) => {
     const verdict = passed === null ? '' : passed ? 'pass' : 'MISS'
     return [name, target, reached, verdict]
   })
-  printTable(scenario, ['figure', 'target', 'reached', ''], rows)
+  const widths = header.map((_, i) => Math.max(...[header, ...rows].map((row) => (row[i] ?? '').length)))
+  const line = (row: readonly string[]) =>
+    widths.map((width, i) => (i === 0 ? (row[i] ?? '').padEnd(width) : (row[i] ?? '').padStart(width))).join('  ')
+  const rule = widths.map((width) => '-'.repeat(width)).join('  ')
+  process.stdout.write(`\n${scenario}\n\n${[line(header), rule, ...rows.map(line)].join('\n')}\n`)
 }
 
 /** Writes the results of a program; returns true if every target was met. */

@@ -63,6 +63,6 @@ export interface ScenarioReport {
 export interface Scenario<Context = ScenarioContext> {
   readonly name: string
   readonly summary: string
-  readonly figures?: Readonly<Record<string, Figure>>
+  readonly figures: Readonly<Record<string, Figure>>
   run(context: Context): Promise<ScenarioReport>
 }
