@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { none } from '#scripts/rig/figures.ts'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
-import { startTimesMs } from './death.ts'
 import { countDamage } from './disk/integrity.ts'
 import { createDataFolder } from './disk/recorded-folder.ts'
 import { FLEET_FIGURES, FleetLoad, fleetSize } from './fleet-load.ts'
@@ -53,13 +52,13 @@ export const kill = ordeal({
     const statesAfter = await load.countWrongStates(again)
     await again.process.stop()
     return {
-      kills: gateway.lives.length,
-      underLoad: gateway.lives.filter(({ moment }) => moment === 'under load').length,
+      kills: cycles,
+      underLoad: gateway.moments.filter((moment) => moment === 'under load').length,
       ...fleet,
       statesAfter,
       unacknowledged,
       damage,
-      start: startTimesMs(gateway.lives),
+      start: gateway.startsMs,
     }
   },
 })

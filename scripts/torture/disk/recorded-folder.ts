@@ -12,7 +12,6 @@ export interface PowerCut {
   /** Number of recorded changes; `unsyncedChanges`: those that no sync had made safe. */
   changes: number
   unsyncedChanges: number
-  recordedBytes: number
 }
 
 /** Data folder whose changes are recorded, and which takes the disk's state after a power cut. */
@@ -60,8 +59,7 @@ export class RecordedFolder {
 
   /** Builds that state in another folder: one death can have many outcomes. Throws if the log is incomplete. */
   rebuild(unsynced: Unsynced, syncs: Syncs = 'honoured'): { path: string; cut: PowerCut } {
-    const log = readFileSync(this.#logFile)
-    const records = readDiskLog(log)
+    const records = readDiskLog(readFileSync(this.#logFile))
     this.#compare(records)
     const model = replay(this.#before, records, syncs)
     const path = createDataFolder(this.#bench, 'after-cut')
@@ -70,7 +68,7 @@ export class RecordedFolder {
     }
     passForOriginal(path)
     const { unsyncedChanges } = model
-    return { path, cut: { unsynced, changes: records.length, unsyncedChanges, recordedBytes: log.length } }
+    return { path, cut: { unsynced, changes: records.length, unsyncedChanges } }
   }
 
   /** Throws if the log does not explain the files completely: its replay would be meaningless. */

@@ -14,7 +14,6 @@ import { printProgress } from '#scripts/rig/report.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
 import { ApiClient } from '#shared/client.ts'
-import { startTimesMs } from '../death.ts'
 import { countDamage } from '../disk/integrity.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import { FLEET_FIGURES, FleetLoad } from '../fleet-load.ts'
@@ -111,7 +110,7 @@ export const neighbours = ordeal({
     await last.process.stop()
     printProgress(`  refused by ${[...watch.refused].map(([budget, count]) => `${budget} ${count}`).join(', ')}`)
     return {
-      kills: gateway.lives.length,
+      kills: cycles,
       ...fleet,
       unacknowledged: unacknowledged + asked.unacknowledged,
       answered: asked.answered,
@@ -122,7 +121,7 @@ export const neighbours = ordeal({
       memory: watch.mostMb,
       tooLarge: watch.tooLarge,
       damage,
-      start: startTimesMs(gateway.lives),
+      start: gateway.startsMs,
       longestAnswer: asked.longestAnswerMs,
       longestAcknowledgement: asked.longestAcknowledgementMs,
     }
