@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectAsync } from 'mqtt'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { Workbench } from '#scripts/rig/processes.ts'
 import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { ApiClient } from '#shared/client.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { freePort } from '#shared/testing/free-port.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 const LIVES = 5
@@ -19,21 +18,22 @@ const PATIENCE_MS = 60_000
 
 test('a gateway that is killed while it opens alerts opens each of them once', async (t) => {
   const folder = new CommandFolder()
-  const [http, mqtt] = [await freePort(), await freePort()]
-  const start = () => startProcess(folder.file('data'), http, mqtt)
-  const client = new ApiClient({ url: `http://127.0.0.1:${http}`, apiKey: ADMIN_KEY })
-  let gateway = await start()
+  const env = { CARTBARN_ADMIN_API_KEY: ADMIN_KEY }
+  const options = { entry: ENTRY, dataDir: folder.file('data'), env }
+  let gateway = await startGateway(new Workbench(), options)
+  const { ports } = gateway
+  const client = new ApiClient({ url: `http://127.0.0.1:${ports.http}`, apiKey: ADMIN_KEY })
   try {
     // each cart counts as silent one second after its report
     await client.call('PATCH /site', { body: { silent_after_s: 1 } })
     const alerts = async () => (await client.call('GET /alerts', { query: { kind: 'silent_on_course' } })).alerts
     for (let life = 0; life < LIVES; life++) {
-      for (const cart of cartsOf(life)) await speakOnce(client, mqtt, cart)
+      for (const cart of cartsOf(life)) await speakOnce(client, ports.mqtt, cart)
       const [from, to] = KILLED_AFTER_MS
       await wait(from + Math.random() * (to - from))
       t.diagnostic(`${(await alerts()).length} alerts of ${2 * (life + 1)} before kill ${life + 1}`)
-      await kill(gateway)
-      gateway = await start()
+      await gateway.process.stop('SIGKILL')
+      gateway = await startGateway(new Workbench(), { ...options, ports })
     }
     await eventually(async () => (await alerts()).length === CARTS.length, 'an alert for each cart', PATIENCE_MS)
     // time for ticks that find nothing more
@@ -44,7 +44,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
       CARTS.map((cart) => `${cart} null`),
     )
     const { user_id } = (await client.call('GET /me')).user
-    const program = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, { username: user_id, password: ADMIN_KEY })
+    const program = await connectAsync(`mqtt://127.0.0.1:${ports.mqtt}`, { username: user_id, password: ADMIN_KEY })
     const kept = new Map<string, string>()
     program.on('message', (topic, payload) => kept.set(topic, payload.toString()))
     await program.subscribeAsync('alert/silent_on_course/#', { qos: 1 })
@@ -55,7 +55,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
     )
     await program.endAsync()
   } finally {
-    await kill(gateway)
+    await gateway.process.stop('SIGKILL')
     folder.remove()
   }
 })
@@ -77,33 +77,4 @@ async function speakOnce(client: ApiClient, mqtt: number, cart: string): Promise
   })
   await device.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify({ lat: 0.1, long: 0.1 }), { qos: 1 })
   await device.endAsync()
-}
-
-/** Resolves when the gateway listens. */
-async function startProcess(dataDir: string, http: number, mqtt: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [ENTRY, 'run'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: {
-      ...process.env,
-      CARTBARN_DATA_DIR: dataDir,
-      CARTBARN_HOST: '127.0.0.1',
-      CARTBARN_HTTP_PORT: String(http),
-      CARTBARN_MQTT_PORT: String(mqtt),
-      CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
-      CARTBARN_REQUESTS_PER_SECOND: '0',
-    },
-  })
-  let output = ''
-  for await (const chunk of child.stdout) {
-    output += chunk
-    if (output.includes('"listening"')) break
-  }
-  child.stdout.resume()
-  return child
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill('SIGKILL')
-  await once(child, 'exit')
 }
