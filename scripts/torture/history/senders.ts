@@ -2,29 +2,23 @@ import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { Outgoing } from '#scripts/rig/outgoing.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
+import { DAY_MS } from '#shared/time.ts'
 import type { ExpectedHistory, Send } from './expected-history.ts'
 import { sampleAt } from './records.ts'
 
+const TICK_MS = 50
+/** Maximum number of samples in a message of times past. */
+const BACKLOG_SAMPLES = 60
 const MAX_UNACKNOWLEDGED = 12
 const LIVE_CHANCE = 0.5
 const REPEAT_CHANCE = 0.15
 const LIVE_SAMPLES = 3
 const KEPT_FOR_REPEATS = 50
 const READY_LIMIT_MS = 30_000
-const DAY_MS = 86_400_000
 const SECOND_MS = 1000
 const HOUR_S = 3600
 /** Days of the backlogs, each of which covers an hour of one: so few times that many are sent again. */
 export const BACKLOG_DAYS = 20
-
-export interface SendingPace {
-  tickMs: number
-  messagesATick: number
-  /** Maximum number of samples in a message of times past. */
-  backlogSamples: number
-}
-
-const BUSY: SendingPace = { tickMs: 20, messagesATick: 2, backlogSamples: 300 }
 
 interface Sender {
   device: number
@@ -39,15 +33,13 @@ interface Sender {
 export class HistorySenders {
   readonly #expected: ExpectedHistory
   readonly #port: number
-  readonly #pace: SendingPace
   #senders: Sender[]
   readonly #startMs = Date.now()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(devices: readonly BenchDevice[], port: number, expected: ExpectedHistory, pace = BUSY) {
+  constructor(devices: readonly BenchDevice[], port: number, expected: ExpectedHistory) {
     this.#expected = expected
     this.#port = port
-    this.#pace = pace
     this.#senders = devices.map((login, device) => this.#createSender(device, login))
   }
 
@@ -81,9 +73,7 @@ export class HistorySenders {
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      for (let i = 0; i < this.#pace.messagesATick; i++) this.#sendSomething()
-    }, this.#pace.tickMs)
+    this.#timer = setInterval(() => this.#sendSomething(), TICK_MS)
   }
 
   /** Ends new messages; those in flight are still repeated until they are acknowledged. */
@@ -98,7 +88,12 @@ export class HistorySenders {
 
   /** `count` consecutive times of the past, some of which have records already. */
   pastTimes(count: number): number[] {
-    return pastTimes(this.#startMs, count)
+    const day = 1 + Math.floor(Math.random() * BACKLOG_DAYS)
+    const firstS = Math.floor(Math.random() * (HOUR_S - count))
+    // every third is off the grid of whole seconds
+    const jitterMs = (i: number) => ((firstS + i) % 3 === 0 ? 250 : 0)
+    const beginMs = Math.floor(this.#startMs / SECOND_MS) * SECOND_MS - day * DAY_MS
+    return Array.from({ length: count }, (_, i) => beginMs + (firstS + i) * SECOND_MS + jitterMs(i))
   }
 
   #createSender(device: number, { hardwareId, password }: BenchDevice): Sender {
@@ -133,7 +128,7 @@ export class HistorySenders {
     const times =
       chance < LIVE_CHANCE
         ? liveTimes(sender, 1 + Math.floor(Math.random() * LIVE_SAMPLES))
-        : pastTimes(this.#startMs, 1 + Math.floor(Math.random() * this.#pace.backlogSamples))
+        : this.pastTimes(1 + Math.floor(Math.random() * BACKLOG_SAMPLES))
     sender.lately.push(times)
     if (sender.lately.length > KEPT_FOR_REPEATS) sender.lately.shift()
     return times
@@ -144,13 +139,4 @@ function liveTimes(sender: Sender, count: number): number[] {
   const firstMs = Math.max(sender.newestMs + 1, Date.now())
   sender.newestMs = firstMs + count - 1
   return Array.from({ length: count }, (_, i) => firstMs + i)
-}
-
-function pastTimes(startMs: number, count: number): number[] {
-  const day = 1 + Math.floor(Math.random() * BACKLOG_DAYS)
-  const firstS = Math.floor(Math.random() * (HOUR_S - count))
-  // every third is off the grid of whole seconds
-  const jitterMs = (i: number) => ((firstS + i) % 3 === 0 ? 250 : 0)
-  const beginMs = Math.floor(startMs / SECOND_MS) * SECOND_MS - day * DAY_MS
-  return Array.from({ length: count }, (_, i) => beginMs + (firstS + i) * SECOND_MS + jitterMs(i))
 }

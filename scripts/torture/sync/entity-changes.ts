@@ -1,7 +1,6 @@
 import type { ApiClient } from '#shared/client.ts'
 import type { Random } from '#shared/random.ts'
 import { png } from '#shared/testing/images.ts'
-import { drawingOf } from '../drawing.ts'
 
 const LAT = 28
 const LONG = -81
@@ -15,6 +14,11 @@ const MAX_USERS = 5
 const PHOTO_BYTES = 3_000_000
 /** Range of the positions in a drawing, in thousands: the larger half is replicated in chunks. */
 const DRAWING_THOUSANDS = [60, 140] as const
+
+const WAY_POINTS = 1000
+const DEGREES = 0.1
+const E7 = 1e7
+const [WEST, SOUTH] = [-81.1, 28]
 
 const CHANGES = ['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'] as const
 const COURSE_CHANGES = ['photo', 'photo', 'drawing'] as const
@@ -149,4 +153,19 @@ export class EntityChanges {
     const body = { type: 'FeatureCollection' as const, features: [zone] }
     return this.#client.call('PUT /groups/{groupId}/geofences', { path: { groupId }, body })
   }
+}
+
+/** Creates a drawing of that many thousand random positions, incompressible: some nine bytes each in the gateway. */
+function drawingOf(thousands: number, random: Random): Record<string, unknown> {
+  const place = (from: number) => Math.round((from + DEGREES * random.next()) * E7) / E7
+  const features = Array.from({ length: thousands }, (_, way) => ({
+    type: 'Feature',
+    id: `way/${way + 1}`,
+    properties: { golf: 'cartpath' },
+    geometry: {
+      type: 'LineString',
+      coordinates: Array.from({ length: WAY_POINTS }, () => [place(WEST), place(SOUTH)]),
+    },
+  }))
+  return { type: 'FeatureCollection', features }
 }

@@ -18,8 +18,6 @@ export class SyncProxy {
   plan: FaultPlan = NO_FAULTS
   /** Number of connections and requests by fault. */
   readonly counts = new Map<FaultKind, number>()
-  /** Bytes of requests that were sent to the hub. */
-  sentBytes = 0
   readonly #hubPort: () => number
   readonly #random: () => number
   readonly #clients = new Set<Socket>()
@@ -166,7 +164,6 @@ export class SyncProxy {
       const hub = connect({ host: HOST, port: this.#hubPort(), noDelay: true, ...(signal && { signal }) })
       this.#hubs.add(hub)
       hub.on('connect', () => {
-        this.sentBytes += bytes.length
         for (const resolve of this.#watchers) resolve()
         if (how === 'whole') hub.write(bytes)
         else hub.write(bytes, () => hub.resetAndDestroy())

@@ -1,13 +1,12 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
-import type { ApiClient } from '#shared/client.ts'
+import { type ApiClient, ApiError } from '#shared/client.ts'
 import { batteryTexts, gpsTexts } from '#shared/history/text.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { type Gap, gapSchema } from '#shared/wire/replication/sync.ts'
 import type { ExpectedHistory, Place } from '../history/expected-history.ts'
-import { listRecords } from '../history/gateway-records.ts'
 import type { ListedRecord } from '../history/records.ts'
 import type { SyncFindings } from './findings.ts'
 
@@ -18,6 +17,7 @@ export interface HubSite {
 }
 
 const EVER = { fromMs: -8_640_000_000_000_000, toMs: 8_640_000_000_000_000 }
+const EVER_LISTED = { from: '2020-01-01T00:00:00Z', to: '2099-12-31T00:00:00Z' }
 const STREAMS = ['gps', 'battery'] as const
 
 /** Values of records by time, each as one text. */
@@ -115,6 +115,16 @@ async function readHub({ sql, siteId }: HubSite, hardwareId: string, stream: Tel
       ? gpsTexts('ndjson', owner, await readTelemetry(sql, GPS, device, EVER), 'asc', null)
       : batteryTexts('ndjson', owner, await readTelemetry(sql, BATTERY, device, EVER), 'asc')
   return valuesOf(texts.map((text): ListedRecord => JSON.parse(text)))
+}
+
+/** Reads all records of a stream of a device over the API of a gateway; none if the device is not registered. */
+async function listRecords(gateway: ApiClient, id: string, stream: TelemetryStream): Promise<ListedRecord[]> {
+  try {
+    return await gateway.call(`GET /devices/{id}/${stream}`, { path: { id }, query: EVER_LISTED })
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return []
+    throw error
+  }
 }
 
 function valuesOf(records: readonly ListedRecord[]): RecordValues {

@@ -7,14 +7,13 @@ import { inParallel } from '#shared/in-parallel.ts'
 import type { Random } from '#shared/random.ts'
 import { ExpectedHistory } from '../history/expected-history.ts'
 import { HistoryRequests } from '../history/requests.ts'
-import { HistorySenders, type SendingPace } from '../history/senders.ts'
+import { HistorySenders } from '../history/senders.ts'
 import { LockDevices } from '../lock-devices.ts'
 import { EntityChanges } from './entity-changes.ts'
 
 const DEVICES = 6
 const LOCK_DEVICES = 3
 const LOCK_EVENTS_PER_S = 2
-const PACE: SendingPace = { tickMs: 50, messagesATick: 1, backlogSamples: 60 }
 const LIMIT_MS = 30_000
 const IMPORTS_AT_ONCE = 4
 /** Retry interval without a gateway. */
@@ -70,7 +69,7 @@ export class SyncTraffic {
     this.hardwareIds = carts.map(({ hardwareId }) => hardwareId)
     this.#random = random
     this.client = new ApiClient({ url: `http://127.0.0.1:${ports.http}`, apiKey: ADMIN_KEY })
-    this.#senders = new HistorySenders(carts, ports.mqtt, this.expected, PACE)
+    this.#senders = new HistorySenders(carts, ports.mqtt, this.expected)
     this.#requests = new HistoryRequests(this.client, this.hardwareIds, this.expected, this.#senders)
     this.#changes = new EntityChanges(this.client, this.hardwareIds, random)
     this.locks = new LockDevices(locks, ports.mqtt, LOCK_EVENTS_PER_S, lockEventPrefix)
