@@ -16,8 +16,8 @@ const ALONE = 1.05
  */
 const MANY: readonly (readonly [RegExp, number])[] = [
   [/controller\.abort|the attempt did not end in time/, Number.POSITIVE_INFINITY],
-  // of the broker: it fires for each client whose line was cut
-  [/function keepaliveTimeout/, Number.POSITIVE_INFINITY],
+  // of the broker: they fire for each client whose line was cut, or that waits to be let in
+  [/function keepaliveTimeout|connect did not arrive in time/, Number.POSITIVE_INFINITY],
   // of the kernel, on lines of the gateway
   [/#giveUp\(from\)|emit\('timeout'\)/, Number.POSITIVE_INFINITY],
   [/#runsAtMs = Number/, 5],
