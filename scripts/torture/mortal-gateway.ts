@@ -16,7 +16,7 @@ const CHANCES: readonly [Moment, number][] = [
   ['starting', 0.15],
   ['stopping', 0.15],
 ]
-/** Share of the power cuts that are in the middle of writing, and the highest number of the change at which they are. */
+/** Share of the power cuts in the middle of writing, and the highest number of the change at which they happen. */
 const AT_A_CHANGE = 0.7
 const LAST_CHANGE = 4000
 const DURING_START = 0.4

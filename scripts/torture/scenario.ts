@@ -48,7 +48,7 @@ export function ordeal<Key extends string>(one: Ordeal<Key>): TortureScenario {
     summary,
     figures,
     run: async (context) => {
-      // what is proved takes a few cycles, too
+      // a few cycles are enough for a proof
       const isShort = context.isShort || context.proves
       const cycles = context.cycles ?? one.cycles[isShort ? 1 : 0]
       const seed = context.seed ?? Math.floor(Math.random() * 2 ** 31)

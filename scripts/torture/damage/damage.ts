@@ -22,7 +22,7 @@ const NOTICE_LIMIT_MS = 15_000
 const ACKNOWLEDGEMENT_LIMIT_MS = 10_000
 const REPORTED = /"damage(d_telemetry)?":/
 
-/** Folder of a course with its responses, and the damage to a copy of it. */
+/** Folder of a course with its responses, and the damage to a copy. */
 interface Case {
   name: string
   folder: string
