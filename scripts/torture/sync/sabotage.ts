@@ -23,11 +23,12 @@ const SABOTAGES: readonly Sabotage[] = [
   { name: 'a lost piece of a photo', noticedAs: ['course'], spoil: losePiece },
 ]
 
+/** Loses the newest block: an older one may be purged at the gateway, and then its loss at the hub is not a fault. */
 async function loseBlock({ sql, siteId }: HubSite): Promise<boolean> {
   const blocks = await sql.run(
     `DELETE FROM telemetry_block WHERE (site_id, hardware_id, stream, last_ms, first_ms) IN (
        SELECT site_id, hardware_id, stream, last_ms, first_ms
-       FROM telemetry_block WHERE site_id = $1 ORDER BY record_count LIMIT 1)`,
+       FROM telemetry_block WHERE site_id = $1 ORDER BY last_ms DESC LIMIT 1)`,
     [siteId],
   )
   return blocks > 0 || (await sql.run('DELETE FROM segment WHERE site_id = $1', [siteId])) > 0
