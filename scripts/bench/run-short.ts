@@ -9,12 +9,16 @@ import type { Benchmark } from './benchmark.ts'
 /** Limit for several processes, started one after the other on a machine that may be busy. */
 const TEST_LIMIT = { timeout: 300_000 }
 
-/** Tests the short form of each scenario; that of `long` only if CARTBARN_TEST_LONG is set. */
-export function testShort({ name, scenarios }: Benchmark, long: readonly string[] = []): void {
+/** Tests the short form of each scenario, also by `check`; that of `long` only if CARTBARN_TEST_LONG is set. */
+export function testShort(
+  { name, scenarios }: Benchmark,
+  long: readonly string[] = [],
+  check: (figures: readonly Line[]) => void = () => undefined,
+): void {
   for (const scenario of scenarios) {
     if (long.includes(scenario.name) && process.env.CARTBARN_TEST_LONG === undefined) continue
     test(`a short run of ${name} ${scenario.name} loses and refuses nothing`, TEST_LIMIT, async (t) => {
-      await runShort(t, scenario.run)
+      check(await runShort(t, scenario.run))
     })
   }
 }

@@ -10,7 +10,8 @@ test('a figure is the median of its rounds, with their spread', () => {
   assert.deepEqual(line, { name: 'time', target: '< 20 ms', reached: '12 ms (10 to 30)', passed: true })
 })
 
-test('a short run judges only what must be 0', () => {
+test('a short run judges what must be 0, and figures that say so', () => {
+  assert.equal(lineOf({ ...ratio, inShort: true }, 0.5, true).passed, false)
   assert.equal(lineOf(ratio, 0.5, true).passed, null)
   assert.equal(lineOf(ratio, 0.5, false).passed, false)
   assert.deepEqual(lineOf(none('lost'), [0, 1, 2], true), {

@@ -1,6 +1,6 @@
 import { formatCount, type Line, median } from './report.ts'
 
-/** Bound of a figure; one with `=` is also judged in the short form of a scenario. */
+/** Bound of a figure. */
 export type Target = readonly ['<' | '<=' | '>=' | '=', number]
 
 /** Figure of a scenario: a line of its results and of a page in `docs/`. */
@@ -12,6 +12,8 @@ export interface Figure {
   readonly digits?: number
   /** Without one the figure is not judged. */
   readonly target?: Target
+  /** True if the short form of the scenario is judged too, as one is whose target is `=`. */
+  readonly inShort?: true
   /** Reduction of several values to one: the median unless named, or the sum if the target is `=`. */
   readonly by?: 'median' | 'most' | 'least' | 'sum'
 }
@@ -48,8 +50,8 @@ export function linesOf<Key extends string>(
 
 /** Line of a figure in the summary of a run. */
 export function lineOf(figure: Figure, value: Value, isShort: boolean): Line {
-  const { what, target, unit = '' } = figure
-  const isJudged = target !== undefined && (target[0] === '=' || !isShort)
+  const { what, target, unit = '', inShort } = figure
+  const isJudged = target !== undefined && (target[0] === '=' || inShort === true || !isShort)
   const number = reduced(figure, value)
   return {
     name: what,

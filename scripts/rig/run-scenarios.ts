@@ -72,10 +72,13 @@ function parseOptions(
   }
 }
 
-/** Option to keep the figures of a run; a short one measures nothing. */
+/** Options with which a run does not measure what this checkout declares. */
+const NOT_RECORDED = ['short', 'gateway', 'beside', 'duration', 'rounds', 'cycles', 'prove']
+
+/** Option to keep the figures of a run. */
 export function recordOption() {
   return new Option('--record', 'add the figures to docs/figures.jsonl, for npm run check -- --figures').conflicts(
-    'short',
+    NOT_RECORDED,
   )
 }
 

@@ -46,7 +46,7 @@ export function measurement<Key extends string>(one: Measurement<Key>): Scenario
     run: async (context) => {
       const { isShort, rounds = isShort ? 1 : (one.rounds ?? 1), durationS = isShort ? shortS : fullS } = context
       const values = await one.run({ ...context, rounds, durationS })
-      return { figures: linesOf(figures, values, isShort), raw: { rounds, durationS }, values }
+      return { figures: linesOf(figures, values, isShort), raw: { rounds, durationS, values }, values }
     },
   }
 }

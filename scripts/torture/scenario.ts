@@ -53,7 +53,7 @@ export function ordeal<Key extends string>(one: Ordeal<Key>): TortureScenario {
       const cycles = context.cycles ?? one.cycles[isShort ? 1 : 0]
       const seed = context.seed ?? Math.floor(Math.random() * 2 ** 31)
       const values = await one.run({ ...context, cycles, seed })
-      return { figures: linesOf(figures, values, isShort), raw: { cycles, seed }, values }
+      return { figures: linesOf(figures, values, isShort), raw: { cycles, seed, values }, values }
     },
   }
 }

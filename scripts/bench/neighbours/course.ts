@@ -41,7 +41,7 @@ export async function createCourse(context: ScenarioContext): Promise<Course> {
     lockEvents,
     admin: await api.createAdmin('starter'),
     viewer: await person('viewer', [seen.hardwareId]),
-    unrelated: await person('nobody', []),
+    unrelated: await person('unrelated', []),
     captain: await person('captain', fleetIds),
     goodKeys: [],
     longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,

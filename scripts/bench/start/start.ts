@@ -146,7 +146,7 @@ export const size = measurement({
   name: 'size',
   summary: 'the packed executables of dist/release, if npm run build:release has made any',
   figures: {
-    packed: { what: 'the largest executable', unit: ' MB', target: ['<', 45], digits: 1, by: 'most' },
+    packed: { what: 'the largest executable', unit: ' MB', target: ['<', 45], inShort: true, digits: 1, by: 'most' },
   },
   async run() {
     const names = existsSync(RELEASE) ? readdirSync(RELEASE).filter((name) => name.endsWith('.tar.xz')) : []

@@ -17,7 +17,13 @@ export const sites = measurement({
   summary: `${SITES} simulated sites on one hub`,
   durationS: [120, 20],
   figures: {
-    lag: { what: 'from the device to the row of the hub, p95', unit: ' s', target: ['<', 15], digits: 1 },
+    lag: {
+      what: 'from the device to the row of the hub, p95',
+      unit: ' s',
+      target: ['<', 15],
+      inShort: true,
+      digits: 1,
+    },
     rows: { what: 'rows acknowledged' },
     refused: none('requests refused'),
     left: none('rows not acknowledged at the end'),

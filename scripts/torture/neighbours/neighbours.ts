@@ -151,7 +151,7 @@ async function furnish({ api, ports }: GatewayProcess, pastSamples: number) {
     rogue,
     lockEvents: 10_000,
     viewer: await person('viewer', [seen.hardwareId]),
-    unrelated: await person('nobody', []),
+    unrelated: await person('unrelated', []),
     captain: await person('captain', all.slice(0, 200)),
     longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
   }
