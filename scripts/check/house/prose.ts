@@ -83,7 +83,6 @@ const EXCEPTIONS: readonly [path: string, word: string, reason: string][] = [
   ['gateway/api/documents/messages.ts', 'gone by', 'err is a field of device messages'],
   ['shared/wire/system.ts', 'mend', 'a released value of the API'],
   ['shared/wire/replication/rebuild.ts', 'anew', 'a text that released hubs compare'],
-  ['scripts/bench/history/history.ts', 'beside', 'the name of an option'],
   ['scripts/bench/history/neighbours.ts', 'neighbour', 'the name of a scenario'],
   ['scripts/bench/broker/neighbours.ts', 'neighbour', 'the name of a scenario'],
   ['scripts/bench/reports/reports.ts', 'neighbour', 'the name of a scenario'],
