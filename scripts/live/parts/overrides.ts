@@ -126,7 +126,11 @@ export class Overrides implements Part {
     const override = isClockWrong
       ? { isUnsure: true, sinceMs: time.nowMs, untilMs: Number.POSITIVE_INFINITY }
       : { isUnsure: answer === null, sinceMs: time.nowMs, untilMs }
-    for (const key of keys) this.#overrides.set(key, override)
+    for (const key of keys) {
+      // without a response the one before may still apply
+      const beforeMs = override.isUnsure ? (this.#overrides.get(key)?.untilMs ?? 0) : 0
+      this.#overrides.set(key, { ...override, untilMs: Math.max(override.untilMs, beforeMs) })
+    }
     if (isClockWrong) return
     // just before and after its end
     for (const atMs of [untilMs - 1_000, untilMs + SOON_MS])

@@ -12,6 +12,8 @@ const FIRST_MS = 900_000
 /** Carts whose whole history is read in a night. */
 const READ_CARTS = 2
 const MOST = 5
+/** Days for which the rows of a night are known in the next ones. */
+const KNOWN_DAYS = 7
 
 /** Table whose rows end with their age. */
 interface AgingTable {
@@ -102,11 +104,12 @@ export class Retention implements Part {
   #compareTable({ name, days }: AgingTable, rows: readonly Row[]): Finding[] {
     const { nowMs } = this.#bottle.time
     const known = this.#rows.get(name) ?? new Map<string, number>()
-    const is = new Map(rows.map(([key, atMs]) => [key, atMs]))
+    const is = new Set(rows.map(([key]) => key))
     const goneMs = this.#goneBeforeMs(days)
-    const early = [...known].filter(([key, atMs]) => atMs > nowMs - days * DAY_MS && !is.has(key))
+    const keptMs = nowMs - Math.min(days, KNOWN_DAYS) * DAY_MS
+    const early = [...known].filter(([key, atMs]) => atMs > keptMs && !is.has(key))
     const late = rows.filter(([, atMs, isKept]) => atMs < goneMs && isKept === 0)
-    this.#rows.set(name, is)
+    this.#rows.set(name, new Map(rows.filter(([, atMs]) => atMs > keptMs).map(([key, atMs]) => [key, atMs])))
     return [
       ...early.map(([key, atMs]) => ({ is: `no ${name} ${key} of ${iso(atMs)}`, expected: `kept for ${days} days` })),
       ...late.map(([key, atMs]) => ({ is: `${name} ${key} of ${iso(atMs)}`, expected: `deleted after ${days} days` })),
