@@ -6,13 +6,15 @@ import { pathToFileURL } from 'node:url'
 const FILES_A_GROUP = 12
 
 /**
- * Writes files into `folder`, each of which runs some adjacent `paths` as separate suites, so that the hooks of a test
- * file apply only to that file. Returns the files to run. Those that match `isAlone` are not grouped.
+ * Writes files into `folder`, each of which runs some of `paths` as separate suites, so that the hooks of a test file
+ * apply only to that file. Returns the files to run. Those that match `isAlone` are not grouped. The files of a folder
+ * take about as long as each other, so each group gets files of many folders: otherwise one group of screens or
+ * processes would run long after all others.
  */
 export function writeGroups(paths: readonly string[], folder: string, isAlone: (path: string) => boolean): string[] {
   const together = paths.filter((path) => !isAlone(path))
-  const groups = []
-  for (let at = 0; at < together.length; at += FILES_A_GROUP) groups.push(together.slice(at, at + FILES_A_GROUP))
+  const count = Math.ceil(together.length / FILES_A_GROUP)
+  const groups = Array.from({ length: count }, (_, first) => together.filter((_, at) => at % count === first))
   const files = groups.map((group) => {
     const file = join(folder, nameOf(group))
     writeFileSync(file, groupSource(group))
@@ -24,7 +26,7 @@ export function writeGroups(paths: readonly string[], folder: string, isAlone: (
 /** Returns the name of the group for the runner and the leak check: its first file and the number of the others. */
 function nameOf([first = '', ...others]: readonly string[]): string {
   const name = first.replace(/\.test\.ts$/, '').replaceAll('/', '.')
-  return others.length === 0 ? `${name}.test.mjs` : `${name}-and-${others.length}-after-it.test.mjs`
+  return others.length === 0 ? `${name}.test.mjs` : `${name}-and-${others.length}-more.test.mjs`
 }
 
 function groupSource(paths: readonly string[]): string {

@@ -30,7 +30,7 @@ if (files.length === 0) {
 /** Number of files to run concurrently: most wait for timers, disks and other processes more than they work. */
 function filesAtOnce(): number {
   const cores = availableParallelism()
-  return Math.max(2, cores + Math.min(cores, 4))
+  return cores + Math.min(2 * cores, 8)
 }
 
 /** The small nursery of `run.mjs` keeps pauses short, needless in tests, and costs a twentieth of processor time. */
