@@ -39,6 +39,6 @@ export function nearDay({ seed, mood }: Undrawn, date: string, entries: readonly
     const [atMs, forMs] = [act.atMs + (isBefore ? -1 : afterMs), random.integer(500, 40_000)]
     const bad: Entry = { atMs, kind: 'baddisk', fault, forMs }
     // what it shows after that must also be stored
-    return isBefore ? [bad, kill(atMs + forMs + random.integer(90_000, 150_000))] : [bad]
+    return [bad, kill(atMs + forMs + random.integer(90_000, 150_000))]
   }).flat()
 }

@@ -19,12 +19,25 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   '/sessions': ['session_id', 'user_id'],
 }
 
+interface ShownZone extends Row {
+  readonly id: string
+  readonly properties: { readonly switched: { readonly until: string | null } | null }
+}
+
+interface ShownCart extends Row {
+  readonly cart: string
+  readonly zones: readonly { readonly zone_id: string; readonly since: string }[]
+  readonly exempt: { readonly until: string } | null
+}
+
 interface Seen {
   readonly atMs: number
   readonly starts: number
   readonly shown: ReadonlyMap<string, readonly string[]>
   /** Begin of each stay of a cart in a zone. */
   readonly stays: ReadonlyMap<string, string>
+  /** End of each override. */
+  readonly ends: ReadonlyMap<string, string>
 }
 
 /** Compares responses before a gateway ends and after its next start. */
@@ -61,16 +74,22 @@ export class Restarts implements Part {
     if (!life.isRunning || !isCalm) return null
     const shown = new Map<string, readonly string[]>()
     const stays = new Map<string, string>()
+    const ends = new Map<string, string>()
     for (const [path, fields] of Object.entries(SHOWN)) {
       const answer = await this.#bottle.ask('GET', path)
       if (answer === null) return null
       const rows = rowsOf(answer.body)
       shown.set(path, rows.map((row) => JSON.stringify(fields.map((field) => row[field]))).sort())
+      if (path === '/zones')
+        for (const { id, properties } of rows as ShownZone[])
+          if (properties.switched !== null) ends.set(`zone ${id} is switched`, `${properties.switched.until}`)
       if (path !== '/carts') continue
-      for (const { cart, zones } of rows as { cart: string; zones: { zone_id: string; since: string }[] }[])
+      for (const { cart, zones, exempt } of rows as ShownCart[]) {
         for (const { zone_id: zone, since } of zones) stays.set(`cart ${cart} in ${zone}`, since)
+        if (exempt !== null) ends.set(`cart ${cart} is exempt`, exempt.until)
+      }
     }
-    return { atMs, starts, shown, stays }
+    return { atMs, starts, shown, stays, ends }
   }
 
   async #compare(): Promise<void> {
@@ -92,6 +111,12 @@ export class Restarts implements Part {
       const is = after.stays.get(subject)
       if (isShort && is !== undefined && is !== since && Date.parse(since) < before.atMs - STORED_MS)
         this.#found.push({ subject, is: `since ${is} after a start`, expected: `since ${since}, as before` })
+    }
+    for (const subject of new Set([...before.ends.keys(), ...after.ends.keys()])) {
+      const [was, is] = [before.ends.get(subject), after.ends.get(subject)]
+      const isOver = is === undefined && was !== undefined && Date.parse(was) < time.nowMs + MINUTE_MS
+      if (was !== is && !isOver)
+        this.#found.push({ subject, is: `until ${is} after a start`, expected: `until ${was}, as before` })
     }
   }
 }
