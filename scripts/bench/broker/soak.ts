@@ -1,3 +1,4 @@
+import { ForkedScript } from '#scripts/rig/calls.ts'
 import { none } from '#scripts/rig/figures.ts'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { countLost } from '#scripts/rig/load/beside.ts'
@@ -6,11 +7,10 @@ import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { sampleFor } from '#scripts/rig/quiet-memory.ts'
 import { median, printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { startNeighbour } from './children.ts'
+import type { RegularFunctions } from './regulars.ts'
 
 const DEVICES = 225
 const PER_DEVICE_PER_S = 2
-const LIFE_MARGIN_S = 120
 /** Minutes of an hour, each of which yields one size of the memory. */
 const MINUTES = 60
 
@@ -29,14 +29,14 @@ export const soak = measurement({
   },
   async run({ bench, entry, durationS }) {
     const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('soak') })
-    const { port, pid } = { port: gateway.ports.mqtt, pid: gateway.process.pid }
-    const [device, ...clients] = await gateway.api.registerDevices(DEVICES + 1)
-    if (device === undefined) throw new Error('no devices')
+    const { pid } = gateway.process
+    const clients = await gateway.api.registerDevices(DEVICES)
     const login = await gateway.api.createAdmin('regular')
     const running = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S)
     await running.connected()
-    const lifeS = durationS + LIFE_MARGIN_S
-    const regulars = await startNeighbour(bench, 'regulars', { port, login, device, lifeS })
+    const script = new URL('./regulars.ts', import.meta.url)
+    const regulars = new ForkedScript<RegularFunctions>(bench, 'regulars', script)
+    await regulars.call('start', gateway.ports.mqtt, login)
     const cpuBeforeS = readCpuSeconds(pid)
     const residentMb: number[] = []
     for (let minute = 0; minute < MINUTES; minute++) {

@@ -4,7 +4,8 @@ import { none } from '#scripts/rig/figures.ts'
 import { type GatewayProcess, LIMITED } from '#scripts/rig/gateway-process.ts'
 import { checkHistory } from '#scripts/rig/load/history-check.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
-import { NEIGHBOURS, type Neighbour, ROW_OF_GOOD_KEYS } from '#scripts/rig/neighbours/attacks.ts'
+import type { Neighbour } from '#scripts/rig/neighbours/attack-plan.ts'
+import { type AttackedCourse, NEIGHBOURS, ROW_OF_GOOD_KEYS } from '#scripts/rig/neighbours/attacks.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { measurement, type RunContext, type Scenario, type ScenarioContext } from '#scripts/rig/scenario.ts'
 import { createCourse } from './course.ts'
@@ -53,16 +54,17 @@ export const gatewayRows: readonly Scenario[] = NEIGHBOURS.map((neighbour) =>
   }),
 )
 
-function usesGoodKeys({ name }: Neighbour): boolean {
+function usesGoodKeys({ name }: Neighbour<AttackedCourse>): boolean {
   return name === ROW_OF_GOOD_KEYS
 }
 
-interface Seen extends Record<'healthMs' | 'unlockMs' | 'ordersLost' | 'keysRefused', number> {
-  pubackMs: number
-  samplesLost: number
-}
+type Seen = Record<'pubackMs' | 'healthMs' | 'unlockMs' | 'samplesLost' | 'ordersLost' | 'keysRefused', number>
 
-async function open(context: RunContext, neighbour: Neighbour, isAttacked: boolean): Promise<Stage<Seen>> {
+async function open(
+  context: RunContext,
+  neighbour: Neighbour<AttackedCourse>,
+  isAttacked: boolean,
+): Promise<Stage<Seen>> {
   const { bench, isShort, durationS } = context
   const course = await bench.shared(createCourse, context)
   const regulars = bench.shared(startRegulars, bench)
@@ -74,7 +76,8 @@ async function open(context: RunContext, neighbour: Neighbour, isAttacked: boole
   const devices = startDeviceLoad(bench, gateway, course.fleet, PER_DEVICE_PER_S, options)
   await devices.connected()
   return {
-    plan: () => neighbour.plan(course, gateway.ports, isShort),
+    ports: gateway.ports,
+    plan: () => neighbour.plan(course, isShort),
     measure: async () => {
       // good keys are used immediately: a warm-up would hide what bad ones had cost them
       if (!isShort && !usesGoodKeys(neighbour)) await regulars.call('measure', WARM_UP_S, [])

@@ -1,7 +1,7 @@
 import { SiteClient } from '#hub/testing/site-client.ts'
 import { answerCalls } from '#scripts/rig/calls.ts'
+import { equalPositions } from '#scripts/rig/neighbours/hub-attacks.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
-import { equalPositions } from './hub-attacks.ts'
 import { probe } from './probe.ts'
 
 /** Process of a site whose gateway works as usual, and of a monitor that polls the health of the hub. */

@@ -3,9 +3,10 @@ import { startPostgres } from '#hub/testing/start-postgres.ts'
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import { none } from '#scripts/rig/figures.ts'
 import { HubProcess } from '#scripts/rig/hub-process.ts'
+import type { Neighbour } from '#scripts/rig/neighbours/attack-plan.ts'
+import { HUB_NEIGHBOURS } from '#scripts/rig/neighbours/hub-attacks.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { measurement, type RunContext, type Scenario } from '#scripts/rig/scenario.ts'
-import { HUB_NEIGHBOURS, type HubNeighbour } from './hub-attacks.ts'
 import type { HubRegularsFunctions } from './hub-regulars.ts'
 import { BASE, measureRounds, NOISE_FIGURES, noiseValues, ofBoth, ratios, type Stage, waiting } from './sides.ts'
 
@@ -40,17 +41,18 @@ export const hubRows: readonly Scenario[] = HUB_NEIGHBOURS.map((neighbour) =>
 
 type Seen = Record<'pushMs' | 'healthMs' | 'rowsLost', number>
 
-async function open({ bench, isShort, durationS }: RunContext, neighbour: HubNeighbour): Promise<Stage<Seen>> {
+async function open({ bench, isShort, durationS }: RunContext, neighbour: Neighbour<SiteClient>): Promise<Stage<Seen>> {
   const { hub, keys, regulars } = await bench.shared(createHub, bench)
   // in the short form the rows share a running hub
   if (!isShort || hub.port === 0) await hub.start()
   const url = `http://127.0.0.1:${hub.port}`
   await regulars.call('gather', url, 'regular', keys.regular)
   return {
+    ports: { http: hub.port, mqtt: 0 },
     plan: async () => {
       const site = new SiteClient((path, init) => fetch(url + path, init), 'neighbour', keys.neighbour)
       await site.hello()
-      return neighbour.plan(site, hub.port, isShort)
+      return neighbour.plan(site, isShort)
     },
     measure: () => regulars.call('measure', durationS),
     finish: async () => {

@@ -9,6 +9,8 @@ import type { RunContext } from '#scripts/rig/scenario.ts'
 
 /** Server with its usual clients, which are connected before the noisy client and stay after it. */
 export interface Stage<Seen> {
+  /** Ports of the server. */
+  readonly ports: { http: number; mqtt: number }
   /** Plan of the noisy client. */
   plan(): AttackPlan | Promise<AttackPlan>
   /** Resolves when the measured time is over. */
@@ -44,7 +46,8 @@ export async function measureRounds<Seen>(
     const discarding = createServer((socket) => socket.on('error', () => socket.destroy()).resume())
     await once(discarding.listen(0, '127.0.0.1'), 'listening')
     const { port } = discarding.address() as AddressInfo // it listens on TCP
-    const base = await measureSide(bench, () => open('base'), replayOf(attacked.plan, attacked, port))
+    const replay = { plan: replayOf(attacked.plan, attacked), ports: { http: port, mqtt: port } }
+    const base = await measureSide(bench, () => open('base'), replay)
     discarding.close()
     printProgress(`  ${JSON.stringify([attacked.start.counts, attacked.measured.counts])}`)
     rounds.push({ attacked, base })
@@ -52,16 +55,16 @@ export async function measureRounds<Seen>(
   return rounds
 }
 
-/** Measures a side with its own plan, or with another. */
+/** Measures a side with its own plan, or with another at other ports. */
 async function measureSide<Seen>(
   bench: Workbench,
   open: () => Promise<Stage<Seen>>,
-  replay?: AttackPlan,
+  replay?: Pick<Side<Seen>, 'plan'> & Pick<Stage<Seen>, 'ports'>,
 ): Promise<Side<Seen>> {
   const neighbour = startNeighbour(bench)
   const stage = await open()
-  const plan = replay ?? (await stage.plan())
-  const start = await neighbour.call('start', plan)
+  const { plan, ports } = replay ?? { plan: await stage.plan(), ports: stage.ports }
+  const start = await neighbour.call('start', plan, ports)
   await stage.measure()
   const measured = await neighbour.call('result')
   await neighbour.stop()

@@ -12,7 +12,6 @@ const OTHER_HOST = process.platform === 'linux' ? { localAddress: '127.0.0.2' } 
 
 /** Callbacks of an MQTT socket: bytes, the packets in them, and its end. */
 export interface SocketListener extends PacketListener {
-  connected?(): void
   arrived?(): void
   /** Called before `closed`. */
   failed?(error: Error): void
@@ -23,10 +22,9 @@ export interface SocketListener extends PacketListener {
 export class MqttSocket {
   readonly #socket: net.Socket
 
-  /** Without `login` nothing is sent: the connection is left half open. */
   constructor(
     port: number,
-    login: ConnectFields | null,
+    login: ConnectFields,
     listener: SocketListener,
     origin: { localAddress?: string } = OTHER_HOST,
   ) {
@@ -40,22 +38,13 @@ export class MqttSocket {
     const onread = { buffer: readBuffer, callback }
     const socket = net.connect({ host: '127.0.0.1', port, ...origin, noDelay: true, onread })
     this.#socket = socket
-    socket.on('connect', () => {
-      if (login !== null) socket.write(connectPacket(login))
-      listener.connected?.()
-    })
+    socket.on('connect', () => socket.write(connectPacket(login)))
     socket.on('error', (error) => listener.failed?.(error))
     socket.on('close', () => listener.closed?.())
   }
 
-  /** Returns false if the bytes have to wait for the broker to read. */
-  write(bytes: Buffer, onTaken?: () => void): boolean {
-    return this.#socket.write(bytes, onTaken)
-  }
-
-  /** Stops reading: the broker's bytes stay in the buffers. */
-  pause(): void {
-    this.#socket.pause()
+  write(bytes: Buffer): void {
+    this.#socket.write(bytes)
   }
 
   /** Ends the connection as a power cut does: no DISCONNECT. */

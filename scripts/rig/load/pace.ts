@@ -6,9 +6,6 @@ export interface Pace {
   stop(): void
 }
 
-/** Share of its window that must be free before a saturating client writes again. */
-const REFILL_SHARE = 1 / 2
-
 /** Sends from clients in rotation, evenly; a message is due at its scheduled time even if it could not be sent then. */
 export function createSteadyPace(clients: readonly LoadClient[], perClientPerS: number): Pace {
   const gapMs = 1000 / (clients.length * perClientPerS)
@@ -31,26 +28,5 @@ export function createSteadyPace(clients: readonly LoadClient[], perClientPerS: 
       sendDue()
     },
     stop: () => clearTimeout(timer),
-  }
-}
-
-/** Keeps every client's window full, refilling in portions: one write for many messages. */
-export function createSaturatingPace(clients: readonly LoadClient[], window: number): Pace {
-  const portion = Math.max(1, Math.floor(window * REFILL_SHARE))
-  let isRunning = false
-  const refill = (client: LoadClient) => {
-    if (isRunning && client.free >= portion) client.publish(portion, performance.now())
-  }
-  return {
-    start: () => {
-      isRunning = true
-      for (const client of clients) {
-        client.onAcknowledged = () => refill(client)
-        client.publish(window, performance.now())
-      }
-    },
-    stop: () => {
-      isRunning = false
-    },
   }
 }

@@ -13,37 +13,40 @@ const HEAD_BYTES = 16
 export class AttackConnection {
   isClosed = true
   readonly #plan: AttackPlan
-  readonly #first: Buffer
+  readonly #port: number
   readonly #count: (name: string) => void
   #socket: net.Socket | undefined
   #mayWrite = false
+  #unacknowledged = 0
 
-  constructor(plan: AttackPlan, first: Buffer, count: (name: string) => void) {
+  constructor(plan: AttackPlan, port: number, count: (name: string) => void) {
     this.#plan = plan
-    this.#first = first
+    this.#port = port
     this.#count = count
   }
 
   /** True if the next bytes may be written: the last were answered, if the plan waits for that, and few are unsent. */
   get isReady(): boolean {
-    return this.#mayWrite && !this.isClosed && (this.#socket?.writableLength ?? 0) < MAX_UNSENT_BYTES
+    const { size, ofOne } = this.#plan.window
+    const isFree = this.#unacknowledged + ofOne <= size && (this.#socket?.writableLength ?? 0) < MAX_UNSENT_BYTES
+    return isFree && this.#mayWrite && !this.isClosed
   }
 
-  /** Cuts an open connection, and connects. */
-  open(): void {
+  /** Cuts an open connection, connects, and begins with these bytes. */
+  open(first: Buffer): void {
     this.#socket?.removeAllListeners('close').destroy()
-    const { port, after } = this.#plan
     const socket = net.connect({
       host: '127.0.0.1',
-      port,
+      port: this.#port,
       localAddress: NEIGHBOUR_ADDRESS,
       noDelay: true,
-      allowHalfOpen: after === 'never closes its end',
+      allowHalfOpen: this.#plan.after === 'never closes its end',
     })
     this.#socket = socket
     this.#mayWrite = false
+    this.#unacknowledged = 0
     this.isClosed = false
-    socket.on('connect', () => this.#begin(socket))
+    socket.on('connect', () => this.#begin(socket, first))
     socket.on('data', this.#reader(socket))
     socket.on('error', () => this.#count('failed'))
     socket.on('close', () => {
@@ -54,11 +57,12 @@ export class AttackConnection {
 
   write(bytes: Buffer): void {
     if (this.#plan.waitsFor === 'each answer') this.#mayWrite = false
+    this.#unacknowledged += this.#plan.window.ofOne
     this.#socket?.write(bytes)
   }
 
-  #begin(socket: net.Socket): void {
-    socket.write(this.#first)
+  #begin(socket: net.Socket, first: Buffer): void {
+    socket.write(first)
     this.#mayWrite = this.#plan.waitsFor === 'nothing'
     // no response to wait for
     if (this.#mayWrite) this.#leave(socket)
@@ -87,7 +91,10 @@ export class AttackConnection {
         for (const code of returnCodes) countReply('filters', code >= 0x80)
         this.#leave(socket)
       },
-      puback: () => this.#count('acknowledged'),
+      puback: () => {
+        this.#unacknowledged--
+        this.#count('acknowledged')
+      },
       publish: () => this.#count('messages got'),
     })
   }

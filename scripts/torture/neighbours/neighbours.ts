@@ -2,13 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { none } from '#scripts/rig/figures.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess, LIMITED, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
-import {
-  type AttackedCourse,
-  NEIGHBOURS,
-  type Neighbour,
-  type Person,
-  SHORT_NEIGHBOURS,
-} from '#scripts/rig/neighbours/attacks.ts'
+import type { Neighbour } from '#scripts/rig/neighbours/attack-plan.ts'
+import { type AttackedCourse, NEIGHBOURS, type Person, SHORT_NEIGHBOURS } from '#scripts/rig/neighbours/attacks.ts'
 import { startNeighbour } from '#scripts/rig/neighbours/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
@@ -91,7 +86,7 @@ export const neighbours = ordeal({
       const group = groupOf(isShort, done / sizes.killsOfGroup, sizes.atOnce)
       const running = group.map((neighbour) => {
         const process = startNeighbour(bench)
-        process.post('start', neighbour.plan(course, first.ports, isShort))
+        process.post('start', neighbour.plan(course, isShort), first.ports)
         return process
       })
       const left = Math.min(sizes.killsOfGroup, cycles - done)
@@ -129,7 +124,7 @@ export const neighbours = ordeal({
 })
 
 /** Rotates through all kinds, in changing combinations. */
-function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour[] {
+function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour<AttackedCourse>[] {
   if (isShort) return NEIGHBOURS.filter(({ name }) => SHORT_NEIGHBOURS.includes(name))
   const from = turn * atOnce + Math.floor((turn * atOnce) / NEIGHBOURS.length)
   return Array.from({ length: atOnce }, (_, i) => NEIGHBOURS[(from + i) % NEIGHBOURS.length]).filter(

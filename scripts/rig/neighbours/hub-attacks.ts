@@ -1,46 +1,40 @@
 import { gzipSync } from 'node:zlib'
 import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { postRequest } from '#scripts/rig/neighbours/attack-bytes.ts'
-import { type AttackPlan, planOf } from '#scripts/rig/neighbours/attack-plan.ts'
-
-/** Kind of noisy client of a hub; `site` belongs to it, and has introduced itself with `hello`. */
-export interface HubNeighbour {
-  name: string
-  summary: string
-  plan(site: SiteClient, port: number, isShort: boolean): AttackPlan
-}
+import { postRequest } from './attack-bytes.ts'
+import { type Neighbour, planOf } from './attack-plan.ts'
 
 const PUSH = '/sync/v1/push'
 /** Maximum number of records of a batch. */
 const RECORDS_A_PART = 250_000
 
-export const HUB_NEIGHBOURS: readonly HubNeighbour[] = [
+/** Noisy clients of a hub; the site belongs to them, and has introduced itself with `hello`. */
+export const HUB_NEIGHBOURS: readonly Neighbour<SiteClient>[] = [
   {
     name: 'hub-slow-posts',
     summary: 'at the hub: 64 pushes of a site, of which one byte arrives',
-    plan: ({ key }, port) => {
+    plan: ({ key }) => {
       const rates = { connections: 64, opensPerS: 200, reopensPerS: 20 }
-      return planOf({ port, speaks: 'http', ...rates, first: [postRequest(PUSH, key, Buffer.from('{'), 8_000_000)] })
+      return planOf({ speaks: 'http', ...rates, first: [postRequest(PUSH, key, Buffer.from('{'), 8_000_000)] })
     },
   },
   {
     name: 'hub-large-push',
     summary: 'at the hub: a push of some kilobytes that holds 11 million records',
-    plan: (site, port, isShort) => {
+    plan: (site, isShort) => {
       const pushes = [postRequest(PUSH, site.key, largePush(site, isShort ? 1 : 44))]
       const rates = { connections: 2, opensPerS: 50, reopensPerS: 1, nextPerS: 1 }
-      return planOf({ port, speaks: 'http', ...rates, waitsFor: 'each answer', first: pushes, next: pushes })
+      return planOf({ speaks: 'http', ...rates, waitsFor: 'each answer', first: pushes, next: pushes })
     },
   },
   {
     name: 'hub-wrong-keys',
     summary: 'at the hub: 300 wrong keys of a site, and 100 a second from then on',
-    plan: ({ siteId }, port, isShort) => {
+    plan: ({ siteId }, isShort) => {
       const guesses = Array.from({ length: isShort ? 30 : 300 }, (_, i) =>
         postRequest(PUSH, `cbs_${siteId}_${String(i).padStart(43, 'x')}`, gzipSync('{}')),
       )
-      const rates = { connections: guesses.length, opensPerS: 100, reopensPerS: 100, nextPerS: 100 }
-      return planOf({ port, speaks: 'http', ...rates, waitsFor: 'each answer', first: guesses, next: guesses })
+      const rates = { opensPerS: 100, reopensPerS: 100, nextPerS: 100 }
+      return planOf({ speaks: 'http', ...rates, waitsFor: 'each answer', first: guesses, next: guesses })
     },
   },
 ]
