@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { encodeFrame, Opcode } from '#scripts/rig/websocket.ts'
 import { PINGREQ, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { judgeAnswers, readAnswers } from './answers.ts'
 import type { FuzzCase } from './fuzz-case.ts'
-import { encodeFrame, Opcode } from './websocket-frames.ts'
 
 const CONNACK = [0x20, 2, 0, 0]
 const UPGRADED = Buffer.from('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n')

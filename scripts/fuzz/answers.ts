@@ -1,6 +1,6 @@
 import { cutPackets, PACKET, PINGREQ, type RawPacket } from '#testing/mqtt-packets.ts'
 import { bytesOf, type FuzzCase } from './fuzz-case.ts'
-import { readWebSocketAnswer } from './websocket-frames.ts'
+import { readWebSocketAnswer } from './websocket-answer.ts'
 
 /** Bytes received over one connection. */
 export interface Answers {

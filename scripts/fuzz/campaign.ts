@@ -3,7 +3,7 @@ import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { runCase, type Target } from './case-runner.ts'
 import type { FuzzCase, Login } from './fuzz-case.ts'
 import { generateCase } from './generate.ts'
-import { Neighbours } from './neighbours.ts'
+import { Regulars } from './regulars.ts'
 
 /** Gateway under attack, in this process or another. */
 export interface Subject extends Target {
@@ -39,7 +39,7 @@ export interface CampaignReport {
   done: number
   byKind: Map<string, number>
   worstPubackMs: number
-  neighbourMessages: number
+  regularMessages: number
   seconds: number
   failures: Failure[]
 }
@@ -58,7 +58,7 @@ export class Campaign {
     done: 0,
     byKind: new Map(),
     worstPubackMs: 0,
-    neighbourMessages: 0,
+    regularMessages: 0,
     seconds: 0,
     failures: [],
   }
@@ -76,22 +76,22 @@ export class Campaign {
     const { api, mqttUrl, realtimeUrl } = this.#subject
     const report = this.#report
     // no client logs in as the bystander, and none may publish for it
-    const [neighbour, bystander, ...devices] = await api.registerDevices(this.#options.devices + OTHERS)
-    if (neighbour === undefined || bystander === undefined) throw new Error('no devices')
-    const neighbours = await Neighbours.start(neighbour, mqttUrl, realtimeUrl)
+    const [regular, bystander, ...devices] = await api.registerDevices(this.#options.devices + OTHERS)
+    if (regular === undefined || bystander === undefined) throw new Error('no devices')
+    const regulars = await Regulars.start(regular, mqttUrl, realtimeUrl)
     const startedAtMs = performance.now()
     const endsAtMs = startedAtMs + this.#options.seconds * 1000
     const end = this.#options.from + this.#options.cases
     while (this.#next < end && performance.now() < endsAtMs && report.failures.length < FAILURES_MAX) {
       const first = this.#next
       await this.#runBatch(Math.min(end, first + BATCH), devices)
-      await this.#examine(first, devices, neighbours, bystander.hardwareId)
+      await this.#examine(first, devices, regulars, bystander.hardwareId)
       this.#options.onBatch?.(report.done)
     }
     report.seconds = (performance.now() - startedAtMs) / 1000
-    const { sent, worstPubackMs, problems } = await neighbours.stop(api)
-    for (const problem of problems) report.failures.push({ problem: `neighbours: ${problem}`, cases: [] })
-    return { ...report, worstPubackMs, neighbourMessages: sent }
+    const { sent, worstPubackMs, problems } = await regulars.stop(api)
+    for (const problem of problems) report.failures.push({ problem: `regulars: ${problem}`, cases: [] })
+    return { ...report, worstPubackMs, regularMessages: sent }
   }
 
   async #runBatch(end: number, devices: readonly Login[]): Promise<void> {
@@ -119,8 +119,8 @@ export class Campaign {
   }
 
   /** Finds faults that no single case shows; they are attributed to the whole batch. */
-  async #examine(first: number, devices: readonly Login[], neighbours: Neighbours, bystander: string): Promise<void> {
-    const problem = await this.#problemNow(neighbours, bystander).catch((error: unknown) => String(error))
+  async #examine(first: number, devices: readonly Login[], regulars: Regulars, bystander: string): Promise<void> {
+    const problem = await this.#problemNow(regulars, bystander).catch((error: unknown) => String(error))
     if (problem === null) return
     const { seed, only } = this.#options
     const cases = Array.from({ length: this.#next - first }, (_, i) => generateCase(seed, first + i, devices, only))
@@ -129,14 +129,15 @@ export class Campaign {
     this.#next = Number.POSITIVE_INFINITY
   }
 
-  async #problemNow(neighbours: Neighbours, bystander: string): Promise<string | null> {
+  async #problemNow(regulars: Regulars, bystander: string): Promise<string | null> {
     const { api } = this.#subject
     const fault = this.#subject.fault()
     if (fault !== null) return fault
-    await api.assertHealthy()
-    const [complaint] = neighbours.problems
-    if (complaint !== undefined) return `neighbours: ${complaint}`
-    const traces = await api.traces(bystander)
+    await api.call('GET /health')
+    const [complaint] = regulars.problems
+    if (complaint !== undefined) return `regulars: ${complaint}`
+    const { attributes, dropped } = await api.call('GET /devices/{id}/details', { path: { id: bystander } })
+    const traces = [...Object.keys(attributes), ...Object.keys(dropped)]
     if (traces.length > 0) return `a client published for ${bystander}: ${traces}`
     const giveUpAtMs = performance.now() + SETTLE_MS
     for (;;) {

@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net'
+import { encodeFrame, Opcode } from '#scripts/rig/websocket.ts'
 import { PACKET, PINGREQ } from '#testing/mqtt-packets.ts'
 import { judgeAnswers, readAnswers } from './answers.ts'
 import type { FuzzCase } from './fuzz-case.ts'
 import { datedWrites, loginPacket } from './sample-packets.ts'
-import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
+import { upgradeToMqtt } from './websocket-answer.ts'
 
 /** Addresses that cases are sent to. */
 export interface Target {
@@ -76,7 +77,7 @@ class Connection {
   async open(): Promise<void> {
     await this.#until(() => this.#isOpen, CLOSE_LIMIT_MS)
     if (!this.#isOpen) throw new Error(this.#failure ?? 'no connection in time')
-    if (this.#case.channel === 'websocket') this.#socket.write(upgradeRequest('/mqtt'))
+    if (this.#case.channel === 'websocket') this.#socket.write(upgradeToMqtt('/mqtt'))
   }
 
   /** Logs in as the case requires, and sends its bytes, each write in a separate event-loop tick. */

@@ -1,10 +1,8 @@
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import type { Random } from '#shared/random.ts'
 
 /** Identity of a case: a registered device. */
-export interface Login {
-  hardwareId: string
-  password: string
-}
+export type Login = BenchDevice
 
 /** Destination of the bytes. */
 export type Channel =

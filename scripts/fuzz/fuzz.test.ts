@@ -19,7 +19,7 @@ for (const [seed, cases] of [
     const gateway = await startGateway({ CARTBARN_MQTT_FAILED_LOGINS_PER_SECOND: '0' })
     t.after(() => gateway.stop())
     const subject = {
-      api: new GatewayApi(gateway.http, ADMIN_KEY),
+      api: new GatewayApi({ url: gateway.http, apiKey: ADMIN_KEY }),
       mqttPort: Number(new URL(gateway.mqtt).port),
       httpPort: Number(new URL(gateway.http).port),
       mqttUrl: gateway.mqtt,

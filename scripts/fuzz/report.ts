@@ -7,7 +7,7 @@ export function describeCampaign({ done, byKind, seconds, ...rest }: CampaignRep
   const kinds = [...byKind].sort(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${name} ${count}`)
   return [
     `${done} cases in ${seconds.toFixed(1)} s, ${Math.round(done / seconds)} a second: ${kinds.join(', ')}`,
-    `other client: ${rest.neighbourMessages} messages, worst PUBACK ${rest.worstPubackMs.toFixed(0)} ms`,
+    `other client: ${rest.regularMessages} messages, worst PUBACK ${rest.worstPubackMs.toFixed(0)} ms`,
   ]
 }
 

@@ -1,3 +1,4 @@
+import { loginOf } from '#scripts/rig/gateway-api.ts'
 import type { Random } from '#shared/random.ts'
 import {
   acknowledgement,
@@ -24,8 +25,8 @@ const UPLINKS = ['tlm', 'evt', 'st', 'ack', 'tq'] as const
 const DOWNLINKS = ['cmd', 'cfg', 'ta', 'key'] as const
 
 /** Valid CONNECT of a device. */
-export function loginPacket({ hardwareId, password }: Login, clean = true): Buffer {
-  return connectPacket({ clientId: hardwareId, username: hardwareId, password, clean })
+export function loginPacket(device: Login, clean = true): Buffer {
+  return connectPacket({ ...loginOf(device), clean })
 }
 
 /** PUBLISH that the device may send. */

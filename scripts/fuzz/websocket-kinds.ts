@@ -1,8 +1,9 @@
+import { encodeFrame, Opcode } from '#scripts/rig/websocket.ts'
 import type { Random } from '#shared/random.ts'
 import type { Kind, Login } from './fuzz-case.ts'
 import { mutate, randomBytes } from './mutation.ts'
 import { loginPacket, samplePacket } from './sample-packets.ts'
-import { encodeFrame, Opcode, upgradeRequest } from './websocket-frames.ts'
+import { upgradeToMqtt } from './websocket-answer.ts'
 
 /** Cases about the transport of MQTT on the HTTP port. */
 export const websocketKinds: readonly Kind[] = [
@@ -12,7 +13,7 @@ export const websocketKinds: readonly Kind[] = [
     draft: (random, device) => ({
       channel: 'http',
       writes: [
-        upgradeRequest('/mqtt'),
+        upgradeToMqtt('/mqtt'),
         ...Array.from({ length: random.integer(1, 6) }, () => wildFrame(random, device)),
       ],
       ending: random.pick(['half-close', 'reset', 'silence']),
@@ -23,8 +24,8 @@ export const websocketKinds: readonly Kind[] = [
     weight: 2,
     draft: (random, device) => {
       const request = random.chance(0.5)
-        ? mutate(random, upgradeRequest('/mqtt'), randomBytes(random, 50))
-        : upgradeRequest(random.pick(['/', '/mqtt/', '/mqtt?x=1', '/realtime', '/%00', '/mqtt%2f..', '/devices']))
+        ? mutate(random, upgradeToMqtt('/mqtt'), randomBytes(random, 50))
+        : upgradeToMqtt(random.pick(['/', '/mqtt/', '/mqtt?x=1', '/realtime', '/%00', '/mqtt%2f..', '/devices']))
       const frame = encodeFrame(Opcode.binary, loginPacket(device))
       return { channel: 'http', writes: [request, frame], ending: random.pick(['half-close', 'reset']) }
     },

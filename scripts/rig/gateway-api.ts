@@ -1,6 +1,6 @@
 import { ApiClient } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
-import type { NewGeofences } from '#shared/wire/geofences.ts'
+import type { NewFeature } from '#shared/wire/geofences.ts'
 import type { InputOf } from '#shared/wire/operation-types.ts'
 
 /** Registered device, as the load generator needs it. */
@@ -21,29 +21,29 @@ export interface Sealing {
   workS: number
 }
 
-/** State of a device in the API, except its newest GPS record. */
-export interface ShownState {
-  attributes: Record<string, string | number | boolean>
-  counted: { count: number; lastAt: string | null }
-  newest: { timestamp: string; lat: number; long: number; speed?: number | undefined } | null
-}
-
 const REGISTRATIONS_AT_ONCE = 8
 /** Largest page of the gateway. */
 const PAGE = 1000
 
-/** HTTP requests of the benchmarks to a gateway, as an admin. Every method throws on an error status. */
-export class GatewayApi {
-  readonly #client: ApiClient
+/** Login of a device over MQTT. */
+export function loginOf({ hardwareId, password }: BenchDevice) {
+  return { clientId: hardwareId, username: hardwareId, password }
+}
 
-  constructor(url: string, apiKey: string) {
-    this.#client = new ApiClient({ url, apiKey })
+/** API of a gateway under test, as an admin, with the requests that several of its users need. */
+export class GatewayApi extends ApiClient {
+  /** Registers `count` teeboxes with ids of equal length. */
+  registerDevices(count: number, prefix = 'bench'): Promise<BenchDevice[]> {
+    const numbers = Array.from({ length: count }, (_, i) => i)
+    return this.#register(numbers.map((n) => ({ hardware_id: idOf(prefix, n), device_type: 'teebox' })))
   }
 
-  /** Registers `count` teeboxes with ids of equal length. */
-  async registerDevices(count: number, prefix = 'bench'): Promise<BenchDevice[]> {
-    const ids = Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(5, '0')}`)
-    return inParallel(ids, REGISTRATIONS_AT_ONCE, (hardwareId) => this.#register(hardwareId))
+  /** Registers `count` carts, numbered from 1, with one device each, in order. */
+  registerCarts(count: number, prefix = 'cart', deviceType = 'teebox'): Promise<BenchDevice[]> {
+    const numbers = Array.from({ length: count }, (_, i) => i + 1)
+    return this.#register(
+      numbers.map((n) => ({ hardware_id: idOf(prefix, n), device_type: deviceType, cart: `${prefix} ${n}` })),
+    )
   }
 
   /** Creates an admin who logs in with an API key. */
@@ -56,20 +56,22 @@ export class GatewayApi {
     return this.#createUser({ name, role: 'user', allowed_hardware_ids: hardwareIds })
   }
 
-  /** Puts the devices into a group with these zones. */
-  async createZonedGroup(zones: NewGeofences, hardwareIds: string[]): Promise<void> {
-    const { group_id: groupId } = await this.#client.call('POST /groups', { body: { name: 'bench' } })
-    await this.#client.call('PUT /groups/{groupId}/geofences', { path: { groupId }, body: zones })
-    await inParallel(hardwareIds, REGISTRATIONS_AT_ONCE, (id) =>
-      this.#client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } }),
-    )
+  /** Creates the user of the shop's tablets, who sees everything; returns the API key. */
+  async createShop(): Promise<string> {
+    return (await this.#createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).password
+  }
+
+  /** Replaces all zones of the site. */
+  async drawZones(features: readonly NewFeature[]): Promise<void> {
+    const body = { type: 'FeatureCollection', features: [...features] } as const
+    await this.call('PUT /zones', { body, headers: { 'If-Match': '*' } })
   }
 
   /** Times (milliseconds) of the GPS records of a device from `fromMs` to `toMs`, both included. */
   async gpsTimes(hardwareId: string, fromMs: number, toMs: number): Promise<number[]> {
     const from = new Date(fromMs).toISOString()
     const to = new Date(toMs).toISOString()
-    const records = await this.#client.call('GET /devices/{id}/gps', {
+    const records = await this.call('GET /devices/{id}/gps', {
       path: { id: hardwareId },
       query: { from, to },
     })
@@ -78,7 +80,7 @@ export class GatewayApi {
 
   async hardwareIds(): Promise<string[]> {
     const all = await readPages(async (page) => {
-      const { devices } = await this.#client.call('GET /devices', { query: page })
+      const { devices } = await this.call('GET /devices', { query: page })
       return devices
     })
     return all.map((device) => device.hardware_id)
@@ -88,60 +90,21 @@ export class GatewayApi {
   async lockEventCodes(hardwareId: string): Promise<string[]> {
     const all = await readPages(async (page) => {
       const query = { source: 'rfid', hardware_id: hardwareId, ...page } as const
-      const { events } = await this.#client.call('GET /lock-events', { query })
+      const { events } = await this.call('GET /lock-events', { query })
       return events
     })
     return all.flatMap(({ code }) => code ?? [])
   }
 
-  /** User of this API key: the first admin. */
-  async firstUserId(): Promise<string> {
-    const [first] = await this.#client.call('GET /users')
-    if (first === undefined) throw new Error('the gateway has no users')
-    return first.user_id
-  }
-
   /** Number of GPS records of the whole fleet. */
   async gpsCount(): Promise<number> {
-    const { telemetry } = await this.#client.call('GET /stats')
+    const { telemetry } = await this.call('GET /stats')
     return telemetry.gps
-  }
-
-  async eraseTelemetry(hardwareId: string): Promise<void> {
-    await this.#client.call('DELETE /devices/{id}/telemetry', { path: { id: hardwareId } })
-  }
-
-  /** Names of attributes that a device has reported and of drops counted for it; empty if it never reported. */
-  async traces(hardwareId: string): Promise<string[]> {
-    const { attributes, dropped } = await this.#client.call('GET /devices/{id}/details', {
-      path: { id: hardwareId },
-    })
-    return [...Object.keys(attributes), ...Object.keys(dropped)]
-  }
-
-  async shownState(hardwareId: string): Promise<ShownState> {
-    const path = { id: hardwareId }
-    const { attributes, telemetry } = await this.#client.call('GET /devices/{id}/details', { path })
-    const query = { order: 'desc', limit: 1 } as const
-    const [newest = null] = await this.#client.call('GET /devices/{id}/gps', { path, query })
-    const { count, last_at: lastAt } = telemetry.gps
-    return { attributes, counted: { count, lastAt }, newest }
-  }
-
-  /** Resolves if the gateway reports that it is healthy; otherwise throws. */
-  async assertHealthy(): Promise<void> {
-    await this.#client.call('GET /health')
-  }
-
-  /** Health report of the gateway, as a JSON text; also if it is unhealthy. */
-  async health(): Promise<string> {
-    const health = await this.#client.call('GET /health').catch((error: unknown) => ({ detail: String(error) }))
-    return JSON.stringify(health)
   }
 
   /** Metrics by name, each the sum over all its labels, or over those with `label` in them. */
   async metrics(label = ''): Promise<Map<string, number>> {
-    const text = await this.#client.call('GET /metrics')
+    const text = await this.call('GET /metrics')
     return parseMetrics(text.split('\n').filter((line) => line.includes(label)))
   }
 
@@ -154,16 +117,20 @@ export class GatewayApi {
   }
 
   async #createUser(body: InputOf<'POST /users'>['body']): Promise<BenchLogin> {
-    const { user, api_key } = await this.#client.call('POST /users', { body })
+    const { user, api_key } = await this.call('POST /users', { body })
     return { username: user.user_id, password: api_key }
   }
 
-  async #register(hardwareId: string): Promise<BenchDevice> {
-    const { mqtt } = await this.#client.call('POST /devices', {
-      body: { hardware_id: hardwareId, device_type: 'teebox' },
+  #register(bodies: readonly InputOf<'POST /devices'>['body'][]): Promise<BenchDevice[]> {
+    return inParallel(bodies, REGISTRATIONS_AT_ONCE, async (body) => {
+      const { mqtt } = await this.call('POST /devices', { body })
+      return { hardwareId: body.hardware_id, password: mqtt.password }
     })
-    return { hardwareId, password: mqtt.password }
   }
+}
+
+function idOf(prefix: string, number: number): string {
+  return `${prefix}-${String(number).padStart(5, '0')}`
 }
 
 async function readPages<Item>(

@@ -90,7 +90,7 @@ export async function untilListening(started: BenchProcess): Promise<GatewayProc
     mqtt: Number(new URL(listening.mqtt).port),
   }
   const realtimeUrl = `ws://127.0.0.1:${ports.http}/realtime?api_key=${ADMIN_KEY}`
-  const api = new GatewayApi(`http://127.0.0.1:${ports.http}`, ADMIN_KEY)
+  const api = new GatewayApi({ url: `http://127.0.0.1:${ports.http}`, apiKey: ADMIN_KEY })
   return { process: started, api, ports, realtimeUrl }
 }
 

@@ -3,12 +3,11 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectAsync } from 'mqtt'
 import { ENTRY } from '#scripts/cli/start-command.ts'
-import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { type GatewayApi, loginOf } from '#scripts/rig/gateway-api.ts'
+import { ADMIN_KEY, startGateway } from '#scripts/rig/gateway-process.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
 import { CommandFolder } from '#scripts/testing/command-folder.ts'
-import { ApiClient } from '#shared/client.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 const LIVES = 5
 const CARTS = Array.from({ length: LIVES }, (_, life) => cartsOf(life)).flat()
@@ -18,11 +17,9 @@ const PATIENCE_MS = 60_000
 
 test('a gateway that is killed while it opens alerts opens each of them once', async (t) => {
   const folder = new CommandFolder()
-  const env = { CARTBARN_ADMIN_API_KEY: ADMIN_KEY }
-  const options = { entry: ENTRY, dataDir: folder.file('data'), env }
+  const options = { entry: ENTRY, dataDir: folder.file('data') }
   let gateway = await startGateway(new Workbench(), options)
-  const { ports } = gateway
-  const client = new ApiClient({ url: `http://127.0.0.1:${ports.http}`, apiKey: ADMIN_KEY })
+  const { ports, api: client } = gateway
   try {
     // each cart counts as silent one second after its report
     await client.call('PATCH /site', { body: { silent_after_s: 1 } })
@@ -66,15 +63,11 @@ function cartsOf(life: number): string[] {
 }
 
 /** Registers the lock of a cart, which reports its position and disconnects. */
-async function speakOnce(client: ApiClient, mqtt: number, cart: string): Promise<void> {
+async function speakOnce(client: GatewayApi, mqtt: number, cart: string): Promise<void> {
   const hardwareId = `lock-${cart}`
   const body = { hardware_id: hardwareId, device_type: 'teebox', cart }
-  const { mqtt: login } = await client.call('POST /devices', { body })
-  const device = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, {
-    clientId: hardwareId,
-    username: hardwareId,
-    password: login.password,
-  })
+  const { password } = (await client.call('POST /devices', { body })).mqtt
+  const device = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, loginOf({ hardwareId, password }))
   await device.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify({ lat: 0.1, long: 0.1 }), { qos: 1 })
   await device.endAsync()
 }

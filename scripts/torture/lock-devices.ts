@@ -1,4 +1,4 @@
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type BenchDevice, loginOf } from '#scripts/rig/gateway-api.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 
 /** Result of comparing acknowledged lock events with the stored ones. */
@@ -34,10 +34,9 @@ export class LockDevices {
   constructor(devices: readonly BenchDevice[], port: number, perDevicePerS: number, prefix = 'e') {
     this.#prefix = prefix
     this.#gapMs = 1000 / (devices.length * perDevicePerS)
-    this.#devices = devices.map(({ hardwareId, password }) => {
-      const login = { clientId: hardwareId, username: hardwareId, password }
-      const client = new SessionClient({ port, ...login, isPersistent: false })
-      const device: LockDevice = { hardwareId, client, made: 0, acknowledged: new Set() }
+    this.#devices = devices.map((login) => {
+      const client = new SessionClient({ port, ...loginOf(login), isPersistent: false })
+      const device: LockDevice = { hardwareId: login.hardwareId, client, made: 0, acknowledged: new Set() }
       client.onAcknowledged = ({ payload }) => device.acknowledged.add(JSON.parse(payload).code)
       return device
     })

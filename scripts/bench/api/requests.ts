@@ -6,7 +6,6 @@ import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import { alternate } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import type { BareServerFunctions } from './bare-server.ts'
 import type { HttpFunctions } from './http-client.ts'
 
@@ -45,13 +44,16 @@ export const requests = measurement({
     await startDeviceLoad(bench, gateway, devices, 1, { durationS: REPORTING_S }).result()
     const script = new URL('./bare-server.ts', import.meta.url)
     const bare = new ForkedScript<BareServerFunctions>(bench, 'bare Hono', script)
-    const answerOf = async ({ path, pattern }: typeof LIST) => {
-      const body = JSON.stringify(await must(gateway, 'GET', path))
-      return { path: pattern, body }
-    }
+    const answers = [
+      { path: LIST.pattern, body: JSON.stringify(await gateway.api.call('GET /devices', { query: { limit: 100 } })) },
+      {
+        path: LATEST.pattern,
+        body: JSON.stringify(await gateway.api.call('GET /devices/{id}/gps/latest', { path: { id: 'bench-00042' } })),
+      },
+    ]
     const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', new URL('./http-client.ts', import.meta.url))
     const subjects = [
-      { port: await bare.call('listen', [await answerOf(LIST), await answerOf(LATEST)]), pid: bare.pid },
+      { port: await bare.call('listen', answers), pid: bare.pid },
       { port: gateway.ports.http, pid: gateway.process.pid },
     ]
     const measure = async ({ path }: typeof LIST) => {

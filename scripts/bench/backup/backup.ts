@@ -8,7 +8,6 @@ import { type LoadPair, pairFigures, pairValues } from '#scripts/rig/load/beside
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { systemClock } from '#shared/time.ts'
 import { databasePath } from '#store/db/files.ts'
@@ -86,10 +85,10 @@ export const first = measurement({
   },
 })
 
-async function backUp(gateway: GatewayProcess): Promise<void> {
-  await must(gateway, 'POST', '/backups')
+async function backUp({ api }: GatewayProcess): Promise<void> {
+  await api.call('POST /backups')
   const isDone = async () => {
-    const { state, last_error } = await must(gateway, 'GET', '/backups')
+    const { state, last_error } = await api.call('GET /backups')
     if (last_error !== null) throw new Error(last_error.detail)
     return state === 'idle'
   }

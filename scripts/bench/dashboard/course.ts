@@ -1,23 +1,22 @@
 import { createCourse } from '#scripts/commands/simulate/course/course.ts'
 import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
 import { zonesOf } from '#scripts/commands/simulate/course/zones.ts'
-import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { must } from '#scripts/rig/staff-course.ts'
+import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
+import type { NewFeature } from '#shared/wire/geofences.ts'
 
 /** Seed of the simulated course that the carts of these benchmarks drive on. */
 export const SEED = 1
 export const CENTER = { lat: 28.41, long: -81.58 }
 
 /** Creates barn, boundary, 18 holes and their greens, and names the site. */
-export async function drawCourse(gateway: GatewayProcess, carts: number): Promise<void> {
+export async function drawCourse(api: GatewayApi, carts: number): Promise<void> {
   const course = createCourse(SEED, CENTER)
-  const greens = course.holes.map(({ number, green }) => {
+  const greens = course.holes.map(({ number, green }): NewFeature => {
     const { lat, long } = toLatLong(CENTER, green)
-    const geometry = { type: 'Point', coordinates: [long, lat] }
-    const properties = { name: `Green ${number}`, type: 'stop', radius_m: 14 }
+    const properties = { name: `Green ${number}`, type: 'stop' as const, radius_m: 14 }
+    const geometry = { type: 'Point' as const, coordinates: [long, lat] as [number, number] }
     return { type: 'Feature', id: `green-${number}`, geometry, properties }
   })
-  const { type, features } = zonesOf(course, carts)
-  await must(gateway, 'PUT', '/zones', { type, features: [...features, ...greens] }, { 'If-Match': '*' })
-  await must(gateway, 'PATCH', '/site', { name: 'Bench', pack: { empty_v: 46, full_v: 51, low_v: 47 } })
+  await api.drawZones([...zonesOf(course, carts).features, ...greens])
+  await api.call('PATCH /site', { body: { name: 'Bench', pack: { empty_v: 46, full_v: 51, low_v: 47 } } })
 }

@@ -5,12 +5,11 @@ import type { Figure } from '#scripts/rig/figures.ts'
 import { peakDuring } from '#scripts/rig/quiet-memory.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import { DAY_MS, HOUR_MS, toIso } from '#shared/time.ts'
 import { FilledFolder, type FilledSample } from '../history/fill.ts'
 import { recordFleet, recordSingle, samplesOfTracks } from '../history/history-parts.ts'
 import { drawCourse } from './course.ts'
-import { createShop, openPage, show } from './environment.ts'
+import { openPage, show } from './environment.ts'
 import { secondsOf } from './probes.ts'
 
 const CARTS = { full: 200, short: 20 }
@@ -45,19 +44,20 @@ export const day = measurement({
     const folder = await FilledFolder.create(context, 'day')
     const made = await fill(folder, carts)
     const gateway = await folder.start()
-    await drawCourse(gateway, carts)
+    await drawCourse(gateway.api, carts)
     const browser = await launchChromium()
     const url = `http://127.0.0.1:${gateway.ports.http}`
-    const { page } = await openPage(browser, url, await createShop(gateway))
+    const { page } = await openPage(browser, url, await gateway.api.createShop())
     await page.goto(`${url}/app/`)
     await show(page, 'Map')
     const values = { day: [] as number[], minute: [] as number[], track: [] as number[], replay: [] as number[] }
     const { peakBytes } = await peakDuring(gateway.process.pid, async () => {
       for (let round = 0; round < rounds; round++) {
         const hourMs = made.fleetMs + ((2 * round + 1) % 10) * HOUR_MS
-        const replay = `/replay?from=${toIso(hourMs)}&to=${toIso(hourMs + HOUR_MS - 1)}`
-        values.track.push(await secondsOf(() => must(gateway, 'GET', `/carts/${made.cart}/track?date=${made.date}`)))
-        values.replay.push(await secondsOf(() => must(gateway, 'GET', replay)))
+        const track = { path: { cart: made.cart }, query: { date: made.date } }
+        const hour = { from: toIso(hourMs), to: toIso(hourMs + HOUR_MS - 1) }
+        values.track.push(await secondsOf(() => gateway.api.call('GET /carts/{cart}/track', track)))
+        values.replay.push(await secondsOf(() => gateway.api.call('GET /replay', { query: hour })))
         values.day.push(await secondsOf(() => openDay(page, made)))
         await show(page, 'Map')
         values.minute.push(await openMinute(page, made, hourMs))

@@ -3,9 +3,8 @@ import { buildApp } from '#dashboard/testing/app-build.ts'
 import { launchChromium, openContext } from '#dashboard/testing/chromium.ts'
 import { WeakLink } from '#dashboard/testing/weak-link.ts'
 import { ForkedScript } from '#scripts/rig/calls.ts'
-import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { must, registerCarts } from '#scripts/rig/staff-course.ts'
 import type { CartFunctions } from './carts.ts'
 import { drawCourse } from './course.ts'
 
@@ -19,11 +18,11 @@ export async function openDashboard({ bench, entry, isShort }: ScenarioContext) 
   const dataDir = bench.createFolder('dashboard')
   const gateway = await startGateway(bench, { entry, dataDir })
   const { ports } = gateway
-  await drawCourse(gateway, count)
-  const devices = await registerCarts(gateway, { count, deviceType: 'teebox', id: 'cart' })
+  await drawCourse(gateway.api, count)
+  const devices = await gateway.api.registerCarts(count)
   const carts = new ForkedScript<CartFunctions>(bench, 'carts', new URL('./carts.ts', import.meta.url))
   await carts.call('drive', ports.mqtt, devices)
-  const apiKey = await createShop(gateway)
+  const apiKey = await gateway.api.createShop()
   const link = new WeakLink(() => ports.http)
   await link.start()
   const browser = await launchChromium()
@@ -45,12 +44,6 @@ export async function openDashboard({ bench, entry, isShort }: ScenarioContext) 
     },
   }
   return opened
-}
-
-/** API key of a user who sees everything. */
-export async function createShop(gateway: GatewayProcess): Promise<string> {
-  const user = { name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] }
-  return (await must(gateway, 'POST', '/users', user)).api_key
 }
 
 /** Opens a page that is signed in and has not loaded the app yet, with its DevTools session. */

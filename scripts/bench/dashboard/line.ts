@@ -1,8 +1,7 @@
-import { ForkedScript } from '#scripts/rig/calls.ts'
 import type { Figure } from '#scripts/rig/figures.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import type { TabletFunctions } from '../staff/tablets.ts'
+import { startTablets } from '../staff/course.ts'
 import { openDashboard, show } from './environment.ts'
 import { secondsOf } from './probes.ts'
 
@@ -23,11 +22,9 @@ export const line = measurement({
   async run(context) {
     const { bench, isShort, rounds } = context
     const dashboard = await openDashboard(context)
-    const script = new URL('../staff/tablets.ts', import.meta.url)
-    const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', script)
     const { link, apiKey } = dashboard
     const count = (isShort ? TABLETS.short : TABLETS.full) - 1
-    await tablets.call('signIn', { port: dashboard.gateway.ports.http, apiKey, tablets: count })
+    const tablets = await startTablets(bench, dashboard.gateway, count, apiKey)
     const { page } = await dashboard.openPage()
     await page.goto(dashboard.appUrl)
     await show(page, 'Map')

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
+import { zoneOf } from '#scripts/rig/course.ts'
 import type { Figure } from '#scripts/rig/figures.ts'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
+import type { NewFeature } from '#shared/wire/geofences.ts'
 import { CENTER } from './course.ts'
 import { openDashboard } from './environment.ts'
 import { drag, framesPerS, slowDown } from './probes.ts'
@@ -24,8 +25,7 @@ export const zones = measurement({
   async run(context) {
     const { durationS } = context
     const dashboard = await openDashboard(context)
-    const features = Array.from({ length: ZONES }, (_, i) => zone(i))
-    await must(dashboard.gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
+    await dashboard.gateway.api.drawZones(Array.from({ length: ZONES }, (_, i) => zone(i)))
     const { page, cdp } = await dashboard.openPage(ADMIN_KEY)
     await page.goto(`${dashboard.appUrl}#/more/zones`)
     await page.getByRole('heading', { name: `${ZONES} zones` }).waitFor()
@@ -42,18 +42,16 @@ export const zones = measurement({
 })
 
 /** Ring that is not a circle: every other corner is further in. */
-function zone(index: number): object {
+function zone(index: number): NewFeature {
   const middle = { xM: ((index % 10) - 5) * 90, yM: (Math.floor(index / 10) - 5) * 90 }
-  const ring = Array.from({ length: CORNERS }, (_, i) => {
+  const ring = Array.from({ length: CORNERS }, (_, i): [number, number] => {
     const angle = (i / CORNERS) * 2 * Math.PI
     const radiusM = i % 2 === 0 ? 40 : 38.4
     const corner = { xM: middle.xM + radiusM * Math.cos(angle), yM: middle.yM + radiusM * Math.sin(angle) }
     const { lat, long } = toLatLong(CENTER, corner)
     return [long, lat]
   })
-  const geometry = { type: 'Polygon', coordinates: [[...ring, ...ring.slice(0, 1)]] }
-  const properties = { name: `Zone ${index}`, type: index === 0 ? 'parking' : 'stop' }
-  return { type: 'Feature', id: `zone-${index}`, geometry, properties }
+  return zoneOf(`zone-${index}`, { name: `Zone ${index}`, type: index === 0 ? 'parking' : 'stop' }, ring)
 }
 
 /** Finds a position on the map where a corner can be dragged: if only the map moves, there is nothing to undo. */

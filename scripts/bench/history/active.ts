@@ -1,7 +1,6 @@
 import type { Figure } from '#scripts/rig/figures.ts'
 import { downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import { continueActive, makeHistory } from './shared-history.ts'
 
 const PATH = '/trips/active'
@@ -25,7 +24,7 @@ export const active = measurement({
     const gateway = await folder.start()
     const onTrip: number[] = []
     const measure = async () => {
-      onTrip.push((await must(gateway, 'GET', PATH)).summary.activeCount)
+      onTrip.push((await gateway.api.call(`GET ${PATH}`)).summary.activeCount)
       const client = startDownloadClient(context.bench)
       const durationsMs: number[] = []
       for (let round = 0; round < context.rounds; round++) {

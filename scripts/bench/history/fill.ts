@@ -128,7 +128,7 @@ export class FilledFolder {
 
   /** Makes a running gateway seal its log; resolves when only the tail is left, which is never sealed. */
   async seal({ api }: GatewayProcess): Promise<void> {
-    await api.eraseTelemetry(SPARE)
+    await api.call('DELETE /devices/{id}/telemetry', { path: { id: SPARE } })
     const tail = Math.max(SMALL_LOG, UNSEALED_PER_DEVICE * this.#devices)
     const isSealed = () => countUnsealed(this.path) <= tail
     await mustReach(isSealed, SEALED_LIMIT_MS, 'the gateway does not seal its log')

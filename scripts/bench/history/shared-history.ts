@@ -1,8 +1,8 @@
-import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import type { GpsRecords } from '#shared/telemetry/records.ts'
 import { MINUTE_MS } from '#shared/time.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { FilledFolder } from './fill.ts'
 import { recordActive, recordFleet, recordSingle, samplesOfActive, samplesOfTracks } from './history-parts.ts'
 
@@ -78,8 +78,9 @@ export const tripsOfOne = (part: HistoryPart) => `/trips/${part.hardwareIds[0]}?
 export const tripsOfAll = (part: HistoryPart) => `/trips?${rangeOf(part)}&hardware_ids=${part.hardwareIds.join(',')}`
 
 /** Throws unless the trips of a path were made of all positions of the part. */
-export async function checkTrips(gateway: GatewayProcess, path: string, { records }: HistoryPart): Promise<void> {
-  const { summary } = await must(gateway, 'GET', path)
+export async function checkTrips({ ports }: GatewayProcess, path: string, { records }: HistoryPart): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${ports.http}${path}`, { headers: { 'X-API-Key': ADMIN_KEY } })
+  const { summary } = (await response.json()) as AnswerOf<'GET /trips'>
   if (summary.positionsAnalyzed !== records) throw new Error(`trips are of ${summary.positionsAnalyzed} positions`)
 }
 

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { ForkedScript } from '#scripts/rig/calls.ts'
+import { zoneOf } from '#scripts/rig/course.ts'
 import type { BenchDevice, GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
+import { inParallel } from '#shared/in-parallel.ts'
 import type { NewFeature } from '#shared/wire/geofences.ts'
 import type { ReaderFunctions } from '../realtime/readers.ts'
 import { type SiteHub, startSiteHub } from '../sync/environment.ts'
@@ -18,6 +20,7 @@ const HOLES = 18
 /** The one lane with a zone across: one cart in twenty enters and leaves it every ten seconds. */
 const CROSSED_LANE = 7
 const CORNERS = 16
+const AT_ONCE = 8
 
 /** Starts a hub whose writes do not go to the disk that is measured. */
 export function startHubInMemory(bench: Workbench): Promise<SiteHub> {
@@ -26,8 +29,12 @@ export function startHubInMemory(bench: Workbench): Promise<SiteHub> {
 
 /** Draws zones around the devices; they stay in the folder of the gateway. */
 export async function drawZones(api: GatewayApi, devices: readonly BenchDevice[]): Promise<void> {
-  const hardwareIds = devices.map(({ hardwareId }) => hardwareId)
-  await api.createZonedGroup({ type: 'FeatureCollection', features: createZones() }, hardwareIds)
+  const { group_id: groupId } = await api.call('POST /groups', { body: { name: 'bench' } })
+  const body = { type: 'FeatureCollection', features: createZones() } as const
+  await api.call('PUT /groups/{groupId}/geofences', { path: { groupId }, body })
+  await inParallel(devices, AT_ONCE, ({ hardwareId: id }) =>
+    api.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } }),
+  )
 }
 
 /** Opens sockets for ten devices each, at most twenty sockets, as users with open screens do. */
@@ -56,10 +63,10 @@ function createZones(): NewFeature[] {
 
 type ZoneType = NewFeature['properties']['type']
 
-function zone(name: string, type: ZoneType, [long, lat]: readonly [number, number], radius: number): NewFeature {
+function zone(id: string, type: ZoneType, [long, lat]: readonly [number, number], radius: number): NewFeature {
   const ring = Array.from({ length: CORNERS }, (_, i): [number, number] => {
     const angle = (2 * Math.PI * i) / CORNERS
     return [long + radius * Math.cos(angle), lat + radius * Math.sin(angle)]
   })
-  return { type: 'Feature', geometry: { type: 'Polygon', coordinates: [ring] }, properties: { name, type } }
+  return zoneOf(id, { type }, ring)
 }

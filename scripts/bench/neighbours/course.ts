@@ -1,5 +1,6 @@
+import { createPeople, createTablets } from '#scripts/rig/course.ts'
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
-import type { AttackedCourse, Person } from '#scripts/rig/neighbours/attacks.ts'
+import type { AttackedCourse } from '#scripts/rig/neighbours/attacks.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { FilledFolder } from '../history/fill.ts'
 
@@ -28,25 +29,17 @@ export async function createCourse(context: ScenarioContext): Promise<Course> {
   const [unlocked, rogue, ...fleet] = await api.registerDevices(devices + 2)
   const [seen] = fleet
   if (unlocked === undefined || rogue === undefined || seen === undefined) throw new Error('no devices')
-  const person = async (name: string, hardwareIds: string[]): Promise<Person> => ({
-    ...(await api.createUser(name, hardwareIds)),
-    hardwareIds,
-  })
   const fleetIds = fleet.map(({ hardwareId }) => hardwareId)
   const course: Course = {
+    ...(await createPeople(api, seen.hardwareId, fleetIds)),
     folder,
     fleet,
     unlocked,
     rogue,
     lockEvents,
     admin: await api.createAdmin('starter'),
-    viewer: await person('viewer', [seen.hardwareId]),
-    unrelated: await person('unrelated', []),
-    captain: await person('captain', fleetIds),
-    goodKeys: [],
-    longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
+    goodKeys: await createTablets(api, goodKeys, fleetIds),
   }
-  for (let i = 0; i < goodKeys; i++) course.goodKeys.push((await person(`tablet ${i}`, fleetIds)).password)
   await gateway.process.stop()
   await fillPast(course, records)
   return course

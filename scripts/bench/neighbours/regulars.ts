@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
 import { answerCalls } from '#scripts/rig/calls.ts'
-import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
+import { type BenchDevice, type BenchLogin, loginOf } from '#scripts/rig/gateway-api.ts'
+import { ask } from '#scripts/rig/neighbours/ask.ts'
 import { NEIGHBOUR_ADDRESS } from '#scripts/rig/neighbours/attack-connection.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
@@ -39,10 +38,9 @@ const delivered = new Set<string>()
 /** Connects the others; the shop was connected before and is offline, so that orders are queued for it. */
 async function gather(given: RegularsPlan): Promise<void> {
   plan = given
-  const { hardwareId, password } = plan.cart
   const common = { port: plan.ports.mqtt, ...plan.admin, isPersistent: false }
-  const login = { clientId: hardwareId, username: hardwareId, password }
-  const cart = new SessionClient({ ...common, ...login, subscriptions: { [`dev/${hardwareId}/cmd`]: 1 } })
+  const subscriptions = { [`dev/${plan.cart.hardwareId}/cmd`]: 1 } as const
+  const cart = new SessionClient({ ...common, ...loginOf(plan.cart), subscriptions })
   cart.onDelivery = ({ payload }) => delivered.add(/"id":"([^"]+)"/.exec(payload)?.[1] ?? '')
   const till = new SessionClient({ ...common, clientId: 'regular-till' })
   till.onAcknowledged = ({ payload }) => missing.add(payload)
@@ -87,14 +85,8 @@ async function unlockOnce(signal: AbortSignal): Promise<void> {
 
 /** Uses each key once, from the address of the noisy client; returns the number of refusals. */
 async function countRefused(keys: readonly string[]): Promise<number> {
-  const path = '/devices?limit=1'
-  const address = { port: plan.ports.http, host: '127.0.0.1', localAddress: NEIGHBOUR_ADDRESS }
-  const statuses = await inParallel(keys, KEYS_AT_ONCE, async (key) => {
-    const request = get({ ...address, path, headers: { 'X-API-Key': key } })
-    const [response] = (await once(request, 'response')) as [IncomingMessage] // the event of http.get
-    response.resume()
-    return response.statusCode
-  })
+  const request = { port: plan.ports.http, path: '/devices?limit=1', localAddress: NEIGHBOUR_ADDRESS }
+  const statuses = await inParallel(keys, KEYS_AT_ONCE, (key) => ask({ ...request, key }))
   return statuses.filter((status) => status !== 200).length
 }
 

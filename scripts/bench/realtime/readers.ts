@@ -2,7 +2,7 @@ import net from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
 import { answerCalls } from '#scripts/rig/calls.ts'
 import { recordMs, summarise } from '#scripts/rig/latency.ts'
-import { upgradeRequest, webSocketFrame } from '#scripts/rig/neighbours/attack-bytes.ts'
+import { encodeFrame, Opcode, upgradeRequest } from '#scripts/rig/websocket.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { FrameCounter } from './frame-counter.ts'
 
@@ -47,7 +47,7 @@ function open({ port, apiKey, hardwareIds }: Reading): Promise<void> {
       if (end < 0 || !chunk.toString('latin1').startsWith('HTTP/1.1 101')) reject(new Error(`not upgraded: ${chunk}`))
       isUpgraded = true
       chunk = chunk.subarray(end + HANDSHAKE_END.length)
-      socket.write(webSocketFrame(JSON.stringify({ type: 'subscribe', hardwareIds })))
+      socket.write(encodeFrame(Opcode.text, Buffer.from(JSON.stringify({ type: 'subscribe', hardwareIds }))))
     }
     counter.take(chunk)
     // connected, then subscribed
@@ -55,7 +55,7 @@ function open({ port, apiKey, hardwareIds }: Reading): Promise<void> {
     return true
   }
   const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } })
-  socket.on('connect', () => socket.write(upgradeRequest('/realtime', { password: apiKey })))
+  socket.on('connect', () => socket.write(upgradeRequest('/realtime', { 'X-API-Key': apiKey })))
   socket.on('error', reject)
   socket.on('close', () => closed++)
   return subscribed

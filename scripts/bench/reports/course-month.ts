@@ -2,7 +2,6 @@ import { dayOf } from '#scripts/commands/simulate/course/model-day.ts'
 import { zonesOf } from '#scripts/commands/simulate/course/zones.ts'
 import { planFleet } from '#scripts/commands/simulate/fleet-plan.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { FilledFolder } from '../history/fill.ts'
 import { samplesOfDays } from './course-days.ts'
@@ -45,8 +44,8 @@ async function createMonth(context: ScenarioContext) {
   const loaded = await folder.register(loadedCount, 'loaded')
   const gateway = await folder.start()
   // sunrise and sunset as the simulator computes them
-  await must(gateway, 'PATCH', '/site', { time_zone: 'Etc/GMT+5' })
-  await must(gateway, 'PUT', '/zones', zonesOf(plan.course, carts), { 'If-Match': '*' })
+  await gateway.api.call('PATCH /site', { body: { time_zone: 'Etc/GMT+5' } })
+  await gateway.api.drawZones(zonesOf(plan.course, carts).features)
   await gateway.process.stop()
   return { folder, plan, loaded, days: 0 }
 }

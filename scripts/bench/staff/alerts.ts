@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ALL_LOW_V, NONE_LOW_V } from '#scripts/rig/course.ts'
 import { none } from '#scripts/rig/figures.ts'
-import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { type LoadPair, measurePair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { ALL_LOW_V, must, NONE_LOW_V } from '#scripts/rig/staff-course.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
 import { startBarn, startCourse, startTablets } from './course.ts'
 
@@ -16,10 +16,6 @@ const SHORT = { carts: 20, others: 10, receivers: 4, tablets: 2 }
 const LIMIT_MS = 60_000
 /** Limit until the batteries count as at rest, which takes one tick. */
 const RESTING_LIMIT_MS = 30_000
-
-interface ShownCart {
-  battery: { rest_voltage: number | null } | null
-}
 
 /** Measures alerts of all carts together (low batteries), while half of the recipients do not respond. */
 export const alerts = measurement({
@@ -37,22 +33,22 @@ export const alerts = measurement({
     const { bench, isShort, rounds, durationS } = context
     const sizes = isShort ? SHORT : SIZES
     const { gateway, devices } = await startCourse(context, sizes.carts)
-    const { server, received } = await startReceivers(gateway, sizes.receivers)
+    const { server, received } = await startReceivers(gateway.api, sizes.receivers)
     const barn = await startBarn(bench, gateway, devices)
     const tablets = await startTablets(bench, gateway, sizes.tablets)
     const areResting = async () => {
       await barn.call('report')
-      const { carts } = await must(gateway, 'GET', '/carts')
-      return carts.every(({ battery }: ShownCart) => battery?.rest_voltage != null)
+      const { carts } = await gateway.api.call('GET /carts')
+      return carts.every(({ battery }) => battery?.rest_voltage != null)
     }
     await mustReach(areResting, RESTING_LIMIT_MS, 'batteries are not at rest', 500)
     const others = await gateway.api.registerDevices(sizes.others)
     await tablets.call('allLiveAtMs', sizes.carts, LIMIT_MS)
 
-    const setLow = (lowV: number) => must(gateway, 'PATCH', '/site', { pack: { low_v: lowV } })
+    const setLow = (lowV: number) => gateway.api.call('PATCH /site', { body: { pack: { low_v: lowV } } })
     const load = () => startDeviceLoad(bench, gateway, others, 1, { warmupS: 1, durationS })
-    const isOver = async () =>
-      (await must(gateway, 'GET', '/alerts?state=open&kind=low_battery&limit=1')).alerts.length === 0
+    const open = { query: { state: 'open', kind: 'low_battery', limit: 1 } } as const
+    const isOver = async () => (await gateway.api.call('GET /alerts', open)).alerts.length === 0
     const [slowestMs, deliveredS, pairs]: [number[], number[], LoadPair[]] = [[], [], []]
     for (let round = 0; round < rounds; round++) {
       await tablets.call('forgetAlerts')
@@ -78,7 +74,7 @@ export const alerts = measurement({
 })
 
 /** Registers webhooks and notifiers, every second of which never responds; counts requests of webhooks that do. */
-async function startReceivers(gateway: GatewayProcess, count: number) {
+async function startReceivers(api: GatewayApi, count: number) {
   const received = new Map<string, number>()
   const server = createServer((request, response) => {
     const path = request.url ?? ''
@@ -91,9 +87,10 @@ async function startReceivers(gateway: GatewayProcess, count: number) {
   const { port } = server.address() as AddressInfo
   for (let i = 0; i < count; i++) {
     const way = i % 2 === 0 ? 'ok' : 'hang'
-    const [webhook, notifier] = [`/${way}/webhook-${i}`, `/${way}/notifier-${i}`]
-    await must(gateway, 'POST', '/webhooks', { url: `http://127.0.0.1:${port}${webhook}`, kinds: ['low_battery'] })
-    await must(gateway, 'POST', '/notifiers', { channel: 'ntfy', to: `http://127.0.0.1:${port}${notifier}` })
+    const webhook = `/${way}/webhook-${i}`
+    const url = `http://127.0.0.1:${port}`
+    await api.call('POST /webhooks', { body: { url: `${url}${webhook}`, kinds: ['low_battery'] } })
+    await api.call('POST /notifiers', { body: { channel: 'ntfy', to: `${url}/${way}/notifier-${i}` } })
     if (way === 'ok') received.set(webhook, 0)
   }
   return { server, received }

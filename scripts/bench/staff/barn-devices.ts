@@ -1,7 +1,7 @@
 import { answerCalls } from '#scripts/rig/calls.ts'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { BARN_PLACE, RESTING_V } from '#scripts/rig/course.ts'
+import { type BenchDevice, loginOf } from '#scripts/rig/gateway-api.ts'
 import { FLEET, MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
-import { BARN_PLACE, RESTING_V } from '#scripts/rig/staff-course.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { acknowledgement, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
@@ -18,9 +18,10 @@ const receivedAtMs = new Map<string, number>()
 let [packetId, unacknowledged] = [0, 0]
 
 async function connect(port: number, devices: readonly BenchDevice[]): Promise<void> {
-  await inParallel(devices, CONNECTS_AT_ONCE, ({ hardwareId, password }) => {
+  await inParallel(devices, CONNECTS_AT_ONCE, (device) => {
+    const { hardwareId } = device
     const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
-    const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
+    const login = { ...loginOf(device), keepaliveS: KEEP_ALIVE_S }
     const handlers = {
       connack: () => socket.write(subscribeAllPacket([`dev/${hardwareId}/cmd`])),
       suback: () => resolve(),

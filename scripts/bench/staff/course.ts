@@ -1,9 +1,9 @@
 import { ForkedScript } from '#scripts/rig/calls.ts'
+import { openCourse } from '#scripts/rig/course.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { must, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
 import type { BarnFunctions } from './barn-devices.ts'
 import type { TabletFunctions } from './tablets.ts'
 
@@ -11,8 +11,8 @@ import type { TabletFunctions } from './tablets.ts'
 export async function startCourse({ bench, entry }: ScenarioContext, count: number) {
   const dataDir = bench.createFolder('staff')
   const gateway = await startGateway(bench, { entry, dataDir })
-  await openCourse(gateway)
-  const devices = await registerCarts(gateway, { count, deviceType: 'teebox', id: 'cart' })
+  await openCourse(gateway.api)
+  const devices = await gateway.api.registerCarts(count)
   return { gateway, devices, dataDir }
 }
 
@@ -25,12 +25,11 @@ export async function startBarn(bench: Workbench, { ports }: GatewayProcess, dev
   return barn
 }
 
-/** Signs in that many tablets of a user who sees everything. */
-export async function startTablets(bench: Workbench, gateway: GatewayProcess, count: number) {
-  const body = { name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] }
-  const { api_key: apiKey } = await must(gateway, 'POST', '/users', body)
+/** Signs in that many tablets with the key of a user who sees everything. */
+export async function startTablets(bench: Workbench, { api, ports }: GatewayProcess, count: number, key?: string) {
+  const apiKey = key ?? (await api.createShop())
   const script = new URL('./tablets.ts', import.meta.url)
   const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', script)
-  await tablets.call('signIn', { port: gateway.ports.http, apiKey, tablets: count })
+  await tablets.call('signIn', { port: ports.http, apiKey, tablets: count })
   return tablets
 }

@@ -3,7 +3,6 @@ import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import { alternate } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import { saturate } from '../ingest/saturation-run.ts'
 import { startCourse } from './course.ts'
 
@@ -30,7 +29,7 @@ export const ingest = measurement({
     const { bench, entry, isShort, rounds, durationS } = context
     const count = isShort ? SHORT_DEVICES : DEVICES
     const course = await startCourse(context, count)
-    await must(course.gateway, 'POST', '/webhooks', { url: NOWHERE })
+    await course.gateway.api.call('POST /webhooks', { body: { url: NOWHERE } })
     await course.gateway.process.stop()
     const bareDir = bench.createFolder('bare')
     const bare = await startGateway(bench, { entry, dataDir: bareDir })

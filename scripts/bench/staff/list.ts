@@ -6,7 +6,6 @@ import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import { alternate } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must } from '#scripts/rig/staff-course.ts'
 import type { HttpFunctions } from '../api/http-client.ts'
 import type { BareListFunctions } from './bare-list.ts'
 import { startCourse } from './course.ts'
@@ -37,7 +36,7 @@ export const list = measurement({
     const { gateway, devices } = await startCourse(context, isShort ? SHORT_CARTS : CARTS)
     const reporting = { warmupS: 1, durationS: isShort ? 1 : REPORTING_S }
     await startDeviceLoad(bench, gateway, devices, 1, reporting).result()
-    const text = JSON.stringify(await must(gateway, 'GET', PATH))
+    const text = JSON.stringify(await gateway.api.call(`GET ${PATH}`))
     const bare = new ForkedScript<BareListFunctions>(bench, 'bare server', new URL('./bare-list.ts', import.meta.url))
     const script = new URL('../api/http-client.ts', import.meta.url)
     const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', script)

@@ -1,3 +1,4 @@
+import { openCourse } from '#scripts/rig/course.ts'
 import { type Figure, none } from '#scripts/rig/figures.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
@@ -5,7 +6,6 @@ import { measurePair, pairFigures, pairValues } from '#scripts/rig/load/beside.t
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must, openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
 import { startBarn } from './course.ts'
 
 const SIZES = { locked: 500, recalled: 200, others: 200 }
@@ -32,10 +32,11 @@ export const orders = measurement({
   async run({ bench, entry, isShort, rounds, durationS }) {
     const sizes = isShort ? SHORT : SIZES
     const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('orders') })
-    await openCourse(gateway)
-    const locks = await registerCarts(gateway, { count: sizes.locked, deviceType: 'teebox', id: 'lock' })
-    const screens = await registerCarts(gateway, { count: sizes.recalled, deviceType: 'cartcaddie', id: 'screen' })
-    const others = await gateway.api.registerDevices(sizes.others)
+    const { api } = gateway
+    await openCourse(api)
+    const locks = await api.registerCarts(sizes.locked, 'lock')
+    const screens = await api.registerCarts(sizes.recalled, 'screen', 'cartcaddie')
+    const others = await api.registerDevices(sizes.others)
     const load = () => startDeviceLoad(bench, gateway, others, 1, { warmupS: 1, durationS })
 
     /** Measures an order; `give` returns the number of refusals in the response. */
@@ -55,18 +56,18 @@ export const orders = measurement({
     }
     const lockAll = async () => {
       const carts = locks.map((_, i) => `lock ${i + 1}`)
-      const { results } = await must(gateway, 'POST', '/carts/lock', { carts })
-      return results.filter(({ code }: { code?: string }) => code !== undefined).length
+      const { results } = await api.call('POST /carts/lock', { body: { carts } })
+      return results.filter((result) => 'code' in result).length
     }
     const recallAll = async () => {
-      await must(gateway, 'POST', '/recall', {})
+      await api.call('POST /recall', { body: {} })
       return 0
     }
 
     const runs = []
     for (let round = 0; round < rounds; round++) {
       runs.push({ lock: await measure(locks, lockAll), recall: await measure(screens, recallAll) })
-      await must(gateway, 'DELETE', '/recall')
+      await api.call('DELETE /recall', { body: {} })
     }
     await gateway.process.stop()
     const lockValues = pairValues(runs.map(({ lock }) => lock.pair))

@@ -1,5 +1,5 @@
-import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import { must } from '#scripts/rig/staff-course.ts'
+import { BARN, COURSE, zoneOf } from '#scripts/rig/course.ts'
+import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
 import { fromE7, toE7 } from '#shared/geo.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 
@@ -9,8 +9,6 @@ import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 const HOLES = 18
 const SOUTH = 36.551
 const HOLE_HIGH = 0.0022
-const BARN = { south: 36.595, north: 36.605 }
-const [WEST, EAST] = [-121.97, -121.93]
 /** Corners of an edge of a strip, as many as drawn zones have. */
 const CORNERS = 12
 
@@ -23,21 +21,20 @@ const IN_EVERY_MS = 60_000
 /** Records of one import request. */
 const RECORDS = 5_000
 
-export async function drawHoles(gateway: GatewayProcess): Promise<void> {
+export async function drawHoles(api: GatewayApi): Promise<void> {
   const holes = Array.from({ length: HOLES }, (_, i) => {
     const south = SOUTH + i * HOLE_HIGH
     return strip(`hole-${i + 1}`, { type: 'hole', hole: i + 1 }, south, south + HOLE_HIGH)
   })
-  const features = [strip('barn', { type: 'parking' }, BARN.south, BARN.north), ...holes]
-  await must(gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
+  await api.drawZones([strip('barn', { type: 'parking' }, BARN.south, BARN.north), ...holes])
 }
 
 /** Stores the day of a device up to `nowMs`; returns the number of its positions. */
-export async function storeDay(gateway: GatewayProcess, hardwareId: string, nowMs: number): Promise<number> {
+export async function storeDay(api: GatewayApi, hardwareId: string, nowMs: number): Promise<number> {
   const fixes = [...dayOf(nowMs)]
   for (let at = 0; at < fixes.length; at += RECORDS) {
     const gps = fixes.slice(at, at + RECORDS)
-    await must(gateway, 'POST', `/devices/${hardwareId}/telemetry/import`, { gps })
+    await api.call('POST /devices/{id}/telemetry/import', { path: { id: hardwareId }, body: { gps } })
   }
   return fixes.length
 }
@@ -56,9 +53,9 @@ function* dayOf(nowMs: number) {
   }
 }
 
-function strip(id: string, properties: object, south: number, north: number) {
+function strip(id: string, properties: Parameters<typeof zoneOf>[1], south: number, north: number) {
   const along = (lat: number, from: number, to: number) =>
-    Array.from({ length: CORNERS }, (_, i) => [from + ((to - from) * i) / (CORNERS - 1), lat])
-  const coordinates = [[...along(south, WEST, EAST), ...along(north, EAST, WEST), [WEST, south]]]
-  return { type: 'Feature', id, properties: { name: id, ...properties }, geometry: { type: 'Polygon', coordinates } }
+    Array.from({ length: CORNERS }, (_, i): [number, number] => [from + ((to - from) * i) / (CORNERS - 1), lat])
+  const { west, east } = COURSE
+  return zoneOf(id, properties, [...along(south, west, east), ...along(north, east, west)])
 }

@@ -6,7 +6,6 @@ import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { median } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { must, registerCarts } from '#scripts/rig/staff-course.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { toIso } from '#shared/time.ts'
@@ -45,10 +44,10 @@ export const rounds = measurement({
     const { bench, entry, isShort, durationS } = context
     const sizes = isShort ? SHORT : SIZES
     const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('rounds') })
-    await drawHoles(gateway)
-    const devices = await registerCarts(gateway, { count: sizes.carts, deviceType: 'teebox', id: 'cart' })
+    await drawHoles(gateway.api)
+    const devices = await gateway.api.registerCarts(sizes.carts)
     const nowMs = Date.now()
-    const stored = await inParallel(devices, AT_ONCE, ({ hardwareId }) => storeDay(gateway, hardwareId, nowMs))
+    const stored = await inParallel(devices, AT_ONCE, ({ hardwareId }) => storeDay(gateway.api, hardwareId, nowMs))
     // imported rounds are found in the background
     const areAllFound = async () => (await activeRounds(gateway)).count === sizes.carts
     await mustReach(areAllFound, FOUND_LIMIT_MS, 'not every cart is on a round', 200)
@@ -80,7 +79,7 @@ export const rounds = measurement({
 
 async function activeRounds(gateway: GatewayProcess): Promise<{ tookMs: number; count: number }> {
   const startMs = performance.now()
-  const { rounds: active } = await must(gateway, 'GET', '/rounds/active')
+  const { rounds: active } = await gateway.api.call('GET /rounds/active')
   return { tookMs: performance.now() - startMs, count: active.length }
 }
 

@@ -1,27 +1,15 @@
 import { connectPacket, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
-import type { BenchDevice, BenchLogin } from '../gateway-api.ts'
-import { getRequest, searchRequest, upgradeRequest, webSocketFrame } from './attack-bytes.ts'
+import type { createPeople, Person } from '../course.ts'
+import { type BenchDevice, loginOf } from '../gateway-api.ts'
+import { encodeFrame, Opcode, upgradeRequest } from '../websocket.ts'
+import { getRequest, searchRequest } from './attack-bytes.ts'
 import { type AttackPlan, type Neighbour, NUMBER, planOf } from './attack-plan.ts'
 
-/** User who is not an admin. */
-export interface Person extends BenchLogin {
-  /** Devices visible to the user. */
-  hardwareIds: string[]
-}
-
 /** Devices, users and sizes of a course that noisy clients use. */
-export interface AttackedCourse {
+export interface AttackedCourse extends Awaited<ReturnType<typeof createPeople>> {
   /** Cart that floods the gateway with lock events. */
   rogue: BenchDevice
-  /** Sees one cart of the fleet. */
-  viewer: Person
-  /** Sees no cart. */
-  unrelated: Person
-  /** Sees the fleet. */
-  captain: Person
   lockEvents: number
-  /** Path of a history too long for the buffers of any connection. */
-  longHistoryPath: string
 }
 
 /** Row in which good keys are used as well as bad ones. */
@@ -97,15 +85,15 @@ export const NEIGHBOURS: readonly Neighbour<AttackedCourse>[] = [
   {
     name: 'lock-events',
     summary: '34,000 lock events a second of one cart',
-    plan: ({ rogue: { hardwareId, password } }, isShort) => {
+    plan: ({ rogue }, isShort) => {
       const event = `{"eid":"${NUMBER}","event":"lock","source":"key"}`
       const events = Array.from({ length: isShort ? 100 : 900 }, () => event)
       return planOf({
         speaks: 'mqtt',
         opensPerS: 50,
         reopensPerS: 10,
-        first: [connectPacket({ clientId: hardwareId, username: hardwareId, password })],
-        next: [publishPacket(`dev/${hardwareId}/evt`, `[${events.join(',')}]`)],
+        first: [connectPacket(loginOf(rogue))],
+        next: [publishPacket(`dev/${rogue.hardwareId}/evt`, `[${events.join(',')}]`)],
         nextPerS: 38,
       })
     },
@@ -148,8 +136,8 @@ function chatter({ viewer, captain: { hardwareIds } }: AttackedCourse, connectio
     connections,
     opensPerS: 100,
     reopensPerS: 50,
-    first: [upgradeRequest('/realtime', viewer)],
-    next: messages.map((message) => webSocketFrame(JSON.stringify(message))),
+    first: [upgradeRequest('/realtime', { 'X-API-Key': viewer.password })],
+    next: messages.map((message) => encodeFrame(Opcode.text, Buffer.from(JSON.stringify(message)))),
     // a socket may send 50 a second
     nextPerS: Math.min(connections, 60) * 35,
   })

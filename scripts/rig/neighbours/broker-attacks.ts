@@ -1,5 +1,5 @@
 import { connectPacket, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
-import type { BenchDevice, BenchLogin } from '../gateway-api.ts'
+import { type BenchDevice, type BenchLogin, loginOf } from '../gateway-api.ts'
 import { type AttackPlan, FULL_SPEED, type Neighbour, NUMBER, planOf } from './attack-plan.ts'
 
 /** Logins of the noisy clients of a broker. */
@@ -59,9 +59,10 @@ export const BROKER_NEIGHBOURS: readonly Neighbour<AttackedBroker>[] = [
   {
     name: 'flooding-device',
     summary: 'sends the telemetry of a device as fast as it is acknowledged',
-    plan: ({ device: { hardwareId, password } }) => {
+    plan: ({ device }) => {
+      const { hardwareId } = device
       const will = { topic: `dev/${hardwareId}/st`, payload: '{"online":false}' }
-      const session = { clientId: hardwareId, username: hardwareId, password, clean: false, keepaliveS: 120, will }
+      const session = { ...loginOf(device), clean: false, keepaliveS: 120, will }
       const filters = ['cmd', 'cfg', 'ta'].map((leaf) => `dev/${hardwareId}/${leaf}`)
       return planOf({
         speaks: 'mqtt',
@@ -76,8 +77,8 @@ export const BROKER_NEIGHBOURS: readonly Neighbour<AttackedBroker>[] = [
   {
     name: 'half-open',
     summary: '2,000 connections that send nothing, or half a CONNECT',
-    plan: ({ device: { hardwareId, password } }) => {
-      const connect = connectPacket({ clientId: hardwareId, username: hardwareId, password })
+    plan: ({ device }) => {
+      const connect = connectPacket(loginOf(device))
       const first = [Buffer.alloc(0), connect.subarray(0, connect.length / 2)]
       return planOf({ speaks: 'mqtt', connections: 2000, opensPerS: 1000, reopensPerS: 1000, first })
     },

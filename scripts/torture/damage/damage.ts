@@ -1,6 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { none } from '#scripts/rig/figures.ts'
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, spawnGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { BenchProcess } from '#scripts/rig/processes.ts'
 import { printProgress } from '#scripts/rig/report.ts'
@@ -9,7 +10,7 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import { ordeal, type TortureContext } from '../scenario.ts'
-import { type Course, type CourseDevice, connectDevice, makeCourse, publish } from './course.ts'
+import { connectDevice, type FullFolders, makeFolders, publish } from './folders.ts'
 import { type Comparison, compare } from './judge.ts'
 import { type Answers, askEverything } from './questions.ts'
 import { chooseStrike, namedPages, type Strike, strike, strikePage } from './strike.ts'
@@ -59,13 +60,13 @@ export const damage = ordeal({
   async run(context) {
     const { bench, entry, isShort, cycles, seed } = context
     printProgress(`  seed ${seed}`)
-    const course = await makeCourse(bench, entry)
-    const { stopped, killed } = course.folders
+    const full = await makeFolders(bench, entry)
+    const { stopped, killed } = full.folders
     const twins = {
-      stopped: await answersOf(context, course, stopped),
-      killed: await answersOf(context, course, killed),
+      stopped: await answersOf(context, full, stopped),
+      killed: await answersOf(context, full, killed),
     }
-    const again = compare(twins.stopped, await answersOf(context, course, stopped))
+    const again = compare(twins.stopped, await answersOf(context, full, stopped))
     if (again.differing.length > 0)
       throw new Error(`responses differ without any damage: ${JSON.stringify(again.differing.slice(0, 3))}`)
 
@@ -78,11 +79,11 @@ export const damage = ordeal({
       // half of them hit the log, which holds the newest records
       const [state, file] =
         n % 2 === 0 ? (['stopped', 'cartbarn.db'] as const) : (['killed', 'cartbarn.db-wal'] as const)
-      const folder = course.folders[state]
+      const folder = full.folders[state]
       return { name: `case ${n}`, folder, undamaged: twins[state], strike: chooseStrike(folder, file, seed + n) }
     })
-    const pages = await sufferAll(context, course, inPages)
-    const all = [...pages, ...(await sufferAll(context, course, atRandom))]
+    const pages = await sufferAll(context, full, inPages)
+    const all = [...pages, ...(await sufferAll(context, full, atRandom))]
     const count = (holds: (outcome: Outcome) => boolean) => all.filter(holds).length
     const isEnded = ({ comparison }: Outcome) => comparison === null
     return {
@@ -99,10 +100,10 @@ export const damage = ordeal({
   },
 })
 
-function sufferAll(context: TortureContext, course: Course, cases: readonly Case[]): Promise<Outcome[]> {
+function sufferAll(context: TortureContext, full: FullFolders, cases: readonly Case[]): Promise<Outcome[]> {
   let done = 0
   return inParallel(cases, AT_ONCE, async (one) => {
-    const outcome = await suffer(context, course, one)
+    const outcome = await suffer(context, full, one)
     const isBad = isSilentlyWrong(outcome) || isStuck(outcome) || outcome.unacknowledged.length > 0
     if (isBad) printProgress(describe(one, outcome))
     if (++done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${cases.length}`)
@@ -110,9 +111,9 @@ function sufferAll(context: TortureContext, course: Course, cases: readonly Case
   })
 }
 
-async function answersOf(context: TortureContext, course: Course, folder: string): Promise<Answers> {
+async function answersOf(context: TortureContext, full: FullFolders, folder: string): Promise<Answers> {
   const { dataDir, started } = startCopy(context, folder)
-  const answers = await askEverything(await untilListening(started), course)
+  const answers = await askEverything(await untilListening(started), full)
   await started.stop('SIGKILL')
   rmSync(dataDir, { recursive: true })
   for (const [question, { status, text }] of answers)
@@ -120,7 +121,11 @@ async function answersOf(context: TortureContext, course: Course, folder: string
   return answers
 }
 
-async function suffer(context: TortureContext, course: Course, { folder, undamaged, strike }: Case): Promise<Outcome> {
+async function suffer(
+  context: TortureContext,
+  full: FullFolders,
+  { folder, undamaged, strike }: Case,
+): Promise<Outcome> {
   const { dataDir, started } = startCopy(context, folder, strike)
   let lastLine = ''
   started.watchLines((line) => {
@@ -132,9 +137,9 @@ async function suffer(context: TortureContext, course: Course, { folder, undamag
       const report = `${lastLine} ${started.errorTail}`
       return { comparison: null, report, isReported: /repair/.test(report), unacknowledged: [] }
     }
-    const comparison = compare(undamaged, await askEverything(gateway, course))
+    const comparison = compare(undamaged, await askEverything(gateway, full))
     const report = await reportOf(gateway, comparison.differing.length > 0)
-    const unacknowledged = await findUnacknowledged(gateway, course.devices)
+    const unacknowledged = await findUnacknowledged(gateway, full.devices)
     return { comparison, report, isReported: REPORTED.test(report), unacknowledged }
   } finally {
     await started.stop('SIGKILL')
@@ -160,7 +165,7 @@ function startCopy(
 async function reportOf({ api }: GatewayProcess, isAwaited: boolean): Promise<string> {
   let health = ''
   const isReported = async () => {
-    health = await api.health().catch((error: unknown) => String(error))
+    health = JSON.stringify(await api.call('GET /health').catch(String))
     return REPORTED.test(health)
   }
   await waitUntil(isReported, isAwaited ? NOTICE_LIMIT_MS : 0, 500)
@@ -168,14 +173,14 @@ async function reportOf({ api }: GatewayProcess, isAwaited: boolean): Promise<st
 }
 
 /** Finds devices that the gateway still knows, and whose telemetry and lock event it does not acknowledge. */
-async function findUnacknowledged(gateway: GatewayProcess, devices: readonly CourseDevice[]): Promise<string[]> {
+async function findUnacknowledged(gateway: GatewayProcess, devices: readonly BenchDevice[]): Promise<string[]> {
   const known = new Set(await gateway.api.hardwareIds().catch(() => []))
   const waiting = devices.filter(({ hardwareId }) => known.has(hardwareId))
   const acknowledged = await Promise.all(waiting.map((device) => isAcknowledged(gateway, device)))
   return waiting.filter((_, n) => !acknowledged[n]).map(({ hardwareId }) => hardwareId)
 }
 
-async function isAcknowledged(gateway: GatewayProcess, device: CourseDevice): Promise<boolean> {
+async function isAcknowledged(gateway: GatewayProcess, device: BenchDevice): Promise<boolean> {
   const limit = sleep(ACKNOWLEDGEMENT_LIMIT_MS, false, { ref: false })
   const send = async (): Promise<boolean> => {
     const client = await connectDevice(gateway, device)

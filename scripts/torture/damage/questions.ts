@@ -2,7 +2,7 @@ import { connect, type MqttClient } from 'mqtt'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { toIso } from '#shared/time.ts'
-import { type Course, programOptions } from './course.ts'
+import { type FullFolders, programOptions } from './folders.ts'
 
 /** Response: a JSON text without volatile fields, or the reason why it is missing. */
 export interface Answer {
@@ -24,12 +24,12 @@ const REQUEST_LIMIT_MS = 20_000
 const VOLATILE = /^(usage|timestamp|is_online|mqtt|instance|request_id|updated_at|last_responded_at)$/
 
 /** Sends a gateway every request that a course can answer. Never throws. */
-export async function askEverything(gateway: GatewayProcess, course: Course): Promise<Answers> {
+export async function askEverything(gateway: GatewayProcess, full: FullFolders): Promise<Answers> {
   const answers = new Map<string, Answer>()
-  await inParallel(questionsOf(course), AT_ONCE, async ({ path, key, name }) => {
+  await inParallel(questionsOf(full), AT_ONCE, async ({ path, key, name }) => {
     answers.set(name, await ask(`http://127.0.0.1:${gateway.ports.http}${path}`, key))
   })
-  const received = await listen(gateway, course)
+  const received = await listen(gateway, full)
   answers.set('retained messages', received.retained)
   answers.set('messages that waited', received.waiting)
   return answers
@@ -41,7 +41,7 @@ interface Question {
   key: string
 }
 
-function questionsOf({ devices, users, groupIds, fromMs, toMs }: Course): Question[] {
+function questionsOf({ devices, users, groupIds, fromMs, toMs }: FullFolders): Question[] {
   const range = `from=${toIso(fromMs)}&to=${toIso(toMs)}`
   const ids = devices.map(({ hardwareId }) => hardwareId)
   const paths = [
@@ -96,7 +96,10 @@ function steady(text: string): string {
 }
 
 /** Reads the messages the broker keeps for programs: retained ones, and those queued in a persistent session. */
-async function listen({ ports }: GatewayProcess, { program }: Course): Promise<{ retained: Answer; waiting: Answer }> {
+async function listen(
+  { ports }: GatewayProcess,
+  { program }: FullFolders,
+): Promise<{ retained: Answer; waiting: Answer }> {
   let client: MqttClient | undefined
   try {
     client = connect(`mqtt://127.0.0.1:${ports.mqtt}`, programOptions(program))

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,13 +7,13 @@ import { backupPlaceOf } from '#gateway/offline/backup-places.ts'
 import { backUp } from '#gateway/offline/backups.ts'
 import { restoreBackup } from '#gateway/offline/restore.ts'
 import { BlockTable } from '#testing/block-table.ts'
+import { SmallDisk } from './small-disk.ts'
 
 const T0 = Date.UTC(2026, 4, 1)
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-backup-disk-'))
 const stick = join(folder, 'stick')
 const sets = join(stick, 'sets')
 const [data, larger] = [join(folder, 'data'), join(folder, 'larger')]
-mkdirSync(stick)
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Database of a gateway with that many incompressible megabytes. */
@@ -31,7 +30,6 @@ function makeData(path: string, megabytes: number): void {
   table.close()
 }
 
-const mount = (...args: string[]) => spawnSync('mount', args, { stdio: 'ignore' }).status === 0
 const place = () => backupPlaceOf(`${sets}/`, 'write')
 const back = async (number?: number) => {
   const to = mkdtempSync(join(folder, 'to-'))
@@ -39,23 +37,16 @@ const back = async (number?: number) => {
 }
 
 describe('backups on a stick that is really small, or pulled out', () => {
-  let isMounted = false
+  let disk = SmallDisk.mount(stick, 6)
+  const skip = disk === null && 'no right to mount'
   before(() => {
-    // root is permitted to mount, except perhaps in a container
-    isMounted = mount('-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', stick)
-    if (!isMounted) return
+    if (disk === null) return
     makeData(data, 3)
     makeData(larger, 8)
   })
-  after(() => {
-    if (isMounted) spawnSync('umount', [stick])
-  })
+  after(() => disk?.unmount())
 
-  test('report a full stick, and existing backups on it stay complete', async (t) => {
-    if (!isMounted) {
-      t.skip('no right to mount')
-      return
-    }
+  test('report a full stick, and existing backups on it stay complete', { skip }, async () => {
     await backUp({ dataDir: data, to: place(), atMs: T0 })
     const full = { message: `${sets}: the disk is full; free some space` }
     await assert.rejects(backUp({ dataDir: larger, to: place(), atMs: T0 }), full)
@@ -66,24 +57,19 @@ describe('backups on a stick that is really small, or pulled out', () => {
     assert.deepEqual(readdirSync(stick), ['sets'])
     assert.equal((await back()).manifest.number, 1)
     // only space was missing
-    assert.ok(mount('-o', 'remount,size=32m', stick))
+    disk?.remount('size=32m')
     assert.equal((await backUp({ dataDir: larger, to: place(), atMs: T0 })).number, 2)
     assert.equal((await back(2)).manifest.tables.find(({ name }) => name === 'mqtt_retained')?.rows, 128)
   })
 
-  test('report a stick pulled out during a backup, and nothing is written to its mount point', async (t) => {
-    if (!isMounted) {
-      t.skip('no right to mount')
-      return
-    }
+  test('report a stick pulled out during a backup, and nothing is written to its mount point', { skip }, async () => {
     rmSync(sets, { recursive: true, force: true })
     const to = place()
     const { write } = to
     let parts = 0
     to.write = async (name, content) => {
       if (++parts === 3) {
-        assert.equal(spawnSync('umount', ['-l', stick]).status, 0)
-        isMounted = false
+        disk?.unmount()
         // the card may have a folder of that name, from a day when the stick was not connected
         mkdirSync(sets)
       }
@@ -94,7 +80,7 @@ describe('backups on a stick that is really small, or pulled out', () => {
     })
     assert.equal(parts, 3)
     assert.deepEqual(readdirSync(stick, { recursive: true }), ['sets'])
-    isMounted = mount('-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', stick)
+    disk = SmallDisk.mount(stick, 32)
     assert.equal((await backUp({ dataDir: larger, to: place(), atMs: T0 })).number, 1)
   })
 })

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { ENTRY } from '#scripts/cli/start-command.ts'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { PageSums } from '#store/pages/page-sums.ts'
@@ -13,6 +11,7 @@ import { BlockTable } from '#testing/block-table.ts'
 import { pagesOf, type TreePage } from '#testing/damage/damaged-pages.ts'
 import { compileDiskFaults, type DiskFault, DiskFaults } from './faults.ts'
 import { FaultyGateway } from './faulty-gateway.ts'
+import { repair } from './repair.ts'
 
 // One sector of the database permanently gives EIO; all others are read and written normally.
 
@@ -188,11 +187,4 @@ async function damagedPlaces(gateway: FaultyGateway): Promise<string[]> {
 function onOld(faults: DiskFaults, badPage: number): Record<string, string> {
   faults.set({ read: 'EIO', badPage, suffix: 'old.db' })
   return faults.env
-}
-
-function repair(data: string, env: Record<string, string>): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [ENTRY, 'repair', '--data', data, '--yes'], {
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-  })
 }

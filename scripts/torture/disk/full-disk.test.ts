@@ -1,38 +1,22 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { eventually } from '#shared/testing/eventually.ts'
 import { FaultyGateway } from './faulty-gateway.ts'
+import { SmallDisk } from './small-disk.ts'
 
-const disk = mkdtempSync(join(tmpdir(), 'cartbarn-disk-'))
-const dataDir = join(disk, 'data')
-const filler = join(disk, 'filler')
-// root is permitted to mount, except perhaps in a container; the faults of faults.test.ts need no rights
-const skip = mount('-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk) ? false : 'no right to mount'
-
-function mount(...args: string[]): boolean {
-  return spawnSync('mount', args, { stdio: 'ignore' }).status === 0
-}
-
-/** Leaves not one byte free. */
-function fillUp(): void {
-  const file = openSync(filler, 'a')
-  try {
-    for (;;) writeSync(file, Buffer.alloc(64 * 1024))
-  } catch (error) {
-    assert.match(String(error), /ENOSPC/)
-  } finally {
-    closeSync(file)
-  }
-}
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-disk-'))
+const dataDir = join(folder, 'data')
+// the faults of faults.test.ts need no rights
+const disk = SmallDisk.mount(folder, 4)
+const skip = disk === null && 'no right to mount'
 
 /** Exit code of a start that fails, and the reason it gives. */
-async function failedStart(folder: string): Promise<{ code: number | null; reason: string }> {
-  const gateway = FaultyGateway.spawn(folder)
+async function failedStart(path: string): Promise<{ code: number | null; reason: string }> {
+  const gateway = FaultyGateway.spawn(path)
   try {
     const { reason } = await gateway.logged('not started')
     return { code: await gateway.exited, reason: String(reason) }
@@ -51,15 +35,15 @@ describe('a disk that is really full or read-only', { skip }, () => {
 
   after(async () => {
     await gateway?.stop('SIGKILL')
-    spawnSync('umount', [disk])
-    rmSync(disk, { recursive: true, force: true })
+    disk?.unmount()
+    rmSync(folder, { recursive: true, force: true })
   })
 
   test('a running gateway waits for space, with everything readable, and recovers automatically', async () => {
     const device = await gateway.device('cart-1')
     device.publish(5)
     await device.allAcknowledged()
-    fillUp()
+    disk?.fill()
     // rows that still fit into the log may be stored
     await eventually(async () => {
       if (device.waiting === 0) device.publish(20)
@@ -75,7 +59,7 @@ describe('a disk that is really full or read-only', { skip }, () => {
     const { waiting } = device
     assert.ok(waiting > 0)
 
-    rmSync(filler)
+    disk?.empty()
     await device.allAcknowledged()
     await eventually(() => gateway.isHealthy(), 'good health')
     assert.ok((await channel.flush()).some(({ type }) => type === 'device_data'))
@@ -86,40 +70,40 @@ describe('a disk that is really full or read-only', { skip }, () => {
 
   test('a gateway that stops on a full disk keeps what it acknowledged', async () => {
     const { gps } = (await gateway.request('GET', '/stats')).body.telemetry
-    fillUp()
+    disk?.fill()
     assert.equal(await gateway.stop('SIGTERM'), 0)
     // the log is gone, and its space with it
-    fillUp()
+    disk?.fill()
     const { code, reason } = await failedStart(dataDir)
     assert.equal(code, 1)
     assert.match(reason, /cannot be (used|written).*(full|I\/O)/)
-    rmSync(filler)
+    disk?.empty()
     gateway = await FaultyGateway.start(dataDir)
     assert.equal((await gateway.request('GET', '/stats')).body.telemetry.gps, gps)
   })
 
   test('a first start on a full disk reports that, and its leftovers do not block the next start', async () => {
     await gateway.stop()
-    fillUp()
-    const folder = join(disk, 'new')
-    const { code, reason } = await failedStart(folder)
+    disk?.fill()
+    const other = join(folder, 'new')
+    const { code, reason } = await failedStart(other)
     assert.equal(code, 1)
     assert.match(reason, /full|I\/O|ENOSPC/)
-    rmSync(filler)
-    gateway = await FaultyGateway.start(folder)
+    disk?.empty()
+    gateway = await FaultyGateway.start(other)
     assert.equal((await gateway.register('cart-1')).status, 201)
     await gateway.stop()
   })
 
   test('a start on a read-only disk reports that and changes nothing', async () => {
-    assert.ok(mount('-o', 'remount,ro', disk))
-    for (const folder of [dataDir, join(disk, 'never')]) {
-      const { code, reason } = await failedStart(folder)
+    disk?.remount('ro')
+    for (const path of [dataDir, join(folder, 'never')]) {
+      const { code, reason } = await failedStart(path)
       assert.equal(code, 1)
       assert.match(reason, /read-?only/i)
     }
-    assert.ok(mount('-o', 'remount,rw', disk))
-    assert.equal(existsSync(join(disk, 'never')), false)
+    disk?.remount('rw')
+    assert.equal(existsSync(join(folder, 'never')), false)
     gateway = await FaultyGateway.start(dataDir)
     assert.equal((await gateway.request('GET', '/devices/cart-1')).status, 200)
     await gateway.stop()

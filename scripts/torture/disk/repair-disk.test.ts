@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import type { SpawnSyncReturns } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { ENTRY } from '#scripts/cli/start-command.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { compileDiskFaults, type DiskFault, DiskFaults } from './faults.ts'
+import { repair } from './repair.ts'
+import { SmallDisk } from './small-disk.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-repair-disk-'))
 const disk = join(folder, 'disk')
@@ -28,13 +29,6 @@ function makeData(data: string): void {
 }
 
 const filesOf = (data: string) => readdirSync(data).filter((name) => !name.endsWith('.lock'))
-
-function repair(data: string, env: Record<string, string> = {}): SpawnSyncReturns<string> {
-  return spawnSync(process.execPath, [ENTRY, 'repair', '--data', data, '--yes'], {
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-  })
-}
 
 /** Asserts one sentence with the way out, the old database unchanged, and no other file next to it. */
 function assertRefused(data: string, before: Buffer, answer: SpawnSyncReturns<string>, reason: RegExp): void {
@@ -70,25 +64,17 @@ describe('repair on a disk that rejects writes', { skip: library === undefined &
     ))
 })
 
-const mount = (...args: string[]) => spawnSync('mount', args, { stdio: 'ignore' }).status === 0
-
 describe('repair on a disk that is really small or read-only', () => {
-  let isMounted = false
+  const small = SmallDisk.mount(disk, 6)
+  const skip = small === null && 'no right to mount'
   before(() => {
-    spawnSync('mkdir', [disk])
-    // root is permitted to mount, except perhaps in a container
-    isMounted = mount('-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', disk)
-    if (!isMounted) return
     const made = mkdtempSync(join(folder, 'made-'))
     makeData(made)
     copyFileSync(join(made, 'cartbarn.db'), join(disk, 'cartbarn.db'))
   })
-  after(() => {
-    if (isMounted) spawnSync('umount', [disk])
-  })
+  after(() => small?.unmount())
 
-  test('reports the needed and the free space if there is not enough', (t) => {
-    if (!isMounted) return t.skip('no right to mount')
+  test('reports the needed and the free space if there is not enough', { skip }, () => {
     const before = readFileSync(join(disk, 'cartbarn.db'))
     const filler = join(disk, 'filler')
     writeFileSync(filler, Buffer.alloc(6_000_000 - before.length - 600_000))
@@ -97,12 +83,11 @@ describe('repair on a disk that is really small or read-only', () => {
     assertRefused(disk, before, answer, /not enough space .* it needs \d MB and \d MB are free in .*; free some/)
   })
 
-  test('replaces nothing on a read-only disk', (t) => {
-    if (!isMounted) return t.skip('no right to mount')
+  test('replaces nothing on a read-only disk', { skip }, () => {
     const before = readFileSync(join(disk, 'cartbarn.db'))
-    assert.ok(mount('-o', 'remount,ro', disk))
+    small?.remount('ro')
     const answer = repair(disk)
-    assert.ok(mount('-o', 'remount,rw', disk))
+    small?.remount('rw')
     assertRefused(disk, before, answer, /cannot be written .*: nothing was replaced; make it writable/)
   })
 })

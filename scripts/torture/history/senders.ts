@@ -1,4 +1,4 @@
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type BenchDevice, loginOf } from '#scripts/rig/gateway-api.ts'
 import type { Outgoing } from '#scripts/rig/outgoing.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
@@ -96,16 +96,15 @@ export class HistorySenders {
     return Array.from({ length: count }, (_, i) => beginMs + (firstS + i) * SECOND_MS + jitterMs(i))
   }
 
-  #createSender(device: number, { hardwareId, password }: BenchDevice): Sender {
-    const login = { clientId: hardwareId, username: hardwareId, password }
-    const client = new SessionClient({ port: this.#port, ...login, isPersistent: false })
+  #createSender(device: number, login: BenchDevice): Sender {
+    const client = new SessionClient({ port: this.#port, ...loginOf(login), isPersistent: false })
     const sends = new Map<Outgoing, Send>()
     client.onAcknowledged = (message) => {
       const send = sends.get(message)
       if (send !== undefined) this.#expected.acknowledge(send)
       sends.delete(message)
     }
-    return { device, hardwareId, client, newestMs: 0, lately: [], sends }
+    return { device, hardwareId: login.hardwareId, client, newestMs: 0, lately: [], sends }
   }
 
   #sendSomething(): void {

@@ -1,20 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createPeople, createTablets } from '#scripts/rig/course.ts'
 import { none } from '#scripts/rig/figures.ts'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type BenchDevice, type GatewayApi, loginOf } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess, LIMITED, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
+import { TIMEOUT_MS } from '#scripts/rig/neighbours/ask.ts'
 import type { Neighbour } from '#scripts/rig/neighbours/attack-plan.ts'
-import { type AttackedCourse, NEIGHBOURS, type Person, SHORT_NEIGHBOURS } from '#scripts/rig/neighbours/attacks.ts'
+import { type AttackedCourse, NEIGHBOURS, SHORT_NEIGHBOURS } from '#scripts/rig/neighbours/attacks.ts'
 import { startNeighbour } from '#scripts/rig/neighbours/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
-import { ApiClient } from '#shared/client.ts'
 import { countDamage } from '../disk/integrity.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import { FLEET_FIGURES, FleetLoad } from '../fleet-load.ts'
 import { MortalGateway } from '../mortal-gateway.ts'
 import { ordeal, printFaults } from '../scenario.ts'
-import { Regulars, TIMEOUT_MS } from './regulars.ts'
+import { Regulars } from './regulars.ts'
 
 const FULL = {
   killsOfGroup: 4,
@@ -72,7 +73,7 @@ export const neighbours = ordeal({
     const first = await startGateway(bench, { entry, dataDir })
     const load = await FleetLoad.start(bench, first, sizes.fleet)
     const { course, regular, keys } = await furnish(first, sizes.pastSamples)
-    const watch = new Watch(first.ports.http)
+    const watch = new Watch(first.api)
     const whenListening = async () => {
       await load.connected()
       await sleep(sizes.underAttackMs)
@@ -136,29 +137,16 @@ function groupOf(isShort: boolean, turn: number, atOnce: number): Neighbour<Atta
 async function furnish({ api, ports }: GatewayProcess, pastSamples: number) {
   const [rogue, seen, regular] = await api.registerDevices(3, 'course')
   if (rogue === undefined || seen === undefined || regular === undefined) throw new Error('no devices')
-  const person = async (name: string, hardwareIds: string[]): Promise<Person> => ({
-    ...(await api.createUser(name, hardwareIds)),
-    hardwareIds,
-  })
   const all = await api.hardwareIds()
   await sendPast(seen, ports.mqtt, pastSamples)
-  const course: AttackedCourse = {
-    rogue,
-    lockEvents: 10_000,
-    viewer: await person('viewer', [seen.hardwareId]),
-    unrelated: await person('unrelated', []),
-    captain: await person('captain', all.slice(0, 200)),
-    longHistoryPath: `/devices/${seen.hardwareId}/gps?from=2026-01-01T00:00:00Z&to=2099-01-01T00:00:00Z`,
-  }
-  const keys: string[] = []
-  for (let i = 0; i < GOOD_KEYS; i++) keys.push((await api.createUser(`tablet ${i}`, all.slice(0, 50))).password)
-  return { course, regular, keys }
+  const people = await createPeople(api, seen.hardwareId, all.slice(0, 200))
+  const keys = await createTablets(api, GOOD_KEYS, all.slice(0, 50))
+  return { course: { ...people, rogue, lockEvents: 10_000 }, regular, keys }
 }
 
 /** Sends a history to download, as a cart does after an absence. */
-async function sendPast({ hardwareId, password }: BenchDevice, port: number, count: number): Promise<void> {
-  const login = { clientId: hardwareId, username: hardwareId, password }
-  const client = new SessionClient({ port, ...login, isPersistent: false })
+async function sendPast(device: BenchDevice, port: number, count: number): Promise<void> {
+  const client = new SessionClient({ port, ...loginOf(device), isPersistent: false })
   client.goOnline()
   const fromMs = Date.now() - count * 1000
   for (let at = 0; at < count; at += SAMPLES_A_MESSAGE) {
@@ -168,12 +156,8 @@ async function sendPast({ hardwareId, password }: BenchDevice, port: number, cou
       lat: 36.5 + ((i * 37) % 900) / 1e4,
       long: -121.9 + ((i * 53) % 900) / 1e4,
     }))
-    client.publish({
-      topic: `dev/${hardwareId}/tlm`,
-      payload: JSON.stringify(samples),
-      qos: 1,
-      retain: false,
-    })
+    const topic = `dev/${device.hardwareId}/tlm`
+    client.publish({ topic, payload: JSON.stringify(samples), qos: 1, retain: false })
   }
   await mustReach(() => client.unacknowledged === 0, PAST_LIMIT_MS, 'the history was not acknowledged')
   client.goOffline('politely')
@@ -184,10 +168,10 @@ class Watch {
   readonly refused = new Map<string, number>()
   mostMb = 0
   tooLarge = 0
-  readonly #client: ApiClient
+  readonly #api: GatewayApi
 
-  constructor(port: number) {
-    this.#client = new ApiClient({ url: `http://127.0.0.1:${port}`, apiKey: ADMIN_KEY })
+  constructor(api: GatewayApi) {
+    this.#api = api
   }
 
   /** Waits until that many budgets have refused something, which takes noisy clients longer on a slow machine. */
@@ -196,7 +180,7 @@ class Watch {
     let counts: [string, number][] = []
     await waitUntil(
       async () => {
-        text = await this.#client.call('GET /metrics')
+        text = await this.#api.call('GET /metrics')
         counts = [...text.matchAll(BUDGET)].map(([, budget = '', count]) => [budget, Number(count)])
         return counts.filter(([, count]) => count > 0).length >= budgets
       },

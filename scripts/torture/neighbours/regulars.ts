@@ -1,15 +1,12 @@
-import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type BenchDevice, loginOf } from '#scripts/rig/gateway-api.ts'
+import { ask, type Outcome, OWN_ADDRESS, TIMEOUT_MS } from '#scripts/rig/neighbours/ask.ts'
 import { NEIGHBOUR_ADDRESS } from '#scripts/rig/neighbours/attack-connection.ts'
 import { SessionClient } from '#scripts/rig/session-client.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 
-const OWN_ADDRESS = '127.0.0.1'
 const REQUEST_GAP_MS = 200
 const SAMPLE_GAP_MS = 250
-/** Timeout, not a promised limit: a request without a response by then never gets one. */
-export const TIMEOUT_MS = 20_000
 /** Statuses that a good key must never get. */
 const REFUSALS = [401, 403, 429]
 const MAX_EXAMPLES = 5
@@ -45,11 +42,10 @@ export class Regulars {
   readonly #loops: Promise<void>[] = []
   #isStopping = false
 
-  constructor(ports: { http: number; mqtt: number }, { hardwareId, password }: BenchDevice) {
+  constructor(ports: { http: number; mqtt: number }, cart: BenchDevice) {
     this.#port = ports.http
-    this.#topic = `dev/${hardwareId}/tlm`
-    const login = { clientId: hardwareId, username: hardwareId, password }
-    this.#cart = new SessionClient({ port: ports.mqtt, ...login, isPersistent: false })
+    this.#topic = `dev/${cart.hardwareId}/tlm`
+    this.#cart = new SessionClient({ port: ports.mqtt, ...loginOf(cart), isPersistent: false })
     this.#cart.onAcknowledged = ({ payload }) => {
       const tookMs = performance.now() - (this.#sentAtMs.get(payload) ?? performance.now())
       this.#sentAtMs.delete(payload)
@@ -61,10 +57,10 @@ export class Regulars {
   start(keys: readonly string[]): void {
     this.#cart.goOnline()
     this.#loops.push(this.#sendSamples())
-    this.#loops.push(this.#ask('/health', {}, OWN_ADDRESS))
+    this.#loops.push(this.#ask('/health', '', OWN_ADDRESS))
     for (const [i, key] of keys.entries()) {
       const address = i % 2 === 0 ? OWN_ADDRESS : NEIGHBOUR_ADDRESS
-      this.#loops.push(this.#ask('/devices?limit=10', { 'X-API-Key': key }, address))
+      this.#loops.push(this.#ask('/devices?limit=10', key, address))
     }
   }
 
@@ -87,11 +83,11 @@ export class Regulars {
     }
   }
 
-  async #ask(path: string, headers: Record<string, string>, localAddress: string): Promise<void> {
+  async #ask(path: string, key: string, localAddress: string): Promise<void> {
     while (!this.#isStopping) {
       await sleep(REQUEST_GAP_MS)
       const startedAtMs = performance.now()
-      const outcome = await ask({ port: this.#port, path, headers, localAddress })
+      const outcome = await ask({ port: this.#port, path, key, localAddress })
       this.#note(`${path} from ${localAddress}`, outcome, performance.now() - startedAtMs)
     }
   }
@@ -112,29 +108,4 @@ export class Regulars {
     }
     result.examples.splice(MAX_EXAMPLES)
   }
-}
-
-type Outcome = number | 'cut off' | 'no answer'
-
-function ask(options: {
-  port: number
-  path: string
-  headers: Record<string, string>
-  localAddress: string
-}): Promise<Outcome> {
-  const { promise, resolve } = Promise.withResolvers<Outcome>()
-  const asking = request({ host: '127.0.0.1', agent: false, ...options })
-  const timer = setTimeout(() => {
-    resolve('no answer')
-    asking.destroy()
-  }, TIMEOUT_MS)
-  asking.on('error', () => resolve('cut off'))
-  asking.on('response', (response) => {
-    response.on('error', () => resolve('cut off'))
-    response.on('end', () => resolve(response.statusCode ?? 'cut off'))
-    response.on('close', () => resolve('cut off'))
-    response.resume()
-  })
-  asking.end()
-  return promise.finally(() => clearTimeout(timer))
 }

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { none, type Value } from '#scripts/rig/figures.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
+import { SmallDisk } from '../disk/small-disk.ts'
 import { notMeasured, printFaults, type TortureContext } from '../scenario.ts'
 import { TorturedHub } from './hub.ts'
-import { SmallDisk } from './small-disk.ts'
 import { resentOf, untilStatus } from './status.ts'
 import { Story } from './story.ts'
 import { StoryGateway } from './story-gateway.ts'
@@ -56,7 +56,7 @@ export async function runStories(context: TortureContext): Promise<Record<keyof 
   } finally {
     await hub.stop()
   }
-  const disk = SmallDisk.mount(context.bench, DISK_MB)
+  const disk = SmallDisk.mount(context.bench.createFolder('disk'), DISK_MB)
   if (disk !== null) await tell('fullDisk', fillDisk(context, disk))
   return values
 }

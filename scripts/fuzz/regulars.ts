@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { WebSocket } from 'ws'
-import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
+import { type GatewayApi, loginOf } from '#scripts/rig/gateway-api.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import type { Login } from './fuzz-case.ts'
 
-export interface NeighbourReport {
+export interface RegularsReport {
   sent: number
   worstPubackMs: number
   problems: string[]
@@ -16,7 +16,7 @@ const PUBACK_LIMIT_MS = 5_000
 const SETTLE_MS = 5_000
 
 /** A device that publishes every 50 ms and a reader of `/realtime`, which are independent of the cases. */
-export class Neighbours {
+export class Regulars {
   readonly #device: Login
   readonly #client: MqttClient
   readonly #reader: WebSocket
@@ -41,23 +41,22 @@ export class Neighbours {
   }
 
   /** Connects both and begins to publish. */
-  static async start(device: Login, mqttUrl: string, realtimeUrl: string): Promise<Neighbours> {
-    const { hardwareId, password } = device
-    const options = { clientId: hardwareId, username: hardwareId, password, reconnectPeriod: 0 }
-    const client = await connectAsync(mqttUrl, options)
+  static async start(device: Login, mqttUrl: string, realtimeUrl: string): Promise<Regulars> {
+    const { hardwareId } = device
+    const client = await connectAsync(mqttUrl, { ...loginOf(device), reconnectPeriod: 0 })
     const reader = new WebSocket(realtimeUrl)
     await new Promise((resolve, reject) => {
       reader.once('error', reject)
       reader.once('open', () => reader.send(JSON.stringify({ type: 'subscribe', hardwareIds: [hardwareId] })))
       reader.once('message', resolve)
     })
-    const neighbours = new Neighbours(device, client, reader)
-    neighbours.#publishing = neighbours.#publish()
-    return neighbours
+    const regulars = new Regulars(device, client, reader)
+    regulars.#publishing = regulars.#publish()
+    return regulars
   }
 
   /** Stops publishing, compares the stored and received messages with the sent ones, and disconnects. */
-  async stop(api: GatewayApi): Promise<NeighbourReport> {
+  async stop(api: GatewayApi): Promise<RegularsReport> {
     this.#isOver = true
     await this.#publishing
     const sentMs = this.#sentMs

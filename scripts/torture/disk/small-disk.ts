@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Workbench } from '#scripts/rig/processes.ts'
 
 const PIECE_BYTES = 65_536
 
@@ -15,12 +14,11 @@ export class SmallDisk {
     this.#ballast = join(path, 'ballast')
   }
 
-  /** Null if mounting is not permitted. */
-  static mount(bench: Workbench, megabytes: number): SmallDisk | null {
-    const path = bench.createFolder('disk')
-    const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path])
-    if (status !== 0) return null
-    // the database in it runs as another user
+  /** Null if mounting is not permitted, which root is, except perhaps in a container. */
+  static mount(path: string, megabytes: number): SmallDisk | null {
+    mkdirSync(path, { recursive: true })
+    if (!mount('-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', path)) return null
+    // a database in it may run as another user
     chmodSync(path, 0o777)
     const disk = new SmallDisk(path)
     process.once('exit', () => disk.unmount())
@@ -40,10 +38,19 @@ export class SmallDisk {
     rmSync(this.#ballast, { force: true })
   }
 
+  /** Changes an option of the mount: `ro`, `rw` or `size=32m`. */
+  remount(option: string): void {
+    if (!mount('-o', `remount,${option}`, this.path)) throw new Error(`cannot remount ${this.path} with ${option}`)
+  }
+
   /** Works even while a file is open in it. */
   unmount(): void {
     spawnSync('umount', ['-l', this.path])
   }
+}
+
+function mount(...args: string[]): boolean {
+  return spawnSync('mount', args, { stdio: 'ignore' }).status === 0
 }
 
 function fillUp(file: number, piece: Buffer): void {
