@@ -4,21 +4,22 @@ import { ENTRY } from '#scripts/cli/start-command.ts'
 import { Workbench } from '#scripts/rig/processes.ts'
 import type { Line } from '#scripts/rig/report.ts'
 import type { Scenario } from '#scripts/rig/scenario.ts'
-import type { Benchmark } from './benchmark.ts'
+import { scenariosOf } from './benchmarks.ts'
 
 /** Limit for several processes, started one after the other on a machine that may be busy. */
 const TEST_LIMIT = { timeout: 300_000 }
 
-/** Tests the short form of each scenario, also by `check`; that of `long` only if CARTBARN_TEST_LONG is set. */
+/** Tests the short form of a topic's scenarios, also by `check`; that of `long` only if CARTBARN_TEST_LONG is set. */
 export function testShort(
-  { name, scenarios }: Benchmark,
-  long: readonly string[] = [],
-  check: (figures: readonly Line[]) => void = () => undefined,
+  topic: string,
+  { only, long = [], check }: { only?: string[]; long?: string[]; check?: (figures: readonly Line[]) => void } = {},
 ): void {
-  for (const scenario of scenarios) {
-    if (long.includes(scenario.name) && process.env.CARTBARN_TEST_LONG === undefined) continue
-    test(`a short run of ${name} ${scenario.name} loses and refuses nothing`, TEST_LIMIT, async (t) => {
-      check(await runShort(t, scenario.run))
+  for (const { name, run } of scenariosOf(topic)) {
+    if (only?.includes(name) === false) continue
+    if (long.includes(name) && process.env.CARTBARN_TEST_LONG === undefined) continue
+    test(`a short run of ${topic} ${name} loses and refuses nothing`, TEST_LIMIT, async (t) => {
+      const figures = await runShort(t, run)
+      check?.(figures)
     })
   }
 }

@@ -16,6 +16,9 @@ interface Rectangle {
 export const COURSE: Rectangle = { south: 36.55, north: 36.61, west: -121.97, east: -121.93 }
 export const BARN: Rectangle = { south: 36.595, north: 36.605, west: -121.955, east: -121.945 }
 
+/** Middle of the course that the simulator makes. */
+export const SIMULATED_CENTER = { lat: 28.41, long: -81.58 }
+
 /** Middle of the barn, in degrees. */
 export const BARN_PLACE = { lat: 36.6, long: -121.95 }
 
@@ -54,7 +57,7 @@ export function cornersOf({ south, north, west, east }: Rectangle): Position[] {
 /** User who is not an admin, with the devices that the user may see. */
 export type Person = Awaited<ReturnType<typeof createPerson>>
 
-/** Creates the users of noisy clients; the captain sees the fleet, the viewer one cart of it. */
+/** Creates the users of noisy clients; the captain sees the fleet, the viewer one of its carts. */
 export async function createPeople(api: GatewayApi, seen: string, fleet: string[]) {
   return {
     viewer: await createPerson(api, 'viewer', [seen]),

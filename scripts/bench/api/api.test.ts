@@ -1,4 +1,3 @@
 import { testShort } from '../run-short.ts'
-import { api } from './scenarios.ts'
 
-testShort(api, ['counts'])
+testShort('api', { long: ['counts'] })

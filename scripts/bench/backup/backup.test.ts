@@ -1,4 +1,3 @@
 import { testShort } from '../run-short.ts'
-import { backup } from './scenarios.ts'
 
-testShort(backup)
+testShort('backup')

@@ -1,5 +1,5 @@
 import { answerCalls } from '#scripts/rig/calls.ts'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { type BenchDevice, loginOf } from '#scripts/rig/gateway-api.ts'
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { acknowledgement, PACKET, subscribeAllPacket } from '#testing/mqtt-packets.ts'
@@ -36,9 +36,9 @@ function willPayload(): string {
 /** Connects a client; resolves when CONNACK and, if it `subscribes`, one SUBACK for each subscription have arrived. */
 function come(client: BenchDevice, subscribes: boolean): Promise<void> {
   const { port, leaves, isClean, hasWill } = plan
-  const { hardwareId, password } = client
+  const { hardwareId } = client
   const will = { topic: `dev/${hardwareId}/st`, payload: willPayload() }
-  const login = { clientId: hardwareId, username: hardwareId, password, clean: isClean, keepaliveS: KEEP_ALIVE_S }
+  const login = { ...loginOf(client), clean: isClean, keepaliveS: KEEP_ALIVE_S }
   return new Promise((resolve) => {
     const connect = () => {
       let left = 1 + (subscribes ? leaves.length : 0)

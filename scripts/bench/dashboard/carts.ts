@@ -2,12 +2,13 @@ import { createCourse } from '#scripts/commands/simulate/course/course.ts'
 import { placeOn } from '#scripts/commands/simulate/course/path.ts'
 import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
 import { answerCalls } from '#scripts/rig/calls.ts'
-import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { SIMULATED_CENTER as CENTER } from '#scripts/rig/course.ts'
+import { type BenchDevice, loginOf } from '#scripts/rig/gateway-api.ts'
 import { FLEET, MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { publishPacket } from '#testing/mqtt-packets.ts'
-import { CENTER, SEED } from './course.ts'
+import { SEED } from './simulated-course.ts'
 
 /** Process of carts that drive to and fro on the holes of a course, reporting once a second; one in five is parked. */
 
@@ -36,9 +37,10 @@ async function drive(port: number, devices: readonly BenchDevice[]): Promise<voi
 }
 
 /** Connects a cart; returns a function that reports where the cart of that index is. */
-async function connect(port: number, { hardwareId, password }: BenchDevice): Promise<(index: number) => void> {
+async function connect(port: number, device: BenchDevice): Promise<(index: number) => void> {
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
-  const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
+  const { hardwareId } = device
+  const login = { ...loginOf(device), keepaliveS: KEEP_ALIVE_S }
   const listener = {
     connack: () => resolve(),
     puback: () => {

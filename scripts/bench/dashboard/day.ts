@@ -8,9 +8,9 @@ import { measurement } from '#scripts/rig/scenario.ts'
 import { DAY_MS, HOUR_MS, toIso } from '#shared/time.ts'
 import { FilledFolder, type FilledSample } from '../history/fill.ts'
 import { recordFleet, recordSingle, samplesOfTracks } from '../history/history-parts.ts'
-import { drawCourse } from './course.ts'
 import { openPage, show } from './environment.ts'
 import { secondsOf } from './probes.ts'
+import { drawCourse } from './simulated-course.ts'
 
 const CARTS = { full: 200, short: 20 }
 const VOLTAGE_EVERY = 60

@@ -6,7 +6,7 @@ import { ForkedScript } from '#scripts/rig/calls.ts'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import type { CartFunctions } from './carts.ts'
-import { drawCourse } from './course.ts'
+import { drawCourse } from './simulated-course.ts'
 
 /** Number of carts on the map in the full and the short form. */
 const CARTS = { full: 500, short: 50 }

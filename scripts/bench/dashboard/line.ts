@@ -1,7 +1,7 @@
 import type { Figure } from '#scripts/rig/figures.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { startTablets } from '../staff/course.ts'
+import { startTablets } from '../staff/staffed-gateway.ts'
 import { openDashboard, show } from './environment.ts'
 import { secondsOf } from './probes.ts'
 

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
-import { zoneOf } from '#scripts/rig/course.ts'
+import { SIMULATED_CENTER, zoneOf } from '#scripts/rig/course.ts'
 import type { Figure } from '#scripts/rig/figures.ts'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import type { NewFeature } from '#shared/wire/geofences.ts'
-import { CENTER } from './course.ts'
 import { openDashboard } from './environment.ts'
 import { drag, framesPerS, slowDown } from './probes.ts'
 
@@ -48,7 +47,7 @@ function zone(index: number): NewFeature {
     const angle = (i / CORNERS) * 2 * Math.PI
     const radiusM = i % 2 === 0 ? 40 : 38.4
     const corner = { xM: middle.xM + radiusM * Math.cos(angle), yM: middle.yM + radiusM * Math.sin(angle) }
-    const { lat, long } = toLatLong(CENTER, corner)
+    const { lat, long } = toLatLong(SIMULATED_CENTER, corner)
     return [long, lat]
   })
   return zoneOf(`zone-${index}`, { name: `Zone ${index}`, type: index === 0 ? 'parking' : 'stop' }, ring)

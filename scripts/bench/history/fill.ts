@@ -37,6 +37,22 @@ export interface FilledSample {
   voltageMv: number
 }
 
+/** 1 May 2026. */
+export const MADE_FROM_MS = 1_777_593_600_000
+export const MADE_GAP_MS = 5000
+
+/** Sample of a device at a tick since then, with numbers as long as real ones. */
+export function madeSample(deviceId: number, tick: number): FilledSample {
+  return {
+    deviceId,
+    atMs: MADE_FROM_MS + tick * MADE_GAP_MS,
+    latE7: 365_680_000 + ((tick * 37) % 90_000),
+    longE7: -1_219_480_000 + ((tick * 53) % 90_000),
+    speedMilliKmh: (tick * 7) % 24_000,
+    voltageMv: 48_000 + ((tick * 11) % 6_000),
+  }
+}
+
 /** Data folder of a gateway, created and extended while no gateway runs in it. */
 export class FilledFolder {
   readonly path: string

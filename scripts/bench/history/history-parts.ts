@@ -4,6 +4,7 @@ import { dayStartMs } from '#scripts/commands/simulate/course/model-day.ts'
 import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
 import { createCart, planFleet } from '#scripts/commands/simulate/fleet-plan.ts'
 import { reportedKmh } from '#scripts/commands/simulate/sample.ts'
+import { SIMULATED_CENTER } from '#scripts/rig/course.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
@@ -65,7 +66,7 @@ export function recordActive(count: number): GpsRecords[] {
 
 /** Returns the first `count` positions of a simulated cart in that style; the same in every run. */
 export function recordTrack(style: TrackStyle, count: number, index = 2): GpsRecords {
-  const plan = planFleet({ seed: 1, carts: 12, center: { lat: 28.41, long: -81.58 }, prefix: 'bench' })
+  const plan = planFleet({ seed: 1, carts: 12, center: SIMULATED_CENTER, prefix: 'bench' })
   const cart = createCart(plan, index)
   const random = createRandom('blocks', style.name)
   const noise = new GpsNoise(random)

@@ -6,15 +6,13 @@ import { readDatabase } from '#scripts/rig/read-database.ts'
 import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import { byFigure } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { FilledFolder } from './fill.ts'
+import { FilledFolder, MADE_FROM_MS } from './fill.ts'
 import { recordActive, samplesOfActive } from './history-parts.ts'
 
 /** Two hours and three quarters of two hundred devices, a fix each five seconds; as many others send messages. */
 const SIZES = { devices: 200, fixesEach: 10_000 }
 const SHORT_SIZES = { devices: 10, fixesEach: 500 }
 const INTERVAL_MS = 5000
-/** 1 May 2026. */
-const FROM_MS = 1_777_593_600_000
 /** More than the benchmark writes: the gateway seals only at the request of the benchmark. */
 const NEVER_BY_ITSELF = '100000000'
 const ALONE_S = 10
@@ -41,7 +39,7 @@ export const sealing = measurement({
     await folder.register(sizes.devices, 'filled')
     const loaded = await folder.register(sizes.devices, 'loaded')
     const [deviceIds, tracks] = [folder.deviceIds('filled'), recordActive(sizes.fixesEach)]
-    let toMs = FROM_MS
+    let toMs = MADE_FROM_MS
     const startOnLog = async () => {
       const fromMs = toMs
       toMs += sizes.fixesEach * INTERVAL_MS

@@ -8,7 +8,7 @@ import type { Neighbour } from '#scripts/rig/neighbours/attack-plan.ts'
 import { type AttackedCourse, NEIGHBOURS, ROW_OF_GOOD_KEYS } from '#scripts/rig/neighbours/attacks.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { measurement, type RunContext, type Scenario, type ScenarioContext } from '#scripts/rig/scenario.ts'
-import { createCourse } from './course.ts'
+import { createAttacked } from './attacked-folder.ts'
 import type { RegularsFunctions } from './regulars.ts'
 import { BASE, measureRounds, NOISE_FIGURES, noiseValues, ofBoth, ratios, type Stage, waiting } from './sides.ts'
 
@@ -66,7 +66,7 @@ async function open(
   isAttacked: boolean,
 ): Promise<Stage<Seen>> {
   const { bench, isShort, durationS } = context
-  const course = await bench.shared(createCourse, context)
+  const course = await bench.shared(createAttacked, context)
   const regulars = bench.shared(startRegulars, bench)
   // in the short form the rows share a gateway; bad keys need one that has just started
   const isOwn = !isShort || (usesGoodKeys(neighbour) && isAttacked)
@@ -101,7 +101,7 @@ function startRegulars(bench: Workbench): ForkedScript<RegularsFunctions> {
 
 /** Starts a gateway on a copy of the course. */
 async function startCopy(context: ScenarioContext): Promise<{ gateway: GatewayProcess; end(): Promise<void> }> {
-  const { folder } = await context.bench.shared(createCourse, context)
+  const { folder } = await context.bench.shared(createAttacked, context)
   const copy = folder.copy()
   const gateway = await copy.start(LIMITED)
   const end = async () => {

@@ -1,12 +1,12 @@
 import { dayOf } from '#scripts/commands/simulate/course/model-day.ts'
 import { zonesOf } from '#scripts/commands/simulate/course/zones.ts'
 import { planFleet } from '#scripts/commands/simulate/fleet-plan.ts'
+import { SIMULATED_CENTER as CENTER } from '#scripts/rig/course.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { FilledFolder } from '../history/fill.ts'
 import { samplesOfDays } from './course-days.ts'
 
-const CENTER = { lat: 28.41, long: -81.58 }
 const SIZES = { carts: 200, loaded: 200 }
 const SHORT = { carts: 8, loaded: 10 }
 const SHORT_DAYS = 2

@@ -9,7 +9,7 @@ import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import { mustReach, waitUntil } from '#scripts/rig/wait-until.ts'
-import { startBarn, startCourse, startTablets } from './course.ts'
+import { startBarn, startCourse, startTablets } from './staffed-gateway.ts'
 
 const SIZES = { carts: 500, others: 200, receivers: 20, tablets: 4 }
 const SHORT = { carts: 20, others: 10, receivers: 4, tablets: 2 }

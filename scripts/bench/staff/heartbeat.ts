@@ -7,8 +7,8 @@ import { readMainThreadCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import { WINDOW } from '../ingest/saturation-run.ts'
-import { startCourse } from './course.ts'
 import { monotonicUs, profilingEnv, readMainThreadProfile, shareOf } from './cpu-profile.ts'
+import { startCourse } from './staffed-gateway.ts'
 
 const DEVICES = 500
 const SHORT_DEVICES = 20

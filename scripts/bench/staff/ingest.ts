@@ -4,7 +4,7 @@ import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import { alternate } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import { saturate } from '../ingest/saturation-run.ts'
-import { startCourse } from './course.ts'
+import { startCourse } from './staffed-gateway.ts'
 
 const DEVICES = 500
 const SHORT_DEVICES = 20

@@ -6,7 +6,7 @@ import { measurePair, pairFigures, pairValues } from '#scripts/rig/load/beside.t
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
-import { startBarn } from './course.ts'
+import { startBarn } from './staffed-gateway.ts'
 
 const SIZES = { locked: 500, recalled: 200, others: 200 }
 const SHORT = { locked: 20, recalled: 10, others: 10 }

@@ -1,4 +1,3 @@
 import { testShort } from '../run-short.ts'
-import { staff } from './scenarios.ts'
 
-testShort(staff, ['ingest', 'list', 'tablets'])
+testShort('staff', { long: ['ingest', 'list', 'tablets'] })

@@ -2,7 +2,7 @@ import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
-import { startBarn, startCourse, startTablets } from './course.ts'
+import { startBarn, startCourse, startTablets } from './staffed-gateway.ts'
 
 const SIZES = { carts: 500, tablets: 40 }
 const SHORT = { carts: 20, tablets: 4 }

@@ -1,13 +1,12 @@
 import { acknowledgement, DISCONNECT, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
+import { type BenchDevice, loginOf } from '../gateway-api.ts'
 import { MessageWindow } from './message-window.ts'
 import type { LoadMeter } from './meter.ts'
 import { FLEET, MqttSocket } from './mqtt-socket.ts'
 import { TelemetryPackets } from './telemetry-packets.ts'
 
-export interface LoadClientSettings {
+export interface LoadClientSettings extends BenchDevice {
   port: number
-  hardwareId: string
-  password: string
   /** Lane it drives on; without it the lane of all others. */
   lane?: number
   /** Connects with a last will, subscriptions and an `st` message. */
@@ -121,8 +120,8 @@ export class LoadClient {
   }
 
   #connectFields() {
-    const { hardwareId, password, asDevice } = this.#settings
-    const fields = { clientId: hardwareId, username: hardwareId, password, keepaliveS: 120 }
+    const { hardwareId, asDevice } = this.#settings
+    const fields = { ...loginOf(this.#settings), keepaliveS: 120 }
     if (!asDevice) return { ...fields, clean: true }
     const will = { topic: `dev/${hardwareId}/st`, payload: '{"online":false}' }
     return { ...fields, clean: false, will }

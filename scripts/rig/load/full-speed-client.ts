@@ -1,4 +1,4 @@
-import type { BenchDevice } from '../gateway-api.ts'
+import { type BenchDevice, loginOf } from '../gateway-api.ts'
 import { FLEET, MqttSocket } from './mqtt-socket.ts'
 import { TelemetryPackets } from './telemetry-packets.ts'
 
@@ -77,8 +77,8 @@ export class FullSpeedClient {
 
   /** Rejects if the broker refuses the connection. */
   connect(): Promise<void> {
-    const { hardwareId, password } = this.#device
-    const login = { clientId: hardwareId, username: hardwareId, password, clean: true, keepaliveS: 0 }
+    const { hardwareId } = this
+    const login = { ...loginOf(this.#device), clean: true, keepaliveS: 0 }
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#socket = new MqttSocket(
       this.#settings.port,

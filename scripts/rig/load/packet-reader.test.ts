@@ -35,12 +35,6 @@ const expected = ['connack 0 present', 'suback 1,1,128', 'puback 1', 'puback 655
 expected.push('publish 300', 'publish 0', 'publish 300', 'puback 258')
 
 describe('PacketReader', () => {
-  test('a stream in one chunk is cut into its packets', () => {
-    const { reader, received } = listen()
-    reader.read(stream)
-    assert.deepEqual(received, expected)
-  })
-
   test('a stream split at any byte gives the same packets', () => {
     for (let at = 0; at <= stream.length; at++) {
       const { reader, received } = listen()

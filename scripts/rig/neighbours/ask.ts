@@ -5,7 +5,7 @@ export const OWN_ADDRESS = '127.0.0.1'
 /** Timeout, not a promised limit: a request without a response by then never gets one. */
 export const TIMEOUT_MS = 20_000
 
-/** Status of a response, or the reason why there is none. */
+/** Status of a response, or the reason for its absence. */
 export type Outcome = number | 'cut off' | 'no answer'
 
 /** Sends a GET on a connection of its own, from one of the addresses of this machine; without a key if it is empty. */

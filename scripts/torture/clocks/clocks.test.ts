@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '#shared/time.ts'
-import { ClockCourse } from './course.ts'
+import { ClockedGateway } from './clocked-gateway.ts'
 import { mayBeGone } from './readings.ts'
 import { playStory } from './story.ts'
 
@@ -15,11 +15,11 @@ for (const seed of [102, 1018]) {
 }
 
 test('a reading that is gone without being old is found', async (t) => {
-  const course = await ClockCourse.open(0)
-  t.after(() => course.close())
-  await course.send(['satellite-1'], 10, 10 * DAY_MS)
-  await course.remove('satellite-1')
-  assert.equal((await course.findings()).missing.length, 10)
+  const gateway = await ClockedGateway.open(0)
+  t.after(() => gateway.close())
+  await gateway.send(['satellite-1'], 10, 10 * DAY_MS)
+  await gateway.remove('satellite-1')
+  assert.equal((await gateway.findings()).missing.length, 10)
 })
 
 test('a reading may be gone once it is old by its true time, or by the time from the gateway', () => {

@@ -1,6 +1,6 @@
 import { createRandom, type Random } from '#shared/random.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { BEGIN_MS, ClockCourse, DEVICES, type Findings } from './course.ts'
+import { BEGIN_MS, ClockedGateway, DEVICES, type Findings } from './clocked-gateway.ts'
 
 const YEAR_MS = 365 * DAY_MS
 /** Days of history that a device sends at the beginning, all of which are truly recent. */
@@ -17,16 +17,16 @@ export interface Story extends Findings {
 export async function playStory(seed: number): Promise<Story> {
   const random = createRandom(seed, 'clocks')
   const first = firstStart(random)
-  const course = await ClockCourse.open(first.offMs)
+  const gateway = await ClockedGateway.open(first.offMs)
   const steps = [first.name]
   try {
-    await course.check(first.name)
-    await course.send(['satellite-1'], HISTORY_DAYS, HISTORY_DAYS * DAY_MS)
+    await gateway.check(first.name)
+    await gateway.send(['satellite-1'], HISTORY_DAYS, HISTORY_DAYS * DAY_MS)
     const count = random.integer(STEPS.least, STEPS.most)
-    for (let i = 0; i < count; i++) steps.push(await takeStep(course, random))
-    return { seed, steps, ...(await course.findings()) }
+    for (let i = 0; i < count; i++) steps.push(await takeStep(gateway, random))
+    return { seed, steps, ...(await gateway.findings()) }
   } finally {
-    await course.close()
+    await gateway.close()
   }
 }
 
@@ -40,35 +40,35 @@ function firstStart(random: Random): { name: string; offMs: number } {
 }
 
 /** Plays one clock event; devices send, retention runs, sometimes an admin purges. Returns its description. */
-async function takeStep(course: ClockCourse, random: Random): Promise<string> {
-  const step = await changeClock(course, random)
-  await course.check(step)
+async function takeStep(gateway: ClockedGateway, random: Random): Promise<string> {
+  const step = await changeClock(gateway, random)
+  await gateway.check(step)
   const isOutage = random.chance(0.4)
   // after an outage the device sends what it measured meanwhile
   const [count, spanMs] = isOutage ? [random.integer(2, 40), random.integer(1, 48) * HOUR_MS] : [1, 0]
-  await course.send(DEVICES, count, spanMs)
-  await course.runRetention()
-  if (random.chance(0.3)) await course.purge(random.integer(40, 100))
-  await course.check(`${step}, then devices`)
+  await gateway.send(DEVICES, count, spanMs)
+  await gateway.runRetention()
+  if (random.chance(0.3)) await gateway.purge(random.integer(40, 100))
+  await gateway.check(`${step}, then devices`)
   return isOutage ? `${step}, ${count} readings of ${span(spanMs)}` : step
 }
 
-type Change = (course: ClockCourse, random: Random) => string | Promise<string>
+type Change = (gateway: ClockedGateway, random: Random) => string | Promise<string>
 
 const CHANGES: readonly [Change, ...Change[]] = [jump, jump, jump, restart, restart, putRight, goOn]
 
-function changeClock(course: ClockCourse, random: Random): string | Promise<string> {
-  return random.pick(CHANGES)(course, random)
+function changeClock(gateway: ClockedGateway, random: Random): string | Promise<string> {
+  return random.pick(CHANGES)(gateway, random)
 }
 
 /** Sets the system clock while the gateway runs, as a user or a program may. */
-function jump(course: ClockCourse, random: Random): string {
+function jump(gateway: ClockedGateway, random: Random): string {
   if (random.chance(0.1)) {
-    course.setClock(5000 - course.trueMs)
+    gateway.setClock(5000 - gateway.trueMs)
     return 'set to 1970'
   }
   const offMs = randomOffMs(random)
-  course.setClock(offMs)
+  gateway.setClock(offMs)
   return `set ${span(offMs)}`
 }
 
@@ -87,7 +87,7 @@ function randomOffMs(random: Random): number {
 }
 
 /** Stops the gateway and starts it with a clock that was lost, stood still, was set meanwhile, or is right. */
-async function restart(course: ClockCourse, random: Random): Promise<string> {
+async function restart(gateway: ClockedGateway, random: Random): Promise<string> {
   const offline: [number, ...number[]] = [
     random.integer(5, 300) * 1000,
     random.integer(1, 14) * HOUR_MS,
@@ -96,35 +96,35 @@ async function restart(course: ClockCourse, random: Random): Promise<string> {
   ]
   const offlineMs = random.pick(offline)
   const wrongMs = randomOffMs(random)
-  const stoodAtMs = course.system.nowMs()
+  const stoodAtMs = gateway.system.nowMs()
   const clocks: [[string, number | null], ...[string, number | null][]] = [
     ['the right time', 0],
     ['its clock kept', null],
-    ['1970', 5000 - course.trueMs - offlineMs],
-    ['a clock that stood still', stoodAtMs - course.trueMs - offlineMs],
+    ['1970', 5000 - gateway.trueMs - offlineMs],
+    ['a clock that stood still', stoodAtMs - gateway.trueMs - offlineMs],
     [span(wrongMs), wrongMs],
   ]
   // readings dated by a clock that stood still for months count as that old, because their age cannot be known
   const [what, offMs] = random.pick(clocks)
-  await course.restart(offlineMs, (system, trueMs) => (offMs === null ? system.nowMs() : trueMs + offMs))
+  await gateway.restart(offlineMs, (system, trueMs) => (offMs === null ? system.nowMs() : trueMs + offMs))
   return `restart after ${span(offlineMs)}, ${what}`
 }
 
 /** Corrects the clock: by the network, or by a user, who may confirm it. */
-async function putRight(course: ClockCourse, random: Random): Promise<string> {
+async function putRight(gateway: ClockedGateway, random: Random): Promise<string> {
   if (random.chance(0.4)) {
-    course.synchronize()
+    gateway.synchronize()
     return 'synchronized'
   }
-  course.setClock(0)
+  gateway.setClock(0)
   if (random.chance(0.5)) return 'set right'
-  await course.confirm()
+  await gateway.confirm()
   return 'set right and confirmed'
 }
 
-function goOn(course: ClockCourse, random: Random): string {
+function goOn(gateway: ClockedGateway, random: Random): string {
   const ms = random.integer(1, 72) * HOUR_MS + random.integer(0, 3_599_999)
-  course.passTime(ms)
+  gateway.passTime(ms)
   return `${span(ms)} later`
 }
 

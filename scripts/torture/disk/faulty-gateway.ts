@@ -1,5 +1,6 @@
 import { connectAsync, type MqttClient } from 'mqtt'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { loginOf } from '#scripts/rig/gateway-api.ts'
 import { ADMIN_KEY, type GatewayProcess, spawnGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { type BenchProcess, Workbench } from '#scripts/rig/processes.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
@@ -82,16 +83,10 @@ export class FaultyGateway {
 
   /** Registers a device and connects it. */
   async device(hardwareId: string): Promise<FaultyDevice> {
-    const { body } = await this.register(hardwareId)
-    const device = new FaultyDevice(
-      hardwareId,
-      await connectAsync(`mqtt://127.0.0.1:${this.#started.ports.mqtt}`, {
-        clientId: hardwareId,
-        username: hardwareId,
-        password: body.mqtt.password,
-        reconnectPeriod: 0,
-      }),
-    )
+    const { password } = (await this.register(hardwareId)).body.mqtt
+    const login = { ...loginOf({ hardwareId, password }), reconnectPeriod: 0 }
+    const client = await connectAsync(`mqtt://127.0.0.1:${this.#started.ports.mqtt}`, login)
+    const device = new FaultyDevice(hardwareId, client)
     this.#devices.push(device)
     return device
   }
@@ -108,9 +103,7 @@ export class FaultyGateway {
 
   /** Value of a metric, summed over all labels. */
   async metric(name: string): Promise<number> {
-    const { body } = await this.request('GET', '/metrics')
-    const lines: string[] = body.split('\n').filter((line: string) => line.startsWith(name))
-    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    return (await this.#started.api.metrics()).get(name) ?? 0
   }
 
   /** Ends the process; returns its exit code, null after SIGKILL. */

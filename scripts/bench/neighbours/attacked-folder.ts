@@ -2,13 +2,10 @@ import { createPeople, createTablets } from '#scripts/rig/course.ts'
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
 import type { AttackedCourse } from '#scripts/rig/neighbours/attacks.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
-import { FilledFolder } from '../history/fill.ts'
+import { FilledFolder, MADE_FROM_MS, MADE_GAP_MS, madeSample } from '../history/fill.ts'
 
 const SIZES = { devices: 200, lockEvents: 400_000, records: 200_000, goodKeys: 110 }
 const SHORT = { devices: 50, lockEvents: 8_000, records: 8_192, goodKeys: 30 }
-const GAP_MS = 5000
-/** 1 May 2026. */
-const FROM_MS = 1_777_593_600_000
 
 /** Data folder with a fleet, people and a history; a gateway is started on it or on a copy. */
 export interface Course extends AttackedCourse {
@@ -21,7 +18,7 @@ export interface Course extends AttackedCourse {
 }
 
 /** Creates the course; no gateway runs on it yet. */
-export async function createCourse(context: ScenarioContext): Promise<Course> {
+export async function createAttacked(context: ScenarioContext): Promise<Course> {
   const { devices, lockEvents, records, goodKeys } = context.isShort ? SHORT : SIZES
   const folder = await FilledFolder.create(context, 'neighbours')
   const gateway = await folder.start()
@@ -53,18 +50,10 @@ async function fillPast({ folder, fleet, lockEvents }: Course, records: number):
     hardwareId: fleet[i % fleet.length]?.hardwareId ?? '',
     shortId: shortIds[i % fleet.length] ?? '',
     identity: `eid:past-${i}`,
-    atMs: FROM_MS + i * GAP_MS,
+    atMs: MADE_FROM_MS + i * MADE_GAP_MS,
     ...fields,
   }))
   await folder.fillLockEvents(events)
   const [deviceId = 0] = folder.deviceIds('bench').slice(2)
-  const samples = Array.from({ length: records }, (_, i) => ({
-    deviceId,
-    atMs: FROM_MS + i * GAP_MS,
-    latE7: 365_680_000 + ((i * 37) % 90_000),
-    longE7: -1_219_480_000 + ((i * 53) % 90_000),
-    speedMilliKmh: (i * 7) % 24_000,
-    voltageMv: 48_000 + ((i * 11) % 6_000),
-  }))
-  await folder.fill(samples)
+  await folder.fill(Array.from({ length: records }, (_, tick) => madeSample(deviceId, tick)))
 }

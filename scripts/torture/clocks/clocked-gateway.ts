@@ -41,7 +41,7 @@ export interface Findings {
 }
 
 /** A gateway in this process on a clock that can be set to anything, its devices, and the true time. */
-export class ClockCourse {
+export class ClockedGateway {
   readonly system: FakeClock
   readonly #gateway: TestGateway
   readonly #isSynchronized: { now: boolean }
@@ -68,7 +68,7 @@ export class ClockCourse {
   }
 
   /** Starts with a system clock that is `offMs` off. */
-  static async open(offMs: number): Promise<ClockCourse> {
+  static async open(offMs: number): Promise<ClockedGateway> {
     const system = new FakeClock(BEGIN_MS + offMs)
     const isSynchronized = { now: false }
     const settings = {
@@ -79,7 +79,7 @@ export class ClockCourse {
       clock: system,
       isTimeSynchronized: () => isSynchronized.now,
     })
-    return new ClockCourse(system, gateway, isSynchronized)
+    return new ClockedGateway(system, gateway, isSynchronized)
   }
 
   close(): Promise<void> {
