@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { runCase, type Target } from './case-runner.ts'
 import type { FuzzCase, Login } from './fuzz-case.ts'
 import { generateCase } from './generate.ts'
@@ -139,15 +139,13 @@ export class Campaign {
     const { attributes, dropped } = await api.call('GET /devices/{id}/details', { path: { id: bystander } })
     const traces = [...Object.keys(attributes), ...Object.keys(dropped)]
     if (traces.length > 0) return `a client published for ${bystander}: ${traces}`
-    const giveUpAtMs = performance.now() + SETTLE_MS
-    for (;;) {
-      const metrics = await api.metrics()
-      const clients = metrics.get('cartbarn_mqtt_clients')
-      const isQuiet = clients === 1 && metrics.get('cartbarn_write_queue_rows') === 0
-      if (metrics.get('cartbarn_devices') !== this.#options.devices + OTHERS) return 'the number of devices has changed'
-      if (isQuiet) return null
-      if (performance.now() > giveUpAtMs) return `${clients} MQTT clients are connected instead of 1`
-      await sleep(20)
+    let metrics = await api.metrics()
+    const isQuiet = async () => {
+      metrics = await api.metrics()
+      return metrics.get('cartbarn_mqtt_clients') === 1 && metrics.get('cartbarn_write_queue_rows') === 0
     }
+    const hasSettled = await waitUntil(isQuiet, SETTLE_MS, 20)
+    if (metrics.get('cartbarn_devices') !== this.#options.devices + OTHERS) return 'the number of devices has changed'
+    return hasSettled ? null : `${metrics.get('cartbarn_mqtt_clients')} MQTT clients are connected instead of 1`
   }
 }

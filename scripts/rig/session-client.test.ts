@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { generate, type Packet, parser } from 'mqtt-packet'
-import { z } from 'zod'
 import { eventually } from '#shared/testing/eventually.ts'
+import { listen } from './listen.ts'
 import { SessionClient } from './session-client.ts'
 
 /** Connection as a broker sees it: the test gives every response, including those that no broker would give. */
@@ -34,12 +33,10 @@ class Peer {
   }
 }
 
-async function listen(t: TestContext) {
+async function open(t: TestContext) {
   const waiting: Peer[] = []
   const server = net.createServer((socket) => waiting.push(new Peer(socket)))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = z.object({ port: z.number() }).parse(server.address())
+  const port = await listen(server)
   const client = new SessionClient({ port, clientId: 'c', username: 'u', password: 'p', isPersistent: true })
   t.after(() => {
     client.goOffline('abruptly')
@@ -60,7 +57,7 @@ async function listen(t: TestContext) {
 const message = { topic: 't', payload: '1', retain: false }
 
 test('what was not acknowledged comes again as a copy; what was taken is only let go', async (t) => {
-  const { client, accept } = await listen(t)
+  const { client, accept } = await open(t)
   const acknowledged: string[] = []
   client.onAcknowledged = ({ payload }) => acknowledged.push(payload)
   client.publish({ ...message, payload: 'once', qos: 1 })
@@ -86,7 +83,7 @@ test('what was not acknowledged comes again as a copy; what was taken is only le
 })
 
 test('a message of QoS 2 that comes again before it is let go is the same one, afterwards another', async (t) => {
-  const { client, accept } = await listen(t)
+  const { client, accept } = await open(t)
   let delivered = 0
   client.onDelivery = () => delivered++
   const delivery: Packet = { cmd: 'publish', qos: 2, dup: false, messageId: 7, ...message }
@@ -106,7 +103,7 @@ test('a message of QoS 2 that comes again before it is let go is the same one, a
 })
 
 test('a broker that forgot the session is noticed', async (t) => {
-  const { client, accept } = await listen(t)
+  const { client, accept } = await open(t)
   const first = await accept(false)
   await eventually(() => client.isReady, 'the session')
   assert.equal(client.lostSessions, 0)

@@ -1,11 +1,12 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { none } from '#scripts/rig/figures.ts'
+import { listen } from '#scripts/rig/listen.ts'
 import type { BenchProcess, Workbench } from '#scripts/rig/processes.ts'
 import { median, printProgress } from '#scripts/rig/report.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { ordeal } from './scenario.ts'
 
 const PROGRESS_EVERY = 20
@@ -20,33 +21,23 @@ const URL_IN_LINE = /"http":"([^"]+)"/
 const CIRCUMSTANCES = ['empty folder', 'port taken', 'after a kill'] as const
 type Circumstance = (typeof CIRCUMSTANCES)[number]
 
-interface Program {
-  name: 'gateway' | 'hub'
-  args(entry: string): string[]
-  settings(dataDir: string, port: number): Record<string, string>
-}
-
-const PROGRAMS: readonly Program[] = [
+const PROGRAMS = [
   {
     name: 'gateway',
-    args: (entry) => [entry, 'run'],
-    settings: (dataDir, port) => ({
-      CARTBARN_DATA_DIR: dataDir,
-      CARTBARN_HOST: '127.0.0.1',
-      CARTBARN_HTTP_PORT: String(port),
-      CARTBARN_MQTT_PORT: '0',
-    }),
+    command: 'run',
+    settings: { CARTBARN_HOST: '127.0.0.1', CARTBARN_MQTT_PORT: '0' },
+    dataDir: 'CARTBARN_DATA_DIR',
+    port: 'CARTBARN_HTTP_PORT',
   },
   {
     name: 'hub',
-    args: (entry) => [entry, 'hub'],
-    settings: (dataDir, port) => ({
-      CARTBARN_HUB_DATA_DIR: dataDir,
-      CARTBARN_HUB_HOST: '127.0.0.1',
-      CARTBARN_HUB_PORT: String(port),
-    }),
+    command: 'hub',
+    settings: { CARTBARN_HUB_HOST: '127.0.0.1' },
+    dataDir: 'CARTBARN_HUB_DATA_DIR',
+    port: 'CARTBARN_HUB_PORT',
   },
-]
+] as const
+type Program = (typeof PROGRAMS)[number]
 
 type End = 'listening' | 'ended with a reason' | 'ended silently' | 'hung'
 
@@ -104,11 +95,8 @@ async function startOnce(bench: Workbench, options: StartOptions): Promise<Start
   const { program, circumstance, usualMs } = options
   const dataDir = bench.createFolder(program.name)
   if (circumstance === 'port taken') {
-    const taker = createServer().listen(0, '127.0.0.1')
-    await once(taker, 'listening')
-    const address = taker.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    const life = new Life(bench, options, dataDir, port)
+    const taker = createServer()
+    const life = new Life(bench, options, dataDir, await listen(taker))
     const end = await life.end()
     await life.kill()
     taker.close()
@@ -138,8 +126,8 @@ class Life {
   url = ''
 
   constructor(bench: Workbench, { entry, program }: StartOptions, dataDir: string, port: number) {
-    const settings = program.settings(dataDir, port)
-    this.#process = bench.spawn(program.name, process.execPath, program.args(entry), settings)
+    const settings = { ...program.settings, [program.dataDir]: dataDir, [program.port]: String(port) }
+    this.#process = bench.spawn(program.name, process.execPath, [entry, program.command], settings)
     this.#process.watchLines((line) => {
       this.#lines.push(line)
       if (!LISTENING.test(line)) return
@@ -176,15 +164,11 @@ const KEY_CHECK_MS = 100
 
 /** True if the key that was printed, or is in the data folder, is an admin's. */
 async function opensWith(url: string, printed: () => string, dataDir: string): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < KEY_WAIT_MS; waitedMs += KEY_CHECK_MS) {
+  const opens = async () => {
     const key = KEY.exec(printed())?.[0] ?? KEY.exec(keyFile(dataDir))?.[0]
-    if (key !== undefined) {
-      const { status } = await fetch(`${url}/users`, { headers: { 'x-api-key': key } })
-      if (status === 200) return true
-    }
-    await sleep(KEY_CHECK_MS)
+    return key !== undefined && (await fetch(`${url}/users`, { headers: { 'x-api-key': key } })).status === 200
   }
-  return false
+  return waitUntil(opens, KEY_WAIT_MS, KEY_CHECK_MS)
 }
 
 function keyFile(dataDir: string): string {

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import type { Figure } from '#scripts/rig/figures.ts'
+import { listen } from '#scripts/rig/listen.ts'
 import { type AttackPlan, type AttackResult, replayOf } from '#scripts/rig/neighbours/attack-plan.ts'
 import { startNeighbour } from '#scripts/rig/neighbours/process.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
@@ -44,8 +44,7 @@ export async function measureRounds<Seen>(
     const attacked = await measureSide(bench, () => open('attacked'))
     // in this process, which is idle while the others are measured
     const discarding = createServer((socket) => socket.on('error', () => socket.destroy()).resume())
-    await once(discarding.listen(0, '127.0.0.1'), 'listening')
-    const { port } = discarding.address() as AddressInfo // it listens on TCP
+    const port = await listen(discarding)
     const replay = { plan: replayOf(attacked.plan, attacked), ports: { http: port, mqtt: port } }
     const base = await measureSide(bench, () => open('base'), replay)
     discarding.close()

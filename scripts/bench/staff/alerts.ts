@@ -1,9 +1,8 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { ALL_LOW_V, NONE_LOW_V } from '#scripts/rig/course.ts'
 import { none } from '#scripts/rig/figures.ts'
 import type { GatewayApi } from '#scripts/rig/gateway-api.ts'
+import { listen } from '#scripts/rig/listen.ts'
 import { type LoadPair, measurePair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
@@ -83,8 +82,7 @@ async function startReceivers(api: GatewayApi, count: number) {
     request.resume()
     if (!path.startsWith('/hang/')) request.on('end', () => response.end())
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   for (let i = 0; i < count; i++) {
     const way = i % 2 === 0 ? 'ok' : 'hang'
     const webhook = `/${way}/webhook-${i}`

@@ -2,6 +2,7 @@ import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
+import { byFigure } from '#scripts/rig/rounds.ts'
 import { measurement, type RunContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { FilledFolder } from '../history/fill.ts'
@@ -45,17 +46,10 @@ export const drain = measurement({
     const drains: Awaited<ReturnType<typeof drainOnce>>[] = []
     for (let round = 0; round < context.rounds; round++) {
       const drained = await drainOnce(context, folder, devices, samples)
-      printProgress(`  drained in ${drained.drainS.toFixed(1)} s`)
+      printProgress(`  drained in ${drained.values.drained.toFixed(1)} s`)
       drains.push(drained)
     }
-    return {
-      map: drains.map(({ mapS }) => mapS),
-      drained: drains.map(({ drainS }) => drainS),
-      rate: drains.map(({ rows, drainS }) => rows / drainS),
-      wire: drains.map(({ wireBytes, rows }) => wireBytes / rows),
-      stored: drains.map(({ storedBytes, rows }) => storedBytes / rows),
-      ...pairValues(drains),
-    }
+    return { ...byFigure(drains.map(({ values }) => values)), ...pairValues(drains) }
   },
 })
 
@@ -93,6 +87,7 @@ async function drainOnce(
   const storedBytes = (await hub.databaseBytes()) - emptyBytes
   await gateway.process.stop()
   await hub.stop()
-  const [mapS, drainS] = [(mapMs - helloMs) / 1000, (doneMs - helloMs) / 1000]
-  return { alone, beside, rows, wireBytes, storedBytes, mapS, drainS }
+  const drained = (doneMs - helloMs) / 1000
+  const perRow = { wire: wireBytes / rows, stored: storedBytes / rows }
+  return { alone, beside, values: { map: (mapMs - helloMs) / 1000, drained, rate: rows / drained, ...perRow } }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Aedes } from 'aedes'
 import { z } from 'zod'
+import { listen } from '../listen.ts'
 import { LoadClient } from './client.ts'
 import { LoadMeter } from './meter.ts'
 
@@ -20,8 +20,7 @@ async function startBroker(t: TestContext, onSample: (tsMs: number, acknowledge:
     sockets.add(socket)
     broker.handle(socket)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listen(server)
   const cutAll = () => {
     for (const socket of sockets) socket.destroy()
   }
@@ -30,7 +29,6 @@ async function startBroker(t: TestContext, onSample: (tsMs: number, acknowledge:
     server.close()
     broker.close()
   })
-  const { port } = z.object({ port: z.number() }).parse(server.address())
   return { port, cutAll }
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import net, { type Socket } from 'node:net'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { eventually } from '#shared/testing/eventually.ts'
 import { acknowledgement, cutPackets, PACKET, readPublish } from '#testing/mqtt-packets.ts'
+import { listen } from '../listen.ts'
 import { FullSpeedClient } from './full-speed-client.ts'
 
 const WINDOW = 8
@@ -30,9 +30,7 @@ test('half a window follows each half that is acknowledged; the journal has what
     })
   })
   t.after(() => server.close())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = z.object({ port: z.number() }).parse(server.address())
+  const port = await listen(server)
 
   let recorded = 0
   const meter = { nowMs: 0, record: () => recorded++ }

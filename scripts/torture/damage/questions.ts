@@ -1,5 +1,6 @@
 import { connect, type MqttClient } from 'mqtt'
 import { ADMIN_KEY, type GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import { toIso } from '#shared/time.ts'
 import { type FullFolders, programOptions } from './folders.ts'
@@ -115,7 +116,7 @@ async function listen(
     client.once('close', () => connected.reject(new Error('closed')))
     await connected.promise
     await client.subscribeAsync('#', { qos: 1 })
-    while (performance.now() - lastAtMs < QUIET_MS) await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 5))
+    await waitUntil(() => performance.now() - lastAtMs >= QUIET_MS, REQUEST_LIMIT_MS, QUIET_MS / 5)
     return {
       retained: { status: 200, text: JSON.stringify(retained.sort()) },
       // in their order

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { Agent, createServer, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
+import { listen } from '#scripts/rig/listen.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { NO_FAULTS, type RequestFault } from './faults.ts'
 import { SyncProxy } from './proxy.ts'
@@ -20,11 +19,11 @@ const hub: Server = createServer((incoming, response) => {
     response.end(`taken: ${body}`)
   })
 })
-const proxy = new SyncProxy(() => (hub.address() as AddressInfo).port)
+let hubPort = 0
+const proxy = new SyncProxy(() => hubPort)
 
 before(async () => {
-  hub.listen(0, '127.0.0.1')
-  await once(hub, 'listening')
+  hubPort = await listen(hub)
   await proxy.start()
 })
 beforeEach(() => {

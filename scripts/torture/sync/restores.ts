@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { none } from '#scripts/rig/figures.ts'
 import { printProgress } from '#scripts/rig/report.ts'
+import { byFigure } from '#scripts/rig/rounds.ts'
 import { DAY_MS, HOUR_MS } from '#shared/time.ts'
 import type { SyncStatusJson } from '#shared/wire/sync-status.ts'
 import { ordeal, printFaults } from '../scenario.ts'
@@ -44,7 +45,7 @@ export const restores = ordeal({
   async run(context) {
     const { isShort, cycles } = context
     const hub = await TorturedHub.create(context.bench, { database: 'PostgreSQL' })
-    const all: Restore[] = []
+    const all: Awaited<ReturnType<typeof restoreOnce>>[] = []
     try {
       const key = await hub.addSite(SITE)
       await hub.start()
@@ -53,43 +54,26 @@ export const restores = ordeal({
       for (let run = 0; run < cycles; run++) {
         const age = AGES[(isShort ? 1 : run) % AGES.length] ?? AGES[0]
         const liveMs = isShort ? SHORT_LIVE_MS : LIVE_MS
-        const { problems, ...restore } = await restoreOnce(hub, gateway, { age, liveMs, restarts: run % 2 === 1 })
-        all.push({ problems, ...restore })
-        const { lost, resent, caughtUpS } = restore
-        printProgress(
-          `  ${run + 1}: a copy of ${age.name} ago: ${lost} rows lost, ${resent} sent again, caught up after ` +
-            `${caughtUpS.toFixed(1)} s`,
-        )
-        printFaults(problems)
+        const restore = await restoreOnce(hub, gateway, { age, liveMs, restarts: run % 2 === 1 })
+        all.push(restore)
+        const { lost, resent, caughtUp } = restore
+        const rows = `${lost} rows lost, ${resent} sent again`
+        printProgress(`  ${run + 1}: a copy of ${age.name} ago: ${rows}, caught up after ${caughtUp.toFixed(1)} s`)
       }
       await gateway.close()
     } finally {
       await hub.stop()
     }
-    return {
-      restores: all.length,
-      problems: all.map(({ problems }) => problems.length),
-      lost: all.map(({ lost }) => lost),
-      resent: all.map(({ resent }) => resent),
-      caughtUp: all.map(({ caughtUpS }) => caughtUpS),
-    }
+    return { restores: all.length, ...byFigure(all) }
   },
 })
 
-interface Restore {
-  /** Rows that the hub had before and lacked after the restore. */
-  lost: number
-  /** Rows the gateway sent again outside its streams. */
-  resent: number
-  caughtUpS: number
-  problems: readonly string[]
-}
-
+/** Restores the hub once, and waits until both sides are equal. */
 async function restoreOnce(
   hub: TorturedHub,
   gateway: StoryGateway,
   { age, liveMs, restarts }: { age: Age; liveMs: number; restarts: boolean },
-): Promise<Restore> {
+) {
   const story = new Story(hub)
   await gateway.work()
   await sleep(WARM_MS)
@@ -101,14 +85,16 @@ async function restoreOnce(
   const had = await countRows(hub)
   await putBack()
   const startedAtMs = performance.now()
+  // rows that the hub had before and lacks now
   const lost = had - (await countRows(hub))
   if (restarts) await restartBoth(hub, gateway)
   const status = await untilCaughtUp(hub, gateway, story)
-  const caughtUpS = (performance.now() - startedAtMs) / 1000
+  const caughtUp = (performance.now() - startedAtMs) / 1000
   await gateway.traffic.pause()
   await gateway.quiet()
   await story.judge(gateway, 1)
-  return { lost, resent: resentOf(status), caughtUpS, problems: story.problems }
+  printFaults(story.problems)
+  return { lost, resent: resentOf(status), caughtUp, problems: story.problems.length }
 }
 
 /** Restarts both sides while they compare. */

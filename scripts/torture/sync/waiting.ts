@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readDatabase } from '#scripts/rig/read-database.ts'
+import { waitUntil } from '#scripts/rig/wait-until.ts'
 import type { ApiClient } from '#shared/client.ts'
 import { STREAM_TABLES } from '#store/ledger/streams.ts'
 import { decodeBatch } from '#store/telemetry/batch.ts'
@@ -29,12 +29,7 @@ function streamsWaiting(dataDir: string): string[] {
 
 /** Resolves when a gateway has nothing more to send. */
 export async function untilDrained(dataDir: string, client: ApiClient): Promise<void> {
-  const giveUpAtMs = performance.now() + LIMIT_MS
-  for (let waiting = streamsWaiting(dataDir); waiting.length > 0; waiting = streamsWaiting(dataDir)) {
-    if (performance.now() > giveUpAtMs) {
-      const { explanation } = await client.call('GET /sync/status')
-      throw new Error(`${waiting.join(', ')} not sent in ${LIMIT_MS / 1000} s: ${explanation}`)
-    }
-    await sleep(POLL_MS)
-  }
+  if (await waitUntil(() => streamsWaiting(dataDir).length === 0, LIMIT_MS, POLL_MS)) return
+  const { explanation } = await client.call('GET /sync/status')
+  throw new Error(`${streamsWaiting(dataDir).join(', ')} not sent in ${LIMIT_MS / 1000} s: ${explanation}`)
 }
