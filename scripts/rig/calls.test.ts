@@ -39,7 +39,7 @@ function writeScript(bench: Workbench, text: string): URL {
 
 test('each call gets its own answer, even one that JSON does not know', async (t) => {
   const { bench, script } = createBench(t)
-  const forked = new ForkedScript<Script>(bench, 'script', script)
+  const forked = new ForkedScript<Script>(bench, script)
   const sums = [forked.call('add', 1, 2), forked.call('add', 3, 4), forked.call('add', Number.NaN, 0)]
   assert.deepEqual(await Promise.all(sums), [3, 7, Number.NaN])
   await forked.stop()
@@ -47,7 +47,7 @@ test('each call gets its own answer, even one that JSON does not know', async (t
 
 test('a function that throws ends the process, and its reason is why all that waits is rejected', async (t) => {
   const { bench, script } = createBench(t)
-  const forked = new ForkedScript<Script>(bench, 'script', script)
+  const forked = new ForkedScript<Script>(bench, script)
   const held = forked.call('hold')
   forked.post('fail')
   await assert.rejects(held, /script ended before hold: out of order/)
@@ -55,7 +55,7 @@ test('a function that throws ends the process, and its reason is why all that wa
 
 test('a call that is not answered in time is rejected', async (t) => {
   const { bench, script } = createBench(t)
-  const forked = new ForkedScript<Script>(bench, 'script', script, 500)
+  const forked = new ForkedScript<Script>(bench, script, 500)
   await assert.rejects(forked.call('hold'), /script: no hold in 500 ms/)
 })
 
@@ -64,7 +64,7 @@ test('the process ends when its parent is killed', async (t) => {
   const parentScript = `
     import { ForkedScript } from '${RIG}calls.ts'
     import { Workbench } from '${RIG}processes.ts'
-    const forked = new ForkedScript(new Workbench(), 'script', new URL('${script}'))
+    const forked = new ForkedScript(new Workbench(), new URL('${script}'))
     await forked.call('add', 1, 2)
     forked.post('hold')
     console.log(forked.pid)

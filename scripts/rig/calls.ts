@@ -1,3 +1,4 @@
+import { parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { BenchProcess, Workbench } from './processes.ts'
 
@@ -44,9 +45,10 @@ export class ForkedScript<F extends Functions> {
   #lastId = 0
 
   /** Every call must be answered within `limitMs`. */
-  constructor(bench: Workbench, name: string, script: URL, limitMs = 300_000) {
+  constructor(bench: Workbench, script: URL, limitMs = 300_000) {
     this.#limitMs = limitMs
-    this.#process = bench.fork(name, fileURLToPath(script), (message) => {
+    const path = fileURLToPath(script)
+    this.#process = bench.fork(parse(path).name, path, (message) => {
       // the script sends only the responses of answerCalls
       const { id, result } = message as Answer
       this.#waiting.get(id)?.(result)

@@ -6,7 +6,7 @@ import { answerCalls } from '#scripts/rig/calls.ts'
 
 /** Process of the reference server: Hono and nothing else. */
 
-/** Response to a path, in Hono's notation: a JSON text as it is, or serialised and compressed again for each request. */
+/** Response to a path, in Hono's notation: a JSON text, perhaps serialised and compressed again for each request. */
 export interface BareAnswer {
   path: string
   text: string

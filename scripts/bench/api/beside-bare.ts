@@ -13,9 +13,8 @@ const WARMUP_S = 2
 /** Compares a gateway with a bare server that has the same responses; `measure` requests one path from both. */
 export async function startBeside(context: RunContext, gateway: GatewayProcess, answers: readonly BareAnswer[]) {
   const { bench, rounds, durationS } = context
-  const bareScript = new URL('./bare-server.ts', import.meta.url)
-  const bare = new ForkedScript<BareServerFunctions>(bench, 'bare Hono', bareScript)
-  const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', new URL('./http-client.ts', import.meta.url))
+  const bare = new ForkedScript<BareServerFunctions>(bench, new URL('./bare-server.ts', import.meta.url))
+  const client = new ForkedScript<HttpFunctions>(bench, new URL('./http-client.ts', import.meta.url))
   const subjects = [
     { port: await bare.call('listen', answers), pid: bare.pid },
     { port: gateway.ports.http, pid: gateway.process.pid },

@@ -27,7 +27,7 @@ export const counts = measurement({
     const gateway = await folder.start()
     const counted = await gateway.api.gpsCount()
     if (counted !== 2 * records) throw new Error(`the gateway counts ${counted} GPS records`)
-    const client = new ForkedScript<HttpFunctions>(bench, 'HTTP client', new URL('./http-client.ts', import.meta.url))
+    const client = new ForkedScript<HttpFunctions>(bench, new URL('./http-client.ts', import.meta.url))
     const run = { port: gateway.ports.http, key: ADMIN_KEY, connections: 1, durationS }
     const measure = (path: string) => client.call('run', { ...run, path, warmupS: Math.min(WARMUP_S, durationS) })
     const fleet = await measure('/stats')

@@ -34,8 +34,7 @@ export const soak = measurement({
     const login = await gateway.api.createAdmin('regular')
     const running = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S)
     await running.connected()
-    const script = new URL('./regulars.ts', import.meta.url)
-    const regulars = new ForkedScript<RegularFunctions>(bench, 'regulars', script)
+    const regulars = new ForkedScript<RegularFunctions>(bench, new URL('./regulars.ts', import.meta.url))
     await regulars.call('start', gateway.ports.mqtt, login)
     const cpuBeforeS = readCpuSeconds(pid)
     const residentMb: number[] = []

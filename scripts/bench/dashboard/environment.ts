@@ -20,7 +20,7 @@ export async function openDashboard({ bench, entry, isShort }: ScenarioContext) 
   const { ports } = gateway
   await drawCourse(gateway.api, count)
   const devices = await gateway.api.registerCarts(count)
-  const carts = new ForkedScript<CartFunctions>(bench, 'carts', new URL('./carts.ts', import.meta.url))
+  const carts = new ForkedScript<CartFunctions>(bench, new URL('./carts.ts', import.meta.url))
   await carts.call('drive', ports.mqtt, devices)
   const apiKey = await gateway.api.createShop()
   const link = new WeakLink(() => ports.http)

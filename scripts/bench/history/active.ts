@@ -1,5 +1,5 @@
 import type { Figure } from '#scripts/rig/figures.ts'
-import { downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
+import { downloadOf, startDownloadClient } from '#scripts/rig/load/downloads.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import { continueActive, makeHistory } from './shared-history.ts'
 

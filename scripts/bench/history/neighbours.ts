@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { countLost, type LoadPair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
-import { besideDownloads, downloadOf } from '#scripts/rig/load/download-process.ts'
+import { besideDownloads, downloadOf } from '#scripts/rig/load/downloads.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readMachineTime, stolenSince } from '#scripts/rig/process-usage.ts'

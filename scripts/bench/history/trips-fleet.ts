@@ -1,4 +1,4 @@
-import { measureDownload } from '#scripts/rig/load/measured-download.ts'
+import { measureDownload } from '#scripts/rig/load/downloads.ts'
 import { measurement } from '#scripts/rig/scenario.ts'
 import { checkTrips, makeHistory, tripsOfAll } from './shared-history.ts'
 

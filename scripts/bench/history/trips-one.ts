@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
+import { downloadOf, startDownloadClient } from '#scripts/rig/load/downloads.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { byFigure } from '#scripts/rig/rounds.ts'
 import { measurement } from '#scripts/rig/scenario.ts'

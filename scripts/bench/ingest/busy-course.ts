@@ -39,8 +39,7 @@ export async function drawZones(api: GatewayApi, devices: readonly BenchDevice[]
 
 /** Opens sockets for ten devices each, at most twenty sockets, as users with open screens do. */
 export async function openSockets(bench: Workbench, { ports }: GatewayProcess, devices: readonly BenchDevice[]) {
-  const script = new URL('../realtime/readers.ts', import.meta.url)
-  const readers = new ForkedScript<ReaderFunctions>(bench, 'realtime readers', script)
+  const readers = new ForkedScript<ReaderFunctions>(bench, new URL('../realtime/readers.ts', import.meta.url))
   const hardwareIds = devices.slice(0, MAX_DEVICES).map(({ hardwareId }) => hardwareId)
   while (hardwareIds.length > 0) {
     const reading = { port: ports.http, apiKey: ADMIN_KEY, sockets: 1 }

@@ -35,8 +35,7 @@ export const steady = measurement({
     const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('steady') })
     const { api, ports, process } = gateway
     const clients = await api.registerDevices(DEVICES)
-    const script = new URL('../realtime/readers.ts', import.meta.url)
-    const readers = new ForkedScript<ReaderFunctions>(bench, 'realtime readers', script)
+    const readers = new ForkedScript<ReaderFunctions>(bench, new URL('../realtime/readers.ts', import.meta.url))
     await readers.call('subscribe', { port: ports.http, apiKey: ADMIN_KEY, sockets: SOCKETS, hardwareIds: ['*'] })
 
     const running = startDeviceLoad(bench, gateway, clients, 1, { warmupS: WARMUP_S, durationS, keepsJournal: true })

@@ -96,7 +96,7 @@ async function open(
 }
 
 function startRegulars(bench: Workbench): ForkedScript<RegularsFunctions> {
-  return new ForkedScript(bench, 'regulars', new URL('./regulars.ts', import.meta.url))
+  return new ForkedScript(bench, new URL('./regulars.ts', import.meta.url))
 }
 
 /** Starts a gateway on a copy of the course. */

@@ -69,6 +69,9 @@ async function createHub(bench: Workbench) {
   const { url } = await startPostgres({ survivesKill: true })
   const hub = new HubProcess(bench, { CARTBARN_HUB_DATABASE_URL: url })
   const keys = { regular: await hub.addSite('regular'), neighbour: await hub.addSite('neighbour') }
-  const script = new URL('./hub-regulars.ts', import.meta.url)
-  return { hub, keys, regulars: new ForkedScript<HubRegularsFunctions>(bench, 'regular site', script) }
+  return {
+    hub,
+    keys,
+    regulars: new ForkedScript<HubRegularsFunctions>(bench, new URL('./hub-regulars.ts', import.meta.url)),
+  }
 }

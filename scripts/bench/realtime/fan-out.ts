@@ -69,8 +69,7 @@ async function measure({ bench, entry, isShort, durationS }: RunContext, sockets
   const env = { CARTBARN_USER_REALTIME_SOCKETS: String(Math.max(1, sockets)) }
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('realtime'), env })
   const clients = await gateway.api.registerDevices((isShort ? SHORT : SIZES).devices)
-  const script = new URL('./readers.ts', import.meta.url)
-  const readers = new ForkedScript<ReaderFunctions>(bench, 'realtime readers', script)
+  const readers = new ForkedScript<ReaderFunctions>(bench, new URL('./readers.ts', import.meta.url))
   const hardwareIds = names(clients.map(({ hardwareId }) => hardwareId))
   await readers.call('subscribe', { port: gateway.ports.http, apiKey: ADMIN_KEY, sockets, hardwareIds })
   const running = startDeviceLoad(bench, gateway, clients, PER_DEVICE_PER_S, { warmupS: WARMUP_S, durationS })

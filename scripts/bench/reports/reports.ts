@@ -1,7 +1,6 @@
 import type { Figure } from '#scripts/rig/figures.ts'
 import { type LoadPair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
-import { besideDownloads, downloadOf } from '#scripts/rig/load/download-process.ts'
-import { type MeasuredDownload, measureDownload } from '#scripts/rig/load/measured-download.ts'
+import { besideDownloads, downloadOf, type MeasuredDownload, measureDownload } from '#scripts/rig/load/downloads.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { measurement, type RunContext } from '#scripts/rig/scenario.ts'
 import { MONTH, MONTH_DAYS, startMonth, WEEK, WEEK_DAYS } from './course-month.ts'

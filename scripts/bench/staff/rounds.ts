@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuShareDuring } from '#scripts/rig/cpu-share.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import { measureDownload } from '#scripts/rig/load/measured-download.ts'
+import { measureDownload } from '#scripts/rig/load/downloads.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
 import { median } from '#scripts/rig/report.ts'

@@ -18,8 +18,7 @@ export async function startCourse({ bench, entry }: ScenarioContext, count: numb
 
 /** Connects devices that stand in the barn and report so. */
 export async function startBarn(bench: Workbench, { ports }: GatewayProcess, devices: readonly BenchDevice[]) {
-  const script = new URL('./barn-devices.ts', import.meta.url)
-  const barn = new ForkedScript<BarnFunctions>(bench, 'devices in the barn', script)
+  const barn = new ForkedScript<BarnFunctions>(bench, new URL('./barn-devices.ts', import.meta.url))
   await barn.call('connect', ports.mqtt, devices)
   await barn.call('report')
   return barn
@@ -28,8 +27,7 @@ export async function startBarn(bench: Workbench, { ports }: GatewayProcess, dev
 /** Signs in that many tablets with the key of a user who sees everything. */
 export async function startTablets(bench: Workbench, { api, ports }: GatewayProcess, count: number, key?: string) {
   const apiKey = key ?? (await api.createShop())
-  const script = new URL('./tablets.ts', import.meta.url)
-  const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', script)
+  const tablets = new ForkedScript<TabletFunctions>(bench, new URL('./tablets.ts', import.meta.url))
   await tablets.call('signIn', { port: ports.http, apiKey, tablets: count })
   return tablets
 }

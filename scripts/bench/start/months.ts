@@ -1,5 +1,5 @@
 import { type LoadPair, pairFigures, pairValues } from '#scripts/rig/load/beside.ts'
-import { besideDownloads, downloadOf, startDownloadClient } from '#scripts/rig/load/download-process.ts'
+import { besideDownloads, downloadOf, startDownloadClient } from '#scripts/rig/load/downloads.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
 import { measurement } from '#scripts/rig/scenario.ts'

@@ -15,8 +15,7 @@ export class LoadProcess {
 
   constructor(bench: Workbench, plan: LoadPlan) {
     const limitMs = ((plan.warmupS ?? 0) + (plan.durationS ?? 0)) * MS + LIMIT_MS
-    const script = new URL('./generator.ts', import.meta.url)
-    this.#script = new ForkedScript(bench, 'load generator', script, limitMs)
+    this.#script = new ForkedScript(bench, new URL('./generator.ts', import.meta.url), limitMs)
     this.#script.post('start', plan)
   }
 
@@ -86,8 +85,7 @@ export function startDeviceLoad(
 
 /** Starts devices that send as fast as they are acknowledged, in a cheap process; resolves when all are sending. */
 export async function startFullSpeed(bench: Workbench, plan: FullSpeedPlan): Promise<ForkedScript<FullSpeedFunctions>> {
-  const script = new URL('./full-speed-generator.ts', import.meta.url)
-  const load = new ForkedScript<FullSpeedFunctions>(bench, 'full-speed generator', script)
+  const load = new ForkedScript<FullSpeedFunctions>(bench, new URL('./full-speed-generator.ts', import.meta.url))
   await load.call('start', plan)
   return load
 }

@@ -4,5 +4,5 @@ import type { AttackFunctions } from './generator.ts'
 
 /** Starts a process of a noisy client, which waits for a plan. */
 export function startNeighbour(bench: Workbench): ForkedScript<AttackFunctions> {
-  return new ForkedScript(bench, 'neighbour', new URL('./generator.ts', import.meta.url))
+  return new ForkedScript(bench, new URL('./generator.ts', import.meta.url))
 }

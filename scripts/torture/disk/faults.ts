@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { compilePreload } from '#scripts/rig/preload.ts'
 
 /** Faults of the files of a folder; operations that are not named succeed. */
 export interface DiskFault {
@@ -28,10 +27,8 @@ const PAGE_BYTES = 4096
 
 /** Builds `faults.c` into a folder; returns the library's path, or undefined if `cc` cannot build it. */
 export function compileDiskFaults(folder: string): string | undefined {
-  const source = fileURLToPath(new URL('./faults.c', import.meta.url))
-  const library = join(folder, 'disk-faults.so')
-  const { status } = spawnSync('cc', ['-shared', '-fPIC', '-O2', '-o', library, source, '-ldl'])
-  return status === 0 ? library : undefined
+  const preload = compilePreload(folder, new URL('./faults.c', import.meta.url))
+  return 'library' in preload ? preload.library : undefined
 }
 
 /** Faults of the disk under a running process: a page of memory shared with it. */

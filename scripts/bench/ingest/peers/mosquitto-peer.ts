@@ -67,8 +67,7 @@ export async function startMosquittoPeer(
   const start = async () => {
     const mosquitto = await startMosquitto(bench, program, folder, persistence)
     if (storage === undefined) return { mosquitto }
-    const script = new URL('./subscriber.ts', import.meta.url)
-    const subscriber = new ForkedScript<SubscriberFunctions>(bench, 'subscriber', script)
+    const subscriber = new ForkedScript<SubscriberFunctions>(bench, new URL('./subscriber.ts', import.meta.url))
     await subscriber.call('start', mosquitto.port, storage.place)
     return { mosquitto, subscriber }
   }

@@ -1,6 +1,9 @@
 import { ForkedScript } from '../calls.ts'
 import { ADMIN_KEY, type GatewayProcess } from '../gateway-process.ts'
 import type { Workbench } from '../processes.ts'
+import { peakDuring, quietResidentBytes } from '../quiet-memory.ts'
+import { printProgress } from '../report.ts'
+import type { RunContext } from '../scenario.ts'
 import type { Download, DownloadFunctions } from './download-client.ts'
 
 /** Request of an admin, with a path that includes its query. */
@@ -10,7 +13,7 @@ export function downloadOf({ ports }: GatewayProcess, path: string): Download {
 
 /** Starts a client that downloads, one after the other. */
 export function startDownloadClient(bench: Workbench): ForkedScript<DownloadFunctions> {
-  return new ForkedScript(bench, 'download client', new URL('./download-client.ts', import.meta.url))
+  return new ForkedScript(bench, new URL('./download-client.ts', import.meta.url))
 }
 
 /** Does `work` while a client downloads in a loop; also counts the downloads that ended meanwhile. */
@@ -41,4 +44,30 @@ export async function besideDownloads<Result>(
     // the client was killed during a download
     await downloading.catch(() => undefined)
   }
+}
+
+/** Duration of a download, and peak of the gateway's resident memory above that at rest, of each round. */
+export interface MeasuredDownload {
+  readonly seconds: readonly number[]
+  readonly aboveMb: readonly number[]
+}
+
+/** Downloads a path once a round, when the memory of the gateway has settled. */
+export async function measureDownload(
+  { bench, isShort, rounds }: Pick<RunContext, 'bench' | 'isShort' | 'rounds'>,
+  gateway: GatewayProcess,
+  path: string,
+): Promise<MeasuredDownload> {
+  const client = startDownloadClient(bench)
+  const { pid } = gateway.process
+  const [seconds, aboveMb]: [number[], number[]] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    const idleBytes = await quietResidentBytes(pid, isShort)
+    const { result, peakBytes } = await peakDuring(pid, () => client.call('download', downloadOf(gateway, path)))
+    seconds.push(result.durationS)
+    aboveMb.push((peakBytes - idleBytes) / 1e6)
+    printProgress(`  ${seconds.at(-1)?.toFixed(2)} s, ${aboveMb.at(-1)?.toFixed(0)} MB above idle`)
+  }
+  client.kill()
+  return { seconds, aboveMb }
 }
