@@ -215,6 +215,8 @@ export class People implements Part, Desks {
       desk.tablet.subscribe()
       if (person.rights.role === 'admin') this.#readAgain(desk, toMs + IDLE_MS + SOON_MS)
     } else if (is === 'wrong_pin' && isCounted) truth.wrong(desk.name, toMs)
+    // a wrong PIN counts, whether that is stored or not
+    else if (answer.status === 503) truth.unsure(toMs)
     await this.#checkMe(desk)
     this.#probe(desk)
   }
