@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, beforeEach, test } from 'node:test'
 import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
+import type { TestGateway } from '#testing/start-gateway.ts'
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ settings: { CARTBARN_TRUSTED_PROXIES: '127.0.0.1' }, inScope: [] })
 let shopId: string
 
 before(async () => {
   // the requesting tablet is the one named in X-Forwarded-For
-  g = await startGateway({ CARTBARN_TRUSTED_PROXIES: '127.0.0.1' }, { clock })
-  keys = await createCallers(g, [])
   shopId = (await g.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId
 })
-after(() => g.stop())
 // requests left waiting by one test must not affect the next
 beforeEach(() => clock.advance(10 * MINUTE_MS))
 
 function ask(name: unknown = 'Barn tablet', headers: Record<string, string> = {}) {
-  return g.request('POST', '/access-requests', { key: null, body: { name }, headers })
+  return g.post('/access-requests', { name }, { key: null, headers })
 }
 
 async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unknown[]> {
@@ -31,11 +26,11 @@ async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unkno
 }
 
 function signIn({ request_id, secret }: { request_id: string; secret: string }) {
-  return g.request('POST', '/sessions', { key: null, body: { request_id, secret } })
+  return g.post('/sessions', { request_id, secret }, { key: null })
 }
 
 function allow(id: string, user_id = shopId) {
-  return g.request('POST', `/access-requests/${id}/allow`, { body: { user_id } })
+  return g.post(`/access-requests/${id}/allow`, { user_id })
 }
 
 for (const [method, path, body] of [
@@ -44,27 +39,24 @@ for (const [method, path, body] of [
   ['DELETE', `/access-requests/${UNKNOWN_ID}`],
 ] as [string, string, object?][]) {
   const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
-      assert.deepEqual(await codeOf(g.request(method, path, { key: keys[who], ...options })), [status, code])
-    })
-  }
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who], ...options }), status, code))
 }
 
 test('polling by a waiting tablet does not count as guessing', async () => {
   const { body: asked } = await ask()
   for (let n = 0; n < 50; n++) assert.deepEqual(await codeOf(signIn(asked)), [403, 'not_allowed_yet'])
   await allow(asked.request_id)
-  assert.equal((await signIn(asked)).status, 201)
+  await ok(signIn(asked), 201)
 })
 
 test('a tablet requests access, an admin compares four digits and approves, and it signs in once', async () => {
-  const { status, body: asked } = await ask()
-  assert.equal(status, 201)
+  const asked = await ok(ask(), 201)
   assert.match(asked.check, /^\d{4}$/)
   assert.equal(asked.expires_at, new Date(clock.nowMs() + 10 * MINUTE_MS).toISOString())
-  assert.deepEqual(await codeOf(signIn(asked)), [403, 'not_allowed_yet'])
-  const list = await g.request('GET', '/access-requests')
+  await fails(signIn(asked), 403, 'not_allowed_yet')
+  const list = await g.get('/access-requests')
   assert.deepEqual(list.body, [
     {
       request_id: asked.request_id,
@@ -78,46 +70,47 @@ test('a tablet requests access, an admin compares four digits and approves, and 
   ])
   const allowed = await allow(asked.request_id)
   assert.deepEqual([allowed.status, allowed.body], [200, { success: true, request_id: asked.request_id }])
-  assert.equal((await g.request('GET', '/access-requests')).body[0].allowed, true)
+  assert.equal((await g.get('/access-requests')).body[0].allowed, true)
   const wrong = signIn({ request_id: asked.request_id, secret: 'guessed' })
-  assert.deepEqual(await codeOf(wrong), [401, 'invalid_code'])
+  await fails(wrong, 401, 'invalid_code')
   const made = await signIn(asked)
   assert.deepEqual([made.status, made.body.session.name, made.body.role], [201, 'Barn tablet', 'staff'])
-  assert.deepEqual(await codeOf(signIn(asked)), [401, 'invalid_code'])
-  assert.deepEqual((await g.request('GET', '/access-requests')).body, [])
-  const { body: log } = await g.request('GET', '/audit-log?limit=3')
-  assert.deepEqual(
-    log.entries.map(({ action }: { action: string }) => action),
-    ['session.created', 'access_request.allowed', 'access_request.created'],
-  )
+  await fails(signIn(asked), 401, 'invalid_code')
+  assert.deepEqual((await g.get('/access-requests')).body, [])
+  const { body: log } = await g.get('/audit-log?limit=3')
+  assert.deepEqual(pluck(log.entries, 'action'), [
+    'session.created',
+    'access_request.allowed',
+    'access_request.created',
+  ])
   assert.ok(!JSON.stringify(log).includes(asked.secret))
 })
 
 test('a rejected, expired or unknown request cannot sign in', async () => {
   const [away, late] = [(await ask()).body, (await ask()).body]
-  const answer = await g.request('DELETE', `/access-requests/${away.request_id}`)
+  const answer = await g.remove(`/access-requests/${away.request_id}`)
   assert.deepEqual([answer.status, answer.body], [200, { success: true, deleted: away.request_id }])
   await allow(late.request_id)
   clock.advance(10 * MINUTE_MS)
   for (const gone of [away, late]) {
-    assert.deepEqual(await codeOf(signIn(gone)), [401, 'invalid_code'])
-    assert.deepEqual(await codeOf(allow(gone.request_id)), [404, 'request_not_found'])
+    await fails(signIn(gone), 401, 'invalid_code')
+    await fails(allow(gone.request_id), 404, 'request_not_found')
     const path = `/access-requests/${gone.request_id}`
-    assert.deepEqual(await codeOf(g.request('DELETE', path)), [404, 'request_not_found'])
+    await fails(g.remove(path), 404, 'request_not_found')
   }
 })
 
 test('a request is approved only for an active user and is revoked when that user is disabled', async () => {
   const { body: asked } = await ask()
   const { userId } = await g.createUser({ name: 'Leaves' })
-  assert.deepEqual(await codeOf(allow(asked.request_id, UNKNOWN_ID)), [404, 'user_not_found'])
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
-  assert.deepEqual(await codeOf(allow(asked.request_id, userId)), [409, 'user_inactive'])
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
-  assert.equal((await allow(asked.request_id, userId)).status, 200)
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
-  assert.deepEqual(await codeOf(signIn(asked)), [401, 'invalid_code'])
+  await fails(allow(asked.request_id, UNKNOWN_ID), 404, 'user_not_found')
+  await g.patch(`/users/${userId}`, { is_active: false })
+  await fails(allow(asked.request_id, userId), 409, 'user_inactive')
+  await g.patch(`/users/${userId}`, { is_active: true })
+  await ok(allow(asked.request_id, userId))
+  await g.patch(`/users/${userId}`, { is_active: false })
+  await g.patch(`/users/${userId}`, { is_active: true })
+  await fails(signIn(asked), 401, 'invalid_code')
 })
 
 test('three requests per address and twenty in all may wait, and expired ones make room', async () => {
@@ -136,7 +129,7 @@ test('three requests per address and twenty in all may wait, and expired ones ma
   const problem: unknown = await last.json()
   assert.deepEqual([last.status, Reflect.get(Object(problem), 'code')], [429, 'too_many_requests'])
   clock.advance(10 * MINUTE_MS)
-  assert.equal((await from('10.0.0.1')).status, 201)
+  await ok(from('10.0.0.1'), 201)
 })
 
 for (const [what, name, status] of [
@@ -144,13 +137,10 @@ for (const [what, name, status] of [
   ['emoji', '⛳', 201],
   ['101 characters', 'x'.repeat(101), 400],
   ['a number', 5, 400],
-] as const) {
-  test(`a request with ${what} as its name is ${status}`, async () => {
-    assert.equal((await ask(name)).status, status)
-  })
-}
+] as const)
+  test(`a request with ${what} as its name is ${status}`, async () => assert.equal((await ask(name)).status, status))
 
 test('a page from another origin cannot request access', async () => {
-  assert.deepEqual(await codeOf(ask('x', { origin: 'http://evil.example' })), [403, 'foreign_origin'])
-  assert.equal((await ask('x', { origin: 'http://localhost' })).status, 201)
+  await fails(ask('x', { origin: 'http://evil.example' }), 403, 'foreign_origin')
+  await ok(ask('x', { origin: 'http://localhost' }), 201)
 })

@@ -1,24 +1,25 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, describe, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
-import { createCallers, REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
 import { Course } from '#testing/course/course.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
 
 const NOON = Date.UTC(2026, 4, 1, 12)
-const clock = new FakeClock(NOON)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({
+  settings: { CARTBARN_CLOCK_CONFIRMED_BY: 'system' },
+  overrides: { isTimeSynchronized: () => false },
+  nowMs: NOON,
+  inScope: ['lock-1'],
+  isStill: true,
+})
 /** Opening times of the alerts, in order. */
 let openedMs: number[]
 
 before(async () => {
-  g = await startGateway({ CARTBARN_CLOCK_CONFIRMED_BY: 'system' }, { clock, isTimeSynchronized: () => false })
-  keys = await createCallers(g, ['lock-1'])
-  await g.request('PATCH', '/site', { body: { pack: { low_v: 48 } } })
+  await g.patch('/site', { pack: { low_v: 48 } })
   const course = new Course(g, clock)
   const locks = [await course.device('lock-1', { cart: '1' }), await course.device('lock-2', { cart: '2' })]
   await course.device('screen-2', { cart: '2', deviceType: 'cartcaddie' })
@@ -32,15 +33,13 @@ before(async () => {
   }
   clock.advance(5 * MINUTE_MS)
   await eventually(async () => (await story()).length === 3, 'that of the clock')
-  const { body } = await g.request('GET', '/alerts')
+  const { body } = await g.get('/alerts')
   openedMs = body.alerts.map(({ opened_at }: AlertJson) => Date.parse(opened_at)).reverse()
 })
-after(() => g.stop())
 
 /** Returns kinds and carts, newest first. */
 async function story(query = '', key?: string): Promise<string[]> {
-  const { status, body } = await g.request('GET', `/alerts${query}`, key === undefined ? {} : { key })
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(g.request('GET', `/alerts${query}`, key === undefined ? {} : { key }))
   assert.equal(body.pagination.returned, body.alerts.length)
   return body.alerts.map(({ kind, cart }: AlertJson) => `${kind} ${cart}`)
 }
@@ -57,23 +56,20 @@ describe('who sees what', () => {
     ['a user of the screen of a cart', { allowed_hardware_ids: ['screen-2'] }, ['low_battery 2']],
     ['a user of nothing', {}, []],
   ]
-  for (const [name, user, seen] of SEEN) {
+  for (const [name, user, seen] of SEEN)
     test(`${name}: in the list, one by one, and of what may be done`, async () => {
       const { key } = await g.createUser(user)
       assert.deepEqual(await story('', key), seen)
-      for (const alert of (await g.request('GET', '/alerts')).body.alerts) {
+      for (const alert of (await g.get('/alerts')).body.alerts) {
         const isSeen = seen.includes(`${alert.kind} ${alert.cart}`)
         const code = alert.cart === null ? 'staff_required' : 'cart_forbidden'
-        const { status, body } = await g.request('GET', `/alerts/${alert.alert_id}`, { key })
+        const { status, body } = await g.get(`/alerts/${alert.alert_id}`, { key })
         assert.deepEqual([status, body.code], isSeen ? [200, undefined] : [403, code])
         if (isSeen || !name.startsWith('staff')) continue
-        for (const what of ['acknowledge', 'close']) {
-          const refused = await g.request('POST', `/alerts/${alert.alert_id}/${what}`, { key })
-          assert.deepEqual([refused.status, refused.body.code], [403, code])
-        }
+        for (const what of ['acknowledge', 'close'])
+          await fails(g.post(`/alerts/${alert.alert_id}/${what}`, undefined, { key }), 403, code)
       }
     })
-  }
 })
 
 describe('the list', () => {
@@ -101,15 +97,15 @@ describe('the list', () => {
 test('a person who acts on a tablet is who took note', async () => {
   const tablet = await g.createUser({ name: 'Tablet', role: 'staff', allowed_hardware_ids: ['*'] })
   const ann = await g.createUser({ name: 'Ann', role: 'staff', allowed_hardware_ids: ['*'] })
-  await g.request('PUT', `/users/${ann.userId}/pin`, { body: { pin: '1234' } })
+  await g.put(`/users/${ann.userId}/pin`, { pin: '1234' })
   const browser = await g.pair(tablet.userId)
   await browser.act(ann.userId, '1234')
-  const [alert] = (await g.request('GET', '/alerts?kind=clock')).body.alerts
+  const [alert] = (await g.get('/alerts?kind=clock')).body.alerts
   const path = `/alerts/${alert.alert_id}/acknowledge`
-  const { status, body } = await browser.request('POST', path, { body: { note: null } })
+  const { status, body } = await browser.post(path, { note: null })
   assert.deepEqual([status, body.acknowledged_by, body.note], [200, { user_id: ann.userId, name: 'Ann' }, null])
   assert.deepEqual(await story('?state=acknowledged'), ['clock null'])
-  const [entry] = (await g.request('GET', '/audit-log?action=alert.acknowledged')).body.entries
+  const [entry] = (await g.get('/audit-log?action=alert.acknowledged')).body.entries
   assert.deepEqual([entry.user_id, entry.person.name, entry.target], [tablet.userId, 'Ann', alert.alert_id])
 })
 
@@ -119,25 +115,17 @@ describe('who may ask', () => {
     [REFUSED_WITHOUT_KEY, 'GET', '/alerts/a'],
     [REFUSED_AS_NO_STAFF, 'POST', '/alerts/a/acknowledge'],
     [REFUSED_AS_NO_STAFF, 'POST', '/alerts/a/close'],
-  ] as const) {
-    for (const [who, status, code] of refused) {
-      test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-        const answer = await g.request(method, path, { key: keys[who] })
-        assert.deepEqual([answer.status, answer.body.code], [status, code])
-      })
-    }
-  }
+  ] as const)
+    for (const [who, status, code] of refused)
+      test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
+        fails(g.request(method, path, { key: keys[who] }), status, code))
 
   for (const [method, path] of [
     ['GET', '/alerts/nothing'],
     ['POST', '/alerts/nothing/acknowledge'],
     ['POST', '/alerts/nothing/close'],
-  ] as const) {
-    test(`${method} ${path} is not found`, async () => {
-      const { status, body } = await g.request(method, path)
-      assert.deepEqual([status, body.code], [404, 'alert_not_found'])
-    })
-  }
+  ] as const)
+    test(`${method} ${path} is not found`, () => fails(g.request(method, path), 404, 'alert_not_found'))
 })
 
 for (const [query, code] of [
@@ -148,12 +136,11 @@ for (const [query, code] of [
   ['offset=-1', 'invalid_number'],
   ['from=yesterday', 'invalid_date'],
   ['from=2026-05-02&to=2026-05-01', 'invalid_range'],
-]) {
+])
   test(`a list with ${query} is refused as ${code}`, async () => {
-    const { status, body } = await g.request('GET', `/alerts?${query}`)
+    const { status, body } = await g.get(`/alerts?${query}`)
     assert.deepEqual([status, body.errors[0].code], [400, code])
   })
-}
 
 for (const [name, body, code] of [
   ['a note of 501 characters', { note: 'x'.repeat(501) }, 'invalid_field'],
@@ -161,9 +148,8 @@ for (const [name, body, code] of [
   ['an unknown field', { notes: 'x' }, 'unknown_field'],
   ['no object', '[]', 'invalid_body'],
   ['no JSON', '{', 'invalid_json'],
-] as const) {
+] as const)
   test(`an acknowledgement with ${name} is refused as ${code}`, async () => {
-    const { status, body: problem } = await g.request('POST', '/alerts/a/acknowledge', { body })
+    const { status, body: problem } = await g.post('/alerts/a/acknowledge', body)
     assert.deepEqual([status, problem.errors?.[0]?.code ?? problem.code], [400, code])
   })
-}

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import { Barn, type BarnCart, cartBecomes } from '#testing/course/barn.ts'
-import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, metric } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
+const { g, clock } = scene()
 let barn: Barn
 let staff: { userId: string; key: string }
 let partial: { userId: string; key: string }
@@ -19,7 +18,6 @@ const cart = (name: string): BarnCart => {
 }
 
 before(async () => {
-  g = await startGateway({}, { clock })
   barn = await Barn.draw(g)
   for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'away', 'unseen', 'elsewhere'])
     carts.set(name, await barn.cart(name, { isGrouped: name !== 'elsewhere' }))
@@ -27,22 +25,19 @@ before(async () => {
   await cart('away').settles('course', pass)
   await cart('driving').at('barn', 20, { ts: clock.nowMs() + 1 })
   await cart('locked').tag('lock', '1')
-  const { status } = await g.request('PATCH', '/carts/broken', { body: { out_of_service: { why: 'Tyre' } } })
-  assert.equal(status, 200)
+  await ok(g.patch('/carts/broken', { out_of_service: { why: 'Tyre' } }))
   await cartBecomes(g, 'locked', ({ lock }) => lock?.is_locked === true, 'is locked')
   staff = await g.createUser({ role: 'staff', allowed_hardware_ids: ['*'] })
   partial = await g.createUser({ role: 'staff', allowed_hardware_ids: ['b-2', 'away', 'elsewhere'] })
 })
-after(() => g.stop())
 
 function ask(body: unknown, key = staff.key, headers: Record<string, string> = {}) {
-  return g.request('POST', '/carts/lock', { body, key, headers })
+  return g.post('/carts/lock', body, { key, headers })
 }
 
 /** Returns for each cart the error code, or a mark that it has a command. */
 async function outcome(body: unknown, key = staff.key): Promise<[string, string][]> {
-  const { status, body: answer } = await ask(body, key)
-  assert.equal(status, 202, JSON.stringify(answer))
+  const answer = await ok(ask(body, key), 202)
   return answer.results.map((result: { cart: string; code?: string; command_id?: string }) => {
     assert.equal('command_id' in result, !('code' in result))
     return [result.cart, result.code ?? 'sent']
@@ -91,12 +86,12 @@ test('carts outside the scope are forbidden by name and left out of "in"', async
 test('command and audit entry name the staff member and hold the metadata of the request', async () => {
   const { body } = await ask({ carts: ['b-2'], metadata: { why: 'Closing time' } })
   const [{ command_id }] = body.results
-  const { body: command } = await g.request('GET', `/commands/${command_id}`)
+  const { body: command } = await g.get(`/commands/${command_id}`)
   assert.deepEqual(
     [command.command, command.requested_by, command.metadata, command.forced],
     ['lock', staff.userId, { why: 'Closing time' }, false],
   )
-  const { entries } = (await g.request('GET', '/audit-log?action=command.created&limit=1')).body
+  const { entries } = (await g.get('/audit-log?action=command.created&limit=1')).body
   assert.deepEqual([entries[0].target, entries[0].user_id], [command_id, staff.userId])
 })
 
@@ -136,8 +131,7 @@ test('500 carts are accepted, and a plain user is rejected', async () => {
   const names = Array.from({ length: 500 }, (_, i) => `c${i}`)
   assert.equal((await outcome({ carts: names })).length, 500)
   const user = await g.createUser({ allowed_hardware_ids: ['*'] })
-  const { status, body } = await ask({ carts: 'in' }, user.key)
-  assert.deepEqual([status, body.code], [403, 'staff_required'])
+  await fails(ask({ carts: 'in' }, user.key), 403, 'staff_required')
 })
 
 test('locks on the course are counted', async () => {
@@ -148,10 +142,9 @@ test('locks on the course are counted', async () => {
 
 test('while no cart of the scope has a parking zone nothing is locked', async () => {
   const lost = await g.createUser({ role: 'staff', allowed_hardware_ids: ['elsewhere'] })
-  const { status, body } = await ask({ carts: ['elsewhere'] }, lost.key)
-  assert.deepEqual([status, body.code], [409, 'no_parking_zone'])
+  await fails(ask({ carts: ['elsewhere'] }, lost.key), 409, 'no_parking_zone')
   await barn.redraw('stop')
   assert.equal((await ask({ carts: 'in' }, ADMIN_KEY)).body.code, 'no_parking_zone')
   await barn.redraw('parking')
-  assert.equal((await ask({ carts: 'in' }, ADMIN_KEY)).status, 202)
+  await ok(ask({ carts: 'in' }, ADMIN_KEY), 202)
 })

@@ -1,44 +1,30 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
 import { Course, courseZones, PLACES } from '#testing/course/course.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let course: Course
-let keys: Record<Who, string | null>
-let count = 0
+const { g, clock, keys, course, fresh } = scene({ inScope: ['nobody-has-this'] })
 
-/** Returns a name that no other test uses. */
-const fresh = (name: string) => `${name}${++count}`
 const iso = () => toIso(clock.nowMs())
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  course = new Course(g, clock)
   await course.group(7)
   // the admin must be the oldest user
   clock.advance(1000)
-  keys = await createCallers(g, ['nobody-has-this'])
 })
-after(() => g.stop())
 
 describe('access', () => {
   for (const path of ['/carts', '/carts/1'])
     for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-      test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
-        const answer = await g.request('GET', path, { key: keys[who] })
-        assert.deepEqual([answer.status, answer.body.code], [status, code])
-      })
+      test(`GET ${path}: ${who} gets ${status} ${code}`, () => fails(g.get(path, { key: keys[who] }), status, code))
   for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-    test(`PATCH /carts/1: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request('PATCH', '/carts/1', { key: keys[who], body: {} })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
+    test(`PATCH /carts/1: ${who} gets ${status} ${code}`, () =>
+      fails(g.patch('/carts/1', {}, { key: keys[who] }), status, code))
 
   test('an unknown cart is not found, and one outside the scope is forbidden', async () => {
     const id = fresh('d')
@@ -51,7 +37,7 @@ describe('access', () => {
       assert.deepEqual([(await ask(`C${id}`)).status, (await ask(`C${id}`)).body.code], [403, 'cart_forbidden'])
       assert.equal((await ask(id)).body.code, 'cart_forbidden')
     }
-    const list = await g.request('GET', '/carts', { key })
+    const list = await g.get('/carts', { key })
     assert.deepEqual(list.body.carts, [])
     assert.equal(list.body.counts.total, 0)
   })
@@ -110,7 +96,7 @@ describe('a cart', () => {
       await course.device(fresh('d'), { cart: name })
       assert.equal((await course.cart(name)).cart, name)
       const path = `/carts/${encodeURIComponent(name)}`
-      const { status, body } = await g.request('PATCH', path, { body: { note: 'Squeaks' } })
+      const { status, body } = await g.patch(path, { note: 'Squeaks' })
       assert.deepEqual([status, body.cart, body.note], [200, name, 'Squeaks'])
     })
 
@@ -118,19 +104,16 @@ describe('a cart', () => {
     const other = await startGateway({}, { clock })
     const there = new Course(other, clock)
     await there.group(7)
-    assert.equal((await other.request('GET', '/carts')).body.has_parking_zone, false)
+    assert.equal((await other.get('/carts')).body.has_parking_zone, false)
     for (const cart of ['10', '2', 'x', '1']) await there.device(`d${cart}`, { cart, groupId: 7 })
     const devices = await Promise.all(['30', '31', '32'].map((cart) => there.device(`d${cart}`, { cart, groupId: 7 })))
     const [barn, road, green] = devices
     await barn?.goTo('barn')
     await road?.goTo('road', { speed: 20 })
     await green?.goTo('green')
-    await other.request('PATCH', '/carts/10', { body: { out_of_service: { why: 'Tyre' } } })
-    const { body } = await other.request('GET', '/carts')
-    assert.deepEqual(
-      body.carts.map((cart: { cart: string }) => cart.cart),
-      ['1', '2', '10', '30', '31', '32', 'x'],
-    )
+    await other.patch('/carts/10', { out_of_service: { why: 'Tyre' } })
+    const { body } = await other.get('/carts')
+    assert.deepEqual(pluck(body.carts, 'cart'), ['1', '2', '10', '30', '31', '32', 'x'])
     assert.deepEqual(body.counts, {
       in: 1,
       out: 1,
@@ -153,14 +136,11 @@ describe('a cart', () => {
     await caddie.goTo('fairway')
     const { key } = await g.createUser({ allowed_hardware_ids: [screen] })
     const part = await course.cart(cart, key)
-    assert.deepEqual(
-      part.devices.map(({ hardware_id }) => hardware_id),
-      [screen],
-    )
+    assert.deepEqual(pluck(part.devices, 'hardware_id'), [screen])
     assert.deepEqual([part.state, part.position?.hardware_id, part.lock, part.battery], ['out', screen, null, null])
     const whole = await course.cart(cart)
     assert.deepEqual([whole.state, whole.position?.hardware_id, whole.lock?.is_locked], ['in', lock, true])
-    const { body } = await g.request('GET', '/carts', { key })
+    const { body } = await g.get('/carts', { key })
     assert.deepEqual(body.carts, [part])
   })
 
@@ -201,13 +181,10 @@ describe('state and position', () => {
     await device.report('barn')
     const inBarn = await course.cart(id)
     assert.equal(inBarn.state, 'in')
-    assert.deepEqual(
-      inBarn.zones.map(({ zone_id, name, type }) => [zone_id, name, type]),
-      [
-        ['barn', 'The barn', 'parking'],
-        ['course', 'The course', 'boundary'],
-      ],
-    )
+    assert.deepEqual(pluck(inBarn.zones, 'zone_id', 'name', 'type'), [
+      ['barn', 'The barn', 'parking'],
+      ['course', 'The course', 'boundary'],
+    ])
     assert.equal(inBarn.zones[0]?.since, toIso(firstMs))
     assert.equal(inBarn.out_since, null)
     clock.advance(MINUTE_MS)
@@ -313,7 +290,7 @@ describe('state and position', () => {
   })
 
   test('the battery has its voltage at rest, its percentage and a low flag', async () => {
-    await g.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
+    await g.patch('/site', { pack: { empty_v: 47, low_v: 48, full_v: 51 } })
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     await device.report('barn', { battery_voltage: 50 })
@@ -338,7 +315,7 @@ describe('state and position', () => {
     clock.advance(MINUTE_MS)
     await device.report('barn', { battery_voltage: 47.9 })
     assert.equal((await course.cart(id)).is_low, true)
-    await g.request('PATCH', '/site', { body: { pack: null } })
+    await g.patch('/site', { pack: null })
     const unknown = await course.cart(id)
     assert.deepEqual([unknown.is_low, unknown.battery?.percent], [false, null])
   })
@@ -361,23 +338,15 @@ describe('state and position', () => {
     assert.deepEqual((await course.cart(id)).lock, unlocked)
     const masked = await g.createUser({ allowed_hardware_ids: [id], mask_codes: true })
     assert.equal((await course.cart(id, masked.key)).lock?.by, '******C3')
-    assert.equal((await g.request('GET', '/carts', { key: masked.key })).body.carts[0].lock.by, '******C3')
+    assert.equal((await g.get('/carts', { key: masked.key })).body.carts[0].lock.by, '******C3')
     assert.equal(
-      (await g.request('GET', '/carts')).body.carts.find((one: { cart: string }) => one.cart === id).lock.by,
+      (await g.get('/carts')).body.carts.find((one: { cart: string }) => one.cart === id).lock.by,
       '04A1B2C3',
     )
     clock.advance(1000)
     const jane = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'] })
-    const asked = await g.request('POST', `/devices/${id}/commands`, {
-      key: jane.key,
-      body: { command: 'lock' },
-    })
-    await device.send('evt', {
-      event: 'lock',
-      source: 'remote',
-      cmd: asked.body.command_id,
-      ts: clock.nowMs(),
-    })
+    const asked = await g.post(`/devices/${id}/commands`, { command: 'lock' }, { key: jane.key })
+    await device.send('evt', { event: 'lock', source: 'remote', cmd: asked.body.command_id, ts: clock.nowMs() })
     const { lock } = await course.cart(id)
     assert.deepEqual([lock?.is_locked, lock?.source, lock?.by], [true, 'remote', 'Jane'])
   })
@@ -386,11 +355,11 @@ describe('state and position', () => {
     const id = fresh('d')
     const device = await course.device(id, { groupId: 7 })
     await device.goTo('barn', { battery_voltage: 50 })
-    await g.request('DELETE', `/devices/${id}/telemetry/gps`)
+    await g.remove(`/devices/${id}/telemetry/gps`)
     const cart = await course.cart(id)
     assert.deepEqual([cart.state, cart.position, cart.zones], ['unknown', null, []])
     assert.equal(cart.battery?.voltage, 50)
-    await g.request('DELETE', `/devices/${id}/telemetry`)
+    await g.remove(`/devices/${id}/telemetry`)
     assert.equal((await course.cart(id)).battery, null)
     clock.advance(1000)
     await device.goTo('fairway')
@@ -429,17 +398,18 @@ describe('state and position', () => {
 })
 
 describe('staff fields', () => {
-  const patch = (cart: string, body: unknown) => g.request('PATCH', `/carts/${cart}`, { body })
+  const patch = (cart: string, body: unknown) => g.patch(`/carts/${cart}`, body)
 
   test('out of service has the user who set it and can be cleared', async () => {
     const id = fresh('d')
     await course.device(id)
     const jane = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: [id] })
     const sinceMs = clock.nowMs()
-    const { status, body } = await g.request('PATCH', `/carts/${id}`, {
-      key: jane.key,
-      body: { out_of_service: { why: ' Flat tyre ' } },
-    })
+    const { status, body } = await g.patch(
+      `/carts/${id}`,
+      { out_of_service: { why: ' Flat tyre ' } },
+      { key: jane.key },
+    )
     const by = { user_id: jane.userId, name: 'Jane' }
     assert.deepEqual([status, body.out_of_service], [200, { since: toIso(sinceMs), why: 'Flat tyre', by }])
     clock.advance(1000)
@@ -484,8 +454,7 @@ describe('staff fields', () => {
   test('setting one field while the other is null is accepted', async () => {
     const id = fresh('d')
     await course.device(id)
-    const { status } = await patch(id, { out_of_service: null, exempt: { zone_types: ['stop'], why: 'x' } })
-    assert.equal(status, 200)
+    await ok(patch(id, { out_of_service: null, exempt: { zone_types: ['stop'], why: 'x' } }))
     assert.equal((await patch(id, { out_of_service: { why: 'x' }, exempt: null })).body.exempt, null)
   })
 
@@ -495,20 +464,18 @@ describe('staff fields', () => {
     const exempt = { zone_types: ['stop', 'slow'], why: 'Flag' }
     assert.equal((await patch(id, { exempt })).body.exempt.until, toIso(Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS))
     const hours = ['00:00', '24:00']
-    await g.request('PATCH', '/site', {
-      body: { opening_hours: { fri: ['07:00', '20:00'], sat: hours, sun: hours } },
-    })
+    await g.patch('/site', { opening_hours: { fri: ['07:00', '20:00'], sat: hours, sun: hours } })
     const { body } = await patch(id, { exempt })
     assert.match(body.exempt.until, /T(20|00):00:00.000Z$/)
     assert.deepEqual([body.exempt.zone_types, body.exempt.why], [['stop', 'slow'], 'Flag'])
-    await g.request('PATCH', '/site', { body: { opening_hours: null } })
+    await g.patch('/site', { opening_hours: null })
   })
 
   test('the devices of an exempt cart receive the exemption and its end in their configuration', async () => {
     const [cart, one, two, three] = [fresh('C'), fresh('a'), fresh('b'), fresh('c')]
     for (const id of [one, two]) await course.device(id, { cart })
     await course.device(three, { cart: fresh('C') })
-    const exemptOf = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body.resolved.zone_exempt
+    const exemptOf = async (id: string) => (await g.get(`/devices/${id}/config`)).body.resolved.zone_exempt
     const all = async (ids: readonly string[], expected: unknown) =>
       eventually(
         async () => {
@@ -522,8 +489,8 @@ describe('staff fields', () => {
     await all([one, two], ['stop'])
     assert.equal(await exemptOf(three), undefined)
     // a device that joins the cart, and one that leaves
-    await g.request('PATCH', `/devices/${three}`, { body: { cart } })
-    await g.request('PATCH', `/devices/${two}`, { body: { cart: null } })
+    await g.patch(`/devices/${three}`, { cart })
+    await g.patch(`/devices/${two}`, { cart: null })
     await all([one, three], ['stop'])
     await all([two], [])
     clock.advance(10 * MINUTE_MS)
@@ -539,10 +506,10 @@ describe('staff fields', () => {
     const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
     for (const id of [one, two]) await course.device(id, { cart })
     await patch(cart, { note: 'Squeaks', out_of_service: { why: 'Tyre' } })
-    await g.request('DELETE', `/devices/${one}`)
+    await g.remove(`/devices/${one}`)
     assert.equal((await course.cart(cart)).note, 'Squeaks')
-    await g.request('DELETE', `/devices/${two}`)
-    assert.equal((await g.request('GET', `/carts/${cart}`)).status, 404)
+    await g.remove(`/devices/${two}`)
+    assert.equal((await g.get(`/carts/${cart}`)).status, 404)
     await course.device(fresh('d'), { cart })
     const { note, out_of_service } = await course.cart(cart)
     assert.deepEqual([note, out_of_service], [null, null])
@@ -553,7 +520,7 @@ describe('staff fields', () => {
     await course.device(id)
     await patch(id, { note: 'Squeaks' })
     await patch(id, { note: 'Squeaks loudly' })
-    const { entries } = (await g.request('GET', '/audit-log?action=cart.updated&limit=2')).body
+    const { entries } = (await g.get('/audit-log?action=cart.updated&limit=2')).body
     assert.deepEqual(
       [entries[0].target, entries[0].before, entries[0].after],
       [id, { note: 'Squeaks' }, { note: 'Squeaks loudly' }],
@@ -568,8 +535,8 @@ describe('staff fields', () => {
     await device.send('evt', { event: 'lock', source: 'keypad', code: '4711', ts: clock.nowMs() })
     await patch(id, { out_of_service: { why: 'jim doe' }, note: 'Jim Doe' })
     assert.equal((await course.cart(id)).lock?.by, '4711')
-    await g.request('POST', '/erasures', { body: { code: '4711' } })
-    await g.request('POST', '/erasures', { body: { person: 'Jim Doe' } })
+    await g.post('/erasures', { code: '4711' })
+    await g.post('/erasures', { person: 'Jim Doe' })
     const { lock, note, out_of_service } = await course.cart(id)
     assert.deepEqual([lock?.is_locked, lock?.source, lock?.by], [true, 'keypad', null])
     assert.deepEqual([note, out_of_service?.why], [null, ''])
@@ -589,7 +556,7 @@ describe('over a restart', () => {
     const other = await startGateway({}, { clock })
     const there = new Course(other, clock)
     await there.group(7)
-    await other.request('PATCH', '/site', { body: { pack: { empty_v: 47, low_v: 48, full_v: 51 } } })
+    await other.patch('/site', { pack: { empty_v: 47, low_v: 48, full_v: 51 } })
     const id = 'd1'
     const device = await there.device(id, { cart: '1', groupId: 7 })
     await device.report('barn', { battery_voltage: 50 })
@@ -598,9 +565,7 @@ describe('over a restart', () => {
     clock.advance(MINUTE_MS)
     await device.goTo('fairway', { speed: 12, battery_voltage: 49 })
     await device.send('evt', { event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: clock.nowMs() })
-    await other.request('PATCH', '/carts/1', {
-      body: { note: 'Squeaks', exempt: { zone_types: ['stop'], why: 'Flag' } },
-    })
+    await other.patch('/carts/1', { note: 'Squeaks', exempt: { zone_types: ['stop'], why: 'Flag' } })
     const before = await there.cart('1')
     await other.restart()
     const { devices, ...after } = await there.cart('1')

@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { ApiClient, ApiError } from '#shared/client.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
-let gateway: TestGateway
+const { g: gateway } = scene({ isRealTime: true })
 let client: ApiClient
 
 before(async () => {
-  gateway = await startGateway()
   client = new ApiClient({ url: gateway.http, apiKey: ADMIN_KEY })
   const device = await gateway.device('cart-1')
-  for (const ts of [1_765_967_400_000, 1_765_967_401_000]) {
-    await device.publishAsync('dev/cart-1/tlm', JSON.stringify({ ts, lat: 28.4, long: -81.5 }), { qos: 1 })
-  }
+  for (const ts of [1_765_967_400_000, 1_765_967_401_000])
+    await publish(device, 'dev/cart-1/tlm', { ts, lat: 28.4, long: -81.5 })
 })
-
-after(() => gateway.stop())
 
 async function refusalOf(call: Promise<unknown>): Promise<ApiError> {
   const error: unknown = await call.then(
@@ -80,9 +77,8 @@ test('without a key open operations respond and all others fail', async () => {
   assert.equal((await refusalOf(anonymous.call('GET /users'))).code, 'missing_api_key')
 })
 
-test('responses that are not JSON are text', async () => {
-  assert.match(await client.call('GET /metrics'), /^cartbarn_devices /m)
-})
+test('responses that are not JSON are text', async () =>
+  assert.match(await client.call('GET /metrics'), /^cartbarn_devices /m))
 
 test('a download is returned as a stream', async () => {
   const response = await client.download('GET /devices/{id}/gps', {

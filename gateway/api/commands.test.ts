@@ -1,35 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, describe, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import {
-  createCallers,
-  REFUSED_AS_NO_ADMIN,
-  REFUSED_AS_NO_STAFF,
-  REFUSED_OUTSIDE_SCOPE,
-  type Who,
-} from '#testing/callers.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, REFUSED_OUTSIDE_SCOPE, type Who } from '#testing/callers.ts'
 import { CommandedDevice } from '#testing/course/commanded-device.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { metric } from '#testing/start-gateway.ts'
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ devices: ['teebox-1'], inScope: ['teebox-1'] })
 let commandId: string
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('teebox-1')
   await g.register('caddie-1', 'cartcaddie')
-  keys = await createCallers(g, ['teebox-1'])
-  await g.request('POST', '/groups', { body: { name: 'Front nine', group_id: 9 } })
+  await g.post('/groups', { name: 'Front nine', group_id: 9 })
   commandId = (await post('/devices/teebox-1/commands', { command: 'locate' })).body.command_id
 })
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 function post(path: string, body: unknown, headers: Record<string, string> = {}, key = keys?.admin) {
   return g.request('POST', path, { body, headers, ...(key == null ? {} : { key }) })
@@ -46,22 +32,13 @@ const ROUTES: [method: string, path: string, body: object | undefined, refused: 
 ]
 
 for (const [method, path, body, refused] of ROUTES) {
-  const ask = (who: Who) =>
-    g.request(method, path.replace(':id', commandId), {
-      key: keys[who],
-      ...(body === undefined ? {} : { body }),
-    })
-  for (const [who, status, code] of refused) {
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await ask(who)
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
+  const ask = (who: Who) => g.request(method, path.replace(':id', commandId), { key: keys[who], body })
+  for (const [who, status, code] of refused)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, () => fails(ask(who), status, code))
   for (const who of ['in scope', 'admin'] as const) {
     if (refused.some(([refusedWho]) => refusedWho === who)) continue
-    test(`${method} ${path}: ${who} is authorised`, async () => {
-      assert.equal((await ask(who)).status, method === 'POST' ? 202 : 200)
-    })
+    test(`${method} ${path}: ${who} is authorised`, async () =>
+      assert.equal((await ask(who)).status, method === 'POST' ? 202 : 200))
   }
 }
 
@@ -70,15 +47,11 @@ test('an unknown command is 404 and a device outside the scope 403 before the bo
     ['GET', `/commands/${UNKNOWN_ID}`],
     ['GET', '/commands/%00'],
     ['POST', `/commands/${UNKNOWN_ID}/retry`],
-  ] as const) {
-    const { status, body } = await g.request(method, path)
-    assert.deepEqual([status, body.code], [404, 'command_not_found'])
-  }
-  for (const path of ['/devices/nowhere/commands', '/groups/77/commands']) {
+  ] as const)
+    await fails(g.request(method, path), 404, 'command_not_found')
+  for (const path of ['/devices/nowhere/commands', '/groups/77/commands'])
     assert.equal((await post(path, { command: 'locate' })).status, 404)
-  }
-  const outside = await post('/devices/caddie-1/commands', { command: 'locate' }, {}, keys['in scope'])
-  assert.deepEqual([outside.status, outside.body.code], [403, 'device_forbidden'])
+  await fails(post('/devices/caddie-1/commands', { command: 'locate' }, {}, keys['in scope']), 403, 'device_forbidden')
 })
 
 const EVERY_PATH = ['/devices/teebox-1/commands', '/groups/9/commands']
@@ -100,17 +73,16 @@ for (const [what, body, code, name] of [
   ['more than a day', { command: 'lock', ttl_seconds: 86_401 }, 'invalid_field', 'ttl_seconds'],
   ['half a second', { command: 'lock', ttl_seconds: 1.5 }, 'invalid_field', 'ttl_seconds'],
   ['time as text', { command: 'lock', ttl_seconds: '60' }, 'invalid_field', 'ttl_seconds'],
-] as const) {
+] as const)
   test(`${what} is 400 ${code}, and nothing is created`, async () => {
-    const before = (await g.request('GET', '/stats')).body.commands
+    const before = (await g.get('/stats')).body.commands
     for (const path of EVERY_PATH) {
       const answer = await post(path, body)
       assert.deepEqual([answer.status, answer.body.code], [400, code], answer.body.detail)
       assert.deepEqual([answer.body.errors[0].in, answer.body.errors[0].name], ['body', name])
     }
-    assert.equal((await g.request('GET', '/stats')).body.commands, before)
+    assert.equal((await g.get('/stats')).body.commands, before)
   })
-}
 
 test('a body that is not JSON is 400, of another content type 415, too large 413', async () => {
   for (const path of EVERY_PATH) {
@@ -128,9 +100,8 @@ test('a command of other device types is unsupported; both errors list the avail
   for (const [{ body }, known] of [
     [unsupported, 'lock, unlock, reboot, locate, refresh_config'],
     [unknown, 'lock, unlock, reboot, locate, refresh_config, fetch_geofences, message'],
-  ] as const) {
+  ] as const)
     assert.ok(body.detail.endsWith(known), body.detail)
-  }
 })
 
 test('a message needs a text of 1 to 200 characters', async () => {
@@ -143,8 +114,7 @@ test('a message needs a text of 1 to 200 characters', async () => {
 })
 
 test('fetch_geofences needs a device in a group, and the caller cannot set its parameters', async () => {
-  const { status, body } = await post('/devices/caddie-1/commands', { command: 'fetch_geofences' })
-  assert.deepEqual([status, body.code], [400, 'no_group'])
+  await fails(post('/devices/caddie-1/commands', { command: 'fetch_geofences' }), 400, 'no_group')
   const own = await post('/devices/caddie-1/commands', { command: 'fetch_geofences', params: { url: 'x' } })
   assert.equal(own.body.code, 'unknown_field')
 })
@@ -156,7 +126,7 @@ for (const [type, name, ttlS] of [
   ['teebox', 'locate', 120],
   ['caddie', 'refresh_config', 86_400],
   ['caddie', 'message', 600],
-] as const) {
+] as const)
   test(`${name} expires after ${ttlS} s, or after the time the caller sets`, async () => {
     const params = name === 'message' ? { text: 'x' } : {}
     for (const [ttl_seconds, expectedS] of [
@@ -168,17 +138,16 @@ for (const [type, name, ttlS] of [
       assert.equal(body.expires_at, toIso(clock.nowMs() + 1000 * (expectedS ?? 0)))
     }
   })
-}
 
 test('a device may be named by its short id; null counts as absent; 4 KiB of metadata are accepted', async () => {
-  const { body: device } = await g.request('GET', '/devices/teebox-1')
+  const { body: device } = await g.get('/devices/teebox-1')
   const body = { command: 'lock', params: null, metadata: null }
   const created = await post(`/devices/${device.short_id}/commands`, body)
   assert.equal(created.status, 202)
   const { hardware_id, device_id, params, metadata, command_id } = created.body
   assert.deepEqual([hardware_id, device_id, params, metadata], ['teebox-1', device.short_id, {}, null])
   assert.equal(created.headers.get('location'), `/commands/${command_id}`)
-  assert.deepEqual((await g.request('GET', `/commands/${command_id}`)).body.command_id, command_id)
+  assert.deepEqual((await g.get(`/commands/${command_id}`)).body.command_id, command_id)
   const large = await post('/devices/teebox-1/commands', { command: 'lock', metadata: METADATA })
   assert.deepEqual(large.body.metadata, METADATA)
 })
@@ -188,13 +157,11 @@ describe('lists', () => {
   before(async () => {
     await g.register('listed', 'cartcaddie')
     created = []
-    for (const command of ['lock', 'locate', 'unlock', 'locate', 'reboot']) {
+    for (const command of ['lock', 'locate', 'unlock', 'locate', 'reboot'])
       created.push((await post('/devices/listed/commands', { command })).body.command_id)
-    }
   })
   const idsOf = async (path: string) => {
-    const { status, body } = await g.request('GET', path)
-    assert.equal(status, 200)
+    const body = await ok(g.get(path))
     assert.equal(body.pagination.returned, body.commands.length)
     return body.commands.map(({ command_id }: { command_id: string }) => command_id)
   }
@@ -213,8 +180,7 @@ describe('lists', () => {
     assert.deepEqual(await idsOf(`/devices/listed/commands?before=${created[3]}&limit=2`), [created[2], created[1]])
     assert.deepEqual(await idsOf(`/commands?hardware_id=listed&before=${created[0]}`), [])
     await g.register('unlisted')
-    const elsewhere = await g.request('GET', `/devices/unlisted/commands?before=${created[0]}`)
-    assert.deepEqual([elsewhere.status, elsewhere.body.code], [400, 'invalid_parameter'])
+    await fails(g.get(`/devices/unlisted/commands?before=${created[0]}`), 400, 'invalid_parameter')
   })
 
   test('are filtered by status, command and device', async () => {
@@ -237,28 +203,21 @@ describe('lists', () => {
     ['before=nothing', 'invalid_parameter'],
     ['status=done', 'invalid_status'],
     ['status=', 'invalid_status'],
-  ]) {
+  ])
     test(`?${query} is 400 ${code}`, async () => {
-      for (const path of ['/commands', '/devices/listed/commands']) {
-        const { status, body } = await g.request('GET', `${path}?${query}`)
-        assert.deepEqual([status, body.code], [400, code])
-      }
+      for (const path of ['/commands', '/devices/listed/commands']) await fails(g.get(`${path}?${query}`), 400, code)
     })
-  }
 })
 
 describe('retry', () => {
   const becomes = (commandId: string, status: string) =>
-    eventually(
-      async () => (await g.request('GET', `/commands/${commandId}`)).body.status === status,
-      `the command is ${status}`,
-    )
+    eventually(async () => (await g.get(`/commands/${commandId}`)).body.status === status, `the command is ${status}`)
 
   test('of an unfinished command is 409 command_not_finished, of a completed one 409 command_completed', async () => {
     const password = await g.register('obedient')
     const { body } = await post('/devices/obedient/commands', { command: 'locate' })
     const refusal = async () => {
-      const answer = await g.request('POST', `/commands/${body.command_id}/retry`)
+      const answer = await g.post(`/commands/${body.command_id}/retry`)
       return [answer.status, answer.body.code]
     }
     assert.deepEqual(await refusal(), [409, 'command_not_finished'])
@@ -280,8 +239,7 @@ describe('retry', () => {
     const { body: first } = await post('/devices/teebox-1/commands', asked)
     clock.advance(7000)
     await becomes(first.command_id, 'timeout')
-    const { status, body } = await g.request('POST', `/commands/${first.command_id}/retry`)
-    assert.equal(status, 202)
+    const body = await ok(g.post(`/commands/${first.command_id}/retry`), 202)
     assert.deepEqual(body, {
       ...first,
       command_id: body.command_id,
@@ -298,12 +256,10 @@ describe('retry', () => {
     const { body } = await post('/devices/gone/commands', { ...message, ttl_seconds: 1 })
     clock.advance(1000)
     await becomes(body.command_id, 'timeout')
-    await g.request('PUT', '/devices/gone', { body: { name: null, device_type: 'teebox', group_id: null } })
-    const unsupported = await g.request('POST', `/commands/${body.command_id}/retry`)
-    assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
-    await g.request('DELETE', '/devices/gone')
-    const gone = await g.request('POST', `/commands/${body.command_id}/retry`)
-    assert.deepEqual([gone.status, gone.body.code], [404, 'device_not_found'])
+    await g.put('/devices/gone', { name: null, device_type: 'teebox', group_id: null })
+    await fails(g.post(`/commands/${body.command_id}/retry`), 400, 'unsupported_command')
+    await g.remove('/devices/gone')
+    await fails(g.post(`/commands/${body.command_id}/retry`), 404, 'device_not_found')
   })
 })
 
@@ -334,13 +290,15 @@ describe('Idempotency-Key', () => {
       ['/devices/caddie-1/commands', body],
       ['/groups/9/commands', body],
       [`/commands/${first.command_id}/retry`, undefined],
-    ] as const) {
-      const answer = await g.request('POST', otherPath, {
-        headers: withKey('two'),
-        ...(otherBody === undefined ? {} : { body: otherBody }),
-      })
-      assert.deepEqual([answer.status, answer.body.code], [409, 'idempotency_key_reused'])
-    }
+    ] as const)
+      await fails(
+        g.request('POST', otherPath, {
+          headers: withKey('two'),
+          ...(otherBody === undefined ? {} : { body: otherBody }),
+        }),
+        409,
+        'idempotency_key_reused',
+      )
   })
 
   test('is separate for each user', async () => {
@@ -352,7 +310,7 @@ describe('Idempotency-Key', () => {
 
   test('is not used up by a rejected request', async () => {
     assert.equal((await post(path, { command: 'dance' }, withKey('four'))).status, 400)
-    assert.equal((await post(path, body, withKey('four'))).status, 202)
+    await ok(post(path, body, withKey('four')), 202)
   })
 
   test('survives a restart and is forgotten after a day', async () => {
@@ -381,49 +339,44 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  for (const key of ['', 'x'.repeat(256), 'ü', 'a\tb']) {
+  for (const key of ['', 'x'.repeat(256), 'ü', 'a\tb'])
     test(`${JSON.stringify(key.slice(0, 9))} (${key.length} characters) is invalid: 400`, async () => {
       const { status, body: problem } = await post(path, body, withKey(key))
       assert.deepEqual([status, problem.code, problem.errors[0].in], [400, 'invalid_field', 'header'])
     })
-  }
 
-  test('may have 255 characters and inner blanks', async () => {
-    assert.equal((await post(path, body, withKey(`a b${'~'.repeat(252)}`))).status, 202)
-  })
+  test('may have 255 characters and inner blanks', () => ok(post(path, body, withKey(`a b${'~'.repeat(252)}`)), 202))
 })
 
 describe('a command for a group', () => {
   const group = 20
   const ids = Array.from({ length: 200 }, (_, i) => `member-${String(i).padStart(3, '0')}`)
   before(async () => {
-    await g.request('POST', '/groups', { body: { name: 'Members', group_id: group } })
+    await g.post('/groups', { name: 'Members', group_id: group })
     for (const [i, id] of ids.entries()) {
       await g.register(id, i % 2 === 0 ? 'teebox' : 'cartcaddie')
-      await g.request('PUT', `/groups/${group}/devices/${id}`)
+      await g.put(`/groups/${group}/devices/${id}`)
     }
   })
   const idsOf = (commands: { hardware_id: string }[]) => commands.map(({ hardware_id }) => hardware_id)
   const caddies = ids.filter((_, i) => i % 2 === 1)
 
   test('goes to all of its devices, and immediately to connected ones', async () => {
-    const password = (await g.request('POST', `/devices/${ids[0]}/rotate-mqtt-password`)).body.mqtt.password
+    const password = (await g.post(`/devices/${ids[0]}/rotate-mqtt-password`)).body.mqtt.password
     const device = await CommandedDevice.connect(g, ids[0] ?? '', password)
-    const before = (await g.request('GET', '/stats')).body.commands
-    const { status, body } = await post(`/groups/${group}/commands`, {
-      command: 'lock',
-      metadata: { why: 'storm' },
-      ttl_seconds: 300,
-    })
-    assert.equal(status, 202)
+    const before = (await g.get('/stats')).body.commands
+    const body = await ok(
+      post(`/groups/${group}/commands`, { command: 'lock', metadata: { why: 'storm' }, ttl_seconds: 300 }),
+      202,
+    )
     assert.deepEqual([body.group_id, idsOf(body.commands)], [group, ids])
     assert.deepEqual(body.commands[7].metadata, { why: 'storm' })
     assert.equal((await device.next()).id, body.commands[0].command_id)
-    assert.equal((await g.request('GET', '/stats')).body.commands - before, 200)
+    assert.equal((await g.get('/stats')).body.commands - before, 200)
     await device.leave()
     const { body: newer } = await post(`/groups/${group}/commands`, { command: 'unlock' })
     assert.equal(newer.commands.length, 200)
-    const { body: failed } = await g.request('GET', '/commands?status=failed&command=lock&limit=1000')
+    const { body: failed } = await g.get('/commands?status=failed&command=lock&limit=1000')
     const superseded = failed.commands.filter(({ error }: { error: string }) => error === 'superseded')
     const expected = ids.slice(1)
     assert.deepEqual(
@@ -436,20 +389,15 @@ describe('a command for a group', () => {
   test('leaves out device types without the command', async () => {
     const { body } = await post(`/groups/${group}/commands`, { command: 'message', params: { text: 'Rain' } })
     assert.deepEqual(idsOf(body.commands), caddies)
-    const { body: only } = await post(`/groups/${group}/commands`, {
-      command: 'lock',
-      device_type: 'cartcaddie',
-    })
+    const { body: only } = await post(`/groups/${group}/commands`, { command: 'lock', device_type: 'cartcaddie' })
     assert.deepEqual(idsOf(only.commands), caddies)
   })
 
   test('for a type that does not know it, or an unknown type, is 400', async () => {
     const ask = (device_type: string) =>
       post(`/groups/${group}/commands`, { command: 'message', params: { text: 'x' }, device_type })
-    const unsupported = await ask('teebox')
-    assert.deepEqual([unsupported.status, unsupported.body.code], [400, 'unsupported_command'])
-    const unknown = await ask('zeppelin')
-    assert.deepEqual([unknown.status, unknown.body.code], [400, 'unknown_device_type'])
+    await fails(ask('teebox'), 400, 'unsupported_command')
+    await fails(ask('zeppelin'), 400, 'unknown_device_type')
   })
 
   test('without devices is an empty list', async () => {

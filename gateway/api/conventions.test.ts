@@ -1,23 +1,12 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { ok, publish, scene } from '#testing/scene.ts'
 import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('cart-1')
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
 
 /** Runs a test with a gateway of its own. */
 async function withGateway(
@@ -43,9 +32,7 @@ function assertProblem(answer: Answer, status: number, code: string): void {
   assert.ok(title.length > 0 && detail.length > 0)
   assert.equal(error, detail)
   assert.equal(request_id, headers.get('x-request-id'))
-  for (const one of errors ?? []) {
-    assert.deepEqual(Object.keys(one).sort(), ['code', 'detail', 'in', 'name'])
-  }
+  for (const one of errors ?? []) assert.deepEqual(Object.keys(one).sort(), ['code', 'detail', 'in', 'name'])
 }
 
 const MEGABYTE = 'x'.repeat(1_000_000)
@@ -71,21 +58,19 @@ for (const [what, status, code, method, path, options] of [
   ['an unknown field', 400, 'unknown_field', 'PATCH', '/devices/cart-1', { body: { nmae: 'x' } }],
   ['a bad parameter', 400, 'invalid_number', 'GET', '/devices?limit=x', {}],
   ['a large body', 413, 'payload_too_large', 'POST', '/users', { body: { name: MEGABYTE } }],
-] as [string, number, string, string, string, { key?: string | null; body?: unknown }][]) {
+] as [string, number, string, string, string, { key?: string | null; body?: unknown }][])
   test(`${what} is ${status} ${code}, as a problem document`, async () => {
     assertProblem(await g.request(method, path, options), status, code)
   })
-}
 
 test('only a 401 requests a key, by its scheme', async () => {
-  assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('www-authenticate'), 'ApiKey')
-  assert.equal((await g.request('GET', '/users', { key: keys['in scope'] })).headers.get('www-authenticate'), null)
+  assert.equal((await g.get('/devices', { key: null })).headers.get('www-authenticate'), 'ApiKey')
+  assert.equal((await g.get('/users', { key: keys['in scope'] })).headers.get('www-authenticate'), null)
 })
 
 test('without a key a caller cannot find out what exists', async () => {
-  for (const path of ['/nowhere', '/devices/nowhere', '/users/x', '/metrics']) {
-    assertProblem(await g.request('GET', path, { key: null }), 401, 'missing_api_key')
-  }
+  for (const path of ['/nowhere', '/devices/nowhere', '/users/x', '/metrics'])
+    assertProblem(await g.get(path, { key: null }), 401, 'missing_api_key')
 })
 
 for (const contentType of [
@@ -93,12 +78,11 @@ for (const contentType of [
   'application/json; charset=utf-8',
   'APPLICATION/JSON',
   'application/merge-patch+json',
-]) {
+])
   test(`content type "${contentType}" is accepted`, async () => {
     const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
-    assert.equal((await g.request('PATCH', '/devices/cart-1', options)).status, 200)
+    await ok(g.request('PATCH', '/devices/cart-1', options))
   })
-}
 
 for (const contentType of [
   'text/plain',
@@ -107,12 +91,11 @@ for (const contentType of [
   'json',
   'application/v2+json',
   '',
-]) {
+])
   test(`content type "${contentType}" is 415`, async () => {
     const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
     assertProblem(await g.request('POST', '/users', options), 415, 'unsupported_media_type')
   })
-}
 
 test('a body that is not UTF-8 is rejected, not stored in another form', async () => {
   const body = Buffer.concat([Buffer.from('{"name":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')])
@@ -120,30 +103,28 @@ test('a body that is not UTF-8 is rejected, not stored in another form', async (
   const answer = await g.app.request('/groups', { method: 'POST', headers, body })
   assert.equal(answer.status, 400)
   assert.match(await answer.text(), /"detail":"the body is not UTF-8","code":"invalid_json"/)
-  assert.deepEqual((await g.request('GET', '/groups')).body, [])
+  assert.deepEqual((await g.get('/groups')).body, [])
 })
 
-for (const encoding of ['gzip', 'br', 'deflate', 'nonsense']) {
+for (const encoding of ['gzip', 'br', 'deflate', 'nonsense'])
   test(`a body with Content-Encoding ${encoding} is 415`, async () => {
     const options = { body: { name: 'Name' }, headers: { 'content-encoding': encoding } }
     assertProblem(await g.request('POST', '/groups', options), 415, 'unsupported_media_type')
   })
-}
 
 test('the identity encoding is accepted as unencoded', async () => {
   const options = { body: { name: 'Cart' }, headers: { 'content-encoding': 'identity' } }
-  assert.equal((await g.request('PATCH', '/devices/cart-1', options)).status, 200)
+  await ok(g.request('PATCH', '/devices/cart-1', options))
 })
 
-for (const list of ['hardware_ids[]=cart-1&hardware_ids[]=x', 'hardware_ids%5B%5D=cart-1', 'limit[]=1']) {
+for (const list of ['hardware_ids[]=cart-1&hardware_ids[]=x', 'hardware_ids%5B%5D=cart-1', 'limit[]=1'])
   test(`GET /devices?${list} is read as the repeated parameter`, async () => {
-    const { status, body } = await g.request('GET', `/devices?${list}`)
+    const { status, body } = await g.get(`/devices?${list}`)
     assert.deepEqual([status, body.devices.length], [200, 1])
-    assert.deepEqual((await g.request('GET', `/devices?search=[]&${list}`)).body.devices, [])
-    assert.equal((await g.request('GET', '/devices?hardware_ids[]=nowhere')).body.devices.length, 0)
-    assert.equal((await g.request('GET', '/lock-events?order[]=sideways')).body.errors[0].name, 'order')
+    assert.deepEqual((await g.get(`/devices?search=[]&${list}`)).body.devices, [])
+    assert.equal((await g.get('/devices?hardware_ids[]=nowhere')).body.devices.length, 0)
+    assert.equal((await g.get('/lock-events?order[]=sideways')).body.errors[0].name, 'order')
   })
-}
 
 for (const path of [
   '/devices',
@@ -158,29 +139,28 @@ for (const path of [
   '/audit-log',
   '/devices/cart-1/commands',
   '/devices/cart-1/gps',
-]) {
+])
   test(`GET ${path} accepts an order and rejects an invalid one`, async () => {
-    for (const order of ['asc', 'desc']) assert.equal((await g.request('GET', `${path}?order=${order}`)).status, 200)
+    for (const order of ['asc', 'desc']) assert.equal((await g.get(`${path}?order=${order}`)).status, 200)
     for (const order of ['sideways', 'ASC', '']) {
-      const { status, body } = await g.request('GET', `${path}?order=${order}`)
+      const { status, body } = await g.get(`${path}?order=${order}`)
       assert.deepEqual(
         [status, body.code, body.errors[0].name, body.errors[0].detail],
         [400, 'invalid_parameter', 'order', 'must be one of: asc, desc'],
       )
     }
   })
-}
 
 test('order=desc reverses a list', async () => {
   const ids = async (path: string, id: string) => {
-    const { body } = await g.request('GET', path)
+    const { body } = await g.get(path)
     return (body.devices ?? body.clients ?? body).map((one: Record<string, unknown>) => one[id])
   }
   await g.register('cart-2')
-  await g.request('POST', '/groups', { body: { name: 'One', group_id: 1 } })
-  await g.request('POST', '/groups', { body: { name: 'Two', group_id: 2 } })
-  await g.request('PUT', '/groups/1/devices/cart-1')
-  await g.request('PUT', '/groups/1/devices/cart-2')
+  await g.post('/groups', { name: 'One', group_id: 1 })
+  await g.post('/groups', { name: 'Two', group_id: 2 })
+  await g.put('/groups/1/devices/cart-1')
+  await g.put('/groups/1/devices/cart-2')
   for (const [path, id] of [
     ['/devices', 'hardware_id'],
     ['/groups', 'group_id'],
@@ -220,16 +200,15 @@ test('error texts use the terms of this API, not those of a library', async () =
   ])
 })
 
-for (const name of ['Jane\r\nBcc: x', 'Jane\u001b[31m', 'a\u0000b', 'x\u0085y']) {
+for (const name of ['Jane\r\nBcc: x', 'Jane\u001b[31m', 'a\u0000b', 'x\u0085y'])
   test(`a user name cannot be ${JSON.stringify(name)}`, async () => {
-    const { status, body } = await g.request('POST', '/users', { body: { name } })
+    const { status, body } = await g.post('/users', { name })
     assert.deepEqual([status, body.errors[0].name], [400, 'name'])
     assert.equal(body.errors[0].detail, 'must be one line without control characters')
   })
-}
 
 test('one response lists all errors of a request', async () => {
-  const { body } = await g.request('POST', '/users', { body: { name: 5, email: 'x', role: 'y', a: 1, b: 2 } })
+  const { body } = await g.post('/users', { name: 5, email: 'x', role: 'y', a: 1, b: 2 })
   const named = body.errors.map((error: { name: string; code: string }) => `${error.name} ${error.code}`)
   assert.deepEqual(named.sort(), [
     'a unknown_field',
@@ -238,7 +217,7 @@ test('one response lists all errors of a request', async () => {
     'name invalid_field',
     'role invalid_field',
   ])
-  const query = await g.request('GET', '/lock-events?limit=0&from=x&source=y&offset=-1')
+  const query = await g.get('/lock-events?limit=0&from=x&source=y&offset=-1')
   assert.deepEqual(query.body.errors.map((error: { in: string; name: string }) => `${error.in} ${error.name}`).sort(), [
     'query from',
     'query limit',
@@ -272,13 +251,12 @@ for (const [method, path, allow] of [
   ['POST', '/lock-events', 'GET, HEAD'],
   ['POST', '/health', 'GET, HEAD'],
   ['POST', '/metrics', 'GET, HEAD'],
-] as const) {
+] as const)
   test(`${method} ${path} is 405, Allow: ${allow}`, async () => {
     const answer = await g.request(method, path)
     assertProblem(answer, 405, 'method_not_allowed')
     assert.equal(answer.headers.get('allow'), allow)
   })
-}
 
 test('an empty level in a path is 404 for any method', async () => {
   for (const method of ['GET', 'POST']) {
@@ -288,11 +266,9 @@ test('an empty level in a path is 404 for any method', async () => {
 })
 
 test('a trailing slash makes no difference', async () => {
-  for (const path of ['/devices', '/devices/cart-1', '/users', '/lock-events', '/health', '/stats']) {
-    assert.equal((await g.request('GET', `${path}/`)).status, 200, path)
-  }
-  const { status } = await g.request('PATCH', '/devices/cart-1/', { body: {} })
-  assert.equal(status, 200)
+  for (const path of ['/devices', '/devices/cart-1', '/users', '/lock-events', '/health', '/stats'])
+    await ok(g.get(`${path}/`))
+  await ok(g.patch('/devices/cart-1/', {}))
 })
 
 test('HEAD is GET without the body, for errors too', async () => {
@@ -304,7 +280,7 @@ test('HEAD is GET without the body, for errors too', async () => {
     '/devices/nowhere',
     '/nowhere',
   ]) {
-    const get = await g.request('GET', path)
+    const get = await g.get(path)
     const head = await g.request('HEAD', path)
     assert.deepEqual([head.status, head.body], [get.status, ''], path)
     assert.equal(head.headers.get('content-type'), get.headers.get('content-type'))
@@ -314,32 +290,24 @@ test('HEAD is GET without the body, for errors too', async () => {
 
 test('a path that is not valid URL encoding is an error of the caller', async () => {
   for (const path of ['/devices/%', '/devices/%E0%A4%A', '/%ff']) {
-    const { status } = await g.request('GET', path)
+    const { status } = await g.get(path)
     assert.ok(status === 404 || status === 400, `${path} ${status}`)
   }
 })
 
 test('a body of exactly 64 KiB is read, one byte more is not', async () => {
   const bodyOf = (bytes: number) => `{"nam":"${'x'.repeat(bytes - 10)}"}`
-  assertProblem(await g.request('POST', '/devices', { body: bodyOf(65_536) }), 400, 'missing_field')
-  assertProblem(await g.request('POST', '/devices', { body: bodyOf(65_537) }), 413, 'payload_too_large')
+  assertProblem(await g.post('/devices', bodyOf(65_536)), 400, 'missing_field')
+  assertProblem(await g.post('/devices', bodyOf(65_537)), 413, 'payload_too_large')
   // bytes, not characters
-  assertProblem(
-    await g.request('POST', '/devices', { body: `{"nam":"${'ü'.repeat(33_000)}"}` }),
-    413,
-    'payload_too_large',
-  )
+  assertProblem(await g.post('/devices', `{"nam":"${'ü'.repeat(33_000)}"}`), 413, 'payload_too_large')
 })
 
 test('a false content length is detected: too small by counting, too large before reading', async () => {
   const small = { 'content-length': '10' }
-  assertProblem(
-    await g.request('POST', '/users', { body: { name: MEGABYTE }, headers: small }),
-    413,
-    'payload_too_large',
-  )
+  assertProblem(await g.post('/users', { name: MEGABYTE }, { headers: small }), 413, 'payload_too_large')
   const large = { 'content-length': '99999999' }
-  assertProblem(await g.request('POST', '/users', { body: { name: 'x' }, headers: large }), 413, 'payload_too_large')
+  assertProblem(await g.post('/users', { name: 'x' }, { headers: large }), 413, 'payload_too_large')
 })
 
 test('a body that is too large is rejected over a socket, also without a length', async () => {
@@ -375,10 +343,9 @@ for (const [who, isShown] of [
   ['a disabled user', false],
   ['in scope', false],
   ['admin', true],
-] as [Who, boolean][]) {
+] as [Who, boolean][])
   test(`/health for ${who} is 200 ${isShown ? 'with' : 'without'} the devices watched`, async () => {
-    const { status, body } = await g.request('GET', '/health', { key: keys[who] })
-    assert.equal(status, 200)
+    const body = await ok(g.get('/health', { key: keys[who] }))
     assert.deepEqual(body, {
       status: 'ok',
       timestamp: new Date(clock.nowMs()).toISOString(),
@@ -386,36 +353,29 @@ for (const [who, isShown] of [
       ...(isShown ? { subscriptions: { totalConnections: 0, totalDevicesWatched: 0, subscriptionsByDevice: {} } } : {}),
     })
   })
-}
 
-for (const path of ['/stats', '/metrics', '/mqtt/quarantine']) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+for (const path of ['/stats', '/metrics', '/mqtt/quarantine'])
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
     test(`${path}: ${who} gets ${status} ${code}`, async () => {
-      assertProblem(await g.request('GET', path, { key: keys[who] }), status, code)
+      assertProblem(await g.get(path, { key: keys[who] }), status, code)
     })
-  }
-}
 
 test('an admin reads the state of the gateway in /stats, /health, /metrics and /mqtt/quarantine', async () => {
   await withGateway({}, async (own, ownClock) => {
     const client = await own.device('cart-1')
-    await client.publishAsync('dev/cart-1/tlm', '{"lat":1,"long":2,"battery_voltage":3}', { qos: 1 })
-    await client.publishAsync('dev/cart-1/tlm', 'not json', { qos: 1 })
+    await publish(client, 'dev/cart-1/tlm', '{"lat":1,"long":2,"battery_voltage":3}')
+    await publish(client, 'dev/cart-1/tlm', 'not json')
     const watcher = await own.realtime()
     await watcher.subscribe('cart-1')
-    const subscriptions = {
-      totalConnections: 1,
-      totalDevicesWatched: 1,
-      subscriptionsByDevice: { 'cart-1': 1 },
-    }
-    assert.deepEqual((await own.request('GET', '/stats')).body, {
+    const subscriptions = { totalConnections: 1, totalDevicesWatched: 1, subscriptionsByDevice: { 'cart-1': 1 } }
+    assert.deepEqual((await own.get('/stats')).body, {
       devices: 1,
       telemetry: { gps: 1, battery: 1 },
       commands: 0,
       subscriptions,
     })
-    assert.deepEqual((await own.request('GET', '/health')).body.subscriptions, subscriptions)
-    assert.deepEqual((await own.request('GET', '/mqtt/quarantine')).body, [
+    assert.deepEqual((await own.get('/health')).body.subscriptions, subscriptions)
+    assert.deepEqual((await own.get('/mqtt/quarantine')).body, [
       {
         received_at: new Date(ownClock.nowMs()).toISOString(),
         hardware_id: 'cart-1',
@@ -425,7 +385,7 @@ test('an admin reads the state of the gateway in /stats, /health, /metrics and /
         payload: Buffer.from('not json').toString('base64'),
       },
     ])
-    const metrics = await own.request('GET', '/metrics')
+    const metrics = await own.get('/metrics')
     assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
     assert.match(metrics.body, /^cartbarn_devices 1$/m)
     assert.match(metrics.body, /^cartbarn_store_usable 1$/m)
@@ -437,47 +397,46 @@ test('past 300 failed keys an address must wait, and its valid keys still work',
   await withGateway({}, async (own, ownClock) => {
     const { key } = await own.createUser({})
     for (let i = 0; i < 300; i++)
-      assertProblem(await own.request('GET', '/devices', { key: `guess-${i}` }), 401, 'invalid_api_key')
-    const refused = await own.request('GET', '/devices', { key: 'guess-301' })
+      assertProblem(await own.get('/devices', { key: `guess-${i}` }), 401, 'invalid_api_key')
+    const refused = await own.get('/devices', { key: 'guess-301' })
     assertProblem(refused, 429, 'rate_limited')
     assert.equal(refused.headers.get('retry-after'), '1')
     // neither a key that was never used, nor a new one
     const late = await own.createUser({})
-    for (const right of [key, late.key])
-      assert.equal((await own.request('GET', '/devices', { key: right })).status, 200)
-    assert.equal((await own.request('GET', '/devices', { key: null })).status, 401)
-    assert.equal((await own.request('GET', '/health', { key: 'guess-302' })).status, 200)
+    for (const right of [key, late.key]) assert.equal((await own.get('/devices', { key: right })).status, 200)
+    assert.equal((await own.get('/devices', { key: null })).status, 401)
+    await ok(own.get('/health', { key: 'guess-302' }))
 
     ownClock.advance(200)
-    assert.equal((await own.request('GET', '/devices', { key: 'guess-303' })).status, 401)
-    assert.equal((await own.request('GET', '/devices', { key: 'guess-304' })).status, 429)
-    const metrics = await own.request('GET', '/metrics')
+    assert.equal((await own.get('/devices', { key: 'guess-303' })).status, 401)
+    assert.equal((await own.get('/devices', { key: 'guess-304' })).status, 429)
+    const metrics = await own.get('/metrics')
     assert.match(metrics.body, /^cartbarn_budget_refused_total\{budget="failed_keys"\} 3$/m)
   })
 })
 
 test('guesses at /health count as failed keys; valid keys and probes still get a response', async () => {
   await withGateway({}, async (own) => {
-    const health = async (key: string | null) => (await own.request('GET', '/health', { key })).body
+    const health = async (key: string | null) => (await own.get('/health', { key })).body
     assert.ok('subscriptions' in (await health(ADMIN_KEY)))
     for (let i = 0; i < 300; i++) assert.ok(!('subscriptions' in (await health(`guess-${i}`))))
     assert.ok('subscriptions' in (await health(ADMIN_KEY)))
     assert.equal((await health(null)).status, 'ok')
-    assert.equal((await own.request('GET', '/devices', { key: 'guess-301' })).status, 429)
-    assert.equal((await own.request('GET', '/devices')).status, 200)
+    assert.equal((await own.get('/devices', { key: 'guess-301' })).status, 429)
+    await ok(own.get('/devices'))
   })
 })
 
 test('caches store no response', async () => {
   for (const path of ['/devices', '/nowhere', '/health'])
-    assert.equal((await g.request('GET', path)).headers.get('cache-control'), 'no-store')
-  assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('cache-control'), 'no-store')
+    assert.equal((await g.get(path)).headers.get('cache-control'), 'no-store')
+  assert.equal((await g.get('/devices', { key: null })).headers.get('cache-control'), 'no-store')
 })
 
 test('a missing key does not count as a failed key', async () => {
   await withGateway({}, async (own) => {
-    for (let i = 0; i < 30; i++) await own.request('GET', '/devices', { key: null })
-    assert.equal((await own.request('GET', '/devices', { key: 'bad' })).status, 401)
+    for (let i = 0; i < 30; i++) await own.get('/devices', { key: null })
+    assert.equal((await own.get('/devices', { key: 'bad' })).status, 401)
   })
 })
 
@@ -485,18 +444,18 @@ test('each key has its own request rate, which recovers with time', async () => 
   await withGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, async (own, ownClock) => {
     const { key } = await own.createUser({})
     const other = await own.createUser({})
-    for (let i = 0; i < 4; i++) assert.equal((await own.request('GET', '/devices', { key })).status, 200)
-    const refused = await own.request('GET', '/devices', { key })
+    for (let i = 0; i < 4; i++) assert.equal((await own.get('/devices', { key })).status, 200)
+    const refused = await own.get('/devices', { key })
     assertProblem(refused, 429, 'rate_limited')
     assert.equal(refused.headers.get('retry-after'), '1')
-    assert.equal((await own.request('GET', '/devices', { key: other.key })).status, 200)
+    await ok(own.get('/devices', { key: other.key }))
     ownClock.advance(1000)
-    assert.equal((await own.request('GET', '/devices', { key })).status, 200)
-    assert.equal((await own.request('GET', '/devices', { key })).status, 429)
+    await ok(own.get('/devices', { key }))
+    assert.equal((await own.get('/devices', { key })).status, 429)
     ownClock.advance(60_000)
-    for (let i = 0; i < 4; i++) assert.equal((await own.request('GET', '/devices', { key })).status, 200)
-    assert.equal((await own.request('GET', '/devices', { key })).status, 429)
-    assert.equal((await own.request('GET', '/health', { key })).status, 200)
+    for (let i = 0; i < 4; i++) assert.equal((await own.get('/devices', { key })).status, 200)
+    assert.equal((await own.get('/devices', { key })).status, 429)
+    await ok(own.get('/health', { key }))
   })
 })
 
@@ -504,12 +463,9 @@ const PREFLIGHT = { 'access-control-request-method': 'PATCH', 'access-control-re
 
 test('CORS is off unless configured', async () => {
   const headers = { origin: 'https://dash.example' }
-  const answer = await g.request('GET', '/devices', { headers })
+  const answer = await g.get('/devices', { headers })
   assert.equal(answer.headers.get('access-control-allow-origin'), null)
-  const preflight = await g.request('OPTIONS', '/devices/cart-1', {
-    key: null,
-    headers: { ...headers, ...PREFLIGHT },
-  })
+  const preflight = await g.request('OPTIONS', '/devices/cart-1', { key: null, headers: { ...headers, ...PREFLIGHT } })
   assert.equal(preflight.status, 401)
   assert.equal(preflight.headers.get('access-control-allow-origin'), null)
 })
@@ -540,7 +496,7 @@ test('a configured origin may call and read errors, another origin may not', asy
 
 test('CORS * allows every origin', async () => {
   await withGateway({ CARTBARN_CORS_ORIGINS: '*' }, async (own) => {
-    const { headers } = await own.request('GET', '/devices', { headers: { origin: 'https://any.example' } })
+    const { headers } = await own.get('/devices', { headers: { origin: 'https://any.example' } })
     assert.equal(headers.get('access-control-allow-origin'), '*')
   })
 })
@@ -548,12 +504,12 @@ test('CORS * allows every origin', async () => {
 test('with a closed store writes are 503 with Retry-After; an internal fault is 500 without details', async () => {
   const own = await startGateway()
   await own.stop()
-  const unavailable = await own.request('POST', '/users', { body: { name: 'Late' } })
+  const unavailable = await own.post('/users', { name: 'Late' })
   assertProblem(unavailable, 503, 'store_unavailable')
   assert.ok(Number(unavailable.headers.get('retry-after')) > 0)
-  assertProblem(await own.request('GET', '/devices/x/gps'), 404, 'device_not_found')
+  assertProblem(await own.get('/devices/x/gps'), 404, 'device_not_found')
 
-  const broken = await own.request('GET', '/stats')
+  const broken = await own.get('/stats')
   assertProblem(broken, 500, 'internal_error')
   assert.doesNotMatch(JSON.stringify(broken.body), /store|started|stack|\.ts/)
 })

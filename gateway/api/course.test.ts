@@ -1,24 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { beforeEach, test } from 'node:test'
 import { jpeg, png, SECRET, webp } from '#shared/testing/images.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ inScope: ['cart-1'] })
 
-before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
 beforeEach(async () => {
   // failed keys of one test must not lock out those of the next
   clock.advance(60_000)
-  assert.equal((await g.request('DELETE', '/course')).status, 200)
-  assert.equal((await g.request('DELETE', '/course/photo')).status, 200)
+  await ok(g.remove('/course'))
+  await ok(g.remove('/course/photo'))
 })
 
 const CORNERS = '28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59'
@@ -59,12 +52,9 @@ const COURSE = {
   ],
 }
 
-const put = (body: unknown, headers = {}) => g.request('PUT', '/course', { body, headers })
+const put = (body: unknown, headers = {}) => g.put('/course', body, { headers })
 const putPhoto = (image: Blob | string, path = PHOTO, type?: string) =>
-  g.request('PUT', path, {
-    body: image,
-    headers: { 'content-type': type ?? (image instanceof Blob ? image.type : '') },
-  })
+  g.put(path, image, { headers: { 'content-type': type ?? (image instanceof Blob ? image.type : '') } })
 const getPhoto = (headers = {}) => g.app.request('/course/photo', { headers: { 'x-api-key': ADMIN_KEY, ...headers } })
 
 for (const [method, path, refused] of [
@@ -75,28 +65,24 @@ for (const [method, path, refused] of [
   ['PUT', '/course/photo', REFUSED_AS_NO_ADMIN],
   ['DELETE', '/course/photo', REFUSED_AS_NO_ADMIN],
   ['POST', '/course/propose-zones', REFUSED_AS_NO_ADMIN],
-] as const) {
-  for (const [who, status, code] of refused) {
+] as const)
+  for (const [who, status, code] of refused)
     test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
       const body = method === 'PUT' ? COURSE : undefined
-      const answer = await g.request(method, path, { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      await fails(g.request(method, path, { key: keys[who], body }), status, code)
     })
-  }
-}
 
 test('before the first upload the course map is empty and has no photo', async () => {
   const fresh = await startGateway()
   try {
-    const { status, body, headers } = await fresh.request('GET', '/course')
+    const { status, body, headers } = await fresh.get('/course')
     assert.equal(status, 200)
     assert.deepEqual(
       [body.type, body.version, body.features, body.photo, body.attribution],
       ['FeatureCollection', 0, [], null, null],
     )
     assert.match(headers.get('etag') ?? '', /^"0-/)
-    const photo = await fresh.request('GET', '/course/photo')
-    assert.deepEqual([photo.status, photo.body.code], [404, 'photo_not_found'])
+    await fails(fresh.get('/course/photo'), 404, 'photo_not_found')
   } finally {
     await fresh.stop()
   }
@@ -107,16 +93,16 @@ test('an uploaded course map is counted, stored in its known features and readab
   assert.equal(answer.status, 200)
   const { holes, greens, outlines, bunkers } = answer.body.counts
   assert.deepEqual([holes, greens, outlines, bunkers], [1, 1, 1, 0])
-  const { body, headers } = await g.request('GET', '/course', { key: keys['no scope'] })
+  const { body, headers } = await g.get('/course', { key: keys['no scope'] })
   assert.equal(body.version, answer.body.version)
   assert.equal(body.attribution, '© OpenStreetMap contributors')
   assert.deepEqual(body.features, [OUTLINE, HOLE, feature({ golf: 'green' }, 'Polygon', [GREEN], 'way/12')])
-  const same = await g.request('GET', '/course', { headers: { 'if-none-match': headers.get('etag') ?? '' } })
+  const same = await g.get('/course', { headers: { 'if-none-match': headers.get('etag') ?? '' } })
   assert.equal(same.status, 304)
 })
 
 test('an export of a map is accepted under its own type', async () => {
-  assert.equal((await put(COURSE, { 'content-type': 'application/geo+json' })).status, 200)
+  await ok(put(COURSE, { 'content-type': 'application/geo+json' }))
   assert.equal((await put(COURSE, { 'content-type': 'text/plain' })).status, 415)
 })
 
@@ -146,14 +132,13 @@ for (const [what, body, code, named] of [
     'invalid_course',
     'broken_geometry',
   ],
-] as const) {
+] as const)
   test(`${what} is rejected, and the stored course map stays`, async () => {
     await put(COURSE)
     const answer = await put(body)
     assert.deepEqual([answer.status, answer.body.code, answer.body.errors[0].code], [400, code, named])
-    assert.equal((await g.request('GET', '/course')).body.features.length, 3)
+    assert.equal((await g.get('/course')).body.features.length, 3)
   })
-}
 
 test('a broken body, endless nesting, or more than 5 MB is rejected', async () => {
   assert.equal((await put('{"type":')).body.code, 'invalid_json')
@@ -161,24 +146,23 @@ test('a broken body, endless nesting, or more than 5 MB is rejected', async () =
     (await put(`{"type":"FeatureCollection","features":${'['.repeat(99)}${']'.repeat(99)}}`)).body.code,
     'invalid_body',
   )
-  const large = await put({ ...COURSE, padding: 'x'.repeat(5 * 1_048_576) })
-  assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])
+  await fails(put({ ...COURSE, padding: 'x'.repeat(5 * 1_048_576) }), 413, 'payload_too_large')
 })
 
 test('the course map and its photo survive a restart', async () => {
   await put(COURSE)
   await putPhoto(jpeg())
-  const before = (await g.request('GET', '/course')).body
+  const before = (await g.get('/course')).body
   await g.restart()
-  assert.deepEqual((await g.request('GET', '/course')).body, before)
-  assert.equal((await getPhoto()).status, 200)
+  assert.deepEqual((await g.get('/course')).body, before)
+  await ok(getPhoto())
 })
 
 test('an open map is notified of a new course map and of a new photo', async () => {
   const socket = await g.realtime()
   await put(COURSE)
   const message = await socket.next('course_changed')
-  assert.equal(message.version, (await g.request('GET', '/course')).body.version)
+  assert.equal(message.version, (await g.get('/course')).body.version)
   await putPhoto(png())
   assert.equal((await socket.next('course_changed')).version, Number(message.version) + 1)
 })
@@ -187,7 +171,7 @@ for (const [image, type] of [
   [jpeg(), 'image/jpeg'],
   [png(), 'image/png'],
   [webp(), 'image/webp'],
-] as const) {
+] as const)
   test(`a photo of type ${type} is stored without metadata and served with that type only`, async () => {
     const answer = await putPhoto(image)
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
@@ -196,13 +180,12 @@ for (const [image, type] of [
     assert.ok(!bytes.toString('latin1').includes(SECRET))
     assert.equal(response.headers.get('content-type'), type)
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
-    const { photo } = (await g.request('GET', '/course')).body
+    const { photo } = (await g.get('/course')).body
     assert.deepEqual(photo, { ...answer.body.photo, content_type: type, bytes: bytes.length })
     assert.equal(photo.etag, response.headers.get('etag'))
     assert.deepEqual(photo.corners[0], { lat: 28.42, long: -81.59 })
     assert.equal((await getPhoto({ 'if-none-match': photo.etag })).status, 304)
   })
-}
 
 test('a photo is identified by its bytes, not by its declared type', async () => {
   await putPhoto(png(), PHOTO, 'image/jpeg')
@@ -218,25 +201,21 @@ test('a photo rotated by Exif is placed by its upright corners, for every image 
 
 test('a body that is not a photo is rejected, and the stored photo stays', async () => {
   await putPhoto(png())
-  const { etag } = (await g.request('GET', '/course')).body.photo
+  const { etag } = (await g.get('/course')).body.photo
   for (const [body, type, status, code] of [
     ['<svg/>', 'image/svg+xml', 415, 'unsupported_media_type'],
     ['{}', 'application/json', 415, 'unsupported_media_type'],
     ['<svg onload="alert(1)"/>', 'image/png', 400, 'invalid_image'],
     ['', 'image/png', 400, 'invalid_image'],
     ['x'.repeat(8 * 1_048_576 + 1), 'image/png', 413, 'payload_too_large'],
-  ] as const) {
-    const answer = await putPhoto(body, PHOTO, type)
-    assert.deepEqual([answer.status, answer.body.code], [status, code], type)
-  }
-  const huge = await putPhoto(png({ widthPx: 10_000, heightPx: 10_000 }))
-  assert.deepEqual([huge.status, huge.body.code], [400, 'invalid_image'])
-  assert.equal((await g.request('GET', '/course')).body.photo.etag, etag)
+  ] as const)
+    await fails(putPhoto(body, PHOTO, type), status, code, type)
+  await fails(putPhoto(png({ widthPx: 10_000, heightPx: 10_000 })), 400, 'invalid_image')
+  assert.equal((await g.get('/course')).body.photo.etag, etag)
 })
 
 test('a photo needs four different positions', async () => {
-  const missing = await putPhoto(png(), '/course/photo')
-  assert.deepEqual([missing.status, missing.body.code], [400, 'missing_parameter'])
+  await fails(putPhoto(png(), '/course/photo'), 400, 'missing_parameter')
   for (const corners of [
     '',
     '1,2',
@@ -245,28 +224,29 @@ test('a photo needs four different positions', async () => {
     '1,2;1,2;1,2;1,2',
     '91,0;1,2;3,4;5,6',
     'a,b;1,2;3,4;5,6',
-  ]) {
-    const answer = await putPhoto(png(), `/course/photo?corners=${encodeURIComponent(corners)}`)
-    assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_parameter'], corners)
-  }
+  ])
+    await fails(
+      putPhoto(png(), `/course/photo?corners=${encodeURIComponent(corners)}`),
+      400,
+      'invalid_parameter',
+      corners,
+    )
 })
 
 test('course map and photo are deleted independently', async () => {
   await put(COURSE)
   await putPhoto(png())
-  assert.equal((await g.request('DELETE', '/course')).status, 200)
-  const { features, photo } = (await g.request('GET', '/course')).body
+  await ok(g.remove('/course'))
+  const { features, photo } = (await g.get('/course')).body
   assert.deepEqual([features, photo === null], [[], false])
-  assert.equal((await g.request('DELETE', '/course/photo')).body.photo, null)
+  assert.equal((await g.remove('/course/photo')).body.photo, null)
   assert.equal((await getPhoto()).status, 404)
 })
 
 test("zones are proposed from the course map in the site's language, in the form of PUT /zones", async () => {
-  const none = await g.request('POST', '/course/propose-zones')
-  assert.deepEqual([none.status, none.body.code], [409, 'no_course'])
+  await fails(g.post('/course/propose-zones'), 409, 'no_course')
   await put(COURSE)
-  const { status, body } = await g.request('POST', '/course/propose-zones')
-  assert.equal(status, 200)
+  const body = await ok(g.post('/course/propose-zones'))
   const shown = body.features.map(({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
     id,
     properties.name,
@@ -280,20 +260,20 @@ test("zones are proposed from the course map in the site's language, in the form
     ['green-7', 'Green 7', 'alert', 7, true],
     ['fairway-7', 'Fairway 7', 'alert', 7, false],
   ])
-  assert.deepEqual((await g.request('GET', '/zones')).body.features, [], 'nothing is stored')
-  const taken = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  assert.deepEqual((await g.get('/zones')).body.features, [], 'nothing is stored')
+  const taken = await g.put('/zones', body, { headers: { 'if-match': '*' } })
   assert.deepEqual([taken.status, taken.body.count], [200, 4])
-  await g.request('PATCH', '/site', { body: { language: 'de' } })
-  const german = (await g.request('POST', '/course/propose-zones')).body.features
+  await g.patch('/site', { language: 'de' })
+  const german = (await g.post('/course/propose-zones')).body.features
   assert.equal(german[1].properties.name, 'Bahn 7')
 })
 
 test('the audit log has the user of a change and the new counts', async () => {
   await put(COURSE)
   await putPhoto(png())
-  await g.request('DELETE', '/course/photo')
-  await g.request('DELETE', '/course')
-  const { entries } = (await g.request('GET', '/audit-log?limit=4')).body
+  await g.remove('/course/photo')
+  await g.remove('/course')
+  const { entries } = (await g.get('/audit-log?limit=4')).body
   const listed = entries.map(({ action, target }: { action: string; target: string }) => [action, target])
   assert.deepEqual(listed, [
     ['course.deleted', 'site'],

@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { BlockTable } from '#testing/block-table.ts'
-import { createCallers, type Who } from '#testing/callers.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { scene } from '#testing/scene.ts'
+import { metric } from '#testing/start-gateway.ts'
 
 const FIRST_MS = Date.UTC(2026, 3, 1)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, keys } = scene({ isRealTime: true, devices: ['cart-1'], inScope: ['cart-1'] })
 
-before(async () => {
-  g = await startGateway()
-  await g.register('cart-1')
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-
-const health = async (key: string | null) => (await g.request('GET', '/health', { key })).body
+const health = async (key: string | null) => (await g.get('/health', { key })).body
 
 /** Damages a block of `cart-1` beyond recognition, with the middle of three days inside. */
 function damage(): void {
@@ -38,7 +30,7 @@ test('damage is shown to admins in /health and in the metrics, until the device 
   assert.equal(await metric(g, 'cartbarn_unreadable_blocks_total', 'not_a_block'), 0)
   await g.restart(damage)
 
-  await g.request('POST', '/telemetry/purge', { body: { older_than_days: 1 } })
+  await g.post('/telemetry/purge', { older_than_days: 1 })
   await eventually(async () => (await metric(g, 'cartbarn_damaged_blocks')) === 1, 'the damaged blocks are detached')
   const { status, damaged_telemetry: damaged } = await health(keys.admin)
   const [{ found_at: foundAt, to, ...newest }] = damaged.newest
@@ -52,15 +44,14 @@ test('damage is shown to admins in /health and in the metrics, until the device 
   })
   assert.ok(foundAt >= to)
   assert.equal(await metric(g, 'cartbarn_unreadable_blocks_total', 'not_a_block'), 1)
-  assert.equal((await g.request('GET', '/devices/cart-1/telemetry/stats')).body.gps, 0)
+  assert.equal((await g.get('/devices/cart-1/telemetry/stats')).body.gps, 0)
 
-  for (const who of ['nobody', 'in scope'] as const) {
+  for (const who of ['nobody', 'in scope'] as const)
     assert.deepEqual(Object.keys(await health(keys[who])).sort(), ['clock', 'status', 'timestamp'])
-  }
   await g.restart()
   assert.equal((await health(keys.admin)).damaged_telemetry.blocks, 1)
 
-  await g.request('DELETE', '/devices/cart-1')
+  await g.remove('/devices/cart-1')
   await eventually(async () => !('damaged_telemetry' in (await health(keys.admin))), 'it is deleted')
   assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
 })

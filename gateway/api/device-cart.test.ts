@@ -1,35 +1,26 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { PACKET, publishPacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { metric, startGateway } from '#testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'
 
-const clock = new FakeClock()
-let g: TestGateway
+const { g, clock } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY } })
 let count = 0
-
-before(async () => {
-  g = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY }, { clock })
-})
-after(() => g.stop())
 
 async function newDevice(fields: object = {}): Promise<string> {
   const hardware_id = `box-${++count}`
-  const { status } = await g.request('POST', '/devices', {
-    body: { hardware_id, device_type: 'teebox', ...fields },
-  })
-  assert.equal(status, 201)
+  await ok(g.post('/devices', { hardware_id, device_type: 'teebox', ...fields }), 201)
   return hardware_id
 }
 
 async function cartOf(hardwareId: string): Promise<string | null> {
-  const { body } = await g.request('GET', `/devices/${hardwareId}`)
-  const listed = await g.request('GET', `/devices?hardware_ids=${hardwareId}`)
-  const details = await g.request('GET', `/devices/${hardwareId}/details`)
+  const { body } = await g.get(`/devices/${hardwareId}`)
+  const listed = await g.get(`/devices?hardware_ids=${hardwareId}`)
+  const details = await g.get(`/devices/${hardwareId}/details`)
   assert.deepEqual([listed.body.devices[0].cart, details.body.cart], [body.cart, body.cart])
   return body.cart
 }
@@ -43,20 +34,19 @@ for (const [sent, kept] of [
   ['x'.repeat(16), 'x'.repeat(16)],
   ['🏌'.repeat(16), '🏌'.repeat(16)],
   [null, null],
-] as const) {
+] as const)
   test(`the cart ${JSON.stringify(sent)} is stored as ${JSON.stringify(kept)}, however it is set`, async () => {
     const made = await newDevice({ cart: sent })
     assert.equal(await cartOf(made), kept)
     const changed = await newDevice({ cart: 'before' })
-    const patched = await g.request('PATCH', `/devices/${changed}`, { body: { cart: sent } })
+    const patched = await g.patch(`/devices/${changed}`, { cart: sent })
     assert.deepEqual([patched.status, patched.body.cart], [200, kept])
     const put = await newDevice()
     const body = { name: null, device_type: 'cartcaddie', group_id: null, cart: sent }
-    const answer = await g.request('PUT', `/devices/${put}`, { body })
+    const answer = await g.put(`/devices/${put}`, body)
     assert.deepEqual([answer.status, answer.body.cart], [200, kept])
     assert.deepEqual([await cartOf(changed), await cartOf(put)], [kept, kept])
   })
-}
 
 for (const [what, cart] of [
   ['an empty text', ''],
@@ -71,7 +61,7 @@ for (const [what, cart] of [
   ['a number', 17],
   ['a list', ['17']],
   ['a huge text', 'x'.repeat(50_000)],
-] as const) {
+] as const)
   test(`${what} is rejected as a cart`, async () => {
     const id = await newDevice({ cart: '5' })
     const whole = { name: null, device_type: 'teebox', group_id: null, cart }
@@ -84,26 +74,25 @@ for (const [what, cart] of [
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_field'], method)
       assert.equal(answer.body.errors[0].name, 'cart')
     }
-    const { body } = await g.request('GET', `/devices/${id}`)
+    const { body } = await g.get(`/devices/${id}`)
     assert.deepEqual([body.cart, body.name], ['5', undefined])
-    assert.equal((await g.request('GET', '/devices/bad-1')).status, 404)
+    assert.equal((await g.get('/devices/bad-1')).status, 404)
   })
-}
 
 test('a cart stays over other changes and over a restart', async () => {
   const id = await newDevice({ cart: '9' })
-  await g.request('PATCH', `/devices/${id}`, { body: { name: 'Nine' } })
-  await g.request('PATCH', `/devices/${id}`, { body: {} })
+  await g.patch(`/devices/${id}`, { name: 'Nine' })
+  await g.patch(`/devices/${id}`, {})
   const body = { name: 'Nine', device_type: 'cartcaddie', group_id: null }
-  assert.equal((await g.request('PUT', `/devices/${id}`, { body })).body.cart, '9')
-  await g.request('POST', `/devices/${id}/rotate-mqtt-password`)
+  assert.equal((await g.put(`/devices/${id}`, body)).body.cart, '9')
+  await g.post(`/devices/${id}/rotate-mqtt-password`)
   await g.restart()
   assert.equal(await cartOf(id), '9')
-  const updatedAt = (await g.request('GET', `/devices/${id}`)).body.updated_at
+  const updatedAt = (await g.get(`/devices/${id}`)).body.updated_at
   clock.advance(1000)
-  const same = await g.request('PATCH', `/devices/${id}`, { body: { cart: ' 9 ' } })
+  const same = await g.patch(`/devices/${id}`, { cart: ' 9 ' })
   assert.equal(same.body.updated_at, updatedAt)
-  const both = await g.request('PATCH', `/devices/${id}`, { body: { name: 'Ten', cart: '10' } })
+  const both = await g.patch(`/devices/${id}`, { name: 'Ten', cart: '10' })
   assert.deepEqual([both.body.name, both.body.cart], ['Ten', '10'])
   assert.ok(both.body.updated_at > updatedAt)
 })
@@ -112,15 +101,9 @@ test('concurrent changes of name, cart and type are all kept', async () => {
   const id = await newDevice()
   for (let i = 0; i < 20; i++) {
     const place = { name: `n${i}`, device_type: i % 2 === 0 ? 'cartcaddie' : 'teebox', group_id: null }
-    const answers = await Promise.all([
-      g.request('PUT', `/devices/${id}`, { body: place }),
-      g.request('PATCH', `/devices/${id}`, { body: { cart: `c${i}` } }),
-    ])
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200],
-    )
-    const { body } = await g.request('GET', `/devices/${id}`)
+    const answers = await Promise.all([g.put(`/devices/${id}`, place), g.patch(`/devices/${id}`, { cart: `c${i}` })])
+    assert.deepEqual(pluck(answers, 'status'), [200, 200])
+    const { body } = await g.get(`/devices/${id}`)
     assert.deepEqual([body.name, body.device_type, body.cart], [place.name, place.device_type, `c${i}`])
   }
 })
@@ -136,19 +119,17 @@ test('only an admin sets the cart, even together with the name', async () => {
       [id, { name: 'x', cart: '4' }],
       // this fails before the device is searched
       ['nowhere', { cart: '4' }],
-    ] as const) {
-      const answer = await g.request('PATCH', `/devices/${path}`, { key, body })
-      assert.deepEqual([answer.status, answer.body.code], [403, 'admin_required'], JSON.stringify(body))
-    }
-    const renamed = await g.request('PATCH', `/devices/${id}`, { key, body: { name: role } })
+    ] as const)
+      await fails(g.patch(`/devices/${path}`, body, { key }), 403, 'admin_required', JSON.stringify(body))
+    const renamed = await g.patch(`/devices/${id}`, { name: role }, { key })
     assert.deepEqual([renamed.status, renamed.body.name, renamed.body.cart], [200, role, '3'])
   }
 })
 
 test('the audit log has the user who put a device into a cart', async () => {
   const id = await newDevice({ cart: '21' })
-  await g.request('PATCH', `/devices/${id}`, { body: { cart: '22' } })
-  const { entries } = (await g.request('GET', '/audit-log?limit=2&action=device.updated')).body
+  await g.patch(`/devices/${id}`, { cart: '22' })
+  const { entries } = (await g.get('/audit-log?limit=2&action=device.updated')).body
   assert.deepEqual([entries[0].target, entries[0].before, entries[0].after], [id, { cart: '21' }, { cart: '22' }])
 })
 
@@ -156,11 +137,11 @@ test('the audit log has the user who put a device into a cart', async () => {
 async function enrol(hardwareId: string, status: unknown): Promise<RawMqtt> {
   const client = await RawMqtt.open(g.mqtt)
   assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password: KEY }), 0)
-  await publish(client, hardwareId, status)
+  await sendStatus(client, hardwareId, status)
   return client
 }
 
-async function publish(client: RawMqtt, hardwareId: string, status: unknown): Promise<void> {
+async function sendStatus(client: RawMqtt, hardwareId: string, status: unknown): Promise<void> {
   client.send(publishPacket(`dev/${hardwareId}/st`, JSON.stringify(status)))
   await client.next(PACKET.puback)
 }
@@ -168,65 +149,61 @@ async function publish(client: RawMqtt, hardwareId: string, status: unknown): Pr
 test('a device reports its cart once, when it enrols', async () => {
   const client = await enrol('new-1', { online: true, type: 'teebox', cart: ' 31 ' })
   assert.equal(await cartOf('new-1'), '31')
-  await publish(client, 'new-1', { online: true, type: 'teebox', cart: '32' })
+  await sendStatus(client, 'new-1', { online: true, type: 'teebox', cart: '32' })
   assert.equal(await cartOf('new-1'), '31')
-  await g.request('PATCH', '/devices/new-1', { body: { cart: null } })
-  await publish(client, 'new-1', { online: true, type: 'teebox', cart: '31' })
+  await g.patch('/devices/new-1', { cart: null })
+  await sendStatus(client, 'new-1', { online: true, type: 'teebox', cart: '31' })
   assert.equal(await cartOf('new-1'), null)
   const registered = await newDevice()
-  const own = await g.request('POST', `/devices/${registered}/rotate-mqtt-password`)
+  const own = await g.post(`/devices/${registered}/rotate-mqtt-password`)
   const other = await g.connect(registered, own.body.mqtt.password)
   const status = { online: true, type: 'teebox', cart: '33' }
-  await other.publishAsync(`dev/${registered}/st`, JSON.stringify(status), { qos: 1 })
+  await publish(other, `dev/${registered}/st`, status)
   assert.equal(await cartOf(registered), null)
-  for (const id of ['new-1', registered])
-    assert.deepEqual((await g.request('GET', `/devices/${id}/details`)).body.dropped, {})
+  for (const id of ['new-1', registered]) assert.deepEqual((await g.get(`/devices/${id}/details`)).body.dropped, {})
   client.destroy()
   await other.endAsync()
 })
 
-for (const [i, cart] of ['', 'site', 'x'.repeat(17), 'a\u0000', 17, true, {}, ['3'], 'x'.repeat(9000)].entries()) {
+for (const [i, cart] of ['', 'site', 'x'.repeat(17), 'a\u0000', 17, true, {}, ['3'], 'x'.repeat(9000)].entries())
   test(`the cart ${JSON.stringify(cart).slice(0, 20)} of an enrolling device is dropped`, async () => {
     const before = await metric(g, 'cartbarn_dropped_total', 'invalid_cart')
     const client = await enrol(`odd-${i}`, { online: true, type: 'teebox', fw: '1', cart })
     assert.equal(await cartOf(`odd-${i}`), null)
-    const { dropped, status } = (await g.request('GET', `/devices/odd-${i}/details`)).body
+    const { dropped, status } = (await g.get(`/devices/odd-${i}/details`)).body
     assert.deepEqual([dropped, status.fw], [{ invalid_cart: 1 }, '1'])
     assert.equal(await metric(g, 'cartbarn_dropped_total', 'invalid_cart'), before + 1)
     // later ones are ignored
-    await publish(client, `odd-${i}`, { online: true, type: 'teebox', cart })
-    assert.deepEqual((await g.request('GET', `/devices/odd-${i}/details`)).body.dropped, { invalid_cart: 1 })
+    await sendStatus(client, `odd-${i}`, { online: true, type: 'teebox', cart })
+    assert.deepEqual((await g.get(`/devices/odd-${i}/details`)).body.dropped, { invalid_cart: 1 })
     client.destroy()
   })
-}
 
 test('a device that reports no cart when it enrols has none, and nothing is dropped', async () => {
   const client = await enrol('plain', { online: true, type: 'teebox', cart: null })
   assert.equal(await cartOf('plain'), null)
-  assert.deepEqual((await g.request('GET', '/devices/plain/details')).body.dropped, {})
+  assert.deepEqual((await g.get('/devices/plain/details')).body.dropped, {})
   client.destroy()
 })
 
 test('devices are listed by cart, presence, group and voltage, combined with other filters', async (t) => {
   const own = await startGateway({}, { clock })
   t.after(() => own.stop())
-  const { group_id } = (await own.request('POST', '/groups', { body: { name: 'A' } })).body
+  const { group_id } = (await own.post('/groups', { name: 'A' })).body
   for (const [hardware_id, fields] of [
     ['a', { cart: '7', group_id }],
     ['b', { cart: '7', device_type: 'cartcaddie' }],
     ['c', { cart: '07', group_id }],
     ['d', { name: '7' }],
   ] as const)
-    await own.request('POST', '/devices', { body: { hardware_id, device_type: 'teebox', ...fields } })
+    await own.post('/devices', { hardware_id, device_type: 'teebox', ...fields })
   const online = await own.device('e')
-  await online.publishAsync('dev/e/tlm', '{"battery_voltage":48.5}', { qos: 1 })
+  await publish(online, 'dev/e/tlm', '{"battery_voltage":48.5}')
   const empty = await own.device('f')
-  await empty.publishAsync('dev/f/tlm', '{"battery_voltage":0}', { qos: 1 })
+  await publish(empty, 'dev/f/tlm', '{"battery_voltage":0}')
   await empty.endAsync()
   const ids = async (query: string) =>
-    (await own.request('GET', `/devices?${query}`)).body.devices.map(
-      ({ hardware_id }: { hardware_id: string }) => hardware_id,
-    )
+    (await own.get(`/devices?${query}`)).body.devices.map(({ hardware_id }: { hardware_id: string }) => hardware_id)
   await eventually(async () => (await ids('is_online=true')).length === 1, 'f is gone')
   for (const [query, expected] of [
     ['cart=7', ['a', 'b']],
@@ -256,7 +233,7 @@ test('devices are listed by cart, presence, group and voltage, combined with oth
     ['battery_below=x', 'battery_below'],
     ['cart=1&cart=2', 'cart'],
   ] as const) {
-    const { status, body } = await own.request('GET', `/devices?${query}`)
+    const { status, body } = await own.get(`/devices?${query}`)
     assert.deepEqual([status, body.errors?.[0]?.name], [400, name], query)
   }
 })

@@ -1,33 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { before, test } from 'node:test'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
 
 const TYPE_LAYER = { realtime_enabled: true, key_keyless_state: 'key' }
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('cart-1')
-  await g.request('POST', '/groups', { body: { name: 'Front nine', group_id: 42 } })
-  keys = await createCallers(g, ['cart-1'])
+  await g.post('/groups', { name: 'Front nine', group_id: 42 })
 })
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 function put(path: string, body: unknown) {
-  return g.request('PUT', path, { body })
+  return g.put(path, body)
 }
 
 async function configOf(hardwareId: string) {
-  const { status, body } = await g.request('GET', `/devices/${hardwareId}/config`)
-  assert.equal(status, 200)
+  const body = await ok(g.get(`/devices/${hardwareId}/config`))
   return body
 }
 
@@ -51,16 +40,11 @@ const ROUTES: [method: string, path: string, status: number, code: string, body?
 
 for (const [method, path, status, code, body] of ROUTES) {
   const options = body === undefined ? {} : { body }
-  for (const [who, refusal, refusalCode] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path}: ${who} gets ${refusal} ${refusalCode}`, async () => {
-      const answer = await g.request(method, path, { key: keys[who], ...options })
-      assert.deepEqual([answer.status, answer.body.code], [refusal, refusalCode])
-    })
-  }
-  test(`${method} ${path}: an admin gets ${status} ${code}`, async () => {
-    const answer = await g.request(method, path, options)
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
-  })
+  for (const [who, refusal, refusalCode] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path}: ${who} gets ${refusal} ${refusalCode}`, () =>
+      fails(g.request(method, path, { key: keys[who], ...options }), refusal, refusalCode))
+  test(`${method} ${path}: an admin gets ${status} ${code}`, () =>
+    fails(g.request(method, path, options), status, code))
 }
 
 const LAYER_PATHS = ['/groups/42/config/teebox', '/devices/cart-1/config']
@@ -74,18 +58,17 @@ for (const path of LAYER_PATHS) {
       ['realtime_enabled', 'key_keyless_state'],
     ],
     ['a name that is more than a name', '{"__proto__":{"realtime_enabled":1}}', ['__proto__']],
-  ] as [string, unknown, string[]][]) {
+  ] as [string, unknown, string[]][])
     test(`PUT ${path} with ${what} is 400 with an error for each key, and changes nothing`, async () => {
       const known = await configOf('cart-1')
       const { status, body } = await put(path, layer)
       assert.deepEqual([status, body.code], [400, 'invalid_field'])
       assert.deepEqual(
-        body.errors.map((error: { in: string; name: string }) => [error.in, error.name]),
+        pluck(body.errors, 'in', 'name'),
         names.map((name) => ['body', name]),
       )
       assert.deepEqual(await configOf('cart-1'), known)
     })
-  }
 
   for (const [what, status, code, body] of [
     ['a list', 400, 'invalid_body', '[]'],
@@ -94,32 +77,27 @@ for (const path of LAYER_PATHS) {
     ['8 KiB and a byte', 400, 'too_large', { text: 'x'.repeat(8192 - '{"text":""}'.length + 1) }],
     ['8 KiB of two-byte characters', 400, 'too_large', { text: 'ü'.repeat(4096) }],
     ['more than 64 KiB', 413, 'payload_too_large', { text: 'x'.repeat(70_000) }],
-  ] as [string, number, string, unknown][]) {
-    test(`PUT ${path} with ${what} is ${status} ${code}`, async () => {
-      const answer = await put(path, body)
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
+  ] as [string, number, string, unknown][])
+    test(`PUT ${path} with ${what} is ${status} ${code}`, () => fails(put(path, body), status, code))
 
   test(`PUT ${path} not as JSON is 415`, async () => {
     const headers = { 'content-type': 'text/plain' }
-    assert.equal((await g.request('PUT', path, { body: '{}', headers })).status, 415)
+    assert.equal((await g.put(path, '{}', { headers })).status, 415)
   })
 
   test(`PUT ${path} takes 8 KiB, whatever the values are`, async () => {
     const layer = { text: 'x'.repeat(8192 - '{"text":""}'.length) }
-    assert.equal((await put(path, layer)).status, 200)
+    await ok(put(path, layer))
     const nested = (levels: number) => JSON.parse(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
-    assert.equal((await put(path, nested(30))).status, 200)
-    const tooDeep = await put(path, nested(4000))
-    assert.deepEqual([tooDeep.status, tooDeep.body.code], [400, 'invalid_body'])
-    assert.equal((await g.request('DELETE', path)).status, 200)
+    await ok(put(path, nested(30)))
+    await fails(put(path, nested(4000)), 400, 'invalid_body')
+    await ok(g.remove(path))
   })
 }
 
 test('layers are merged by key: the device over its group, the group over the type', async () => {
   await g.register('layered')
-  await g.request('PUT', '/groups/42/devices/layered')
+  await g.put('/groups/42/devices/layered')
   const steps: [path: string, layer: object, resolved: object][] = [
     ['/groups/42/config/teebox', { key_keyless_state: 'keyless' }, { key_keyless_state: 'keyless' }],
     ['/devices/layered/config', { realtime_enabled: false }, { realtime_enabled: false, key_keyless_state: 'keyless' }],
@@ -131,14 +109,14 @@ test('layers are merged by key: the device over its group, the group over the ty
     ['/groups/42/config/teebox', {}, {}],
   ]
   for (const [path, layer, resolved] of steps) {
-    assert.equal((await put(path, layer)).status, 200)
+    await ok(put(path, layer))
     assert.deepEqual((await configOf('layered')).resolved, { ...TYPE_LAYER, ...resolved })
   }
 })
 
 test('a device shows its layers, its version, and on request the schema', async () => {
   await g.register('shown')
-  await g.request('PUT', '/groups/42/devices/shown')
+  await g.put('/groups/42/devices/shown')
   const group = await put('/groups/42/config/teebox', { key_keyless_state: 'keyless', gone: null })
   assert.deepEqual(group.body, {
     group_id: 42,
@@ -156,11 +134,7 @@ test('a device shows its layers, its version, and on request the schema', async 
     device_type: 'teebox',
     group_id: 42,
     resolved: { beep: 3, key_keyless_state: 'keyless', realtime_enabled: false },
-    layers: {
-      type: TYPE_LAYER,
-      group: { key_keyless_state: 'keyless' },
-      device: { beep: 3, realtime_enabled: false },
-    },
+    layers: { type: TYPE_LAYER, group: { key_keyless_state: 'keyless' }, device: { beep: 3, realtime_enabled: false } },
     version: device.body.version,
     published_at: nowIso,
     applied_version: null,
@@ -169,50 +143,50 @@ test('a device shows its layers, its version, and on request the schema', async 
   const warnings = [{ name: 'beep', code: 'unknown_key', detail: 'the device type has no setting with this key' }]
   assert.deepEqual(device.body, { ...shown, published: 1, warnings })
   assert.deepEqual(await configOf('shown'), shown)
-  const { schema, ...others } = (await g.request('GET', '/devices/shown/config?schema=true')).body
+  const { schema, ...others } = (await g.get('/devices/shown/config?schema=true')).body
   assert.deepEqual(others, shown)
-  assert.deepEqual(schema, (await g.request('GET', '/device-types/teebox')).body.config_schema)
-  const shortId = (await g.request('GET', '/devices/shown')).body.short_id
-  assert.deepEqual((await g.request('GET', `/devices/${shortId}/config`)).body, shown)
+  assert.deepEqual(schema, (await g.get('/device-types/teebox')).body.config_schema)
+  const shortId = (await g.get('/devices/shown')).body.short_id
+  assert.deepEqual((await g.get(`/devices/${shortId}/config`)).body, shown)
 
-  const cleared = await g.request('DELETE', '/devices/shown/config')
+  const cleared = await g.remove('/devices/shown/config')
   assert.equal(cleared.status, 200)
   assert.deepEqual(cleared.body.layers.device, {})
   assert.equal(cleared.body.published, 1)
 })
 
 test('the layers of a group are shown by type, cleared, and gone with the group', async () => {
-  await g.request('POST', '/groups', { body: { name: 'Layers', group_id: 77 } })
-  assert.deepEqual((await g.request('GET', '/groups/77/config')).body.config.teebox, {})
+  await g.post('/groups', { name: 'Layers', group_id: 77 })
+  assert.deepEqual((await g.get('/groups/77/config')).body.config.teebox, {})
   await put('/groups/77/config/teebox', { key_keyless_state: 'keyless', beep: 1 })
   await put('/groups/77/config/cartcaddie', { realtime_enabled: false })
-  const { group_id, config } = (await g.request('GET', '/groups/77/config')).body
+  const { group_id, config } = (await g.get('/groups/77/config')).body
   assert.equal(group_id, 77)
   assert.deepEqual(config.teebox, { key_keyless_state: 'keyless', beep: 1 })
   assert.deepEqual(config.cartcaddie, { realtime_enabled: false })
-  assert.deepEqual((await g.request('GET', '/groups/77/config/teebox')).body, {
+  assert.deepEqual((await g.get('/groups/77/config/teebox')).body, {
     group_id: 77,
     device_type: 'teebox',
     config: { key_keyless_state: 'keyless', beep: 1 },
     devices: 0,
     warnings: [{ name: 'beep', code: 'unknown_key', detail: 'the device type has no setting with this key' }],
   })
-  const cleared = await g.request('DELETE', '/groups/77/config/teebox')
+  const cleared = await g.remove('/groups/77/config/teebox')
   assert.equal(cleared.status, 200)
   assert.deepEqual([cleared.body.config, cleared.body.published, cleared.body.warnings], [{}, 0, []])
-  assert.equal((await g.request('DELETE', '/groups/77')).status, 200)
+  await ok(g.remove('/groups/77'))
   for (const start of ['before', 'after']) {
-    await g.request('POST', '/groups', { body: { name: start, group_id: 77 } })
-    assert.deepEqual((await g.request('GET', '/groups/77/config/cartcaddie')).body.config, {})
+    await g.post('/groups', { name: start, group_id: 77 })
+    assert.deepEqual((await g.get('/groups/77/config/cartcaddie')).body.config, {})
     await g.restart()
-    assert.equal((await g.request('DELETE', '/groups/77')).status, 200)
+    await ok(g.remove('/groups/77'))
   }
 })
 
 test('layers are the same after a restart', async () => {
   await put('/groups/42/config/teebox', { key_keyless_state: 'keyless' })
   await put('/devices/cart-1/config', { beep: { on: null, notes: ['ü', 1.5] } })
-  await g.request('PUT', '/groups/42/devices/cart-1')
+  await g.put('/groups/42/devices/cart-1')
   const known = await configOf('cart-1')
   await g.restart()
   assert.deepEqual(await configOf('cart-1'), known)
@@ -222,7 +196,7 @@ test('a device that is registered again has no layer of its own', async () => {
   await g.register('again')
   await put('/devices/again/config', { beep: 1 })
   const { version } = await configOf('again')
-  await g.request('DELETE', '/devices/again')
+  await g.remove('/devices/again')
   await g.register('again')
   const config = await configOf('again')
   assert.deepEqual([config.layers.device, config.resolved], [{}, TYPE_LAYER])

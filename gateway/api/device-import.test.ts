@@ -1,30 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
+import type { Answer } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, keys } = scene({ inScope: ['cart-1'] })
 let northId: number
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, ['cart-1'])
-  northId = (await g.request('POST', '/groups', { body: { name: 'North' } })).body.group_id
-  for (const name of ['Twin', 'Twin']) await g.request('POST', '/groups', { body: { name } })
+  northId = (await g.post('/groups', { name: 'North' })).body.group_id
+  for (const name of ['Twin', 'Twin']) await g.post('/groups', { name })
 })
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 const CSV = { 'content-type': 'text/csv' }
 
 function send(body: string | Uint8Array, query = ''): Promise<Answer> {
-  return g.request('POST', `/devices/import${query}`, { body, headers: CSV })
+  return g.post(`/devices/import${query}`, body, { headers: CSV })
 }
 
 async function imported(body: string | Uint8Array, query = '') {
@@ -45,28 +37,22 @@ async function wrongIn(body: string): Promise<[line: number, code: string][]> {
 }
 
 async function device(id: string) {
-  const { hardware_id, device_type, name, cart, group_id } = (await g.request('GET', `/devices/${id}`)).body
+  const { hardware_id, device_type, name, cart, group_id } = (await g.get(`/devices/${id}`)).body
   return { hardware_id, device_type, name, cart, group_id }
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  test(`${who} gets ${status} ${code}`, async () => {
-    const answer = await g.request('POST', '/devices/import', { key: keys[who], body: 'x', headers: CSV })
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
-  })
-}
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+  test(`${who} gets ${status} ${code}`, () =>
+    fails(g.post('/devices/import', 'x', { key: keys[who], headers: CSV }), status, code))
 
 test('imported devices can log in with the returned passwords, and the same file changes nothing', async () => {
   const file = 'hardware_id,device_type,name,cart,group\na-1,teebox,Cart 1,1,North\na-2,cartcaddie,,1,\n'
   const { counts, credentials } = await imported(file)
   assert.deepEqual(counts, [2, 0, 0])
-  assert.deepEqual(
-    credentials.map(({ hardware_id, username }: Record<string, string>) => [hardware_id, username]),
-    [
-      ['a-1', 'a-1'],
-      ['a-2', 'a-2'],
-    ],
-  )
+  assert.deepEqual(pluck(credentials, 'hardware_id', 'username'), [
+    ['a-1', 'a-1'],
+    ['a-2', 'a-2'],
+  ])
   assert.deepEqual(await device('a-1'), {
     hardware_id: 'a-1',
     device_type: 'teebox',
@@ -97,7 +83,7 @@ test('imported devices can log in with the returned passwords, and the same file
 
 test('a line changes an existing device, which keeps its password; empty fields change nothing', async () => {
   const password = await g.register('b-1')
-  await g.request('PATCH', '/devices/b-1', { body: { name: 'Old', cart: '11' } })
+  await g.patch('/devices/b-1', { name: 'Old', cart: '11' })
   const { counts, credentials } = await imported('hardware_id,cart,name,group\nb-1,12,,North\n')
   assert.deepEqual([counts, credentials], [[0, 1, 0], []])
   const expected = { hardware_id: 'b-1', device_type: 'teebox', name: 'Old', cart: '12', group_id: northId }
@@ -113,7 +99,7 @@ test('a dry run returns the same counts and changes nothing', async () => {
   const file = 'hardware_id,device_type,name\nc-1,teebox,Renamed\nc-2,teebox,\n'
   assert.deepEqual(await imported(file, '?dry_run=true'), { counts: [1, 1, 0], credentials: [] })
   assert.equal((await device('c-1')).name, undefined)
-  assert.equal((await g.request('GET', '/devices/c-2')).status, 404)
+  assert.equal((await g.get('/devices/c-2')).status, 404)
   const wrong = await send('hardware_id,device_type\nc-3,tractor\n', '?dry_run=true')
   assert.deepEqual([wrong.status, wrong.body.errors[0].code], [400, 'unknown_device_type'])
   assert.deepEqual((await imported(file, '?dry_run=false')).counts, [1, 1, 0])
@@ -135,18 +121,17 @@ for (const [what, file, name] of [
   ['quotes', 'name,hardware_id,device_type\n"Cart ""7"", red; two",d-1,teebox\n', 'Cart "7", red; two'],
   ['capitals and blanks', ' Hardware_ID , DEVICE_TYPE,name\n d-1 , teebox ,  Cart \n', 'Cart'],
   ['empty lines and fields', '\nhardware_id,device_type,name,\n,,,\nd-1,teebox,Cart,,\n\n', 'Cart'],
-] as const) {
+] as const)
   test(`a file with ${what} is accepted`, async () => {
     const { credentials } = await imported(file)
     const [{ hardware_id: id }] = credentials
     assert.equal((await device(id)).name, name)
-    await g.request('DELETE', `/devices/${id}`)
+    await g.remove(`/devices/${id}`)
   })
-}
 
 test('each wrong line is reported by its number, and nothing of the file is imported', async () => {
   await g.register('e-0')
-  const { short_id } = (await g.request('GET', '/devices/e-0')).body
+  const { short_id } = (await g.get('/devices/e-0')).body
   const lines = [
     'hardware_id,device_type,name,cart,group',
     'e-1,teebox,,,North',
@@ -182,13 +167,12 @@ test('each wrong line is reported by its number, and nothing of the file is impo
     [15, 'invalid'],
     [18, 'invalid'],
   ])
-  for (const id of ['e-1', 'e-12']) assert.equal((await g.request('GET', `/devices/${id}`)).status, 404)
+  for (const id of ['e-1', 'e-12']) assert.equal((await g.get(`/devices/${id}`)).status, 404)
   assert.equal((await device('e-0')).name, undefined)
 })
 
-test('an unclosed quotation mark is reported by its line', async () => {
-  assert.deepEqual(await wrongIn('hardware_id,name\ne-0,fine\ne-1,"open\ne-2,x\n'), [[3, 'invalid']])
-})
+test('an unclosed quotation mark is reported by its line', async () =>
+  assert.deepEqual(await wrongIn('hardware_id,name\ne-0,fine\ne-1,"open\ne-2,x\n'), [[3, 'invalid']]))
 
 for (const [what, file, status, code] of [
   ['without the column hardware_id', 'device_type,name\nteebox,Cart\n', 400, 'missing_column'],
@@ -197,25 +181,18 @@ for (const [what, file, status, code] of [
   ['with a column twice', 'hardware_id,name,name\nf-1,a,b\n', 400, 'invalid_import'],
   ['of 5,001 devices', `hardware_id\n${idLines(5001)}`, 413, 'payload_too_large'],
   ['of 5 MB', `hardware_id\n${'x'.repeat(5_000_000)}`, 413, 'payload_too_large'],
-] as const) {
-  test(`a file ${what} is ${status} ${code}`, async () => {
-    const answer = await send(file)
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
-  })
-}
+] as const)
+  test(`a file ${what} is ${status} ${code}`, () => fails(send(file), status, code))
 
-for (const type of ['application/json', 'text/plain', 'text/csvx', '']) {
+for (const type of ['application/json', 'text/plain', 'text/csvx', ''])
   test(`content type "${type}" is rejected`, async () => {
     const headers = { 'content-type': type }
-    const { status, body } = await g.request('POST', '/devices/import', { body: 'hardware_id\n', headers })
-    assert.deepEqual([status, body.code], [415, 'unsupported_media_type'])
+    await fails(g.post('/devices/import', 'hardware_id\n', { headers }), 415, 'unsupported_media_type')
   })
-}
 
 test('a content type with a charset is accepted, and compression is not', async () => {
-  const request = (headers: Record<string, string>) =>
-    g.request('POST', '/devices/import', { body: 'hardware_id\n', headers })
-  assert.equal((await request({ 'content-type': 'Text/CSV; charset=windows-1252' })).status, 200)
+  const request = (headers: Record<string, string>) => g.post('/devices/import', 'hardware_id\n', { headers })
+  await ok(request({ 'content-type': 'Text/CSV; charset=windows-1252' }))
   assert.equal((await request({ ...CSV, 'content-encoding': 'gzip' })).status, 415)
 })
 
@@ -229,7 +206,7 @@ test('5,000 devices are registered in one import, each in the audit log without 
   const { counts, credentials } = await imported(file)
   assert.deepEqual(counts, [5000, 0, 0])
   assert.equal(new Set(credentials.map(({ password }: Record<string, string>) => password)).size, 5000)
-  const { entries } = (await g.request('GET', '/audit-log?action=device.created&limit=1000')).body
+  const { entries } = (await g.get('/audit-log?action=device.created&limit=1000')).body
   const last = entries.find(({ target }: Record<string, string>) => target === 'h-4999')
   assert.equal(last.after.cart, '4999')
   assert.doesNotMatch(JSON.stringify(entries), new RegExp(credentials[4999].password))
@@ -239,7 +216,7 @@ test('5,000 devices are registered in one import, each in the audit log without 
 test('loosely written headers and types are accepted, and a workbook is rejected with advice', async () => {
   const file = 'Hardware ID;Device-Type;Cart Number;Gruppe\npeople-1;Teebox;51;North\n'
   assert.deepEqual((await imported(file)).counts, [1, 0, 0])
-  const { body } = await g.request('GET', '/devices/people-1')
+  const { body } = await g.get('/devices/people-1')
   assert.deepEqual([body.device_type, body.cart, body.group_id], ['teebox', '51', northId])
   assert.deepEqual(await wrongIn('hardware_id,device_type\npeople-2,lock\n'), [[2, 'unknown_device_type']])
   const unnamed = await send('hardware_id\npeople-2\n')

@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('cart-1')
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
 
 interface Message {
   at: string
@@ -30,30 +17,25 @@ interface Message {
 }
 
 async function messagesOf(id: string): Promise<Message[]> {
-  const { status, body } = await g.request('GET', `/devices/${id}/messages`)
-  assert.equal(status, 200)
+  const body = await ok(g.get(`/devices/${id}/messages`))
   return body.messages
 }
 
 const results = (messages: Message[]) => messages.map(({ topic, result }) => [topic.split('/')[2], result])
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  for (const id of ['cart-1', 'nowhere']) {
-    test(`${who} gets ${status} ${code} for ${id}`, async () => {
-      const answer = await g.request('GET', `/devices/${id}/messages`, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-}
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+  for (const id of ['cart-1', 'nowhere'])
+    test(`${who} gets ${status} ${code} for ${id}`, () =>
+      fails(g.get(`/devices/${id}/messages`, { key: keys[who] }), status, code))
 
 test('an unknown device is 404, and a device that sent nothing has no messages', async () => {
-  assert.equal((await g.request('GET', '/devices/nowhere/messages')).body.code, 'device_not_found')
+  assert.equal((await g.get('/devices/nowhere/messages')).body.code, 'device_not_found')
   assert.deepEqual(await messagesOf('cart-1'), [])
 })
 
 test('messages of all kinds are listed unchanged, newest first, with their results', async () => {
   const device = await g.device('a-1')
-  const say = (level: string, payload: string | Buffer) => device.publishAsync(`dev/a-1/${level}`, payload, { qos: 1 })
+  const say = (level: string, payload: string | Buffer) => publish(device, `dev/a-1/${level}`, payload)
   const fast = JSON.stringify({ ts: clock.nowMs(), lat: 28.4, long: -81.5 })
   await say('tlm', fast)
   await say('tlm', '{"lat":28.4')
@@ -96,7 +78,7 @@ test('a message to a topic of another device is listed with the reason of its re
 
 test('the last 20 messages are kept, across seconds, and a long payload is cut between characters', async () => {
   const device = await g.device('c-1')
-  const say = (payload: string) => device.publishAsync('dev/c-1/st', payload, { qos: 1 })
+  const say = (payload: string) => publish(device, 'dev/c-1/st', payload)
   const many = Array.from({ length: 30 }, (_, i) => say(JSON.stringify({ online: true, i })))
   await Promise.all(many)
   const payloads = (await messagesOf('c-1')).map(({ payload }) => JSON.parse(payload).i)
@@ -117,7 +99,7 @@ test('the last 20 messages are kept, across seconds, and a long payload is cut b
 test('of many readings that arrive together on the fast lane the last are listed', async () => {
   const device = await g.device('d-1')
   const sent = Array.from({ length: 40 }, (_, i) =>
-    device.publishAsync('dev/d-1/tlm', `{"ts":${clock.nowMs() + i},"lat":1,"long":${i / 100}}`, { qos: 1 }),
+    publish(device, 'dev/d-1/tlm', `{"ts":${clock.nowMs() + i},"lat":1,"long":${i / 100}}`),
   )
   await Promise.all(sent)
   const messages = await messagesOf('d-1')
@@ -127,9 +109,9 @@ test('of many readings that arrive together on the fast lane the last are listed
 
 test('a device that is registered again starts without messages', async () => {
   const device = await g.device('e-1')
-  await device.publishAsync('dev/e-1/st', '{"online":true}', { qos: 1 })
+  await publish(device, 'dev/e-1/st', '{"online":true}')
   assert.equal((await messagesOf('e-1')).length, 1)
-  await g.request('DELETE', '/devices/e-1')
+  await g.remove('/devices/e-1')
   await g.register('e-1')
   assert.deepEqual(await messagesOf('e-1'), [])
 })

@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { test } from 'node:test'
+import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, [])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, keys } = scene({ inScope: [] })
 
 const NO_PARAMS = { type: 'object', properties: {} }
 
@@ -34,57 +23,45 @@ for (const [method, path, body] of [
   ['GET', '/device-types'],
   ['GET', '/device-types/nothing'],
   ['PUT', '/device-types/never', RANGER],
-] as [string, string, object?][]) {
-  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN) {
+] as [string, string, object?][])
+  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN)
     test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
       const options = body === undefined ? {} : { body }
-      const answer = await g.request(method, path, { key: keys[who], ...options })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      await fails(g.request(method, path, { key: keys[who], ...options }), status, code)
     })
-  }
-}
 
 test('two types exist from the start; the list is sorted by name and equals the single responses', async () => {
-  const { status, body } = await g.request('GET', '/device-types')
-  assert.equal(status, 200)
+  const body = await ok(g.get('/device-types'))
   const names = body.map(({ name }: { name: string }) => name)
   assert.deepEqual(names, names.toSorted())
   for (const name of ['cartcaddie', 'teebox']) assert.ok(names.includes(name))
-  for (const type of body) {
-    assert.deepEqual((await g.request('GET', `/device-types/${type.name}`)).body, type)
-  }
+  for (const type of body) assert.deepEqual((await g.get(`/device-types/${type.name}`)).body, type)
 })
 
 test('a type can be put back exactly as it is returned', async () => {
-  for (const { name, ...type } of (await g.request('GET', '/device-types')).body) {
-    const { status, body } = await g.request('PUT', `/device-types/${name}`, { body: type })
-    assert.equal(status, 200)
+  for (const { name, ...type } of (await g.get('/device-types')).body) {
+    const body = await ok(g.put(`/device-types/${name}`, type))
     assert.deepEqual(body, { name, ...type, published: 0 })
   }
 })
 
-test('an unknown type is 404 device_type_not_found', async () => {
-  const { status, body } = await g.request('GET', '/device-types/nothing')
-  assert.deepEqual([status, body.code], [404, 'device_type_not_found'])
-})
+test('an unknown type is 404 device_type_not_found', () =>
+  fails(g.get('/device-types/nothing'), 404, 'device_type_not_found'))
 
 test('a created type can have devices and survives a restart', async () => {
   const early = { hardware_id: 'ranger-0', device_type: 'ranger' }
-  assert.equal((await g.request('POST', '/devices', { body: early })).body.code, 'unknown_device_type')
-  const { status, body } = await g.request('PUT', '/device-types/ranger', { body: RANGER })
-  assert.equal(status, 200)
+  assert.equal((await g.post('/devices', early)).body.code, 'unknown_device_type')
+  const body = await ok(g.put('/device-types/ranger', RANGER))
   assert.deepEqual(body, { name: 'ranger', ...RANGER, published: 0 })
-  assert.deepEqual((await g.request('GET', '/device-types/ranger')).body, { name: 'ranger', ...RANGER })
+  assert.deepEqual((await g.get('/device-types/ranger')).body, { name: 'ranger', ...RANGER })
   await g.register('ranger-1', 'ranger')
   await g.register('was-a-teebox')
-  const changed = await g.request('PUT', '/devices/was-a-teebox', {
-    body: { name: null, device_type: 'ranger', group_id: null },
-  })
+  const changed = await g.put('/devices/was-a-teebox', { name: null, device_type: 'ranger', group_id: null })
   assert.equal(changed.body.device_type, 'ranger')
-  assert.deepEqual((await g.request('GET', '/devices/was-a-teebox/config')).body.resolved, { interval_s: 10 })
+  assert.deepEqual((await g.get('/devices/was-a-teebox/config')).body.resolved, { interval_s: 10 })
   await g.restart()
-  assert.deepEqual((await g.request('GET', '/device-types/ranger')).body, { name: 'ranger', ...RANGER })
-  assert.equal((await g.request('GET', '/devices?device_type=ranger')).body.devices.length, 2)
+  assert.deepEqual((await g.get('/device-types/ranger')).body, { name: 'ranger', ...RANGER })
+  assert.equal((await g.get('/devices?device_type=ranger')).body.devices.length, 2)
 })
 
 test('a built-in type can be replaced as a whole, also across a restart', async () => {
@@ -92,9 +69,9 @@ test('a built-in type can be replaced as a whole, also across a restart', async 
   try {
     const replaced = { ...RANGER, description: '', commands: {} }
     const { description: _, ...given } = replaced
-    await own.request('PUT', '/device-types/teebox', { body: given })
+    await own.put('/device-types/teebox', given)
     for (let start = 0; start < 2; start++) {
-      const { body } = await own.request('GET', '/device-types/teebox')
+      const { body } = await own.get('/device-types/teebox')
       assert.deepEqual(body, { name: 'teebox', ...replaced })
       await own.restart()
     }
@@ -139,37 +116,29 @@ for (const [what, change, name, code = 'invalid_field'] of [
   ['a command with a space', { commands: { 'go on': RANGER.commands.locate } }, 'commands.go on'],
   ['a description of 501', { description: 'x'.repeat(501) }, 'description'],
   ['an unknown field', { colour: 'red' }, 'colour', 'unknown_field'],
-] as [string, object, string, string?][]) {
+] as [string, object, string, string?][])
   test(`PUT /device-types/:type with ${what} is 400 ${code} and creates nothing`, async () => {
-    const { status, body } = await g.request('PUT', '/device-types/refused', {
-      body: { ...RANGER, ...change },
-    })
+    const { status, body } = await g.put('/device-types/refused', { ...RANGER, ...change })
     assert.deepEqual([status, body.code, body.errors[0].name], [400, code, name])
-    assert.equal((await g.request('GET', '/device-types/refused')).status, 404)
+    assert.equal((await g.get('/device-types/refused')).status, 404)
   })
-}
 
 test('defaults over 8 KiB are 400 too_large', async () => {
   const body = {
     ...RANGER,
     defaults: { interval_s: 1, text: 'x'.repeat(8192) },
-    config_schema: {
-      type: 'object',
-      properties: { interval_s: { type: 'integer' }, text: { type: 'string' } },
-    },
+    config_schema: { type: 'object', properties: { interval_s: { type: 'integer' }, text: { type: 'string' } } },
   }
-  const answer = await g.request('PUT', '/device-types/refused', { body })
-  assert.deepEqual([answer.status, answer.body.code], [400, 'too_large'])
+  await fails(g.put('/device-types/refused', body), 400, 'too_large')
 })
 
 test('a body over 64 KiB is 413', async () => {
   const body = { ...RANGER, description: 'x'.repeat(70_000) }
-  assert.equal((await g.request('PUT', '/device-types/refused', { body })).status, 413)
+  assert.equal((await g.put('/device-types/refused', body)).status, 413)
 })
 
-for (const name of ['a%20b', 'a.b', 'x'.repeat(65), '%E2%98%83']) {
+for (const name of ['a%20b', 'a.b', 'x'.repeat(65), '%E2%98%83'])
   test(`a type cannot be called ${decodeURIComponent(name).slice(0, 10)}`, async () => {
-    const { status, body } = await g.request('PUT', `/device-types/${name}`, { body: RANGER })
+    const { status, body } = await g.put(`/device-types/${name}`, RANGER)
     assert.deepEqual([status, body.errors[0].in, body.errors[0].name], [400, 'path', 'type'])
   })
-}

@@ -16,7 +16,7 @@ async function start(t: TestContext) {
 
 test('a filling disk is shown to admins in /health and in the metrics', async (t) => {
   const g = await start(t)
-  assert.equal('disk' in (await g.request('GET', '/health')).body, false)
+  assert.equal('disk' in (await g.get('/health')).body, false)
   assert.equal(await metric(g, 'cartbarn_disk_budget_bytes'), BUDGET)
   const { key } = await g.createUser({ role: 'user' })
   await g.restart(() => {
@@ -24,7 +24,7 @@ test('a filling disk is shown to admins in /health and in the metrics', async (t
     writeFileSync(path, '')
     truncateSync(path, BUDGET - (16 << 20))
   })
-  const health = async () => (await g.request('GET', '/health')).body
+  const health = async () => (await g.get('/health')).body
   await eventually(async () => 'disk' in (await health()), 'it is noticed')
   const { status, disk } = await health()
   const { used_bytes: usedBytes, detail, ...others } = disk
@@ -32,7 +32,5 @@ test('a filling disk is shown to admins in /health and in the metrics', async (t
   assert.ok(usedBytes > BUDGET && usedBytes < 1.1 * BUDGET)
   assert.match(detail, /^100 % of the disk budget is used; the gateway deletes nothing/)
   assert.equal(await metric(g, 'cartbarn_disk_used_bytes'), usedBytes)
-  for (const other of [key, null]) {
-    assert.equal('disk' in (await g.request('GET', '/health', { key: other })).body, false)
-  }
+  for (const other of [key, null]) assert.equal('disk' in (await g.get('/health', { key: other })).body, false)
 })

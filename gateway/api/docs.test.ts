@@ -1,27 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { describeSettings } from '#gateway/config.ts'
 import { renderDocsPage } from '#shared/http/docs/page.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { publish, scene } from '#testing/scene.ts'
 import { createDocsContent } from './documents/docs-content.ts'
 import { TOUR } from './documents/docs-tour.ts'
 import type { GatewayDocument } from './documents/openapi.ts'
 
-let gateway: TestGateway
+const { g: gateway } = scene()
 let document: GatewayDocument
 let page: string
 let headers: Headers
 
 before(async () => {
-  gateway = await startGateway()
-  document = (await gateway.request('GET', '/openapi.json', { key: null })).body
-  const answer = await gateway.request('GET', '/docs', { key: null })
+  document = (await gateway.get('/openapi.json', { key: null })).body
+  const answer = await gateway.get('/docs', { key: null })
   page = answer.body
   headers = answer.headers
 })
-
-after(() => gateway.stop())
 
 test('the page needs no key, uses nothing from elsewhere, and may load nothing', () => {
   assert.match(headers.get('content-type') ?? '', /^text\/html/)
@@ -77,18 +74,17 @@ test('the page is rendered for a few addresses only, however many are requested'
 test('the page is sent once and is 304 by its ETag the next time', async () => {
   const etag = headers.get('etag') ?? ''
   assert.match(etag, /^"/)
-  const again = await gateway.request('GET', '/docs', { key: null, headers: { 'if-none-match': etag } })
+  const again = await gateway.get('/docs', { key: null, headers: { 'if-none-match': etag } })
   assert.deepEqual([again.status, again.body], [304, ''])
 })
 
 test('user text in the document is plain text in the page', () => {
   const evil = structuredClone(document)
-  for (const path of Object.values(evil.paths)) {
+  for (const path of Object.values(evil.paths))
     for (const operation of Object.values(path)) {
       operation.summary = '<script>alert(1)</script>'
       operation.description = '`<img src=x>` **<b>**'
     }
-  }
   const text = renderDocsPage(evil, createDocsContent([]), 'http://x', { style: '', script: '' })
   assert.doesNotMatch(text, /<script>alert|<img|<b></)
 })
@@ -97,7 +93,7 @@ test('each step of the tour works on a new gateway, in order', async () => {
   const steps = tourOf(TOUR, document)
   assert.ok(steps.length > 5)
   let password = ''
-  for (const { title, actions } of steps) {
+  for (const { title, actions } of steps)
     for (const action of actions) {
       if ('method' in action) {
         const { method, path, body } = action
@@ -107,14 +103,13 @@ test('each step of the tour works on a new gateway, in order', async () => {
       } else if ('publish' in action) {
         const { topic, payload } = action.publish
         const device = await gateway.connect('cart-07', password)
-        await device.publishAsync(topic, JSON.stringify(payload), { qos: 1 })
+        await publish(device, topic, payload)
         await device.endAsync()
       }
     }
-  }
-  const { attributes } = (await gateway.request('GET', '/devices/cart-07')).body
+  const { attributes } = (await gateway.get('/devices/cart-07')).body
   assert.deepEqual([attributes.lat, attributes.long], [28.41, -81.58])
-  assert.equal((await gateway.request('GET', '/lock-events?hardware_id=cart-07')).body.events.length, 1)
+  assert.equal((await gateway.get('/lock-events?hardware_id=cart-07')).body.events.length, 1)
 })
 
 test('the tour offers only what the gateway can do', () => {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { systemClock } from '#shared/time.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
+import { metric, type TestGateway } from '#testing/start-gateway.ts'
 
 const SAMPLES = 60_000
 const A_MESSAGE = 500
 const START_MS = systemClock.nowMs() - 86_400_000
-let g: TestGateway
+const { g } = scene({ isRealTime: true })
 let cart: Awaited<ReturnType<TestGateway['device']>>
 
 before(async () => {
-  g = await startGateway({ CARTBARN_MQTT_MESSAGES_PER_SECOND: '0' })
   cart = await g.device('cart-1')
   const sent: Promise<unknown>[] = []
   for (let at = 0; at < SAMPLES; at += A_MESSAGE) {
@@ -19,11 +19,10 @@ before(async () => {
       lat: 48 + (at + i) / 1e7,
       long: 11,
     }))
-    sent.push(cart.publishAsync('dev/cart-1/tlm', JSON.stringify(samples), { qos: 1 }))
+    sent.push(publish(cart, 'dev/cart-1/tlm', samples))
   }
   await Promise.all(sent)
 })
-after(() => g.stop())
 
 const ALL = '/devices/cart-1/gps?from=2020-01-01&to=2099-01-01&order=asc'
 
@@ -49,12 +48,11 @@ async function download(key: string, path = ALL) {
 }
 
 for (const [how, revoke] of Object.entries({
-  'a user that is deleted': (id: string) => g.request('DELETE', `/users/${id}`),
-  'a key that is rotated': (id: string) => g.request('POST', `/users/${id}/rotate-key`),
-  'a user that is disabled': (id: string) => g.request('PATCH', `/users/${id}`, { body: { is_active: false } }),
-  'a scope that is narrowed': (id: string) =>
-    g.request('PATCH', `/users/${id}`, { body: { allowed_hardware_ids: [] } }),
-})) {
+  'a user that is deleted': (id: string) => g.remove(`/users/${id}`),
+  'a key that is rotated': (id: string) => g.post(`/users/${id}/rotate-key`),
+  'a user that is disabled': (id: string) => g.patch(`/users/${id}`, { is_active: false }),
+  'a scope that is narrowed': (id: string) => g.patch(`/users/${id}`, { allowed_hardware_ids: [] }),
+}))
   test(`the download of ${how} is aborted`, async () => {
     const { userId, key } = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
     const cut = await download(key)
@@ -68,27 +66,25 @@ for (const [how, revoke] of Object.entries({
     assert.ok(text.length < 8_000_000, `${text.length} characters arrived`)
     assert.throws(() => JSON.parse(text))
   })
-}
 
 test('a download contains the data up to its request, however slowly it is read', async () => {
   const { key } = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
   const slow = await download(key)
   await slow.readOn(1)
   const ts = systemClock.nowMs()
-  await cart.publishAsync('dev/cart-1/tlm', JSON.stringify({ ts, lat: 1, long: 1 }), { qos: 1 })
+  await publish(cart, 'dev/cart-1/tlm', { ts, lat: 1, long: 1 })
   const records = JSON.parse(await slow.readOn())
   assert.equal(records.length, SAMPLES)
-  const newest = (await g.request('GET', '/devices/cart-1/gps?limit=1')).body
+  const newest = (await g.get('/devices/cart-1/gps?limit=1')).body
   assert.equal(newest[0].lat, 1)
 })
 
 test('a user reads four long histories at a time; short ones and other users do not count', async () => {
   const { key } = await g.createUser({ allowed_hardware_ids: ['cart-1'] })
   const four = await Promise.all(Array.from({ length: 4 }, () => download(key)))
-  const refused = await g.request('GET', ALL, { key })
-  assert.deepEqual([refused.status, refused.body.code], [429, 'too_many_downloads'])
+  await fails(g.get(ALL, { key }), 429, 'too_many_downloads')
   assert.equal(await metric(g, 'cartbarn_budget_refused_total', 'downloads'), 1)
-  assert.equal((await g.request('GET', '/devices/cart-1/gps?limit=200', { key })).status, 200)
+  await ok(g.get('/devices/cart-1/gps?limit=200', { key }))
   const heads = (await g.createUser({ allowed_hardware_ids: ['cart-1'] })).key
   for (let i = 0; i < 5; i++) assert.equal((await g.request('HEAD', ALL, { key: heads })).status, 200)
   const other = await download((await g.createUser({ allowed_hardware_ids: ['cart-1'] })).key)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
 import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'
@@ -13,15 +13,7 @@ const HELLO = '{"online":true,"type":"teebox"}'
 const HOUR_MS = 3_600_000
 const [REFUSED, NOT_NOW] = [4, 5]
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY }, { clock })
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
+const { g, clock, keys } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY }, inScope: ['cart-1'] })
 
 async function open(t: TestContext, settings: Record<string, string>): Promise<TestGateway> {
   const gateway = await startGateway(settings, { clock })
@@ -53,15 +45,12 @@ async function refusals(reason: string, at = g): Promise<number> {
   return metric(at, 'cartbarn_mqtt_refused_total', reason)
 }
 
-for (const method of ['GET', 'POST'] as const) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+for (const method of ['GET', 'POST'] as const)
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
     test(`${method} /enrolment: ${who} gets ${status} ${code}`, async () => {
       const body = method === 'GET' ? undefined : { minutes: 5 }
-      const answer = await g.request(method, '/enrolment', { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      await fails(g.request(method, '/enrolment', { key: keys[who], body }), status, code)
     })
-  }
-}
 
 for (const [what, body, code] of [
   ['nothing', {}, 'missing_field'],
@@ -70,16 +59,12 @@ for (const [what, body, code] of [
   ['half a minute', { minutes: 0.5 }, 'invalid_field'],
   ['a text', { minutes: '5' }, 'invalid_field'],
   ['an unknown field', { minutes: 5, hours: 1 }, 'unknown_field'],
-] as const) {
-  test(`POST /enrolment with ${what} is 400 ${code}`, async () => {
-    const answer = await g.request('POST', '/enrolment', { body })
-    assert.deepEqual([answer.status, answer.body.code], [400, code])
-  })
-}
+] as const)
+  test(`POST /enrolment with ${what} is 400 ${code}`, () => fails(g.post('/enrolment', body), 400, code))
 
 test('without a key enrolment is closed and cannot be opened', async (t) => {
   const closed = await open(t, {})
-  const { body } = await closed.request('GET', '/enrolment')
+  const { body } = await closed.get('/enrolment')
   assert.deepEqual(body, {
     key_configured: false,
     is_open: false,
@@ -87,14 +72,13 @@ test('without a key enrolment is closed and cannot be opened', async (t) => {
     waiting: 0,
     waiting_limit: 1000,
   })
-  const answer = await closed.request('POST', '/enrolment', { body: { minutes: 5 } })
-  assert.deepEqual([answer.status, answer.body.code], [409, 'no_enrolment_key'])
+  await fails(closed.post('/enrolment', { minutes: 5 }), 409, 'no_enrolment_key')
 })
 
 test('enrolment is open for 24 hours after a start, then only for devices registered before', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const openUntil = new Date(clock.nowMs() + 24 * HOUR_MS).toISOString()
-  assert.deepEqual((await gateway.request('GET', '/enrolment')).body, {
+  assert.deepEqual((await gateway.get('/enrolment')).body, {
     key_configured: true,
     is_open: true,
     open_until: openUntil,
@@ -106,7 +90,7 @@ test('enrolment is open for 24 hours after a start, then only for devices regist
   const { client: late, code } = await login('late', gateway)
   assert.equal(code, 0)
   clock.advance(1)
-  const { body } = await gateway.request('GET', '/enrolment')
+  const { body } = await gateway.get('/enrolment')
   assert.deepEqual([body.is_open, body.open_until, body.waiting], [false, null, 1])
 
   const refused = await refusals('enrolment_closed', gateway)
@@ -116,7 +100,7 @@ test('enrolment is open for 24 hours after a start, then only for devices regist
   // it connected while enrolment was open, and asks to be registered afterwards
   late.send(publishPacket('dev/late/st', HELLO))
   assert.equal(await late.nextOrClosed(), null)
-  assert.equal((await gateway.request('GET', '/devices/late')).status, 404)
+  assert.equal((await gateway.get('/devices/late')).status, 404)
 
   early.send(subscribePacket({ 'dev/early/key': 1 }))
   const { password } = JSON.parse(readPublish(await early.next(PACKET.publish)).payload)
@@ -125,12 +109,11 @@ test('enrolment is open for 24 hours after a start, then only for devices regist
 
 test('POST /enrolment opens it for the given minutes from now on, even if that is shorter', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
-  const { status, body } = await gateway.request('POST', '/enrolment', { body: { minutes: 30 } })
-  assert.equal(status, 200)
+  const body = await ok(gateway.post('/enrolment', { minutes: 30 }))
   assert.deepEqual(body, { open_until: new Date(clock.nowMs() + HOUR_MS / 2).toISOString() })
   clock.advance(HOUR_MS / 2)
   assert.equal(await codeOf('new-1', gateway), NOT_NOW)
-  await gateway.request('POST', '/enrolment', { body: { minutes: 1 } })
+  await gateway.post('/enrolment', { minutes: 1 })
   assert.equal(await codeOf('new-1', gateway), 0)
 })
 
@@ -142,9 +125,9 @@ test('setting the clock does not close enrolment', async (t) => {
 
 test('with CARTBARN_ENROLMENT=always enrolment never closes', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_ENROLMENT: 'always' })
-  await gateway.request('POST', '/enrolment', { body: { minutes: 1 } })
+  await gateway.post('/enrolment', { minutes: 1 })
   clock.advance(1000 * HOUR_MS)
-  const { body } = await gateway.request('GET', '/enrolment')
+  const { body } = await gateway.get('/enrolment')
   assert.deepEqual([body.is_open, body.open_until], [true, null])
   assert.equal(await codeOf('new-1', gateway), 0)
 })
@@ -152,7 +135,7 @@ test('with CARTBARN_ENROLMENT=always enrolment never closes', async (t) => {
 test('only an admin can register a deleted device again', async (t) => {
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const client = await enrol('removed', gateway)
-  await gateway.request('DELETE', '/devices/removed')
+  await gateway.remove('/devices/removed')
   await client.closed()
   assert.equal(await codeOf('removed', gateway), NOT_NOW)
   assert.equal(await refusals('device_removed', gateway), 1)
@@ -167,10 +150,10 @@ test('an older connection with the shared key cannot register a deleted device a
   const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
   const { client } = await login('removed', gateway)
   await gateway.register('removed')
-  await gateway.request('DELETE', '/devices/removed')
+  await gateway.remove('/devices/removed')
   client.send(publishPacket('dev/removed/st', HELLO))
   await client.closed()
-  assert.equal((await gateway.request('GET', '/devices/removed')).status, 404)
+  assert.equal((await gateway.get('/devices/removed')).status, 404)
 })
 
 test('at most 1,000 devices wait; waiting devices can still log in and make room', async (t) => {
@@ -190,7 +173,7 @@ test('at most 1,000 devices wait; waiting devices can still log in and make room
     database.close()
   })
   const last = await enrol('last', gateway)
-  assert.equal((await gateway.request('GET', '/enrolment')).body.waiting, 1000)
+  assert.equal((await gateway.get('/enrolment')).body.waiting, 1000)
   assert.equal(await codeOf('too-many', gateway), NOT_NOW)
   assert.equal(await refusals('enrolment_full', gateway), 1)
   assert.equal(await codeOf('first', gateway), 0)

@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { test } from 'node:test'
 import { MINUTE_MS } from '#shared/time.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-before(async () => {
-  g = await startGateway({}, { clock })
-})
-after(() => g.stop())
+const { g, clock } = scene()
 
 const NOTHING = { lock_events: 0, commands: 0, metadata: 0, other: 0 }
 
-const erase = (body: unknown) => g.request('POST', '/erasures', { body })
+const erase = (body: unknown) => g.post('/erasures', body)
 
 /** True if a text occurs in a file of the database. */
 function isOnDisk(text: string): boolean {
@@ -25,7 +19,7 @@ function isOnDisk(text: string): boolean {
 }
 
 async function lockEvents(hardwareId: string) {
-  return (await g.request('GET', `/lock-events?hardware_id=${hardwareId}&limit=1000`)).body.events
+  return (await g.get(`/lock-events?hardware_id=${hardwareId}&limit=1000`)).body.events
 }
 
 let count = 0
@@ -35,12 +29,8 @@ async function cartWith(name: string, code: string, others = 3) {
   const id = `cart-${++count}`
   const cart = await g.device(id)
   await cart.subscribeAsync(`dev/${id}/cmd`, { qos: 1 })
-  const metadata = {
-    name,
-    guests: [{ name: ` ${name.toUpperCase()} ` }, 'Somebody Else'],
-    note: `for ${name}`,
-  }
-  const asked = await g.request('POST', `/devices/${id}/commands`, { body: { command: 'unlock', metadata } })
+  const metadata = { name, guests: [{ name: ` ${name.toUpperCase()} ` }, 'Somebody Else'], note: `for ${name}` }
+  const asked = await g.post(`/devices/${id}/commands`, { command: 'unlock', metadata })
   const commandId = asked.body.command_id
   const events: object[] = [{ eid: 'r', event: 'unlock', source: 'remote', cmd: commandId }]
   for (let i = 0; i < others; i++) {
@@ -48,37 +38,28 @@ async function cartWith(name: string, code: string, others = 3) {
     events.push({ ts: clock.nowMs() - i, event: 'unlock', source: 'rfid', code })
     events.push({ eid: `o${i}`, ts: clock.nowMs() - i, event: 'lock', source: 'rfid', code: `9${i}${code}` })
   }
-  for (let i = 0; i < events.length; i += 100)
-    await cart.publishAsync(`dev/${id}/evt`, JSON.stringify(events.slice(i, i + 100)), { qos: 1 })
-  await cart.publishAsync(`dev/${id}/ack`, JSON.stringify({ id: commandId, st: 'completed' }), { qos: 1 })
+  for (let i = 0; i < events.length; i += 100) await publish(cart, `dev/${id}/evt`, events.slice(i, i + 100))
+  await publish(cart, `dev/${id}/ack`, { id: commandId, st: 'completed' })
   return { id, commandId, cart }
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
   test(`${who} gets ${status} ${code}`, async () => {
     const keys = await createCallers(g, [])
-    const answer = await g.request('POST', '/erasures', { key: keys[who], body: { person: 'Jane' } })
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
+    await fails(g.post('/erasures', { person: 'Jane' }, { key: keys[who] }), status, code)
     clock.advance(MINUTE_MS)
   })
-}
 
-for (const body of [{}, { person: 'A', code: 'B' }, { person: '' }, { person: ' ' }, { code: '' }, { name: 'A' }]) {
+for (const body of [{}, { person: 'A', code: 'B' }, { person: '' }, { person: ' ' }, { code: '' }, { name: 'A' }])
   test(`${JSON.stringify(body)} is rejected`, async () => assert.equal((await erase(body)).status, 400))
-}
 
 test('a person is erased from metadata of events and commands, as a whole value in any case', async () => {
   const { id, commandId } = await cartWith('Jane Doe', 'AAAA1111')
-  assert.deepEqual((await erase({ person: 'jane doe' })).body, {
-    lock_events: 1,
-    commands: 1,
-    metadata: 4,
-    other: 0,
-  })
+  assert.deepEqual((await erase({ person: 'jane doe' })).body, { lock_events: 1, commands: 1, metadata: 4, other: 0 })
   const metadata = { name: '', guests: [{ name: '' }, 'Somebody Else'], note: 'for Jane Doe' }
   const event = (await lockEvents(id)).find(({ source }: { source: string }) => source === 'remote')
   assert.deepEqual(event.metadata, metadata)
-  assert.deepEqual((await g.request('GET', `/commands/${commandId}`)).body.metadata, metadata)
+  assert.deepEqual((await g.get(`/commands/${commandId}`)).body.metadata, metadata)
   assert.deepEqual((await erase({ person: 'Jane Doe' })).body, NOTHING)
 })
 
@@ -87,21 +68,15 @@ test('a code is erased from lock events, others stay, and the erased event is no
   const eventIds = (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id)
   assert.deepEqual((await erase({ code: 'BBBB2222' })).body, { ...NOTHING, lock_events: 3 })
   const left = await lockEvents(id)
-  assert.deepEqual(
-    left.map(({ event_id }: { event_id: string }) => event_id),
-    eventIds,
-  )
+  assert.deepEqual(pluck(left, 'event_id'), eventIds)
   const codes = left.flatMap(({ code }: { code?: string }) => code ?? [])
   assert.deepEqual(codes.sort(), ['90BBBB2222', '91BBBB2222', '92BBBB2222'])
   assert.deepEqual((await erase({ code: 'bbbb2222' })).body, NOTHING)
   // repeated, as by a cart that received no acknowledgement
   assert.equal((await erase({ code: '90BBBB2222' })).body.lock_events, 1)
   const again = { eid: 'o0', ts: clock.nowMs(), event: 'lock', source: 'rfid', code: '90BBBB2222' }
-  await cart.publishAsync(`dev/${id}/evt`, JSON.stringify(again), { qos: 1 })
-  assert.deepEqual(
-    (await lockEvents(id)).map(({ event_id }: { event_id: string }) => event_id),
-    eventIds,
-  )
+  await publish(cart, `dev/${id}/evt`, again)
+  assert.deepEqual(pluck(await lockEvents(id), 'event_id'), eventIds)
 })
 
 test('erased data is in no file of the database, over thousands of events', async () => {
@@ -124,7 +99,7 @@ test('an interrupted erasure is finished by repeating the request', async () => 
   await g.restart()
   const first = await asked.catch(() => ({ status: 0, body: {} }))
   assert.ok([0, 200, 503].includes(first.status), `${first.status}`)
-  assert.equal((await erase({ code: 'D0D0D0' })).status, 200)
+  await ok(erase({ code: 'D0D0D0' }))
   const events = await lockEvents(id)
   assert.ok(events.every(({ code }: { code?: string }) => code !== 'D0D0D0'))
 })
@@ -132,10 +107,10 @@ test('an interrupted erasure is finished by repeating the request', async () => 
 test('a name is erased from the audit log, both as the subject and as the user of an entry', async () => {
   const name = 'Ford Prefect'
   const tablet = await g.createUser({ name, role: 'staff', allowed_hardware_ids: ['*'] })
-  await g.request('PATCH', `/users/${tablet.userId}`, { body: { name: ' FORD PREFECT ' } })
-  await g.request('PATCH', `/users/${tablet.userId}`, { body: { name: `${name}, once` } })
+  await g.patch(`/users/${tablet.userId}`, { name: ' FORD PREFECT ' })
+  await g.patch(`/users/${tablet.userId}`, { name: `${name}, once` })
   const entries = async () =>
-    (await g.request('GET', '/audit-log?limit=1000')).body.entries.filter(
+    (await g.get('/audit-log?limit=1000')).body.entries.filter(
       ({ target }: { target: string }) => target === tablet.userId,
     )
   const before = await entries()
@@ -163,7 +138,7 @@ test('a name is erased from the audit log, both as the subject and as the user o
 
 test('the audit entry of an erasure does not name its subject', async () => {
   await erase({ code: 'SECRET-CODE-1' })
-  const { entries } = (await g.request('GET', '/audit-log?action=erasure.created&limit=1')).body
+  const { entries } = (await g.get('/audit-log?action=erasure.created&limit=1')).body
   assert.deepEqual([entries[0].target, entries[0].before, entries[0].after], ['code', null, null])
   assert.ok(!isOnDisk('SECRET-CODE-1'))
 })

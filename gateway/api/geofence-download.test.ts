@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
-import { createCallers, type Who } from '#testing/callers.ts'
+import type { Who } from '#testing/callers.ts'
 import { deviceIdOf, signToken, type TokenContent } from '#testing/geofence-token.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ inScope: ['screen-1'] })
 let count = 0
 
 const BARN = {
@@ -17,14 +16,6 @@ const BARN = {
   geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
   properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
 }
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, ['screen-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 /** Group with a zone and a screen. */
 class Course {
@@ -40,9 +31,9 @@ class Course {
 
   static async create(): Promise<Course> {
     const hardwareId = `screen-${++count}`
-    const { body } = await g.request('POST', '/groups', { body: { name: hardwareId } })
+    const { body } = await g.post('/groups', { name: hardwareId })
     await g.register(hardwareId, 'cartcaddie')
-    await g.request('PUT', `/groups/${body.group_id}/devices/${hardwareId}`)
+    await g.put(`/groups/${body.group_id}/devices/${hardwareId}`)
     const course = new Course(body.group_id, hardwareId)
     await course.put(BARN)
     return course
@@ -50,8 +41,7 @@ class Course {
 
   async put(...features: unknown[]): Promise<void> {
     const body = { type: 'FeatureCollection', features }
-    const { status } = await g.request('PUT', `/groups/${this.groupId}/geofences`, { body })
-    assert.equal(status, 200)
+    await ok(g.put(`/groups/${this.groupId}/geofences`, body))
   }
 
   token(content: Partial<TokenContent> = {}): string {
@@ -77,12 +67,7 @@ test('a token gives the zones of its group, as often as it is used', async () =>
     assert.equal(status, 200)
     assert.match(headers.get('content-type') ?? '', /^application\/json/)
     assert.equal(headers.get('cache-control'), 'private, no-cache')
-    assert.deepEqual(body, {
-      type: 'FeatureCollection',
-      features: [BARN],
-      group_id: course.groupId,
-      version: 1,
-    })
+    assert.deepEqual(body, { type: 'FeatureCollection', features: [BARN], group_id: course.groupId, version: 1 })
   }
   const head = await g.request('HEAD', `/geofences/${course.groupId}/download${query}`, { key: null })
   assert.deepEqual([head.status, head.body], [200, ''])
@@ -95,22 +80,18 @@ for (const [who, status, code] of [
   ['in scope', 403, 'admin_required'],
   ['no scope', 403, 'admin_required'],
   ['admin', 200, undefined],
-] as [Who, number, string | undefined][]) {
+] as [Who, number, string | undefined][])
   test(`without a token ${who} gets ${status} ${code ?? ''}`, async () => {
     const course = await Course.create()
-    const answer = await course.download('', { key: keys[who] })
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
+    await fails(course.download('', { key: keys[who] }), status, code)
   })
-}
 
-test('an empty token counts as missing', async () => {
-  assert.deepEqual(await (await Course.create()).answerTo(''), [401, 'invalid_token'])
-})
+test('an empty token counts as missing', async () =>
+  assert.deepEqual(await (await Course.create()).answerTo(''), [401, 'invalid_token']))
 
 test('two tokens are 400', async () => {
   const course = await Course.create()
-  const { status, body } = await course.download(`?token=${course.token()}&token=${course.token()}`)
-  assert.deepEqual([status, body.code], [400, 'invalid_parameter'])
+  await fails(course.download(`?token=${course.token()}&token=${course.token()}`), 400, 'invalid_parameter')
 })
 
 test('a token is valid for a day, to the millisecond', async () => {
@@ -127,19 +108,12 @@ test('a token of another group is 403, whether that group exists or not', async 
   const other = await Course.create()
   const token = course.token()
   assert.deepEqual(await other.answerTo(token), [403, 'group_forbidden'])
-  const nowhere = await g.request('GET', `/geofences/999999/download?token=${token}`, { key: null })
-  assert.deepEqual([nowhere.status, nowhere.body.code], [403, 'group_forbidden'])
+  await fails(g.get(`/geofences/999999/download?token=${token}`, { key: null }), 403, 'group_forbidden')
 })
 
-test('an unknown id is 404 for an admin', async () => {
-  const { status, body } = await g.request('GET', '/geofences/999999/download')
-  assert.deepEqual([status, body.code], [404, 'group_not_found'])
-})
+test('an unknown id is 404 for an admin', () => fails(g.get('/geofences/999999/download'), 404, 'group_not_found'))
 
-test('an id that is not a number is 400', async () => {
-  const { status, body } = await g.request('GET', '/geofences/here/download')
-  assert.deepEqual([status, body.code], [400, 'invalid_number'])
-})
+test('an id that is not a number is 400', () => fails(g.get('/geofences/here/download'), 400, 'invalid_number'))
 
 test('a token is invalid once its device has left or changed its group, or is deleted', async () => {
   const course = await Course.create()
@@ -147,16 +121,16 @@ test('a token is invalid once its device has left or changed its group, or is de
   const token = course.token()
   const path = `/groups/${course.groupId}/devices/${course.hardwareId}`
   assert.equal((await course.answerTo(token))[0], 200)
-  await g.request('DELETE', path)
+  await g.remove(path)
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
-  await g.request('PUT', `/groups/${other.groupId}/devices/${course.hardwareId}`)
+  await g.put(`/groups/${other.groupId}/devices/${course.hardwareId}`)
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
   assert.deepEqual(await other.answerTo(token), [401, 'invalid_token'])
-  await g.request('DELETE', `/devices/${course.hardwareId}`)
+  await g.remove(`/devices/${course.hardwareId}`)
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
   // an equal name does not make it the same device
   await g.register(course.hardwareId, 'cartcaddie')
-  await g.request('PUT', path)
+  await g.put(path)
   assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
   assert.notEqual(deviceIdOf(g, course.hardwareId), course.deviceId)
 })
@@ -171,8 +145,7 @@ test('a token is invalid once its user is deleted, disabled, or may not see the 
   ] as const) {
     const { userId, key } = await g.createUser(seeing)
     const command = { body: { command: 'fetch_geofences' }, key }
-    const sent = await g.request('POST', `/devices/${course.hardwareId}/commands`, command)
-    assert.equal(sent.status, 202)
+    await ok(g.request('POST', `/devices/${course.hardwareId}/commands`, command), 202)
     const token = course.token({ userId })
     assert.equal((await course.answerTo(token))[0], 200)
     await g.request(method, `/users/${userId}`, { body })
@@ -204,16 +177,15 @@ test('a token that was changed anywhere is rejected', async () => {
     `${groupId}.${deviceId}.${expiresAtMs}.${'A'.repeat(43)}`,
     `${groupId}.${deviceId}.${expiresAtMs}.`,
     'a'.repeat(5000),
-  ]) {
+  ])
     assert.deepEqual(await course.answerTo(bad), [401, 'invalid_token'], bad)
-  }
 })
 
 test('guessing tokens is limited like guessing keys, and screens behind the same router are not', async () => {
   const course = await Course.create()
   for (let i = 0; i < 300; i++) assert.deepEqual(await course.answerTo(`guess-${i}`), [401, 'invalid_token'])
   assert.deepEqual(await course.answerTo('guess-301'), [429, 'rate_limited'])
-  assert.equal((await g.request('GET', '/devices', { key: 'guess' })).status, 429)
+  assert.equal((await g.get('/devices', { key: 'guess' })).status, 429)
   assert.equal((await course.answerTo(course.token()))[0], 200)
   clock.advance(MINUTE_MS)
   assert.deepEqual(await course.answerTo('guess-302'), [401, 'invalid_token'])
@@ -229,12 +201,12 @@ test('a device has the request rate of a key', async () => {
   const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, { clock: new FakeClock(clock.nowMs()) })
   try {
     const groupId = 1
-    await own.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+    await own.post('/groups', { name: 'Group', group_id: groupId })
     await own.register('screen', 'cartcaddie')
-    await own.request('PUT', '/groups/1/devices/screen')
+    await own.put('/groups/1/devices/screen')
     const deviceId = deviceIdOf(own, 'screen')
     const token = signToken(own, { groupId, deviceId, expiresAtMs: clock.nowMs() + DAY_MS })
-    const ask = () => own.request('GET', `/geofences/1/download?token=${token}`, { key: null })
+    const ask = () => own.get(`/geofences/1/download?token=${token}`, { key: null })
     for (let i = 0; i < 4; i++) assert.equal((await ask()).status, 200)
     assert.equal((await ask()).status, 429)
   } finally {
@@ -253,11 +225,9 @@ test('a tag identifies the current zones: 304 until they change', async () => {
     const { status, headers, body } = await ask(tags)
     assert.deepEqual([status, body, headers.get('etag')], [304, '', etag], tags)
   }
-  for (const tags of ['"other"', etag.replaceAll('"', ''), '', `"x${etag.slice(1)}`]) {
-    assert.equal((await ask(tags)).status, 200, tags)
-  }
+  for (const tags of ['"other"', etag.replaceAll('"', ''), '', `"x${etag.slice(1)}`]) await ok(ask(tags))
   await course.put()
-  assert.equal((await ask(etag)).status, 200)
+  await ok(ask(etag))
   assert.notEqual(await etagOf(), etag)
   await course.put(BARN)
   // same zones, different version
@@ -288,16 +258,16 @@ test('while the clock is not set tokens do not expire, and leaving the group sti
   const ownClock = new FakeClock(clock.nowMs())
   const own = await startGateway({}, { clock: ownClock, isTimeSynchronized: () => false })
   try {
-    await own.request('POST', '/groups', { body: { name: 'Group', group_id: 1 } })
+    await own.post('/groups', { name: 'Group', group_id: 1 })
     await own.register('screen', 'cartcaddie')
-    await own.request('PUT', '/groups/1/devices/screen')
+    await own.put('/groups/1/devices/screen')
     const deviceId = deviceIdOf(own, 'screen')
     const token = signToken(own, { groupId: 1, deviceId, expiresAtMs: ownClock.nowMs() - 1 })
-    const ask = async () => (await own.request('GET', `/geofences/1/download?token=${token}`, { key: null })).status
+    const ask = async () => (await own.get(`/geofences/1/download?token=${token}`, { key: null })).status
     assert.equal(await ask(), 401)
     await own.restart(() => ownClock.set(0))
     assert.equal(await ask(), 200)
-    await own.request('DELETE', '/groups/1/devices/screen')
+    await own.remove('/groups/1/devices/screen')
     assert.equal(await ask(), 401)
   } finally {
     await own.stop()

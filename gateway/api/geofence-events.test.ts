@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const clock = new FakeClock(NOON_MS - MINUTE_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ nowMs: NOON_MS - MINUTE_MS, inScope: ['A', 'B'] })
 
 const OUTSIDE = { lat: 0.1, long: 0.1 }
-const ZONES = {
-  green: { type: 'stop', lat: 0.12, long: 0.12 },
-  path: { type: 'slow', lat: 0.14, long: 0.14 },
-} as const
+const ZONES = { green: { type: 'stop', lat: 0.12, long: 0.12 }, path: { type: 'slow', lat: 0.14, long: 0.14 } } as const
 const GROUP_OF = { A: 1, B: 1, C: 2 }
 
 /** Movements of the carts, one a minute from noon; the minute is the event's name below. */
@@ -31,7 +25,6 @@ const EVENTS = [
 const ALL = [6, 5, 4, 3, 2, 1, 0]
 
 before(async () => {
-  g = await startGateway({}, { clock })
   const features = Object.entries(ZONES).map(([id, { type, lat, long }]) => ({
     type: 'Feature',
     id,
@@ -40,11 +33,11 @@ before(async () => {
   }))
   const clients = new Map<string, MqttClient>()
   for (const [cart, groupId] of Object.entries(GROUP_OF)) {
-    await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+    await g.post('/groups', { name: 'Group', group_id: groupId })
     const body = { type: 'FeatureCollection', features }
-    await g.request('PUT', `/groups/${groupId}/geofences`, { body })
+    await g.put(`/groups/${groupId}/geofences`, body)
     clients.set(cart, await g.device(cart))
-    await g.request('PUT', `/groups/${groupId}/devices/${cart}`)
+    await g.put(`/groups/${groupId}/devices/${cart}`)
   }
   const report = (cart: string, where: { lat: number; long: number }) => {
     const { lat, long } = where
@@ -59,11 +52,7 @@ before(async () => {
     clock.advance(5_000)
     await report(cart, where)
   }
-  keys = await createCallers(g, ['A', 'B'])
 })
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 interface EventJson {
   event_id: string
@@ -71,8 +60,7 @@ interface EventJson {
 }
 
 async function list(query: string, who: Who = 'admin') {
-  const { status, body } = await g.request('GET', `/geofence-events${query}`, { key: keys[who] })
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(g.get(`/geofence-events${query}`, { key: keys[who] }))
   return body
 }
 
@@ -81,12 +69,8 @@ async function minutes(query: string, who: Who = 'admin'): Promise<number[]> {
   return events.map(({ timestamp }: EventJson) => (Date.parse(timestamp) - NOON_MS) / MINUTE_MS)
 }
 
-for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
-  test(`${who} gets ${status} ${code}`, async () => {
-    const answer = await g.request('GET', '/geofence-events', { key: keys[who] })
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
-  })
-}
+for (const [who, status, code] of REFUSED_WITHOUT_KEY)
+  test(`${who} gets ${status} ${code}`, () => fails(g.get('/geofence-events', { key: keys[who] }), status, code))
 
 test('an event has the device, the crossed zone, the time and the position', async () => {
   const { events, pagination } = await list('')
@@ -142,11 +126,9 @@ for (const [query, expected] of [
   ['?limit=2&offset=1', [5, 4]],
   ['?offset=5', [1, 0]],
   ['?offset=7', []],
-] as [string, number[]][]) {
-  test(`GET /geofence-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
-    assert.deepEqual(await minutes(query), expected)
-  })
-}
+] as [string, number[]][])
+  test(`GET /geofence-events${query} returns ${expected.join(' ') || 'nothing'}`, async () =>
+    assert.deepEqual(await minutes(query), expected))
 
 for (const [who, query, expected] of [
   ['in scope', '', [5, 4, 2, 1, 0]],
@@ -158,11 +140,9 @@ for (const [who, query, expected] of [
   ['out of scope', '', []],
   ['out of scope', '?hardware_id=A', []],
   ['no scope', '', []],
-] as [Who, string, number[]][]) {
-  test(`${who}: GET /geofence-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
-    assert.deepEqual(await minutes(query, who), expected)
-  })
-}
+] as [Who, string, number[]][])
+  test(`${who}: GET /geofence-events${query} returns ${expected.join(' ') || 'nothing'}`, async () =>
+    assert.deepEqual(await minutes(query, who), expected))
 
 for (const [query, name, code] of [
   ['event=leave', 'event', 'invalid_parameter'],
@@ -176,17 +156,16 @@ for (const [query, name, code] of [
   ['order=sideways', 'order', 'invalid_parameter'],
   ['before=nothing', 'before', 'invalid_parameter'],
   ...['-1', 'x', ''].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
-] as [string, string, string][]) {
+] as [string, string, string][])
   test(`GET /geofence-events?${query} is 400 ${code} naming ${name}`, async () => {
     for (const who of ['admin', 'no scope'] as const) {
-      const { status, body } = await g.request('GET', `/geofence-events?${query}`, { key: keys[who] })
+      const { status, body } = await g.get(`/geofence-events?${query}`, { key: keys[who] })
       assert.deepEqual([status, body.code], [400, code])
       assert.deepEqual([body.errors.length, body.errors[0].in, body.errors[0].name], [1, 'query', name])
     }
   })
-}
 
 test('another method is 405', async () => {
-  const { status, headers } = await g.request('POST', '/geofence-events', { body: {} })
+  const { status, headers } = await g.post('/geofence-events', {})
   assert.deepEqual([status, headers.get('allow')], [405, 'GET, HEAD'])
 })

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
-import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { test } from 'node:test'
+import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { type Answer, startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, keys } = scene({ inScope: [] })
 let unusedId = 1000
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, [])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 const GREEN = {
   type: 'Feature',
@@ -47,18 +36,16 @@ function zones(...features: unknown[]) {
 }
 
 async function createGroup(groupId = ++unusedId): Promise<number> {
-  const { status } = await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
-  assert.equal(status, 201)
+  await ok(g.post('/groups', { name: 'Group', group_id: groupId }), 201)
   return groupId
 }
 
 function put(path: string, body: unknown = zones(GREEN)): Promise<Answer> {
-  return g.request('PUT', path, { body })
+  return g.put(path, body)
 }
 
 async function stored(path: string): Promise<{ version: number; features: unknown[] }> {
-  const { status, body } = await g.request('GET', path)
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(g.get(path))
   return body
 }
 
@@ -73,20 +60,16 @@ const ROUTES: [method: string, path: string, unknownId: number][] = [
 for (const [method, path, unknownId] of ROUTES) {
   const options = method === 'PUT' ? { body: zones() } : {}
   const refused = method === 'GET' && path.startsWith('/groups') ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN
-  for (const [who, status, code] of refused) {
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path.replace('ID', '999999'), { key: keys[who], ...options })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
+  for (const [who, status, code] of refused)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path.replace('ID', '999999'), { key: keys[who], ...options }), status, code))
 
-  for (const id of ['0', '-1', '1.5', 'abc', '9007199254740992', '1e2', '%20']) {
+  for (const id of ['0', '-1', '1.5', 'abc', '9007199254740992', '1e2', '%20'])
     test(`${method} ${path}: the id ${id} is 400 invalid_number`, async () => {
       const answer = await g.request(method, path.replace('ID', id), options)
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_number'])
       assert.equal(answer.body.errors[0].in, 'path')
     })
-  }
 
   test(`${method} ${path} with neither group nor zones is ${unknownId}`, async () => {
     const answer = await g.request(method, path.replace('ID', String(++unusedId)), options)
@@ -116,12 +99,8 @@ test('stored zones are returned unchanged, with a growing version', async () => 
     published: { teebox: { topic: `sit/${id}/sz`, ok: true } },
     fetch_required: [],
   })
-  assert.deepEqual(await stored(`/groups/${id}/geofences`), {
-    ...zones(GREEN, BARN),
-    group_id: id,
-    version: 1,
-  })
-  assert.equal((await g.request('GET', `/groups/${id}`)).body.geofence_version, 1)
+  assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(GREEN, BARN), group_id: id, version: 1 })
+  assert.equal((await g.get(`/groups/${id}`)).body.geofence_version, 1)
   assert.equal((await put(`/groups/${id}/geofences`, zones(BARN))).body.version, 2)
   assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [BARN])
   assert.equal((await put(`/groups/${id}/geofences`, zones())).body.count, 0)
@@ -138,10 +117,10 @@ test('fetch_required lists the cartcaddies of the group', async () => {
     ['screen-nowhere', 'cartcaddie', null],
   ] as const) {
     const body = { hardware_id: hardwareId, device_type: deviceType, group_id: groupId }
-    assert.equal((await g.request('POST', '/devices', { body })).status, 201)
+    await ok(g.post('/devices', body), 201)
   }
   assert.deepEqual((await put(`/groups/${id}/geofences`)).body.fetch_required, ['screen-a', 'screen-b'])
-  assert.deepEqual((await g.request('DELETE', `/geofences/${id}`)).body.fetch_required, ['screen-a', 'screen-b'])
+  assert.deepEqual((await g.remove(`/geofences/${id}`)).body.fetch_required, ['screen-a', 'screen-b'])
 })
 
 test('fetch_required lists custom types that accept fetch_geofences, also after a restart', async () => {
@@ -153,9 +132,9 @@ test('fetch_required lists custom types that accept fetch_geofences, also after 
   ] as const) {
     const config_schema = { type: 'object', properties: {} }
     const body = { defaults: {}, config_schema, commands }
-    assert.equal((await g.request('PUT', `/device-types/${type}`, { body })).status, 200)
+    await ok(g.put(`/device-types/${type}`, body))
     const device = { hardware_id: `${type}-1`, device_type: type, group_id: id }
-    assert.equal((await g.request('POST', '/devices', { body: device })).status, 201)
+    await ok(g.post('/devices', device), 201)
   }
   const fetchers = async () => (await put(`/groups/${id}/geofences`)).body.fetch_required
   assert.deepEqual(await fetchers(), ['tablet-1'])
@@ -170,7 +149,7 @@ test('the deprecated paths show and change the same zones', async () => {
   await put(`/groups/${id}/geofences`, zones(BARN))
   const expected = { ...zones(BARN), group_id: id, version: 2, device_group_id: id }
   assert.deepEqual(await stored(`/geofences/${id}`), expected)
-  const deleted = await g.request('DELETE', `/geofences/${id}`)
+  const deleted = await g.remove(`/geofences/${id}`)
   assert.deepEqual([deleted.status, deleted.body.version, deleted.body.count], [200, 3, 0])
   assert.deepEqual(await stored(`/geofences/${id}`), { ...expected, features: [], version: 3 })
 })
@@ -178,22 +157,22 @@ test('the deprecated paths show and change the same zones', async () => {
 test('zones without a group are gone once deleted; their version does not restart', async () => {
   const id = ++unusedId
   assert.equal((await put(`/geofences/${id}`)).body.version, 1)
-  assert.equal((await g.request('GET', `/groups/${id}/geofences`)).status, 404)
+  assert.equal((await g.get(`/groups/${id}/geofences`)).status, 404)
   assert.deepEqual((await stored(`/geofences/${id}`)).features, [GREEN])
-  assert.equal((await g.request('DELETE', `/geofences/${id}`)).status, 200)
-  assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)
-  assert.equal((await g.request('DELETE', `/geofences/${id}`)).status, 404)
+  await ok(g.remove(`/geofences/${id}`))
+  assert.equal((await g.get(`/geofences/${id}`)).status, 404)
+  assert.equal((await g.remove(`/geofences/${id}`)).status, 404)
   assert.equal((await put(`/geofences/${id}`)).body.version, 3)
 })
 
 test('a group takes over the zones under its id, and its deletion deletes them', async () => {
   const id = ++unusedId
   await put(`/geofences/${id}`, zones(BARN))
-  const made = await g.request('POST', '/groups', { body: { name: 'Adopts', group_id: id } })
+  const made = await g.post('/groups', { name: 'Adopts', group_id: id })
   assert.deepEqual([made.status, made.body.geofence_version], [201, 1])
   assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [BARN])
-  assert.equal((await g.request('DELETE', `/groups/${id}`)).status, 200)
-  assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)
+  await ok(g.remove(`/groups/${id}`))
+  assert.equal((await g.get(`/geofences/${id}`)).status, 404)
   await createGroup(id)
   assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 2 })
 })
@@ -201,8 +180,8 @@ test('a group takes over the zones under its id, and its deletion deletes them',
 test('a group without an id gets one that no zones have ever had', async () => {
   const id = unusedId + 5000
   await put(`/geofences/${id}`)
-  await g.request('DELETE', `/geofences/${id}`)
-  const { body } = await g.request('POST', '/groups', { body: { name: 'Next' } })
+  await g.remove(`/geofences/${id}`)
+  const { body } = await g.post('/groups', { name: 'Next' })
   assert.equal(body.group_id, id + 1)
   unusedId = id + 1
 })
@@ -316,7 +295,7 @@ for (const [what, code, place, body] of [
     undefined,
     `{"type":"FeatureCollection","features":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}`,
   ],
-] as [string, string, string | undefined, unknown][]) {
+] as [string, string, string | undefined, unknown][])
   test(`${what}: 400 ${code} and nothing is stored`, async () => {
     for (const path of [`/groups/${await createGroup()}/geofences`, `/geofences/${unusedId}`]) {
       const answer = await put(path, body)
@@ -326,13 +305,12 @@ for (const [what, code, place, body] of [
       assert.deepEqual([version, features], [0, []])
     }
   })
-}
 
 test('unknown members are ignored, whatever they contain', async () => {
   const id = await createGroup()
   const deep = `${'['.repeat(28)}${']'.repeat(28)}`
   const body = JSON.stringify(zones(BARN)).replace('"type":"Feature"', `"type":"Feature","bbox":${deep}`)
-  assert.equal((await put(`/groups/${id}/geofences`, body)).status, 200)
+  await ok(put(`/groups/${id}/geofences`, body))
   assert.deepEqual((await stored(`/groups/${id}/geofences`)).features, [BARN])
 })
 
@@ -340,12 +318,11 @@ test('a body of 1 MiB is read, one byte more is 413; another content type is 415
   const path = `/groups/${await createGroup()}/geofences`
   const text = JSON.stringify({ ...zones(BARN), pad: '' })
   const padded = (bytes: number) => text.replace('"pad":""', `"pad":"${'x'.repeat(bytes - text.length)}"`)
-  const tooLarge = await put(path, padded(1_048_577))
-  assert.deepEqual([tooLarge.status, tooLarge.body.code], [413, 'payload_too_large'])
+  await fails(put(path, padded(1_048_577)), 413, 'payload_too_large')
   assert.equal((await stored(path)).version, 0)
-  assert.equal((await put(path, padded(1_048_576))).status, 200)
+  await ok(put(path, padded(1_048_576)))
   const headers = { 'content-type': 'text/plain' }
-  assert.equal((await g.request('PUT', path, { body: text, headers })).status, 415)
+  assert.equal((await g.put(path, text, { headers })).status, 415)
 })
 
 test('a megabyte of nonsense gets one short response', async () => {
@@ -377,10 +354,10 @@ test('sets put concurrently are stored one after the other, each with its own ve
 test('a set put while its group is deleted is rejected, or deleted with it', async () => {
   const id = await createGroup()
   const path = `/groups/${id}/geofences`
-  const [first, deleted, late] = await Promise.all([put(path), g.request('DELETE', `/groups/${id}`), put(path)])
+  const [first, deleted, late] = await Promise.all([put(path), g.remove(`/groups/${id}`), put(path)])
   assert.equal(deleted.status, 200)
   for (const { status } of [first, late]) assert.ok(status === 200 || status === 404)
-  assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)
+  assert.equal((await g.get(`/geofences/${id}`)).status, 404)
 })
 
 test('zones survive a restart', async () => {
@@ -394,9 +371,8 @@ test('zones survive a restart', async () => {
 
 test('with a closed store a set is 503 and none of its zones is visible', async () => {
   const own = await startGateway()
-  await own.request('POST', '/groups', { body: { name: 'Group', group_id: 1 } })
+  await own.post('/groups', { name: 'Group', group_id: 1 })
   await own.stop()
-  const answer = await own.request('PUT', '/groups/1/geofences', { body: zones(BARN) })
-  assert.deepEqual([answer.status, answer.body.code], [503, 'store_unavailable'])
-  assert.deepEqual((await own.request('GET', '/groups/1/geofences')).body.features, [])
+  await fails(own.put('/groups/1/geofences', zones(BARN)), 503, 'store_unavailable')
+  assert.deepEqual((await own.get('/groups/1/geofences')).body.features, [])
 })

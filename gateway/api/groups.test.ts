@@ -1,34 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { test } from 'node:test'
+import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('cart-1')
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
 
 /** Creates a group; returns its id. */
 async function createGroup(name = 'Front nine', groupId?: number): Promise<number> {
-  const { status, body } = await g.request('POST', '/groups', {
-    body: { name, ...(groupId === undefined ? {} : { group_id: groupId }) },
-  })
-  assert.equal(status, 201, JSON.stringify(body))
+  const body = await ok(g.post('/groups', { name, ...(groupId === undefined ? {} : { group_id: groupId }) }), 201)
   return body.group_id
 }
 
 async function groupOf(hardwareId: string): Promise<number | null> {
-  return (await g.request('GET', `/devices/${hardwareId}`)).body.group_id
+  return (await g.get(`/devices/${hardwareId}`)).body.group_id
 }
 
 const ROUTES: [method: string, path: string, body?: object][] = [
@@ -44,37 +29,26 @@ const ROUTES: [method: string, path: string, body?: object][] = [
 
 for (const [method, path, body] of ROUTES) {
   const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, { key: keys[who], ...options })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
+  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who], ...options }), status, code))
   if (path === '/groups') continue
-  test(`${method} ${path}: an unknown group is 404 group_not_found`, async () => {
-    const answer = await g.request(method, path, options)
-    assert.deepEqual([answer.status, answer.body.code], [404, 'group_not_found'])
-  })
-  for (const id of ['0', '-1', '1.5', 'abc', '9007199254740992', '1e2', '%20']) {
+  test(`${method} ${path}: an unknown group is 404 group_not_found`, () =>
+    fails(g.request(method, path, options), 404, 'group_not_found'))
+  for (const id of ['0', '-1', '1.5', 'abc', '9007199254740992', '1e2', '%20'])
     test(`${method} ${path}: the group id ${id} is 400 invalid_number`, async () => {
       const answer = await g.request(method, path.replace('999999', id), options)
       assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_number'])
       assert.deepEqual([answer.body.errors[0].in, answer.body.errors[0].name], ['path', 'groupId'])
     })
-  }
 }
 
-for (const method of ['PUT', 'DELETE']) {
-  test(`${method} /groups/:id/devices/:id: an unknown device is 404 device_not_found`, async () => {
-    const answer = await g.request(method, `/groups/${await createGroup()}/devices/nowhere`)
-    assert.deepEqual([answer.status, answer.body.code], [404, 'device_not_found'])
-  })
-}
+for (const method of ['PUT', 'DELETE'])
+  test(`${method} /groups/:id/devices/:id: an unknown device is 404 device_not_found`, async () =>
+    fails(g.request(method, `/groups/${await createGroup()}/devices/nowhere`), 404, 'device_not_found'))
 
 test('a group is created, shown, listed and renamed', async () => {
-  const { status, headers, body } = await g.request('POST', '/groups', {
-    body: { name: '  Back nine ', group_id: 4711 },
-  })
+  const { status, headers, body } = await g.post('/groups', { name: '  Back nine ', group_id: 4711 })
   const nowIso = new Date(clock.nowMs()).toISOString()
   assert.equal(status, 201)
   assert.equal(headers.get('location'), '/groups/4711')
@@ -86,24 +60,24 @@ test('a group is created, shown, listed and renamed', async () => {
     created_at: nowIso,
     updated_at: nowIso,
   })
-  assert.deepEqual((await g.request('GET', '/groups/4711')).body, body)
-  const listed = (await g.request('GET', '/groups')).body
+  assert.deepEqual((await g.get('/groups/4711')).body, body)
+  const listed = (await g.get('/groups')).body
   assert.deepEqual(
     listed.find((group: { group_id: number }) => group.group_id === 4711),
     body,
   )
   clock.advance(1000)
-  assert.deepEqual((await g.request('PATCH', '/groups/4711', { body: {} })).body, body)
-  const renamed = await g.request('PATCH', '/groups/4711', { body: { name: 'Range' } })
+  assert.deepEqual((await g.patch('/groups/4711', {})).body, body)
+  const renamed = await g.patch('/groups/4711', { name: 'Range' })
   const laterIso = new Date(clock.nowMs()).toISOString()
   assert.equal(renamed.status, 200)
   assert.deepEqual(renamed.body, { ...body, name: 'Range', updated_at: laterIso })
-  assert.deepEqual((await g.request('GET', '/groups/4711')).body, renamed.body)
+  assert.deepEqual((await g.get('/groups/4711')).body, renamed.body)
 })
 
 test('the list is ordered by group_id', async () => {
   for (const groupId of [900, 90, 9000]) await createGroup('Ordered', groupId)
-  const ids = (await g.request('GET', '/groups')).body.map(({ group_id }: { group_id: number }) => group_id)
+  const ids = (await g.get('/groups')).body.map(({ group_id }: { group_id: number }) => group_id)
   assert.deepEqual(
     ids,
     ids.toSorted((a: number, b: number) => a - b),
@@ -119,7 +93,7 @@ test('a generated id is one more than the highest, also for groups created concu
 
 test('a used id is 409 group_exists; exactly one of many concurrent requests succeeds', async () => {
   const body = { name: 'Raced', group_id: 5555 }
-  const answers = await Promise.all(Array.from({ length: 4 }, () => g.request('POST', '/groups', { body })))
+  const answers = await Promise.all(Array.from({ length: 4 }, () => g.post('/groups', body)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409])
   assert.equal(answers.find(({ status }) => status === 409)?.body.code, 'group_exists')
 })
@@ -127,13 +101,9 @@ test('a used id is 409 group_exists; exactly one of many concurrent requests suc
 test('once the highest id is used, the caller has to choose one', async () => {
   const own = await startGateway()
   try {
-    const last = await own.request('POST', '/groups', {
-      body: { name: 'Last', group_id: Number.MAX_SAFE_INTEGER },
-    })
-    assert.equal(last.status, 201)
-    const next = await own.request('POST', '/groups', { body: { name: 'Next' } })
-    assert.deepEqual([next.status, next.body.code], [409, 'no_group_id_left'])
-    assert.equal((await own.request('POST', '/groups', { body: { name: 'N', group_id: 1 } })).status, 201)
+    await ok(own.post('/groups', { name: 'Last', group_id: Number.MAX_SAFE_INTEGER }), 201)
+    await fails(own.post('/groups', { name: 'Next' }), 409, 'no_group_id_left')
+    await ok(own.post('/groups', { name: 'N', group_id: 1 }), 201)
   } finally {
     await own.stop()
   }
@@ -150,112 +120,92 @@ for (const [what, fields, code, name] of [
   ['id 1.5', { name: 'x', group_id: 1.5 }, 'invalid_field', 'group_id'],
   ['an id as text', { name: 'x', group_id: '7' }, 'invalid_field', 'group_id'],
   ['an unknown field', { name: 'x', colour: 'red' }, 'unknown_field', 'colour'],
-] as [string, object, string, string][]) {
+] as [string, object, string, string][])
   test(`POST /groups with ${what} is 400 ${code} and creates nothing`, async () => {
-    const known = (await g.request('GET', '/groups')).body.length
-    const { status, body } = await g.request('POST', '/groups', { body: fields })
+    const known = (await g.get('/groups')).body.length
+    const { status, body } = await g.post('/groups', fields)
     assert.deepEqual([status, body.code, body.errors[0].name], [400, code, name])
-    assert.equal((await g.request('GET', '/groups')).body.length, known)
+    assert.equal((await g.get('/groups')).body.length, known)
   })
-}
 
 for (const [what, fields, code] of [
   ['name null', { name: null }, 'invalid_field'],
   ['an empty name', { name: '' }, 'invalid_field'],
   ['the id', { group_id: 8 }, 'unknown_field'],
-] as [string, object, string][]) {
-  test(`PATCH /groups/:id with ${what} is 400 ${code}`, async () => {
-    const { status, body } = await g.request('PATCH', `/groups/${await createGroup()}`, { body: fields })
-    assert.deepEqual([status, body.code], [400, code])
-  })
-}
+] as [string, object, string][])
+  test(`PATCH /groups/:id with ${what} is 400 ${code}`, async () =>
+    fails(g.patch(`/groups/${await createGroup()}`, fields), 400, code))
 
 test('a body over 64 KiB is 413', async () => {
-  const { status } = await g.request('POST', '/groups', { body: { name: 'x'.repeat(70_000) } })
+  const { status } = await g.post('/groups', { name: 'x'.repeat(70_000) })
   assert.equal(status, 413)
 })
 
 test('a device is assigned, moved and removed; repeating a request changes nothing', async () => {
   const [first, second] = [await createGroup('A'), await createGroup('B')]
   await g.register('moved')
-  const shortId = (await g.request('GET', '/devices/moved')).body.short_id
+  const shortId = (await g.get('/devices/moved')).body.short_id
   for (const [groupId, id, previous] of [
     [first, 'moved', null],
     [first, 'moved', first],
     [second, shortId, first],
   ] as [number, string, number | null][]) {
-    const { status, body } = await g.request('PUT', `/groups/${groupId}/devices/${id}`)
-    assert.equal(status, 200)
-    assert.deepEqual(body, {
-      success: true,
-      group_id: groupId,
-      hardware_id: 'moved',
-      previous_group_id: previous,
-    })
+    const body = await ok(g.put(`/groups/${groupId}/devices/${id}`))
+    assert.deepEqual(body, { success: true, group_id: groupId, hardware_id: 'moved', previous_group_id: previous })
     assert.equal(await groupOf('moved'), groupId)
   }
-  assert.equal((await g.request('GET', `/groups/${first}`)).body.device_count, 0)
-  assert.equal((await g.request('GET', `/groups/${second}`)).body.device_count, 1)
-  const elsewhere = await g.request('DELETE', `/groups/${first}/devices/moved`)
-  assert.deepEqual([elsewhere.status, elsewhere.body.code], [404, 'device_not_in_group'])
-  const { status, body } = await g.request('DELETE', `/groups/${second}/devices/moved`)
-  assert.equal(status, 200)
-  assert.deepEqual(body, {
-    success: true,
-    group_id: null,
-    hardware_id: 'moved',
-    previous_group_id: second,
-  })
+  assert.equal((await g.get(`/groups/${first}`)).body.device_count, 0)
+  assert.equal((await g.get(`/groups/${second}`)).body.device_count, 1)
+  await fails(g.remove(`/groups/${first}/devices/moved`), 404, 'device_not_in_group')
+  const body = await ok(g.remove(`/groups/${second}/devices/moved`))
+  assert.deepEqual(body, { success: true, group_id: null, hardware_id: 'moved', previous_group_id: second })
   assert.equal(await groupOf('moved'), null)
-  const again = await g.request('DELETE', `/groups/${second}/devices/moved`)
-  assert.deepEqual([again.status, again.body.code], [404, 'device_not_in_group'])
+  await fails(g.remove(`/groups/${second}/devices/moved`), 404, 'device_not_in_group')
 })
 
 test('the devices of a group are listed by hardware_id, in pages, each the same as alone', async () => {
   const groupId = await createGroup('Listed')
   for (const id of ['g-3', 'g-1', 'g-2']) {
     await g.register(id)
-    await g.request('PUT', `/groups/${groupId}/devices/${id}`)
+    await g.put(`/groups/${groupId}/devices/${id}`)
   }
-  const { status, body } = await g.request('GET', `/groups/${groupId}/devices`)
-  assert.equal(status, 200)
+  const body = await ok(g.get(`/groups/${groupId}/devices`))
   assert.deepEqual(body.pagination, { limit: 100, offset: 0, returned: 3 })
   for (const [i, id] of ['g-1', 'g-2', 'g-3'].entries())
-    assert.deepEqual(body.devices[i], (await g.request('GET', `/devices/${id}`)).body)
-  const page = (await g.request('GET', `/groups/${groupId}/devices?limit=1&offset=1`)).body
+    assert.deepEqual(body.devices[i], (await g.get(`/devices/${id}`)).body)
+  const page = (await g.get(`/groups/${groupId}/devices?limit=1&offset=1`)).body
   assert.deepEqual(page.devices, [body.devices[1]])
   assert.deepEqual(page.pagination, { limit: 1, offset: 1, returned: 1 })
-  for (const query of ['limit=0', 'limit=1001', 'offset=-1', 'limit=']) {
-    assert.equal((await g.request('GET', `/groups/${groupId}/devices?${query}`)).status, 400)
-  }
+  for (const query of ['limit=0', 'limit=1001', 'offset=-1', 'limit='])
+    assert.equal((await g.get(`/groups/${groupId}/devices?${query}`)).status, 400)
 })
 
 test('a group is set at registration and by PUT /devices/:id; null removes the device from it', async () => {
   const groupId = await createGroup('Given')
-  const { status, body } = await g.request('POST', '/devices', {
-    body: { hardware_id: 'grouped', device_type: 'teebox', group_id: groupId },
+  const { status, body } = await g.post('/devices', {
+    hardware_id: 'grouped',
+    device_type: 'teebox',
+    group_id: groupId,
   })
   assert.deepEqual([status, body.device.group_id], [201, groupId])
   const rest = { name: 'x', device_type: 'teebox' }
-  await g.request('PUT', '/devices/grouped', { body: { ...rest, group_id: groupId } })
+  await g.put('/devices/grouped', { ...rest, group_id: groupId })
   assert.equal(await groupOf('grouped'), groupId)
-  const out = await g.request('PUT', '/devices/grouped', { body: { ...rest, group_id: null } })
+  const out = await g.put('/devices/grouped', { ...rest, group_id: null })
   assert.deepEqual([out.status, out.body.group_id], [200, null])
-  const back = await g.request('PUT', '/devices/grouped', { body: { ...rest, group_id: groupId } })
+  const back = await g.put('/devices/grouped', { ...rest, group_id: groupId })
   assert.equal(back.body.group_id, groupId)
 })
 
 test('a group with devices is 409 group_not_empty; an empty one is deleted, a second time 404', async () => {
   const groupId = await createGroup('Doomed')
   await g.register('last-one')
-  await g.request('PUT', `/groups/${groupId}/devices/last-one`)
-  const kept = await g.request('DELETE', `/groups/${groupId}`)
-  assert.deepEqual([kept.status, kept.body.code], [409, 'group_not_empty'])
-  await g.request('DELETE', '/devices/last-one')
-  const { status, body } = await g.request('DELETE', `/groups/${groupId}`)
+  await g.put(`/groups/${groupId}/devices/last-one`)
+  await fails(g.remove(`/groups/${groupId}`), 409, 'group_not_empty')
+  await g.remove('/devices/last-one')
+  const { status, body } = await g.remove(`/groups/${groupId}`)
   assert.deepEqual([status, body], [200, { success: true, deleted: groupId }])
-  const again = await g.request('DELETE', `/groups/${groupId}`)
-  assert.deepEqual([again.status, again.body.code], [404, 'group_not_found'])
+  await fails(g.remove(`/groups/${groupId}`), 404, 'group_not_found')
 })
 
 test('a group that is deleted while a device joins is either gone or not empty', async () => {
@@ -263,10 +213,10 @@ test('a group that is deleted while a device joins is either gone or not empty',
     const groupId = await createGroup('Raced')
     await g.register(`joiner-${i}`)
     const [deleted, joined] = await Promise.all([
-      g.request('DELETE', `/groups/${groupId}`),
-      g.request('PUT', `/groups/${groupId}/devices/joiner-${i}`),
+      g.remove(`/groups/${groupId}`),
+      g.put(`/groups/${groupId}/devices/joiner-${i}`),
     ])
-    const isThere = (await g.request('GET', `/groups/${groupId}`)).status === 200
+    const isThere = (await g.get(`/groups/${groupId}`)).status === 200
     assert.notEqual(deleted.status === 200, joined.status === 200)
     assert.equal(joined.status === 200, isThere)
     assert.equal(await groupOf(`joiner-${i}`), isThere ? groupId : null)
@@ -275,9 +225,9 @@ test('a group that is deleted while a device joins is either gone or not empty',
 
 test('groups and their members are the same after a restart', async () => {
   const groupId = await createGroup('Kept')
-  await g.request('PUT', `/groups/${groupId}/devices/cart-1`)
-  const known = (await g.request('GET', '/groups')).body
+  await g.put(`/groups/${groupId}/devices/cart-1`)
+  const known = (await g.get('/groups')).body
   await g.restart()
-  assert.deepEqual((await g.request('GET', '/groups')).body, known)
+  assert.deepEqual((await g.get('/groups')).body, known)
   assert.equal(await groupOf('cart-1'), groupId)
 })

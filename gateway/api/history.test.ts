@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { pluck, publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, type Answer } from '#testing/start-gateway.ts'
 
 // The selection of records is tested in telemetry.test.ts; these tests cover the file formats.
 
@@ -12,8 +12,11 @@ const NAME = `Tom & "Jerry's" <1> ]]> ü\u{1f3cc}`
 const GAP_MS = 30 * MINUTE_MS
 /** Fills more than two pages, with a gap exactly between the first and the second. */
 const COUNT = 2500
-const clock = new FakeClock(NOON_MS + 24 * 60 * MINUTE_MS)
-let g: TestGateway
+const { g } = scene({
+  settings: { CARTBARN_CORS_ORIGINS: 'https://dash.example' },
+  nowMs: NOON_MS + 24 * 60 * MINUTE_MS,
+  devices: ['..-silent'],
+})
 
 function sample(i: number) {
   // after 100 the longest interval that does not count as a gap, after 1000 the shortest gap, then another
@@ -28,21 +31,16 @@ function sample(i: number) {
 }
 
 before(async () => {
-  g = await startGateway({ CARTBARN_CORS_ORIGINS: 'https://dash.example' }, { clock })
   const client = await g.device('cart-1')
   const samples = Array.from({ length: COUNT }, (_, i) => sample(i))
-  for (let at = 0; at < COUNT; at += 500) {
-    await client.publishAsync('dev/cart-1/tlm', JSON.stringify(samples.slice(at, at + 500)), { qos: 1 })
-  }
-  await g.request('PATCH', '/devices/cart-1', { body: { name: NAME } })
-  await g.register('..-silent')
+  for (let at = 0; at < COUNT; at += 500) await publish(client, 'dev/cart-1/tlm', samples.slice(at, at + 500))
+  await g.patch('/devices/cart-1', { name: NAME })
 })
-after(() => g.stop())
 
 const ALL = 'from=2026-05-01&to=2026-05-03'
 
 function file(path: string, accept?: string): Promise<Answer> {
-  return g.request('GET', path, { headers: accept === undefined ? {} : { accept } })
+  return g.get(path, { headers: accept === undefined ? {} : { accept } })
 }
 
 interface RecordJson {
@@ -134,16 +132,10 @@ function parseGpx(xml: string): Track {
   assert.equal(gpx.name, 'gpx')
   assert.equal(gpx.attributes.version, '1.1')
   assert.equal(gpx.attributes.xmlns, 'http://www.topografix.com/GPX/1/1')
-  assert.deepEqual(
-    gpx.children.map(({ name }) => name),
-    ['trk'],
-  )
+  assert.deepEqual(pluck(gpx.children, 'name'), ['trk'])
   const [track] = gpx.children
   const segments = track?.children.filter(({ name }) => name === 'trkseg') ?? []
-  return {
-    name: child(track, 'name')?.text ?? '',
-    segments: segments.map(({ children }) => children.map(parsePoint)),
-  }
+  return { name: child(track, 'name')?.text ?? '', segments: segments.map(({ children }) => children.map(parsePoint)) }
 }
 
 function parsePoint({ name, attributes, children }: Element): RecordJson {
@@ -175,7 +167,7 @@ for (const [query, stream] of [
   ['limit=2001&order=asc', 'gps'],
   [`${ALL}`, 'battery'],
   ['limit=7', 'battery'],
-] as const) {
+] as const)
   test(`${stream} ?${query}: CSV and NDJSON hold the records of the JSON, in its order`, async () => {
     const path = `/devices/cart-1/${stream}?${query}`
     const expected = await records(path)
@@ -207,7 +199,6 @@ for (const [query, stream] of [
       expected,
     )
   })
-}
 
 test('GPX holds the same points oldest first, in segments between the gaps, also across pages', async () => {
   const expected = withoutIds(await records(`/devices/cart-1/gps?${ALL}&order=asc`))
@@ -217,10 +208,7 @@ test('GPX holds the same points oldest first, in segments between the gaps, also
     const { name, segments } = parseGpx(body)
     assert.equal(name, NAME)
     assert.deepEqual(segments.flat(), expected)
-    assert.deepEqual(
-      segments.map((points) => points.length),
-      [1000, 1001, 499],
-    )
+    assert.deepEqual(pluck(segments, 'length'), [1000, 1001, 499])
   }
 })
 
@@ -231,19 +219,16 @@ for (const [query, first, count] of [
   ['', COUNT - 100, 100],
   ['limit=1600', COUNT - 1600, 1600],
   ['limit=10000', 0, COUNT],
-] as const) {
+] as const)
   test(`GPX ?${query} has ${count} records from number ${first} on, oldest first`, async () => {
     const { body } = await file(`/devices/cart-1/gps?format=gpx&${query}`)
     assert.deepEqual(
-      parseGpx(body)
-        .segments.flat()
-        .map(({ timestamp }) => timestamp),
+      pluck(parseGpx(body).segments.flat(), 'timestamp'),
       Array.from({ length: count }, (_, i) => toIso(sample(first + i).ts)),
     )
   })
-}
 
-for (const query of [ALL, `${ALL}&order=asc`, 'limit=1', 'limit=201&order=asc']) {
+for (const query of [ALL, `${ALL}&order=asc`, 'limit=1', 'limit=201&order=asc'])
   test(`GeoJSON ?${query} has the records of the JSON as points, in its order`, async () => {
     const expected = await records(`/devices/cart-1/gps?${query}`)
     const { body, headers } = await file(`/devices/cart-1/gps?${query}`, 'application/geo+json')
@@ -257,7 +242,6 @@ for (const query of [ALL, `${ALL}&order=asc`, 'limit=1', 'limit=201&order=asc'])
       }),
     })
   })
-}
 
 test('a device without records gives files without records', async () => {
   const empty = async (format: string) => (await file(`/devices/..-silent/gps?format=${format}`)).body
@@ -285,7 +269,7 @@ test('files have safe names, JSON has none; every response varies by Accept', as
 
 test('a browser of a configured origin may read the name of the file', async () => {
   const headers = { origin: 'https://dash.example', accept: 'text/csv' }
-  const answer = await g.request('GET', '/devices/cart-1/gps', { headers })
+  const answer = await g.get('/devices/cart-1/gps', { headers })
   assert.match(answer.headers.get('access-control-expose-headers') ?? '', /Content-Disposition/)
   assert.deepEqual((answer.headers.get('vary') ?? '').split(/, */).sort(), ['Accept', 'Accept-Encoding', 'Origin'])
 })
@@ -307,13 +291,12 @@ for (const [path, accept, type] of [
   ['gps?format=geojson', 'text/csv', 'application/geo+json'],
   ['battery', 'application/geo+json', 'application/json'],
   ['battery?format=csv', '*/*', 'text/csv'],
-] as const) {
+] as const)
   test(`${path} with Accept ${accept} is ${type}`, async () => {
     const { status, headers } = await file(`/devices/cart-1/${path}`, accept)
     assert.equal(status, 200)
     assert.equal(headers.get('content-type')?.split(';')[0], type)
   })
-}
 
 for (const [path, choices] of [
   ['gps?format=xml', 'json, csv, ndjson, gpx, geojson'],
@@ -321,7 +304,7 @@ for (const [path, choices] of [
   ['gps?format=CSV', 'json, csv, ndjson, gpx, geojson'],
   ['battery?format=gpx', 'json, csv, ndjson'],
   ['battery?format=geojson', 'json, csv, ndjson'],
-] as const) {
+] as const)
   test(`${path} is 400 invalid_format, naming ${choices}`, async () => {
     const { status, body } = await file(`/devices/cart-1/${path}`, 'text/csv')
     assert.deepEqual([status, body.code], [400, 'invalid_format'])
@@ -329,7 +312,6 @@ for (const [path, choices] of [
       { in: 'query', name: 'format', code: 'invalid_format', detail: `must be one of: ${choices}` },
     ])
   })
-}
 
 test('errors are problem documents, whatever format was requested', async () => {
   const { status, headers, body } = await file('/devices/nowhere/gps', 'text/csv')
@@ -349,7 +331,7 @@ test('over a socket HEAD has the headers of the file and GET the complete file',
 })
 
 test('clients that leave during a file do no harm', async () => {
-  for (const format of ['csv', 'ndjson', 'gpx', 'geojson']) {
+  for (const format of ['csv', 'ndjson', 'gpx', 'geojson'])
     await new Promise<void>((resolve) => {
       const url = `${g.http}/devices/cart-1/gps?${ALL}&format=${format}`
       const request = get(url, { headers: { 'x-api-key': ADMIN_KEY } }, (response) => {
@@ -359,6 +341,5 @@ test('clients that leave during a file do no harm', async () => {
       request.on('error', () => undefined)
       request.on('close', () => resolve())
     })
-  }
   assert.equal((await records(`/devices/cart-1/gps?${ALL}`)).length, COUNT)
 })

@@ -7,6 +7,7 @@ import type { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
 import { EXISTING } from '#testing/existing-ids.ts'
+import { publish } from '#testing/scene.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { StoredContent } from '#testing/stored-content.ts'
 
@@ -33,8 +34,8 @@ before(async () => {
   const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
   keys = { admin: ADMIN_KEY, user: key, nobody: null }
   const client = await gateway.device('cart-1')
-  await client.publishAsync('dev/cart-1/tlm', '{"lat":28.4,"long":-81.5,"battery_voltage":50}', { qos: 1 })
-  const { body } = await gateway.request('GET', '/openapi.json', { key: null })
+  await publish(client, 'dev/cart-1/tlm', '{"lat":28.4,"long":-81.5,"battery_voltage":50}')
+  const { body } = await gateway.get('/openapi.json', { key: null })
   // the gateway builds it as one
   requests = new HostileRequests(body as OpenApiDocument, existing)
   stored = new StoredContent(gateway.config.dataDir)
@@ -58,8 +59,8 @@ async function restore(): Promise<void> {
 
 async function makeIfMissing(path: string, collection: string, body: object) {
   if (documented.operationOf('POST', collection) === undefined) return undefined
-  if ((await gateway.request('GET', path)).status !== 404) return undefined
-  return (await gateway.request('POST', collection, { body })).body
+  if ((await gateway.get(path)).status !== 404) return undefined
+  return (await gateway.post(collection, body)).body
 }
 
 /** Sends a request; `TestGateway.request` checks that the response is documented. */
@@ -110,8 +111,8 @@ test('a request with any mixture of faults is rejected as documented', async () 
 
 test('after these requests the memory of the gateway matches its store', async () => {
   const check = async () => {
-    const { devices } = (await gateway.request('GET', '/devices?limit=1000')).body
-    const users: { usage?: unknown }[] = (await gateway.request('GET', '/users')).body
+    const { devices } = (await gateway.get('/devices?limit=1000')).body
+    const users: { usage?: unknown }[] = (await gateway.get('/users')).body
     return { devices, users: users.map(({ usage: _, ...user }) => user) }
   }
   await gateway.closeClients()

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import { checkList, linesIn, listFaults, listOperations } from '#shared/testing/list-rules.ts'
 import { checkRepeated } from '#shared/testing/parameter-rules.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, publish, scene } from '#testing/scene.ts'
 import type { GatewayDocument } from './documents/openapi.ts'
 
 /** Responses that contain rows but are not lists of rows. */
@@ -24,51 +23,41 @@ const NO_LISTS = {
   '/replay': 'columns of numbers, to be drawn',
 }
 
-const clock = new FakeClock()
-let g: TestGateway
+const { g, clock } = scene()
 let document: GatewayDocument
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  document = (await g.request('GET', '/openapi.json', { key: null })).body
+  document = (await g.get('/openapi.json', { key: null })).body
   for (const id of ['a', 'b']) {
     clock.advance(1000)
     const device = await g.device(id)
     const { userId } = await g.createUser({ name: `=${id}, "x"\n`.trim(), email: `${id}@x.example` })
-    await g.request('PUT', `/users/${userId}/pin`, { body: { pin: '4711' } })
-    await g.request('POST', '/groups', { body: { name: id } })
-    await g.request('PUT', `/groups/1/devices/${id}`)
-    await g.request('POST', '/access-requests', { key: null, body: { name: id } })
-    await g.request('POST', `/devices/a/commands`, { body: { command: 'unlock' } })
-    await g.request('POST', '/webhooks', { body: { url: `http://127.0.0.1:9/${id}` } })
-    await g.request('POST', '/notifiers', { body: { channel: 'ntfy', to: `https://127.0.0.1:9/${id}` } })
+    await g.put(`/users/${userId}/pin`, { pin: '4711' })
+    await g.post('/groups', { name: id })
+    await g.put(`/groups/1/devices/${id}`)
+    await g.post('/access-requests', { name: id }, { key: null })
+    await g.post(`/devices/a/commands`, { command: 'unlock' })
+    await g.post('/webhooks', { url: `http://127.0.0.1:9/${id}` })
+    await g.post('/notifiers', { channel: 'ntfy', to: `https://127.0.0.1:9/${id}` })
     for (const eid of ['1', '2']) {
       const event = { eid, event: 'lock', source: 'rfid', code: '-04A1', ts: clock.nowMs() - Number(eid) }
-      await device.publishAsync(`dev/${id}/evt`, JSON.stringify(event), { qos: 1 })
-      await device.publishAsync(`dev/${id}/tlm`, `{"lat":${eid},"long":-2.5,"battery_voltage":50}`, {
-        qos: 1,
-      })
+      await publish(device, `dev/${id}/evt`, event)
+      await publish(device, `dev/${id}/tlm`, `{"lat":${eid},"long":-2.5,"battery_voltage":50}`)
       clock.advance(1000)
     }
-    await device.publishAsync(`dev/${id}/tlm`, '{', { qos: 1 })
+    await publish(device, `dev/${id}/tlm`, '{')
   }
 })
-after(() => g.stop())
 
-test('every GET that returns rows accepts order and CSV, or has a reason not to', () => {
-  assert.deepEqual(listFaults(document, NO_LISTS), [])
-})
+test('every GET that returns rows accepts order and CSV, or has a reason not to', () =>
+  assert.deepEqual(listFaults(document, NO_LISTS), []))
 
 test('every list obeys order and format, and an unknown value is an error', async () => {
   const ids = { '{groupId}': '1', '{id}': 'a', '{hardwareId}': 'a' }
   const range = `from=${toIso(clock.nowMs() - DAY_MS)}&to=${toIso(clock.nowMs())}`
-  const values: Record<string, string> = {
-    from: range,
-    to: '',
-    month: `month=${toIso(clock.nowMs()).slice(0, 7)}`,
-  }
+  const values: Record<string, string> = { from: range, to: '', month: `month=${toIso(clock.nowMs()).slice(0, 7)}` }
   const counts: Record<string, number> = {}
-  const ask = (path: string, headers = {}) => g.request('GET', path, { headers })
+  const ask = (path: string, headers = {}) => g.get(path, { headers })
   for (const { path, name, operation } of listOperations(document)) {
     if (Object.hasOwn(NO_LISTS, path)) continue
     const filled = Object.entries(ids).reduce((text, [place, id]) => text.replace(place, id), path)
@@ -84,16 +73,16 @@ test('every list obeys order and format, and an unknown value is an error', asyn
 })
 
 test('CSV cells match the JSON: text is no formula, numbers stay numbers, objects become columns', async () => {
-  const { body, headers } = await g.request('GET', '/users?format=csv&order=desc')
+  const { body, headers } = await g.get('/users?format=csv&order=desc')
   const [names = [], ...users] = linesIn(body)
   const of = (name: string) => users.map((user) => user[names.indexOf(name)])
   assert.deepEqual(of('name'), [`'=b, "x"`, `'=a, "x"`, 'Admin'])
   assert.deepEqual(of('usage.total_requests').slice(0, 2), ['0', '0'])
   assert.deepEqual(of('email'), ['b@x.example', 'a@x.example', ''])
   assert.equal(headers.get('content-disposition'), 'attachment; filename="users.csv"')
-  const devices = (await g.request('GET', '/groups/1/devices?format=csv')).headers
+  const devices = (await g.get('/groups/1/devices?format=csv')).headers
   assert.equal(devices.get('content-disposition'), 'attachment; filename="groups-1-devices.csv"')
-  const events = linesIn((await g.request('GET', '/lock-events?format=csv&limit=1')).body)
+  const events = linesIn((await g.get('/lock-events?format=csv&limit=1')).body)
   assert.equal(events[1]?.[events[0]?.indexOf('code') ?? -1], "'-04A1")
 })
 
@@ -104,8 +93,7 @@ test('a single-value parameter given twice is an error that names it', async () 
 })
 
 test('an error is a problem document in any format', async () => {
-  const answer = await g.request('GET', '/lock-events?before=nobody', { headers: { accept: 'text/csv' } })
-  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_parameter'])
+  await fails(g.get('/lock-events?before=nobody', { headers: { accept: 'text/csv' } }), 400, 'invalid_parameter')
   const { key } = await g.createUser({})
-  assert.equal((await g.request('GET', '/users?format=csv', { key })).body.code, 'admin_required')
+  assert.equal((await g.get('/users?format=csv', { key })).body.code, 'admin_required')
 })

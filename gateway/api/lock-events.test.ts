@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
 import { HeldJobs } from '#testing/held-jobs.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const clock = new FakeClock(NOON_MS + 60 * MINUTE_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, keys } = scene({ nowMs: NOON_MS + 60 * MINUTE_MS, inScope: ['A', 'B'] })
 
 /** Reports of the carts, one a minute from noon; the minute is the event's name below. */
 const EVENTS = [
@@ -26,20 +23,15 @@ const EVENTS = [
 const ALL = [6, 5, 4, 3, 2, 1, 0]
 
 before(async () => {
-  g = await startGateway({}, { clock })
   for (const cart of ['A', 'B', 'C']) {
     const client = await g.device(cart)
     const mine = EVENTS.flatMap(({ cart: owner, ...event }, minute) =>
       owner === cart ? [{ eid: `e-${minute}`, ts: NOON_MS + minute * MINUTE_MS, ...event }] : [],
     )
-    await client.publishAsync(`dev/${cart}/evt`, JSON.stringify(mine), { qos: 1 })
+    await publish(client, `dev/${cart}/evt`, mine)
     await client.endAsync()
   }
-  keys = await createCallers(g, ['A', 'B'])
 })
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 interface EventJson {
   event_id: string
@@ -47,8 +39,7 @@ interface EventJson {
 }
 
 async function list(query: string, who: Who = 'admin') {
-  const { status, body } = await g.request('GET', `/lock-events${query}`, { key: keys[who] })
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(g.get(`/lock-events${query}`, { key: keys[who] }))
   return body
 }
 
@@ -57,12 +48,8 @@ async function minutes(query: string, who: Who = 'admin'): Promise<number[]> {
   return events.map(({ timestamp }: EventJson) => (Date.parse(timestamp) - NOON_MS) / MINUTE_MS)
 }
 
-for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
-  test(`${who} gets ${status} ${code}`, async () => {
-    const answer = await g.request('GET', '/lock-events', { key: keys[who] })
-    assert.deepEqual([answer.status, answer.body.code], [status, code])
-  })
-}
+for (const [who, status, code] of REFUSED_WITHOUT_KEY)
+  test(`${who} gets ${status} ${code}`, () => fails(g.get('/lock-events', { key: keys[who] }), status, code))
 
 test('an event has the fields of the specification, and a code only where it belongs', async () => {
   const { events, pagination } = await list('')
@@ -122,11 +109,9 @@ for (const [query, expected] of [
   ['?order=asc', ALL.toReversed()],
   ['?order=asc&source=rfid&offset=1', [1, 6]],
   ['?event=unlock&limit=2&offset=2', [3, 2]],
-] as [string, number[]][]) {
-  test(`GET /lock-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
-    assert.deepEqual(await minutes(query), expected)
-  })
-}
+] as [string, number[]][])
+  test(`GET /lock-events${query} returns ${expected.join(' ') || 'nothing'}`, async () =>
+    assert.deepEqual(await minutes(query), expected))
 
 for (const [who, query, expected] of [
   ['in scope', '', [5, 4, 3, 2, 1, 0]],
@@ -139,11 +124,9 @@ for (const [who, query, expected] of [
   ['out of scope', '?hardware_id=A', []],
   ['no scope', '', []],
   ['no scope', '?hardware_id=A', []],
-] as [Who, string, number[]][]) {
-  test(`${who}: GET /lock-events${query} returns ${expected.join(' ') || 'nothing'}`, async () => {
-    assert.deepEqual(await minutes(query, who), expected)
-  })
-}
+] as [Who, string, number[]][])
+  test(`${who}: GET /lock-events${query} returns ${expected.join(' ') || 'nothing'}`, async () =>
+    assert.deepEqual(await minutes(query, who), expected))
 
 for (const [query, name, code] of [
   ['source=card', 'source', 'invalid_parameter'],
@@ -160,15 +143,14 @@ for (const [query, name, code] of [
   ['before=nothing', 'before', 'invalid_parameter'],
   ['before=', 'before', 'invalid_parameter'],
   ...['-1', 'x', '0.5', ''].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
-] as [string, string, string][]) {
+] as [string, string, string][])
   test(`GET /lock-events?${query} is 400 ${code} naming ${name}`, async () => {
     for (const who of ['admin', 'in scope', 'no scope'] as const) {
-      const { status, body } = await g.request('GET', `/lock-events?${query}`, { key: keys[who] })
+      const { status, body } = await g.get(`/lock-events?${query}`, { key: keys[who] })
       assert.deepEqual([status, body.code], [400, code])
       assert.deepEqual([body.errors.length, body.errors[0].in, body.errors[0].name], [1, 'query', name])
     }
   })
-}
 
 test('pages of any size form the whole list when joined', async () => {
   const whole = await list('?limit=1000')
@@ -188,16 +170,16 @@ test('pages of any size form the whole list when joined', async () => {
 })
 
 test('a page past the end of a list is empty, however far past', async () => {
-  const id = (await g.request('GET', '/devices')).body.devices[0].hardware_id
+  const id = (await g.get('/devices')).body.devices[0].hardware_id
   for (const path of ['/devices', '/lock-events', '/geofence-events', '/commands', `/devices/${id}/commands`])
     for (const offset of ['10001', '9007199254740991', '9007199254740993', '9'.repeat(400)]) {
-      const { status, body } = await g.request('GET', `${path}?offset=${offset}`)
+      const { status, body } = await g.get(`${path}?offset=${offset}`)
       const { returned, offset: skipped } = body.pagination
       assert.deepEqual([status, returned, skipped], [200, 0, Math.min(Number(offset), 2 ** 53 - 1)])
     }
 })
 
-for (const who of ['admin', 'in scope'] as const) {
+for (const who of ['admin', 'in scope'] as const)
   test(`${who}: pages that continue before the last event form the whole list`, async () => {
     const whole: EventJson[] = (await list('?limit=1000', who)).events
     const pages: EventJson[] = []
@@ -211,13 +193,10 @@ for (const who of ['admin', 'in scope'] as const) {
     const older = (await list(`?before=${third}&order=asc`, who)).events
     assert.deepEqual(older, whole.slice(3).toReversed())
   })
-}
 
 test('an event outside the scope is as unknown as one that never existed', async () => {
   const { events } = await list('?hardware_id=C')
-  const { status, body } = await g.request('GET', `/lock-events?before=${events[0].event_id}`, {
-    key: keys['in scope'],
-  })
+  const { status, body } = await g.get(`/lock-events?before=${events[0].event_id}`, { key: keys['in scope'] })
   assert.deepEqual([status, body.code, body.errors[0].name], [400, 'invalid_parameter', 'before'])
 })
 
@@ -226,15 +205,12 @@ test('a list is read in another thread, and a slow read there holds up nothing e
   try {
     jobs.hold()
     const lists = Promise.all(
-      ['/lock-events', '/geofence-events', '/commands', '/devices/A/commands'].map((path) => g.request('GET', path)),
+      ['/lock-events', '/geofence-events', '/commands', '/devices/A/commands'].map((path) => g.get(path)),
     )
-    assert.equal((await g.request('GET', '/devices/A')).status, 200)
+    await ok(g.get('/devices/A'))
     await eventually(() => jobs.given.length > 0, 'a job for a thread')
     jobs.release()
-    assert.deepEqual(
-      (await lists).map(({ status }) => status),
-      [200, 200, 200, 200],
-    )
+    assert.deepEqual(pluck(await lists, 'status'), [200, 200, 200, 200])
     assert.deepEqual(jobs.given.map(({ name }) => name).sort(), [
       'commands',
       'commands',
@@ -250,24 +226,20 @@ test('an event that is reported again is stored once', async () => {
   const client = await g.device('again')
   const timed = { event: 'unlock', source: 'rfid', code: 'X1', ts: NOON_MS }
   const named = { eid: 17, event: 'lock', source: 'key', ts: NOON_MS + 1 }
-  for (const message of [timed, [timed, named], named, { ...timed, code: 'X2' }]) {
-    await client.publishAsync('dev/again/evt', JSON.stringify(message), { qos: 1 })
-  }
+  for (const message of [timed, [timed, named], named, { ...timed, code: 'X2' }])
+    await publish(client, 'dev/again/evt', message)
   const { events } = await list('?hardware_id=again')
-  assert.deepEqual(
-    events.map(({ code, event }: { code?: string; event: string }) => [event, code]),
-    [
-      ['lock', undefined],
-      ['unlock', 'X2'],
-      ['unlock', 'X1'],
-    ],
-  )
+  assert.deepEqual(pluck(events, 'event', 'code'), [
+    ['lock', undefined],
+    ['unlock', 'X2'],
+    ['unlock', 'X1'],
+  ])
 })
 
 test('events outlive the registration of their device, for users with access to it', async () => {
   const client = await g.device('gone')
-  await client.publishAsync('dev/gone/evt', '{"event":"lock","source":"key"}', { qos: 1 })
-  await g.request('DELETE', '/devices/gone')
+  await publish(client, 'dev/gone/evt', '{"event":"lock","source":"key"}')
+  await g.remove('/devices/gone')
   const { events } = await list('?hardware_id=gone')
   assert.deepEqual([events.length, events[0].device_removed], [1, true])
   assert.equal((await list('?hardware_id=gone', 'in scope')).events.length, 0)
@@ -277,17 +249,17 @@ test('a device that is registered again has its own events and commands', async 
   const reported = '{"eid":"1","event":"lock","source":"key","ts":1777636800000}'
   const report = async () => {
     const client = await g.device('anew')
-    await client.publishAsync('dev/anew/evt', reported, { qos: 1 })
+    await publish(client, 'dev/anew/evt', reported)
     await client.endAsync()
-    return (await g.request('POST', '/devices/anew/commands', { body: { command: 'lock' } })).body.command_id
+    return (await g.post('/devices/anew/commands', { command: 'lock' })).body.command_id
   }
   const listed = async (path: string) => {
-    const { body } = await g.request('GET', path)
+    const { body } = await g.get(path)
     return (body.events ?? body.commands).filter((one: { hardware_id: string }) => one.hardware_id === 'anew')
   }
   const first = await report()
   const [old] = await listed('/lock-events')
-  await g.request('DELETE', '/devices/anew')
+  await g.remove('/devices/anew')
   assert.equal((await listed('/lock-events?hardware_id=anew'))[0].device_removed, true)
   const second = await report()
   const [event, ...none] = await listed('/lock-events?hardware_id=anew')
@@ -296,13 +268,10 @@ test('a device that is registered again has its own events and commands', async 
   const removed = (one: object) => 'device_removed' in one
   assert.deepEqual((await listed('/lock-events')).map(removed), [false, true])
   const own = await listed('/devices/anew/commands')
-  assert.deepEqual(
-    own.map(({ command_id }: { command_id: string }) => command_id),
-    [second],
-  )
+  assert.deepEqual(pluck(own, 'command_id'), [second])
   assert.deepEqual(await listed('/commands?hardware_id=anew'), own)
   assert.deepEqual((await listed('/commands')).map(removed), [false, true])
-  assert.equal((await g.request('GET', `/commands/${first}`)).body.device_removed, true)
+  assert.equal((await g.get(`/commands/${first}`)).body.device_removed, true)
 })
 
 test('events and their ids survive a restart', async () => {

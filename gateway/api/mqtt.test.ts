@@ -8,6 +8,7 @@ import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
+import { fails, ok, publish } from '#testing/scene.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()
@@ -58,8 +59,7 @@ async function subscribed(client: RawMqtt, filters: Record<string, number>): Pro
 // tests look into answers of every shape
 // biome-ignore lint/suspicious/noExplicitAny: see above
 async function clientsAt(query: string): Promise<any[]> {
-  const { status, body } = await g.request('GET', `/mqtt/clients${query}`)
-  assert.equal(status, 200)
+  const body = await ok(g.get(`/mqtt/clients${query}`))
   return body.clients
 }
 
@@ -77,14 +77,10 @@ for (const [method, path] of [
   ['GET', '/mqtt/stats'],
   ['GET', '/mqtt/addresses'],
   ['DELETE', '/mqtt/clients/nobody'],
-] as const) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-}
+] as const)
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who] }), status, code))
 
 for (const [query, name, code] of [
   ['?limit=0', 'limit', 'invalid_number'],
@@ -93,13 +89,12 @@ for (const [query, name, code] of [
   ['?offset=-1', 'offset', 'invalid_number'],
   ['?connected=yes', 'connected', 'invalid_parameter'],
   ['?connected=', 'connected', 'invalid_parameter'],
-] as const) {
+] as const)
   test(`GET /mqtt/clients${query} is 400 ${code}`, async () => {
-    const { status, body } = await g.request('GET', `/mqtt/clients${query}`)
+    const { status, body } = await g.get(`/mqtt/clients${query}`)
     assert.equal(status, 400)
     assert.deepEqual([body.errors[0].in, body.errors[0].name, body.errors[0].code], ['query', name, code])
   })
-}
 
 test('a connected device and an offline program are listed with all details and no secret', async () => {
   const password = await g.register('cart-1')
@@ -117,8 +112,7 @@ test('a connected device and an offline program are listed with all details and 
   speaker.send(publishPacket('news/today', 'hello'))
   await speaker.next(PACKET.puback)
 
-  const { body, status } = await g.request('GET', '/mqtt/clients')
-  assert.equal(status, 200)
+  const body = await ok(g.get('/mqtt/clients'))
   const text = JSON.stringify(body)
   for (const secret of [password, ADMIN_KEY]) assert.ok(!text.includes(secret))
   assert.deepEqual(body.pagination, { limit: 100, offset: 0, returned: 3 })
@@ -199,7 +193,7 @@ test('a connected device and an offline program are listed with all details and 
   assert.ok(body.clients[0].received.per_second > 0)
   assert.ok(body.clients[1].queue.bytes > 'hello'.length)
 
-  const { body: stats } = await g.request('GET', '/mqtt/stats')
+  const { body: stats } = await g.get('/mqtt/stats')
   assert.match(stats.version, /^cartbarn \d/)
   assert.deepEqual(stats.connections.by_transport, { tcp: 0, tls: 1, websocket: 1 })
   assert.deepEqual([stats.connections.open, stats.connections.logged_in, stats.connections.limit], [2, 2, 10_000])
@@ -211,7 +205,7 @@ test('a connected device and an offline program are listed with all details and 
   assert.equal(stats.write_queue_rows, 0)
 
   // same figures for Prometheus
-  const { body: metrics } = await g.request('GET', '/metrics')
+  const { body: metrics } = await g.get('/metrics')
   for (const line of [
     'cartbarn_mqtt_connections{transport="tcp"} 0',
     'cartbarn_mqtt_connections{transport="tls"} 1',
@@ -224,9 +218,8 @@ test('a connected device and an offline program are listed with all details and 
     'cartbarn_mqtt_received_messages_total{qos="1"} 2',
     '# TYPE cartbarn_mqtt_received_messages_total counter',
     'cartbarn_mqtt_dropped_total{reason="queue_full"} 0',
-  ]) {
+  ])
     assert.ok(metrics.includes(`${line}\n`), line)
-  }
   assert.ok(!metrics.includes('cart-1') && !metrics.includes('sleeper'))
   const received = await metric(g, 'cartbarn_mqtt_received_packets_total')
   speaker.send(Buffer.from([0xc0, 0]))
@@ -270,9 +263,9 @@ test('a client that sends too much shows how often it was throttled', async () =
   const own = await startGateway({ CARTBARN_MQTT_MESSAGES_PER_SECOND: '10' })
   try {
     const eager = await own.program({ clientId: 'eager' })
-    await Promise.all(Array.from({ length: 60 }, () => eager.publishAsync('a', 'x', { qos: 1 })))
-    await eager.publishAsync('a', 'x', { qos: 1 })
-    const { body } = await own.request('GET', '/mqtt/clients?search=eager')
+    await Promise.all(Array.from({ length: 60 }, () => publish(eager, 'a', 'x')))
+    await publish(eager, 'a', 'x')
+    const { body } = await own.get('/mqtt/clients?search=eager')
     const { throttled } = body.clients[0]
     assert.ok(throttled > 0)
     assert.equal(await metric(own, 'cartbarn_mqtt_refused_total', 'throttled'), throttled)
@@ -283,13 +276,13 @@ test('a client that sends too much shows how often it was throttled', async () =
 
 const AWKWARD = ['plain', 'a/b', 'a b', 'ä€😀', '100%', '%2F', '?x=1&y#z', '+/#', '__proto__', 'x'.repeat(256)]
 
-for (const clientId of AWKWARD) {
+for (const clientId of AWKWARD)
   test(`DELETE closes and forgets ${JSON.stringify(clientId.slice(0, 20))}, connected or offline`, async () => {
     const path = `/mqtt/clients/${encodeURIComponent(clientId)}`
     const stays = await program('stays')
     const client = await program(clientId, { clean: false })
     await subscribed(client, { 'news/+': 1 })
-    const first = await g.request('DELETE', path)
+    const first = await g.remove(path)
     assert.deepEqual([first.status, first.body], [200, { success: true, closed: true, session_discarded: true }])
     await client.closed()
 
@@ -299,18 +292,16 @@ for (const clientId of AWKWARD) {
     assert.equal(await again.login(fields), 0)
     again.destroy()
     await eventually(async () => (await clientsAt('?connected=false')).some((c) => c.client_id === clientId), 'away')
-    const second = await g.request('DELETE', path)
+    const second = await g.remove(path)
     assert.deepEqual([second.status, second.body], [200, { success: true, closed: false, session_discarded: true }])
 
     await program(clientId)
-    const third = await g.request('DELETE', path)
+    const third = await g.remove(path)
     assert.deepEqual(third.body, { success: true, closed: true, session_discarded: false })
-    const fourth = await g.request('DELETE', path)
-    assert.deepEqual([fourth.status, fourth.body.code], [404, 'client_not_found'])
+    await fails(g.remove(path), 404, 'client_not_found')
     assert.ok((await stays.flush()).length === 0)
     stays.destroy()
   })
-}
 
 test('a removed session stays removed after a restart, and messages queued for others are kept', async () => {
   const own = await startGateway()
@@ -321,10 +312,10 @@ test('a removed session stays removed after a restart, and messages queued for o
       await client.endAsync()
     }
     const speaker = await own.program()
-    await speaker.publishAsync('news', 'hello', { qos: 1 })
-    assert.equal((await own.request('DELETE', '/mqtt/clients/removed')).status, 200)
+    await publish(speaker, 'news', 'hello')
+    await ok(own.remove('/mqtt/clients/removed'))
     await own.restart()
-    const { body } = await own.request('GET', '/mqtt/clients')
+    const { body } = await own.get('/mqtt/clients')
     assert.deepEqual(
       body.clients.map((client: { client_id: string; queue: { messages: number } }) => [
         client.client_id,
@@ -344,12 +335,12 @@ test('while the store cannot be written nothing is removed: 503', async () => {
     await own.program({ clientId: 'stays', clean: false })
     renameSync(database, `${database}.away`)
     // the next write detects it
-    const isRefused = async () => (await own.request('POST', '/users', { body: { name: 'X' } })).status === 503
+    const isRefused = async () => (await own.post('/users', { name: 'X' })).status === 503
     await eventually(isRefused, 'found out')
-    const { status, headers, body } = await own.request('DELETE', '/mqtt/clients/stays')
+    const { status, headers, body } = await own.remove('/mqtt/clients/stays')
     assert.deepEqual([status, body.code], [503, 'store_unavailable'])
     assert.ok(Number(headers.get('retry-after')) > 0)
-    const { body: list } = await own.request('GET', '/mqtt/clients')
+    const { body: list } = await own.get('/mqtt/clients')
     assert.deepEqual([list.clients[0].client_id, list.clients[0].connected], ['stays', true])
   } finally {
     renameSync(`${database}.away`, database)
@@ -361,12 +352,11 @@ for (const [method, path, allow] of [
   ['POST', '/mqtt/clients', 'GET, HEAD'],
   ['GET', '/mqtt/clients/x', 'DELETE'],
   ['DELETE', '/mqtt/stats', 'GET, HEAD'],
-] as const) {
+] as const)
   test(`${method} ${path} is 405, Allow: ${allow}`, async () => {
     const { status, headers } = await g.request(method, path)
     assert.deepEqual([status, headers.get('allow')], [405, allow])
   })
-}
 
 test('DELETE /mqtt/clients/{client_id} removes the named one of two users with the same client_id', async () => {
   const other = await g.createUser({})
@@ -378,13 +368,9 @@ test('DELETE /mqtt/clients/{client_id} removes the named one of two users with t
   const ownersOf = async () => (await clientsAt('?search=twice')).map(({ user_id }) => user_id).sort()
   assert.deepEqual(await ownersOf(), [adminId, other.userId].sort())
   const path = '/mqtt/clients/twice'
-  assert.equal((await g.request('DELETE', `${path}?user_id=nobody`)).body.code, 'client_not_found')
-  assert.equal((await g.request('DELETE', `${path}?user_id=${other.userId}`)).status, 200)
+  assert.equal((await g.remove(`${path}?user_id=nobody`)).body.code, 'client_not_found')
+  await ok(g.remove(`${path}?user_id=${other.userId}`))
   assert.deepEqual(await ownersOf(), [adminId])
-  assert.deepEqual((await g.request('DELETE', path)).body, {
-    success: true,
-    closed: true,
-    session_discarded: true,
-  })
+  assert.deepEqual((await g.remove(path)).body, { success: true, closed: true, session_discarded: true })
   assert.deepEqual(await ownersOf(), [])
 })

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { before, test } from 'node:test'
+import { scene } from '#testing/scene.ts'
 
-let g: TestGateway
+const { g } = scene()
 
 before(async () => {
-  g = await startGateway()
-  await g.request('POST', '/devices', { body: { hardware_id: 'cart-1', device_type: 'teebox', cart: '1' } })
-  await g.request('POST', '/groups', { body: { name: 'Walkers', group_id: 1 } })
+  await g.post('/devices', { hardware_id: 'cart-1', device_type: 'teebox', cart: '1' })
+  await g.post('/groups', { name: 'Walkers', group_id: 1 })
 })
-after(() => g.stop())
 
 /** Characters forbidden inside a name; white space at its ends is trimmed. */
 const NOT_IN_NAMES = [
@@ -72,7 +70,7 @@ const WAYS: [string, string, (name: string) => unknown, Record<string, string>?]
   ['PUT', '/course', (attribution) => ({ ...course({ golf: 'hole' }), attribution })],
 ]
 
-for (const [method, path, bodyOf, headers = {}] of WAYS) {
+for (const [method, path, bodyOf, headers = {}] of WAYS)
   test(`${method} ${path} rejects control characters (${JSON.stringify(bodyOf('x')).slice(-60)})`, async () => {
     const good = await g.request(method, path, { body: bodyOf('ab 1'), headers })
     assert.notEqual(good.status, 400, JSON.stringify(good.body))
@@ -83,9 +81,8 @@ for (const [method, path, bodyOf, headers = {}] of WAYS) {
       assert.equal(status, 400, JSON.stringify(part))
     }
   })
-}
 
 test('a name in any language, with its emoji, is accepted', async () => {
   for (const name of ['Grün 7', 'גרין', 'نقطه‌ای', '👨‍👩‍👧 family', '高尔夫', 'O’Hara 𝔾'])
-    assert.equal((await g.request('PATCH', '/groups/1', { body: { name } })).status, 200, name)
+    assert.equal((await g.patch('/groups/1', { name })).status, 200, name)
 })

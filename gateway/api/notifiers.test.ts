@@ -4,6 +4,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { Mailbox } from '#testing/mailbox.ts'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
+import { fails, ok } from '#testing/scene.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
@@ -33,14 +34,14 @@ after(async () => {
 
 /** Creates a notifier that is removed after the test. */
 async function notifier(t: TestContext, fields: object) {
-  const answer = await g.request('POST', '/notifiers', { body: fields })
+  const answer = await g.post('/notifiers', fields)
   const id: string | undefined = answer.body.notifier?.notifier_id
-  if (id !== undefined) t.after(() => g.request('DELETE', `/notifiers/${id}`))
+  if (id !== undefined) t.after(() => g.remove(`/notifiers/${id}`))
   return { ...answer, id: id ?? '' }
 }
 
 async function shown(id: string) {
-  const { body } = await g.request('GET', '/notifiers')
+  const { body } = await g.get('/notifiers')
   return body.find((one: { notifier_id: string }) => one.notifier_id === id)
 }
 
@@ -52,15 +53,11 @@ for (const [method, path, body] of [
   ['POST', `/notifiers/${UNKNOWN_ID}/test`],
 ] as [string, string, object?][]) {
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, { key: keys[who], ...(body && { body }) })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who], body }), status, code))
   if (path.includes(UNKNOWN_ID))
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown notifier is 404`, async () => {
-      const answer = await g.request(method, path, body && { body })
-      assert.deepEqual([answer.status, answer.body.code], [404, 'notifier_not_found'])
-    })
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown notifier is 404`, () =>
+      fails(g.request(method, path, body && { body }), 404, 'notifier_not_found'))
 }
 
 test('a notifier is created, listed without its token, changed and deleted', async (t) => {
@@ -88,7 +85,7 @@ test('a notifier is created, listed without its token, changed and deleted', asy
   }
   assert.deepEqual(made.body, { notifier: known })
   assert.deepEqual(await shown(made.id), known)
-  const change = async (body: object) => (await g.request('PATCH', `/notifiers/${made.id}`, { body })).body
+  const change = async (body: object) => (await g.patch(`/notifiers/${made.id}`, body)).body
   assert.deepEqual(await change({}), known)
   assert.deepEqual(await change({ to: '@club', kinds: ['disk', 'clock'] }), {
     ...known,
@@ -101,10 +98,10 @@ test('a notifier is created, listed without its token, changed and deleted', asy
     cleared,
   )
   assert.deepEqual(await change({ between: ['00:00', '24:00'] }), { ...cleared, between: ['00:00', '24:00'] })
-  const { status, body } = await g.request('DELETE', `/notifiers/${made.id}`)
+  const { status, body } = await g.remove(`/notifiers/${made.id}`)
   assert.deepEqual([status, body], [200, { success: true, deleted: made.id }])
   assert.equal(await shown(made.id), undefined)
-  const { body: log } = await g.request('GET', '/audit-log?limit=1000')
+  const { body: log } = await g.get('/audit-log?limit=1000')
   const entries: { action: string; target: string }[] = log.entries
   assert.deepEqual(entries.flatMap(({ action, target }) => (target === made.id ? [action] : [])).reverse(), [
     'notifier.created',
@@ -149,7 +146,7 @@ describe('rejected requests', () => {
     ['an unknown field', { ...NTFY, url: 'x' }, 'unknown_field'],
   ] as [string, object, string][])
     test(`${what}: ${code}`, async () => {
-      const { status, body: problem } = await g.request('POST', '/notifiers', { body })
+      const { status, body: problem } = await g.post('/notifiers', body)
       assert.deepEqual([status, problem.code], [400, code])
     })
 
@@ -162,18 +159,18 @@ describe('rejected requests', () => {
   ] as [object, string][])
     test(`a change to ${JSON.stringify(body)}: ${code}`, async (t) => {
       const { id } = await notifier(t, NTFY)
-      const { status, body: problem } = await g.request('PATCH', `/notifiers/${id}`, { body })
+      const { status, body: problem } = await g.patch(`/notifiers/${id}`, body)
       assert.deepEqual([status, problem.code], [400, code])
     })
 
   test('the token of a Telegram notifier cannot be removed', async (t) => {
     const { id } = await notifier(t, { channel: 'telegram', to: '1', token: '1:x' })
-    const { status } = await g.request('PATCH', `/notifiers/${id}`, { body: { token: null } })
+    const { status } = await g.patch(`/notifiers/${id}`, { token: null })
     assert.equal(status, 400)
   })
 
   test('a 21st notifier is rejected', async (t) => {
-    const { body: known } = await g.request('GET', '/notifiers')
+    const { body: known } = await g.get('/notifiers')
     const made = await Promise.all(Array.from({ length: 21 - known.length }, () => notifier(t, NTFY)))
     assert.deepEqual(
       made.filter(({ status }) => status !== 201).map(({ status, body }) => [status, body.code]),
@@ -185,15 +182,14 @@ describe('rejected requests', () => {
     const own = await startGateway()
     t.after(() => own.stop())
     const body = { channel: 'email', to: 'a@b.example' }
-    const answer = await own.request('POST', '/notifiers', { body })
-    assert.deepEqual([answer.status, answer.body.code], [409, 'no_smtp'])
+    await fails(own.post('/notifiers', body), 409, 'no_smtp')
   })
 })
 
 describe('a test message', () => {
   test('is sent by e-mail, with user and password', async (t) => {
     const { id } = await notifier(t, { channel: 'email', to: 'ann@club.example' })
-    assert.equal((await g.request('POST', `/notifiers/${id}/test`)).status, 202)
+    await ok(g.post(`/notifiers/${id}/test`), 202)
     await mailbox.has(1)
     const [{ from, to, text } = assert.fail()] = mailbox.mails.splice(0)
     assert.deepEqual([from, to], ['carts@club.example', ['ann@club.example']])
@@ -206,7 +202,7 @@ describe('a test message', () => {
   test('is sent by ntfy, with a token', async (t) => {
     const receiver = await Receiver.open(t)
     const { id } = await notifier(t, { channel: 'ntfy', to: `${receiver.url}/carts`, token: 'tk_S3CRET' })
-    await g.request('POST', `/notifiers/${id}/test`)
+    await g.post(`/notifiers/${id}/test`)
     await receiver.has(1)
     const [{ path, headers, text } = assert.fail()] = receiver.received
     assert.equal(path, '/carts')
@@ -218,10 +214,10 @@ describe('a test message', () => {
   })
 
   test('is sent by Telegram, in the language of the site', async (t) => {
-    await g.request('PATCH', '/site', { body: { language: 'de', name: 'Grünau' } })
-    t.after(() => g.request('PATCH', '/site', { body: { language: null, name: null } }))
+    await g.patch('/site', { language: 'de', name: 'Grünau' })
+    t.after(() => g.patch('/site', { language: null, name: null }))
     const { id } = await notifier(t, { channel: 'telegram', to: '-42', token: '1:x' })
-    await g.request('POST', `/notifiers/${id}/test`)
+    await g.post(`/notifiers/${id}/test`)
     await telegram.has(1)
     const [{ path } = assert.fail()] = telegram.received
     const [{ chat_id, text }] = telegram.bodies
@@ -230,11 +226,11 @@ describe('a test message', () => {
   })
 
   test('has letters beyond ASCII encoded in its title', async (t) => {
-    await g.request('PATCH', '/site', { body: { name: 'Grünau' } })
-    t.after(() => g.request('PATCH', '/site', { body: { name: null } }))
+    await g.patch('/site', { name: 'Grünau' })
+    t.after(() => g.patch('/site', { name: null }))
     const receiver = await Receiver.open(t)
     const { id } = await notifier(t, { channel: 'ntfy', to: receiver.url })
-    await g.request('POST', `/notifiers/${id}/test`)
+    await g.post(`/notifiers/${id}/test`)
     await receiver.has(1)
     const title = `=?UTF-8?B?${Buffer.from('Grünau: Test').toString('base64')}?=`
     assert.equal(receiver.received[0]?.headers.title, title)
@@ -243,10 +239,10 @@ describe('a test message', () => {
   test('is sent while other targets hang, is retried when rejected, and reports the reason', async (t) => {
     const receiver = await Receiver.open(t, ANSWERS.hang)
     const slow = await notifier(t, { channel: 'ntfy', to: receiver.url })
-    for (let i = 0; i < 5; i++) await g.request('POST', `/notifiers/${slow.id}/test`)
+    for (let i = 0; i < 5; i++) await g.post(`/notifiers/${slow.id}/test`)
     mailbox.refusal = 'greylisted'
     const { id } = await notifier(t, { channel: 'email', to: 'ann@club.example' })
-    await g.request('POST', `/notifiers/${id}/test`)
+    await g.post(`/notifiers/${id}/test`)
     await eventually(async () => /greylisted/.test((await shown(id)).last_error), 'the reason')
     assert.equal((await shown(id)).waiting, 1)
     mailbox.refusal = null

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { before, test } from 'node:test'
+import { pluck, scene } from '#testing/scene.ts'
 
-let g: TestGateway
+const { g } = scene()
 
 before(async () => {
-  g = await startGateway()
-  await g.request('POST', '/groups', { body: { name: 'Walkers', group_id: 1 } })
+  await g.post('/groups', { name: 'Walkers', group_id: 1 })
 })
-after(() => g.stop())
 
 const RING = [
   [8, 50],
@@ -17,11 +15,7 @@ const RING = [
   [8, 50],
 ]
 const POLYGON = { type: 'Polygon', coordinates: [RING] }
-const feature = (properties: unknown, geometry: object = POLYGON) => ({
-  type: 'Feature',
-  properties,
-  geometry,
-})
+const feature = (properties: unknown, geometry: object = POLYGON) => ({ type: 'Feature', properties, geometry })
 const collection = (...features: object[]) => ({ type: 'FeatureCollection', features })
 const NAMED = { name: 'Green', type: 'alert' }
 
@@ -56,22 +50,18 @@ for (const [path, headers] of [
   ['/geofences/1', {}],
   ['/zones', { 'if-match': '*' }],
 ] as const) {
-  for (const [what, body, zones, codes] of FORMS) {
+  for (const [what, body, zones, codes] of FORMS)
     test(`PUT ${path}: ${what} is accepted by its meaning, with a warning in the response`, async () => {
-      const answer = await g.request('PUT', path, { body, headers })
+      const answer = await g.put(path, body, { headers })
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
-      assert.deepEqual(
-        (answer.body.warnings ?? []).map(({ code }: { code: string }) => code),
-        codes,
-      )
-      const { features } = (await g.request('GET', path)).body
+      assert.deepEqual(pluck(answer.body.warnings ?? [], 'code'), codes)
+      const { features } = (await g.get(path)).body
       assert.deepEqual(
         features.map(({ properties }: { properties: Record<string, string> }) => [properties.name, properties.type]),
         zones,
       )
-      await g.request('PUT', path, { body: collection(), headers })
+      await g.put(path, collection(), { headers })
     })
-  }
 
   test(`PUT ${path}: a MultiPolygon of two, foreign properties and a foreign type are rejected`, async () => {
     for (const wrong of [
@@ -81,6 +71,6 @@ for (const [path, headers] of [
       { geofences: 7 },
       [7],
     ])
-      assert.equal((await g.request('PUT', path, { body: wrong, headers })).status, 400, JSON.stringify(wrong))
+      assert.equal((await g.put(path, wrong, { headers })).status, 400, JSON.stringify(wrong))
   })
 }

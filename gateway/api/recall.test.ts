@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createCallers, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
 import { CommandedDevice } from '#testing/course/commanded-device.ts'
+import { fails, ok } from '#testing/scene.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DEFAULT_TEXT = 'All carts in: please return to the clubhouse now.'
@@ -31,16 +32,11 @@ class Course {
   }
 
   connect(hardwareId: string): Promise<CommandedDevice> {
-    return CommandedDevice.connect(this.g, hardwareId, this.#passwords.get(hardwareId) ?? '', {
-      isClean: true,
-    })
+    return CommandedDevice.connect(this.g, hardwareId, this.#passwords.get(hardwareId) ?? '', { isClean: true })
   }
 
   begin(body?: unknown, key?: string) {
-    return this.g.request('POST', '/recall', {
-      ...(body === undefined ? {} : { body }),
-      ...(key === undefined ? {} : { key }),
-    })
+    return this.g.request('POST', '/recall', { body, ...(key === undefined ? {} : { key }) })
   }
 
   end(body?: unknown) {
@@ -48,14 +44,14 @@ class Course {
   }
 
   async active() {
-    return (await this.g.request('GET', '/recall')).body.active
+    return (await this.g.get('/recall')).body.active
   }
 
   /** Returns the commands created for a screen, oldest first. */
   async messages(
     hardwareId: string,
   ): Promise<{ params: unknown; status: string; command_id: string; error: string | null }[]> {
-    const { body } = await this.g.request('GET', `/devices/${hardwareId}/commands?limit=1000`)
+    const { body } = await this.g.get(`/devices/${hardwareId}/commands?limit=1000`)
     return body.commands.toReversed()
   }
 
@@ -78,19 +74,16 @@ class Course {
 
 test('without a recall the status is inactive and no cart is called in', async (t) => {
   const { g } = await Course.open(t)
-  assert.deepEqual((await g.request('GET', '/recall')).body, { active: null, carts: [] })
-  const { status, body } = await g.request('DELETE', '/recall')
-  assert.deepEqual([status, body.code], [404, 'no_recall'])
+  assert.deepEqual((await g.get('/recall')).body, { active: null, carts: [] })
+  await fails(g.remove('/recall'), 404, 'no_recall')
 })
 
 test('only staff and admins can read, start and end a recall', async (t) => {
   const { g } = await Course.open(t)
   const keys = await createCallers(g, ['screen'])
   for (const method of ['GET', 'POST', 'DELETE'])
-    for (const [who, status, code] of REFUSED_AS_NO_STAFF) {
-      const answer = await g.request(method, '/recall', { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${who}`)
-    }
+    for (const [who, status, code] of REFUSED_AS_NO_STAFF)
+      await fails(g.request(method, '/recall', { key: keys[who] }), status, code, `${method} ${who}`)
 })
 
 test('an invalid body is rejected, and no cart is called in', async (t) => {
@@ -105,8 +98,7 @@ test('an invalid body is rejected, and no cart is called in', async (t) => {
     ['no JSON', '{', 400, 'invalid_json'],
   ] as const)
     await t.test(`a body with ${name} is rejected`, async () => {
-      const answer = await course.begin(body)
-      assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
+      await fails(course.begin(body), status, code)
       assert.equal(await course.active(), null)
     })
 })
@@ -124,9 +116,8 @@ test('the screens show the right text', async (t) => {
     await t.test(name, async () => {
       const hardwareId = `screen-${name.replaceAll(' ', '-')}`
       await course.register(hardwareId)
-      await course.g.request('PATCH', '/site', { body: { language } })
-      const { status, body: recall } = await course.begin(body)
-      assert.equal(status, 201)
+      await course.g.patch('/site', { language })
+      const recall = await ok(course.begin(body), 201)
       assert.deepEqual(Object.keys(recall), ['recall_id', 'text', 'started_at', 'by'])
       assert.deepEqual([recall.text, recall.by.user_id], [text, await course.g.adminId()])
       const screen = await course.connect(hardwareId)
@@ -139,12 +130,8 @@ test('the screens show the right text', async (t) => {
 test('an empty body is accepted with any content type, and other content types are rejected', async (t) => {
   const course = await Course.open(t)
   const { g } = course
-  const empty = await g.request('POST', '/recall', { headers: { 'content-type': 'application/json' } })
-  assert.equal(empty.status, 201)
-  const text = await g.request('DELETE', '/recall', {
-    body: 'over',
-    headers: { 'content-type': 'text/plain' },
-  })
+  await ok(g.post('/recall', undefined, { headers: { 'content-type': 'application/json' } }), 201)
+  const text = await g.remove('/recall', { body: 'over', headers: { 'content-type': 'text/plain' } })
   assert.equal(text.status, 415)
   const bare = await fetch(`${g.http}/recall`, {
     method: 'DELETE',
@@ -200,10 +187,9 @@ test('the site has one recall at a time', async (t) => {
   const both = await Promise.all([course.begin({ text: 'A' }), course.begin({ text: 'B' })])
   assert.deepEqual(both.map(({ status }) => status).sort(), [201, 409])
   const { key } = await course.g.createUser({ role: 'staff', allowed_hardware_ids: ['*'] })
-  const other = await course.begin({}, key)
-  assert.deepEqual([other.status, other.body.code], [409, 'recall_active'])
+  await fails(course.begin({}, key), 409, 'recall_active')
   await course.end()
-  assert.equal((await course.begin()).status, 201)
+  await ok(course.begin(), 201)
 })
 
 test('a screen that was away for the whole recall receives only its end', async (t) => {
@@ -222,11 +208,7 @@ test('a screen that was away for the whole recall receives only its end', async 
 
 test('staff with some devices recall only those, and staff with others see no carts of the recall', async (t) => {
   const course = await Course.open(t, 'mine', 'other')
-  const { userId, key } = await course.g.createUser({
-    name: 'Jane',
-    role: 'staff',
-    allowed_hardware_ids: ['mine'],
-  })
+  const { userId, key } = await course.g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['mine'] })
   const { status, body } = await course.begin({}, key)
   assert.deepEqual([status, body.by], [201, { user_id: userId, name: 'Jane' }])
   await course.becomes('mine', 'pending')
@@ -241,7 +223,7 @@ test('the carts of a recall show the progress of their screens, to each user in 
   const { g } = course
   for (const id of ['t2', 't3']) await g.register(id)
   const carts = { s1: '1', s2: '2', t2: '2', t3: '3', s10: '10', other: '99' }
-  for (const [id, cart] of Object.entries(carts)) await g.request('PATCH', `/devices/${id}`, { body: { cart } })
+  for (const [id, cart] of Object.entries(carts)) await g.patch(`/devices/${id}`, { cart })
   const ids = ['s1', 's2', 't3', 's10']
   const staff = await g.createUser({ role: 'staff', allowed_hardware_ids: ids })
   const half = await g.createUser({ role: 'staff', allowed_hardware_ids: ['t2', 's1'] })
@@ -396,21 +378,11 @@ test('the audit log has the users who started and ended a recall', async (t) => 
   const course = await Course.open(t)
   const { body: recall } = await course.begin({ text: 'In!' })
   await course.end({ text: 'Out!' })
-  const { entries } = (await course.g.request('GET', '/audit-log?limit=2')).body
+  const { entries } = (await course.g.get('/audit-log?limit=2')).body
   assert.deepEqual(
-    entries.map(({ action, target, after, user_id }: Record<string, unknown>) => ({
-      action,
-      target,
-      after,
-      user_id,
-    })),
+    entries.map(({ action, target, after, user_id }: Record<string, unknown>) => ({ action, target, after, user_id })),
     [
-      {
-        action: 'recall.deleted',
-        target: recall.recall_id,
-        after: { text: 'Out!' },
-        user_id: recall.by.user_id,
-      },
+      { action: 'recall.deleted', target: recall.recall_id, after: { text: 'Out!' }, user_id: recall.by.user_id },
       {
         action: 'recall.created',
         target: recall.recall_id,

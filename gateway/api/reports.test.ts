@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { GpsRecord } from '#shared/trips/track.ts'
 import type { TrafficJson, UtilisationRowJson } from '#shared/wire/reports.ts'
-import { createCallers, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { startGateway } from '#testing/start-gateway.ts'
 
 const BARN = { lat: 36.568, long: -121.95 }
 /** Noon in Berlin, on the day after the clocks went forward. */
 const NOW_MS = Date.UTC(2026, 2, 30, 10)
-const clock = new FakeClock(NOW_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, keys } = scene({ nowMs: NOW_MS, inScope: ['lock-7'] })
 let staff: string
 
 /** Morning in Berlin: an hour at the barn, an hour out, an hour at the barn. */
@@ -45,9 +44,7 @@ async function send(
     }
   })
   for (let at = 0; at < samples.length; at += 400)
-    await client.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(samples.slice(at, at + 400)), {
-      qos: 1,
-    })
+    await publish(client, `dev/${hardwareId}/tlm`, samples.slice(at, at + 400))
   await client.endAsync()
 }
 
@@ -55,12 +52,11 @@ const passwords = new Map<string, string>()
 
 async function register(hardwareId: string, cart: string, deviceType = 'teebox'): Promise<void> {
   passwords.set(hardwareId, await g.register(hardwareId, deviceType))
-  await g.request('PATCH', `/devices/${hardwareId}`, { body: { cart } })
+  await g.patch(`/devices/${hardwareId}`, { cart })
 }
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+  await g.patch('/site', { time_zone: 'Europe/Berlin' })
   const barn = {
     type: 'Feature',
     id: 'barn',
@@ -73,10 +69,7 @@ before(async () => {
     properties: { name: 'Four', type: 'hole', hole: 4, radius_m: 900 },
     geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat + 0.03] },
   }
-  await g.request('PUT', '/zones', {
-    body: { type: 'FeatureCollection', features: [barn, hole] },
-    headers: { 'if-match': '*' },
-  })
+  await g.put('/zones', { type: 'FeatureCollection', features: [barn, hole] }, { headers: { 'if-match': '*' } })
   await register('lock-7', '7')
   await register('screen-7', '7', 'cartcaddie')
   await register('lock-8', '8')
@@ -102,14 +95,11 @@ before(async () => {
       .wait(600, 60)
       .record().records,
   )
-  keys = await createCallers(g, ['lock-7'])
   staff = (await g.createUser({ name: 'Half', role: 'staff', allowed_hardware_ids: ['screen-7'] })).key
 })
-after(() => g.stop())
 
 async function get(path: string, key?: string) {
-  const { status, body } = await g.request('GET', path, key === undefined ? {} : { key })
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(g.request('GET', path, key === undefined ? {} : { key }))
   return body
 }
 
@@ -120,19 +110,13 @@ const MAPS = ['/reports/traffic', '/reports/silence']
 describe('access', () => {
   for (const path of [...MONTHLY.map((p) => `${p}?month=2026-03`), ...MAPS.map((p) => `${p}?${RANGE}`)])
     for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-      test(`${path}: ${who} gets ${status} ${code}`, async () => {
-        const answer = await g.request('GET', path, { key: keys[who] })
-        assert.deepEqual([answer.status, answer.body.code], [status, code])
-      })
+      test(`${path}: ${who} gets ${status} ${code}`, () => fails(g.get(path, { key: keys[who] }), status, code))
 
   test('staff see the carts in scope, with data of their devices in scope only', async () => {
     const { rows } = await get('/reports/battery?month=2026-03', staff)
     assert.deepEqual(rows, [{ cart: '7', date: '2026-03-27', rest_voltage_morning: 12, lowest_voltage: 12 }])
     const { rows: used } = await get('/reports/utilisation?month=2026-03', staff)
-    assert.deepEqual(
-      used.map(({ cart }: UtilisationRowJson) => cart),
-      ['7'],
-    )
+    assert.deepEqual(pluck(used, 'cart'), ['7'])
   })
 })
 
@@ -145,10 +129,7 @@ for (const path of MONTHLY) {
     ['?month=2026-05-01', 'invalid_month'],
     ['?month=2026-03&format=xml', 'invalid_format'],
   ])
-    test(`${path}${query} is 400 ${code}`, async () => {
-      const { status, body } = await g.request('GET', path + query)
-      assert.deepEqual([status, body.code], [400, code])
-    })
+    test(`${path}${query} is 400 ${code}`, () => fails(g.get(path + query), 400, code))
 
   for (const month of ['2026-04', '2099-12', '2026-02', '1969-12'])
     test(`${path} of ${month} is empty`, async () => {
@@ -157,7 +138,7 @@ for (const path of MONTHLY) {
     })
 }
 
-for (const path of MAPS) {
+for (const path of MAPS)
   for (const [query, code] of [
     ['', 'missing_parameter'],
     ['?from=2026-03-01', 'missing_parameter'],
@@ -165,11 +146,7 @@ for (const path of MAPS) {
     ['?from=yesterday&to=2026-03-01', 'invalid_date'],
     ['?from=2026-01-01&to=2026-03-01', 'range_too_large'],
   ])
-    test(`${path}${query} is 400 ${code}`, async () => {
-      const { status, body } = await g.request('GET', path + query)
-      assert.deepEqual([status, body.code], [400, code])
-    })
-}
+    test(`${path}${query} is 400 ${code}`, () => fails(g.get(path + query), 400, code))
 
 test('utilisation is listed by cart in natural order and by local day', async () => {
   const { rows } = await get('/reports/utilisation?month=2026-03')
@@ -188,10 +165,7 @@ test('utilisation is listed by cart in natural order and by local day', async ()
   near(night.hours_out, 3, 0.02)
   near(before.distance + night.distance, 40_000, 200)
   // counted on the day of their start, however often they pass midnight
-  assert.deepEqual(
-    rows.map(({ rounds }: UtilisationRowJson) => rounds),
-    [1, 1, 1, 0],
-  )
+  assert.deepEqual(pluck(rows, 'rounds'), [1, 1, 1, 0])
   const { rounds } = await get('/rounds?from=2026-03-01&to=2026-03-30')
   assert.equal(rounds.length, 3)
 })
@@ -200,19 +174,14 @@ test('a day of 25 hours is counted in full', async () => {
   const other = new FakeClock(Date.UTC(2026, 9, 27))
   const fresh = await startGateway({}, { clock: other })
   try {
-    await fresh.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+    await fresh.patch('/site', { time_zone: 'Europe/Berlin' })
     const client = await fresh.device('cart-1')
     // without a parking zone a cart is out while it is on a trip: from 23:30 to 00:30, 26 hours later
     const fixes = new Ride({ atMs: Date.UTC(2026, 9, 24, 21, 30), ...BARN }).drive(26 * 3600, 10, 60).record()
-    const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({
-      ts: atMs,
-      lat,
-      long,
-      speed: speedKmh,
-    }))
+    const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({ ts: atMs, lat, long, speed: speedKmh }))
     for (let at = 0; at < samples.length; at += 400)
-      await client.publishAsync('dev/cart-1/tlm', JSON.stringify(samples.slice(at, at + 400)), { qos: 1 })
-    const { body } = await fresh.request('GET', '/reports/utilisation?month=2026-10')
+      await publish(client, 'dev/cart-1/tlm', samples.slice(at, at + 400))
+    const { body } = await fresh.get('/reports/utilisation?month=2026-10')
     assert.deepEqual(
       body.rows.map(({ date, hours_out }: UtilisationRowJson) => [date, Math.round(hours_out * 10) / 10]),
       [
@@ -236,16 +205,13 @@ test('the state of carts at the start of a month comes from their history before
       properties: { name: 'Barn', type: 'parking', radius_m: 50 },
       geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
     }
-    await fresh.request('PUT', '/zones', {
-      body: { type: 'FeatureCollection', features: [barn] },
-      headers: { 'if-match': '*' },
-    })
+    await fresh.put('/zones', { type: 'FeatureCollection', features: [barn] }, { headers: { 'if-match': '*' } })
     const clients = new Map<string, MqttClient>()
     const say = async (id: string, samples: readonly object[]) => {
       const client = clients.get(id) ?? (await fresh.device(id))
       clients.set(id, client)
       for (let at = 0; at < samples.length; at += 400)
-        await client.publishAsync(`dev/${id}/tlm`, JSON.stringify(samples.slice(at, at + 400)), { qos: 1 })
+        await publish(client, `dev/${id}/tlm`, samples.slice(at, at + 400))
     }
     const fixes = (ride: Ride, volts = 50.25) =>
       ride.record().records.map(({ atMs, lat, long, speedKmh }) => ({
@@ -274,10 +240,10 @@ test('the state of carts at the start of a month comes from their history before
     await say('pack', [{ ts: minutes(2), battery_voltage: 50.5 }])
     await say('pack', fixes(new Ride({ atMs: minutes(3), ...BARN }).drive(600, 12, 5), 47.5))
     const of = (cart: string, { rows }: { rows: UtilisationRowJson[] }) => rows.find((row) => row.cart === cart)
-    const { body: use } = await fresh.request('GET', '/reports/utilisation?month=2026-03')
+    const { body: use } = await fresh.get('/reports/utilisation?month=2026-03')
     near(of('out', use)?.hours_out ?? 0, 38 / 60, 0.02)
     assert.equal(of('in', use)?.hours_out, 0)
-    const { body: packs } = await fresh.request('GET', '/reports/battery?month=2026-03')
+    const { body: packs } = await fresh.get('/reports/battery?month=2026-03')
     assert.deepEqual(of('pack', packs), {
       cart: 'pack',
       date: '2026-03-01',
@@ -285,7 +251,7 @@ test('the state of carts at the start of a month comes from their history before
       lowest_voltage: 47.5,
     })
     const range = 'from=2026-03-01T00:00:00Z&to=2026-03-01T11:00:00Z'
-    const { body: traffic } = await fresh.request('GET', `/reports/traffic?${range}`)
+    const { body: traffic } = await fresh.get(`/reports/traffic?${range}`)
     // of the two that were out: one for 38 minutes, and one from 00:03 until it counts as without a signal
     near(traffic.seconds, 38 * 60 + 600 + 900, 60)
   } finally {
@@ -307,8 +273,8 @@ test('monthly reports as CSV have the same names and rows', async () => {
     const { rows } = await get(`${path}?month=2026-03`)
     const lines = rows.map((row: object) => Object.values(row).join(','))
     const expected = `${[columns, ...lines].join('\r\n')}\r\n`
-    const byFormat = await g.request('GET', `${path}?month=2026-03&format=csv`)
-    const byAccept = await g.request('GET', `${path}?month=2026-03`, { headers: { accept: 'text/csv' } })
+    const byFormat = await g.get(`${path}?month=2026-03&format=csv`)
+    const byAccept = await g.get(`${path}?month=2026-03`, { headers: { accept: 'text/csv' } })
     for (const { status, headers, body } of [byFormat, byAccept]) {
       assert.equal(status, 200)
       assert.match(headers.get('content-type') ?? '', /^text\/csv/)
@@ -355,17 +321,17 @@ test('a cart that reports its voltage meanwhile counts as having a signal', asyn
   const client = await g.connect('lock-8', passwords.get('lock-8') ?? '')
   const from = Date.UTC(2026, 2, 27, 8, 30)
   const payload = JSON.stringify([reading(from + 12 * MINUTE_MS), reading(from + 26 * MINUTE_MS)])
-  await client.publishAsync('dev/lock-8/tlm', payload, { qos: 1 })
+  await publish(client, 'dev/lock-8/tlm', payload)
   assert.equal((await get(`/reports/silence?${RANGE}`)).total, 0)
 })
 
 test('a user may run as many reports at a time as downloads', async () => {
-  const four = Array.from({ length: 8 }, () => g.request('GET', '/reports/utilisation?month=2026-03'))
+  const four = Array.from({ length: 8 }, () => g.get('/reports/utilisation?month=2026-03'))
   const answers = await Promise.all(four)
   const refused = answers.filter(({ status }) => status === 429)
   assert.equal(refused.length, 4)
   for (const { body } of refused) assert.equal(body.code, 'too_many_downloads')
-  assert.equal((await g.request('GET', '/reports/utilisation?month=2026-03')).status, 200)
+  await ok(g.get('/reports/utilisation?month=2026-03'))
 })
 
 function near(value: number, expected: number, off: number): void {

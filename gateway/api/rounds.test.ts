@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, beforeEach, describe, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { RoundJson } from '#shared/wire/rounds.ts'
-import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { Course, type CourseDevice } from '#testing/course/course.ts'
+import { REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
+import type { CourseDevice } from '#testing/course/course.ts'
 import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
 
 // the night after which the clocks of Berlin are put back
-const clock = new FakeClock(Date.parse('2026-10-24T12:00:00Z'))
-let g: TestGateway
-let course: Course
-let keys: Record<Who, string | null>
-let count = 0
+const { g, clock, keys, course, fresh } = scene({
+  overrides: { tickMs: 20 },
+  nowMs: Date.parse('2026-10-24T12:00:00Z'),
+  inScope: ['nobody-has-this'],
+})
 
-const fresh = (name: string) => `${name}${++count}`
 const BARN = 0.1
 const PATH = 0.1015
 const HOLES = { 1: 0.103, 2: 0.106, 3: 0.109 } as const
@@ -46,8 +44,7 @@ function zones(numbers: readonly (number | null)[] = [1, 2, 3]) {
 }
 
 async function putZones(body: object): Promise<void> {
-  const { status } = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
-  assert.equal(status, 200)
+  await ok(g.put('/zones', body, { headers: { 'if-match': '*' } }))
 }
 
 /** Builds fixes at these latitudes, each for a number of minutes, every 30 s; the last one is now. */
@@ -63,16 +60,14 @@ function track(...legs: readonly [lat: number, minutes: number][]): SentFix[] {
 const send = (device: CourseDevice, fixes: readonly SentFix[]) => sendTrack(device.client, device.hardwareId, fixes)
 
 async function active(key?: string): Promise<RoundJson[]> {
-  const { status, body } = await g.request('GET', '/rounds/active', key === undefined ? {} : { key })
-  assert.equal(status, 200)
+  const body = await ok(g.request('GET', '/rounds/active', key === undefined ? {} : { key }))
   return body.rounds
 }
 
 async function listed(query = '', key?: string): Promise<RoundJson[]> {
   const range = `from=${toIso(clock.nowMs() - 2 * DAY_MS)}&to=${toIso(clock.nowMs())}`
   const path = `/rounds?${range}${query}`
-  const { status, body } = await g.request('GET', path, key === undefined ? {} : { key })
-  assert.equal(status, 200)
+  const body = await ok(g.request('GET', path, key === undefined ? {} : { key }))
   return body.rounds
 }
 
@@ -90,24 +85,17 @@ async function runs(cart: string, isRight: (round: RoundJson) => boolean = () =>
 const played = ({ holes }: RoundJson) => holes.map(({ hole }) => hole)
 
 before(async () => {
-  g = await startGateway({}, { clock, tickMs: 20 })
-  course = new Course(g, clock)
-  keys = await createCallers(g, ['nobody-has-this'])
-  await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+  await g.patch('/site', { time_zone: 'Europe/Berlin' })
 })
 beforeEach(async () => {
   clock.advance(HOUR_MS)
   await putZones(zones())
 })
-after(() => g.stop())
 
 describe('access', () => {
   for (const path of ['/rounds/active', '/rounds?from=2026-05-01&to=2026-05-02'])
     for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-      test(`GET ${path}: ${who} gets ${status} ${code}`, async () => {
-        const answer = await g.request('GET', path, { key: keys[who] })
-        assert.deepEqual([answer.status, answer.body.code], [status, code])
-      })
+      test(`GET ${path}: ${who} gets ${status} ${code}`, () => fails(g.get(path, { key: keys[who] }), status, code))
 
   test('a caller sees rounds of carts in scope, from the devices in scope of a partly visible cart', async () => {
     const [cart, lock, screen] = [fresh('C'), fresh('a'), fresh('b')]
@@ -135,7 +123,7 @@ describe('GET /rounds', () => {
   ]
   for (const [query, code] of SCENARIOS)
     test(`is 400 for ${query || 'nothing'}: ${code}`, async () => {
-      const { status, body } = await g.request('GET', `/rounds${query}`)
+      const { status, body } = await g.get(`/rounds${query}`)
       assert.deepEqual([status, body.errors?.[0]?.code ?? body.code], [400, code])
     })
 
@@ -146,15 +134,12 @@ describe('GET /rounds', () => {
       await send(device, track([BARN, 5], [HOLES[1], 10 + i], [BARN, 5], [HOLES[2], 10], [BARN, 5]))
     }
     const all = (await listed('&limit=1000')).filter(({ cart }) => carts.includes(cart))
-    assert.deepEqual(
-      all.map(({ cart, start_hole }) => [cart, start_hole]),
-      [
-        [carts[1], 1],
-        [carts[0], 1],
-        [carts[0], 2],
-        [carts[1], 2],
-      ],
-    )
+    assert.deepEqual(pluck(all, 'cart', 'start_hole'), [
+      [carts[1], 1],
+      [carts[0], 1],
+      [carts[0], 2],
+      [carts[1], 2],
+    ])
     assert.deepEqual(await listed(`&cart=${carts[0]}`), [all[1], all[2]])
     assert.deepEqual(await listed(`&cart=${carts[0]}&limit=1&offset=1`), [all[2]])
     assert.deepEqual(await listed(`&cart=${carts[0]}&order=desc`), [all[2], all[1]])
@@ -175,7 +160,7 @@ describe('GET /rounds', () => {
     ]
     await send(device, track(...legs))
     const ask = async (from: string, to: string) =>
-      (await g.request('GET', `/rounds?from=${from}&to=${to}&cart=${cart}`)).body.rounds as RoundJson[]
+      (await g.get(`/rounds?from=${from}&to=${to}&cart=${cart}`)).body.rounds as RoundJson[]
     const [night, ...others] = await ask('2026-10-24T00:00:00%2B02:00', '2026-10-24T23:59:59.999%2B02:00')
     assert.deepEqual([night?.duration, others], [240 * 60, []])
     assert.deepEqual(night && played(night), [1, 2])
@@ -208,9 +193,9 @@ describe('GET /rounds/active', () => {
         duration: 32 * 60 - 30,
       },
     )
-    await g.request('PATCH', '/site', { body: { minutes_per_hole: 10 } })
+    await g.patch('/site', { minutes_per_hole: 10 })
     assert.equal((await runs(cart)).minutes_behind, 19.5)
-    await g.request('PATCH', '/site', { body: { minutes_per_hole: 15 } })
+    await g.patch('/site', { minutes_per_hole: 15 })
     // up to the second hole, from the first fix outside
     assert.ok(Math.abs(round.distance - 0.0045 * 110_574) < 25, String(round.distance))
     clock.advance(5 * MINUTE_MS)
@@ -226,9 +211,7 @@ describe('GET /rounds/active', () => {
   test('continues a round over a restart and with late data', async () => {
     const cart = fresh('L')
     const id = fresh('d')
-    const answer = await g.request('POST', '/devices', {
-      body: { hardware_id: id, device_type: 'teebox', cart },
-    })
+    const answer = await g.post('/devices', { hardware_id: id, device_type: 'teebox', cart })
     const { password } = answer.body.mqtt
     const fixes = track([BARN, 5], [HOLES[1], 20], [HOLES[2], 20], [HOLES[3], 5])
     const isLate = ({ lat }: SentFix) => lat === HOLES[2]
@@ -253,16 +236,11 @@ describe('GET /rounds/active', () => {
   test('finds a round in imported data and loses it with deleted data', async () => {
     const [cart, id] = [fresh('I'), fresh('d')]
     await course.device(id, { cart })
-    const gps = track([BARN, 5], [HOLES[1], 20]).map(({ atMs, lat, long }) => ({
-      timestamp: toIso(atMs),
-      lat,
-      long,
-    }))
-    const { status } = await g.request('POST', `/devices/${id}/telemetry/import`, { body: { gps } })
-    assert.equal(status, 200)
+    const gps = track([BARN, 5], [HOLES[1], 20]).map(({ atMs, lat, long }) => ({ timestamp: toIso(atMs), lat, long }))
+    await ok(g.post(`/devices/${id}/telemetry/import`, { gps }))
     clock.advance(6000)
     assert.deepEqual(played(await runs(cart)), [1])
-    await g.request('DELETE', `/devices/${id}/telemetry/gps`)
+    await g.remove(`/devices/${id}/telemetry/gps`)
     clock.advance(6000)
     await eventually(async () => !(await active()).some((one) => one.cart === cart), 'nothing is known of it')
   })
@@ -272,7 +250,7 @@ describe('GET /rounds/active', () => {
     const device = await course.device(id, { cart })
     await send(device, track([BARN, 5], [HOLES[1], 20]))
     const round = await runs(cart)
-    await g.request('PATCH', `/devices/${id}`, { body: { cart: other } })
+    await g.patch(`/devices/${id}`, { cart: other })
     clock.advance(6000)
     const moved = await runs(other)
     assert.equal(moved.round_id, round.round_id)

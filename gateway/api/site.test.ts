@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
+import { beforeEach, test } from 'node:test'
+import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, scene } from '#testing/scene.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
+const { g, keys } = scene({ inScope: ['cart-1'] })
 
 const DEFAULTS = {
   name: '',
@@ -37,47 +28,32 @@ const DEFAULTS = {
 const RESET = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, null]))
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
 
-const patch = (body: unknown) => g.request('PATCH', '/site', { body })
-const read = async () => (await g.request('GET', '/site')).body
+const patch = (body: unknown) => g.patch('/site', body)
+const read = async () => (await g.get('/site')).body
 
 beforeEach(async () => {
-  assert.equal((await patch(RESET)).status, 200)
+  await ok(patch(RESET))
 })
 
-test('a new gateway has the default settings', async () => {
-  assert.deepEqual(await read(), DEFAULTS)
-})
+test('a new gateway has the default settings', async () => assert.deepEqual(await read(), DEFAULTS))
 
 for (const [refused, method, body] of [
   [REFUSED_AS_NO_STAFF, 'GET', undefined],
   [REFUSED_AS_NO_ADMIN, 'PATCH', {}],
-] as const) {
-  for (const [who, status, code] of refused) {
-    test(`${method} /site: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, '/site', { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-}
+] as const)
+  for (const [who, status, code] of refused)
+    test(`${method} /site: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, '/site', { key: keys[who], body }), status, code))
 
 test('every user gets the settings of the display in /me', async () => {
   await patch({ name: 'Pebble', time_zone: 'Europe/Berlin' })
-  const { body } = await g.request('GET', '/me', { key: keys['in scope'] })
+  const { body } = await g.get('/me', { key: keys['in scope'] })
   assert.deepEqual(body.site, { name: 'Pebble', time_zone: 'Europe/Berlin', units: 'metric', language: 'en' })
 })
 
 test('omitted fields stay, and the response is the whole site', async () => {
-  const first = await patch({
-    name: ' Pebble Creek ',
-    time_zone: 'America/New_York',
-    auto_lock_after_min: 0.05,
-  })
-  const expected = {
-    ...DEFAULTS,
-    name: 'Pebble Creek',
-    time_zone: 'America/New_York',
-    auto_lock_after_min: 0.05,
-  }
+  const first = await patch({ name: ' Pebble Creek ', time_zone: 'America/New_York', auto_lock_after_min: 0.05 })
+  const expected = { ...DEFAULTS, name: 'Pebble Creek', time_zone: 'America/New_York', auto_lock_after_min: 0.05 }
   assert.deepEqual(first.body, expected)
   const second = await patch({ language: 'de', units: 'imperial', auto_lock_after_min: null })
   assert.deepEqual(second.body, { ...expected, language: 'de', units: 'imperial', auto_lock_after_min: 0 })
@@ -142,19 +118,18 @@ const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
   ['hours in a list', { opening_hours: [] }, 'invalid_opening_hours', 'opening_hours'],
 ]
 
-for (const [name, body, code, field] of REFUSED) {
+for (const [name, body, code, field] of REFUSED)
   test(`a change is rejected: ${name}`, async () => {
     const { status, body: problem } = await patch({ language: 'de', ...(body as object) })
     assert.deepEqual([status, problem.errors[0].code], [400, code], JSON.stringify(problem))
     if (field !== undefined) assert.equal(problem.errors[0].name, field)
     assert.deepEqual(await read(), DEFAULTS)
   })
-}
 
 test('a voltage is checked against the stored ones', async () => {
   await patch({ pack: { full_v: 51 } })
   assert.equal((await patch({ pack: { low_v: 52 } })).status, 400)
-  assert.equal((await patch({ pack: { low_v: 52, full_v: 55 } })).status, 200)
+  await ok(patch({ pack: { low_v: 52, full_v: 55 } }))
 })
 
 test('concurrent patches are all kept, and all settings survive a restart', async () => {
@@ -169,7 +144,7 @@ test('the audit log has the changed fields only, and no entry for a patch withou
   await patch({ name: 'Pebble', language: 'de' })
   await patch({ name: 'Creek', language: 'de' })
   await patch({ name: 'Creek' })
-  const { entries } = (await g.request('GET', '/audit-log?action=site.updated&limit=1')).body
+  const { entries } = (await g.get('/audit-log?action=site.updated&limit=1')).body
   assert.deepEqual(entries[0].before, { name: 'Pebble' })
   assert.deepEqual(entries[0].after, { name: 'Creek' })
   assert.equal(entries[0].target, 'site')
@@ -195,7 +170,7 @@ test('all connected users are notified of a change, plain users only of display 
 test('trips use the settings of the site, and a request overrides them', async () => {
   await g.device('cart-1')
   await patch({ trips: { minimalTripDistance: 100, speedThreshold: 2 } })
-  const used = async (path: string) => (await g.request('GET', path)).body.summary.configUsed
+  const used = async (path: string) => (await g.get(path)).body.summary.configUsed
   const range = 'from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z'
   for (const path of [`/trips?${range}`, `/trips/cart-1?${range}`, '/trips/active?', '/trips/cart-1/active?']) {
     const { minimalTripDistance, speedThreshold, maxAcceleration } = await used(`${path}&speedThreshold=4`)
@@ -206,13 +181,12 @@ test('trips use the settings of the site, and a request overrides them', async (
 for (const [date, from, to] of [
   ['2026-03-29', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
   ['2026-10-25', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
-]) {
+])
   test(`the summary of ${date} covers the local day`, async () => {
     await patch({ time_zone: 'Europe/Berlin' })
-    const { body } = await g.request('GET', `/trips/cart-1/summary?date=${date}`)
+    const { body } = await g.get(`/trips/cart-1/summary?date=${date}`)
     assert.deepEqual([body.from, body.to], [from, to])
   })
-}
 
 for (const [query, code] of [
   ['date=2026-02-30', 'invalid_date'],
@@ -220,9 +194,8 @@ for (const [query, code] of [
   ['date=2026-05-01T00:00:00Z', 'invalid_date'],
   ['date=2026-05-01&from=2026-05-01T00:00:00Z', 'invalid_range'],
   ['date=2026-05-01&to=2026-05-01T00:00:00Z', 'invalid_range'],
-]) {
+])
   test(`a summary of ${query} is rejected as ${code}`, async () => {
-    const { status, body } = await g.request('GET', `/trips/cart-1/summary?${query}`)
+    const { status, body } = await g.get(`/trips/cart-1/summary?${query}`)
     assert.deepEqual([status, body.errors[0].code], [400, code])
   })
-}

@@ -17,6 +17,7 @@ import {
   syncFileLineSchema,
 } from '#shared/wire/replication/sync-file.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { fails, ok } from '#testing/scene.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SETTINGS = {
@@ -128,7 +129,7 @@ function receiptOf({ head, end }: File) {
 }
 
 function give(gateway: TestGateway, body: unknown) {
-  return gateway.request('POST', '/sync/receipts', { body })
+  return gateway.post('/sync/receipts', body)
 }
 
 async function importFixes(gateway: TestGateway, hardwareId: string, count: number, fromMs = Date.now() - DAY_MS) {
@@ -140,31 +141,21 @@ async function importFixes(gateway: TestGateway, hardwareId: string, count: numb
   }))
   for (let from = 0; from < count; from += 5000) {
     const body = { gps: gps.slice(from, from + 5000) }
-    const answer = await gateway.request('POST', `/devices/${hardwareId}/telemetry/import`, { body })
-    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    await ok(gateway.post(`/devices/${hardwareId}/telemetry/import`, body))
   }
 }
 
 for (const [method, path] of [
   ['GET', '/sync/export'],
   ['POST', '/sync/receipts'],
-] as const) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, {
-        key: keys[who],
-        ...(method === 'POST' ? { body: {} } : {}),
-      })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-}
+] as const)
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who], ...(method === 'POST' ? { body: {} } : {}) }), status, code))
 
 test('a gateway without a head office has no file and rejects receipts', async () => {
-  const file = await alone.request('GET', '/sync/export')
-  assert.deepEqual([file.status, file.body.code], [409, 'sync_not_configured'])
-  const receipt = await give(alone, receiptOf(await fileOf(g)))
-  assert.deepEqual([receipt.status, receipt.body.code], [409, 'sync_not_configured'])
+  await fails(alone.get('/sync/export'), 409, 'sync_not_configured')
+  await fails(give(alone, receiptOf(await fileOf(g))), 409, 'sync_not_configured')
 })
 
 test('an invalid receipt is rejected', async () => {
@@ -198,7 +189,7 @@ test('a file carries all unacknowledged data until its receipt arrives', async (
   assert.equal(rowsIn(next.parts, 'telemetry', 'history'), 30)
   assert.ok(rowsIn(next.parts, 'entities') >= 1)
 
-  const { body } = await g.request('GET', '/sync/status')
+  const { body } = await g.get('/sync/status')
   const telemetry = body.details.streams.find(({ stream }: { stream: string }) => stream === 'telemetry')
   assert.equal(telemetry.acked_seq, file.end.cursors.telemetry?.seq)
 })
@@ -213,12 +204,10 @@ test('a receipt of an unknown file is rejected and changes nothing', async () =>
     { ...receipt, site: 'pebble' },
     { ...receipt, cursors: { ...receipt.cursors, telemetry: { ...telemetry, hash: 'b'.repeat(64) } } },
     { ...receipt, cursors: { ...receipt.cursors, notes: { seq: 999, hash: 'c'.repeat(64) } } },
-  ]) {
-    const { status, body } = await give(g, other)
-    assert.deepEqual([status, body.code], [409, 'unknown_receipt'])
-  }
+  ])
+    await fails(give(g, other), 409, 'unknown_receipt')
   assert.deepEqual((await fileOf(g)).head.cursors, file.head.cursors)
-  assert.equal((await give(g, receipt)).status, 200)
+  await ok(give(g, receipt))
 })
 
 test('a receipt is accepted after a restart', async () => {
@@ -226,7 +215,7 @@ test('a receipt is accepted after a restart', async () => {
   const file = await fileOf(g)
   await g.restart()
   await isReady(g)
-  assert.equal((await give(g, receiptOf(file))).status, 200)
+  await ok(give(g, receiptOf(file)))
   assert.deepEqual((await fileOf(g)).head.cursors, file.end.cursors)
 })
 
@@ -242,12 +231,12 @@ test('a file that is not read to its end is dropped, and the next one is complet
     controller.abort()
   }
   assert.ok(rowsIn((await fileOf(g)).parts, 'telemetry', 'history') >= 5_000)
-  assert.equal((await g.request('GET', '/devices/carried-1/gps?limit=1')).status, 200)
+  await ok(g.get('/devices/carried-1/gps?limit=1'))
 })
 
 test('data that arrives while a file is written is in it or in the next', async () => {
   const known = await fileOf(g)
-  assert.equal((await give(g, receiptOf(known))).status, 200)
+  await ok(give(g, receiptOf(known)))
   let isWriting = true
   let sent = 0
   const arriving = (async () => {
@@ -260,7 +249,7 @@ test('data that arrives while a file is written is in it or in the next', async 
   for (let n = 0; n < 5; n++) {
     const file = await fileOf(g)
     files.push(file)
-    assert.equal((await give(g, receiptOf(file))).status, 200)
+    await ok(give(g, receiptOf(file)))
   }
   isWriting = false
   await arriving
@@ -275,12 +264,8 @@ test('a database of another site exports no file and rejects receipts', async (t
   const file = await fileOf(g)
   await g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'pebble' } }))
   t.after(() => g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'links' } })))
-  await eventually(
-    async () => (await g.request('GET', '/sync/export')).body.code === 'other_site',
-    'the refusal of the file',
-  )
-  const { status, body } = await give(g, receiptOf(file))
-  assert.deepEqual([status, body.code], [409, 'other_site'])
+  await eventually(async () => (await g.get('/sync/export')).body.code === 'other_site', 'the refusal of the file')
+  await fails(give(g, receiptOf(file)), 409, 'other_site')
 })
 
 test('a file of 300,000 records is streamed and complete', async () => {

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { TestHub } from '#sync-testing/test-hub.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { fails, ok, publish } from '#testing/scene.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const SITE_KEY = `cbs_links_${'k'.repeat(43)}`
@@ -15,11 +16,7 @@ let keys: Record<Who, string | null>
 before(async () => {
   hub = await new TestHub().start()
   alone = await startGateway()
-  g = await startGateway({
-    CARTBARN_UPSTREAM_URL: hub.url,
-    CARTBARN_UPSTREAM_KEY: SITE_KEY,
-    CARTBARN_SITE_ID: 'links',
-  })
+  g = await startGateway({ CARTBARN_UPSTREAM_URL: hub.url, CARTBARN_UPSTREAM_KEY: SITE_KEY, CARTBARN_SITE_ID: 'links' })
   keys = await createCallers(g, ['cart-1'])
 })
 after(async () => {
@@ -31,29 +28,22 @@ after(async () => {
 for (const [method, path] of [
   ['GET', '/sync/status'],
   ['POST', '/sync/audit'],
-] as const) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-}
+] as const)
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who] }), status, code))
 
 test('a gateway without a head office reports that and cannot compare', async () => {
-  const { status, body } = await alone.request('GET', '/sync/status')
+  const { status, body } = await alone.get('/sync/status')
   assert.deepEqual([status, body.configured, body.state, body.details], [200, false, 'not_configured', null])
   assert.match(body.explanation, /CARTBARN_UPSTREAM_URL/)
-  const audit = await alone.request('POST', '/sync/audit')
-  assert.deepEqual([audit.status, audit.body.code], [409, 'sync_not_configured'])
-  assert.doesNotMatch((await alone.request('GET', '/metrics')).body, /cartbarn_sync/)
+  await fails(alone.post('/sync/audit'), 409, 'sync_not_configured')
+  assert.doesNotMatch((await alone.get('/metrics')).body, /cartbarn_sync/)
 })
 
 test('device data arrives at the head office, and the status shows the acknowledgement', async () => {
   const device = await g.device('cart-1')
-  await device.publishAsync('dev/cart-1/evt', JSON.stringify({ event: 'lock', source: 'key', eid: 'e-1' }), {
-    qos: 1,
-  })
+  await publish(device, 'dev/cart-1/evt', { event: 'lock', source: 'key', eid: 'e-1' })
   const isThere = () => [...hub.epochs.values()].some(({ cursors }) => cursors.lock_events.seq > 0)
   await eventually(isThere, 'the lock event at the hub')
   await eventually(
@@ -61,12 +51,12 @@ test('device data arrives at the head office, and the status shows the acknowled
     'the state at the hub',
   )
   await eventually(async () => {
-    const { body } = await g.request('GET', '/sync/status')
+    const { body } = await g.get('/sync/status')
     return body.details.streams.some(
       ({ acked_rows, stream }: { acked_rows: number; stream: string }) => stream === 'lock_events' && acked_rows > 0,
     )
   }, 'the answer of the hub')
-  const { status, body } = await g.request('GET', '/sync/status')
+  const { status, body } = await g.get('/sync/status')
   assert.deepEqual([status, body.configured], [200, true])
   const { details } = body
   assert.deepEqual(
@@ -88,10 +78,10 @@ test('a change to a device without a message from it arrives too', async () => {
       return last !== undefined && Object.entries(fields).every(([name, value]) => last[name] === value)
     })
   await eventually(isReported({ name: null }), 'that it is there')
-  await g.request('PATCH', '/devices/quiet-1', { body: { name: 'Two' } })
+  await g.patch('/devices/quiet-1', { name: 'Two' })
   await eventually(isReported({ name: 'Two' }), 'its new name')
   const put = { name: 'Three', device_type: 'cartcaddie', group_id: null }
-  assert.equal((await g.request('PUT', '/devices/quiet-1', { body: put })).status, 200)
+  await ok(g.put('/devices/quiet-1', put))
   await eventually(isReported({ name: 'Three', device_type: 'cartcaddie' }), 'its new name and type')
 })
 
@@ -100,15 +90,15 @@ test('the metrics show acknowledgements, bytes, contact, backlog, failures and s
   assert.ok((await metric(g, 'cartbarn_sync_sent_bytes_total', 'hello')) > 0)
   const contactS = await metric(g, 'cartbarn_sync_last_contact_timestamp_seconds')
   assert.ok(Math.abs(Date.now() / 1000 - contactS) < 60)
-  const { body } = await g.request('GET', '/metrics')
+  const { body } = await g.get('/metrics')
   assert.match(body, /cartbarn_sync_backlog_rows\{stream="history"\} 0/)
   assert.match(body, /cartbarn_sync_failures_total\{reason="network"\} \d/)
   assert.equal(body.match(/cartbarn_sync_state\{state="\w+"\} 1/g)?.length, 1)
 })
 
 test('a requested audit is accepted and remembered', async () => {
-  const { status, body } = await g.request('POST', '/sync/audit')
+  const { status, body } = await g.post('/sync/audit')
   assert.deepEqual([status, body], [202, { success: true }])
-  const after = await g.request('GET', '/sync/status')
+  const after = await g.get('/sync/status')
   assert.ok(['wanted', 'running', 'idle'].includes(after.body.details.audit.state))
 })

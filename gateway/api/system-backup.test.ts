@@ -13,7 +13,7 @@ test('/health shows nightly backups to admins, and omits them without a target',
   const g = await startGateway()
   t.after(() => g.stop())
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  assert.equal('backup' in (await g.request('GET', '/health')).body, false)
+  assert.equal('backup' in (await g.get('/health')).body, false)
   mkdirSync(dataDir, { mode: 0o700 })
   const lastGoodMs = Date.now() - HOUR_MS
   writeFileSync(
@@ -26,7 +26,7 @@ test('/health shows nightly backups to admins, and omits them without a target',
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
   })
   t.after(() => own.stop())
-  const { body } = await own.request('GET', '/health')
+  const { body } = await own.get('/health')
   assert.deepEqual(body.backup, { last_good_at: toIso(lastGoodMs), overdue: false })
-  assert.equal('backup' in (await own.request('GET', '/health', { key: null })).body, false)
+  assert.equal('backup' in (await own.get('/health', { key: null })).body, false)
 })

@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, type Answer, startGateway } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const clock = new FakeClock(NOON_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('cart-1')
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, clock, keys } = scene({ nowMs: NOON_MS, devices: ['cart-1'], inScope: ['cart-1'] })
 
 let devices = 0
 
@@ -35,9 +25,7 @@ async function newDevice(): Promise<Device> {
 
 async function send({ id, password }: Device, samples: readonly object[]): Promise<void> {
   const client = await g.connect(id, password)
-  for (let at = 0; at < samples.length; at += 500) {
-    await client.publishAsync(`dev/${id}/tlm`, JSON.stringify(samples.slice(at, at + 500)), { qos: 1 })
-  }
+  for (let at = 0; at < samples.length; at += 500) await publish(client, `dev/${id}/tlm`, samples.slice(at, at + 500))
   await client.endAsync()
 }
 
@@ -51,17 +39,17 @@ function readings(fromMs: number, count: number, stepMs = 1000): object[] {
 }
 
 function purge(olderThanDays: unknown): Promise<Answer> {
-  return g.request('POST', '/telemetry/purge', { body: { older_than_days: olderThanDays } })
+  return g.post('/telemetry/purge', { older_than_days: olderThanDays })
 }
 
 async function stats(id: string): Promise<[gps: number, battery: number]> {
-  const { body } = await g.request('GET', `/devices/${id}/telemetry/stats`)
+  const { body } = await g.get(`/devices/${id}/telemetry/stats`)
   return [body.gps, body.battery]
 }
 
 async function timesOf(id: string, stream = 'gps'): Promise<string[]> {
   const path = `/devices/${id}/${stream}?limit=10000&order=asc`
-  const records: { timestamp: string }[] = (await g.request('GET', path)).body
+  const records: { timestamp: string }[] = (await g.get(path)).body
   return records.map(({ timestamp }) => timestamp)
 }
 
@@ -69,14 +57,14 @@ async function timesOf(id: string, stream = 'gps'): Promise<string[]> {
 async function assertConsistent(id: string): Promise<void> {
   const times = { gps: await timesOf(id), battery: await timesOf(id, 'battery') }
   assert.deepEqual(await stats(id), [times.gps.length, times.battery.length])
-  const { body } = await g.request('GET', `/devices/${id}/details`)
+  const { body } = await g.get(`/devices/${id}/details`)
   for (const stream of ['gps', 'battery'] as const) {
     assert.deepEqual(body.telemetry[stream], {
       count: times[stream].length,
       first_at: times[stream][0] ?? null,
       last_at: times[stream].at(-1) ?? null,
     })
-    const latest = await g.request('GET', `/devices/${id}/${stream}/latest`)
+    const latest = await g.get(`/devices/${id}/${stream}/latest`)
     if (times[stream].length > 0) assert.equal(latest.body.timestamp, times[stream].at(-1))
     else assert.deepEqual([latest.status, latest.body.code], [404, 'no_telemetry'])
   }
@@ -91,15 +79,12 @@ const ENDPOINTS = [
   ['GET', '/telemetry/months'],
 ] as const
 
-for (const [method, path] of ENDPOINTS) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+for (const [method, path] of ENDPOINTS)
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
     test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
       const body = method === 'POST' ? { body: { older_than_days: 'nonsense' } } : {}
-      const answer = await g.request(method, path, { key: keys[who], ...body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      await fails(g.request(method, path, { key: keys[who], ...body }), status, code)
     })
-  }
-}
 
 for (const [what, body, code] of [
   ['0', { older_than_days: 0 }, 'invalid_field'],
@@ -115,16 +100,14 @@ for (const [what, body, code] of [
   ['a condition that does not exist', { older_than_days: 1, hardware_ids: ['cart-1'] }, 'unknown_field'],
   ['no JSON', '{', 'invalid_json'],
   ['a list instead of an object', [], 'invalid_body'],
-] as const) {
+] as const)
   test(`purge of ${what} is 400 ${code} and deletes nothing`, async () => {
     const device = await newDevice()
     await send(device, readings(NOON_MS - 400 * DAY_MS, 2))
-    const answer = await g.request('POST', '/telemetry/purge', { body })
-    assert.deepEqual([answer.status, answer.body.code], [400, code])
+    await fails(g.post('/telemetry/purge', body), 400, code)
     assert.deepEqual(await stats(device.id), [2, 1])
-    await g.request('DELETE', `/devices/${device.id}/telemetry`)
+    await g.remove(`/devices/${device.id}/telemetry`)
   })
-}
 
 test('a purge deletes records measured before the cutoff, to the millisecond, and no others', async () => {
   const [old, both, fresh] = [await newDevice(), await newDevice(), await newDevice()]
@@ -132,27 +115,19 @@ test('a purge deletes records measured before the cutoff, to the millisecond, an
   await send(old, readings(cutoffMs - 10_000, 10))
   await send(both, readings(cutoffMs - 3, 6, 1))
   await send(fresh, readings(cutoffMs, 5))
-  const total = (await g.request('GET', '/stats')).body.telemetry
-  const before = (await g.request('GET', `/devices/${old.id}`)).body
-  const { status, body } = await purge(30)
-  assert.equal(status, 200)
-  assert.deepEqual(body, {
-    success: true,
-    cutoff_date: toIso(cutoffMs),
-    purged: { gps: 13, battery: 7 },
-  })
+  const total = (await g.get('/stats')).body.telemetry
+  const before = (await g.get(`/devices/${old.id}`)).body
+  const body = await ok(purge(30))
+  assert.deepEqual(body, { success: true, cutoff_date: toIso(cutoffMs), purged: { gps: 13, battery: 7 } })
   assert.deepEqual(await stats(old.id), [0, 0])
   assert.deepEqual(
     await timesOf(both.id),
     [0, 1, 2].map((ms) => toIso(cutoffMs + ms)),
   )
   assert.deepEqual(await stats(fresh.id), [5, 3])
-  assert.deepEqual((await g.request('GET', '/stats')).body.telemetry, {
-    gps: total.gps - 13,
-    battery: total.battery - 7,
-  })
+  assert.deepEqual((await g.get('/stats')).body.telemetry, { gps: total.gps - 13, battery: total.battery - 7 })
   // the state of a device is its last report, even if the record is deleted
-  assert.deepEqual((await g.request('GET', `/devices/${old.id}`)).body, before)
+  assert.deepEqual((await g.get(`/devices/${old.id}`)).body, before)
   assert.deepEqual((await purge(30)).body.purged, { gps: 0, battery: 0 })
   for (const { id } of [old, both, fresh]) await assertConsistent(id)
   await g.restart()
@@ -163,11 +138,11 @@ test('lock events do not count as telemetry and stay', async () => {
   const device = await newDevice()
   const client = await g.connect(device.id, device.password)
   const event = { eid: 'e1', event: 'unlock', source: 'key', ts: NOON_MS - 100 * DAY_MS }
-  await client.publishAsync(`dev/${device.id}/evt`, JSON.stringify(event), { qos: 1 })
+  await publish(client, `dev/${device.id}/evt`, event)
   await client.endAsync()
   await purge(1)
-  await g.request('DELETE', `/devices/${device.id}/telemetry`)
-  const { body } = await g.request('GET', `/lock-events?hardware_ids=${device.id}`)
+  await g.remove(`/devices/${device.id}/telemetry`)
+  const { body } = await g.get(`/lock-events?hardware_ids=${device.id}`)
   assert.equal(body.events.length, 1)
 })
 
@@ -188,13 +163,11 @@ test('a gateway that does not know the time rejects deletion by time', async () 
   const own = await startGateway({}, { clock: wrong, isTimeSynchronized: () => false })
   try {
     wrong.set(0)
-    const answer = await own.request('POST', '/telemetry/purge', { body: { older_than_days: 1 } })
-    assert.deepEqual([answer.status, answer.body.code], [409, 'clock_not_set'])
+    await fails(own.post('/telemetry/purge', { older_than_days: 1 }), 409, 'clock_not_set')
     await own.register('cart-1')
-    assert.equal((await own.request('DELETE', '/devices/cart-1/telemetry')).status, 200)
+    await ok(own.remove('/devices/cart-1/telemetry'))
     wrong.set(NOON_MS)
-    const purged = await own.request('POST', '/telemetry/purge', { body: { older_than_days: 1 } })
-    assert.equal(purged.status, 200)
+    await ok(own.post('/telemetry/purge', { older_than_days: 1 }))
   } finally {
     await own.stop()
   }
@@ -203,20 +176,20 @@ test('a gateway that does not know the time rejects deletion by time', async () 
 test('all records of a device are deleted, or those of one stream, by either id', async () => {
   const [mine, other] = [await newDevice(), await newDevice()]
   for (const device of [mine, other]) await send(device, readings(NOON_MS - DAY_MS, 1200))
-  const shortId = (await g.request('GET', `/devices/${mine.id}`)).body.short_id
+  const shortId = (await g.get(`/devices/${mine.id}`)).body.short_id
 
-  const battery = await g.request('DELETE', `/devices/${shortId}/telemetry/battery`)
+  const battery = await g.remove(`/devices/${shortId}/telemetry/battery`)
   assert.deepEqual([battery.status, battery.body], [200, { success: true, deleted: 600 }])
   assert.deepEqual(await stats(mine.id), [1200, 0])
   await assertConsistent(mine.id)
 
-  const all = await g.request('DELETE', `/devices/${mine.id}/telemetry`)
+  const all = await g.remove(`/devices/${mine.id}/telemetry`)
   assert.deepEqual(all.body, { success: true, purged: { gps: 1200, battery: 0 } })
   await assertConsistent(mine.id)
 
-  const nothing = await g.request('DELETE', `/devices/${mine.id}/telemetry/gps`)
+  const nothing = await g.remove(`/devices/${mine.id}/telemetry/gps`)
   assert.deepEqual([nothing.status, nothing.body], [200, { success: true, deleted: 0 }])
-  const zeros = await g.request('DELETE', `/devices/${mine.id}/telemetry`)
+  const zeros = await g.remove(`/devices/${mine.id}/telemetry`)
   assert.deepEqual(zeros.body, { success: true, purged: { gps: 0, battery: 0 } })
   assert.deepEqual(await stats(other.id), [1200, 600])
 
@@ -227,10 +200,8 @@ test('all records of a device are deleted, or those of one stream, by either id'
 })
 
 test('deleting records of an unknown device is 404', async () => {
-  for (const path of ['', '/gps', '/battery']) {
-    const answer = await g.request('DELETE', `/devices/nowhere/telemetry${path}`)
-    assert.deepEqual([answer.status, answer.body.code], [404, 'device_not_found'])
-  }
+  for (const path of ['', '/gps', '/battery'])
+    await fails(g.remove(`/devices/nowhere/telemetry${path}`), 404, 'device_not_found')
 })
 
 test('records sent while others are deleted are each deleted or counted, never both', async () => {
@@ -243,13 +214,13 @@ test('records sent while others are deleted are each deleted or counted, never b
     while (!isDone) {
       // occasionally older than all existing records
       const ts = sent % 5 === 0 ? NOON_MS - 2 * DAY_MS + sent : clock.nowMs() - 100_000 + sent
-      await client.publishAsync(`dev/${device.id}/tlm`, JSON.stringify({ ts, lat: 1, long: 1 }), { qos: 1 })
+      await publish(client, `dev/${device.id}/tlm`, { ts, lat: 1, long: 1 })
       sent++
     }
   })()
   let deleted = 0
   while (sent < 200) {
-    const { body } = await g.request('DELETE', `/devices/${device.id}/telemetry/gps`)
+    const { body } = await g.remove(`/devices/${device.id}/telemetry/gps`)
     deleted += body.deleted
   }
   isDone = true
@@ -271,7 +242,7 @@ test('acknowledgements and a long download continue during a purge', async () =>
   const sending = (async () => {
     while (!isDone) {
       const startedAtMs = performance.now()
-      await client.publishAsync(`dev/${live.id}/tlm`, JSON.stringify({ lat: 1, long: 1 }), { qos: 1 })
+      await publish(client, `dev/${live.id}/tlm`, { lat: 1, long: 1 })
       longestMs = Math.max(longestMs, performance.now() - startedAtMs)
       acknowledged++
     }
@@ -303,7 +274,7 @@ test('a purge continues when its client disconnects', async () => {
   request.end('{"older_than_days":60}')
   await eventually(async () => (await stats(device.id))[0] < 10_000, 'it has begun')
   request.destroy()
-  const latest = () => g.request('GET', `/devices/${device.id}/gps/latest`)
+  const latest = () => g.get(`/devices/${device.id}/gps/latest`)
   await eventually(async () => (await latest()).status === 404, 'it is done')
   await assertConsistent(device.id)
 })

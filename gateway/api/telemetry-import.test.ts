@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { type Answer, startGateway } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const clock = new FakeClock(NOON_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  await g.register('cart-1')
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, clock, keys } = scene({ nowMs: NOON_MS, devices: ['cart-1'], inScope: ['cart-1'] })
 
 let devices = 1
 
@@ -28,39 +18,27 @@ async function newDevice(): Promise<string> {
 }
 
 function importTo(id: string, body: unknown): Promise<Answer> {
-  return g.request('POST', `/devices/${id}/telemetry/import`, { body })
+  return g.post(`/devices/${id}/telemetry/import`, body)
 }
 
-const fix = (atMs: number, rest: object = {}) => ({
-  timestamp: toIso(atMs),
-  lat: 28.41,
-  long: -81.58,
-  ...rest,
-})
+const fix = (atMs: number, rest: object = {}) => ({ timestamp: toIso(atMs), lat: 28.41, long: -81.58, ...rest })
 const charge = (atMs: number, volts = 50.5) => ({ timestamp: toIso(atMs), battery_voltage: volts })
 
 async function recordsOf(id: string, stream = 'gps'): Promise<Record<string, unknown>[]> {
-  return (await g.request('GET', `/devices/${id}/${stream}?limit=10000&order=asc`)).body
+  return (await g.get(`/devices/${id}/${stream}?limit=10000&order=asc`)).body
 }
 
 async function stats(id: string): Promise<[gps: number, battery: number]> {
-  const { body } = await g.request('GET', `/devices/${id}/telemetry/stats`)
+  const { body } = await g.get(`/devices/${id}/telemetry/stats`)
   return [body.gps, body.battery]
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-  for (const id of ['cart-1', 'nowhere']) {
-    test(`${who} gets ${status} ${code} for ${id}`, async () => {
-      const answer = await g.request('POST', `/devices/${id}/telemetry/import`, { key: keys[who], body: {} })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-}
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+  for (const id of ['cart-1', 'nowhere'])
+    test(`${who} gets ${status} ${code} for ${id}`, () =>
+      fails(g.post(`/devices/${id}/telemetry/import`, {}, { key: keys[who] }), status, code))
 
-test('an unknown device is 404', async () => {
-  const { status, body } = await importTo('nowhere', { gps: [fix(NOON_MS)] })
-  assert.deepEqual([status, body.code], [404, 'device_not_found'])
-})
+test('an unknown device is 404', () => fails(importTo('nowhere', { gps: [fix(NOON_MS)] }), 404, 'device_not_found'))
 
 const GOOD = fix(NOON_MS)
 for (const [what, body, code] of [
@@ -86,34 +64,25 @@ for (const [what, body, code] of [
     },
     'too_many_records',
   ],
-] as const) {
+] as const)
   test(`${what} is 400 ${code} and nothing is stored`, async () => {
-    const answer = await importTo('cart-1', body)
-    assert.deepEqual([answer.status, answer.body.code], [400, code])
+    await fails(importTo('cart-1', body), 400, code)
     assert.deepEqual(await stats('cart-1'), [0, 0])
   })
-}
 
-test('more than half a megabyte is 413', async () => {
-  const { status, body } = await importTo('cart-1', `{"gps":[]${' '.repeat(512 * 1024)}}`)
-  assert.deepEqual([status, body.code], [413, 'payload_too_large'])
-})
+test('more than half a megabyte is 413', () =>
+  fails(importTo('cart-1', `{"gps":[]${' '.repeat(512 * 1024)}}`), 413, 'payload_too_large'))
 
 test('another content type is 415', async () => {
   const path = '/devices/cart-1/telemetry/import'
-  const { status, body } = await g.request('POST', path, {
-    body: '{}',
-    headers: { 'content-type': 'text/csv' },
-  })
-  assert.deepEqual([status, body.code], [415, 'unsupported_media_type'])
+  await fails(g.post(path, '{}', { headers: { 'content-type': 'text/csv' } }), 415, 'unsupported_media_type')
 })
 
 test('5,000 records with all fields fit into a body and are in the history after a restart', async () => {
   const id = await newDevice()
   const gps = Array.from({ length: 4000 }, (_, i) => fix(NOON_MS - i * 1000, { lat: -28.4101234, speed: 12.345 }))
   const battery = Array.from({ length: 1000 }, (_, i) => charge(NOON_MS - i * 1000, 50.123))
-  const { status, body } = await importTo(id, { gps, battery })
-  assert.equal(status, 200)
+  const body = await ok(importTo(id, { gps, battery }))
   assert.deepEqual(body, {
     success: true,
     stored: { gps: 4000, battery: 1000 },
@@ -124,14 +93,10 @@ test('5,000 records with all fields fit into a body and are in the history after
     if (when !== 'now') await g.restart()
     assert.deepEqual(await stats(id), [4000, 1000], when)
     const records = await recordsOf(id)
-    assert.deepEqual(
-      records.map(({ timestamp }) => timestamp),
-      gps.map(({ timestamp }) => timestamp).reverse(),
-      when,
-    )
+    assert.deepEqual(pluck(records, 'timestamp'), gps.map(({ timestamp }) => timestamp).reverse(), when)
     const { lat, long, speed } = records[0] ?? {}
     assert.deepEqual([lat, long, speed], [-28.4101234, -81.58, 12.345], when)
-    const { telemetry } = (await g.request('GET', `/devices/${id}/details`)).body
+    const { telemetry } = (await g.get(`/devices/${id}/details`)).body
     assert.deepEqual(
       telemetry.gps,
       { count: 4000, first_at: toIso(NOON_MS - 3_999_000), last_at: toIso(NOON_MS) },
@@ -159,7 +124,7 @@ test('a record that exists already is a duplicate, and the stored one stays', as
 test('a record that the device sent itself is a duplicate too', async () => {
   const id = `cart-${++devices}`
   const client = await g.device(id)
-  await client.publishAsync(`dev/${id}/tlm`, JSON.stringify({ ts: NOON_MS, lat: 1, long: 2 }), { qos: 1 })
+  await publish(client, `dev/${id}/tlm`, { ts: NOON_MS, lat: 1, long: 2 })
   const { body } = await importTo(id, { gps: [fix(NOON_MS)] })
   assert.deepEqual(body.duplicates, { gps: 1, battery: 0 })
   assert.equal((await recordsOf(id))[0]?.lat, 1)
@@ -168,24 +133,25 @@ test('a record that the device sent itself is a duplicate too', async () => {
 test('unusable records are counted by reason, and the rest is stored', async () => {
   const id = await newDevice()
   const aheadMs = clock.nowMs() + 5 * MINUTE_MS
-  const { status, body } = await importTo(id, {
-    gps: [
-      fix(aheadMs),
-      fix(aheadMs + 1),
-      fix(Date.UTC(2020, 0, 1)),
-      fix(Date.UTC(2020, 0, 1) - 1),
-      fix(Date.UTC(1996, 4, 1)),
-      fix(NOON_MS, { lat: 0, long: 0 }),
-      fix(NOON_MS, { lat: 90.0001 }),
-      fix(NOON_MS, { long: -181, speed: -1 }),
-      fix(NOON_MS, { speed: 200.1 }),
-      fix(NOON_MS - 1, { speed: 200 }),
-      { ...GOOD, timestamp: 'yesterday' },
-      { ...GOOD, timestamp: '2026-02-30T00:00:00Z' },
-    ],
-    battery: [charge(NOON_MS, 120), charge(NOON_MS - 1, 120.1), charge(NOON_MS - 2, -1)],
-  })
-  assert.equal(status, 200)
+  const body = await ok(
+    importTo(id, {
+      gps: [
+        fix(aheadMs),
+        fix(aheadMs + 1),
+        fix(Date.UTC(2020, 0, 1)),
+        fix(Date.UTC(2020, 0, 1) - 1),
+        fix(Date.UTC(1996, 4, 1)),
+        fix(NOON_MS, { lat: 0, long: 0 }),
+        fix(NOON_MS, { lat: 90.0001 }),
+        fix(NOON_MS, { long: -181, speed: -1 }),
+        fix(NOON_MS, { speed: 200.1 }),
+        fix(NOON_MS - 1, { speed: 200 }),
+        { ...GOOD, timestamp: 'yesterday' },
+        { ...GOOD, timestamp: '2026-02-30T00:00:00Z' },
+      ],
+      battery: [charge(NOON_MS, 120), charge(NOON_MS - 1, 120.1), charge(NOON_MS - 2, -1)],
+    }),
+  )
   assert.deepEqual(body.stored, { gps: 4, battery: 1 })
   assert.deepEqual(body.duplicates, { gps: 0, battery: 0 })
   const dropped = Object.fromEntries(
@@ -198,15 +164,12 @@ test('unusable records are counted by reason, and the rest is stored', async () 
     invalid_time: 2,
     invalid_speed: 1,
   })
-  assert.deepEqual(
-    (await recordsOf(id)).map(({ timestamp, speed }) => [timestamp, speed]),
-    [
-      ['2020-01-01T00:00:00.000Z', undefined],
-      [toIso(NOON_MS - 1), 200],
-      [toIso(NOON_MS), undefined],
-      [toIso(aheadMs), undefined],
-    ],
-  )
+  assert.deepEqual(pluck(await recordsOf(id), 'timestamp', 'speed'), [
+    ['2020-01-01T00:00:00.000Z', undefined],
+    [toIso(NOON_MS - 1), 200],
+    [toIso(NOON_MS), undefined],
+    [toIso(aheadMs), undefined],
+  ])
 })
 
 test('an import without usable records has the usual response', async () => {
@@ -226,19 +189,17 @@ test('an import advances the newest record only; attributes and live messages st
   const client = await g.device(id)
   const socket = await g.realtime()
   await socket.subscribe(id)
-  await client.publishAsync(`dev/${id}/tlm`, JSON.stringify({ ts: nowMs - 5000, lat: 1, long: 2 }), {
-    qos: 1,
-  })
+  await publish(client, `dev/${id}/tlm`, { ts: nowMs - 5000, lat: 1, long: 2 })
   await socket.next('device_data')
-  const before = (await g.request('GET', `/devices/${id}`)).body
-  const latest = async () => (await g.request('GET', `/devices/${id}/gps/latest`)).body.timestamp
+  const before = (await g.get(`/devices/${id}`)).body
+  const latest = async () => (await g.get(`/devices/${id}/gps/latest`)).body.timestamp
   await importTo(id, { gps: [fix(nowMs - 60_000)] })
   assert.equal(await latest(), toIso(nowMs - 5000))
   await importTo(id, { gps: [fix(nowMs)], battery: [charge(nowMs - DAY_MS)] })
   assert.equal(await latest(), toIso(nowMs))
-  const { body } = await g.request('GET', `/devices/${id}/battery/latest`)
+  const { body } = await g.get(`/devices/${id}/battery/latest`)
   assert.equal(body.timestamp, toIso(nowMs - DAY_MS))
-  assert.deepEqual((await g.request('GET', `/devices/${id}`)).body, before)
+  assert.deepEqual((await g.get(`/devices/${id}`)).body, before)
   // carts of other tests may have lost their signal meanwhile
   const about = (await socket.flush()).filter((message) => JSON.stringify(message).includes(`"${id}"`))
   assert.deepEqual(about, [])
@@ -246,10 +207,7 @@ test('an import advances the newest record only; attributes and live messages st
 
 test('an import for a device deleted meanwhile is 404 and stores nothing', async () => {
   const id = await newDevice()
-  const [deleted, imported] = await Promise.all([
-    g.request('DELETE', `/devices/${id}`),
-    importTo(id, { gps: [fix(NOON_MS)] }),
-  ])
+  const [deleted, imported] = await Promise.all([g.remove(`/devices/${id}`), importTo(id, { gps: [fix(NOON_MS)] })])
   assert.equal(deleted.status, 200)
   assert.deepEqual([imported.status, imported.body.code], [404, 'device_not_found'])
   await g.register(id)
@@ -262,7 +220,7 @@ test('while the gateway clock is untrusted, plausible times are accepted', async
   try {
     await unset.register('cart-1')
     const gps = [fix(NOON_MS), fix(Date.UTC(2099, 0, 1)), fix(Date.UTC(2100, 0, 2)), fix(DAY_MS)]
-    const { body } = await unset.request('POST', '/devices/cart-1/telemetry/import', { body: { gps } })
+    const { body } = await unset.post('/devices/cart-1/telemetry/import', { gps })
     assert.deepEqual(body.stored, { gps: 2, battery: 0 })
     assert.deepEqual(body.dropped, [{ reason: 'implausible_time', count: 2 }])
   } finally {

@@ -1,39 +1,31 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get } from 'node:http'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE, type Who } from '#testing/callers.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE } from '#testing/callers.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 /** Records of `cart-1`: one a second from noon; GPS in all, battery in every second. */
 const COUNT = 150
 const LONG_COUNT = 2500
 const LONG_STEP_MS = 2000
-const clock = new FakeClock(NOON_MS + 24 * 60 * MINUTE_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({
+  settings: { CARTBARN_USER_DOWNLOADS: '100' },
+  nowMs: NOON_MS + 24 * 60 * MINUTE_MS,
+  devices: ['silent'],
+  inScope: ['cart-1', 'silent'],
+})
 let shortId: string
 
 before(async () => {
-  g = await startGateway({ CARTBARN_USER_DOWNLOADS: '100' }, { clock })
   await fill('cart-1', range(COUNT).map(sample))
-  await g.register('silent')
-  const long = range(LONG_COUNT).map((i) => ({
-    ts: NOON_MS + i * LONG_STEP_MS,
-    lat: 1,
-    long: 2,
-    battery_voltage: 3,
-  }))
+  const long = range(LONG_COUNT).map((i) => ({ ts: NOON_MS + i * LONG_STEP_MS, lat: 1, long: 2, battery_voltage: 3 }))
   await fill('long', long)
-  keys = await createCallers(g, ['cart-1', 'silent'])
-  shortId = (await g.request('GET', '/devices/cart-1')).body.short_id
+  shortId = (await g.get('/devices/cart-1')).body.short_id
 })
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
 
 function range(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i)
@@ -51,11 +43,8 @@ function sample(i: number) {
 
 async function fill(hardwareId: string, samples: object[]): Promise<void> {
   const client = await g.device(hardwareId)
-  for (let at = 0; at < samples.length; at += 500) {
-    await client.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(samples.slice(at, at + 500)), {
-      qos: 1,
-    })
-  }
+  for (let at = 0; at < samples.length; at += 500)
+    await publish(client, `dev/${hardwareId}/tlm`, samples.slice(at, at + 500))
   await client.endAsync()
 }
 
@@ -65,8 +54,7 @@ interface RecordJson {
 }
 
 async function history(path: string): Promise<RecordJson[]> {
-  const { status, body } = await g.request('GET', path)
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(g.get(path))
   return body
 }
 
@@ -81,61 +69,47 @@ const NEWEST = range(COUNT).toReversed()
 const USER_PATHS = ['/gps', '/gps/latest', '/battery', '/battery/latest']
 
 for (const path of USER_PATHS) {
-  for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE) {
-    test(`GET /devices/:id${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request('GET', `/devices/cart-1${path}`, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-  for (const who of ['in scope', 'admin'] as const) {
+  for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE)
+    test(`GET /devices/:id${path}: ${who} gets ${status} ${code}`, () =>
+      fails(g.get(`/devices/cart-1${path}`, { key: keys[who] }), status, code))
+  for (const who of ['in scope', 'admin'] as const)
     test(`GET /devices/:id${path}: ${who} gets 200, by hardware id and by short id`, async () => {
-      for (const id of ['cart-1', shortId]) {
-        assert.equal((await g.request('GET', `/devices/${id}${path}`, { key: keys[who] })).status, 200)
-      }
+      for (const id of ['cart-1', shortId]) await ok(g.get(`/devices/${id}${path}`, { key: keys[who] }))
     })
-  }
   test(`GET /devices/:id${path}: an unknown device is 404 device_not_found`, async () => {
-    for (const who of ['in scope', 'no scope', 'admin'] as const) {
-      const answer = await g.request('GET', `/devices/nowhere${path}`, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [404, 'device_not_found'])
-    }
+    for (const who of ['in scope', 'no scope', 'admin'] as const)
+      await fails(g.get(`/devices/nowhere${path}`, { key: keys[who] }), 404, 'device_not_found')
   })
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
   test(`GET /devices/:id/telemetry/stats: ${who} gets ${status} ${code}`, async () => {
     for (const id of ['cart-1', 'nowhere']) {
-      const answer = await g.request('GET', `/devices/${id}/telemetry/stats`, { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      await fails(g.get(`/devices/${id}/telemetry/stats`, { key: keys[who] }), status, code)
       clock.advance(MINUTE_MS)
     }
   })
-}
 
 test('stats count the records of a device', async () => {
   for (const id of ['cart-1', shortId]) {
-    const { body } = await g.request('GET', `/devices/${id}/telemetry/stats`)
+    const { body } = await g.get(`/devices/${id}/telemetry/stats`)
     assert.deepEqual(body, { hardware_id: 'cart-1', gps: COUNT, battery: COUNT / 2 })
   }
-  assert.deepEqual((await g.request('GET', '/devices/silent/telemetry/stats')).body, {
-    hardware_id: 'silent',
-    gps: 0,
-    battery: 0,
-  })
-  assert.equal((await g.request('GET', '/devices/nowhere/telemetry/stats')).body.code, 'device_not_found')
-  const { body } = await g.request('GET', '/stats')
+  assert.deepEqual((await g.get('/devices/silent/telemetry/stats')).body, { hardware_id: 'silent', gps: 0, battery: 0 })
+  assert.equal((await g.get('/devices/nowhere/telemetry/stats')).body.code, 'device_not_found')
+  const { body } = await g.get('/stats')
   assert.ok(body.telemetry.gps >= COUNT + LONG_COUNT && body.telemetry.battery >= COUNT / 2 + LONG_COUNT)
 })
 
 test('a repeated upload changes neither counts nor history', async () => {
   const before = await history('/devices/cart-1/gps?limit=10000')
-  const { body } = await g.request('POST', '/devices/cart-1/rotate-mqtt-password')
+  const { body } = await g.post('/devices/cart-1/rotate-mqtt-password')
   const client = await g.connect('cart-1', body.mqtt.password)
   const batch = range(50).map((i) => ({ ...sample(i), lat: 1 }))
-  await client.publishAsync('dev/cart-1/tlm', JSON.stringify(batch), { qos: 1 })
+  await publish(client, 'dev/cart-1/tlm', batch)
   await client.endAsync()
   assert.deepEqual(await history('/devices/cart-1/gps?limit=10000'), before)
-  assert.equal((await g.request('GET', '/devices/cart-1/telemetry/stats')).body.gps, COUNT)
+  assert.equal((await g.get('/devices/cart-1/telemetry/stats')).body.gps, COUNT)
 })
 
 test('GPS records have the shape of the specification and are returned as sent', async () => {
@@ -174,21 +148,20 @@ test('ids are unique over streams and devices, the same in every response and af
   assert.equal(new Set(before.map(({ _id }) => _id)).size, before.length)
   for (const stream of ['gps', 'battery']) {
     const [newest] = await history(`/devices/cart-1/${stream}?limit=1`)
-    assert.deepEqual((await g.request('GET', `/devices/cart-1/${stream}/latest`)).body, newest)
+    assert.deepEqual((await g.get(`/devices/cart-1/${stream}/latest`)).body, newest)
   }
   await g.restart()
   assert.deepEqual(await all(), before)
   for (const stream of ['gps', 'battery']) {
     const [newest] = await history(`/devices/cart-1/${stream}?limit=1`)
-    assert.deepEqual((await g.request('GET', `/devices/cart-1/${stream}/latest`)).body, newest)
+    assert.deepEqual((await g.get(`/devices/cart-1/${stream}/latest`)).body, newest)
   }
 })
 
 test('a device without records has empty histories, and its latest is 404 no_telemetry', async () => {
   for (const stream of ['gps', 'battery']) {
     assert.deepEqual(await history(`/devices/silent/${stream}`), [])
-    const answer = await g.request('GET', `/devices/silent/${stream}/latest`)
-    assert.deepEqual([answer.status, answer.body.code], [404, 'no_telemetry'])
+    await fails(g.get(`/devices/silent/${stream}/latest`), 404, 'no_telemetry')
   }
 })
 
@@ -198,8 +171,8 @@ test('latest is the newest record by time, whatever arrived last', async () => {
     { ts: NOON_MS, lat: 2, long: 2 },
     { ts: NOON_MS + 2000, battery_voltage: 3 },
   ])
-  assert.equal((await g.request('GET', '/devices/late/gps/latest')).body.lat, 1)
-  assert.equal((await g.request('GET', '/devices/late/battery/latest')).body.battery_voltage, 3)
+  assert.equal((await g.get('/devices/late/gps/latest')).body.lat, 1)
+  assert.equal((await g.get('/devices/late/battery/latest')).body.battery_voltage, 3)
 })
 
 const T10 = '2026-05-01T12:00:10Z'
@@ -229,11 +202,9 @@ for (const [query, expected] of [
   ['?from=2026-05-01&to=2026-05-02', NEWEST],
   ['?from=2026-04-01&to=2026-05-01', []],
   ['?from=0001-01-01&to=9999-12-31', NEWEST],
-] as [string, number[]][]) {
-  test(`GPS history ${query} has ${expected.length} records, ${expected.slice(0, 3)} …`, async () => {
-    assert.deepEqual(await numbers(query), expected)
-  })
-}
+] as [string, number[]][])
+  test(`GPS history ${query} has ${expected.length} records, ${expected.slice(0, 3)} …`, async () =>
+    assert.deepEqual(await numbers(query), expected))
 
 test('battery history follows the same rules', async () => {
   assert.deepEqual(await numbers('?limit=2', 'battery'), [148, 146])
@@ -254,18 +225,13 @@ for (const [query, name, code] of [
   ...['0', '10001', '-1', 'abc', '1.5', ''].map((limit) => [`limit=${limit}`, 'limit', 'invalid_number']),
   ['limit=1&limit=2', 'limit', 'invalid_parameter'],
   ['order=up', 'order', 'invalid_parameter'],
-] as [string, string, string][]) {
-  for (const stream of ['gps', 'battery']) {
+] as [string, string, string][])
+  for (const stream of ['gps', 'battery'])
     test(`${stream} history ?${query} is 400 ${code} naming ${name}`, async () => {
-      const { status, body } = await g.request('GET', `/devices/cart-1/${stream}?${query}`)
+      const { status, body } = await g.get(`/devices/cart-1/${stream}?${query}`)
       assert.deepEqual([status, body.code], [400, code])
-      assert.deepEqual(
-        body.errors.map((error: { in: string; name: string; code: string }) => [error.in, error.name, error.code]),
-        [['query', name, code]],
-      )
+      assert.deepEqual(pluck(body.errors, 'in', 'name', 'code'), [['query', name, code]])
     })
-  }
-}
 
 for (const [query, count] of [
   ['from=2026-05-01&to=2026-05-03', LONG_COUNT],
@@ -278,22 +244,16 @@ for (const [query, count] of [
   ['limit=1000', 1000],
   ['limit=1001', 1001],
   ['limit=10000', LONG_COUNT],
-] as const) {
-  for (const stream of ['gps', 'battery']) {
-    for (const order of ['asc', 'desc'] as const) {
+] as const)
+  for (const stream of ['gps', 'battery'])
+    for (const order of ['asc', 'desc'] as const)
       test(`${stream} ?${query} ${order}: ${count} records in order, none twice, none missing`, async () => {
         const records = await history(`/devices/long/${stream}?${query}&order=${order}`)
         const fromEnd = query.startsWith('limit') && order === 'desc'
         const first = fromEnd ? LONG_COUNT - count : 0
         const expected = range(count).map((i) => toIso(NOON_MS + (first + i) * LONG_STEP_MS))
-        assert.deepEqual(
-          records.map(({ timestamp }) => timestamp),
-          order === 'asc' ? expected : expected.toReversed(),
-        )
+        assert.deepEqual(pluck(records, 'timestamp'), order === 'asc' ? expected : expected.toReversed())
       })
-    }
-  }
-}
 
 const LONG_URL = '/devices/long/gps?from=2026-05-01&to=2026-05-03'
 
@@ -330,5 +290,5 @@ test('clients that leave during a response do no harm', async () => {
   assert.equal(records.length, LONG_COUNT)
   await fill('afterwards', [{ lat: 1, long: 2 }])
   assert.equal((await history('/devices/afterwards/gps')).length, 1)
-  assert.equal((await g.request('GET', '/health')).status, 200)
+  await ok(g.get('/health'))
 })

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, beforeEach, describe, test } from 'node:test'
 import { Ride } from '#shared/testing/ride.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { CartTrackJson, ReplayJson } from '#shared/wire/tracks.ts'
-import { createCallers, REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
 import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 
 /** 08:00 in Berlin. */
 const MORNING_MS = Date.UTC(2026, 4, 4, 6)
 const NOW_MS = MORNING_MS + 2 * HOUR_MS
-const clock = new FakeClock(NOW_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ nowMs: NOW_MS, inScope: ['lock-17'] })
 
 const TRACK = '/carts/17/track'
 const DAY = `${TRACK}?date=2026-05-04`
@@ -23,11 +20,10 @@ const ride = new Ride({ atMs: MORNING_MS + MINUTE_MS, lat: 36.6, long: -121.9 })
 const FIXES: SentFix[] = ride.records.map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
 
 before(async () => {
-  g = await startGateway({}, { clock })
-  await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
+  await g.patch('/site', { time_zone: 'Europe/Berlin' })
   const put = async (id: string, cart: string) => {
     const client = await g.device(id)
-    await g.request('PATCH', `/devices/${id}`, { body: { cart } })
+    await g.patch(`/devices/${id}`, { cart })
     return client
   }
   const lock = await put('lock-17', '17')
@@ -38,22 +34,19 @@ before(async () => {
     { ts: MORNING_MS, battery_voltage: 50.9 },
     { ts: MORNING_MS + MINUTE_MS, battery_voltage: 50.1 },
   ]
-  await lock.publishAsync('dev/lock-17/tlm', JSON.stringify(volts), { qos: 1 })
+  await publish(lock, 'dev/lock-17/tlm', volts)
   // the evening before, without later records
   await sendTrack(resting, 'lock-18', [{ atMs: MORNING_MS - 10 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
   await sendTrack(lost, 'lock-19', [{ atMs: MORNING_MS - 30 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
-  keys = await createCallers(g, ['lock-17'])
 })
-after(() => g.stop())
 beforeEach(() => clock.set(NOW_MS))
 
 async function ask(path: string, who: Who = 'admin') {
-  return g.request('GET', path, { key: keys[who] })
+  return g.get(path, { key: keys[who] })
 }
 
 async function get<Answer>(path: string, who: Who = 'admin'): Promise<Answer> {
-  const { status, body } = await ask(path, who)
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(ask(path, who))
   return body
 }
 
@@ -67,34 +60,19 @@ function summed(column: readonly number[]): number[] {
 
 describe('access', () => {
   for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-    test(`GET ${TRACK}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await ask(DAY, who)
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
+    test(`GET ${TRACK}: ${who} gets ${status} ${code}`, () => fails(ask(DAY, who), status, code))
   for (const who of ['out of scope', 'no scope'] as const)
-    test(`GET ${TRACK}: ${who} gets 403 cart_forbidden`, async () => {
-      const { status, body } = await ask(DAY, who)
-      assert.deepEqual([status, body.code], [403, 'cart_forbidden'])
-    })
+    test(`GET ${TRACK}: ${who} gets 403 cart_forbidden`, () => fails(ask(DAY, who), 403, 'cart_forbidden'))
   for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-    test(`GET /replay: ${who} gets ${status} ${code}`, async () => {
-      const answer = await ask(REPLAY, who)
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
+    test(`GET /replay: ${who} gets ${status} ${code}`, () => fails(ask(REPLAY, who), status, code))
   test('a track of a partly visible cart has only the devices in scope', async () => {
     const { devices } = await get<CartTrackJson>(DAY, 'in scope')
-    assert.deepEqual(
-      devices.map(({ hardware_id }) => hardware_id),
-      ['lock-17'],
-    )
+    assert.deepEqual(pluck(devices, 'hardware_id'), ['lock-17'])
   })
   test('a replay for staff has only the devices in scope', async () => {
     const { key } = await g.createUser({ role: 'staff', allowed_hardware_ids: ['lock-18'] })
-    const { body } = await g.request('GET', REPLAY, { key })
-    assert.deepEqual(
-      body.devices.map(({ cart }: { cart: string }) => cart),
-      ['18'],
-    )
+    const { body } = await g.get(REPLAY, { key })
+    assert.deepEqual(pluck(body.devices, 'cart'), ['18'])
   })
 })
 
@@ -153,13 +131,10 @@ test('a future day has no records, and a day of 23 hours has its own length', as
 
 test('a replay is simplified and starts with the last known position of each cart', async () => {
   const { devices } = await get<ReplayJson>(REPLAY)
-  assert.deepEqual(
-    devices.map(({ cart, hardware_id }) => [cart, hardware_id]),
-    [
-      ['17', 'lock-17'],
-      ['18', 'lock-18'],
-    ],
-  )
+  assert.deepEqual(pluck(devices, 'cart', 'hardware_id'), [
+    ['17', 'lock-17'],
+    ['18', 'lock-18'],
+  ])
   const [driven, parked] = devices
   assert.deepEqual(parked?.gps.at, [-10 * HOUR_MS])
   const times = summed(driven?.gps.at ?? [])

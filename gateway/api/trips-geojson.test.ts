@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import { Ride } from '#shared/testing/ride.ts'
 import type { StopJson, TripJson } from '#shared/wire/trips.ts'
 import { sendTrack } from '#testing/course/sent-track.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { scene } from '#testing/scene.ts'
 
 const RANGE = 'from=2026-05-04&to=2026-05-05'
-let g: TestGateway
+const { g } = scene({ nowMs: Date.UTC(2026, 4, 4, 12), devices: ['a-silent'] })
 
 /** Builds two trips of thousands of points, with spikes in the first. */
 function longShift(): Ride['records'] {
@@ -23,17 +22,14 @@ const TRACKS: Record<string, Ride['records']> = {
 }
 
 before(async () => {
-  g = await startGateway({}, { clock: new FakeClock(Date.UTC(2026, 4, 4, 12)) })
-  await g.register('a-silent')
   for (const [hardwareId, records] of Object.entries(TRACKS)) {
     const fixes = records.map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
     await sendTrack(await g.device(hardwareId), hardwareId, fixes)
   }
 })
-after(() => g.stop())
 
 function ask(path: string, accept?: string) {
-  return g.request('GET', path, { headers: accept === undefined ? {} : { accept } })
+  return g.get(path, { headers: accept === undefined ? {} : { accept } })
 }
 
 interface Feature {
@@ -51,7 +47,7 @@ for (const [path, ids] of [
   [`/trips?${RANGE}`, ['a-silent', 'cart-1', 'cart-2', 'parked']],
   [`/trips?${RANGE}&hardware_ids=parked,a-silent,cart-2`, ['a-silent', 'cart-2', 'parked']],
   [`/trips?${RANGE}&hardware_ids=nowhere`, []],
-] as const) {
+] as const)
   test(`${path} as GeoJSON has the trips and stops of the JSON, device by device`, async () => {
     const { body: listed } = await ask(path)
     const { status, body, headers } = await ask(path, GEO_JSON)
@@ -74,7 +70,6 @@ for (const [path, ids] of [
       expected.map(({ kind }) => [kind === 'trip' ? 'LineString' : 'Point', kind]),
     )
   })
-}
 
 test('the line of a trip is its points without spikes, and when each of them was', async () => {
   const { body } = await ask(`/trips/cart-1?${RANGE}`, GEO_JSON)
@@ -111,12 +106,11 @@ for (const [accept, type] of [
   ['application/geo+json;q=0', 'application/json'],
   ['application/json;q=0.5, application/geo+json', GEO_JSON],
   ['APPLICATION/GEO+JSON', GEO_JSON],
-] as const) {
+] as const)
   test(`Accept ${accept} is answered as ${type}`, async () => {
     const { headers } = await ask(`/trips?${RANGE}`, accept)
     assert.equal(headers.get('content-type'), type)
   })
-}
 
 test('files have safe names', async () => {
   const nameOf = async (path: string, accept?: string) => (await ask(path, accept)).headers.get('content-disposition')

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, test } from 'node:test'
 import {
   assertFigures,
   assertPlace,
@@ -12,7 +11,7 @@ import {
 import { toIso } from '#shared/time.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
 import { sendTrack } from '#testing/course/sent-track.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ok, scene } from '#testing/scene.ts'
 
 const { vectors, activeVectors } = readTripVectors()
 /** First plausible year: device times before 2020 are rejected, so such a case is moved by ten years. */
@@ -21,19 +20,16 @@ const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - Date.UTC(2016, 0, 1)
 const LATER_MS = Date.UTC(2028, 0, 1)
 const HOUR_MS = 3_600_000
 
-const clock = new FakeClock(LATER_MS)
-let g: TestGateway
+const { g, clock } = scene({ overrides: { isTimeSynchronized: () => true }, nowMs: LATER_MS })
 
 before(async () => {
   // allows its clock to be set back
-  g = await startGateway({}, { clock, isTimeSynchronized: () => true })
   for (const { name, points } of [...vectors, ...activeVectors]) {
     const shiftMs = shiftOf(points)
     const fixes = points.map((point) => ({ ...point, atMs: point.atMs + shiftMs }))
     await sendTrack(await g.device(name), name, fixes)
   }
 })
-after(() => g.stop())
 
 function shiftOf(points: readonly { atMs: number }[]): number {
   return points.some(({ atMs }) => atMs < FIRST_YEAR_MS) ? TEN_YEARS_MS : 0
@@ -45,29 +41,27 @@ function queryOf(values: Record<string, number | string>): string {
   return query.toString()
 }
 
-for (const { name, config, points, fromMs, toMs, expect } of vectors) {
+for (const { name, config, points, fromMs, toMs, expect } of vectors)
   test(`trips and stops: ${name}`, async () => {
     const shiftMs = shiftOf(points)
     const times = points.map(({ atMs }) => atMs)
     const from = toIso((fromMs ?? Math.min(...times) - HOUR_MS) + shiftMs)
     const to = toIso((toMs ?? Math.max(...times) + HOUR_MS) + shiftMs)
-    const { status, body } = await g.request('GET', `/trips/${name}?${queryOf({ from, to, ...config })}`)
-    assert.equal(status, 200)
+    const body = await ok(g.get(`/trips/${name}?${queryOf({ from, to, ...config })}`))
     assert.deepEqual(body.trips.map(timesOf), expect.trips.map(expectedTimes(shiftMs)), 'times of the trips')
     assert.deepEqual(body.stops.map(timesOf), expect.stops.map(expectedTimes(shiftMs)), 'times of the stops')
     for (const [i, expected] of expect.trips.entries()) assertFigures(body.trips[i], expected)
     for (const [i, { location }] of expect.stops.entries()) assertPlace(body.stops[i].location, location)
     assert.deepEqual(body.summary.configUsed, config)
   })
-}
 
-for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of activeVectors) {
+for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of activeVectors)
   test(`active trip: ${name}`, async () => {
     clock.set(nowMs)
     const query = queryOf({ maxAgeSeconds, lookbackSeconds, ...config })
-    const { body } = await g.request('GET', `/trips/${name}/active?${query}`)
+    const { body } = await g.get(`/trips/${name}/active?${query}`)
     assert.equal(body.active, expect.active)
-    const { body: listed } = await g.request('GET', `/trips/active?hardware_ids=${name}&${query}`)
+    const { body: listed } = await g.get(`/trips/active?hardware_ids=${name}&${query}`)
     assert.deepEqual(listed.activeTrips, expect.active ? [body.activeTrip] : [])
     if (!expect.active) return
     const { activeTrip } = body
@@ -78,7 +72,6 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
     assert.deepEqual(timesOf(activeTrip.trip), expectedTimes(0)(expect.trip))
     assertFigures(activeTrip.trip, expect.trip)
   })
-}
 
 function timesOf({ startTime, endTime, duration }: TripFiguresJson | StopJson) {
   return { startMs: Date.parse(startTime), endMs: Date.parse(endTime), duration }

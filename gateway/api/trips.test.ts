@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { before, beforeEach, test } from 'node:test'
 import { checkList } from '#shared/testing/list-rules.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { DEFAULT_TRIP_CONFIG } from '#shared/trips/config.ts'
 import type { TripJson } from '#shared/wire/trips.ts'
-import { createCallers, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import { REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
 import { sendTrack } from '#testing/course/sent-track.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
 
 const DAY_MS = 24 * 60 * MINUTE_MS
 const MORNING_MS = Date.UTC(2026, 4, 4, 8)
 const NOW_MS = MORNING_MS + 60 * MINUTE_MS
-const clock = new FakeClock(NOW_MS)
+const { g, clock, keys } = scene({ nowMs: NOW_MS, inScope: ['cart-1', 'cart-2'], isStill: true })
 const DEVICES_TOO_MANY = Array.from({ length: 51 }, (_, i) => `cart-${i}`)
-let g: TestGateway
-let keys: Record<Who, string | null>
 
 /** Movements of each device; other devices have none. */
 const TRACKS: Record<string, Ride['records']> = {
@@ -28,9 +25,8 @@ const TRACKS: Record<string, Ride['records']> = {
     .record().records,
   'cart-3': new Ride({ atMs: MORNING_MS, lat: 36.6, long: -121.9 }).wait(3600).record().records,
   // driving now
-  'cart-4': new Ride({ atMs: NOW_MS - 400_000, lat: 36.7, long: -121.9 }).drive(400, 18, 10).record({
-    speedKmh: 18,
-  }).records,
+  'cart-4': new Ride({ atMs: NOW_MS - 400_000, lat: 36.7, long: -121.9 }).drive(400, 18, 10).record({ speedKmh: 18 })
+    .records,
   'single-fix': [{ atMs: MORNING_MS, lat: 1, long: 1, speedKmh: 10 }],
   'same-time': [1, 2, 3].map((lat) => ({ atMs: MORNING_MS, lat, long: 1, speedKmh: 10 })),
   'two-years': [
@@ -41,26 +37,22 @@ const TRACKS: Record<string, Ride['records']> = {
 const DEVICES = ['..-silent', ...Object.keys(TRACKS)].sort()
 
 before(async () => {
-  g = await startGateway({}, { clock })
   for (const hardwareId of DEVICES) {
     const client = await g.device(hardwareId)
     const fixes = (TRACKS[hardwareId] ?? []).map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
     await sendTrack(client, hardwareId, fixes)
   }
-  keys = await createCallers(g, ['cart-1', 'cart-2'])
 })
-after(() => g.stop())
 beforeEach(() => clock.set(NOW_MS))
 
 const RANGE = 'from=2026-05-04&to=2026-05-05'
 
 async function ask(path: string, who: Who = 'admin', headers: Record<string, string> = {}) {
-  return g.request('GET', path, { key: keys[who], headers })
+  return g.get(path, { key: keys[who], headers })
 }
 
 async function get(path: string, who: Who = 'admin') {
-  const { status, body } = await ask(path, who)
-  assert.equal(status, 200, JSON.stringify(body))
+  const body = await ok(ask(path, who))
   return body
 }
 
@@ -68,15 +60,9 @@ const LISTS = [`/trips?${RANGE}&hardware_ids=cart-1`, '/trips/active?hardware_id
 const OF_DEVICE = ['', '/active', '/summary'].map((end) => `/trips/cart-1${end}?${end === '' ? RANGE : ''}`)
 
 for (const path of [...LISTS, ...OF_DEVICE]) {
-  for (const [who, status, code] of LISTS.includes(path) ? REFUSED_WITHOUT_KEY : REFUSED_OUTSIDE_SCOPE) {
-    test(`${path}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await ask(path, who)
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
-  }
-  for (const who of ['in scope', 'admin'] as const) {
-    test(`${path}: ${who} gets a response`, () => get(path, who))
-  }
+  for (const [who, status, code] of LISTS.includes(path) ? REFUSED_WITHOUT_KEY : REFUSED_OUTSIDE_SCOPE)
+    test(`${path}: ${who} gets ${status} ${code}`, () => fails(ask(path, who), status, code))
+  for (const who of ['in scope', 'admin'] as const) test(`${path}: ${who} gets a response`, () => get(path, who))
 }
 
 for (const path of [`/trips?${RANGE}`, '/trips/active?']) {
@@ -89,45 +75,31 @@ for (const path of [`/trips?${RANGE}`, '/trips/active?']) {
     ['no scope', 'hardware_ids=cart-1,cart-2', 0],
     ['admin', 'hardware_ids=cart-1,cart-3,nowhere,', 2],
     ['admin', '', DEVICES.length],
-  ] as const) {
+  ] as const)
     test(`${path}&${query}: ${who} queries ${queried} devices`, async () => {
       const { summary } = await get(`${path}&${query}`, who)
       assert.equal(summary.devicesQueried, queried)
     })
-  }
-  for (const who of ['in scope', 'no scope'] as const) {
+  for (const who of ['in scope', 'no scope'] as const)
     test(`${path}: ${who} must name devices`, async () => {
       const { status, body } = await ask(path, who)
       assert.deepEqual([status, body.code], [400, 'missing_parameter'])
       assert.equal(body.errors[0].name, 'hardware_ids')
     })
-  }
 }
 
 test('the trips of a device are its drives between stops', async () => {
   const { trips, stops, summary } = await get(`/trips/cart-1?${RANGE}`)
   const at = (seconds: number) => toIso(MORNING_MS + seconds * 1000)
-  assert.deepEqual(
-    trips.map(({ hardware_id, startTime, endTime, distance, pointCount }: TripJson) => [
-      hardware_id,
-      startTime,
-      endTime,
-      distance,
-      pointCount,
-    ]),
-    [
-      ['cart-1', at(300), at(910), 2562.6, 62],
-      ['cart-1', at(1210), at(1820), 2562.6, 62],
-    ],
-  )
-  assert.deepEqual(
-    stops.map(({ hardware_id, startTime, endTime, duration }: TripJson) => [hardware_id, startTime, endTime, duration]),
-    [
-      ['cart-1', at(0), at(300), 300],
-      ['cart-1', at(910), at(1210), 300],
-      ['cart-1', at(1820), at(2120), 300],
-    ],
-  )
+  assert.deepEqual(pluck(trips, 'hardware_id', 'startTime', 'endTime', 'distance', 'pointCount'), [
+    ['cart-1', at(300), at(910), 2562.6, 62],
+    ['cart-1', at(1210), at(1820), 2562.6, 62],
+  ])
+  assert.deepEqual(pluck(stops, 'hardware_id', 'startTime', 'endTime', 'duration'), [
+    ['cart-1', at(0), at(300), 300],
+    ['cart-1', at(910), at(1210), 300],
+    ['cart-1', at(1820), at(2120), 300],
+  ])
   assert.deepEqual(summary, {
     totalTrips: 2,
     totalStops: 3,
@@ -147,10 +119,7 @@ test('the list of many devices equals their single lists, sorted by time and the
     expected.sort((a, b) => Date.parse(a.startTime) - Date.parse(b.startTime))
     assert.deepEqual(all[list], expected)
   }
-  assert.deepEqual(
-    all.trips.map(({ hardware_id }: TripJson) => hardware_id),
-    ['cart-1', 'cart-2', 'cart-1'],
-  )
+  assert.deepEqual(pluck(all.trips, 'hardware_id'), ['cart-1', 'cart-2', 'cart-1'])
   assert.deepEqual(Object.keys(all.summary), [
     'totalTrips',
     'totalStops',
@@ -179,9 +148,8 @@ test('order=desc reverses a list and is rejected for maps', async () => {
     for (const order of ['DESC', 'newest', ''])
       assert.deepEqual((await ask(`${path}&order=${order}`)).body.code, 'invalid_parameter')
     const accept = 'application/geo+json'
-    const map = await ask(`${path}&order=desc`, 'admin', { accept })
-    assert.deepEqual([map.status, map.body.code], [400, 'invalid_parameter'])
-    assert.equal((await ask(`${path}&order=asc`, 'admin', { accept })).status, 200)
+    await fails(ask(`${path}&order=desc`, 'admin', { accept }), 400, 'invalid_parameter')
+    await ok(ask(`${path}&order=asc`, 'admin', { accept }))
     const asked = (list: string, headers?: Record<string, string>) => ask(list, 'admin', headers)
     assert.equal(await checkList(asked, path, 'trips'), ascending.trips.length)
   }
@@ -194,12 +162,8 @@ test('a short id works like the hardware id', async () => {
 })
 
 test('an unknown device is 404 for every caller', async () => {
-  for (const path of [`/trips/nowhere?${RANGE}`, '/trips/nowhere/active', '/trips/nowhere/summary']) {
-    for (const who of ['admin', 'in scope', 'no scope'] as const) {
-      const { status, body } = await ask(path, who)
-      assert.deepEqual([status, body.code], [404, 'device_not_found'])
-    }
-  }
+  for (const path of [`/trips/nowhere?${RANGE}`, '/trips/nowhere/active', '/trips/nowhere/summary'])
+    for (const who of ['admin', 'in scope', 'no scope'] as const) await fails(ask(path, who), 404, 'device_not_found')
 })
 
 for (const [id, trips, stops, positions] of [
@@ -207,13 +171,12 @@ for (const [id, trips, stops, positions] of [
   ['single-fix', 0, 0, 1],
   ['same-time', 0, 0, 1],
   ['cart-3', 0, 1, 121],
-] as const) {
+] as const)
   test(`${id}: ${trips} trips and ${stops} stops of ${positions} positions`, async () => {
     const body = await get(`/trips/${id}?${RANGE}`)
     assert.deepEqual([body.trips.length, body.stops.length], [trips, stops])
     assert.equal(body.summary.positionsAnalyzed, positions)
   })
-}
 
 test('years without data between two trips lie outside of every range', async () => {
   const found = async (fromMs: number) => {
@@ -251,8 +214,7 @@ const TOO_LONG = `from=${toIso(MORNING_MS)}&to=${toIso(MORNING_MS + 31 * DAY_MS 
 for (const path of ['/trips', '/trips/cart-1', '/trips/cart-1/summary']) {
   test(`${path}: a range may have 31 days and not a millisecond more`, async () => {
     await get(`${path}?${LONGEST}`)
-    const { status, body } = await ask(`${path}?${TOO_LONG}`)
-    assert.deepEqual([status, body.code], [400, 'range_too_large'])
+    await fails(ask(`${path}?${TOO_LONG}`), 400, 'range_too_large')
   })
 
   for (const [query, code, name] of [
@@ -263,12 +225,11 @@ for (const path of ['/trips', '/trips/cart-1', '/trips/cart-1/summary']) {
     ['from=2026-02-30&to=2026-05-05', 'invalid_date', 'from'],
     ['from=&to=2026-05-05', 'invalid_date', 'from'],
     ['from=2026-05-04&from=2026-05-05&to=2026-05-05', 'invalid_parameter', 'from'],
-  ] as const) {
+  ] as const)
     test(`${path}?${query} is ${code}`, async () => {
       const { status, body } = await ask(`${path}?${query}`)
       assert.deepEqual([status, body.code, body.errors[0].name], [400, code, name])
     })
-  }
 }
 
 for (const path of [
@@ -277,8 +238,8 @@ for (const path of [
   `/trips/cart-1/summary?${RANGE}`,
   '/trips/active?',
   '/trips/cart-1/active?',
-]) {
-  for (const name of Object.keys(DEFAULT_TRIP_CONFIG)) {
+])
+  for (const name of Object.keys(DEFAULT_TRIP_CONFIG))
     test(`${path}: ${name} must be a number from 0 on`, async () => {
       for (const value of ['-1', 'x', '', '1e3', 'NaN', 'Infinity', '0x10', '1,5', ' 1', '1&x=', '.5']) {
         const isFine = value.startsWith('1&')
@@ -292,8 +253,6 @@ for (const path of [
       if (summary === undefined) assert.equal(others.hardware_id, 'cart-1')
       else assert.deepEqual(used, { ...DEFAULT_TRIP_CONFIG, [name]: 0.5 })
     })
-  }
-}
 
 for (const path of ['/trips/active', '/trips/cart-1/active']) {
   for (const [query, name] of [
@@ -301,12 +260,11 @@ for (const path of ['/trips/active', '/trips/cart-1/active']) {
     ['maxAgeSeconds=x', 'maxAgeSeconds'],
     ['lookbackSeconds=', 'lookbackSeconds'],
     ['lookbackSeconds=2678401', 'lookbackSeconds'],
-  ] as const) {
+  ] as const)
     test(`${path}?${query} is 400`, async () => {
       const { status, body } = await ask(`${path}?${query}`)
       assert.deepEqual([status, body.code, body.errors[0].name], [400, 'invalid_number', name])
     })
-  }
   test(`${path}: the summary has the ages in effect`, async () => {
     const { summary } = await get(`${path}?maxAgeSeconds=1.5&lookbackSeconds=2678400`)
     assert.deepEqual([summary.maxAgeSeconds, summary.lookbackSeconds], [1.5, 2_678_400])
@@ -320,22 +278,17 @@ test('a request may name 50 devices and not 51; a repeated one counts once', asy
   const fifty = DEVICES_TOO_MANY.slice(1)
   assert.equal((await get(query(fifty))).summary.devicesQueried, 4)
   assert.equal((await get(query([...fifty, 'cart-1', 'cart-2']))).summary.devicesQueried, 4)
-  for (const who of ['admin', 'in scope'] as const) {
-    const { status, body } = await ask(query(DEVICES_TOO_MANY), who)
-    assert.deepEqual([status, body.code], [400, 'too_many_devices'])
-  }
+  for (const who of ['admin', 'in scope'] as const)
+    await fails(ask(query(DEVICES_TOO_MANY), who), 400, 'too_many_devices')
   assert.equal((await get(`/trips/active?hardware_ids=${DEVICES_TOO_MANY}`)).summary.devicesQueried, 4)
   const many = (count: number) => `/trips/active?hardware_ids=${Array.from({ length: count }, (_, i) => `cart-${i}`)}`
   assert.equal((await get(many(500))).summary.devicesQueried, 4)
-  const { status, body } = await ask(many(501), 'admin')
-  assert.deepEqual([status, body.code], [400, 'too_many_devices'])
+  await fails(ask(many(501), 'admin'), 400, 'too_many_devices')
 })
 
 test('an empty list of devices is rejected', async () => {
-  for (const path of [`/trips?${RANGE}&hardware_ids=`, '/trips/active?hardware_ids=,']) {
-    const { status, body } = await ask(path)
-    assert.deepEqual([status, body.code], [400, 'empty_list'])
-  }
+  for (const path of [`/trips?${RANGE}&hardware_ids=`, '/trips/active?hardware_ids=,'])
+    await fails(ask(path), 400, 'empty_list')
 })
 
 test('the summary of a device adds up its trips, by default those of the last day', async () => {
@@ -392,6 +345,5 @@ test('a position dated ahead becomes active when its time comes', async () => {
   assert.equal((await get('/trips/ahead/active')).active, true)
 })
 
-test('the path element active is the operation and never a device id', async () => {
-  assert.deepEqual(Object.keys(await get('/trips/active')), ['activeTrips', 'summary'])
-})
+test('the path element active is the operation and never a device id', async () =>
+  assert.deepEqual(Object.keys(await get('/trips/active')), ['activeTrips', 'summary']))

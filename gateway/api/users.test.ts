@@ -1,33 +1,21 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { hashSecret } from '#shared/ids.ts'
-import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
 const START_MS = Date.UTC(2026, 4, 1, 12)
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-const clock = new FakeClock(START_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock })
-  keys = await createCallers(g, ['cart-1'])
-})
-after(() => g.stop())
-// failed keys of one test must not lock out those of the next
-beforeEach(() => clock.advance(MINUTE_MS))
+const { g, clock, keys } = scene({ nowMs: START_MS, inScope: ['cart-1'] })
 
 async function adminId(gateway = g): Promise<string> {
-  const { body } = await gateway.request('GET', '/users')
+  const { body } = await gateway.get('/users')
   return body.find((user: { name: string }) => user.name === 'Admin').user_id
 }
 
 async function userOf(userId: string) {
-  const { status, body } = await g.request('GET', `/users/${userId}`)
-  assert.equal(status, 200)
+  const body = await ok(g.get(`/users/${userId}`))
   return body
 }
 
@@ -41,26 +29,16 @@ const ROUTES: [method: string, path: string, body?: object][] = [
 ]
 
 for (const [method, path, body] of ROUTES) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, {
-        key: keys[who],
-        ...(body === undefined ? {} : { body }),
-      })
-      assert.equal(answer.status, status)
-      assert.equal(answer.body.code, code)
-    })
-  }
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who], body }), status, code))
   if (path === '/users') continue
-  test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown id is 404`, async () => {
-    const answer = await g.request(method, path, body === undefined ? {} : { body })
-    assert.equal(answer.status, 404)
-    assert.equal(answer.body.code, 'user_not_found')
-  })
+  test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown id is 404`, () =>
+    fails(g.request(method, path, body === undefined ? {} : { body }), 404, 'user_not_found'))
 }
 
 test('a new user with only a name has the defaults and nothing else', async () => {
-  const { status, headers, body } = await g.request('POST', '/users', { body: { name: '  Jane  ' } })
+  const { status, headers, body } = await g.post('/users', { name: '  Jane  ' })
   const nowIso = new Date(clock.nowMs()).toISOString()
   assert.equal(status, 201)
   assert.equal(headers.get('location'), `/users/${body.user.user_id}`)
@@ -89,22 +67,21 @@ test('a new user has the requested fields', async () => {
     role: 'admin',
     allowed_hardware_ids: ['b', 'a', 'b', 'not-registered-yet'],
   }
-  const { body } = await g.request('POST', '/users', { body: fields })
+  const { body } = await g.post('/users', fields)
   const { name, email, role, allowed_hardware_ids } = body.user
   assert.deepEqual(
     { name, email, role, allowed_hardware_ids },
     { ...fields, allowed_hardware_ids: ['b', 'a', 'not-registered-yet'] },
   )
-  assert.equal((await g.request('GET', '/users', { key: body.api_key })).status, 200)
+  await ok(g.get('/users', { key: body.api_key }))
 })
 
-for (const ids of [null, []]) {
+for (const ids of [null, []])
   test(`allowed_hardware_ids ${JSON.stringify(ids)} is returned as given and allows no device`, async () => {
     const { userId, key } = await g.createUser({ allowed_hardware_ids: ids })
     assert.deepEqual((await userOf(userId)).allowed_hardware_ids, ids)
-    assert.deepEqual((await g.request('GET', '/devices', { key })).body.devices, [])
+    assert.deepEqual((await g.get('/devices', { key })).body.devices, [])
   })
-}
 
 const tooMany = Array.from({ length: 5001 }, (_, i) => `c${i}`)
 
@@ -128,16 +105,15 @@ for (const [what, fields, code, name] of [
   ['5001 ids', { name: 'A', allowed_hardware_ids: tooMany }, 'invalid_field', 'allowed_hardware_ids'],
   ['a misspelt field', { name: 'A', allowed_hardware_id: ['a'] }, 'unknown_field', 'allowed_hardware_id'],
   ['a field of the answer', { name: 'A', user_id: UNKNOWN_ID }, 'unknown_field', 'user_id'],
-] as [string, object, string, string][]) {
+] as [string, object, string, string][])
   test(`POST /users with ${what} is 400 ${code} and creates no user`, async () => {
-    const before = (await g.request('GET', '/users')).body.length
-    const { status, body } = await g.request('POST', '/users', { body: fields })
+    const before = (await g.get('/users')).body.length
+    const { status, body } = await g.post('/users', fields)
     assert.equal(status, 400)
     assert.equal(body.code, code)
     assert.deepEqual([body.errors[0].in, body.errors[0].name, body.errors[0].code], ['body', name, code])
-    assert.equal((await g.request('GET', '/users')).body.length, before)
+    assert.equal((await g.get('/users')).body.length, before)
   })
-}
 
 for (const [what, fields] of [
   ['a name of 200 and blanks around it', { name: ` ${'ü'.repeat(200)} ` }],
@@ -145,15 +121,12 @@ for (const [what, fields] of [
   ['e-mail null', { name: 'A', email: null }],
   ['an empty e-mail', { name: 'A', email: '' }],
   ['5000 ids, some of them twice', { name: 'A', allowed_hardware_ids: [...tooMany.slice(1), 'c1', 'c2'] }],
-] as [string, object][]) {
-  test(`POST /users with ${what} is accepted`, async () => {
-    assert.equal((await g.request('POST', '/users', { body: fields })).status, 201)
-  })
-}
+] as [string, object][])
+  test(`POST /users with ${what} is accepted`, () => ok(g.post('/users', fields), 201))
 
 test('the first hundred of very many errors are listed', async () => {
   const fields = { name: 'A', allowed_hardware_ids: Array.from({ length: 5000 }, () => 1) }
-  const { status, body } = await g.request('POST', '/users', { body: fields })
+  const { status, body } = await g.post('/users', fields)
   assert.equal(status, 400)
   assert.equal(body.errors.length, 100)
 })
@@ -162,8 +135,7 @@ test('PATCH changes the given fields, leaves the rest and moves updated_at', asy
   const { userId } = await g.createUser({ name: 'Old', email: 'old@a.b', allowed_hardware_ids: ['a'] })
   const old = await userOf(userId)
   clock.advance(5000)
-  const { status, body } = await g.request('PATCH', `/users/${userId}`, { body: { name: ' New ' } })
-  assert.equal(status, 200)
+  const body = await ok(g.patch(`/users/${userId}`, { name: ' New ' }))
   assert.deepEqual(body, { ...old, name: 'New', updated_at: new Date(clock.nowMs()).toISOString() })
   assert.deepEqual(await userOf(userId), body)
 })
@@ -172,8 +144,7 @@ test('PATCH {} is 200 and moves nothing', async () => {
   const { userId } = await g.createUser({ name: 'Same' })
   const old = await userOf(userId)
   clock.advance(5000)
-  const { status, body } = await g.request('PATCH', `/users/${userId}`, { body: {} })
-  assert.equal(status, 200)
+  const body = await ok(g.patch(`/users/${userId}`, {}))
   assert.deepEqual(body, old)
 })
 
@@ -187,16 +158,15 @@ for (const [field, given, expected] of [
   ['allowed_hardware_ids', ['x', 'x', 'y'], ['x', 'y']],
   ['role', 'admin', 'admin'],
   ['is_active', false, false],
-] as const) {
+] as const)
   test(`PATCH ${field} to ${JSON.stringify(given)} changes only that`, async () => {
     const { userId } = await g.createUser({ email: 'a@b.c', allowed_hardware_ids: ['a'] })
     const old = await userOf(userId)
-    const { body } = await g.request('PATCH', `/users/${userId}`, { body: { [field]: given } })
+    const { body } = await g.patch(`/users/${userId}`, { [field]: given })
     const changed = { ...old, [field]: expected, updated_at: body.updated_at }
     // cleared fields are absent, not null
     assert.deepEqual(body, JSON.parse(JSON.stringify(changed)))
   })
-}
 
 for (const [what, fields, code] of [
   ['name null', { name: null }, 'invalid_field'],
@@ -209,63 +179,58 @@ for (const [what, fields, code] of [
   ['an unknown role', { role: 'owner' }, 'invalid_field'],
   ['5001 ids', { allowed_hardware_ids: tooMany }, 'invalid_field'],
   ['an unknown field next to a valid one', { name: 'Good', nmae: 'x' }, 'unknown_field'],
-] as [string, object, string][]) {
+] as [string, object, string][])
   test(`PATCH with ${what} is 400 ${code} and changes nothing`, async () => {
     const { userId } = await g.createUser({ name: 'Kept' })
     const old = await userOf(userId)
-    const { status, body } = await g.request('PATCH', `/users/${userId}`, { body: fields })
-    assert.deepEqual([status, body.code], [400, code])
+    await fails(g.patch(`/users/${userId}`, fields), 400, code)
     assert.deepEqual(await userOf(userId), old)
   })
-}
 
 test('a disabled user is locked out immediately, and enabled again with the same key', async () => {
   const { userId, key } = await g.createUser({})
-  assert.equal((await g.request('GET', '/devices', { key })).status, 200)
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
-  assert.equal((await g.request('GET', '/devices', { key })).body.code, 'user_inactive')
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: true } })
-  assert.equal((await g.request('GET', '/devices', { key })).status, 200)
+  await ok(g.get('/devices', { key }))
+  await g.patch(`/users/${userId}`, { is_active: false })
+  assert.equal((await g.get('/devices', { key })).body.code, 'user_inactive')
+  await g.patch(`/users/${userId}`, { is_active: true })
+  await ok(g.get('/devices', { key }))
 })
 
 test('a changed role and scope apply from the next request on', async () => {
   await g.register('scoped-cart')
   const { userId, key } = await g.createUser({ allowed_hardware_ids: ['scoped-cart'] })
   const path = '/devices/scoped-cart'
-  assert.equal((await g.request('GET', path, { key })).status, 200)
-  await g.request('PATCH', `/users/${userId}`, { body: { allowed_hardware_ids: [] } })
-  assert.equal((await g.request('GET', path, { key })).status, 403)
-  await g.request('PATCH', `/users/${userId}`, { body: { role: 'admin' } })
-  assert.equal((await g.request('GET', path, { key })).status, 200)
-  assert.equal((await g.request('GET', '/users', { key })).status, 200)
+  await ok(g.get(path, { key }))
+  await g.patch(`/users/${userId}`, { allowed_hardware_ids: [] })
+  assert.equal((await g.get(path, { key })).status, 403)
+  await g.patch(`/users/${userId}`, { role: 'admin' })
+  await ok(g.get(path, { key }))
+  await ok(g.get('/users', { key }))
 })
 
 test('rotating shows a new key once, and the old one is invalid immediately', async () => {
   const { userId, key } = await g.createUser({})
-  const { status, body } = await g.request('POST', `/users/${userId}/rotate-key`)
-  assert.equal(status, 200)
+  const body = await ok(g.post(`/users/${userId}/rotate-key`))
   assert.deepEqual(Object.keys(body).sort(), ['api_key', 'success', 'warning'])
   assert.equal(body.success, true)
   assert.notEqual(body.api_key, key)
   assert.match(body.api_key, /^flt_[A-Za-z0-9_-]{43}$/)
-  assert.equal((await g.request('GET', '/devices', { key })).body.code, 'invalid_api_key')
-  assert.equal((await g.request('GET', '/devices', { key: body.api_key })).status, 200)
+  assert.equal((await g.get('/devices', { key })).body.code, 'invalid_api_key')
+  await ok(g.get('/devices', { key: body.api_key }))
 })
 
 test('a deleted user is gone together with the key; a second DELETE is 404', async () => {
   const { userId, key } = await g.createUser({})
-  const { status, body } = await g.request('DELETE', `/users/${userId}`)
-  assert.equal(status, 200)
+  const body = await ok(g.remove(`/users/${userId}`))
   assert.deepEqual(body, { success: true, deleted: userId })
-  assert.equal((await g.request('GET', '/devices', { key })).body.code, 'invalid_api_key')
-  assert.equal((await g.request('GET', `/users/${userId}`)).status, 404)
-  const again = await g.request('DELETE', `/users/${userId}`)
-  assert.deepEqual([again.status, again.body.code], [404, 'user_not_found'])
+  assert.equal((await g.get('/devices', { key })).body.code, 'invalid_api_key')
+  assert.equal((await g.get(`/users/${userId}`)).status, 404)
+  await fails(g.remove(`/users/${userId}`), 404, 'user_not_found')
 })
 
 test('users are listed by creation, then by id, as a bare array of the same shape', async () => {
   await Promise.all(Array.from({ length: 5 }, (_, i) => g.createUser({ name: `Same time ${i}` })))
-  const { body } = await g.request('GET', '/users')
+  const { body } = await g.get('/users')
   assert.ok(Array.isArray(body))
   const expected = body.toSorted((a: { created_at: string; user_id: string }, b: typeof a) =>
     a.created_at === b.created_at ? (a.user_id < b.user_id ? -1 : 1) : a.created_at < b.created_at ? -1 : 1,
@@ -280,12 +245,12 @@ test('users are listed by creation, then by id, as a bare array of the same shap
 test('only the first response holds a key, and no response its hash', async () => {
   const { userId, key } = await g.createUser({})
   const answers = [
-    await g.request('GET', '/users'),
-    await g.request('GET', `/users/${userId}`),
-    await g.request('PATCH', `/users/${userId}`, { body: { name: 'Other' } }),
-    await g.request('POST', `/users/${userId}/rotate-key`),
-    await g.request('GET', '/metrics'),
-    await g.request('DELETE', `/users/${userId}`),
+    await g.get('/users'),
+    await g.get(`/users/${userId}`),
+    await g.patch(`/users/${userId}`, { name: 'Other' }),
+    await g.post(`/users/${userId}/rotate-key`),
+    await g.get('/metrics'),
+    await g.remove(`/users/${userId}`),
   ]
   for (const { body } of answers) {
     const text = JSON.stringify(body)
@@ -298,11 +263,11 @@ test('usage counts every request with the key, errors too', async () => {
   const { userId, key } = await g.createUser({})
   clock.advance(1000)
   const firstIso = new Date(clock.nowMs()).toISOString()
-  await g.request('GET', '/devices', { key })
-  await g.request('GET', '/users', { key })
-  await g.request('GET', '/nowhere', { key })
+  await g.get('/devices', { key })
+  await g.get('/users', { key })
+  await g.get('/nowhere', { key })
   clock.advance(1000)
-  await g.request('GET', '/devices?limit=0', { key })
+  await g.get('/devices?limit=0', { key })
   assert.deepEqual((await userOf(userId)).usage, {
     total_requests: 4,
     requests_today: 4,
@@ -314,24 +279,24 @@ test('usage counts every request with the key, errors too', async () => {
 
 test('a request with an invalid key or by a disabled user counts for no user', async () => {
   const { userId, key } = await g.createUser({})
-  await g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })
-  await g.request('GET', '/devices', { key })
+  await g.patch(`/users/${userId}`, { is_active: false })
+  await g.get('/devices', { key })
   assert.equal((await userOf(userId)).usage.total_requests, 0)
 })
 
 test('rotating the key and changing a user keep the usage', async () => {
   const { userId, key } = await g.createUser({})
-  await g.request('GET', '/devices', { key })
-  await g.request('PATCH', `/users/${userId}`, { body: { name: 'Renamed' } })
-  const { body } = await g.request('POST', `/users/${userId}/rotate-key`)
-  await g.request('GET', '/devices', { key: body.api_key })
+  await g.get('/devices', { key })
+  await g.patch(`/users/${userId}`, { name: 'Renamed' })
+  const { body } = await g.post(`/users/${userId}/rotate-key`)
+  await g.get('/devices', { key: body.api_key })
   assert.equal((await userOf(userId)).usage.total_requests, 2)
 })
 
 test('requests_today restarts at midnight UTC, also for an idle user', async () => {
   const { userId, key } = await g.createUser({})
-  await g.request('GET', '/devices', { key })
-  await g.request('GET', '/devices', { key })
+  await g.get('/devices', { key })
+  await g.get('/devices', { key })
   const usedAt = new Date(clock.nowMs()).toISOString()
   clock.set(Date.UTC(2026, 4, 1, 23, 59, 59, 999))
   assert.equal((await userOf(userId)).usage.requests_today, 2)
@@ -344,21 +309,21 @@ test('requests_today restarts at midnight UTC, also for an idle user', async () 
     first_used_at: usedAt,
     last_used_at: usedAt,
   })
-  await g.request('GET', '/devices', { key })
+  await g.get('/devices', { key })
   const used = (await userOf(userId)).usage
   assert.deepEqual([used.total_requests, used.requests_today], [3, 1])
-  const listed = (await g.request('GET', '/users')).body.find((u: { user_id: string }) => u.user_id === userId)
+  const listed = (await g.get('/users')).body.find((u: { user_id: string }) => u.user_id === userId)
   assert.deepEqual(listed.usage, used)
 })
 
 test('users, keys and usage survive a restart', async () => {
   const { userId, key } = await g.createUser({ email: 'a@b.c', allowed_hardware_ids: ['z', 'a'] })
-  await g.request('GET', '/devices', { key })
-  await g.request('GET', '/nowhere', { key })
+  await g.get('/devices', { key })
+  await g.get('/nowhere', { key })
   const user = await userOf(userId)
   await g.restart()
   assert.deepEqual(await userOf(userId), user)
-  await g.request('GET', '/devices', { key })
+  await g.get('/devices', { key })
   assert.equal((await userOf(userId)).usage.total_requests, 3)
 })
 
@@ -366,28 +331,26 @@ for (const [what, method, body] of [
   ['deleted', 'DELETE', undefined],
   ['demoted', 'PATCH', { role: 'user' }],
   ['disabled', 'PATCH', { is_active: false }],
-] as const) {
+] as const)
   test(`the last active admin cannot be ${what}, and the request changes nothing else`, async () => {
     const own = await startGateway()
     try {
       const id = await adminId(own)
       // a disabled admin does not count
       const other = await own.createUser({ name: 'Other', role: 'admin' })
-      await own.request('PATCH', `/users/${other.userId}`, { body: { is_active: false } })
+      await own.patch(`/users/${other.userId}`, { is_active: false })
       const more = body === undefined ? {} : { body: { ...body, name: 'Renamed' } }
-      const refused = await own.request(method, `/users/${id}`, more)
-      assert.deepEqual([refused.status, refused.body.code], [409, 'last_admin'])
-      const kept = (await own.request('GET', `/users/${id}`)).body
+      await fails(own.request(method, `/users/${id}`, more), 409, 'last_admin')
+      const kept = (await own.get(`/users/${id}`)).body
       assert.deepEqual([kept.name, kept.role, kept.is_active], ['Admin', 'admin', true])
 
-      await own.request('PATCH', `/users/${other.userId}`, { body: { is_active: true } })
-      assert.equal((await own.request(method, `/users/${id}`, more)).status, 200)
-      assert.equal((await own.request('GET', '/users', { key: other.key })).status, 200)
+      await own.patch(`/users/${other.userId}`, { is_active: true })
+      await ok(own.request(method, `/users/${id}`, more))
+      await ok(own.get('/users', { key: other.key }))
     } finally {
       await own.stop()
     }
   })
-}
 
 test('of two admins who remove each other concurrently one stays', async () => {
   const own = await startGateway()
@@ -395,8 +358,8 @@ test('of two admins who remove each other concurrently one stays', async () => {
     const id = await adminId(own)
     const other = await own.createUser({ role: 'admin' })
     const answers = await Promise.all([
-      own.request('DELETE', `/users/${other.userId}`),
-      own.request('PATCH', `/users/${id}`, { key: other.key, body: { role: 'user' } }),
+      own.remove(`/users/${other.userId}`),
+      own.patch(`/users/${id}`, { role: 'user' }, { key: other.key }),
     ])
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
   } finally {
@@ -405,17 +368,14 @@ test('of two admins who remove each other concurrently one stays', async () => {
 })
 
 test('the first admin is created once: a restart with the same key creates no second', async () => {
-  const before = (await g.request('GET', '/users')).body.length
+  const before = (await g.get('/users')).body.length
   await g.restart()
-  assert.equal((await g.request('GET', '/users')).body.length, before)
+  assert.equal((await g.get('/users')).body.length, before)
 })
 
 test('5000 ids of maximum length fit into one request', async () => {
   const ids = Array.from({ length: 5000 }, (_, i) => `${'c'.repeat(60)}${String(i).padStart(4, '0')}`)
-  const { status, body } = await g.request('POST', '/users', {
-    body: { name: 'Fleet', allowed_hardware_ids: ids },
-  })
-  assert.equal(status, 201)
+  const body = await ok(g.post('/users', { name: 'Fleet', allowed_hardware_ids: ids }), 201)
   assert.deepEqual(body.user.allowed_hardware_ids, ids)
 })
 
@@ -426,15 +386,12 @@ test('a lone star allows every device, now and later, over HTTP, realtime and MQ
   realtime.send({ type: 'subscribe', hardwareIds: ['*'] })
   await realtime.next('subscribed')
   const program = await g.program({}, user)
-  assert.deepEqual(
-    (await program.subscribeAsync('dev/+/evt', { qos: 0 })).map(({ qos }) => qos),
-    [0],
-  )
+  assert.deepEqual(pluck(await program.subscribeAsync('dev/+/evt', { qos: 0 }), 'qos'), [0])
   const received = new Promise((resolve) => program.once('message', resolve))
 
   const device = await g.device('cart-of-tomorrow')
   const event = { eid: '1', event: 'unlock', source: 'rfid' }
-  await device.publishAsync('dev/cart-of-tomorrow/evt', JSON.stringify(event), { qos: 1 })
+  await publish(device, 'dev/cart-of-tomorrow/evt', event)
   assert.equal(await received, 'dev/cart-of-tomorrow/evt')
   assert.equal((await realtime.next('device_unlocked')).hardwareId, 'cart-of-tomorrow')
   for (const path of [
@@ -442,13 +399,12 @@ test('a lone star allows every device, now and later, over HTTP, realtime and MQ
     '/devices/cart-of-tomorrow/gps?limit=1',
     '/devices/cart-of-tomorrow/commands',
   ])
-    assert.equal((await g.request('GET', path, { key: user.key })).status, 200, path)
+    assert.equal((await g.get(path, { key: user.key })).status, 200, path)
   for (const path of ['/devices', '/lock-events', '/geofence-events', '/trips/active?hardware_ids=cart-of-tomorrow']) {
-    const { status, body } = await g.request('GET', path, { key: user.key })
-    assert.equal(status, 200, path)
-    assert.deepEqual(body, (await g.request('GET', path)).body, path)
+    const body = await ok(g.get(path, { key: user.key }))
+    assert.deepEqual(body, (await g.get(path)).body, path)
   }
-  const { body } = await g.request('GET', '/lock-events', { key: user.key })
+  const { body } = await g.get('/lock-events', { key: user.key })
   assert.equal(body.events.length, 1)
 })
 

@@ -1,32 +1,26 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
 import { ANSWERS, type Received, Receiver } from '#testing/receiver.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, scene } from '#testing/scene.ts'
+import { metric, startGateway } from '#testing/start-gateway.ts'
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway()
-  keys = await createCallers(g, [])
-})
-after(() => g.stop())
+const { g, keys } = scene({ isRealTime: true, inScope: [] })
 
 /** Creates a webhook that is removed after the test. */
 async function hook(t: TestContext, fields: object) {
-  const answer = await g.request('POST', '/webhooks', { body: fields })
+  const answer = await g.post('/webhooks', fields)
   const id: string | undefined = answer.body.webhook?.webhook_id
-  if (id !== undefined) t.after(() => g.request('DELETE', `/webhooks/${id}`))
+  if (id !== undefined) t.after(() => g.remove(`/webhooks/${id}`))
   return { ...answer, id: id ?? '' }
 }
 
 async function shown(id: string) {
-  const { body } = await g.request('GET', '/webhooks')
+  const { body } = await g.get('/webhooks')
   return body.find((one: { webhook_id: string }) => one.webhook_id === id)
 }
 
@@ -42,10 +36,8 @@ for (const [method, path, body] of [
   ['POST', `/webhooks/${UNKNOWN_ID}/test`],
 ] as [string, string, object?][])
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, path, { key: keys[who], ...(body && { body }) })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
+    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, path, { key: keys[who], body }), status, code))
 
 test('a webhook is created, listed without its secret, tested and deleted', async (t) => {
   const receiver = await Receiver.open(t)
@@ -63,7 +55,7 @@ test('a webhook is created, listed without its secret, tested and deleted', asyn
     waiting: 0,
   })
   assert.deepEqual(await shown(made.id), webhook)
-  const tested = await g.request('POST', `/webhooks/${made.id}/test`)
+  const tested = await g.post(`/webhooks/${made.id}/test`)
   assert.equal(tested.status, 202)
   await receiver.has(1)
   const [got = assert.fail()] = receiver.received
@@ -76,7 +68,7 @@ test('a webhook is created, listed without its secret, tested and deleted', asyn
   assert.deepEqual(body, { event: 'test', alert: null, site, sent_at: body.sent_at })
   await eventually(async () => (await shown(made.id)).last_success_at !== null, 'a success')
   assert.equal((await shown(made.id)).waiting, 0)
-  const deleted = await g.request('DELETE', `/webhooks/${made.id}`)
+  const deleted = await g.remove(`/webhooks/${made.id}`)
   assert.deepEqual([deleted.status, deleted.body], [200, { success: true, deleted: made.id }])
   assert.equal(await shown(made.id), undefined)
   for (const [method, path] of [
@@ -93,7 +85,7 @@ test('a secret can be given, with any characters', async (t) => {
   const secret = 'Schlüssel 🔑'
   const made = await hook(t, { url: receiver.url, kinds: null, secret })
   assert.deepEqual([made.body.secret, made.body.webhook.kinds], [secret, null])
-  await g.request('POST', `/webhooks/${made.id}/test`)
+  await g.post(`/webhooks/${made.id}/test`)
   await receiver.has(1)
   assert.ok(receiver.received.every((got) => isSigned(got, secret)))
 })
@@ -106,7 +98,7 @@ test('the receiver in docs/alerts.md accepts only recent requests with a valid s
   const receiver = await Receiver.open(t)
   const made = await hook(t, { url: receiver.url })
   const { secret } = made.body
-  await g.request('POST', `/webhooks/${made.id}/test`)
+  await g.post(`/webhooks/${made.id}/test`)
   await receiver.has(1)
   const [{ headers, text } = assert.fail()] = receiver.received
   assert.ok(isFromCartbarn(headers, text, secret))
@@ -140,12 +132,12 @@ describe('rejected requests', () => {
     ['an unknown field', { url: 'http://host/', event: 'opened' }, 'unknown_field'],
   ] as [string, object, string][])
     test(`${what}: ${code}`, async () => {
-      const { status, body: problem } = await g.request('POST', '/webhooks', { body })
+      const { status, body: problem } = await g.post('/webhooks', body)
       assert.deepEqual([status, problem.code], [400, code])
     })
 
   test('a 21st webhook is rejected', async (t) => {
-    const { body: known } = await g.request('GET', '/webhooks')
+    const { body: known } = await g.get('/webhooks')
     const made = await Promise.all(
       Array.from({ length: 21 - known.length }, () => hook(t, { url: 'http://127.0.0.1:9/' })),
     )
@@ -164,7 +156,7 @@ test('a failed delivery is retried under the same id, and shown in /webhooks and
   )
   const failed = await metric(g, 'cartbarn_notifications_failed_total', 'webhook')
   const made = await hook(t, { url: receiver.url, secret: 'x' })
-  await g.request('POST', `/webhooks/${made.id}/test`)
+  await g.post(`/webhooks/${made.id}/test`)
   await eventually(async () => (await shown(made.id)).last_error === 'answered 503', 'an error')
   assert.equal((await shown(made.id)).waiting, 1)
   assert.equal(await metric(g, 'cartbarn_notifications_waiting', 'webhook'), 1)
@@ -187,23 +179,23 @@ test('a webhook that hangs delays no other webhook', async (t) => {
   const [hanging, other] = [await Receiver.open(t, ANSWERS.hang), await Receiver.open(t)]
   const slow = await hook(t, { url: hanging.url })
   const quick = await hook(t, { url: other.url })
-  for (let i = 0; i < 20; i++) await g.request('POST', `/webhooks/${slow.id}/test`)
+  for (let i = 0; i < 20; i++) await g.post(`/webhooks/${slow.id}/test`)
   await hanging.has(4)
-  await g.request('POST', `/webhooks/${quick.id}/test`)
+  await g.post(`/webhooks/${quick.id}/test`)
   await other.has(1)
   assert.equal((await shown(slow.id)).waiting, 20)
   // a delivery in progress ends immediately
-  await g.request('DELETE', `/webhooks/${slow.id}`)
+  await g.remove(`/webhooks/${slow.id}`)
 })
 
 test('a deleted webhook receives nothing more', async (t) => {
   const receiver = await Receiver.open(t, ANSWERS.broken)
   const made = await hook(t, { url: receiver.url })
-  await g.request('POST', `/webhooks/${made.id}/test`)
+  await g.post(`/webhooks/${made.id}/test`)
   await receiver.has(1)
-  await g.request('DELETE', `/webhooks/${made.id}`)
+  await g.remove(`/webhooks/${made.id}`)
   const other = await hook(t, { url: receiver.url })
-  await g.request('POST', `/webhooks/${other.id}/test`)
+  await g.post(`/webhooks/${other.id}/test`)
   // a later retry of the second webhook has arrived, and none of the first
   await receiver.has(4)
   const ids = new Set(receiver.received.slice(1).map(({ headers }) => headers['x-cartbarn-delivery']))
@@ -215,11 +207,11 @@ test('pending deliveries survive a restart with their ids, and the audit log has
   t.after(() => own.stop())
   const receiver = await Receiver.open(t, ANSWERS.broken)
   const url = `${receiver.url}/T0P-SECRET`
-  const { body } = await own.request('POST', '/webhooks', { body: { url, secret: 'S3CRET' } })
+  const { body } = await own.post('/webhooks', { url, secret: 'S3CRET' })
   const id = body.webhook.webhook_id
-  await own.request('POST', `/webhooks/${id}/test`)
+  await own.post(`/webhooks/${id}/test`)
   await receiver.has(1)
-  await eventually(async () => (await own.request('GET', '/webhooks')).body[0].last_error !== null, 'an error')
+  await eventually(async () => (await own.get('/webhooks')).body[0].last_error !== null, 'an error')
   await own.restart(() => {
     receiver.answer = ANSWERS.ok
   })
@@ -228,8 +220,8 @@ test('pending deliveries survive a restart with their ids, and the audit log has
   assert.equal(second?.headers['x-cartbarn-delivery'], first?.headers['x-cartbarn-delivery'])
   assert.equal(second?.text, first?.text)
   assert.ok(second !== undefined && isSigned(second, 'S3CRET'))
-  await own.request('DELETE', `/webhooks/${id}`)
-  const { body: log } = await own.request('GET', '/audit-log')
+  await own.remove(`/webhooks/${id}`)
+  const { body: log } = await own.get('/audit-log')
   const entries: { action: string; target: string }[] = log.entries
   assert.deepEqual(
     entries.flatMap(({ action, target }) => (target === id ? [action] : [])),

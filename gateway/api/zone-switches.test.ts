@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_STAFF, type Who } from '#testing/callers.ts'
-import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, type Answer } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let g: TestGateway
-let keys: Record<Who, string | null>
+const { g, clock, keys } = scene({ overrides: { tickMs: 20 }, groups: [1, 2], inScope: ['cart-1'] })
 let staff: { userId: string; key: string }
 let admin: { userId: string; key: string }
 
 before(async () => {
-  g = await startGateway({}, { clock, tickMs: 20 })
   admin = { userId: await g.adminId(), key: ADMIN_KEY }
-  keys = await createCallers(g, ['cart-1'])
   staff = await g.createUser({ name: 'Jo', role: 'staff', allowed_hardware_ids: ['*'] })
-  for (const groupId of [1, 2]) await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
 })
-after(() => g.stop())
 beforeEach(async () => {
   await put([])
   await put([
@@ -51,12 +45,12 @@ type FeatureJson = { id: string; properties: Record<string, unknown> }
 
 async function put(features: unknown[]): Promise<Answer> {
   const body = { type: 'FeatureCollection', features }
-  const answer = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  const answer = await g.put('/zones', body, { headers: { 'if-match': '*' } })
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   return answer
 }
 
-const ask = (body: unknown, key: string | null = staff.key) => g.request('POST', '/zones/switch', { body, key })
+const ask = (body: unknown, key: string | null = staff.key) => g.post('/zones/switch', body, { key })
 
 async function toggle(body: object): Promise<{ version: number; switched: string[]; until: string | null }> {
   const answer = await ask(body)
@@ -65,7 +59,7 @@ async function toggle(body: object): Promise<{ version: number; switched: string
 }
 
 async function features(): Promise<FeatureJson[]> {
-  return (await g.request('GET', '/zones')).body.features
+  return (await g.get('/zones')).body.features
 }
 
 async function find(id: string): Promise<FeatureJson['properties']> {
@@ -97,8 +91,7 @@ for (const [method, path] of [
   for (const [who, status, code] of REFUSED_AS_NO_STAFF)
     test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
       const body = method === 'POST' ? { holes: [3], enabled: true } : undefined
-      const answer = await g.request(method, path, { key: keys[who], body })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      await fails(g.request(method, path, { key: keys[who], body }), status, code)
     })
 
 const BAD: Record<string, [body: unknown, status: number, code: string]> = {
@@ -114,14 +107,13 @@ const BAD: Record<string, [body: unknown, status: number, code: string]> = {
 }
 for (const [what, [body, status, code]] of Object.entries(BAD))
   test(`an override with ${what} is ${status} ${code} and changes nothing`, async () => {
-    const before = await g.request('GET', '/zones')
-    const answer = await ask(body)
-    assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
-    assert.equal((await g.request('GET', '/zones')).headers.get('etag'), before.headers.get('etag'))
+    const before = await g.get('/zones')
+    await fails(ask(body), status, code)
+    assert.equal((await g.get('/zones')).headers.get('etag'), before.headers.get('etag'))
   })
 
 test('an override of holes enables their zones until the end of the day if no hours are set', async () => {
-  const before = await g.request('GET', '/zones')
+  const before = await g.get('/zones')
   const watcher = await g.realtime(staff.key)
   const { version, switched, until } = await toggle({ holes: [3, 7, 18], enabled: true })
   assert.deepEqual(switched, ['path-3', 'green-3', 'path-7'])
@@ -131,7 +123,7 @@ test('an override of holes enables their zones until the end of the day if no ho
   const { enabled, switched: is, enabled_before, switched_at } = await find('path-3')
   assert.deepEqual([enabled, is, enabled_before, switched_at], [true, { until, by }, false, inMs(0)])
   assert.deepEqual((await find('hole-3')).switched, null)
-  const now = await g.request('GET', '/zones')
+  const now = await g.get('/zones')
   assert.deepEqual([now.body.version, now.headers.get('etag') !== before.headers.get('etag')], [version, true])
   assert.deepEqual(
     [await published(1), await published(2)],
@@ -148,14 +140,13 @@ test('an override ends at closing time if hours are set', async () => {
   const everyDay = Object.fromEntries(
     ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'].map((day) => [day, ['07:00', '20:00']]),
   )
-  const { status } = await g.request('PATCH', '/site', { body: { opening_hours: everyDay } })
-  assert.equal(status, 200)
+  await ok(g.patch('/site', { opening_hours: everyDay }))
   assert.match((await toggle({ types: ['stop'], enabled: true })).until ?? '', /T20:00:00\.000Z$/)
-  await g.request('PATCH', '/site', { body: { opening_hours: null } })
+  await g.patch('/site', { opening_hours: null })
 })
 
 test('an override that names no zone of the site changes nothing', async () => {
-  const { body } = await g.request('GET', '/zones')
+  const { body } = await g.get('/zones')
   const answer = await toggle({ holes: [18], enabled: true })
   assert.deepEqual([answer.version, answer.switched], [body.version, []])
 })
@@ -171,7 +162,7 @@ test('an override ends at its time with the state of each zone before the first 
   await becomes('green-3', true)
   assert.deepEqual([(await find('path-3')).switched, 'enabled_before' in (await find('path-3'))], [null, false])
   assert.deepEqual(await published(1), ['green-3'])
-  const { entries } = (await g.request('GET', '/audit-log?action=zones.switched')).body
+  const { entries } = (await g.get('/audit-log?action=zones.switched')).body
   const [undone, ...asked] = entries.slice(0, 4)
   assert.deepEqual(
     [undone.user_id, asked.map((entry: { user_id: string }) => entry.user_id)],
@@ -194,7 +185,7 @@ test('an override until null stays until the next override', async () => {
 })
 
 test('an override creates no stored version, and zones put meanwhile keep their drawn state', async () => {
-  const versions = async () => (await g.request('GET', '/zones/versions')).body
+  const versions = async () => (await g.get('/zones/versions')).body
   const before = await versions()
   await toggle({ holes: [3], enabled: true, until: inMs(MINUTE_MS) })
   assert.deepEqual(await versions(), before)
@@ -202,8 +193,7 @@ test('an override creates no stored version, and zones put meanwhile keep their 
   const { body } = await put([...(await features()), zone('new')])
   assert.notEqual((await find('path-3')).switched, null)
   await put([])
-  const restored = await g.request('POST', `/zones/versions/${body.version}/restore`)
-  assert.equal(restored.status, 200)
+  await ok(g.post(`/zones/versions/${body.version}/restore`))
   assert.deepEqual([await isEnabled('path-3'), (await find('path-3')).switched], [false, null])
 })
 
@@ -221,9 +211,9 @@ test('a PUT ends the overrides of the zones it changes, and of no others', async
 })
 
 test('a restore brings zones back as drawn and ends their overrides', async () => {
-  const [{ version }] = (await g.request('GET', '/zones/versions')).body
+  const [{ version }] = (await g.get('/zones/versions')).body
   await toggle({ holes: [3], enabled: true, until: inMs(MINUTE_MS) })
-  assert.equal((await g.request('POST', `/zones/versions/${version}/restore`)).status, 200)
+  await ok(g.post(`/zones/versions/${version}/restore`))
   const { enabled, switched } = await find('path-3')
   assert.deepEqual([enabled, switched], [false, null])
 })
@@ -247,18 +237,16 @@ test('devices keep room for the zones that an override will bring back', async (
   const many = (prefix: string, count: number, enabled: boolean) =>
     Array.from({ length: count }, (_, i) => zone(`${prefix}-${i}`, { enabled }))
   await put([...many('on', 60, true), ...many('off', 60, false)])
-  const over = await ask({ zone_ids: many('off', 60, false).map(({ id }) => id), enabled: true })
-  assert.deepEqual([over.status, over.body.code], [400, 'too_many_zones'])
+  await fails(ask({ zone_ids: many('off', 60, false).map(({ id }) => id), enabled: true }), 400, 'too_many_zones')
   await toggle({ types: ['stop'], enabled: false, until: inMs(MINUTE_MS) })
   const own = { type: 'FeatureCollection', features: many('own', 50, true) }
-  const refused = await g.request('PUT', '/groups/1/geofences', { body: own })
-  assert.deepEqual([refused.status, refused.body.code], [400, 'too_many_zones'])
+  await fails(g.put('/groups/1/geofences', own), 400, 'too_many_zones')
 })
 
 test('the name of an erased person is removed from their overrides', async () => {
   const { key } = await g.createUser({ name: 'Kim', role: 'staff', allowed_hardware_ids: ['*'] })
   await ask({ zone_ids: ['path-3'], enabled: true }, key)
-  assert.equal((await g.request('POST', '/erasures', { body: { person: 'kim' } })).status, 200)
+  await ok(g.post('/erasures', { person: 'kim' }))
   // the type of the GET /zones response
   const { switched } = (await find('path-3')) as { switched: { by: { name: string } } }
   assert.equal(switched.by.name, '')
@@ -267,17 +255,16 @@ test('the name of an erased person is removed from their overrides', async () =>
 describe('the delivery of zones', () => {
   const clients = new Map<string, MqttClient>()
   const applied = async (key = staff.key) => {
-    const { status, body } = await g.request('GET', '/zones/applied', { key })
-    assert.equal(status, 200)
+    const body = await ok(g.get('/zones/applied', { key }))
     return body
   }
-  const versionOf = async (groupId: number) => (await g.request('GET', `/groups/${groupId}/geofences`)).body.version
+  const versionOf = async (groupId: number) => (await g.get(`/groups/${groupId}/geofences`)).body.version
 
   async function acknowledge(hardwareId: string, sz: number): Promise<void> {
     clock.advance(1000)
     const client = clients.get(hardwareId)
     assert.ok(client !== undefined)
-    await client.publishAsync(`dev/${hardwareId}/ack`, JSON.stringify({ sz }), { qos: 1 })
+    await publish(client, `dev/${hardwareId}/ack`, { sz })
   }
 
   before(async () => {
@@ -291,13 +278,13 @@ describe('the delivery of zones', () => {
       ['rear', 'teebox', 'twin', 2],
     ] as const) {
       clients.set(hardwareId, await g.device(hardwareId, type))
-      await g.request('PATCH', `/devices/${hardwareId}`, { body: { cart } })
-      if (groupId !== null) await g.request('PUT', `/groups/${groupId}/devices/${hardwareId}`)
+      await g.patch(`/devices/${hardwareId}`, { cart })
+      if (groupId !== null) await g.put(`/groups/${groupId}/devices/${hardwareId}`)
     }
   })
 
   test('covers a cart once each of its teeboxes has reported them, and skips carts without one', async () => {
-    const version = (await g.request('GET', '/zones')).body.version
+    const version = (await g.get('/zones')).body.version
     assert.deepEqual(await applied(), { version, applied: [], waiting: ['2', '10', 'twin'] })
     const [one, two] = [await versionOf(1), await versionOf(2)]
     await acknowledge('box-10', one)
@@ -321,14 +308,12 @@ describe('the delivery of zones', () => {
 
   test("accepts a later set with zones of the group as containing the site's zones too", async () => {
     const since = await versionOf(1)
-    const own = (id: string) => ({
-      body: { type: 'FeatureCollection', features: [zone(id)] },
-    })
+    const own = (id: string) => ({ body: { type: 'FeatureCollection', features: [zone(id)] } })
     await g.request('PUT', '/groups/1/geofences', own('own'))
     await acknowledge('box-2', since)
     await acknowledge('box-10', since + 1)
     assert.deepEqual((await applied()).applied, ['2', '10'])
-    await g.request('PUT', '/groups/1/geofences', { body: { type: 'FeatureCollection', features: [] } })
+    await g.put('/groups/1/geofences', { type: 'FeatureCollection', features: [] })
     await g.restart()
     assert.deepEqual((await applied()).applied, ['2', '10'])
   })
@@ -336,16 +321,16 @@ describe('the delivery of zones', () => {
   test('ignores versions that a device reported in another group', async () => {
     // both groups reach the same version
     while ((await versionOf(2)) < (await versionOf(1)))
-      await g.request('PUT', '/groups/2/geofences', { body: { type: 'FeatureCollection', features: [] } })
+      await g.put('/groups/2/geofences', { type: 'FeatureCollection', features: [] })
     while ((await versionOf(1)) < (await versionOf(2)))
-      await g.request('PUT', '/groups/1/geofences', { body: { type: 'FeatureCollection', features: [] } })
+      await g.put('/groups/1/geofences', { type: 'FeatureCollection', features: [] })
     await put([...(await features()), zone('new')])
     clients.set('late', await g.device('late'))
-    await g.request('PATCH', '/devices/late', { body: { cart: 'late' } })
-    await g.request('PUT', '/groups/1/devices/late')
+    await g.patch('/devices/late', { cart: 'late' })
+    await g.put('/groups/1/devices/late')
     await acknowledge('late', await versionOf(1))
     assert.ok((await applied()).applied.includes('late'))
-    await g.request('PUT', '/groups/2/devices/late')
+    await g.put('/groups/2/devices/late')
     assert.ok((await applied()).waiting.includes('late'))
     await g.restart()
     assert.ok((await applied()).waiting.includes('late'))

@@ -27,10 +27,37 @@ export interface Answer {
 // requests
 let documentedAnswers: DocumentedAnswers | undefined
 
-interface RequestOptions {
+interface Options {
   key?: string | null
   body?: unknown
+  /** Origin of a browser's page; null for none. */
+  origin?: string | null
   headers?: Record<string, string>
+}
+
+/** Short forms of requests: the body is an argument, what is rare an option. */
+abstract class Requests {
+  abstract request(method: string, path: string, options?: Options): Promise<Answer>
+
+  get(path: string, options: Options = {}): Promise<Answer> {
+    return this.request('GET', path, options)
+  }
+
+  post(path: string, body?: unknown, options: Options = {}): Promise<Answer> {
+    return this.request('POST', path, { body, ...options })
+  }
+
+  put(path: string, body?: unknown, options: Options = {}): Promise<Answer> {
+    return this.request('PUT', path, { body, ...options })
+  }
+
+  patch(path: string, body?: unknown, options: Options = {}): Promise<Answer> {
+    return this.request('PATCH', path, { body, ...options })
+  }
+
+  remove(path: string, options: Options = {}): Promise<Answer> {
+    return this.request('DELETE', path, options)
+  }
 }
 
 /** Addresses by protocol; requirements common to all protocols are tested over each. */
@@ -42,30 +69,36 @@ export const TRANSPORTS: Record<string, (gateway: TestGateway) => string> = {
 }
 
 /** Whole gateway on free ports and in a folder of its own: the real broker, database, API and channel. */
-export class TestGateway {
-  readonly config: Config
+export class TestGateway extends Requests {
+  readonly #settings: Record<string, string>
   readonly #overrides: Overrides
   readonly #clients = new Set<MqttClient>()
   readonly #sockets = new Set<RealtimeClient>()
-  #gateway: Gateway
+  #config: Config | undefined
+  #gateway: Gateway | undefined
   #programs = 0
 
-  constructor(config: Config, overrides: Overrides) {
-    this.config = config
+  constructor(settings: Record<string, string> = {}, overrides: Overrides = {}) {
+    super()
+    this.#settings = settings
     this.#overrides = overrides
-    this.#gateway = this.#create()
+  }
+
+  get config(): Config {
+    if (this.#config === undefined) throw new Error('the gateway was not started')
+    return this.#config
   }
 
   get app(): Gateway['app'] {
-    return this.#gateway.app
+    return this.#started.app
   }
 
   get intents(): Gateway['intents'] {
-    return this.#gateway.intents
+    return this.#started.intents
   }
 
   get http(): string {
-    return this.#gateway.addresses().http
+    return this.#started.addresses().http
   }
 
   get mqtt(): string {
@@ -90,30 +123,37 @@ export class TestGateway {
     return address(this)
   }
 
-  start(): Promise<void> {
-    return this.#gateway.start()
+  /** Starts it in a new folder, unless the settings name one. */
+  async start(): Promise<void> {
+    this.#config = readConfig({
+      CARTBARN_DATA_DIR: this.#settings.CARTBARN_DATA_DIR ?? (await newDataFolder()),
+      ...SETTINGS,
+      ...this.#settings,
+    })
+    this.#gateway = this.#create()
+    await this.#gateway.start()
   }
 
   /** Stops the gateway and everything that the test opened on it; deletes the folder. */
   async stop(): Promise<void> {
     await this.closeClients()
-    await this.#gateway.stop()
+    await this.#started.stop()
     rmSync(this.config.dataDir, { recursive: true, force: true })
   }
 
   /** Deletes expired data. */
   runRetention(): Promise<void> {
-    return this.#gateway.runRetention()
+    return this.#started.runRetention()
   }
 
   reloadCertificate(): Promise<void> {
-    return this.#gateway.reloadCertificate()
+    return this.#started.reloadCertificate()
   }
 
   /** Stops cleanly and starts again on the same folder; ports change. Calls `meanwhile` between the two. */
   async restart(meanwhile: () => unknown = () => undefined): Promise<void> {
     await this.closeClients()
-    await this.#gateway.stop()
+    await this.#started.stop()
     await meanwhile()
     this.#gateway = this.#create()
     await this.#gateway.start()
@@ -123,10 +163,10 @@ export class TestGateway {
    * Sends a request through the app itself, without a socket; with the admin's key by default, null for none. Throws if
    * the response does not match the OpenAPI document.
    */
-  async request(
+  override async request(
     method: string,
     path: string,
-    { key = ADMIN_KEY, body, headers = {} }: RequestOptions = {},
+    { key = ADMIN_KEY, body, headers = {} }: Options = {},
   ): Promise<Answer> {
     const init: RequestInit = {
       method,
@@ -196,8 +236,8 @@ export class TestGateway {
   }
 
   async adminId(): Promise<string> {
-    const { body } = await this.request('GET', '/users')
-    return body[0].user_id
+    const { body } = await this.get('/users')
+    return body.find(({ name }: { name: string }) => name === 'Admin').user_id
   }
 
   /** Signs a browser in, by default with the admin's key; throws if it is rejected. */
@@ -245,14 +285,26 @@ export class TestGateway {
   }
 
   #address(protocol: string): string {
-    const { mqtt, mqtts } = this.#gateway.addresses()
+    const { mqtt, mqtts } = this.#started.addresses()
     const address = { mqtt, mqtts }[protocol]
     if (address === undefined) throw new Error(`the gateway has no ${protocol}`)
     return address
   }
 
+  get #started(): Gateway {
+    if (this.#gateway === undefined) throw new Error('the gateway was not started')
+    return this.#gateway
+  }
+
   #create(): Gateway {
-    return createGateway(this.config, createLog('silent'), this.#overrides)
+    const own: Overrides = {
+      tickMs: TICK_MS,
+      // independent of the host of the test, and of a build of the app
+      hardwareTimesMs: () => [],
+      dashboardDir: join(this.config.dataDir, 'no-app'),
+      machineRoot: join(this.config.dataDir, 'no-machine'),
+    }
+    return createGateway(this.config, createLog('silent'), { ...own, ...this.#overrides })
   }
 }
 
@@ -260,30 +312,27 @@ export class TestGateway {
 const ORIGIN = 'http://localhost'
 
 /** Signed-in browser: it sends its cookie and the origin of its page. */
-export class Browser {
+export class Browser extends Requests {
   readonly cookie: string
   readonly sessionId: string
   readonly #gateway: TestGateway
 
   constructor(gateway: TestGateway, { headers, body }: Answer) {
+    super()
     this.#gateway = gateway
     this.cookie = headers.get('set-cookie')?.split(';', 1)[0] ?? ''
     this.sessionId = body.session.session_id
   }
 
   /** Sends a request; `origin` null sends no origin. */
-  request(
+  override request(
     method: string,
     path: string,
-    {
-      body,
-      origin = ORIGIN,
-      headers = {},
-    }: { body?: unknown; origin?: string | null; headers?: Record<string, string> } = {},
+    { body, origin = ORIGIN, headers = {} }: Options = {},
   ): Promise<Answer> {
     return this.#gateway.request(method, path, {
       key: null,
-      ...(body === undefined ? {} : { body }),
+      body,
       headers: { cookie: this.cookie, ...(origin === null ? {} : { origin }), ...headers },
     })
   }
@@ -307,37 +356,27 @@ export class Browser {
 /** Four times the real rate, because tests wait for the effects. */
 export const TICK_MS = 250
 
-/**
- * Starts a gateway for tests: silent, on 127.0.0.1, on free ports, and with limits for everything that one admin does
- * in all tests of a file, unless `settings` overrides them.
- */
+/** Settings of a gateway for tests, with limits for everything that one admin does in all tests of a file. */
+const SETTINGS = {
+  CARTBARN_HOST: '127.0.0.1',
+  CARTBARN_HTTP_PORT: '0',
+  CARTBARN_MQTT_PORT: '0',
+  CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
+  CARTBARN_REQUESTS_PER_SECOND: '0',
+  CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
+  CARTBARN_USER_MQTT_CONNECTIONS: '1000',
+  CARTBARN_USER_MQTT_SESSIONS: '1000',
+  CARTBARN_USER_MQTT_SUBSCRIPTIONS: '10000',
+  CARTBARN_READER_THREADS: '1',
+  CARTBARN_COMMIT_MS: '0',
+}
+
+/** Starts a gateway for tests: silent, on 127.0.0.1 and on free ports, unless `settings` overrides it. */
 export async function startGateway(
   settings: Record<string, string> = {},
   overrides: Overrides = {},
 ): Promise<TestGateway> {
-  const config = readConfig({
-    CARTBARN_DATA_DIR: settings.CARTBARN_DATA_DIR ?? (await newDataFolder()),
-    CARTBARN_HOST: '127.0.0.1',
-    CARTBARN_HTTP_PORT: '0',
-    CARTBARN_MQTT_PORT: '0',
-    CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
-    CARTBARN_REQUESTS_PER_SECOND: '0',
-    CARTBARN_MQTT_MESSAGES_PER_SECOND: '0',
-    CARTBARN_USER_MQTT_CONNECTIONS: '1000',
-    CARTBARN_USER_MQTT_SESSIONS: '1000',
-    CARTBARN_USER_MQTT_SUBSCRIPTIONS: '10000',
-    CARTBARN_READER_THREADS: '1',
-    CARTBARN_COMMIT_MS: '0',
-    ...settings,
-  })
-  const own: Overrides = {
-    tickMs: TICK_MS,
-    // independent of the host of the test, and of a build of the app
-    hardwareTimesMs: () => [],
-    dashboardDir: join(config.dataDir, 'no-app'),
-    machineRoot: join(config.dataDir, 'no-machine'),
-  }
-  const gateway = new TestGateway(config, { ...own, ...overrides })
+  const gateway = new TestGateway(settings, overrides)
   await gateway.start()
   return gateway
 }

@@ -2,21 +2,16 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { HELP_PLACES } from '#dashboard/live/help-places.ts'
 import { HELP_PAGES, helpAddress } from '#shared/help-pages.ts'
 import { diskFolder } from '#shared/program-files.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ok, scene } from '#testing/scene.ts'
 import { DOCS, readHelp } from './help-pages.ts'
 import { renderMarkdown } from './markdown.ts'
 import { createHelpApi } from './routes.ts'
 
-let g: TestGateway
-
-before(async () => {
-  g = await startGateway({})
-})
-after(() => g.stop())
+const { g } = scene()
 
 const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${g.http}${path}`, { headers })
 const linksIn = (html: string) => [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => link)
@@ -106,7 +101,7 @@ test('a folder without docs gives an empty list, and other docs are listed and e
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-help-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const bare = createHelpApi(diskFolder(join(folder, 'none')))
-  assert.equal((await bare.request('/help/')).status, 200)
+  await ok(bare.request('/help/'))
   writeFileSync(join(folder, 'alerts.md'), '# Loud\n\n<b>x</b>')
   const some = createHelpApi(diskFolder(folder))
   assert.match(await (await some.request('/help/alerts')).text(), /&lt;b&gt;x/)

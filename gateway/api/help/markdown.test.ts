@@ -27,13 +27,12 @@ for (const [what, markdown] of [
   ['a link to a script', '[x](javascript:alert(1)) <javascript:alert(1)>'],
   ['an element in code', '`<i>` \n\n```\n<i>\n```'],
   ['an element in the words of a picture', '![<i>"](there)'],
-] as const) {
+] as const)
   test(`${what} is rendered as text`, () => {
     const { html } = render(markdown)
     assert.doesNotMatch(html, /<(script|i|b|img src=x)[ >]|href="javascript/)
     assert.match(html, /&lt;|javascript|x/)
   })
-}
 
 test('a table scrolls on its own and keeps the content of its cells', () => {
   const { html } = render('| a | b |\n|---|--:|\n| `x` | [y](there) |')

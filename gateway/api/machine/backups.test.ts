@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { fails, ok, pluck } from '#testing/scene.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-api-backups-'))
@@ -13,7 +14,7 @@ const target = `${join(folder, 'stick')}/`
 const DONE_WITHIN_MS = 240_000
 /** True once the backup has ended. */
 const isDone = () =>
-  eventually(async () => (await g.request('GET', '/backups')).body.state === 'idle', 'the backup', DONE_WITHIN_MS)
+  eventually(async () => (await g.get('/backups')).body.state === 'idle', 'the backup', DONE_WITHIN_MS)
 let g: TestGateway
 let keys: Record<Who, string | null>
 
@@ -32,38 +33,32 @@ after(async () => {
 
 for (const method of ['GET', 'POST'] as const)
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} /backups: ${who} gets ${status} ${code}`, async () => {
-      const answer = await g.request(method, '/backups', { key: keys[who] })
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-    })
+    test(`${method} /backups: ${who} gets ${status} ${code}`, () =>
+      fails(g.request(method, '/backups', { key: keys[who] }), status, code))
 
 test('a gateway without a target reports that and rejects backups', async (t) => {
   const bare = await startGateway()
   t.after(() => bare.stop())
-  const { body } = await bare.request('GET', '/backups')
+  const { body } = await bare.get('/backups')
   assert.deepEqual([body.target, body.state, body.next_at, body.backups], [null, 'none', null, []])
   assert.ok(body.lacks.length > 0)
-  const refused = await bare.request('POST', '/backups')
-  assert.deepEqual([refused.status, refused.body.code], [409, 'no_backup_target'])
+  await fails(bare.post('/backups'), 409, 'no_backup_target')
 })
 
 test('an admin starts one backup at a time and sees its result; the audit log has the user', async () => {
   const nowMs = Date.now()
-  const before = await g.request('GET', '/backups')
+  const before = await g.get('/backups')
   assert.deepEqual([before.body.target, before.body.state, before.body.backups], [target, 'idle', []])
   assert.ok(Date.parse(before.body.next_at) >= nowMs)
-  const [first, second] = await Promise.all([g.request('POST', '/backups'), g.request('POST', '/backups')])
+  const [first, second] = await Promise.all([g.post('/backups'), g.post('/backups')])
   assert.deepEqual([first.status, first.body], [202, { success: true }])
   assert.deepEqual([second.status, second.body.code], [409, 'backup_running'])
   await isDone()
-  const { body } = await g.request('GET', '/backups')
+  const { body } = await g.get('/backups')
   assert.equal(body.last_error, null)
-  assert.deepEqual(
-    body.backups.map(({ number, at }: { number: number; at: string }) => [number, at]),
-    [[1, body.last_good_at]],
-  )
+  assert.deepEqual(pluck(body.backups, 'number', 'at'), [[1, body.last_good_at]])
   assert.ok(body.backups[0].rows > 0 && body.backups[0].bytes > 0)
-  const entries = await g.request('GET', '/audit-log?action=backup.started')
+  const entries = await g.get('/audit-log?action=backup.started')
   assert.equal(entries.body.entries.length, 1)
   assert.deepEqual(entries.body.entries[0].after, { target })
 })
@@ -71,9 +66,9 @@ test('an admin starts one backup at a time and sees its result; the audit log ha
 test('the failure of the last backup is reported, and the earlier backups stay listed', async () => {
   rmSync(target, { recursive: true, force: true })
   writeFileSync(join(folder, 'stick'), 'in the way')
-  assert.equal((await g.request('POST', '/backups')).status, 202)
+  await ok(g.post('/backups'), 202)
   await isDone()
-  const { body } = await g.request('GET', '/backups')
+  const { body } = await g.get('/backups')
   assert.match(body.last_error.detail, /stick/)
   assert.equal(body.backups.length, 1)
 })

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
+import { test } from 'node:test'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { scene } from '#testing/scene.ts'
 
-const clock = new FakeClock()
+const { g, clock, keys } = scene({ overrides: { isTimeSynchronized: () => false }, inScope: [], isStill: true })
 const NOW_MS = clock.nowMs()
 const HOUR_MS = 60 * MINUTE_MS
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({}, { clock, isTimeSynchronized: () => false })
-  keys = await createCallers(g, [])
-})
-after(() => g.stop())
 
 const time = toIso(NOW_MS)
 
@@ -42,20 +33,19 @@ const SCENARIOS: { name: string; who?: Who; body?: unknown; status: number; code
   { name: 'more than the time', body: { time, force: true }, status: 400, code: 'unknown_field' },
 ]
 
-for (const { name, who = 'admin', body, status, code } of SCENARIOS) {
+for (const { name, who = 'admin', body, status, code } of SCENARIOS)
   test(`confirming the clock: ${name}: ${status}`, async () => {
-    const answer = await g.request('POST', '/clock/confirm', { key: keys[who], body })
+    const answer = await g.post('/clock/confirm', body, { key: keys[who] })
     assert.equal(answer.status, status, JSON.stringify(answer.body))
     if (code !== undefined) assert.equal(answer.body.code, code)
     if (status === 200) assert.deepEqual(answer.body, { clock: 'confirmed' })
     if (status === 409) assert.match(answer.body.detail, new RegExp(toIso(NOW_MS)))
   })
-}
 
 test('every caller sees the confidence in the clock; a rejected confirmation changes nothing', async (t) => {
   t.after(() => clock.set(NOW_MS))
-  const shown = async () => (await g.request('GET', '/health', { key: null })).body.clock
-  const confirm = (atMs: number) => g.request('POST', '/clock/confirm', { body: { time: toIso(atMs) } })
+  const shown = async () => (await g.get('/health', { key: null })).body.clock
+  const confirm = (atMs: number) => g.post('/clock/confirm', { time: toIso(atMs) })
   await confirm(NOW_MS)
   assert.equal(await shown(), 'confirmed')
   clock.set(NOW_MS + MINUTE_MS)
@@ -73,13 +63,13 @@ test('every caller sees the confidence in the clock; a rejected confirmation cha
 test('a clock fault is shown to admins with advice until one confirms the clock, which is audited', async (t) => {
   t.after(() => clock.set(NOW_MS))
   clock.set(NOW_MS - 2 * HOUR_MS)
-  const { body } = await g.request('GET', '/health')
+  const { body } = await g.get('/health')
   assert.equal(body.clock_doubt, 'set_back')
   assert.match(body.clock_detail, /set back while the gateway ran.*POST \/clock\/confirm; else set it/)
-  const { body: shown } = await g.request('GET', '/health', { key: null })
+  const { body: shown } = await g.get('/health', { key: null })
   assert.deepEqual(Object.keys(shown), ['status', 'timestamp', 'clock'])
-  await g.request('POST', '/clock/confirm', { body: { time: toIso(NOW_MS - 2 * HOUR_MS) } })
-  assert.equal('clock_doubt' in (await g.request('GET', '/health')).body, false)
-  const { entries } = (await g.request('GET', '/audit-log?limit=1')).body
+  await g.post('/clock/confirm', { time: toIso(NOW_MS - 2 * HOUR_MS) })
+  assert.equal('clock_doubt' in (await g.get('/health')).body, false)
+  const { entries } = (await g.get('/audit-log?limit=1')).body
   assert.deepEqual(entries[0]?.action, 'clock.confirmed')
 })

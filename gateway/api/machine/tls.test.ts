@@ -55,9 +55,9 @@ test('clients on plain HTTP are listed by name and time, newest first, and TLS c
 })
 
 test('a device that downloads its zones over plain HTTP is listed by its hardware_id', async () => {
-  const { body: group } = await g.request('POST', '/groups', { body: { name: 'Screens' } })
+  const { body: group } = await g.post('/groups', { name: 'Screens' })
   await g.register('screen-1', 'cartcaddie')
-  await g.request('PUT', `/groups/${group.group_id}/devices/screen-1`)
+  await g.put(`/groups/${group.group_id}/devices/screen-1`)
   const content = { groupId: group.group_id, deviceId: deviceIdOf(g, 'screen-1') }
   const token = signToken(g, { ...content, expiresAtMs: Date.now() + DAY_MS })
   const answer = await fetch(`${plainUrl}/geofences/${group.group_id}/download?token=${token}`)
@@ -83,10 +83,6 @@ test('admins see how long the certificate is valid and why a new one cannot be l
 test('without TLS the list of plain clients is empty because all connections are plain', async (t) => {
   const other = await startGateway()
   t.after(() => other.stop())
-  const { body } = await other.request('GET', '/tls')
-  assert.deepEqual(body, {
-    certificate: null,
-    authority: null,
-    plain_http: { open: true, used_by: [] },
-  })
+  const { body } = await other.get('/tls')
+  assert.deepEqual(body, { certificate: null, authority: null, plain_http: { open: true, used_by: [] } })
 })
