@@ -9,7 +9,6 @@ let barn: Barn
 let staff: { userId: string; key: string }
 let partial: { userId: string; key: string }
 const carts = new Map<string, BarnCart>()
-
 const pass = () => clock.advance(1000)
 const cart = (name: string): BarnCart => {
   const known = carts.get(name)
@@ -31,9 +30,8 @@ before(async () => {
   partial = await g.createUser({ role: 'staff', allowed_hardware_ids: ['b-2', 'away', 'elsewhere'] })
 })
 
-function ask(body: unknown, key = staff.key, headers: Record<string, string> = {}) {
-  return g.post('/carts/lock', body, { key, headers })
-}
+const ask = (body: unknown, key = staff.key, headers: Record<string, string> = {}) =>
+  g.post('/carts/lock', body, { key, headers })
 
 /** Returns for each cart the error code, or a mark that it has a command. */
 async function outcome(body: unknown, key = staff.key): Promise<[string, string][]> {

@@ -3,28 +3,18 @@ import { before, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
 import { Course, courseZones, PLACES } from '#testing/course/course.ts'
-import { fails, ok, pluck, scene } from '#testing/scene.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { ok, pluck, scene } from '#testing/scene.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
-const { g, clock, keys, course, fresh } = scene({ inScope: ['nobody-has-this'] })
-
+const { g, clock, course, fresh, onlyFor } = scene({ inScope: ['nobody-has-this'] })
 const iso = () => toIso(clock.nowMs())
 
-before(async () => {
-  await course.group(7)
-  // the admin must be the oldest user
-  clock.advance(1000)
-})
+before(() => course.group(7))
 
 describe('access', () => {
-  for (const path of ['/carts', '/carts/1'])
-    for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-      test(`GET ${path}: ${who} gets ${status} ${code}`, () => fails(g.get(path, { key: keys[who] }), status, code))
-  for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-    test(`PATCH /carts/1: ${who} gets ${status} ${code}`, () =>
-      fails(g.patch('/carts/1', {}, { key: keys[who] }), status, code))
+  for (const path of ['/carts', '/carts/1']) onlyFor('any key', ['GET', path])
+  onlyFor('staff', ['PATCH', '/carts/1', {}])
 
   test('an unknown cart is not found, and one outside the scope is forbidden', async () => {
     const id = fresh('d')
@@ -96,12 +86,12 @@ describe('a cart', () => {
       await course.device(fresh('d'), { cart: name })
       assert.equal((await course.cart(name)).cart, name)
       const path = `/carts/${encodeURIComponent(name)}`
-      const { status, body } = await g.patch(path, { note: 'Squeaks' })
-      assert.deepEqual([status, body.cart, body.note], [200, name, 'Squeaks'])
+      const body = await ok(g.patch(path, { note: 'Squeaks' }))
+      assert.deepEqual([body.cart, body.note], [name, 'Squeaks'])
     })
 
-  test('is listed in natural order, and the list counts states and flags', async () => {
-    const other = await startGateway({}, { clock })
+  test('is listed in natural order, and the list counts states and flags', async (t) => {
+    const other = await startFor(t, {}, { clock })
     const there = new Course(other, clock)
     await there.group(7)
     assert.equal((await other.get('/carts')).body.has_parking_zone, false)
@@ -125,7 +115,6 @@ describe('a cart', () => {
       total: 7,
     })
     assert.equal(body.has_parking_zone, true)
-    await other.stop()
   })
 
   test('is seen when one of its devices is, and all its fields come from those devices', async () => {
@@ -140,8 +129,7 @@ describe('a cart', () => {
     assert.deepEqual([part.state, part.position?.hardware_id, part.lock, part.battery], ['out', screen, null, null])
     const whole = await course.cart(cart)
     assert.deepEqual([whole.state, whole.position?.hardware_id, whole.lock?.is_locked], ['in', lock, true])
-    const { body } = await g.get('/carts', { key })
-    assert.deepEqual(body.carts, [part])
+    assert.deepEqual((await g.get('/carts', { key })).body.carts, [part])
   })
 
   test('with two devices far apart under one number follows the newest lock', async () => {
@@ -185,8 +173,7 @@ describe('state and position', () => {
       ['barn', 'The barn', 'parking'],
       ['course', 'The course', 'boundary'],
     ])
-    assert.equal(inBarn.zones[0]?.since, toIso(firstMs))
-    assert.equal(inBarn.out_since, null)
+    assert.deepEqual([inBarn.zones[0]?.since, inBarn.out_since], [toIso(firstMs), null])
     clock.advance(MINUTE_MS)
     const leftMs = clock.nowMs()
     await device.report('fairway', { speed: 15 })
@@ -552,8 +539,8 @@ describe('staff fields', () => {
 })
 
 describe('over a restart', () => {
-  test('a cart keeps its fields and includes the readings since its last save', async () => {
-    const other = await startGateway({}, { clock })
+  test('a cart keeps its fields and includes the readings since its last save', async (t) => {
+    const other = await startFor(t, {}, { clock })
     const there = new Course(other, clock)
     await there.group(7)
     await other.patch('/site', { pack: { empty_v: 47, low_v: 48, full_v: 51 } })
@@ -572,12 +559,11 @@ describe('over a restart', () => {
     assert.deepEqual(after, (({ devices: _, ...rest }) => rest)(before))
     assert.equal(devices[0]?.is_online, false)
     assert.ok(after.battery?.rest_voltage === 50 && after.out_since !== null && after.lock?.by === '04A1B2C3')
-    await other.stop()
   })
 
-  test('setting the clock restarts stillness and dwell times', async () => {
+  test('setting the clock restarts stillness and dwell times', async (t) => {
     const own = new FakeClock()
-    const other = await startGateway({}, { clock: own, isTimeSynchronized: () => true })
+    const other = await startFor(t, {}, { clock: own, isTimeSynchronized: () => true })
     const there = new Course(other, own)
     await there.group(7)
     const device = await there.device('d1', { groupId: 7 })
@@ -592,6 +578,5 @@ describe('over a restart', () => {
     own.advance(MINUTE_MS)
     await device.report('barn', { battery_voltage: 50 })
     assert.equal((await there.cart('d1')).battery?.rest_voltage, 50)
-    await other.stop()
   })
 })

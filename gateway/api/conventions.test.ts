@@ -4,23 +4,9 @@ import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { ok, publish, scene } from '#testing/scene.ts'
-import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, type Answer, startFor, startGateway } from '#testing/start-gateway.ts'
 
 const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
-
-/** Runs a test with a gateway of its own. */
-async function withGateway(
-  settings: Record<string, string>,
-  run: (own: TestGateway, ownClock: FakeClock) => Promise<void>,
-): Promise<void> {
-  const ownClock = new FakeClock()
-  const own = await startGateway(settings, { clock: ownClock })
-  try {
-    await run(own, ownClock)
-  } finally {
-    await own.stop()
-  }
-}
 
 function assertProblem(answer: Answer, status: number, code: string): void {
   const { headers, body } = answer
@@ -80,8 +66,7 @@ for (const contentType of [
   'application/merge-patch+json',
 ])
   test(`content type "${contentType}" is accepted`, async () => {
-    const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
-    await ok(g.request('PATCH', '/devices/cart-1', options))
+    await ok(g.patch('/devices/cart-1', { name: 'Name' }, { headers: { 'content-type': contentType } }))
   })
 
 for (const contentType of [
@@ -93,8 +78,8 @@ for (const contentType of [
   '',
 ])
   test(`content type "${contentType}" is 415`, async () => {
-    const options = { body: { name: 'Name' }, headers: { 'content-type': contentType } }
-    assertProblem(await g.request('POST', '/users', options), 415, 'unsupported_media_type')
+    const answer = await g.post('/users', { name: 'Name' }, { headers: { 'content-type': contentType } })
+    assertProblem(answer, 415, 'unsupported_media_type')
   })
 
 test('a body that is not UTF-8 is rejected, not stored in another form', async () => {
@@ -113,14 +98,12 @@ for (const encoding of ['gzip', 'br', 'deflate', 'nonsense'])
   })
 
 test('the identity encoding is accepted as unencoded', async () => {
-  const options = { body: { name: 'Cart' }, headers: { 'content-encoding': 'identity' } }
-  await ok(g.request('PATCH', '/devices/cart-1', options))
+  await ok(g.patch('/devices/cart-1', { name: 'Cart' }, { headers: { 'content-encoding': 'identity' } }))
 })
 
 for (const list of ['hardware_ids[]=cart-1&hardware_ids[]=x', 'hardware_ids%5B%5D=cart-1', 'limit[]=1'])
   test(`GET /devices?${list} is read as the repeated parameter`, async () => {
-    const { status, body } = await g.get(`/devices?${list}`)
-    assert.deepEqual([status, body.devices.length], [200, 1])
+    assert.deepEqual((await ok(g.get(`/devices?${list}`))).devices.length, 1)
     assert.deepEqual((await g.get(`/devices?search=[]&${list}`)).body.devices, [])
     assert.equal((await g.get('/devices?hardware_ids[]=nowhere')).body.devices.length, 0)
     assert.equal((await g.get('/lock-events?order[]=sideways')).body.errors[0].name, 'order')
@@ -141,7 +124,7 @@ for (const path of [
   '/devices/cart-1/gps',
 ])
   test(`GET ${path} accepts an order and rejects an invalid one`, async () => {
-    for (const order of ['asc', 'desc']) assert.equal((await g.get(`${path}?order=${order}`)).status, 200)
+    for (const order of ['asc', 'desc']) await ok(g.get(`${path}?order=${order}`))
     for (const order of ['sideways', 'ASC', '']) {
       const { status, body } = await g.get(`${path}?order=${order}`)
       assert.deepEqual(
@@ -360,71 +343,68 @@ for (const path of ['/stats', '/metrics', '/mqtt/quarantine'])
       assertProblem(await g.get(path, { key: keys[who] }), status, code)
     })
 
-test('an admin reads the state of the gateway in /stats, /health, /metrics and /mqtt/quarantine', async () => {
-  await withGateway({}, async (own, ownClock) => {
-    const client = await own.device('cart-1')
-    await publish(client, 'dev/cart-1/tlm', '{"lat":1,"long":2,"battery_voltage":3}')
-    await publish(client, 'dev/cart-1/tlm', 'not json')
-    const watcher = await own.realtime()
-    await watcher.subscribe('cart-1')
-    const subscriptions = { totalConnections: 1, totalDevicesWatched: 1, subscriptionsByDevice: { 'cart-1': 1 } }
-    assert.deepEqual((await own.get('/stats')).body, {
-      devices: 1,
-      telemetry: { gps: 1, battery: 1 },
-      commands: 0,
-      subscriptions,
-    })
-    assert.deepEqual((await own.get('/health')).body.subscriptions, subscriptions)
-    assert.deepEqual((await own.get('/mqtt/quarantine')).body, [
-      {
-        received_at: new Date(ownClock.nowMs()).toISOString(),
-        hardware_id: 'cart-1',
-        topic: 'dev/cart-1/tlm',
-        reason: 'invalid_json',
-        size_bytes: 8,
-        payload: Buffer.from('not json').toString('base64'),
-      },
-    ])
-    const metrics = await own.get('/metrics')
-    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
-    assert.match(metrics.body, /^cartbarn_devices 1$/m)
-    assert.match(metrics.body, /^cartbarn_store_usable 1$/m)
-    assert.match(metrics.body, /^cartbarn_dropped_total\{reason="invalid_json"\} 1$/m)
+test('an admin reads the state of the gateway in /stats, /health, /metrics and /mqtt/quarantine', async (t) => {
+  const ownClock = new FakeClock()
+  const own = await startFor(t, {}, { clock: ownClock })
+  const client = await own.device('cart-1')
+  await publish(client, 'dev/cart-1/tlm', '{"lat":1,"long":2,"battery_voltage":3}')
+  await publish(client, 'dev/cart-1/tlm', 'not json')
+  const watcher = await own.realtime()
+  await watcher.subscribe('cart-1')
+  const subscriptions = { totalConnections: 1, totalDevicesWatched: 1, subscriptionsByDevice: { 'cart-1': 1 } }
+  assert.deepEqual((await own.get('/stats')).body, {
+    devices: 1,
+    telemetry: { gps: 1, battery: 1 },
+    commands: 0,
+    subscriptions,
   })
+  assert.deepEqual((await own.get('/health')).body.subscriptions, subscriptions)
+  assert.deepEqual((await own.get('/mqtt/quarantine')).body, [
+    {
+      received_at: new Date(ownClock.nowMs()).toISOString(),
+      hardware_id: 'cart-1',
+      topic: 'dev/cart-1/tlm',
+      reason: 'invalid_json',
+      size_bytes: 8,
+      payload: Buffer.from('not json').toString('base64'),
+    },
+  ])
+  const metrics = await own.get('/metrics')
+  assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
+  assert.match(metrics.body, /^cartbarn_devices 1$/m)
+  assert.match(metrics.body, /^cartbarn_store_usable 1$/m)
+  assert.match(metrics.body, /^cartbarn_dropped_total\{reason="invalid_json"\} 1$/m)
 })
 
-test('past 300 failed keys an address must wait, and its valid keys still work', async () => {
-  await withGateway({}, async (own, ownClock) => {
-    const { key } = await own.createUser({})
-    for (let i = 0; i < 300; i++)
-      assertProblem(await own.get('/devices', { key: `guess-${i}` }), 401, 'invalid_api_key')
-    const refused = await own.get('/devices', { key: 'guess-301' })
-    assertProblem(refused, 429, 'rate_limited')
-    assert.equal(refused.headers.get('retry-after'), '1')
-    // neither a key that was never used, nor a new one
-    const late = await own.createUser({})
-    for (const right of [key, late.key]) assert.equal((await own.get('/devices', { key: right })).status, 200)
-    assert.equal((await own.get('/devices', { key: null })).status, 401)
-    await ok(own.get('/health', { key: 'guess-302' }))
+test('past 300 failed keys an address must wait, and its valid keys still work', async (t) => {
+  const ownClock = new FakeClock()
+  const own = await startFor(t, {}, { clock: ownClock })
+  const { key } = await own.createUser({})
+  for (let i = 0; i < 300; i++) assertProblem(await own.get('/devices', { key: `guess-${i}` }), 401, 'invalid_api_key')
+  const refused = await own.get('/devices', { key: 'guess-301' })
+  assertProblem(refused, 429, 'rate_limited')
+  assert.equal(refused.headers.get('retry-after'), '1')
+  // neither a key that was never used, nor a new one
+  const late = await own.createUser({})
+  for (const right of [key, late.key]) await ok(own.get('/devices', { key: right }))
+  assert.equal((await own.get('/devices', { key: null })).status, 401)
+  await ok(own.get('/health', { key: 'guess-302' }))
 
-    ownClock.advance(200)
-    assert.equal((await own.get('/devices', { key: 'guess-303' })).status, 401)
-    assert.equal((await own.get('/devices', { key: 'guess-304' })).status, 429)
-    const metrics = await own.get('/metrics')
-    assert.match(metrics.body, /^cartbarn_budget_refused_total\{budget="failed_keys"\} 3$/m)
-  })
+  ownClock.advance(200)
+  assert.equal((await own.get('/devices', { key: 'guess-303' })).status, 401)
+  assert.equal((await own.get('/devices', { key: 'guess-304' })).status, 429)
+  assert.match((await own.get('/metrics')).body, /^cartbarn_budget_refused_total\{budget="failed_keys"\} 3$/m)
 })
 
-test('guesses at /health count as failed keys; valid keys and probes still get a response', async () => {
-  await withGateway({}, async (own) => {
-    const health = async (key: string | null) => (await own.get('/health', { key })).body
-    assert.ok('subscriptions' in (await health(ADMIN_KEY)))
-    for (let i = 0; i < 300; i++) assert.ok(!('subscriptions' in (await health(`guess-${i}`))))
-    assert.ok('subscriptions' in (await health(ADMIN_KEY)))
-    assert.equal((await health(null)).status, 'ok')
-    assert.equal((await own.get('/devices', { key: 'guess-301' })).status, 429)
-    await ok(own.get('/devices'))
-  })
+test('guesses at /health count as failed keys; valid keys and probes still get a response', async (t) => {
+  const own = await startFor(t, {}, { clock: new FakeClock() })
+  const health = async (key: string | null) => (await own.get('/health', { key })).body
+  assert.ok('subscriptions' in (await health(ADMIN_KEY)))
+  for (let i = 0; i < 300; i++) assert.ok(!('subscriptions' in (await health(`guess-${i}`))))
+  assert.ok('subscriptions' in (await health(ADMIN_KEY)))
+  assert.equal((await health(null)).status, 'ok')
+  assert.equal((await own.get('/devices', { key: 'guess-301' })).status, 429)
+  await ok(own.get('/devices'))
 })
 
 test('caches store no response', async () => {
@@ -433,72 +413,72 @@ test('caches store no response', async () => {
   assert.equal((await g.get('/devices', { key: null })).headers.get('cache-control'), 'no-store')
 })
 
-test('a missing key does not count as a failed key', async () => {
-  await withGateway({}, async (own) => {
-    for (let i = 0; i < 30; i++) await own.get('/devices', { key: null })
-    assert.equal((await own.get('/devices', { key: 'bad' })).status, 401)
-  })
+test('a missing key does not count as a failed key', async (t) => {
+  const own = await startFor(t, {}, { clock: new FakeClock() })
+  for (let i = 0; i < 30; i++) await own.get('/devices', { key: null })
+  assert.equal((await own.get('/devices', { key: 'bad' })).status, 401)
 })
 
-test('each key has its own request rate, which recovers with time', async () => {
-  await withGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, async (own, ownClock) => {
-    const { key } = await own.createUser({})
-    const other = await own.createUser({})
-    for (let i = 0; i < 4; i++) assert.equal((await own.get('/devices', { key })).status, 200)
-    const refused = await own.get('/devices', { key })
-    assertProblem(refused, 429, 'rate_limited')
-    assert.equal(refused.headers.get('retry-after'), '1')
-    await ok(own.get('/devices', { key: other.key }))
-    ownClock.advance(1000)
-    await ok(own.get('/devices', { key }))
-    assert.equal((await own.get('/devices', { key })).status, 429)
-    ownClock.advance(60_000)
-    for (let i = 0; i < 4; i++) assert.equal((await own.get('/devices', { key })).status, 200)
-    assert.equal((await own.get('/devices', { key })).status, 429)
-    await ok(own.get('/health', { key }))
-  })
+test('each key has its own request rate, which recovers with time', async (t) => {
+  const ownClock = new FakeClock()
+  const own = await startFor(t, { CARTBARN_REQUESTS_PER_SECOND: '1' }, { clock: ownClock })
+  const { key } = await own.createUser({})
+  const other = await own.createUser({})
+  for (let i = 0; i < 4; i++) await ok(own.get('/devices', { key }))
+  const refused = await own.get('/devices', { key })
+  assertProblem(refused, 429, 'rate_limited')
+  assert.equal(refused.headers.get('retry-after'), '1')
+  await ok(own.get('/devices', { key: other.key }))
+  ownClock.advance(1000)
+  await ok(own.get('/devices', { key }))
+  assert.equal((await own.get('/devices', { key })).status, 429)
+  ownClock.advance(60_000)
+  for (let i = 0; i < 4; i++) await ok(own.get('/devices', { key }))
+  assert.equal((await own.get('/devices', { key })).status, 429)
+  await ok(own.get('/health', { key }))
 })
 
 const PREFLIGHT = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'x-api-key' }
 
 test('CORS is off unless configured', async () => {
   const headers = { origin: 'https://dash.example' }
-  const answer = await g.get('/devices', { headers })
-  assert.equal(answer.headers.get('access-control-allow-origin'), null)
+  assert.equal((await g.get('/devices', { headers })).headers.get('access-control-allow-origin'), null)
   const preflight = await g.request('OPTIONS', '/devices/cart-1', { key: null, headers: { ...headers, ...PREFLIGHT } })
   assert.equal(preflight.status, 401)
   assert.equal(preflight.headers.get('access-control-allow-origin'), null)
 })
 
-test('a configured origin may call and read errors, another origin may not', async () => {
-  await withGateway({ CARTBARN_CORS_ORIGINS: 'https://dash.example, https://two.example' }, async (own) => {
-    const from = (origin: string, more: object = {}) => ({ headers: { origin, ...more } })
-    for (const origin of ['https://dash.example', 'https://two.example']) {
-      const answer = await own.request('GET', '/devices', from(origin))
-      assert.equal(answer.headers.get('access-control-allow-origin'), origin)
-      assert.match(answer.headers.get('access-control-expose-headers') ?? '', /X-Request-Id/i)
-      const refused = await own.request('GET', '/devices', { key: null, ...from(origin) })
-      assert.deepEqual([refused.status, refused.headers.get('access-control-allow-origin')], [401, origin])
-      const missing = await own.request('GET', '/nowhere', from(origin))
-      assert.deepEqual([missing.status, missing.headers.get('access-control-allow-origin')], [404, origin])
-    }
-    const preflight = await own.request('OPTIONS', '/devices/x', {
-      key: null,
-      ...from('https://dash.example', PREFLIGHT),
-    })
-    assert.equal(preflight.status, 204)
-    assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /PATCH/)
-    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /x-api-key/i)
-    const stranger = await own.request('GET', '/devices', from('https://evil.example'))
-    assert.equal(stranger.headers.get('access-control-allow-origin'), null)
+test('a configured origin may call and read errors, another origin may not', async (t) => {
+  const own = await startFor(
+    t,
+    { CARTBARN_CORS_ORIGINS: 'https://dash.example, https://two.example' },
+    { clock: new FakeClock() },
+  )
+  const from = (origin: string, more: object = {}) => ({ headers: { origin, ...more } })
+  for (const origin of ['https://dash.example', 'https://two.example']) {
+    const answer = await own.request('GET', '/devices', from(origin))
+    assert.equal(answer.headers.get('access-control-allow-origin'), origin)
+    assert.match(answer.headers.get('access-control-expose-headers') ?? '', /X-Request-Id/i)
+    const refused = await own.request('GET', '/devices', { key: null, ...from(origin) })
+    assert.deepEqual([refused.status, refused.headers.get('access-control-allow-origin')], [401, origin])
+    const missing = await own.request('GET', '/nowhere', from(origin))
+    assert.deepEqual([missing.status, missing.headers.get('access-control-allow-origin')], [404, origin])
+  }
+  const preflight = await own.request('OPTIONS', '/devices/x', {
+    key: null,
+    ...from('https://dash.example', PREFLIGHT),
   })
+  assert.equal(preflight.status, 204)
+  assert.match(preflight.headers.get('access-control-allow-methods') ?? '', /PATCH/)
+  assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /x-api-key/i)
+  const stranger = await own.request('GET', '/devices', from('https://evil.example'))
+  assert.equal(stranger.headers.get('access-control-allow-origin'), null)
 })
 
-test('CORS * allows every origin', async () => {
-  await withGateway({ CARTBARN_CORS_ORIGINS: '*' }, async (own) => {
-    const { headers } = await own.get('/devices', { headers: { origin: 'https://any.example' } })
-    assert.equal(headers.get('access-control-allow-origin'), '*')
-  })
+test('CORS * allows every origin', async (t) => {
+  const own = await startFor(t, { CARTBARN_CORS_ORIGINS: '*' }, { clock: new FakeClock() })
+  const { headers } = await own.get('/devices', { headers: { origin: 'https://any.example' } })
+  assert.equal(headers.get('access-control-allow-origin'), '*')
 })
 
 test('with a closed store writes are 503 with Retry-After; an internal fault is 500 without details', async () => {

@@ -9,7 +9,6 @@ import { metric } from '#testing/start-gateway.ts'
 
 const FIRST_MS = Date.UTC(2026, 3, 1)
 const { g, keys } = scene({ isRealTime: true, devices: ['cart-1'], inScope: ['cart-1'] })
-
 const health = async (key: string | null) => (await g.get('/health', { key })).body
 
 /** Damages a block of `cart-1` beyond recognition, with the middle of three days inside. */

@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
-import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
+import { test } from 'node:test'
 import { fails, ok, pluck, scene } from '#testing/scene.ts'
 
-const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
-
+const { g, clock, onlyFor } = scene({ devices: ['cart-1'], groups: [42], inScope: ['cart-1'] })
 const TYPE_LAYER = { realtime_enabled: true, key_keyless_state: 'key' }
 
-before(async () => {
-  await g.post('/groups', { name: 'Front nine', group_id: 42 })
-})
-
-function put(path: string, body: unknown) {
-  return g.put(path, body)
-}
-
-async function configOf(hardwareId: string) {
-  const body = await ok(g.get(`/devices/${hardwareId}/config`))
-  return body
-}
+const configOf = async (hardwareId: string) => ok(g.get(`/devices/${hardwareId}/config`))
 
 const ROUTES: [method: string, path: string, status: number, code: string, body?: object][] = [
   ['GET', '/groups/999999/config', 404, 'group_not_found'],
@@ -39,12 +26,9 @@ const ROUTES: [method: string, path: string, status: number, code: string, body?
 ]
 
 for (const [method, path, status, code, body] of ROUTES) {
-  const options = body === undefined ? {} : { body }
-  for (const [who, refusal, refusalCode] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path}: ${who} gets ${refusal} ${refusalCode}`, () =>
-      fails(g.request(method, path, { key: keys[who], ...options }), refusal, refusalCode))
+  onlyFor('admins', [method, path, body])
   test(`${method} ${path}: an admin gets ${status} ${code}`, () =>
-    fails(g.request(method, path, options), status, code))
+    fails(g.request(method, path, { body }), status, code))
 }
 
 const LAYER_PATHS = ['/groups/42/config/teebox', '/devices/cart-1/config']
@@ -61,8 +45,7 @@ for (const path of LAYER_PATHS) {
   ] as [string, unknown, string[]][])
     test(`PUT ${path} with ${what} is 400 with an error for each key, and changes nothing`, async () => {
       const known = await configOf('cart-1')
-      const { status, body } = await put(path, layer)
-      assert.deepEqual([status, body.code], [400, 'invalid_field'])
+      const body = await fails(g.put(path, layer), 400, 'invalid_field')
       assert.deepEqual(
         pluck(body.errors, 'in', 'name'),
         names.map((name) => ['body', name]),
@@ -78,7 +61,7 @@ for (const path of LAYER_PATHS) {
     ['8 KiB of two-byte characters', 400, 'too_large', { text: 'ü'.repeat(4096) }],
     ['more than 64 KiB', 413, 'payload_too_large', { text: 'x'.repeat(70_000) }],
   ] as [string, number, string, unknown][])
-    test(`PUT ${path} with ${what} is ${status} ${code}`, () => fails(put(path, body), status, code))
+    test(`PUT ${path} with ${what} is ${status} ${code}`, () => fails(g.put(path, body), status, code))
 
   test(`PUT ${path} not as JSON is 415`, async () => {
     const headers = { 'content-type': 'text/plain' }
@@ -87,10 +70,10 @@ for (const path of LAYER_PATHS) {
 
   test(`PUT ${path} takes 8 KiB, whatever the values are`, async () => {
     const layer = { text: 'x'.repeat(8192 - '{"text":""}'.length) }
-    await ok(put(path, layer))
+    await ok(g.put(path, layer))
     const nested = (levels: number) => JSON.parse(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
-    await ok(put(path, nested(30)))
-    await fails(put(path, nested(4000)), 400, 'invalid_body')
+    await ok(g.put(path, nested(30)))
+    await fails(g.put(path, nested(4000)), 400, 'invalid_body')
     await ok(g.remove(path))
   })
 }
@@ -109,7 +92,7 @@ test('layers are merged by key: the device over its group, the group over the ty
     ['/groups/42/config/teebox', {}, {}],
   ]
   for (const [path, layer, resolved] of steps) {
-    await ok(put(path, layer))
+    await ok(g.put(path, layer))
     assert.deepEqual((await configOf('layered')).resolved, { ...TYPE_LAYER, ...resolved })
   }
 })
@@ -117,7 +100,7 @@ test('layers are merged by key: the device over its group, the group over the ty
 test('a device shows its layers, its version, and on request the schema', async () => {
   await g.register('shown')
   await g.put('/groups/42/devices/shown')
-  const group = await put('/groups/42/config/teebox', { key_keyless_state: 'keyless', gone: null })
+  const group = await g.put('/groups/42/config/teebox', { key_keyless_state: 'keyless', gone: null })
   assert.deepEqual(group.body, {
     group_id: 42,
     device_type: 'teebox',
@@ -127,7 +110,7 @@ test('a device shows its layers, its version, and on request the schema', async 
     warnings: [],
   })
   assert.ok(group.body.devices >= 1)
-  const device = await put('/devices/shown/config', { beep: 3, realtime_enabled: false })
+  const device = await g.put('/devices/shown/config', { beep: 3, realtime_enabled: false })
   const nowIso = new Date(clock.nowMs()).toISOString()
   const shown = {
     hardware_id: 'shown',
@@ -149,17 +132,16 @@ test('a device shows its layers, its version, and on request the schema', async 
   const shortId = (await g.get('/devices/shown')).body.short_id
   assert.deepEqual((await g.get(`/devices/${shortId}/config`)).body, shown)
 
-  const cleared = await g.remove('/devices/shown/config')
-  assert.equal(cleared.status, 200)
-  assert.deepEqual(cleared.body.layers.device, {})
-  assert.equal(cleared.body.published, 1)
+  const body = await ok(g.remove('/devices/shown/config'))
+  assert.deepEqual(body.layers.device, {})
+  assert.equal(body.published, 1)
 })
 
 test('the layers of a group are shown by type, cleared, and gone with the group', async () => {
   await g.post('/groups', { name: 'Layers', group_id: 77 })
   assert.deepEqual((await g.get('/groups/77/config')).body.config.teebox, {})
-  await put('/groups/77/config/teebox', { key_keyless_state: 'keyless', beep: 1 })
-  await put('/groups/77/config/cartcaddie', { realtime_enabled: false })
+  await g.put('/groups/77/config/teebox', { key_keyless_state: 'keyless', beep: 1 })
+  await g.put('/groups/77/config/cartcaddie', { realtime_enabled: false })
   const { group_id, config } = (await g.get('/groups/77/config')).body
   assert.equal(group_id, 77)
   assert.deepEqual(config.teebox, { key_keyless_state: 'keyless', beep: 1 })
@@ -171,9 +153,8 @@ test('the layers of a group are shown by type, cleared, and gone with the group'
     devices: 0,
     warnings: [{ name: 'beep', code: 'unknown_key', detail: 'the device type has no setting with this key' }],
   })
-  const cleared = await g.remove('/groups/77/config/teebox')
-  assert.equal(cleared.status, 200)
-  assert.deepEqual([cleared.body.config, cleared.body.published, cleared.body.warnings], [{}, 0, []])
+  const body = await ok(g.remove('/groups/77/config/teebox'))
+  assert.deepEqual([body.config, body.published, body.warnings], [{}, 0, []])
   await ok(g.remove('/groups/77'))
   for (const start of ['before', 'after']) {
     await g.post('/groups', { name: start, group_id: 77 })
@@ -184,8 +165,8 @@ test('the layers of a group are shown by type, cleared, and gone with the group'
 })
 
 test('layers are the same after a restart', async () => {
-  await put('/groups/42/config/teebox', { key_keyless_state: 'keyless' })
-  await put('/devices/cart-1/config', { beep: { on: null, notes: ['ü', 1.5] } })
+  await g.put('/groups/42/config/teebox', { key_keyless_state: 'keyless' })
+  await g.put('/devices/cart-1/config', { beep: { on: null, notes: ['ü', 1.5] } })
   await g.put('/groups/42/devices/cart-1')
   const known = await configOf('cart-1')
   await g.restart()
@@ -194,7 +175,7 @@ test('layers are the same after a restart', async () => {
 
 test('a device that is registered again has no layer of its own', async () => {
   await g.register('again')
-  await put('/devices/again/config', { beep: 1 })
+  await g.put('/devices/again/config', { beep: 1 })
   const { version } = await configOf('again')
   await g.remove('/devices/again')
   await g.register('again')

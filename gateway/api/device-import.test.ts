@@ -15,9 +15,8 @@ before(async () => {
 
 const CSV = { 'content-type': 'text/csv' }
 
-function send(body: string | Uint8Array, query = ''): Promise<Answer> {
-  return g.post(`/devices/import${query}`, body, { headers: CSV })
-}
+const send = (body: string | Uint8Array, query = ''): Promise<Answer> =>
+  g.post(`/devices/import${query}`, body, { headers: CSV })
 
 async function imported(body: string | Uint8Array, query = '') {
   const answer = await send(body, query)
@@ -28,9 +27,8 @@ async function imported(body: string | Uint8Array, query = '') {
 
 /** Returns the invalid lines with their error codes. */
 async function wrongIn(body: string): Promise<[line: number, code: string][]> {
-  const answer = await send(body)
-  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_import'])
-  return answer.body.errors.map(({ line, code, message }: Record<string, string>) => {
+  const { errors } = await fails(send(body), 400, 'invalid_import')
+  return errors.map(({ line, code, message }: Record<string, string>) => {
     assert.ok(message)
     return [line, code]
   })
@@ -174,6 +172,8 @@ test('each wrong line is reported by its number, and nothing of the file is impo
 test('an unclosed quotation mark is reported by its line', async () =>
   assert.deepEqual(await wrongIn('hardware_id,name\ne-0,fine\ne-1,"open\ne-2,x\n'), [[3, 'invalid']]))
 
+const idLines = (count: number): string => Array.from({ length: count }, (_, i) => `g-${i}\n`).join('')
+
 for (const [what, file, status, code] of [
   ['without the column hardware_id', 'device_type,name\nteebox,Cart\n', 400, 'missing_column'],
   ['without anything', '', 400, 'missing_column'],
@@ -195,10 +195,6 @@ test('a content type with a charset is accepted, and compression is not', async 
   await ok(request({ 'content-type': 'Text/CSV; charset=windows-1252' }))
   assert.equal((await request({ ...CSV, 'content-encoding': 'gzip' })).status, 415)
 })
-
-function idLines(count: number): string {
-  return Array.from({ length: count }, (_, i) => `g-${i}\n`).join('')
-}
 
 test('5,000 devices are registered in one import, each in the audit log without its password', async () => {
   const lines = Array.from({ length: 5000 }, (_, i) => `h-${i},teebox,${i}\n`).join('')

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
-const { g, keys } = scene({ inScope: [] })
-
+const { g, onlyFor } = scene({ inScope: [] })
 const NO_PARAMS = { type: 'object', properties: {} }
+const ODD_SCHEMA = { ...NO_PARAMS, patternProperties: {} }
+const command = (go: object) => ({ commands: { go } })
 
 const RANGER = {
   description: 'Tracker of a ranger.',
@@ -19,16 +19,8 @@ const RANGER = {
   commands: { locate: { ttl_seconds: 120, params_schema: NO_PARAMS } },
 }
 
-for (const [method, path, body] of [
-  ['GET', '/device-types'],
-  ['GET', '/device-types/nothing'],
-  ['PUT', '/device-types/never', RANGER],
-] as [string, string, object?][])
-  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const options = body === undefined ? {} : { body }
-      await fails(g.request(method, path, { key: keys[who], ...options }), status, code)
-    })
+onlyFor('staff', ['GET', '/device-types'], ['GET', '/device-types/nothing'])
+onlyFor('admins', ['PUT', '/device-types/never', RANGER])
 
 test('two types exist from the start; the list is sorted by name and equals the single responses', async () => {
   const body = await ok(g.get('/device-types'))
@@ -39,10 +31,8 @@ test('two types exist from the start; the list is sorted by name and equals the 
 })
 
 test('a type can be put back exactly as it is returned', async () => {
-  for (const { name, ...type } of (await g.get('/device-types')).body) {
-    const body = await ok(g.put(`/device-types/${name}`, type))
-    assert.deepEqual(body, { name, ...type, published: 0 })
-  }
+  for (const { name, ...type } of (await g.get('/device-types')).body)
+    assert.deepEqual(await ok(g.put(`/device-types/${name}`, type)), { name, ...type, published: 0 })
 })
 
 test('an unknown type is 404 device_type_not_found', () =>
@@ -51,8 +41,7 @@ test('an unknown type is 404 device_type_not_found', () =>
 test('a created type can have devices and survives a restart', async () => {
   const early = { hardware_id: 'ranger-0', device_type: 'ranger' }
   assert.equal((await g.post('/devices', early)).body.code, 'unknown_device_type')
-  const body = await ok(g.put('/device-types/ranger', RANGER))
-  assert.deepEqual(body, { name: 'ranger', ...RANGER, published: 0 })
+  assert.deepEqual(await ok(g.put('/device-types/ranger', RANGER)), { name: 'ranger', ...RANGER, published: 0 })
   assert.deepEqual((await g.get('/device-types/ranger')).body, { name: 'ranger', ...RANGER })
   await g.register('ranger-1', 'ranger')
   await g.register('was-a-teebox')
@@ -64,19 +53,15 @@ test('a created type can have devices and survives a restart', async () => {
   assert.equal((await g.get('/devices?device_type=ranger')).body.devices.length, 2)
 })
 
-test('a built-in type can be replaced as a whole, also across a restart', async () => {
-  const own = await startGateway()
-  try {
-    const replaced = { ...RANGER, description: '', commands: {} }
-    const { description: _, ...given } = replaced
-    await own.put('/device-types/teebox', given)
-    for (let start = 0; start < 2; start++) {
-      const { body } = await own.get('/device-types/teebox')
-      assert.deepEqual(body, { name: 'teebox', ...replaced })
-      await own.restart()
-    }
-  } finally {
-    await own.stop()
+test('a built-in type can be replaced as a whole, also across a restart', async (t) => {
+  const own = await startFor(t)
+
+  const replaced = { ...RANGER, description: '', commands: {} }
+  const { description: _, ...given } = replaced
+  await own.put('/device-types/teebox', given)
+  for (let start = 0; start < 2; start++) {
+    assert.deepEqual((await own.get('/device-types/teebox')).body, { name: 'teebox', ...replaced })
+    await own.restart()
   }
 })
 
@@ -91,28 +76,10 @@ for (const [what, change, name, code = 'invalid_field'] of [
   ['a required default missing', { defaults: {} }, 'defaults.interval_s'],
   ['defaults that are a list', { defaults: [] }, 'defaults'],
   ['a schema of another kind', { config_schema: { type: 'array' } }, 'config_schema.type'],
-  [
-    'a keyword that is not checked',
-    { config_schema: { type: 'object', properties: {}, patternProperties: {} } },
-    'config_schema.patternProperties',
-    'unknown_field',
-  ],
-  [
-    'a time to live of 0',
-    { commands: { go: { ttl_seconds: 0, params_schema: NO_PARAMS } } },
-    'commands.go.ttl_seconds',
-  ],
-  [
-    'a time to live of 86401',
-    { commands: { go: { ttl_seconds: 86_401, params_schema: NO_PARAMS } } },
-    'commands.go.ttl_seconds',
-  ],
-  [
-    'a command without a schema',
-    { commands: { go: { ttl_seconds: 1 } } },
-    'commands.go.params_schema',
-    'missing_field',
-  ],
+  ['a keyword not checked', { config_schema: ODD_SCHEMA }, 'config_schema.patternProperties', 'unknown_field'],
+  ['a time to live of 0', command({ ttl_seconds: 0, params_schema: NO_PARAMS }), 'commands.go.ttl_seconds'],
+  ['a time to live of 86401', command({ ttl_seconds: 86_401, params_schema: NO_PARAMS }), 'commands.go.ttl_seconds'],
+  ['a command without a schema', command({ ttl_seconds: 1 }), 'commands.go.params_schema', 'missing_field'],
   ['a command with a space', { commands: { 'go on': RANGER.commands.locate } }, 'commands.go on'],
   ['a description of 501', { description: 'x'.repeat(501) }, 'description'],
   ['an unknown field', { colour: 'red' }, 'colour', 'unknown_field'],

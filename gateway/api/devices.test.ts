@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { REFUSED_AS_NO_ADMIN, REFUSED_OUTSIDE_SCOPE } from '#testing/callers.ts'
+import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
 import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 
-const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
+const { g, clock, keys, onlyFor } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
 /** Key of a user who sees exactly the carts of the list tests. */
 let listKey: string
 
@@ -29,9 +29,7 @@ before(async () => {
   listKey = (await g.createUser({ allowed_hardware_ids: LIST_CARTS.map(({ id }) => id) })).key
 })
 
-async function shortIdOf(hardwareId: string): Promise<string> {
-  return (await g.get(`/devices/${hardwareId}`)).body.short_id
-}
+const shortIdOf = async (hardwareId: string): Promise<string> => (await g.get(`/devices/${hardwareId}`)).body.short_id
 
 /** Returns the hardware ids in the response to `query`, for the user of the list tests. */
 async function listed(query: string, key: string | null = listKey): Promise<string[]> {
@@ -52,26 +50,20 @@ const USER_ROUTES: [method: string, path: string, body?: object][] = [
 ]
 
 for (const [method, path, body] of ADMIN_ROUTES) {
-  const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who], ...options }), status, code))
+  onlyFor('admins', [method, path, body])
   if (path === '/devices') continue
   test(`${method} ${path}: an unknown device is 404 device_not_found`, () =>
-    fails(g.request(method, path, options), 404, 'device_not_found'))
+    fails(g.request(method, path, { body }), 404, 'device_not_found'))
 }
 
 for (const [method, path, body] of USER_ROUTES) {
-  const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of REFUSED_OUTSIDE_SCOPE)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who], ...options }), status, code))
+  onlyFor('those in scope', [method, path, body])
   for (const who of ['in scope', 'no scope', 'admin'] as const)
     test(`${method}: an id that exists nowhere is 404 device_not_found for ${who}`, () =>
-      fails(g.request(method, '/devices/nowhere', { key: keys[who], ...options }), 404, 'device_not_found'))
+      fails(g.request(method, '/devices/nowhere', { key: keys[who], body }), 404, 'device_not_found'))
   for (const who of ['in scope', 'admin'] as const)
     test(`${method} ${path}: ${who} gets the device`, async () => {
-      const answer = await g.request(method, path, { key: keys[who], ...options })
+      const answer = await g.request(method, path, { key: keys[who], body })
       assert.deepEqual([answer.status, answer.body.hardware_id], [200, 'cart-1'])
     })
 }
@@ -110,10 +102,8 @@ test('a registration returns the login of the device, shown once', async () => {
   assert.ok(body.mqtt.password.length >= 24)
   assert.ok(body.mqtt.topics.publish.includes('dev/New.Cart_1-a/tlm'))
   assert.ok(body.mqtt.topics.subscribe.includes('dev/New.Cart_1-a/cmd'))
-  for (const path of ['/devices/New.Cart_1-a', '/devices/New.Cart_1-a/details', '/devices?limit=1000']) {
-    const shown = await g.get(path)
-    assert.ok(!JSON.stringify(shown.body).includes(body.mqtt.password))
-  }
+  for (const path of ['/devices/New.Cart_1-a', '/devices/New.Cart_1-a/details', '/devices?limit=1000'])
+    assert.ok(!JSON.stringify((await g.get(path)).body).includes(body.mqtt.password))
   await (await g.connect('New.Cart_1-a', body.mqtt.password)).endAsync()
 })
 
@@ -135,8 +125,7 @@ for (const [what, fields, code, name] of [
   ['a short id', { hardware_id: 'bad-1', device_type: 'teebox', short_id: 'abcdefgh' }, 'unknown_field', 'short_id'],
 ] as [string, object, string, string][])
   test(`POST /devices with ${what} is 400 ${code} and registers nothing`, async () => {
-    const { status, body } = await g.post('/devices', fields)
-    assert.deepEqual([status, body.code], [400, code])
+    const body = await fails(g.post('/devices', fields), 400, code)
     assert.deepEqual([body.errors[0].name, body.errors[0].code], [name, code])
     assert.equal((await g.get('/devices/bad-1')).status, 404)
   })
@@ -310,8 +299,7 @@ test('a deleted device is gone everywhere: list, path, login, connection, teleme
   const closed = new Promise<void>((resolve) => client.once('close', resolve))
   const counts = (await g.get('/stats')).body.telemetry
 
-  const { status, body } = await g.remove('/devices/doomed')
-  assert.deepEqual([status, body], [200, { success: true, deleted: 'doomed' }])
+  assert.deepEqual(await ok(g.remove('/devices/doomed')), { success: true, deleted: 'doomed' })
   await closed
   await assert.rejects(g.connect('doomed', password))
   for (const path of ['', '/details', '/gps', '/gps/latest', '/battery', '/telemetry/stats'])
@@ -411,8 +399,7 @@ for (const [query, name, code] of [
   ...['-1', 'abc', '1.5', '', '1e3', ' 1'].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
 ] as [string, string, string][])
   test(`GET /devices?${query.slice(0, 30)} is 400 ${code}`, async () => {
-    const { status, body } = await g.get(`/devices?${query}`)
-    assert.deepEqual([status, body.code], [400, code])
+    const body = await fails(g.get(`/devices?${query}`), 400, code)
     assert.deepEqual(pluck(body.errors, 'in', 'name'), [['query', name]])
   })
 
@@ -433,8 +420,7 @@ test('any number of attributes may be filtered in one request', async () => {
 test('a list reflects changes since the last list', async () => {
   const password = await g.register('changing')
   const shown = async () => {
-    const { body } = await g.get('/devices?hardware_ids=changing')
-    return body.devices[0]
+    return (await g.get('/devices?hardware_ids=changing')).body.devices[0]
   }
   assert.deepEqual([(await shown()).is_online, (await shown()).attributes], [false, {}])
   const client = await g.connect('changing', password)

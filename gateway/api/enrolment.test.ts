@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
 import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
@@ -12,8 +11,7 @@ const KEY = 'the-key-of-this-course-0123456789'
 const HELLO = '{"online":true,"type":"teebox"}'
 const HOUR_MS = 3_600_000
 const [REFUSED, NOT_NOW] = [4, 5]
-
-const { g, clock, keys } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY }, inScope: ['cart-1'] })
+const { g, clock, onlyFor } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY }, inScope: ['cart-1'] })
 
 async function open(t: TestContext, settings: Record<string, string>): Promise<TestGateway> {
   const gateway = await startGateway(settings, { clock })
@@ -41,16 +39,9 @@ async function enrol(hardwareId: string, at = g): Promise<RawMqtt> {
   return client
 }
 
-async function refusals(reason: string, at = g): Promise<number> {
-  return metric(at, 'cartbarn_mqtt_refused_total', reason)
-}
+const refusals = async (reason: string, at = g): Promise<number> => metric(at, 'cartbarn_mqtt_refused_total', reason)
 
-for (const method of ['GET', 'POST'] as const)
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} /enrolment: ${who} gets ${status} ${code}`, async () => {
-      const body = method === 'GET' ? undefined : { minutes: 5 }
-      await fails(g.request(method, '/enrolment', { key: keys[who], body }), status, code)
-    })
+onlyFor('admins', ['GET', '/enrolment'], ['POST', '/enrolment', { minutes: 5 }])
 
 for (const [what, body, code] of [
   ['nothing', {}, 'missing_field'],

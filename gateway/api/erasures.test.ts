@@ -2,14 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MINUTE_MS } from '#shared/time.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
-import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { ok, pluck, publish, scene } from '#testing/scene.ts'
 
-const { g, clock } = scene()
-
+const { g, clock, fresh, onlyFor } = scene({ inScope: [] })
 const NOTHING = { lock_events: 0, commands: 0, metadata: 0, other: 0 }
-
 const erase = (body: unknown) => g.post('/erasures', body)
 
 /** True if a text occurs in a file of the database. */
@@ -18,15 +14,12 @@ function isOnDisk(text: string): boolean {
   return files.some((file) => readFileSync(join(g.config.dataDir, file)).includes(text))
 }
 
-async function lockEvents(hardwareId: string) {
-  return (await g.get(`/lock-events?hardware_id=${hardwareId}&limit=1000`)).body.events
-}
-
-let count = 0
+const lockEvents = async (hardwareId: string) =>
+  (await g.get(`/lock-events?hardware_id=${hardwareId}&limit=1000`)).body.events
 
 /** Creates a cart whose lock events and commands contain `name` and `code` among others. */
 async function cartWith(name: string, code: string, others = 3) {
-  const id = `cart-${++count}`
+  const id = fresh('cart-')
   const cart = await g.device(id)
   await cart.subscribeAsync(`dev/${id}/cmd`, { qos: 1 })
   const metadata = { name, guests: [{ name: ` ${name.toUpperCase()} ` }, 'Somebody Else'], note: `for ${name}` }
@@ -43,12 +36,7 @@ async function cartWith(name: string, code: string, others = 3) {
   return { id, commandId, cart }
 }
 
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-  test(`${who} gets ${status} ${code}`, async () => {
-    const keys = await createCallers(g, [])
-    await fails(g.post('/erasures', { person: 'Jane' }, { key: keys[who] }), status, code)
-    clock.advance(MINUTE_MS)
-  })
+onlyFor('admins', ['POST', '/erasures', { person: 'Jane' }])
 
 for (const body of [{}, { person: 'A', code: 'B' }, { person: '' }, { person: ' ' }, { code: '' }, { name: 'A' }])
   test(`${JSON.stringify(body)} is rejected`, async () => assert.equal((await erase(body)).status, 400))

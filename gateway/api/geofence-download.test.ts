@@ -3,19 +3,15 @@ import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Who } from '#testing/callers.ts'
+import { circle, collection } from '#testing/features.ts'
 import { deviceIdOf, signToken, type TokenContent } from '#testing/geofence-token.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
 const { g, clock, keys } = scene({ inScope: ['screen-1'] })
 let count = 0
 
-const BARN = {
-  type: 'Feature',
-  id: 'barn',
-  geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
-  properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
-}
+const BARN = circle('barn', { name: 'Barn', enabled: true, visible: true })
 
 /** Group with a zone and a screen. */
 class Course {
@@ -40,8 +36,7 @@ class Course {
   }
 
   async put(...features: unknown[]): Promise<void> {
-    const body = { type: 'FeatureCollection', features }
-    await ok(g.put(`/groups/${this.groupId}/geofences`, body))
+    await ok(g.put(`/groups/${this.groupId}/geofences`, collection(...features)))
   }
 
   token(content: Partial<TokenContent> = {}): string {
@@ -69,8 +64,7 @@ test('a token gives the zones of its group, as often as it is used', async () =>
     assert.equal(headers.get('cache-control'), 'private, no-cache')
     assert.deepEqual(body, { type: 'FeatureCollection', features: [BARN], group_id: course.groupId, version: 1 })
   }
-  const head = await g.request('HEAD', `/geofences/${course.groupId}/download${query}`, { key: null })
-  assert.deepEqual([head.status, head.body], [200, ''])
+  assert.deepEqual(await ok(g.request('HEAD', `/geofences/${course.groupId}/download${query}`, { key: null })), '')
 })
 
 for (const [who, status, code] of [
@@ -197,21 +191,18 @@ test('an expired token does not count as a guess, however often a screen uses it
   for (let i = 0; i < 30; i++) assert.deepEqual(await course.answerTo(token), [401, 'invalid_token'])
 })
 
-test('a device has the request rate of a key', async () => {
-  const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, { clock: new FakeClock(clock.nowMs()) })
-  try {
-    const groupId = 1
-    await own.post('/groups', { name: 'Group', group_id: groupId })
-    await own.register('screen', 'cartcaddie')
-    await own.put('/groups/1/devices/screen')
-    const deviceId = deviceIdOf(own, 'screen')
-    const token = signToken(own, { groupId, deviceId, expiresAtMs: clock.nowMs() + DAY_MS })
-    const ask = () => own.get(`/geofences/1/download?token=${token}`, { key: null })
-    for (let i = 0; i < 4; i++) assert.equal((await ask()).status, 200)
-    assert.equal((await ask()).status, 429)
-  } finally {
-    await own.stop()
-  }
+test('a device has the request rate of a key', async (t) => {
+  const own = await startFor(t, { CARTBARN_REQUESTS_PER_SECOND: '1' }, { clock: new FakeClock(clock.nowMs()) })
+
+  const groupId = 1
+  await own.post('/groups', { name: 'Group', group_id: groupId })
+  await own.register('screen', 'cartcaddie')
+  await own.put('/groups/1/devices/screen')
+  const deviceId = deviceIdOf(own, 'screen')
+  const token = signToken(own, { groupId, deviceId, expiresAtMs: clock.nowMs() + DAY_MS })
+  const ask = () => own.get(`/geofences/1/download?token=${token}`, { key: null })
+  for (let i = 0; i < 4; i++) await ok(ask())
+  assert.equal((await ask()).status, 429)
 })
 
 test('a tag identifies the current zones: 304 until they change', async () => {
@@ -244,34 +235,28 @@ test('tokens and tags survive a restart', async () => {
   assert.deepEqual([status, headers.get('etag')], [200, etag])
 })
 
-test('each gateway has its own secret', async () => {
-  const other = await startGateway({}, { clock })
-  try {
-    const content = { groupId: 1, deviceId: 1, expiresAtMs: clock.nowMs() + DAY_MS }
-    assert.notEqual(signToken(other, content), signToken(g, content))
-  } finally {
-    await other.stop()
-  }
+test('each gateway has its own secret', async (t) => {
+  const other = await startFor(t, {}, { clock })
+
+  const content = { groupId: 1, deviceId: 1, expiresAtMs: clock.nowMs() + DAY_MS }
+  assert.notEqual(signToken(other, content), signToken(g, content))
 })
 
-test('while the clock is not set tokens do not expire, and leaving the group still ends a token', async () => {
+test('while the clock is not set tokens do not expire, and leaving the group still ends a token', async (t) => {
   const ownClock = new FakeClock(clock.nowMs())
-  const own = await startGateway({}, { clock: ownClock, isTimeSynchronized: () => false })
-  try {
-    await own.post('/groups', { name: 'Group', group_id: 1 })
-    await own.register('screen', 'cartcaddie')
-    await own.put('/groups/1/devices/screen')
-    const deviceId = deviceIdOf(own, 'screen')
-    const token = signToken(own, { groupId: 1, deviceId, expiresAtMs: ownClock.nowMs() - 1 })
-    const ask = async () => (await own.get(`/geofences/1/download?token=${token}`, { key: null })).status
-    assert.equal(await ask(), 401)
-    await own.restart(() => ownClock.set(0))
-    assert.equal(await ask(), 200)
-    await own.remove('/groups/1/devices/screen')
-    assert.equal(await ask(), 401)
-  } finally {
-    await own.stop()
-  }
+  const own = await startFor(t, {}, { clock: ownClock, isTimeSynchronized: () => false })
+
+  await own.post('/groups', { name: 'Group', group_id: 1 })
+  await own.register('screen', 'cartcaddie')
+  await own.put('/groups/1/devices/screen')
+  const deviceId = deviceIdOf(own, 'screen')
+  const token = signToken(own, { groupId: 1, deviceId, expiresAtMs: ownClock.nowMs() - 1 })
+  const ask = async () => (await own.get(`/geofences/1/download?token=${token}`, { key: null })).status
+  assert.equal(await ask(), 401)
+  await own.restart(() => ownClock.set(0))
+  assert.equal(await ask(), 200)
+  await own.remove('/groups/1/devices/screen')
+  assert.equal(await ask(), 401)
 })
 
 test('over a socket a token needs no key', async () => {

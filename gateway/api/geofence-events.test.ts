@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { fails, ok, scene } from '#testing/scene.ts'
+import type { Who } from '#testing/callers.ts'
+import { circle, collection } from '#testing/features.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const { g, clock, keys } = scene({ nowMs: NOON_MS - MINUTE_MS, inScope: ['A', 'B'] })
-
+const { g, clock, keys, onlyFor } = scene({ nowMs: NOON_MS - MINUTE_MS, inScope: ['A', 'B'] })
 const OUTSIDE = { lat: 0.1, long: 0.1 }
 const ZONES = { green: { type: 'stop', lat: 0.12, long: 0.12 }, path: { type: 'slow', lat: 0.14, long: 0.14 } } as const
 const GROUP_OF = { A: 1, B: 1, C: 2 }
@@ -25,25 +25,18 @@ const EVENTS = [
 const ALL = [6, 5, 4, 3, 2, 1, 0]
 
 before(async () => {
-  const features = Object.entries(ZONES).map(([id, { type, lat, long }]) => ({
-    type: 'Feature',
-    id,
-    geometry: { type: 'Point', coordinates: [long, lat] },
-    properties: { name: `The ${id}`, type, radius_m: 30 },
-  }))
+  const features = Object.entries(ZONES).map(([id, { type, lat, long }]) =>
+    circle(id, { name: `The ${id}`, type, radius_m: 30, at: [long, lat] }),
+  )
   const clients = new Map<string, MqttClient>()
   for (const [cart, groupId] of Object.entries(GROUP_OF)) {
     await g.post('/groups', { name: 'Group', group_id: groupId })
-    const body = { type: 'FeatureCollection', features }
-    await g.put(`/groups/${groupId}/geofences`, body)
+    await g.put(`/groups/${groupId}/geofences`, collection(...features))
     clients.set(cart, await g.device(cart))
     await g.put(`/groups/${groupId}/devices/${cart}`)
   }
-  const report = (cart: string, where: { lat: number; long: number }) => {
-    const { lat, long } = where
-    const payload = JSON.stringify({ ts: clock.nowMs(), lat, long })
-    return clients.get(cart)?.publishAsync(`dev/${cart}/tlm`, payload, { qos: 1 })
-  }
+  const report = async (cart: string, { lat, long }: { lat: number; long: number }) =>
+    publish(clients.get(cart) ?? assert.fail(), `dev/${cart}/tlm`, { ts: clock.nowMs(), lat, long })
   for (const cart of clients.keys()) await report(cart, OUTSIDE)
   for (const [minute, { cart, event, zone }] of EVENTS.entries()) {
     const where = event === 'enter' ? ZONES[zone] : OUTSIDE
@@ -54,23 +47,15 @@ before(async () => {
   }
 })
 
-interface EventJson {
-  event_id: string
-  timestamp: string
-}
-
-async function list(query: string, who: Who = 'admin') {
-  const body = await ok(g.get(`/geofence-events${query}`, { key: keys[who] }))
-  return body
-}
+type EventJson = { event_id: string; timestamp: string }
+const list = async (query: string, who: Who = 'admin') => ok(g.get(`/geofence-events${query}`, { key: keys[who] }))
 
 async function minutes(query: string, who: Who = 'admin'): Promise<number[]> {
   const { events } = await list(query, who)
   return events.map(({ timestamp }: EventJson) => (Date.parse(timestamp) - NOON_MS) / MINUTE_MS)
 }
 
-for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-  test(`${who} gets ${status} ${code}`, () => fails(g.get('/geofence-events', { key: keys[who] }), status, code))
+onlyFor('any key', ['GET', '/geofence-events'])
 
 test('an event has the device, the crossed zone, the time and the position', async () => {
   const { events, pagination } = await list('')
@@ -159,8 +144,7 @@ for (const [query, name, code] of [
 ] as [string, string, string][])
   test(`GET /geofence-events?${query} is 400 ${code} naming ${name}`, async () => {
     for (const who of ['admin', 'no scope'] as const) {
-      const { status, body } = await g.get(`/geofence-events?${query}`, { key: keys[who] })
-      assert.deepEqual([status, body.code], [400, code])
+      const body = await fails(g.get(`/geofence-events?${query}`, { key: keys[who] }), 400, code)
       assert.deepEqual([body.errors.length, body.errors[0].in, body.errors[0].name], [1, 'query', name])
     }
   })

@@ -1,53 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { box, circle, collection as zones } from '#testing/features.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
 import { type Answer, startGateway } from '#testing/start-gateway.ts'
 
-const { g, keys } = scene({ inScope: [] })
+const { g, onlyFor } = scene({ inScope: [] })
 let unusedId = 1000
 
 const GREEN = {
   type: 'Feature',
   id: 'green-7',
-  geometry: {
-    type: 'Polygon',
-    coordinates: [
-      [
-        [-81.58, 28.41],
-        [-81.57, 28.41],
-        [-81.57, 28.42],
-        [-81.58, 28.42],
-        [-81.58, 28.41],
-      ],
-    ],
-  },
+  geometry: { type: 'Polygon', coordinates: [box(-81.58, 28.41, -81.57, 28.42)] },
   properties: { name: 'Green 7', type: 'stop', enabled: true, visible: false },
 }
-const BARN = {
-  type: 'Feature',
-  id: 'barn',
-  geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
-  properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
-}
-
-function zones(...features: unknown[]) {
-  return { type: 'FeatureCollection', features }
-}
+const BARN = circle('barn', { name: 'Barn', enabled: true, visible: true })
 
 async function createGroup(groupId = ++unusedId): Promise<number> {
   await ok(g.post('/groups', { name: 'Group', group_id: groupId }), 201)
   return groupId
 }
 
-function put(path: string, body: unknown = zones(GREEN)): Promise<Answer> {
-  return g.put(path, body)
-}
-
-async function stored(path: string): Promise<{ version: number; features: unknown[] }> {
-  const body = await ok(g.get(path))
-  return body
-}
+const put = (path: string, body: unknown = zones(GREEN)): Promise<Answer> => g.put(path, body)
+const stored = async (path: string): Promise<{ version: number; features: unknown[] }> => ok(g.get(path))
 
 const ROUTES: [method: string, path: string, unknownId: number][] = [
   ['GET', '/groups/ID/geofences', 404],
@@ -58,17 +32,13 @@ const ROUTES: [method: string, path: string, unknownId: number][] = [
 ]
 
 for (const [method, path, unknownId] of ROUTES) {
-  const options = method === 'PUT' ? { body: zones() } : {}
-  const refused = method === 'GET' && path.startsWith('/groups') ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN
-  for (const [who, status, code] of refused)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path.replace('ID', '999999'), { key: keys[who], ...options }), status, code))
-
+  const options = { body: method === 'PUT' ? zones() : undefined }
+  const role = method === 'GET' && path.startsWith('/groups') ? 'staff' : 'admins'
+  onlyFor(role, [method, path.replace('ID', '999999'), options.body])
   for (const id of ['0', '-1', '1.5', 'abc', '9007199254740992', '1e2', '%20'])
     test(`${method} ${path}: the id ${id} is 400 invalid_number`, async () => {
-      const answer = await g.request(method, path.replace('ID', id), options)
-      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_number'])
-      assert.equal(answer.body.errors[0].in, 'path')
+      const body = await fails(g.request(method, path.replace('ID', id), options), 400, 'invalid_number')
+      assert.equal(body.errors[0].in, 'path')
     })
 
   test(`${method} ${path} with neither group nor zones is ${unknownId}`, async () => {
@@ -89,9 +59,8 @@ for (const [method, path, unknownId] of ROUTES) {
 test('stored zones are returned unchanged, with a growing version', async () => {
   const id = await createGroup()
   assert.deepEqual(await stored(`/groups/${id}/geofences`), { ...zones(), group_id: id, version: 0 })
-  const answer = await put(`/groups/${id}/geofences`, zones(GREEN, BARN))
-  assert.equal(answer.status, 200)
-  assert.deepEqual(answer.body, {
+  const body = await ok(put(`/groups/${id}/geofences`, zones(GREEN, BARN)))
+  assert.deepEqual(body, {
     success: true,
     group_id: id,
     version: 1,
@@ -181,31 +150,30 @@ test('a group without an id gets one that no zones have ever had', async () => {
   const id = unusedId + 5000
   await put(`/geofences/${id}`)
   await g.remove(`/geofences/${id}`)
-  const { body } = await g.post('/groups', { name: 'Next' })
-  assert.equal(body.group_id, id + 1)
+  assert.equal((await g.post('/groups', { name: 'Next' })).body.group_id, id + 1)
   unusedId = id + 1
 })
 
-const SELF_CROSSING = [
-  [0, 0],
-  [0.01, 0.01],
-  [0.01, 0],
-  [0, 0.01],
-]
+const ring = (points: unknown[], more: object = {}) => ({
+  ...GREEN,
+  geometry: { type: 'Polygon', coordinates: [points] },
+  ...more,
+})
 
-function ring(points: unknown[], more: object = {}) {
-  return { ...GREEN, geometry: { type: 'Polygon', coordinates: [points] }, ...more }
-}
-
-function manyPoints(count: number): number[][] {
-  return Array.from({ length: count }, (_, i) => {
+const manyPoints = (count: number): number[][] =>
+  Array.from({ length: count }, (_, i) => {
     const angle = (i / count) * 2 * Math.PI
     return [0.01 * Math.cos(angle), 0.01 * Math.sin(angle)]
   })
-}
 
 const unnamed = (count: number, feature: object = BARN) =>
   Array.from({ length: count }, () => ({ ...feature, id: undefined }))
+
+const point = (...coordinates: unknown[]) => zones({ ...BARN, geometry: { type: 'Point', coordinates } })
+const line = (...numbers: number[]) => ring(numbers.flatMap((long, i) => (i % 2 === 0 ? [[long, numbers[i + 1]]] : [])))
+const [AT, GEOMETRY] = ['features[0].geometry.coordinates', 'features[0].geometry']
+const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+const hole = { type: 'Polygon', coordinates: [manyPoints(9), manyPoints(5)] }
 
 for (const [what, code, place, body] of [
   ['no object', 'invalid_body', undefined, '7'],
@@ -214,64 +182,23 @@ for (const [what, code, place, body] of [
   ['NaN, which is not JSON', 'invalid_json', undefined, JSON.stringify(zones(BARN)).replace('28.4', 'NaN')],
   ['no features', 'missing_field', 'features', { type: 'FeatureCollection' }],
   ['another type', 'invalid_field', 'type', { ...zones(), type: 'Topology' }],
-  [
-    'a number as text',
-    'invalid_field',
-    'features[0].geometry.coordinates[1]',
-    zones({ ...BARN, geometry: { type: 'Point', coordinates: [1, 'NaN'] } }),
-  ],
-  [
-    'a number that JSON reads as infinite',
-    'invalid_field',
-    'features[0].geometry.coordinates[0]',
-    JSON.stringify(zones(BARN)).replace('-81.6', '1e999'),
-  ],
-  [
-    'a huge number',
-    'invalid_position',
-    'features[0].geometry.coordinates',
-    zones({ ...BARN, geometry: { type: 'Point', coordinates: [1e300, 0] } }),
-  ],
-  [
-    'latitude before longitude',
-    'invalid_position',
-    'features[0].geometry.coordinates[0][0]',
-    zones(
-      ring([
-        [28, -100],
-        [29, -100],
-        [29, -101],
-      ]),
-    ),
-  ],
+  ['a number as text', 'invalid_field', `${AT}[1]`, point(1, 'NaN')],
+  ['an infinite number', 'invalid_field', `${AT}[0]`, JSON.stringify(zones(BARN)).replace('-81.6', '1e999')],
+  ['a huge number', 'invalid_position', AT, point(1e300, 0)],
+  ['latitude before longitude', 'invalid_position', `${AT}[0][0]`, zones(line(28, -100, 29, -100, 29, -101))],
   [
     'a ring that crosses itself',
     'self_crossing',
     'features[1].geometry.coordinates[0][0]',
-    zones(BARN, ring(SELF_CROSSING)),
+    zones(BARN, line(0, 0, 0.01, 0.01, 0.01, 0, 0, 0.01)),
   ],
-  [
-    'two points',
-    'too_few_points',
-    'features[0].geometry.coordinates[0][0]',
-    zones(
-      ring([
-        [0, 0],
-        [1, 1],
-      ]),
-    ),
-  ],
-  ['201 points', 'too_many_points', 'features[0].geometry.coordinates[0]', zones(ring(manyPoints(201)))],
-  [
-    'a hole',
-    'holes_not_supported',
-    'features[0].geometry.coordinates',
-    zones({ ...GREEN, geometry: { type: 'Polygon', coordinates: [manyPoints(9), manyPoints(5)] } }),
-  ],
+  ['two points', 'too_few_points', `${AT}[0][0]`, zones(line(0, 0, 1, 1))],
+  ['201 points', 'too_many_points', `${AT}[0]`, zones(ring(manyPoints(201)))],
+  ['a hole', 'holes_not_supported', AT, zones({ ...GREEN, geometry: hole })],
   [
     'a MultiPolygon',
     'unsupported_geometry',
-    'features[0].geometry.type',
+    `${GEOMETRY}.type`,
     zones({ ...GREEN, geometry: { type: 'MultiPolygon', coordinates: [] } }),
   ],
   ['an id twice', 'duplicate_id', 'features[1].id', zones(BARN, BARN)],
@@ -289,18 +216,12 @@ for (const [what, code, place, body] of [
     'features[0].properties.type',
     zones({ ...BARN, properties: { ...BARN.properties, type: 'lava' } }),
   ],
-  [
-    'features nested 100,000 deep',
-    'invalid_body',
-    undefined,
-    `{"type":"FeatureCollection","features":[${'['.repeat(100_000)}${']'.repeat(100_000)}]}`,
-  ],
+  ['features nested 100,000 deep', 'invalid_body', undefined, `{"type":"FeatureCollection","features":[${deep}]}`],
 ] as [string, string, string | undefined, unknown][])
   test(`${what}: 400 ${code} and nothing is stored`, async () => {
     for (const path of [`/groups/${await createGroup()}/geofences`, `/geofences/${unusedId}`]) {
-      const answer = await put(path, body)
-      assert.deepEqual([answer.status, answer.body.code], [400, code], JSON.stringify(answer.body))
-      if (place !== undefined) assert.equal(answer.body.errors[0].name, place)
+      const { errors } = await fails(put(path, body), 400, code)
+      if (place !== undefined) assert.equal(errors[0].name, place)
       const { version, features } = await stored(path)
       assert.deepEqual([version, features], [0, []])
     }

@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
-const { g, clock, keys } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
+const { g, clock, onlyFor } = scene({ devices: ['cart-1'], inScope: ['cart-1'] })
 
 /** Creates a group; returns its id. */
-async function createGroup(name = 'Front nine', groupId?: number): Promise<number> {
-  const body = await ok(g.post('/groups', { name, ...(groupId === undefined ? {} : { group_id: groupId }) }), 201)
-  return body.group_id
-}
+const createGroup = async (name = 'Front nine', groupId?: number): Promise<number> =>
+  (await ok(g.post('/groups', { name, ...(groupId === undefined ? {} : { group_id: groupId }) }), 201)).group_id
 
-async function groupOf(hardwareId: string): Promise<number | null> {
-  return (await g.get(`/devices/${hardwareId}`)).body.group_id
-}
+const groupOf = async (hardwareId: string): Promise<number | null> =>
+  (await g.get(`/devices/${hardwareId}`)).body.group_id
 
 const ROUTES: [method: string, path: string, body?: object][] = [
   ['GET', '/groups'],
@@ -28,18 +24,14 @@ const ROUTES: [method: string, path: string, body?: object][] = [
 ]
 
 for (const [method, path, body] of ROUTES) {
-  const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of method === 'GET' ? REFUSED_AS_NO_STAFF : REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who], ...options }), status, code))
+  onlyFor(method === 'GET' ? 'staff' : 'admins', [method, path, body])
   if (path === '/groups') continue
   test(`${method} ${path}: an unknown group is 404 group_not_found`, () =>
-    fails(g.request(method, path, options), 404, 'group_not_found'))
+    fails(g.request(method, path, { body }), 404, 'group_not_found'))
   for (const id of ['0', '-1', '1.5', 'abc', '9007199254740992', '1e2', '%20'])
     test(`${method} ${path}: the group id ${id} is 400 invalid_number`, async () => {
-      const answer = await g.request(method, path.replace('999999', id), options)
-      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_number'])
-      assert.deepEqual([answer.body.errors[0].in, answer.body.errors[0].name], ['path', 'groupId'])
+      const { errors } = await fails(g.request(method, path.replace('999999', id), { body }), 400, 'invalid_number')
+      assert.deepEqual([errors[0].in, errors[0].name], ['path', 'groupId'])
     })
 }
 
@@ -98,15 +90,12 @@ test('a used id is 409 group_exists; exactly one of many concurrent requests suc
   assert.equal(answers.find(({ status }) => status === 409)?.body.code, 'group_exists')
 })
 
-test('once the highest id is used, the caller has to choose one', async () => {
-  const own = await startGateway()
-  try {
-    await ok(own.post('/groups', { name: 'Last', group_id: Number.MAX_SAFE_INTEGER }), 201)
-    await fails(own.post('/groups', { name: 'Next' }), 409, 'no_group_id_left')
-    await ok(own.post('/groups', { name: 'N', group_id: 1 }), 201)
-  } finally {
-    await own.stop()
-  }
+test('once the highest id is used, the caller has to choose one', async (t) => {
+  const own = await startFor(t)
+
+  await ok(own.post('/groups', { name: 'Last', group_id: Number.MAX_SAFE_INTEGER }), 201)
+  await fails(own.post('/groups', { name: 'Next' }), 409, 'no_group_id_left')
+  await ok(own.post('/groups', { name: 'N', group_id: 1 }), 201)
 })
 
 for (const [what, fields, code, name] of [
@@ -136,10 +125,8 @@ for (const [what, fields, code] of [
   test(`PATCH /groups/:id with ${what} is 400 ${code}`, async () =>
     fails(g.patch(`/groups/${await createGroup()}`, fields), 400, code))
 
-test('a body over 64 KiB is 413', async () => {
-  const { status } = await g.post('/groups', { name: 'x'.repeat(70_000) })
-  assert.equal(status, 413)
-})
+test('a body over 64 KiB is 413', async () =>
+  assert.equal((await g.post('/groups', { name: 'x'.repeat(70_000) })).status, 413))
 
 test('a device is assigned, moved and removed; repeating a request changes nothing', async () => {
   const [first, second] = [await createGroup('A'), await createGroup('B')]
@@ -182,19 +169,14 @@ test('the devices of a group are listed by hardware_id, in pages, each the same 
 
 test('a group is set at registration and by PUT /devices/:id; null removes the device from it', async () => {
   const groupId = await createGroup('Given')
-  const { status, body } = await g.post('/devices', {
-    hardware_id: 'grouped',
-    device_type: 'teebox',
-    group_id: groupId,
-  })
-  assert.deepEqual([status, body.device.group_id], [201, groupId])
+  const body = await ok(g.post('/devices', { hardware_id: 'grouped', device_type: 'teebox', group_id: groupId }), 201)
+  assert.deepEqual(body.device.group_id, groupId)
   const rest = { name: 'x', device_type: 'teebox' }
   await g.put('/devices/grouped', { ...rest, group_id: groupId })
   assert.equal(await groupOf('grouped'), groupId)
   const out = await g.put('/devices/grouped', { ...rest, group_id: null })
   assert.deepEqual([out.status, out.body.group_id], [200, null])
-  const back = await g.put('/devices/grouped', { ...rest, group_id: groupId })
-  assert.equal(back.body.group_id, groupId)
+  assert.equal((await g.put('/devices/grouped', { ...rest, group_id: groupId })).body.group_id, groupId)
 })
 
 test('a group with devices is 409 group_not_empty; an empty one is deleted, a second time 404', async () => {
@@ -203,8 +185,7 @@ test('a group with devices is 409 group_not_empty; an empty one is deleted, a se
   await g.put(`/groups/${groupId}/devices/last-one`)
   await fails(g.remove(`/groups/${groupId}`), 409, 'group_not_empty')
   await g.remove('/devices/last-one')
-  const { status, body } = await g.remove(`/groups/${groupId}`)
-  assert.deepEqual([status, body], [200, { success: true, deleted: groupId }])
+  assert.deepEqual(await ok(g.remove(`/groups/${groupId}`)), { success: true, deleted: groupId })
   await fails(g.remove(`/groups/${groupId}`), 404, 'group_not_found')
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { before, test } from 'node:test'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { pluck, publish, scene } from '#testing/scene.ts'
+import { fails, pluck, publish, scene } from '#testing/scene.ts'
 import { ADMIN_KEY, type Answer } from '#testing/start-gateway.ts'
 
 // The selection of records is tested in telemetry.test.ts; these tests cover the file formats.
@@ -39,9 +39,8 @@ before(async () => {
 
 const ALL = 'from=2026-05-01&to=2026-05-03'
 
-function file(path: string, accept?: string): Promise<Answer> {
-  return g.get(path, { headers: accept === undefined ? {} : { accept } })
-}
+const file = (path: string, accept?: string): Promise<Answer> =>
+  g.get(path, { headers: accept === undefined ? {} : { accept } })
 
 interface RecordJson {
   hardware_id: string
@@ -52,9 +51,7 @@ interface RecordJson {
   battery_voltage?: number
 }
 
-async function records(path: string): Promise<RecordJson[]> {
-  return (await file(path, 'application/json')).body
-}
+const records = async (path: string): Promise<RecordJson[]> => (await file(path, 'application/json')).body
 
 /** Parses RFC 4180 by its grammar: fields, commas and CRLF, nothing else. */
 function parseCsv(text: string): Record<string, string>[] {
@@ -76,20 +73,14 @@ function parseCsv(text: string): Record<string, string>[] {
   })
 }
 
-interface Element {
-  name: string
-  attributes: Record<string, string>
-  children: Element[]
-  text: string
-}
-
+type Element = { name: string; attributes: Record<string, string>; children: Element[]; text: string }
 const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
-function decode(text: string): string {
-  return text.replace(/&(\w+);|[&<]/g, (match, name: string | undefined) => {
-    return ENTITIES[name ?? ''] ?? assert.fail(`"${match}" must be escaped`)
-  })
-}
+const decode = (text: string): string =>
+  text.replace(
+    /&(\w+);|[&<]/g,
+    (match, name: string | undefined) => ENTITIES[name ?? ''] ?? assert.fail(`"${match}" must be escaped`),
+  )
 
 /** Parses the subset of XML that programs write: elements, attributes, text and the five entities. */
 function parseXml(xml: string): Element {
@@ -118,19 +109,14 @@ function parseXml(xml: string): Element {
   return root.children[0] ?? assert.fail('empty')
 }
 
-function child(of: Element | undefined, name: string): Element | undefined {
-  return of?.children.find((one) => one.name === name)
-}
+const child = (of: Element | undefined, name: string): Element | undefined =>
+  of?.children.find((one) => one.name === name)
 
-interface Track {
-  name: string
-  segments: RecordJson[][]
-}
+type Track = { name: string; segments: RecordJson[][] }
 
 function parseGpx(xml: string): Track {
   const gpx = parseXml(xml)
-  assert.equal(gpx.name, 'gpx')
-  assert.equal(gpx.attributes.version, '1.1')
+  assert.deepEqual([gpx.name, gpx.attributes.version], ['gpx', '1.1'])
   assert.equal(gpx.attributes.xmlns, 'http://www.topografix.com/GPX/1/1')
   assert.deepEqual(pluck(gpx.children, 'name'), ['trk'])
   const [track] = gpx.children
@@ -153,12 +139,11 @@ function parsePoint({ name, attributes, children }: Element): RecordJson {
   }
 }
 
-function withoutIds(all: readonly RecordJson[]): RecordJson[] {
-  return all.map((record) => {
+const withoutIds = (all: readonly RecordJson[]): RecordJson[] =>
+  all.map((record) => {
     const { _id, device_id, ...rest }: RecordJson & { _id?: string; device_id?: string } = record
     return rest
   })
-}
 
 for (const [query, stream] of [
   [`${ALL}`, 'gps'],
@@ -306,8 +291,7 @@ for (const [path, choices] of [
   ['battery?format=geojson', 'json, csv, ndjson'],
 ] as const)
   test(`${path} is 400 invalid_format, naming ${choices}`, async () => {
-    const { status, body } = await file(`/devices/cart-1/${path}`, 'text/csv')
-    assert.deepEqual([status, body.code], [400, 'invalid_format'])
+    const body = await fails(file(`/devices/cart-1/${path}`, 'text/csv'), 400, 'invalid_format')
     assert.deepEqual(body.errors, [
       { in: 'query', name: 'format', code: 'invalid_format', detail: `must be one of: ${choices}` },
     ])

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { OpenApiDocument } from '#shared/http/openapi.ts'
-import { FakeClock } from '#shared/testing/clocks.ts'
 import type { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
 import { EXISTING } from '#testing/existing-ids.ts'
-import { publish } from '#testing/scene.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY } from '#testing/start-gateway.ts'
 import { StoredContent } from '#testing/stored-content.ts'
 
 /** Set CARTBARN_TEST_LONG=1 to send every single-fault request, and more combinations. */
@@ -16,10 +15,9 @@ const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
 const RANDOM_REQUESTS = IS_LONG ? 500 : 10
 /** Sampling interval of the systematic requests. */
 const STRIDE = IS_LONG ? 1 : 11
-
 type Who = 'admin' | 'user' | 'nobody'
-
-let gateway: TestGateway
+// a permitted command must not expire while another request is checked
+const { g: gateway } = scene()
 let documented: DocumentedAnswers
 let stored: StoredContent
 let requests: HostileRequests
@@ -28,8 +26,6 @@ let keys: Record<Who, string | null>
 const existing: Record<string, string> = { ...EXISTING }
 
 before(async () => {
-  // a permitted command must not expire while another request is checked
-  gateway = await startGateway({}, { clock: new FakeClock() })
   documented = await gateway.documented()
   const { key } = await gateway.createUser({ allowed_hardware_ids: ['cart-1'] })
   keys = { admin: ADMIN_KEY, user: key, nobody: null }
@@ -41,10 +37,7 @@ before(async () => {
   stored = new StoredContent(gateway.config.dataDir)
 })
 
-after(async () => {
-  stored.close()
-  await gateway.stop()
-})
+after(() => stored.close())
 
 /** Recreates objects that a request may have legitimately deleted, so that the next ones exist. */
 async function restore(): Promise<void> {

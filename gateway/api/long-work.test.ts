@@ -10,7 +10,6 @@ import { ADMIN_KEY } from '#testing/start-gateway.ts'
 const MOST_MS = 100
 /** Limits for bodies of several megabytes. */
 const MOST_MS_OF: Record<string, number> = { 'PUT /course': 250, 'PUT /course/photo': 250 }
-
 const { g: gateway } = scene({ settings: { CARTBARN_USER_DOWNLOADS: '1000' }, isRealTime: true })
 let work: LongWork
 

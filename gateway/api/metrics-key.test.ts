@@ -7,7 +7,6 @@ import { openReader } from '#store/db/connection.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
 
 const SCRAPER = { name: 'Prometheus', role: 'metrics', allowed_hardware_ids: ['*'] }
-
 const { g: gateway } = scene({ isRealTime: true })
 let scraper: { userId: string; key: string }
 

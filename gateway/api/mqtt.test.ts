@@ -2,33 +2,28 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
-import { fails, ok, publish } from '#testing/scene.ts'
-import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
+import { ADMIN_KEY, metric, startFor, startGateway } from '#testing/start-gateway.ts'
 
-const clock = new FakeClock()
-let folder: KeyPairFolder
-let g: TestGateway
-let keys: Record<Who, string | null>
-let adminId: string
+const folder = new KeyPairFolder(createKeyPair())
 const opened: RawMqtt[] = []
-
-before(async () => {
-  folder = new KeyPairFolder(createKeyPair())
-  g = await startGateway({ ...folder.settings, CARTBARN_MQTTS_PORT: '0' }, { clock })
-  adminId = await g.adminId()
-  keys = await createCallers(g, ['cart-1'])
-})
-after(async () => {
+after(() => {
   for (const client of opened) client.destroy()
-  await g.stop()
-  folder.remove()
 })
+const { g, clock, onlyFor } = scene({
+  settings: { ...folder.settings, CARTBARN_MQTTS_PORT: '0' },
+  inScope: ['cart-1'],
+  isStill: true,
+})
+let adminId: string
+before(async () => {
+  adminId = await g.adminId()
+})
+after(() => folder.remove())
 
 async function open(transport: 'tcp' | 'tls' | 'websocket'): Promise<RawMqtt> {
   const url = { tcp: g.mqtt, tls: g.mqtts, websocket: `${g.http.replace('http', 'ws')}/mqtt` }[transport]
@@ -58,29 +53,16 @@ async function subscribed(client: RawMqtt, filters: Record<string, number>): Pro
 
 // tests look into answers of every shape
 // biome-ignore lint/suspicious/noExplicitAny: see above
-async function clientsAt(query: string): Promise<any[]> {
-  const body = await ok(g.get(`/mqtt/clients${query}`))
-  return body.clients
-}
-
-async function idsAt(query: string): Promise<string[]> {
-  return (await clientsAt(query)).map(({ client_id }) => client_id)
-}
+const clientsAt = async (query: string): Promise<any[]> => (await ok(g.get(`/mqtt/clients${query}`))).clients
+const idsAt = async (query: string): Promise<string[]> => (await clientsAt(query)).map(({ client_id }) => client_id)
 
 async function isAway(clientId: string): Promise<boolean> {
   const [client] = await clientsAt(`?search=${clientId}`)
   return client?.connected === false
 }
 
-for (const [method, path] of [
-  ['GET', '/mqtt/clients'],
-  ['GET', '/mqtt/stats'],
-  ['GET', '/mqtt/addresses'],
-  ['DELETE', '/mqtt/clients/nobody'],
-] as const)
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who] }), status, code))
+onlyFor('admins', ['GET', '/mqtt/clients'], ['GET', '/mqtt/stats'], ['GET', '/mqtt/addresses'])
+onlyFor('admins', ['DELETE', '/mqtt/clients/nobody'])
 
 for (const [query, name, code] of [
   ['?limit=0', 'limit', 'invalid_number'],
@@ -119,75 +101,59 @@ test('a connected device and an offline program are listed with all details and 
   const connectedSince = new Date(clock.nowMs()).toISOString()
   const none = { messages: 0, bytes: 0, per_second: 0 }
   const empty = { messages: 0, bytes: 0, in_flight: 0, dropped: 0 }
+  const usual = { unread_bytes: 0, skipped: 0, throttled: 0, taken_over: null, idle_hours: null }
+  const connected = {
+    ...usual,
+    address: '127.0.0.1',
+    connected: true,
+    connected_since: connectedSince,
+    sent: none,
+    queue: empty,
+  }
+  const ofAdmin = { kind: 'program', user_id: adminId, hardware_id: null }
+  const away = { address: null, transport: null, protocol_version: null, connected: false, connected_since: null }
+  const [first, second, third] = body.clients
   assert.deepEqual(body.clients, [
     {
+      ...connected,
       client_id: 'cart-1',
       kind: 'device',
       user_id: null,
       hardware_id: 'cart-1',
-      address: '127.0.0.1',
       transport: 'tls',
       protocol_version: 4,
-      connected: true,
-      connected_since: connectedSince,
       clean_session: false,
       keepalive_s: 30,
       subscriptions: [{ topic_filter: 'dev/cart-1/cmd', qos: 1 }],
       subscription_count: 1,
-      received: { messages: 1, bytes: 11, per_second: body.clients[0].received.per_second },
-      sent: none,
-      queue: empty,
-      unread_bytes: 0,
-      skipped: 0,
-      throttled: 0,
+      received: { messages: 1, bytes: 11, per_second: first.received.per_second },
       taken_over: 0,
-      idle_hours: null,
     },
     {
+      ...usual,
+      ...ofAdmin,
+      ...away,
       client_id: 'sleeper',
-      kind: 'program',
-      user_id: adminId,
-      hardware_id: null,
-      address: null,
-      transport: null,
-      protocol_version: null,
-      connected: false,
-      connected_since: null,
       clean_session: false,
       keepalive_s: null,
       subscriptions: [{ topic_filter: 'news/+', qos: 2 }],
       subscription_count: 1,
       received: null,
       sent: null,
-      queue: { messages: 1, bytes: body.clients[1].queue.bytes, in_flight: 0, dropped: 0 },
-      unread_bytes: 0,
-      skipped: 0,
-      throttled: 0,
-      taken_over: null,
+      queue: { messages: 1, bytes: second.queue.bytes, in_flight: 0, dropped: 0 },
       idle_hours: 0,
     },
     {
+      ...connected,
+      ...ofAdmin,
       client_id: 'speaker',
-      kind: 'program',
-      user_id: adminId,
-      hardware_id: null,
-      address: '127.0.0.1',
       transport: 'websocket',
       protocol_version: 3,
-      connected: true,
-      connected_since: connectedSince,
       clean_session: true,
       keepalive_s: 600,
       subscriptions: [],
       subscription_count: 0,
-      received: { messages: 1, bytes: 5, per_second: body.clients[2].received.per_second },
-      sent: none,
-      queue: empty,
-      unread_bytes: 0,
-      skipped: 0,
-      throttled: 0,
-      taken_over: null,
-      idle_hours: null,
+      received: { messages: 1, bytes: 5, per_second: third.received.per_second },
     },
   ])
   assert.ok(body.clients[0].received.per_second > 0)
@@ -259,19 +225,16 @@ test('a subscriber that does not read shows its unread and skipped messages', as
   }, 'seen')
 })
 
-test('a client that sends too much shows how often it was throttled', async () => {
-  const own = await startGateway({ CARTBARN_MQTT_MESSAGES_PER_SECOND: '10' })
-  try {
-    const eager = await own.program({ clientId: 'eager' })
-    await Promise.all(Array.from({ length: 60 }, () => publish(eager, 'a', 'x')))
-    await publish(eager, 'a', 'x')
-    const { body } = await own.get('/mqtt/clients?search=eager')
-    const { throttled } = body.clients[0]
-    assert.ok(throttled > 0)
-    assert.equal(await metric(own, 'cartbarn_mqtt_refused_total', 'throttled'), throttled)
-  } finally {
-    await own.stop()
-  }
+test('a client that sends too much shows how often it was throttled', async (t) => {
+  const own = await startFor(t, { CARTBARN_MQTT_MESSAGES_PER_SECOND: '10' })
+
+  const eager = await own.program({ clientId: 'eager' })
+  await Promise.all(Array.from({ length: 60 }, () => publish(eager, 'a', 'x')))
+  await publish(eager, 'a', 'x')
+  const { body } = await own.get('/mqtt/clients?search=eager')
+  const { throttled } = body.clients[0]
+  assert.ok(throttled > 0)
+  assert.equal(await metric(own, 'cartbarn_mqtt_refused_total', 'throttled'), throttled)
 })
 
 const AWKWARD = ['plain', 'a/b', 'a b', 'ä€😀', '100%', '%2F', '?x=1&y#z', '+/#', '__proto__', 'x'.repeat(256)]
@@ -282,8 +245,7 @@ for (const clientId of AWKWARD)
     const stays = await program('stays')
     const client = await program(clientId, { clean: false })
     await subscribed(client, { 'news/+': 1 })
-    const first = await g.remove(path)
-    assert.deepEqual([first.status, first.body], [200, { success: true, closed: true, session_discarded: true }])
+    assert.deepEqual(await ok(g.remove(path)), { success: true, closed: true, session_discarded: true })
     await client.closed()
 
     const again = await open('tcp')
@@ -292,40 +254,35 @@ for (const clientId of AWKWARD)
     assert.equal(await again.login(fields), 0)
     again.destroy()
     await eventually(async () => (await clientsAt('?connected=false')).some((c) => c.client_id === clientId), 'away')
-    const second = await g.remove(path)
-    assert.deepEqual([second.status, second.body], [200, { success: true, closed: false, session_discarded: true }])
+    assert.deepEqual(await ok(g.remove(path)), { success: true, closed: false, session_discarded: true })
 
     await program(clientId)
-    const third = await g.remove(path)
-    assert.deepEqual(third.body, { success: true, closed: true, session_discarded: false })
+    assert.deepEqual((await g.remove(path)).body, { success: true, closed: true, session_discarded: false })
     await fails(g.remove(path), 404, 'client_not_found')
     assert.ok((await stays.flush()).length === 0)
     stays.destroy()
   })
 
-test('a removed session stays removed after a restart, and messages queued for others are kept', async () => {
-  const own = await startGateway()
-  try {
-    for (const clientId of ['removed', 'kept']) {
-      const client = await own.program({ clientId, clean: false })
-      await client.subscribeAsync('news', { qos: 1 })
-      await client.endAsync()
-    }
-    const speaker = await own.program()
-    await publish(speaker, 'news', 'hello')
-    await ok(own.remove('/mqtt/clients/removed'))
-    await own.restart()
-    const { body } = await own.get('/mqtt/clients')
-    assert.deepEqual(
-      body.clients.map((client: { client_id: string; queue: { messages: number } }) => [
-        client.client_id,
-        client.queue.messages,
-      ]),
-      [['kept', 1]],
-    )
-  } finally {
-    await own.stop()
+test('a removed session stays removed after a restart, and messages queued for others are kept', async (t) => {
+  const own = await startFor(t)
+
+  for (const clientId of ['removed', 'kept']) {
+    const client = await own.program({ clientId, clean: false })
+    await client.subscribeAsync('news', { qos: 1 })
+    await client.endAsync()
   }
+  const speaker = await own.program()
+  await publish(speaker, 'news', 'hello')
+  await ok(own.remove('/mqtt/clients/removed'))
+  await own.restart()
+  const { body } = await own.get('/mqtt/clients')
+  assert.deepEqual(
+    body.clients.map((client: { client_id: string; queue: { messages: number } }) => [
+      client.client_id,
+      client.queue.messages,
+    ]),
+    [['kept', 1]],
+  )
 })
 
 test('while the store cannot be written nothing is removed: 503', async () => {

@@ -3,16 +3,15 @@ import { before, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
 import { fails, ok, publish, scene } from '#testing/scene.ts'
-import { type Browser, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { type Browser, metric, startFor } from '#testing/start-gateway.ts'
 
 /** Samples of all PINs, including the correct one. Set CARTBARN_TEST_LONG=1 for all of them. */
 const PINS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0')).filter(
   (pin) => process.env.CARTBARN_TEST_LONG !== undefined || pin.endsWith('6'),
 )
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-const { g, clock, keys } = scene({
+const { g, clock, keys, onlyFor } = scene({
   nowMs: Date.UTC(2026, 4, 1, 12),
   devices: ['cart-1', 'cart-2', 'cart-3'],
   inScope: ['cart-1'],
@@ -30,18 +29,10 @@ async function newPerson(pin: string | null, fields: object = {}): Promise<{ use
 }
 
 async function setPin(userId: string, pin: string | null): Promise<void> {
-  const { status, body } = await g.put(`/users/${userId}/pin`, { pin })
-  assert.deepEqual([status, body], [200, { success: true }])
+  assert.deepEqual(await ok(g.put(`/users/${userId}/pin`, { pin })), { success: true })
 }
 
-async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unknown[]> {
-  const { status, body } = await answer
-  return [status, body.code]
-}
-
-for (const path of ['/me', '/people'])
-  for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-    test(`GET ${path}: ${who} gets ${status} ${code}`, () => fails(g.get(path, { key: keys[who] }), status, code))
+for (const path of ['/me', '/people']) onlyFor('any key', ['GET', path])
 
 describe('GET /me', () => {
   test('with a key returns the user and its access', async () => {
@@ -77,8 +68,7 @@ describe('GET /me', () => {
 
   test('returns the start time of the gateway, whatever its clock is set to since', async (t) => {
     const ownClock = new FakeClock()
-    const own = await startGateway({}, { clock: ownClock })
-    t.after(() => own.stop())
+    const own = await startFor(t, {}, { clock: ownClock })
     ownClock.advance(HOUR_MS)
     const before = (await own.get('/me')).body
     assert.equal(Date.parse(before.server_time) - Date.parse(before.started_at), HOUR_MS)
@@ -90,19 +80,14 @@ describe('GET /me', () => {
 
 describe('a PIN', () => {
   for (const pin of ['123', '1234567', '12a4', ' 1234', '١٢٣٤', '', 1234, undefined])
-    test(`${JSON.stringify(pin)} is 400`, async () => {
-      const answer = await g.put(`/users/${shopId}/pin`, { pin })
-      assert.equal(answer.status, 400)
-    })
+    test(`${JSON.stringify(pin)} is 400`, async () =>
+      assert.equal((await g.put(`/users/${shopId}/pin`, { pin })).status, 400))
 
   test('of another user, or of an unknown one, may be set by admins only', async () => {
     const { userId } = await newPerson(null)
     for (const who of ['in scope', 'no scope'] as const)
       for (const id of [userId, UNKNOWN_ID])
-        assert.deepEqual(await codeOf(g.put(`/users/${id}/pin`, { pin: '1234' }, { key: keys[who] })), [
-          403,
-          'admin_required',
-        ])
+        await fails(g.put(`/users/${id}/pin`, { pin: '1234' }, { key: keys[who] }), 403, 'admin_required')
     await fails(g.put(`/users/${UNKNOWN_ID}/pin`, { pin: '1234' }), 404, 'user_not_found')
   })
 
@@ -119,8 +104,7 @@ describe('a PIN', () => {
   })
 
   test('lists its user by name among the people if the user is active', async (t) => {
-    const own = await startGateway()
-    t.after(() => own.stop())
+    const own = await startFor(t)
     for (const name of ['Zoe', '<b>Bob</b>', '👩‍🌾', 'x'.repeat(200), 'שרה', 'Ann']) {
       const { userId } = await own.createUser({ name })
       await own.put(`/users/${userId}/pin`, { pin: '0000' })
@@ -165,11 +149,11 @@ describe('the PIN of an admin', () => {
           clock.advance(MINUTE_MS)
           await browser.patch('/devices/cart-1', {})
         }
-      const set = (body: object) => codeOf(browser.put(`/users/${userId}/pin`, body))
-      assert.deepEqual(await set({ pin: '0000' }), [403, 'admin_required'])
-      assert.deepEqual(await set({ pin: null }), [403, 'admin_required'])
-      assert.deepEqual(await set({ pin: '0000', old_pin: '1111' }), [403, 'wrong_pin'])
-      assert.deepEqual(await set({ pin: '0000', old_pin: '4711' }), [200, undefined])
+      const set = (body: object) => browser.put(`/users/${userId}/pin`, body)
+      await fails(set({ pin: '0000' }), 403, 'admin_required')
+      await fails(set({ pin: null }), 403, 'admin_required')
+      await fails(set({ pin: '0000', old_pin: '1111' }), 403, 'wrong_pin')
+      await ok(set({ pin: '0000', old_pin: '4711' }))
       assert.equal((await browser.act(userId, '4711')).body.code, 'wrong_pin')
       await ok(browser.act(userId, '0000'))
     })
@@ -203,8 +187,8 @@ describe('a PIN user on a tablet', () => {
     test(`has the lower role and the devices that both see: ${name}`, async () => {
       const browser = await g.pair((await g.createUser(tablet)).userId)
       const { userId } = await newPerson('1234', person)
-      const { status, body } = await browser.act(userId, '1234')
-      assert.deepEqual([status, body.role, body.scope], [200, role, scope])
+      const body = await ok(browser.act(userId, '1234'))
+      assert.deepEqual([body.role, body.scope], [role, scope])
       assert.equal(body.user.role, tablet.role)
       assert.deepEqual(body.session.person, {
         user_id: userId,
@@ -236,8 +220,7 @@ describe('a PIN user on a tablet', () => {
     const browser = await g.pair(shopId)
     const { userId } = await newPerson('1234')
     await browser.act(userId, '1234')
-    const { status, body } = await browser.remove('/sessions/current/person')
-    assert.deepEqual([status, body.session.person], [200, null])
+    assert.deepEqual((await ok(browser.remove('/sessions/current/person'))).session.person, null)
     await ok(browser.remove('/sessions/current/person'))
   })
 
@@ -288,7 +271,7 @@ describe('a PIN user on a tablet', () => {
     test(`is signed out on three tablets together when it has ${what}`, async () => {
       const tablets = await Promise.all([1, 2, 3].map(() => g.pair(shopId)))
       const { userId } = await newPerson('1234', { allowed_hardware_ids: ['cart-1'] })
-      for (const tablet of tablets) assert.equal((await tablet.act(userId, '1234')).status, 200)
+      for (const tablet of tablets) await ok(tablet.act(userId, '1234'))
       const sockets = await Promise.all(tablets.map((tablet) => tablet.realtime()))
       for (const socket of sockets) assert.deepEqual((await socket.subscribe('cart-2')).denied, ['cart-2'])
       await end(userId)
@@ -377,8 +360,7 @@ describe('a PIN user on a tablet', () => {
     clock.advance(10 * MINUTE_MS)
     const { userId } = await newPerson('1234')
     assert.equal((await tablet.act(userId, '1234')).body.role, 'staff')
-    const { body } = await tablet.remove('/sessions/current/person')
-    assert.equal(body.role, 'staff')
+    assert.equal((await tablet.remove('/sessions/current/person')).body.role, 'staff')
   })
 })
 
@@ -388,13 +370,13 @@ describe('wrong PINs', () => {
     const [none, disabled] = [await newPerson(null), await newPerson('1234')]
     await g.patch(`/users/${disabled.userId}`, { is_active: false })
     for (const userId of [UNKNOWN_ID, none.userId, disabled.userId])
-      assert.deepEqual(await codeOf(tablet.act(userId, '1234')), [403, 'wrong_pin'])
+      await fails(tablet.act(userId, '1234'), 403, 'wrong_pin')
   })
 
   test('lock a PIN user on one tablet for five minutes after five, even for the right PIN', async () => {
     const [tablet, other] = [await g.pair(shopId), await g.pair(shopId)]
     const { userId } = await newPerson('1234')
-    for (let i = 0; i < 5; i++) assert.deepEqual(await codeOf(tablet.act(userId, '0000')), [403, 'wrong_pin'])
+    for (let i = 0; i < 5; i++) await fails(tablet.act(userId, '0000'), 403, 'wrong_pin')
     const locked = await tablet.act(userId, '1234')
     assert.deepEqual([locked.status, locked.body.code], [429, 'pin_locked'])
     assert.equal(locked.headers.get('retry-after'), '300')
@@ -426,8 +408,7 @@ describe('wrong PINs', () => {
     assert.deepEqual([...codes].sort(), ['pin_locked', 'rate_limited', 'wrong_pin'])
     assert.equal((await metric(g, 'cartbarn_pin_tries_total', 'wrong')) - before, 20)
     await fails((await g.pair(shopId)).act(userId, '9876'), 429, 'pin_locked')
-    const { body } = await g.get('/audit-log?action=pin.locked&limit=1')
-    assert.equal(body.entries[0].target, userId)
+    assert.equal((await g.get('/audit-log?action=pin.locked&limit=1')).body.entries[0].target, userId)
     await ok(g.get(`/users/${owner}`))
     clock.advance(HOUR_MS)
     await ok((await g.pair(shopId)).act(userId, '9876'))
@@ -435,8 +416,7 @@ describe('wrong PINs', () => {
 
   test('before a restart count after it, by the running time of the gateway', async (t) => {
     const ownClock = new FakeClock()
-    const own = await startGateway({}, { clock: ownClock })
-    t.after(() => own.stop())
+    const own = await startFor(t, {}, { clock: ownClock })
     const { userId } = await own.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'] })
     await own.put(`/users/${userId}/pin`, { pin: '1234' })
     const tabletId = (await own.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId

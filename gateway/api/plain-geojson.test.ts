@@ -1,48 +1,29 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { test } from 'node:test'
+import { box, collection } from '#testing/features.ts'
 import { pluck, scene } from '#testing/scene.ts'
 
-const { g } = scene()
+const { g } = scene({ groups: [1] })
 
-before(async () => {
-  await g.post('/groups', { name: 'Walkers', group_id: 1 })
-})
-
-const RING = [
-  [8, 50],
-  [8.001, 50],
-  [8.001, 50.001],
-  [8, 50],
-]
+const RING = box(8, 50, 8.001, 50.001)
 const POLYGON = { type: 'Polygon', coordinates: [RING] }
+const multiPolygon = (...rings: unknown[]) => ({ type: 'MultiPolygon', coordinates: rings.map((ring) => [ring]) })
 const feature = (properties: unknown, geometry: object = POLYGON) => ({ type: 'Feature', properties, geometry })
-const collection = (...features: object[]) => ({ type: 'FeatureCollection', features })
 const NAMED = { name: 'Green', type: 'alert' }
+const GREEN = [['Green', 'alert']]
+const ZONE_1 = [['Zone 1', 'alert']]
 
 const FORMS: [string, unknown, string[][], string[]][] = [
-  ['no type', collection(feature({ name: 'Green' })), [['Green', 'alert']], ['filled_in']],
-  [
-    'no name',
-    collection(feature(NAMED), feature({ type: 'slow' })),
-    [
-      ['Green', 'alert'],
-      ['Zone 2', 'slow'],
-    ],
-    ['filled_in'],
-  ],
-  ['no properties', collection(feature(null)), [['Zone 1', 'alert']], ['filled_in', 'filled_in']],
-  ['empty properties', collection(feature({})), [['Zone 1', 'alert']], ['filled_in', 'filled_in']],
-  [
-    'a MultiPolygon of one',
-    collection(feature(NAMED, { type: 'MultiPolygon', coordinates: [[RING]] })),
-    [['Green', 'alert']],
-    ['unwrapped'],
-  ],
-  ['a bare Feature', feature(NAMED), [['Green', 'alert']], ['unwrapped']],
-  ['a bare array', [feature(NAMED)], [['Green', 'alert']], ['unwrapped']],
-  ['geofences: an array', { geofences: [feature(NAMED)] }, [['Green', 'alert']], ['unwrapped']],
-  ['geofences: a collection', { geofences: collection(feature(NAMED)) }, [['Green', 'alert']], ['unwrapped']],
-  ['a whole collection', collection(feature(NAMED)), [['Green', 'alert']], []],
+  ['no type', collection(feature({ name: 'Green' })), GREEN, ['filled_in']],
+  ['no name', collection(feature(NAMED), feature({ type: 'slow' })), [...GREEN, ['Zone 2', 'slow']], ['filled_in']],
+  ['no properties', collection(feature(null)), ZONE_1, ['filled_in', 'filled_in']],
+  ['empty properties', collection(feature({})), ZONE_1, ['filled_in', 'filled_in']],
+  ['a MultiPolygon of one', collection(feature(NAMED, multiPolygon(RING))), GREEN, ['unwrapped']],
+  ['a bare Feature', feature(NAMED), GREEN, ['unwrapped']],
+  ['a bare array', [feature(NAMED)], GREEN, ['unwrapped']],
+  ['geofences: an array', { geofences: [feature(NAMED)] }, GREEN, ['unwrapped']],
+  ['geofences: a collection', { geofences: collection(feature(NAMED)) }, GREEN, ['unwrapped']],
+  ['a whole collection', collection(feature(NAMED)), GREEN, []],
 ]
 
 for (const [path, headers] of [
@@ -65,7 +46,7 @@ for (const [path, headers] of [
 
   test(`PUT ${path}: a MultiPolygon of two, foreign properties and a foreign type are rejected`, async () => {
     for (const wrong of [
-      collection(feature(NAMED, { type: 'MultiPolygon', coordinates: [[RING], [RING]] })),
+      collection(feature(NAMED, multiPolygon(RING, RING))),
       collection(feature('x')),
       collection(feature({ name: 'Green', type: 'pond' })),
       { geofences: 7 },

@@ -209,8 +209,7 @@ test('a screen that was away for the whole recall receives only its end', async 
 test('staff with some devices recall only those, and staff with others see no carts of the recall', async (t) => {
   const course = await Course.open(t, 'mine', 'other')
   const { userId, key } = await course.g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['mine'] })
-  const { status, body } = await course.begin({}, key)
-  assert.deepEqual([status, body.by], [201, { user_id: userId, name: 'Jane' }])
+  assert.deepEqual((await ok(course.begin({}, key), 201)).by, { user_id: userId, name: 'Jane' })
   await course.becomes('mine', 'pending')
   const other = await course.connect('other')
   assert.deepEqual(await other.flush(), [])

@@ -6,25 +6,25 @@ import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { GpsRecord } from '#shared/trips/track.ts'
 import type { TrafficJson, UtilisationRowJson } from '#shared/wire/reports.ts'
-import { REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { circle, collection } from '#testing/features.ts'
 import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
 const BARN = { lat: 36.568, long: -121.95 }
+const PARKING = circle('barn', { name: 'Barn', radius_m: 50, at: [BARN.long, BARN.lat] })
 /** Noon in Berlin, on the day after the clocks went forward. */
 const NOW_MS = Date.UTC(2026, 2, 30, 10)
-const { g, keys } = scene({ nowMs: NOW_MS, inScope: ['lock-7'] })
+const { g, onlyFor } = scene({ nowMs: NOW_MS, inScope: ['lock-7'] })
 let staff: string
 
 /** Morning in Berlin: an hour at the barn, an hour out, an hour at the barn. */
-function outing(day: number, { hourUtc = 7, meanwhileS = 0 } = {}): Ride {
-  return new Ride({ atMs: Date.UTC(2026, 2, day, hourUtc), ...BARN })
+const outing = (day: number, { hourUtc = 7, meanwhileS = 0 } = {}): Ride =>
+  new Ride({ atMs: Date.UTC(2026, 2, day, hourUtc), ...BARN })
     .wait(3600, 60)
     .drive(1800, 12, 5)
     .later(meanwhileS)
     .drive(1800, 12, 5, { headingDeg: 180 })
     .wait(3600, 60)
-}
 
 async function send(
   hardwareId: string,
@@ -35,13 +35,7 @@ async function send(
   const samples = fixes.map((fix) => {
     const volts = voltageOf(fix)
     const { atMs, lat, long, speedKmh } = fix
-    return {
-      ts: atMs,
-      lat,
-      long,
-      speed: speedKmh,
-      ...(volts === undefined ? {} : { battery_voltage: volts }),
-    }
+    return { ts: atMs, lat, long, speed: speedKmh, ...(volts === undefined ? {} : { battery_voltage: volts }) }
   })
   for (let at = 0; at < samples.length; at += 400)
     await publish(client, `dev/${hardwareId}/tlm`, samples.slice(at, at + 400))
@@ -57,19 +51,14 @@ async function register(hardwareId: string, cart: string, deviceType = 'teebox')
 
 before(async () => {
   await g.patch('/site', { time_zone: 'Europe/Berlin' })
-  const barn = {
-    type: 'Feature',
-    id: 'barn',
-    properties: { name: 'Barn', type: 'parking', radius_m: 50 },
-    geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
-  }
-  const hole = {
-    type: 'Feature',
-    id: 'hole-4',
-    properties: { name: 'Four', type: 'hole', hole: 4, radius_m: 900 },
-    geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat + 0.03] },
-  }
-  await g.put('/zones', { type: 'FeatureCollection', features: [barn, hole] }, { headers: { 'if-match': '*' } })
+  const hole = circle('hole-4', {
+    name: 'Four',
+    type: 'hole',
+    hole: 4,
+    radius_m: 900,
+    at: [BARN.long, BARN.lat + 0.03],
+  })
+  await g.put('/zones', collection(PARKING, hole), { headers: { 'if-match': '*' } })
   await register('lock-7', '7')
   await register('screen-7', '7', 'cartcaddie')
   await register('lock-8', '8')
@@ -98,19 +87,14 @@ before(async () => {
   staff = (await g.createUser({ name: 'Half', role: 'staff', allowed_hardware_ids: ['screen-7'] })).key
 })
 
-async function get(path: string, key?: string) {
-  const body = await ok(g.request('GET', path, key === undefined ? {} : { key }))
-  return body
-}
-
+const get = async (path: string, key?: string) => ok(g.request('GET', path, key === undefined ? {} : { key }))
 const RANGE = 'from=2026-03-27&to=2026-03-30'
 const MONTHLY = ['/reports/utilisation', '/reports/battery']
 const MAPS = ['/reports/traffic', '/reports/silence']
 
 describe('access', () => {
   for (const path of [...MONTHLY.map((p) => `${p}?month=2026-03`), ...MAPS.map((p) => `${p}?${RANGE}`)])
-    for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-      test(`${path}: ${who} gets ${status} ${code}`, () => fails(g.get(path, { key: keys[who] }), status, code))
+    onlyFor('staff', ['GET', path])
 
   test('staff see the carts in scope, with data of their devices in scope only', async () => {
     const { rows } = await get('/reports/battery?month=2026-03', staff)
@@ -170,93 +154,79 @@ test('utilisation is listed by cart in natural order and by local day', async ()
   assert.equal(rounds.length, 3)
 })
 
-test('a day of 25 hours is counted in full', async () => {
+test('a day of 25 hours is counted in full', async (t) => {
   const other = new FakeClock(Date.UTC(2026, 9, 27))
-  const fresh = await startGateway({}, { clock: other })
-  try {
-    await fresh.patch('/site', { time_zone: 'Europe/Berlin' })
-    const client = await fresh.device('cart-1')
-    // without a parking zone a cart is out while it is on a trip: from 23:30 to 00:30, 26 hours later
-    const fixes = new Ride({ atMs: Date.UTC(2026, 9, 24, 21, 30), ...BARN }).drive(26 * 3600, 10, 60).record()
-    const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({ ts: atMs, lat, long, speed: speedKmh }))
-    for (let at = 0; at < samples.length; at += 400)
-      await publish(client, 'dev/cart-1/tlm', samples.slice(at, at + 400))
-    const { body } = await fresh.get('/reports/utilisation?month=2026-10')
-    assert.deepEqual(
-      body.rows.map(({ date, hours_out }: UtilisationRowJson) => [date, Math.round(hours_out * 10) / 10]),
-      [
-        ['2026-10-24', 0.5],
-        ['2026-10-25', 25],
-        ['2026-10-26', 0.5],
-      ],
-    )
-  } finally {
-    await fresh.stop()
-  }
+  const fresh = await startFor(t, {}, { clock: other })
+
+  await fresh.patch('/site', { time_zone: 'Europe/Berlin' })
+  const client = await fresh.device('cart-1')
+  // without a parking zone a cart is out while it is on a trip: from 23:30 to 00:30, 26 hours later
+  const fixes = new Ride({ atMs: Date.UTC(2026, 9, 24, 21, 30), ...BARN }).drive(26 * 3600, 10, 60).record()
+  const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({ ts: atMs, lat, long, speed: speedKmh }))
+  for (let at = 0; at < samples.length; at += 400) await publish(client, 'dev/cart-1/tlm', samples.slice(at, at + 400))
+  const { body } = await fresh.get('/reports/utilisation?month=2026-10')
+  assert.deepEqual(
+    body.rows.map(({ date, hours_out }: UtilisationRowJson) => [date, Math.round(hours_out * 10) / 10]),
+    [
+      ['2026-10-24', 0.5],
+      ['2026-10-25', 25],
+      ['2026-10-26', 0.5],
+    ],
+  )
 })
 
-test('the state of carts at the start of a month comes from their history before it', async () => {
+test('the state of carts at the start of a month comes from their history before it', async (t) => {
   const midnightMs = Date.UTC(2026, 2, 1)
-  const fresh = await startGateway({}, { clock: new FakeClock(midnightMs + 12 * 60 * MINUTE_MS) })
-  try {
-    const barn = {
-      type: 'Feature',
-      id: 'barn',
-      properties: { name: 'Barn', type: 'parking', radius_m: 50 },
-      geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
-    }
-    await fresh.put('/zones', { type: 'FeatureCollection', features: [barn] }, { headers: { 'if-match': '*' } })
-    const clients = new Map<string, MqttClient>()
-    const say = async (id: string, samples: readonly object[]) => {
-      const client = clients.get(id) ?? (await fresh.device(id))
-      clients.set(id, client)
-      for (let at = 0; at < samples.length; at += 400)
-        await publish(client, `dev/${id}/tlm`, samples.slice(at, at + 400))
-    }
-    const fixes = (ride: Ride, volts = 50.25) =>
-      ride.record().records.map(({ atMs, lat, long, speedKmh }) => ({
-        ts: atMs,
-        lat,
-        long,
-        speed: speedKmh,
-        battery_voltage: volts,
-      }))
-    const minutes = (count: number) => midnightMs + count * MINUTE_MS
-    // out since half past eleven, without a signal from two minutes before midnight to eight after, back at 00:38
-    const out = new Ride({ atMs: minutes(-120), ...BARN })
-      .wait(3600, 60)
-      .drive(1800, 12, 5)
-      .wait(1680, 60)
-      .later(600)
-      .drive(1800, 12, 5, { headingDeg: 180 })
-      .wait(600, 60)
-    await say('out', fixes(out))
-    // in the barn all night; the first fix of the month is a receiver error
-    await say('in', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
-    await say('in', [{ ts: minutes(2), lat: BARN.lat + 0.01, long: BARN.long, speed: 0 }])
-    await say('in', fixes(new Ride({ atMs: minutes(4), ...BARN }).wait(1200, 60)))
-    // last seen at eleven; reports its voltage at 00:02 and drives off
-    await say('pack', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
-    await say('pack', [{ ts: minutes(2), battery_voltage: 50.5 }])
-    await say('pack', fixes(new Ride({ atMs: minutes(3), ...BARN }).drive(600, 12, 5), 47.5))
-    const of = (cart: string, { rows }: { rows: UtilisationRowJson[] }) => rows.find((row) => row.cart === cart)
-    const { body: use } = await fresh.get('/reports/utilisation?month=2026-03')
-    near(of('out', use)?.hours_out ?? 0, 38 / 60, 0.02)
-    assert.equal(of('in', use)?.hours_out, 0)
-    const { body: packs } = await fresh.get('/reports/battery?month=2026-03')
-    assert.deepEqual(of('pack', packs), {
-      cart: 'pack',
-      date: '2026-03-01',
-      rest_voltage_morning: 50.5,
-      lowest_voltage: 47.5,
-    })
-    const range = 'from=2026-03-01T00:00:00Z&to=2026-03-01T11:00:00Z'
-    const { body: traffic } = await fresh.get(`/reports/traffic?${range}`)
-    // of the two that were out: one for 38 minutes, and one from 00:03 until it counts as without a signal
-    near(traffic.seconds, 38 * 60 + 600 + 900, 60)
-  } finally {
-    await fresh.stop()
+  const fresh = await startFor(t, {}, { clock: new FakeClock(midnightMs + 12 * 60 * MINUTE_MS) })
+
+  await fresh.put('/zones', collection(PARKING), { headers: { 'if-match': '*' } })
+  const clients = new Map<string, MqttClient>()
+  const say = async (id: string, samples: readonly object[]) => {
+    const client = clients.get(id) ?? (await fresh.device(id))
+    clients.set(id, client)
+    for (let at = 0; at < samples.length; at += 400) await publish(client, `dev/${id}/tlm`, samples.slice(at, at + 400))
   }
+  const fixes = (ride: Ride, volts = 50.25) =>
+    ride.record().records.map(({ atMs, lat, long, speedKmh }) => ({
+      ts: atMs,
+      lat,
+      long,
+      speed: speedKmh,
+      battery_voltage: volts,
+    }))
+  const minutes = (count: number) => midnightMs + count * MINUTE_MS
+  // out since half past eleven, without a signal from two minutes before midnight to eight after, back at 00:38
+  const out = new Ride({ atMs: minutes(-120), ...BARN })
+    .wait(3600, 60)
+    .drive(1800, 12, 5)
+    .wait(1680, 60)
+    .later(600)
+    .drive(1800, 12, 5, { headingDeg: 180 })
+    .wait(600, 60)
+  await say('out', fixes(out))
+  // in the barn all night; the first fix of the month is a receiver error
+  await say('in', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
+  await say('in', [{ ts: minutes(2), lat: BARN.lat + 0.01, long: BARN.long, speed: 0 }])
+  await say('in', fixes(new Ride({ atMs: minutes(4), ...BARN }).wait(1200, 60)))
+  // last seen at eleven; reports its voltage at 00:02 and drives off
+  await say('pack', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
+  await say('pack', [{ ts: minutes(2), battery_voltage: 50.5 }])
+  await say('pack', fixes(new Ride({ atMs: minutes(3), ...BARN }).drive(600, 12, 5), 47.5))
+  const of = (cart: string, { rows }: { rows: UtilisationRowJson[] }) => rows.find((row) => row.cart === cart)
+  const { body: use } = await fresh.get('/reports/utilisation?month=2026-03')
+  near(of('out', use)?.hours_out ?? 0, 38 / 60, 0.02)
+  assert.equal(of('in', use)?.hours_out, 0)
+  const { body: packs } = await fresh.get('/reports/battery?month=2026-03')
+  assert.deepEqual(of('pack', packs), {
+    cart: 'pack',
+    date: '2026-03-01',
+    rest_voltage_morning: 50.5,
+    lowest_voltage: 47.5,
+  })
+  const range = 'from=2026-03-01T00:00:00Z&to=2026-03-01T11:00:00Z'
+  const { body: traffic } = await fresh.get(`/reports/traffic?${range}`)
+  // of the two that were out: one for 38 minutes, and one from 00:03 until it counts as without a signal
+  near(traffic.seconds, 38 * 60 + 600 + 900, 60)
 })
 
 test('the battery report uses the voltages of the lock', async () => {

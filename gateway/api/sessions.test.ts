@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { before, beforeEach, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY } from '#testing/callers.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
-import { ADMIN_KEY, type Browser, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, type Browser, startFor } from '#testing/start-gateway.ts'
 
 const START_MS = Date.UTC(2026, 4, 1, 12)
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-const { g, clock, keys } = scene({ nowMs: START_MS, devices: ['cart-1', 'cart-2'], inScope: ['cart-1'] })
+const { g, clock, keys, onlyFor } = scene({ nowMs: START_MS, devices: ['cart-1', 'cart-2'], inScope: ['cart-1'] })
 let staffId: string
 
 before(async () => {
@@ -17,30 +16,14 @@ before(async () => {
 // failed keys of one test must not lock out those of the next
 beforeEach(() => clock.advance(10 * MINUTE_MS))
 
-async function newCode(userId = staffId, name = 'Tablet'): Promise<string> {
-  const body = await ok(g.post('/pairing-codes', { user_id: userId, name }), 201)
-  return body.code
-}
+const newCode = async (userId = staffId, name = 'Tablet'): Promise<string> =>
+  (await ok(g.post('/pairing-codes', { user_id: userId, name }), 201)).code
 
-async function codeOf(answer: ReturnType<TestGateway['request']>): Promise<unknown[]> {
-  const { status, body } = await answer
-  return [status, body.code]
-}
+const signIn = (proof: object, headers: Record<string, string> = {}) =>
+  g.post('/sessions', proof, { key: null, headers })
 
-function signIn(proof: object, headers: Record<string, string> = {}) {
-  return g.post('/sessions', proof, { key: null, headers })
-}
-
-for (const [method, path, body] of [
-  ['GET', '/sessions'],
-  ['DELETE', `/sessions/${UNKNOWN_ID}`],
-  ['POST', '/pairing-codes', { user_id: UNKNOWN_ID, name: 'Tablet' }],
-] as [string, string, object?][])
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, async () => {
-      const answer = g.request(method, path, { key: keys[who], body })
-      await fails(answer, status, code)
-    })
+onlyFor('admins', ['GET', '/sessions'], ['DELETE', `/sessions/${UNKNOWN_ID}`])
+onlyFor('admins', ['POST', '/pairing-codes', { user_id: UNKNOWN_ID, name: 'Tablet' }])
 
 for (const [method, path, body] of [
   ['DELETE', '/sessions/current'],
@@ -48,12 +31,9 @@ for (const [method, path, body] of [
   ['DELETE', '/sessions/current/person'],
   ['POST', '/sessions/current/key'],
 ] as [string, string, object?][]) {
-  const options = body === undefined ? {} : { body }
-  for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who], ...options }), status, code))
+  onlyFor('any key', [method, path, body])
   test(`${method} ${path} with a key is 404 session_not_found`, () =>
-    fails(g.request(method, path, options), 404, 'session_not_found'))
+    fails(g.request(method, path, { body }), 404, 'session_not_found'))
 }
 
 test('POST /sessions/current/key is 403 admin_required for a browser that is not in setup', async () => {
@@ -113,7 +93,7 @@ describe('a pairing code', () => {
     await fails(signIn({ code }), 401, 'invalid_code')
     const later = await newCode(userId)
     await g.remove(`/users/${userId}`)
-    for (const void_ of [other, later]) assert.deepEqual(await codeOf(signIn({ code: void_ })), [401, 'invalid_code'])
+    for (const void_ of [other, later]) await fails(signIn({ code: void_ }), 401, 'invalid_code')
     await fails(g.post('/pairing-codes', body), 404, 'user_not_found')
   })
 
@@ -134,8 +114,7 @@ describe('a pairing code', () => {
       if (status !== 201) return
       const browser = await g.signIn({ code: answer.body.code })
       assert.equal((await browser.me()).session.name, name)
-      const { body } = await g.get('/sessions')
-      assert.ok(body.some((one: { name: string }) => one.name === name))
+      assert.ok((await g.get('/sessions')).body.some((one: { name: string }) => one.name === name))
     })
 })
 
@@ -183,10 +162,8 @@ describe('signing in', () => {
 })
 
 describe('GET /sessions/current', () => {
-  test('is 200 without a user if there is no cookie', async () => {
-    const { status, body } = await g.get('/sessions/current', { key: null })
-    assert.deepEqual([status, body], [200, { me: null }])
-  })
+  test('is 200 without a user if there is no cookie', async () =>
+    assert.deepEqual(await ok(g.get('/sessions/current', { key: null })), { me: null }))
 
   test('returns the user of the cookie, as GET /me does', async () => {
     const browser = await g.signIn()
@@ -282,8 +259,7 @@ describe('a session', () => {
     const { userId } = await g.createUser({ name: 'Counted' })
     const browser = await g.pair(userId)
     for (let i = 0; i < 3; i++) await browser.get('/devices')
-    const { body } = await g.get(`/users/${userId}`)
-    assert.equal(body.usage.total_requests, 4)
+    assert.equal((await g.get(`/users/${userId}`)).body.usage.total_requests, 4)
   })
 
   test('ends by signing out, which clears the cookie', async () => {
@@ -297,8 +273,7 @@ describe('a session', () => {
   test('ends when an admin deletes it, once', async () => {
     const browser = await g.pair(staffId)
     const path = `/sessions/${browser.sessionId}`
-    const { status, body } = await g.remove(path)
-    assert.deepEqual([status, body], [200, { success: true, deleted: browser.sessionId }])
+    assert.deepEqual(await ok(g.remove(path)), { success: true, deleted: browser.sessionId })
     await fails(g.remove(path), 404, 'session_not_found')
     await fails(browser.get('/me'), 401, 'invalid_session')
   })
@@ -311,8 +286,7 @@ describe('a session', () => {
     test(`ends when its user is ${what}, also over a restart`, async () => {
       const { userId } = await g.createUser({ name: 'Ends' })
       const browser = await g.pair(userId)
-      const options = body === undefined ? {} : { body }
-      await ok(g.request(method, `/users/${userId}${path}`, options))
+      await ok(g.request(method, `/users/${userId}${path}`, { body }))
       await fails(browser.get('/me'), 401, 'invalid_session')
       if (what === 'disabled') await g.patch(`/users/${userId}`, { is_active: true })
       await g.restart()
@@ -357,8 +331,7 @@ describe('a session', () => {
 
   test('keeps itself and its rights when the clock is corrected', async (t) => {
     const ownClock = new FakeClock(START_MS)
-    const own = await startGateway({}, { clock: ownClock })
-    t.after(() => own.stop())
+    const own = await startFor(t, {}, { clock: ownClock })
     const browser = await own.signIn()
     ownClock.set(START_MS + 500 * DAY_MS)
     assert.equal((await browser.me()).role, 'admin')
@@ -406,7 +379,6 @@ test('only the cookie of an admin downloads the zones of a group', async () => {
     const { key } = await g.createUser({ role })
     const { headers } = await g.post('/sessions', { api_key: key }, { key: null })
     const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''
-    const answer = await g.get('/geofences/4711/download', { key: null, headers: { cookie } })
-    assert.equal(answer.status, status)
+    assert.equal((await g.get('/geofences/4711/download', { key: null, headers: { cookie } })).status, status)
   }
 })

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { REFUSED_AS_NO_ADMIN, REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
-import { fails, ok, scene } from '#testing/scene.ts'
+import { ok, scene } from '#testing/scene.ts'
 
-const { g, keys } = scene({ inScope: ['cart-1'] })
+const { g, keys, onlyFor } = scene({ inScope: ['cart-1'] })
 
 const DEFAULTS = {
   name: '',
@@ -27,23 +26,15 @@ const DEFAULTS = {
 }
 const RESET = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, null]))
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
-
 const patch = (body: unknown) => g.patch('/site', body)
 const read = async () => (await g.get('/site')).body
 
-beforeEach(async () => {
-  await ok(patch(RESET))
-})
+beforeEach(() => ok(patch(RESET)))
 
 test('a new gateway has the default settings', async () => assert.deepEqual(await read(), DEFAULTS))
 
-for (const [refused, method, body] of [
-  [REFUSED_AS_NO_STAFF, 'GET', undefined],
-  [REFUSED_AS_NO_ADMIN, 'PATCH', {}],
-] as const)
-  for (const [who, status, code] of refused)
-    test(`${method} /site: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, '/site', { key: keys[who], body }), status, code))
+onlyFor('staff', ['GET', '/site'])
+onlyFor('admins', ['PATCH', '/site', {}])
 
 test('every user gets the settings of the display in /me', async () => {
   await patch({ name: 'Pebble', time_zone: 'Europe/Berlin' })

@@ -2,40 +2,25 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { TestHub } from '#sync-testing/test-hub.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { fails, ok, publish } from '#testing/scene.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, publish, scene } from '#testing/scene.ts'
+import { metric, startFor } from '#testing/start-gateway.ts'
 
 const SITE_KEY = `cbs_links_${'k'.repeat(43)}`
-
-let hub: TestHub
-let alone: TestGateway
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  hub = await new TestHub().start()
-  alone = await startGateway()
-  g = await startGateway({ CARTBARN_UPSTREAM_URL: hub.url, CARTBARN_UPSTREAM_KEY: SITE_KEY, CARTBARN_SITE_ID: 'links' })
-  keys = await createCallers(g, ['cart-1'])
+const hub = new TestHub()
+before(() => hub.start())
+const { g, onlyFor } = scene({
+  isRealTime: true,
+  settings: () => ({ CARTBARN_UPSTREAM_URL: hub.url, CARTBARN_UPSTREAM_KEY: SITE_KEY, CARTBARN_SITE_ID: 'links' }),
+  inScope: ['cart-1'],
 })
-after(async () => {
-  await g.stop()
-  await alone.stop()
-  await hub.stop()
-})
+after(() => hub.stop())
 
-for (const [method, path] of [
-  ['GET', '/sync/status'],
-  ['POST', '/sync/audit'],
-] as const)
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who] }), status, code))
+onlyFor('admins', ['GET', '/sync/status'], ['POST', '/sync/audit'])
 
-test('a gateway without a head office reports that and cannot compare', async () => {
-  const { status, body } = await alone.get('/sync/status')
-  assert.deepEqual([status, body.configured, body.state, body.details], [200, false, 'not_configured', null])
+test('a gateway without a head office reports that and cannot compare', async (t) => {
+  const alone = await startFor(t)
+  const body = await ok(alone.get('/sync/status'))
+  assert.deepEqual([body.configured, body.state, body.details], [false, 'not_configured', null])
   assert.match(body.explanation, /CARTBARN_UPSTREAM_URL/)
   await fails(alone.post('/sync/audit'), 409, 'sync_not_configured')
   assert.doesNotMatch((await alone.get('/metrics')).body, /cartbarn_sync/)
@@ -56,8 +41,8 @@ test('device data arrives at the head office, and the status shows the acknowled
       ({ acked_rows, stream }: { acked_rows: number; stream: string }) => stream === 'lock_events' && acked_rows > 0,
     )
   }, 'the answer of the hub')
-  const { status, body } = await g.get('/sync/status')
-  assert.deepEqual([status, body.configured], [200, true])
+  const body = await ok(g.get('/sync/status'))
+  assert.deepEqual(body.configured, true)
   const { details } = body
   assert.deepEqual(
     [details.upstream, details.site, details.forked_from, details.retry_in_s],
@@ -97,8 +82,6 @@ test('the metrics show acknowledgements, bytes, contact, backlog, failures and s
 })
 
 test('a requested audit is accepted and remembered', async () => {
-  const { status, body } = await g.post('/sync/audit')
-  assert.deepEqual([status, body], [202, { success: true }])
-  const after = await g.get('/sync/status')
-  assert.ok(['wanted', 'running', 'idle'].includes(after.body.details.audit.state))
+  assert.deepEqual(await ok(g.post('/sync/audit'), 202), { success: true })
+  assert.ok(['wanted', 'running', 'idle'].includes((await g.get('/sync/status')).body.details.audit.state))
 })

@@ -4,14 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { HOUR_MS, toIso } from '#shared/time.ts'
-import { startGateway } from '#testing/start-gateway.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
 test('/health shows nightly backups to admins, and omits them without a target', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-health-'))
   const dataDir = join(folder, 'data')
   const target = join(folder, 'stick')
-  const g = await startGateway()
-  t.after(() => g.stop())
+  const g = await startFor(t)
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   assert.equal('backup' in (await g.get('/health')).body, false)
   mkdirSync(dataDir, { mode: 0o700 })
@@ -20,13 +19,11 @@ test('/health shows nightly backups to admins, and omits them without a target',
     join(dataDir, 'backups.json'),
     JSON.stringify({ target: `${target}/`, sinceMs: lastGoodMs, lastGoodMs }),
   )
-  const own = await startGateway({
+  const own = await startFor(t, {
     CARTBARN_DATA_DIR: dataDir,
     CARTBARN_BACKUP_TO: target,
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
   })
-  t.after(() => own.stop())
-  const { body } = await own.get('/health')
-  assert.deepEqual(body.backup, { last_good_at: toIso(lastGoodMs), overdue: false })
+  assert.deepEqual((await own.get('/health')).body.backup, { last_good_at: toIso(lastGoodMs), overdue: false })
   assert.equal('backup' in (await own.get('/health', { key: null })).body, false)
 })

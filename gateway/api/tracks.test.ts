@@ -3,19 +3,17 @@ import { before, beforeEach, describe, test } from 'node:test'
 import { Ride } from '#shared/testing/ride.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { CartTrackJson, ReplayJson } from '#shared/wire/tracks.ts'
-import { REFUSED_AS_NO_STAFF, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
+import type { Who } from '#testing/callers.ts'
 import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
 import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 
 /** 08:00 in Berlin. */
 const MORNING_MS = Date.UTC(2026, 4, 4, 6)
 const NOW_MS = MORNING_MS + 2 * HOUR_MS
-const { g, clock, keys } = scene({ nowMs: NOW_MS, inScope: ['lock-17'] })
-
+const { g, clock, keys, onlyFor } = scene({ nowMs: NOW_MS, inScope: ['lock-17'] })
 const TRACK = '/carts/17/track'
 const DAY = `${TRACK}?date=2026-05-04`
 const REPLAY = `/replay?from=${toIso(MORNING_MS)}&to=${toIso(MORNING_MS + HOUR_MS)}`
-
 const ride = new Ride({ atMs: MORNING_MS + MINUTE_MS, lat: 36.6, long: -121.9 }).wait(60).drive(60, 15, 1).record()
 const FIXES: SentFix[] = ride.records.map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
 
@@ -41,14 +39,9 @@ before(async () => {
 })
 beforeEach(() => clock.set(NOW_MS))
 
-async function ask(path: string, who: Who = 'admin') {
-  return g.get(path, { key: keys[who] })
-}
+const ask = async (path: string, who: Who = 'admin') => g.get(path, { key: keys[who] })
 
-async function get<Answer>(path: string, who: Who = 'admin'): Promise<Answer> {
-  const body = await ok(ask(path, who))
-  return body
-}
+const get = async <Answer>(path: string, who: Who = 'admin'): Promise<Answer> => ok(ask(path, who))
 
 function summed(column: readonly number[]): number[] {
   let sum = 0
@@ -59,20 +52,17 @@ function summed(column: readonly number[]): number[] {
 }
 
 describe('access', () => {
-  for (const [who, status, code] of REFUSED_WITHOUT_KEY)
-    test(`GET ${TRACK}: ${who} gets ${status} ${code}`, () => fails(ask(DAY, who), status, code))
+  onlyFor('any key', ['GET', DAY])
   for (const who of ['out of scope', 'no scope'] as const)
     test(`GET ${TRACK}: ${who} gets 403 cart_forbidden`, () => fails(ask(DAY, who), 403, 'cart_forbidden'))
-  for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-    test(`GET /replay: ${who} gets ${status} ${code}`, () => fails(ask(REPLAY, who), status, code))
+  onlyFor('staff', ['GET', REPLAY])
   test('a track of a partly visible cart has only the devices in scope', async () => {
     const { devices } = await get<CartTrackJson>(DAY, 'in scope')
     assert.deepEqual(pluck(devices, 'hardware_id'), ['lock-17'])
   })
   test('a replay for staff has only the devices in scope', async () => {
     const { key } = await g.createUser({ role: 'staff', allowed_hardware_ids: ['lock-18'] })
-    const { body } = await g.get(REPLAY, { key })
-    assert.deepEqual(pluck(body.devices, 'cart'), ['18'])
+    assert.deepEqual(pluck((await g.get(REPLAY, { key })).body.devices, 'cart'), ['18'])
   })
 })
 

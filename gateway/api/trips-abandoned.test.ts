@@ -5,26 +5,23 @@ import { after, afterEach, before, mock, test } from 'node:test'
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { HeldJobs } from '#testing/held-jobs.ts'
-import { ok, pluck } from '#testing/scene.ts'
-import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { ok, pluck, scene } from '#testing/scene.ts'
+import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 const RANGE = 'from=2026-05-04&to=2026-05-05'
 const DEVICES = Array.from({ length: 20 }, (_, i) => `cart-${i}`)
-let g: TestGateway
+const { g } = scene({ isRealTime: true, devices: DEVICES })
 let jobs: HeldJobs
 let user: { key: string }
 
 before(async () => {
-  g = await startGateway()
-  for (const hardwareId of DEVICES) await g.register(hardwareId)
   user = await g.createUser({ allowed_hardware_ids: ['cart-0'] })
   jobs = new HeldJobs()
 })
 afterEach(() => jobs.release())
-after(async () => {
+after(() => {
   jobs.end()
   mock.restoreAll()
-  await g.stop()
 })
 
 for (const [what, path, job] of [

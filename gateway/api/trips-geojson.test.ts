@@ -28,9 +28,7 @@ before(async () => {
   }
 })
 
-function ask(path: string, accept?: string) {
-  return g.get(path, { headers: accept === undefined ? {} : { accept } })
-}
+const ask = (path: string, accept?: string) => g.get(path, { headers: accept === undefined ? {} : { accept } })
 
 interface Feature {
   geometry: { type: string; coordinates: number[][] }

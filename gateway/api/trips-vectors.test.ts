@@ -19,11 +19,10 @@ const FIRST_YEAR_MS = Date.UTC(2020, 0, 1)
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - Date.UTC(2016, 0, 1)
 const LATER_MS = Date.UTC(2028, 0, 1)
 const HOUR_MS = 3_600_000
-
+// allows its clock to be set back
 const { g, clock } = scene({ overrides: { isTimeSynchronized: () => true }, nowMs: LATER_MS })
 
 before(async () => {
-  // allows its clock to be set back
   for (const { name, points } of [...vectors, ...activeVectors]) {
     const shiftMs = shiftOf(points)
     const fixes = points.map((point) => ({ ...point, atMs: point.atMs + shiftMs }))
@@ -31,9 +30,8 @@ before(async () => {
   }
 })
 
-function shiftOf(points: readonly { atMs: number }[]): number {
-  return points.some(({ atMs }) => atMs < FIRST_YEAR_MS) ? TEN_YEARS_MS : 0
-}
+const shiftOf = (points: readonly { atMs: number }[]): number =>
+  points.some(({ atMs }) => atMs < FIRST_YEAR_MS) ? TEN_YEARS_MS : 0
 
 function queryOf(values: Record<string, number | string>): string {
   const query = new URLSearchParams()
@@ -73,14 +71,16 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
     assertFigures(activeTrip.trip, expect.trip)
   })
 
-function timesOf({ startTime, endTime, duration }: TripFiguresJson | StopJson) {
-  return { startMs: Date.parse(startTime), endMs: Date.parse(endTime), duration }
-}
+const timesOf = ({ startTime, endTime, duration }: TripFiguresJson | StopJson) => ({
+  startMs: Date.parse(startTime),
+  endMs: Date.parse(endTime),
+  duration,
+})
 
-function expectedTimes(shiftMs: number) {
-  return ({ startMs, endMs, duration }: ExpectedTrip | ExpectedStop) => ({
+const expectedTimes =
+  (shiftMs: number) =>
+  ({ startMs, endMs, duration }: ExpectedTrip | ExpectedStop) => ({
     startMs: startMs + shiftMs,
     endMs: endMs + shiftMs,
     duration,
   })
-}

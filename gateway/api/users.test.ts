@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashSecret } from '#shared/ids.ts'
-import { REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
 import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
-import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
+import { ADMIN_KEY, startFor } from '#testing/start-gateway.ts'
 
 const START_MS = Date.UTC(2026, 4, 1, 12)
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
-const { g, clock, keys } = scene({ nowMs: START_MS, inScope: ['cart-1'] })
+const { g, clock, onlyFor } = scene({ nowMs: START_MS, inScope: ['cart-1'] })
 
-async function adminId(gateway = g): Promise<string> {
-  const { body } = await gateway.get('/users')
-  return body.find((user: { name: string }) => user.name === 'Admin').user_id
-}
-
-async function userOf(userId: string) {
-  const body = await ok(g.get(`/users/${userId}`))
-  return body
-}
+const userOf = async (userId: string) => ok(g.get(`/users/${userId}`))
 
 const ROUTES: [method: string, path: string, body?: object][] = [
   ['GET', '/users'],
@@ -29,9 +20,7 @@ const ROUTES: [method: string, path: string, body?: object][] = [
 ]
 
 for (const [method, path, body] of ROUTES) {
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, path, { key: keys[who], body }), status, code))
+  onlyFor('admins', [method, path, body])
   if (path === '/users') continue
   test(`${method} ${path.replace(UNKNOWN_ID, ':id')}: an unknown id is 404`, () =>
     fails(g.request(method, path, body === undefined ? {} : { body }), 404, 'user_not_found'))
@@ -144,8 +133,7 @@ test('PATCH {} is 200 and moves nothing', async () => {
   const { userId } = await g.createUser({ name: 'Same' })
   const old = await userOf(userId)
   clock.advance(5000)
-  const body = await ok(g.patch(`/users/${userId}`, {}))
-  assert.deepEqual(body, old)
+  assert.deepEqual(await ok(g.patch(`/users/${userId}`, {})), old)
 })
 
 for (const [field, given, expected] of [
@@ -221,8 +209,7 @@ test('rotating shows a new key once, and the old one is invalid immediately', as
 
 test('a deleted user is gone together with the key; a second DELETE is 404', async () => {
   const { userId, key } = await g.createUser({})
-  const body = await ok(g.remove(`/users/${userId}`))
-  assert.deepEqual(body, { success: true, deleted: userId })
+  assert.deepEqual(await ok(g.remove(`/users/${userId}`)), { success: true, deleted: userId })
   assert.equal((await g.get('/devices', { key })).body.code, 'invalid_api_key')
   assert.equal((await g.get(`/users/${userId}`)).status, 404)
   await fails(g.remove(`/users/${userId}`), 404, 'user_not_found')
@@ -332,39 +319,33 @@ for (const [what, method, body] of [
   ['demoted', 'PATCH', { role: 'user' }],
   ['disabled', 'PATCH', { is_active: false }],
 ] as const)
-  test(`the last active admin cannot be ${what}, and the request changes nothing else`, async () => {
-    const own = await startGateway()
-    try {
-      const id = await adminId(own)
-      // a disabled admin does not count
-      const other = await own.createUser({ name: 'Other', role: 'admin' })
-      await own.patch(`/users/${other.userId}`, { is_active: false })
-      const more = body === undefined ? {} : { body: { ...body, name: 'Renamed' } }
-      await fails(own.request(method, `/users/${id}`, more), 409, 'last_admin')
-      const kept = (await own.get(`/users/${id}`)).body
-      assert.deepEqual([kept.name, kept.role, kept.is_active], ['Admin', 'admin', true])
+  test(`the last active admin cannot be ${what}, and the request changes nothing else`, async (t) => {
+    const own = await startFor(t)
 
-      await own.patch(`/users/${other.userId}`, { is_active: true })
-      await ok(own.request(method, `/users/${id}`, more))
-      await ok(own.get('/users', { key: other.key }))
-    } finally {
-      await own.stop()
-    }
+    const id = await own.adminId()
+    // a disabled admin does not count
+    const other = await own.createUser({ name: 'Other', role: 'admin' })
+    await own.patch(`/users/${other.userId}`, { is_active: false })
+    const more = body === undefined ? {} : { body: { ...body, name: 'Renamed' } }
+    await fails(own.request(method, `/users/${id}`, more), 409, 'last_admin')
+    const kept = (await own.get(`/users/${id}`)).body
+    assert.deepEqual([kept.name, kept.role, kept.is_active], ['Admin', 'admin', true])
+
+    await own.patch(`/users/${other.userId}`, { is_active: true })
+    await ok(own.request(method, `/users/${id}`, more))
+    await ok(own.get('/users', { key: other.key }))
   })
 
-test('of two admins who remove each other concurrently one stays', async () => {
-  const own = await startGateway()
-  try {
-    const id = await adminId(own)
-    const other = await own.createUser({ role: 'admin' })
-    const answers = await Promise.all([
-      own.remove(`/users/${other.userId}`),
-      own.patch(`/users/${id}`, { role: 'user' }, { key: other.key }),
-    ])
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
-  } finally {
-    await own.stop()
-  }
+test('of two admins who remove each other concurrently one stays', async (t) => {
+  const own = await startFor(t)
+
+  const id = await own.adminId()
+  const other = await own.createUser({ role: 'admin' })
+  const answers = await Promise.all([
+    own.remove(`/users/${other.userId}`),
+    own.patch(`/users/${id}`, { role: 'user' }, { key: other.key }),
+  ])
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
 })
 
 test('the first admin is created once: a restart with the same key creates no second', async () => {
@@ -399,20 +380,17 @@ test('a lone star allows every device, now and later, over HTTP, realtime and MQ
     '/devices/cart-of-tomorrow/gps?limit=1',
     '/devices/cart-of-tomorrow/commands',
   ])
-    assert.equal((await g.get(path, { key: user.key })).status, 200, path)
-  for (const path of ['/devices', '/lock-events', '/geofence-events', '/trips/active?hardware_ids=cart-of-tomorrow']) {
-    const body = await ok(g.get(path, { key: user.key }))
-    assert.deepEqual(body, (await g.get(path)).body, path)
-  }
-  const { body } = await g.get('/lock-events', { key: user.key })
-  assert.equal(body.events.length, 1)
+    await ok(g.get(path, { key: user.key }))
+  for (const path of ['/devices', '/lock-events', '/geofence-events', '/trips/active?hardware_ids=cart-of-tomorrow'])
+    assert.deepEqual(await ok(g.get(path, { key: user.key })), (await g.get(path)).body, path)
+  assert.equal((await g.get('/lock-events', { key: user.key })).body.events.length, 1)
 })
 
 test('a star together with other ids is rejected', async () => {
   const fields = { allowed_hardware_ids: ['*', 'cart-1'] }
   for (const [method, path, body] of [
     ['POST', '/users', { name: 'Starter', ...fields }],
-    ['PATCH', `/users/${await adminId()}`, fields],
+    ['PATCH', `/users/${await g.adminId()}`, fields],
   ] as const) {
     const answer = await g.request(method, path, { body })
     assert.equal(answer.status, 400)

@@ -3,16 +3,14 @@ import { before, beforeEach, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { REFUSED_AS_NO_STAFF } from '#testing/callers.ts'
+import { circle, collection } from '#testing/features.ts'
 import { fails, ok, publish, scene } from '#testing/scene.ts'
-import { ADMIN_KEY, type Answer } from '#testing/start-gateway.ts'
+import type { Answer } from '#testing/start-gateway.ts'
 
-const { g, clock, keys } = scene({ overrides: { tickMs: 20 }, groups: [1, 2], inScope: ['cart-1'] })
+const { g, clock, onlyFor } = scene({ overrides: { tickMs: 20 }, groups: [1, 2], inScope: ['cart-1'] })
 let staff: { userId: string; key: string }
-let admin: { userId: string; key: string }
 
 before(async () => {
-  admin = { userId: await g.adminId(), key: ADMIN_KEY }
   staff = await g.createUser({ name: 'Jo', role: 'staff', allowed_hardware_ids: ['*'] })
 })
 beforeEach(async () => {
@@ -25,27 +23,12 @@ beforeEach(async () => {
   ])
 })
 
-interface Properties {
-  type?: string
-  hole?: number
-  enabled?: boolean
-  groups?: number[]
-}
-
-function zone(id: string, properties: Properties = {}) {
-  return {
-    type: 'Feature',
-    id,
-    geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
-    properties: { name: id, type: 'stop', radius_m: 25, ...properties },
-  }
-}
+const zone = (id: string, properties: object = {}) => circle(id, { type: 'stop', ...properties })
 
 type FeatureJson = { id: string; properties: Record<string, unknown> }
 
 async function put(features: unknown[]): Promise<Answer> {
-  const body = { type: 'FeatureCollection', features }
-  const answer = await g.put('/zones', body, { headers: { 'if-match': '*' } })
+  const answer = await g.put('/zones', collection(...features), { headers: { 'if-match': '*' } })
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   return answer
 }
@@ -53,14 +36,10 @@ async function put(features: unknown[]): Promise<Answer> {
 const ask = (body: unknown, key: string | null = staff.key) => g.post('/zones/switch', body, { key })
 
 async function toggle(body: object): Promise<{ version: number; switched: string[]; until: string | null }> {
-  const answer = await ask(body)
-  assert.equal(answer.status, 200, JSON.stringify(answer.body))
-  return answer.body
+  return ok(ask(body))
 }
 
-async function features(): Promise<FeatureJson[]> {
-  return (await g.get('/zones')).body.features
-}
+const features = async (): Promise<FeatureJson[]> => (await g.get('/zones')).body.features
 
 async function find(id: string): Promise<FeatureJson['properties']> {
   const found = (await features()).find((feature) => feature.id === id)
@@ -75,7 +54,7 @@ const becomes = (id: string, wanted: boolean) =>
 
 /** Returns the ids of the zones that tee boxes of a group receive. */
 async function published(groupId: number): Promise<string[]> {
-  const client = await g.program({}, admin)
+  const client = await g.program()
   const received: string[] = []
   client.on('message', (_, payload) => received.push(payload.toString()))
   await client.subscribeAsync(`sit/${groupId}/sz`, { qos: 1 })
@@ -84,15 +63,7 @@ async function published(groupId: number): Promise<string[]> {
   return JSON.parse(received[0] ?? '').z.map(({ i }: { i: string }) => i)
 }
 
-for (const [method, path] of [
-  ['POST', '/zones/switch'],
-  ['GET', '/zones/applied'],
-] as const)
-  for (const [who, status, code] of REFUSED_AS_NO_STAFF)
-    test(`${method} ${path}: ${who} gets ${status} ${code}`, async () => {
-      const body = method === 'POST' ? { holes: [3], enabled: true } : undefined
-      await fails(g.request(method, path, { key: keys[who], body }), status, code)
-    })
+onlyFor('staff', ['POST', '/zones/switch', { holes: [3], enabled: true }], ['GET', '/zones/applied'])
 
 const BAD: Record<string, [body: unknown, status: number, code: string]> = {
   'no selection': [{ enabled: true }, 400, 'invalid_field'],
@@ -239,7 +210,7 @@ test('devices keep room for the zones that an override will bring back', async (
   await put([...many('on', 60, true), ...many('off', 60, false)])
   await fails(ask({ zone_ids: many('off', 60, false).map(({ id }) => id), enabled: true }), 400, 'too_many_zones')
   await toggle({ types: ['stop'], enabled: false, until: inMs(MINUTE_MS) })
-  const own = { type: 'FeatureCollection', features: many('own', 50, true) }
+  const own = collection(...many('own', 50, true))
   await fails(g.put('/groups/1/geofences', own), 400, 'too_many_zones')
 })
 
@@ -254,10 +225,7 @@ test('the name of an erased person is removed from their overrides', async () =>
 
 describe('the delivery of zones', () => {
   const clients = new Map<string, MqttClient>()
-  const applied = async (key = staff.key) => {
-    const body = await ok(g.get('/zones/applied', { key }))
-    return body
-  }
+  const applied = async (key = staff.key) => ok(g.get('/zones/applied', { key }))
   const versionOf = async (groupId: number) => (await g.get(`/groups/${groupId}/geofences`)).body.version
 
   async function acknowledge(hardwareId: string, sz: number): Promise<void> {
@@ -308,22 +276,19 @@ describe('the delivery of zones', () => {
 
   test("accepts a later set with zones of the group as containing the site's zones too", async () => {
     const since = await versionOf(1)
-    const own = (id: string) => ({ body: { type: 'FeatureCollection', features: [zone(id)] } })
-    await g.request('PUT', '/groups/1/geofences', own('own'))
+    await g.put('/groups/1/geofences', collection(zone('own')))
     await acknowledge('box-2', since)
     await acknowledge('box-10', since + 1)
     assert.deepEqual((await applied()).applied, ['2', '10'])
-    await g.put('/groups/1/geofences', { type: 'FeatureCollection', features: [] })
+    await g.put('/groups/1/geofences', collection())
     await g.restart()
     assert.deepEqual((await applied()).applied, ['2', '10'])
   })
 
   test('ignores versions that a device reported in another group', async () => {
     // both groups reach the same version
-    while ((await versionOf(2)) < (await versionOf(1)))
-      await g.put('/groups/2/geofences', { type: 'FeatureCollection', features: [] })
-    while ((await versionOf(1)) < (await versionOf(2)))
-      await g.put('/groups/1/geofences', { type: 'FeatureCollection', features: [] })
+    while ((await versionOf(2)) < (await versionOf(1))) await g.put('/groups/2/geofences', collection())
+    while ((await versionOf(1)) < (await versionOf(2))) await g.put('/groups/1/geofences', collection())
     await put([...(await features()), zone('new')])
     clients.set('late', await g.device('late'))
     await g.patch('/devices/late', { cart: 'late' })

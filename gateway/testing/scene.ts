@@ -13,10 +13,10 @@ import {
   type Who,
 } from './callers.ts'
 import { Course } from './course/course.ts'
-import { type Answer, TestGateway } from './start-gateway.ts'
+import { type Answer, type Settings, TestGateway } from './start-gateway.ts'
 
 interface SceneOptions {
-  settings?: Record<string, string>
+  settings?: Settings | (() => Settings)
   overrides?: Overrides
   /** Time at the start. */
   nowMs?: number
@@ -85,15 +85,16 @@ export async function ok(answer: Answer | Promise<Answer>, expected = 200): Prom
   return body
 }
 
-/** Asserts that a request fails with this status and code. */
+/** Asserts that a request fails with this status and code; returns the body of its response. */
 export async function fails(
   answer: Answer | Promise<Answer>,
   status: number,
   code: string | undefined,
   message?: string,
-): Promise<void> {
+): Promise<Answer['body']> {
   const { status: answered, body } = await answer
   assert.deepEqual([answered, body.code], [status, code], message)
+  return body
 }
 
 /** Sends a message of a device, anything but a text or bytes as JSON; resolves when it is stored. */

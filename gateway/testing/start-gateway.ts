@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt'
 import { type Config, readConfig } from '#gateway/config.ts'
 import { createGateway, type Gateway } from '#gateway/gateway.ts'
@@ -26,6 +27,8 @@ export interface Answer {
 // shared, because the document is the same for every gateway of a test file, and takes longer to make than most
 // requests
 let documentedAnswers: DocumentedAnswers | undefined
+
+export type Settings = Record<string, string>
 
 interface Options {
   key?: string | null
@@ -70,7 +73,7 @@ export const TRANSPORTS: Record<string, (gateway: TestGateway) => string> = {
 
 /** Whole gateway on free ports and in a folder of its own: the real broker, database, API and channel. */
 export class TestGateway extends Requests {
-  readonly #settings: Record<string, string>
+  readonly #settings: Settings | (() => Settings)
   readonly #overrides: Overrides
   readonly #clients = new Set<MqttClient>()
   readonly #sockets = new Set<RealtimeClient>()
@@ -78,7 +81,8 @@ export class TestGateway extends Requests {
   #gateway: Gateway | undefined
   #programs = 0
 
-  constructor(settings: Record<string, string> = {}, overrides: Overrides = {}) {
+  /** Settings that are known only at the start come from a function. */
+  constructor(settings: Settings | (() => Settings) = {}, overrides: Overrides = {}) {
     super()
     this.#settings = settings
     this.#overrides = overrides
@@ -125,11 +129,9 @@ export class TestGateway extends Requests {
 
   /** Starts it in a new folder, unless the settings name one. */
   async start(): Promise<void> {
-    this.#config = readConfig({
-      CARTBARN_DATA_DIR: this.#settings.CARTBARN_DATA_DIR ?? (await newDataFolder()),
-      ...SETTINGS,
-      ...this.#settings,
-    })
+    const settings = typeof this.#settings === 'function' ? this.#settings() : this.#settings
+    const folder = settings.CARTBARN_DATA_DIR ?? (await newDataFolder())
+    this.#config = readConfig({ ...SETTINGS, CARTBARN_DATA_DIR: folder, ...settings })
     this.#gateway = this.#create()
     await this.#gateway.start()
   }
@@ -372,11 +374,20 @@ const SETTINGS = {
 }
 
 /** Starts a gateway for tests: silent, on 127.0.0.1 and on free ports, unless `settings` overrides it. */
-export async function startGateway(
-  settings: Record<string, string> = {},
+export async function startGateway(settings: Settings = {}, overrides: Overrides = {}): Promise<TestGateway> {
+  const gateway = new TestGateway(settings, overrides)
+  await gateway.start()
+  return gateway
+}
+
+/** Starts a gateway of one test, which stops with it. */
+export async function startFor(
+  t: TestContext,
+  settings: Settings = {},
   overrides: Overrides = {},
 ): Promise<TestGateway> {
   const gateway = new TestGateway(settings, overrides)
+  t.after(() => gateway.stop())
   await gateway.start()
   return gateway
 }

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
-import { fails, ok, pluck } from '#testing/scene.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, scene } from '#testing/scene.ts'
+import { startFor } from '#testing/start-gateway.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-api-backups-'))
 const target = `${join(folder, 'stick')}/`
@@ -15,30 +14,21 @@ const DONE_WITHIN_MS = 240_000
 /** True once the backup has ended. */
 const isDone = () =>
   eventually(async () => (await g.get('/backups')).body.state === 'idle', 'the backup', DONE_WITHIN_MS)
-let g: TestGateway
-let keys: Record<Who, string | null>
-
-before(async () => {
-  g = await startGateway({
+const { g, onlyFor } = scene({
+  isRealTime: true,
+  settings: {
     CARTBARN_DATA_DIR: join(folder, 'data'),
     CARTBARN_BACKUP_TO: target,
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
-  })
-  keys = await createCallers(g, ['cart-1'])
+  },
+  inScope: ['cart-1'],
 })
-after(async () => {
-  await g.stop()
-  rmSync(folder, { recursive: true, force: true })
-})
+after(() => rmSync(folder, { recursive: true, force: true }))
 
-for (const method of ['GET', 'POST'] as const)
-  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-    test(`${method} /backups: ${who} gets ${status} ${code}`, () =>
-      fails(g.request(method, '/backups', { key: keys[who] }), status, code))
+onlyFor('admins', ['GET', '/backups'], ['POST', '/backups'])
 
 test('a gateway without a target reports that and rejects backups', async (t) => {
-  const bare = await startGateway()
-  t.after(() => bare.stop())
+  const bare = await startFor(t)
   const { body } = await bare.get('/backups')
   assert.deepEqual([body.target, body.state, body.next_at, body.backups], [null, 'none', null, []])
   assert.ok(body.lacks.length > 0)

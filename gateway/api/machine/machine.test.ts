@@ -2,44 +2,32 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { backUp } from '#gateway/offline/backups.ts'
 import { restoreBackup } from '#gateway/offline/restore.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { TestHub } from '#sync-testing/test-hub.ts'
-import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
 import { FakeMachine, type FakeParts } from '#testing/fake-machine.ts'
-import { fails, ok, pluck, publish } from '#testing/scene.ts'
-import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { startFor, type TestGateway } from '#testing/start-gateway.ts'
 
 /** System id of both machines: the card was copied. */
 const SYSTEM_ID = '3d1219c7c4c5404aaa1f6d2a48adfda4'
 const FIRST: FakeParts = { board: '10000000abcdef01', systemId: SYSTEM_ID }
 const SECOND: FakeParts = { board: '10000000abcdef02', systemId: SYSTEM_ID }
-
 const health = async (g: TestGateway) => (await g.get('/health')).body
 const confirm = (g: TestGateway) => g.post('/machine/confirm')
 
 async function startOn(t: TestContext, parts: FakeParts, settings: Record<string, string> = {}) {
   const machine = new FakeMachine(t, parts)
-  const g = await startGateway(settings, { machineRoot: machine.root })
-  t.after(() => g.stop())
+  const g = await startFor(t, settings, { machineRoot: machine.root })
   return { g, moveTo: (other: FakeParts) => g.restart(() => machine.becomes(other)) }
 }
 
-let roles: TestGateway
-let keys: Record<Who, string | null>
+const { onlyFor } = scene({ inScope: [] })
 
-before(async () => {
-  roles = await startGateway()
-  keys = await createCallers(roles, [])
-})
-after(() => roles.stop())
-
-for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
-  test(`confirming the machine: ${who} gets ${status} ${code}`, () =>
-    fails(roles.post('/machine/confirm', undefined, { key: keys[who] }), status, code))
+onlyFor('admins', ['POST', '/machine/confirm'])
 
 test('a copied card serves its devices and sends the head office nothing until an admin decides', async (t) => {
   const hub = await new TestHub().start()

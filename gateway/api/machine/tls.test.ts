@@ -4,22 +4,16 @@ import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { deviceIdOf, signToken } from '#testing/geofence-token.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
-import { ADMIN_KEY, type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { scene } from '#testing/scene.ts'
+import { ADMIN_KEY, type Answer, startFor } from '#testing/start-gateway.ts'
 
-let folder: KeyPairFolder
-let g: TestGateway
+const folder = new KeyPairFolder(createKeyPair({ expiresAtMs: Date.UTC(2080, 0, 1) }))
+const { g } = scene({ isRealTime: true, settings: folder.settings })
 let plainUrl: string
-
-before(async () => {
-  folder = new KeyPairFolder(createKeyPair({ expiresAtMs: Date.UTC(2080, 0, 1) }))
-  g = await startGateway(folder.settings)
+before(() => {
   plainUrl = g.http.replace('https:', 'http:')
 })
-
-after(async () => {
-  await g.stop()
-  folder.remove()
-})
+after(() => folder.remove())
 
 /** Sends a request as a page over TLS does. */
 async function overTls(path: string) {
@@ -81,8 +75,7 @@ test('admins see how long the certificate is valid and why a new one cannot be l
 })
 
 test('without TLS the list of plain clients is empty because all connections are plain', async (t) => {
-  const other = await startGateway()
-  t.after(() => other.stop())
+  const other = await startFor(t)
   const { body } = await other.get('/tls')
   assert.deepEqual(body, { certificate: null, authority: null, plain_http: { open: true, used_by: [] } })
 })
