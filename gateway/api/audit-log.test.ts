@@ -7,7 +7,7 @@ import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { AuditEntryJson } from '#shared/wire/audit-log.ts'
 import { operations } from '#shared/wire/operations.ts'
 import { Barn } from '#testing/course/barn.ts'
-import { box, circle, collection } from '#testing/features.ts'
+import { box, circle, collection } from '#testing/course/features.ts'
 import { ok, pluck, publish, scene } from '#testing/scene.ts'
 
 const knownActions: ReadonlySet<string> = new Set(AUDIT_ACTIONS)
@@ -65,8 +65,7 @@ const COURSE = collection({ type: 'Feature', properties: { golf: 'hole', ref: '7
 async function putPhoto() {
   const corners = encodeURIComponent('28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59')
   const image = png()
-  const headers = { 'content-type': image.type }
-  await ok(g.put(`/course/photo?corners=${corners}`, image, { headers }))
+  await ok(g.put(`/course/photo?corners=${corners}`, image, { headers: { 'content-type': image.type } }))
 }
 /** Address without a listener. */
 const NOWHERE = 'http://127.0.0.1:9/hook'

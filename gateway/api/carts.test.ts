@@ -12,6 +12,11 @@ const iso = () => toIso(clock.nowMs())
 
 before(() => course.group(7))
 
+async function newDevice(fields?: Parameters<Course['device']>[1]) {
+  const id = fresh('d')
+  return { id, device: await course.device(id, fields) }
+}
+
 describe('access', () => {
   for (const path of ['/carts', '/carts/1']) onlyFor('any key', ['GET', path])
   onlyFor('staff', ['PATCH', '/carts/1', {}])
@@ -35,8 +40,7 @@ describe('access', () => {
 
 describe('a cart', () => {
   test('of a device that sent nothing is a cart of its own with an unknown state', async () => {
-    const id = fresh('d')
-    const device = await course.device(id)
+    const { id, device } = await newDevice()
     await device.leave()
     await eventually(async () => !(await course.cart(id)).devices[0]?.is_online, 'the device is offline')
     assert.deepEqual(await course.cart(id), {
@@ -138,13 +142,11 @@ describe('a cart', () => {
     await a.goTo('barn')
     clock.advance(1000)
     await b.goTo('road')
-    assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), [
-      'outside',
-      two,
-    ])
+    const seen = async () => (({ state, position }) => [state, position?.hardware_id])(await course.cart(cart))
+    assert.deepEqual(await seen(), ['outside', two])
     clock.advance(1000)
     await a.goTo('barn')
-    assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), ['in', one])
+    assert.deepEqual(await seen(), ['in', one])
   })
 
   test('takes its position from the screen only when the screen is a minute ahead', async () => {
@@ -163,8 +165,7 @@ describe('a cart', () => {
 
 describe('state and position', () => {
   test('a cart is in the barn, on the course, on the road and back in the barn', async () => {
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     const firstMs = clock.nowMs()
     await device.report('barn')
     const inBarn = await course.cart(id)
@@ -194,8 +195,7 @@ describe('state and position', () => {
   })
 
   test('a cart first seen on the course is out since then', async () => {
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     const firstMs = clock.nowMs() + 1000
     await device.goTo('green')
     await device.goTo('fairway')
@@ -278,8 +278,7 @@ describe('state and position', () => {
 
   test('the battery has its voltage at rest, its percentage and a low flag', async () => {
     await g.patch('/site', { pack: { empty_v: 47, low_v: 48, full_v: 51 } })
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     await device.report('barn', { battery_voltage: 50 })
     assert.deepEqual((await course.cart(id)).battery, {
       voltage: 50,
@@ -308,8 +307,7 @@ describe('state and position', () => {
   })
 
   test('the lock state comes from a code, from the requester of a command, or from telemetry alone', async () => {
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     await device.report('barn', { lock_status: 1 })
     const at = iso()
     assert.deepEqual((await course.cart(id)).lock, {
@@ -339,8 +337,7 @@ describe('state and position', () => {
   })
 
   test('deleting the history of a device also deletes what its cart derived from it', async () => {
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     await device.goTo('barn', { battery_voltage: 50 })
     await g.remove(`/devices/${id}/telemetry/gps`)
     const cart = await course.cart(id)
@@ -355,8 +352,7 @@ describe('state and position', () => {
   })
 
   test('a cart that jitters at the edge of the barn stays in the barn', async () => {
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     await device.report('barn')
     const edge = PLACES.barn.lat + 50 / 111_000
     for (let i = 0; i < 30; i++) {
@@ -367,8 +363,7 @@ describe('state and position', () => {
   })
 
   test('an upload of old readings shows how long the cart has stood', async () => {
-    const id = fresh('d')
-    const device = await course.device(id, { groupId: 7 })
+    const { id, device } = await newDevice({ groupId: 7 })
     const nowMs = clock.nowMs()
     const { lat, long } = PLACES.barn
     const samples = Array.from({ length: 100 }, (_, i) => ({
@@ -388,8 +383,7 @@ describe('staff fields', () => {
   const patch = (cart: string, body: unknown) => g.patch(`/carts/${cart}`, body)
 
   test('out of service has the user who set it and can be cleared', async () => {
-    const id = fresh('d')
-    await course.device(id)
+    const { id } = await newDevice()
     const jane = await g.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: [id] })
     const sinceMs = clock.nowMs()
     const { status, body } = await g.patch(
@@ -429,8 +423,7 @@ describe('staff fields', () => {
     ['true', { out_of_service: true }, 'out_of_service'],
   ] as const)
     test(`a change is rejected: ${name}`, async () => {
-      const id = fresh('d')
-      await course.device(id)
+      const { id } = await newDevice()
       const { status, body: problem } = await patch(id, body)
       assert.equal(status, 400, JSON.stringify(problem))
       assert.equal(problem.errors[0].name, field)
@@ -439,15 +432,13 @@ describe('staff fields', () => {
     })
 
   test('setting one field while the other is null is accepted', async () => {
-    const id = fresh('d')
-    await course.device(id)
+    const { id } = await newDevice()
     await ok(patch(id, { out_of_service: null, exempt: { zone_types: ['stop'], why: 'x' } }))
     assert.equal((await patch(id, { out_of_service: { why: 'x' }, exempt: null })).body.exempt, null)
   })
 
   test('an exemption lasts until the next closing time, else until the end of the day', async () => {
-    const id = fresh('d')
-    await course.device(id)
+    const { id } = await newDevice()
     const exempt = { zone_types: ['stop', 'slow'], why: 'Flag' }
     assert.equal((await patch(id, { exempt })).body.exempt.until, toIso(Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS))
     const hours = ['00:00', '24:00']
@@ -503,8 +494,7 @@ describe('staff fields', () => {
   })
 
   test('the audit log has the changes and their user', async () => {
-    const id = fresh('d')
-    await course.device(id)
+    const { id } = await newDevice()
     await patch(id, { note: 'Squeaks' })
     await patch(id, { note: 'Squeaks loudly' })
     const { entries } = (await g.get('/audit-log?action=cart.updated&limit=2')).body
@@ -517,8 +507,7 @@ describe('staff fields', () => {
   })
 
   test('an erased person or code is removed from the fields of a cart', async () => {
-    const id = fresh('d')
-    const device = await course.device(id)
+    const { id, device } = await newDevice()
     await device.send('evt', { event: 'lock', source: 'keypad', code: '4711', ts: clock.nowMs() })
     await patch(id, { out_of_service: { why: 'jim doe' }, note: 'Jim Doe' })
     assert.equal((await course.cart(id)).lock?.by, '4711')
@@ -530,8 +519,7 @@ describe('staff fields', () => {
   })
 
   test('concurrent patches are all kept', async () => {
-    const id = fresh('d')
-    await course.device(id)
+    const { id } = await newDevice()
     await Promise.all([patch(id, { note: 'N' }), patch(id, { out_of_service: { why: 'W' } })])
     const { note, out_of_service } = await course.cart(id)
     assert.deepEqual([note, out_of_service?.why], ['N', 'W'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { jpeg, png, SECRET, webp } from '#shared/testing/images.ts'
-import { box } from '#testing/features.ts'
+import { box } from '#testing/course/features.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
 import { ADMIN_KEY, startFor } from '#testing/start-gateway.ts'
 

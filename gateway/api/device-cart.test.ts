@@ -7,11 +7,10 @@ import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 import { metric, startFor } from '#testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'
-const { g, clock } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY } })
-let count = 0
+const { g, clock, fresh } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY } })
 
 async function newDevice(fields: object = {}): Promise<string> {
-  const hardware_id = `box-${++count}`
+  const hardware_id = fresh('box-')
   await ok(g.post('/devices', { hardware_id, device_type: 'teebox', ...fields }), 201)
   return hardware_id
 }
@@ -154,8 +153,7 @@ test('a device reports its cart once, when it enrols', async () => {
   const registered = await newDevice()
   const own = await g.post(`/devices/${registered}/rotate-mqtt-password`)
   const other = await g.connect(registered, own.body.mqtt.password)
-  const status = { online: true, type: 'teebox', cart: '33' }
-  await publish(other, `dev/${registered}/st`, status)
+  await publish(other, `dev/${registered}/st`, { online: true, type: 'teebox', cart: '33' })
   assert.equal(await cartOf(registered), null)
   for (const id of ['new-1', registered]) assert.deepEqual((await g.get(`/devices/${id}/details`)).body.dropped, {})
   client.destroy()

@@ -64,13 +64,11 @@ for (const path of LAYER_PATHS) {
     test(`PUT ${path} with ${what} is ${status} ${code}`, () => fails(g.put(path, body), status, code))
 
   test(`PUT ${path} not as JSON is 415`, async () => {
-    const headers = { 'content-type': 'text/plain' }
-    assert.equal((await g.put(path, '{}', { headers })).status, 415)
+    assert.equal((await g.put(path, '{}', { headers: { 'content-type': 'text/plain' } })).status, 415)
   })
 
   test(`PUT ${path} takes 8 KiB, whatever the values are`, async () => {
-    const layer = { text: 'x'.repeat(8192 - '{"text":""}'.length) }
-    await ok(g.put(path, layer))
+    await ok(g.put(path, { text: 'x'.repeat(8192 - '{"text":""}'.length) }))
     const nested = (levels: number) => JSON.parse(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`)
     await ok(g.put(path, nested(30)))
     await fails(g.put(path, nested(4000)), 400, 'invalid_body')

@@ -1,23 +1,17 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
-import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { metric, startFor } from '#testing/start-gateway.ts'
 
 const KEY = 'the-key-of-this-course-0123456789'
 const HELLO = '{"online":true,"type":"teebox"}'
 const HOUR_MS = 3_600_000
 const [REFUSED, NOT_NOW] = [4, 5]
 const { g, clock, onlyFor } = scene({ settings: { CARTBARN_ENROLMENT_KEY: KEY }, inScope: ['cart-1'] })
-
-async function open(t: TestContext, settings: Record<string, string>): Promise<TestGateway> {
-  const gateway = await startGateway(settings, { clock })
-  t.after(() => gateway.stop())
-  return gateway
-}
 
 async function login(hardwareId: string, at = g, password = KEY): Promise<{ client: RawMqtt; code: number | null }> {
   const client = await RawMqtt.open(at.mqtt)
@@ -54,7 +48,7 @@ for (const [what, body, code] of [
   test(`POST /enrolment with ${what} is 400 ${code}`, () => fails(g.post('/enrolment', body), 400, code))
 
 test('without a key enrolment is closed and cannot be opened', async (t) => {
-  const closed = await open(t, {})
+  const closed = await startFor(t, {}, { clock })
   const { body } = await closed.get('/enrolment')
   assert.deepEqual(body, {
     key_configured: false,
@@ -67,7 +61,7 @@ test('without a key enrolment is closed and cannot be opened', async (t) => {
 })
 
 test('enrolment is open for 24 hours after a start, then only for devices registered before', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY }, { clock })
   const openUntil = new Date(clock.nowMs() + 24 * HOUR_MS).toISOString()
   assert.deepEqual((await gateway.get('/enrolment')).body, {
     key_configured: true,
@@ -99,7 +93,7 @@ test('enrolment is open for 24 hours after a start, then only for devices regist
 })
 
 test('POST /enrolment opens it for the given minutes from now on, even if that is shorter', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY }, { clock })
   const body = await ok(gateway.post('/enrolment', { minutes: 30 }))
   assert.deepEqual(body, { open_until: new Date(clock.nowMs() + HOUR_MS / 2).toISOString() })
   clock.advance(HOUR_MS / 2)
@@ -109,13 +103,13 @@ test('POST /enrolment opens it for the given minutes from now on, even if that i
 })
 
 test('setting the clock does not close enrolment', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY }, { clock })
   clock.set(clock.nowMs() + 1000 * HOUR_MS)
   assert.equal(await codeOf('new-1', gateway), 0)
 })
 
 test('with CARTBARN_ENROLMENT=always enrolment never closes', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_ENROLMENT: 'always' })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_ENROLMENT: 'always' }, { clock })
   await gateway.post('/enrolment', { minutes: 1 })
   clock.advance(1000 * HOUR_MS)
   const { body } = await gateway.get('/enrolment')
@@ -124,7 +118,7 @@ test('with CARTBARN_ENROLMENT=always enrolment never closes', async (t) => {
 })
 
 test('only an admin can register a deleted device again', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY }, { clock })
   const client = await enrol('removed', gateway)
   await gateway.remove('/devices/removed')
   await client.closed()
@@ -138,7 +132,7 @@ test('only an admin can register a deleted device again', async (t) => {
 })
 
 test('an older connection with the shared key cannot register a deleted device again', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY }, { clock })
   const { client } = await login('removed', gateway)
   await gateway.register('removed')
   await gateway.remove('/devices/removed')
@@ -148,7 +142,7 @@ test('an older connection with the shared key cannot register a deleted device a
 })
 
 test('at most 1,000 devices wait; waiting devices can still log in and make room', async (t) => {
-  const gateway = await open(t, { CARTBARN_ENROLMENT_KEY: KEY })
+  const gateway = await startFor(t, { CARTBARN_ENROLMENT_KEY: KEY }, { clock })
   const first = await enrol('first', gateway)
   first.destroy()
   await gateway.restart(() => {

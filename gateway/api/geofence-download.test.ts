@@ -3,13 +3,12 @@ import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Who } from '#testing/callers.ts'
-import { circle, collection } from '#testing/features.ts'
-import { deviceIdOf, signToken, type TokenContent } from '#testing/geofence-token.ts'
+import { circle, collection } from '#testing/course/features.ts'
+import { deviceIdOf, signToken, type TokenContent } from '#testing/course/geofence-token.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
 import { startFor } from '#testing/start-gateway.ts'
 
-const { g, clock, keys } = scene({ inScope: ['screen-1'] })
-let count = 0
+const { g, clock, keys, fresh } = scene({ inScope: ['screen-1'] })
 
 const BARN = circle('barn', { name: 'Barn', enabled: true, visible: true })
 
@@ -26,7 +25,7 @@ class Course {
   }
 
   static async create(): Promise<Course> {
-    const hardwareId = `screen-${++count}`
+    const hardwareId = fresh('screen-0')
     const { body } = await g.post('/groups', { name: hardwareId })
     await g.register(hardwareId, 'cartcaddie')
     await g.put(`/groups/${body.group_id}/devices/${hardwareId}`)

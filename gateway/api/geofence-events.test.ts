@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Who } from '#testing/callers.ts'
-import { circle, collection } from '#testing/features.ts'
+import { circle, collection } from '#testing/course/features.ts'
 import { fails, ok, publish, scene } from '#testing/scene.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { box, circle, collection as zones } from '#testing/features.ts'
+import { box, circle, collection as zones } from '#testing/course/features.ts'
 import { fails, ok, scene } from '#testing/scene.ts'
 import { type Answer, startGateway } from '#testing/start-gateway.ts'
 
@@ -85,8 +85,7 @@ test('fetch_required lists the cartcaddies of the group', async () => {
     ['screen-elsewhere', 'cartcaddie', await createGroup()],
     ['screen-nowhere', 'cartcaddie', null],
   ] as const) {
-    const body = { hardware_id: hardwareId, device_type: deviceType, group_id: groupId }
-    await ok(g.post('/devices', body), 201)
+    await ok(g.post('/devices', { hardware_id: hardwareId, device_type: deviceType, group_id: groupId }), 201)
   }
   assert.deepEqual((await put(`/groups/${id}/geofences`)).body.fetch_required, ['screen-a', 'screen-b'])
   assert.deepEqual((await g.remove(`/geofences/${id}`)).body.fetch_required, ['screen-a', 'screen-b'])
@@ -95,15 +94,10 @@ test('fetch_required lists the cartcaddies of the group', async () => {
 test('fetch_required lists custom types that accept fetch_geofences, also after a restart', async () => {
   const id = await createGroup()
   const command = { ttl_seconds: 60, params_schema: { type: 'object', properties: {} } }
-  for (const [type, commands] of [
-    ['pager', {}],
-    ['tablet', { fetch_geofences: command }],
-  ] as const) {
-    const config_schema = { type: 'object', properties: {} }
-    const body = { defaults: {}, config_schema, commands }
+  for (const [type, commands] of Object.entries({ pager: {}, tablet: { fetch_geofences: command } })) {
+    const body = { defaults: {}, config_schema: { type: 'object', properties: {} }, commands }
     await ok(g.put(`/device-types/${type}`, body))
-    const device = { hardware_id: `${type}-1`, device_type: type, group_id: id }
-    await ok(g.post('/devices', device), 201)
+    await ok(g.post('/devices', { hardware_id: `${type}-1`, device_type: type, group_id: id }), 201)
   }
   const fetchers = async () => (await put(`/groups/${id}/geofences`)).body.fetch_required
   assert.deepEqual(await fetchers(), ['tablet-1'])
@@ -242,8 +236,7 @@ test('a body of 1 MiB is read, one byte more is 413; another content type is 415
   await fails(put(path, padded(1_048_577)), 413, 'payload_too_large')
   assert.equal((await stored(path)).version, 0)
   await ok(put(path, padded(1_048_576)))
-  const headers = { 'content-type': 'text/plain' }
-  assert.equal((await g.put(path, text, { headers })).status, 415)
+  assert.equal((await g.put(path, text, { headers: { 'content-type': 'text/plain' } })).status, 415)
 })
 
 test('a megabyte of nonsense gets one short response', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { before, test } from 'node:test'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { fails, pluck, publish, scene } from '#testing/scene.ts'
+import { fails, pluck, publishAll, scene } from '#testing/scene.ts'
 import { ADMIN_KEY, type Answer } from '#testing/start-gateway.ts'
 
 // The selection of records is tested in telemetry.test.ts; these tests cover the file formats.
@@ -33,7 +33,7 @@ function sample(i: number) {
 before(async () => {
   const client = await g.device('cart-1')
   const samples = Array.from({ length: COUNT }, (_, i) => sample(i))
-  for (let at = 0; at < COUNT; at += 500) await publish(client, 'dev/cart-1/tlm', samples.slice(at, at + 500))
+  await publishAll(client, 'dev/cart-1/tlm', samples)
   await g.patch('/devices/cart-1', { name: NAME })
 })
 
@@ -222,8 +222,7 @@ for (const query of [ALL, `${ALL}&order=asc`, 'limit=1', 'limit=201&order=asc'])
       type: 'FeatureCollection',
       features: expected.map(({ lat, long, ...rest }) => {
         const { _id, ...properties }: typeof rest & { _id?: string } = rest
-        const geometry = { type: 'Point', coordinates: [long, lat] }
-        return { type: 'Feature', id: _id, geometry, properties }
+        return { type: 'Feature', id: _id, geometry: { type: 'Point', coordinates: [long, lat] }, properties }
       }),
     })
   })

@@ -25,19 +25,15 @@ before(async () => {
 })
 after(() => folder.remove())
 
-async function open(transport: 'tcp' | 'tls' | 'websocket'): Promise<RawMqtt> {
+async function open(transport: Transport): Promise<RawMqtt> {
   const url = { tcp: g.mqtt, tls: g.mqtts, websocket: `${g.http.replace('http', 'ws')}/mqtt` }[transport]
   const client = await RawMqtt.open(url, g.trust)
   opened.push(client)
   return client
 }
 
-interface ProgramOptions {
-  transport?: 'tcp' | 'tls' | 'websocket'
-  clean?: boolean
-  level?: number
-  keepaliveS?: number
-}
+type Transport = 'tcp' | 'tls' | 'websocket'
+type ProgramOptions = { transport?: Transport; clean?: boolean; level?: number; keepaliveS?: number }
 
 /** Connects as a program of the admin. */
 async function program(clientId: string, { transport = 'tcp', ...fields }: ProgramOptions = {}): Promise<RawMqtt> {
@@ -250,8 +246,7 @@ for (const clientId of AWKWARD)
 
     const again = await open('tcp')
     again.send(Buffer.alloc(0))
-    const fields = { clientId, username: adminId, password: ADMIN_KEY, clean: false }
-    assert.equal(await again.login(fields), 0)
+    assert.equal(await again.login({ clientId, username: adminId, password: ADMIN_KEY, clean: false }), 0)
     again.destroy()
     await eventually(async () => (await clientsAt('?connected=false')).some((c) => c.client_id === clientId), 'away')
     assert.deepEqual(await ok(g.remove(path)), { success: true, closed: false, session_discarded: true })
@@ -319,8 +314,7 @@ test('DELETE /mqtt/clients/{client_id} removes the named one of two users with t
   const other = await g.createUser({})
   for (const { userId, key } of [{ userId: adminId, key: ADMIN_KEY }, other]) {
     const client = await open('tcp')
-    const login = { clientId: 'twice', username: userId, password: key, clean: false }
-    assert.equal(await client.login(login), 0)
+    assert.equal(await client.login({ clientId: 'twice', username: userId, password: key, clean: false }), 0)
   }
   const ownersOf = async () => (await clientsAt('?search=twice')).map(({ user_id }) => user_id).sort()
   assert.deepEqual(await ownersOf(), [adminId, other.userId].sort())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { box, circle, collection } from '#testing/features.ts'
+import { box, circle, collection } from '#testing/course/features.ts'
 import { ok, scene } from '#testing/scene.ts'
 
 const { g } = scene()

@@ -170,8 +170,7 @@ describe('rejected requests', () => {
 
   test('an e-mail notifier is rejected without a mail server', async (t) => {
     const own = await startFor(t)
-    const body = { channel: 'email', to: 'a@b.example' }
-    await fails(own.post('/notifiers', body), 409, 'no_smtp')
+    await fails(own.post('/notifiers', { channel: 'email', to: 'a@b.example' }), 409, 'no_smtp')
   })
 })
 

@@ -28,6 +28,14 @@ async function newPerson(pin: string | null, fields: object = {}): Promise<{ use
   return user
 }
 
+/** Signs a person in on a tablet of the shop. */
+async function acting() {
+  const browser = await g.pair(shopId)
+  const { userId } = await newPerson('1234')
+  await browser.act(userId, '1234')
+  return { browser, userId }
+}
+
 async function setPin(userId: string, pin: string | null): Promise<void> {
   assert.deepEqual(await ok(g.put(`/users/${userId}/pin`, { pin })), { success: true })
 }
@@ -126,8 +134,7 @@ describe('a PIN', () => {
     const body = { pin: '4711' }
     await ok(browser.put(`/users/${adminId}/pin`, body))
     clock.advance(10 * MINUTE_MS)
-    const later = browser.put(`/users/${adminId}/pin`, { pin: '0000' })
-    await fails(later, 403, 'admin_required')
+    await fails(browser.put(`/users/${adminId}/pin`, { pin: '0000' }), 403, 'admin_required')
     assert.equal((await browser.act(adminId, '4711')).body.role, 'admin')
     await ok(browser.put(`/users/${adminId}/pin`, body))
   })
@@ -217,17 +224,13 @@ describe('a PIN user on a tablet', () => {
   })
 
   test('is signed out by DELETE, which returns the new state', async () => {
-    const browser = await g.pair(shopId)
-    const { userId } = await newPerson('1234')
-    await browser.act(userId, '1234')
+    const { browser } = await acting()
     assert.deepEqual((await ok(browser.remove('/sessions/current/person'))).session.person, null)
     await ok(browser.remove('/sessions/current/person'))
   })
 
   test('is signed out after ten minutes without a change; reading does not count', async () => {
-    const browser = await g.pair(shopId)
-    const { userId } = await newPerson('1234')
-    await browser.act(userId, '1234')
+    const { browser, userId } = await acting()
     clock.advance(9 * MINUTE_MS)
     await ok(browser.patch('/devices/cart-1', { name: 'x' }))
     clock.advance(9 * MINUTE_MS)
@@ -237,9 +240,7 @@ describe('a PIN user on a tablet', () => {
   })
 
   test('is not signed in again by a change made after the ten minutes', async () => {
-    const browser = await g.pair(shopId)
-    const { userId } = await newPerson('1234')
-    await browser.act(userId, '1234')
+    const { browser, userId } = await acting()
     clock.advance(11 * MINUTE_MS)
     await ok(browser.patch('/carts/cart-1', { note: 'x' }))
     assert.equal((await browser.me()).session.person, null)
@@ -337,8 +338,7 @@ describe('a PIN user on a tablet', () => {
     clock.advance(4 * MINUTE_MS)
     const me = await tablet.me()
     assert.deepEqual([me.role, me.session.person.user_id], ['staff', userId])
-    const refused = tablet.post('/groups', { name: 'G' })
-    await fails(refused, 403, 'admin_required')
+    await fails(tablet.post('/groups', { name: 'G' }), 403, 'admin_required')
   })
 
   test('with the admin role loses these rights on open sockets too', async () => {
@@ -389,8 +389,7 @@ describe('wrong PINs', () => {
   })
 
   test('are cleared by a right one on the tablet', async () => {
-    const tablet = await g.pair(shopId)
-    const { userId } = await newPerson('1234')
+    const [tablet, { userId }] = [await g.pair(shopId), await newPerson('1234')]
     for (let round = 0; round < 3; round++) {
       for (let i = 0; i < 4; i++) assert.equal((await tablet.act(userId, '0000')).status, 403)
       await ok(tablet.act(userId, '1234'))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { box, collection } from '#testing/features.ts'
+import { box, collection } from '#testing/course/features.ts'
 import { pluck, scene } from '#testing/scene.ts'
 
 const { g } = scene({ groups: [1] })

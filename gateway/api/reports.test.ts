@@ -6,8 +6,8 @@ import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { GpsRecord } from '#shared/trips/track.ts'
 import type { TrafficJson, UtilisationRowJson } from '#shared/wire/reports.ts'
-import { circle, collection } from '#testing/features.ts'
-import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { circle, collection } from '#testing/course/features.ts'
+import { fails, ok, pluck, publish, publishAll, scene } from '#testing/scene.ts'
 import { startFor } from '#testing/start-gateway.ts'
 
 const BARN = { lat: 36.568, long: -121.95 }
@@ -37,8 +37,7 @@ async function send(
     const { atMs, lat, long, speedKmh } = fix
     return { ts: atMs, lat, long, speed: speedKmh, ...(volts === undefined ? {} : { battery_voltage: volts }) }
   })
-  for (let at = 0; at < samples.length; at += 400)
-    await publish(client, `dev/${hardwareId}/tlm`, samples.slice(at, at + 400))
+  await publishAll(client, `dev/${hardwareId}/tlm`, samples)
   await client.endAsync()
 }
 
@@ -163,7 +162,7 @@ test('a day of 25 hours is counted in full', async (t) => {
   // without a parking zone a cart is out while it is on a trip: from 23:30 to 00:30, 26 hours later
   const fixes = new Ride({ atMs: Date.UTC(2026, 9, 24, 21, 30), ...BARN }).drive(26 * 3600, 10, 60).record()
   const samples = fixes.records.map(({ atMs, lat, long, speedKmh }) => ({ ts: atMs, lat, long, speed: speedKmh }))
-  for (let at = 0; at < samples.length; at += 400) await publish(client, 'dev/cart-1/tlm', samples.slice(at, at + 400))
+  await publishAll(client, 'dev/cart-1/tlm', samples)
   const { body } = await fresh.get('/reports/utilisation?month=2026-10')
   assert.deepEqual(
     body.rows.map(({ date, hours_out }: UtilisationRowJson) => [date, Math.round(hours_out * 10) / 10]),
@@ -184,7 +183,7 @@ test('the state of carts at the start of a month comes from their history before
   const say = async (id: string, samples: readonly object[]) => {
     const client = clients.get(id) ?? (await fresh.device(id))
     clients.set(id, client)
-    for (let at = 0; at < samples.length; at += 400) await publish(client, `dev/${id}/tlm`, samples.slice(at, at + 400))
+    await publishAll(client, `dev/${id}/tlm`, samples)
   }
   const fixes = (ride: Ride, volts = 50.25) =>
     ride.record().records.map(({ atMs, lat, long, speedKmh }) => ({

@@ -4,8 +4,8 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { RoundJson } from '#shared/wire/rounds.ts'
 import type { CourseDevice } from '#testing/course/course.ts'
+import { box, collection } from '#testing/course/features.ts'
 import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
-import { box, collection } from '#testing/features.ts'
 import { ok, pluck, scene } from '#testing/scene.ts'
 
 // the night after which the clocks of Berlin are put back

@@ -44,8 +44,7 @@ test('POST /sessions/current/key is 403 admin_required for a browser that is not
 describe('a pairing code', () => {
   test('has twelve characters, is valid for five minutes and links to the host of its request', async () => {
     const body = { user_id: staffId, name: 'Starter tablet' }
-    const headers = { host: 'barn.example:8080' }
-    const answer = await g.post('/pairing-codes', body, { headers })
+    const answer = await g.post('/pairing-codes', body, { headers: { host: 'barn.example:8080' } })
     assert.match(answer.body.code, /^[0-9A-HJKMNP-TV-Z]{12}$/)
     assert.equal(answer.body.expires_at, new Date(clock.nowMs() + 5 * MINUTE_MS).toISOString())
     assert.equal(answer.body.url, `http://barn.example:8080/app/#pair=${answer.body.code}`)
@@ -200,8 +199,7 @@ describe('a cookie', () => {
       await ok(browser.get('/devices', { origin }))
     }
     await ok(browser.patch('/devices/cart-1', name))
-    const host = { host: 'Barn.example:80' }
-    const sent = { body: name, headers: host, origin: 'http://barn.example' }
+    const sent = { body: name, headers: { host: 'Barn.example:80' }, origin: 'http://barn.example' }
     await ok(browser.request('PATCH', '/devices/cart-1', sent))
   })
 
@@ -210,8 +208,7 @@ describe('a cookie', () => {
     const read = await g.get('/devices', { key: null, headers })
     assert.deepEqual([read.status, read.body.code], [401, 'invalid_session'])
     assert.match(read.headers.get('set-cookie') ?? '', /^cartbarn_session=; Max-Age=0; Path=\//)
-    const body = { name: 'x' }
-    await fails(g.patch('/devices/cart-1', body, { key: null, headers }), 403, 'foreign_origin')
+    await fails(g.patch('/devices/cart-1', { name: 'x' }, { key: null, headers }), 403, 'foreign_origin')
   })
 
   test('is ignored if there is a key, even an invalid one', async () => {
@@ -219,10 +216,8 @@ describe('a cookie', () => {
     const headers = { 'x-api-key': ADMIN_KEY }
     const { body } = await browser.get('/me', { headers })
     assert.deepEqual([body.role, body.session], ['admin', null])
-    const name = { name: 'x' }
-    await ok(browser.patch('/devices/cart-1', name, { headers, origin: null }))
-    const bad = browser.get('/me', { headers: { 'x-api-key': 'flt_bad' } })
-    await fails(bad, 401, 'invalid_api_key')
+    await ok(browser.patch('/devices/cart-1', { name: 'x' }, { headers, origin: null }))
+    await fails(browser.get('/me', { headers: { 'x-api-key': 'flt_bad' } }), 401, 'invalid_api_key')
   })
 
   test('is renewed before its browser could drop it', async () => {
@@ -372,10 +367,7 @@ test('signing in again in the same browser ends the previous session', async () 
 
 test('only the cookie of an admin downloads the zones of a group', async () => {
   await g.post('/groups', { name: 'Zones', group_id: 4711 })
-  for (const [role, status] of [
-    ['admin', 200],
-    ['staff', 403],
-  ] as const) {
+  for (const [role, status] of Object.entries({ admin: 200, staff: 403 })) {
     const { key } = await g.createUser({ role })
     const { headers } = await g.post('/sessions', { api_key: key }, { key: null })
     const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''

@@ -124,8 +124,7 @@ async function importFixes(gateway: TestGateway, hardwareId: string, count: numb
     long: -81.58 - (s % 777) / 100_000,
   }))
   for (let from = 0; from < count; from += 5000) {
-    const body = { gps: gps.slice(from, from + 5000) }
-    await ok(gateway.post(`/devices/${hardwareId}/telemetry/import`, body))
+    await ok(gateway.post(`/devices/${hardwareId}/telemetry/import`, { gps: gps.slice(from, from + 5000) }))
   }
 }
 

@@ -65,8 +65,7 @@ test('a change to a device without a message from it arrives too', async () => {
   await eventually(isReported({ name: null }), 'that it is there')
   await g.patch('/devices/quiet-1', { name: 'Two' })
   await eventually(isReported({ name: 'Two' }), 'its new name')
-  const put = { name: 'Three', device_type: 'cartcaddie', group_id: null }
-  await ok(g.put('/devices/quiet-1', put))
+  await ok(g.put('/devices/quiet-1', { name: 'Three', device_type: 'cartcaddie', group_id: null }))
   await eventually(isReported({ name: 'Three', device_type: 'cartcaddie' }), 'its new name and type')
 })
 

@@ -4,22 +4,21 @@ import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
-import { fails, ok, publish, scene } from '#testing/scene.ts'
+import { fails, ok, publish, publishAll, scene } from '#testing/scene.ts'
 import { ADMIN_KEY, type Answer, startFor } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const { g, clock, onlyFor } = scene({ nowMs: NOON_MS, devices: ['cart-1'], inScope: ['cart-1'] })
-let devices = 0
+const { g, clock, fresh, onlyFor } = scene({ nowMs: NOON_MS, devices: ['cart-1'], inScope: ['cart-1'] })
 type Device = { id: string; password: string }
 
 async function newDevice(): Promise<Device> {
-  const id = `cart-${++devices + 1}`
+  const id = fresh('box-')
   return { id, password: await g.register(id) }
 }
 
 async function send({ id, password }: Device, samples: readonly object[]): Promise<void> {
   const client = await g.connect(id, password)
-  for (let at = 0; at < samples.length; at += 500) await publish(client, `dev/${id}/tlm`, samples.slice(at, at + 500))
+  await publishAll(client, `dev/${id}/tlm`, samples)
   await client.endAsync()
 }
 

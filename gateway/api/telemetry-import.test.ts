@@ -6,11 +6,9 @@ import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 import { type Answer, startFor } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
-const { g, clock, onlyFor } = scene({ nowMs: NOON_MS, devices: ['cart-1'], inScope: ['cart-1'] })
-let devices = 1
-
+const { g, clock, fresh, onlyFor } = scene({ nowMs: NOON_MS, devices: ['cart-1'], inScope: ['cart-1'] })
 async function newDevice(): Promise<string> {
-  const id = `cart-${++devices}`
+  const id = fresh('box-')
   await g.register(id)
   return id
 }
@@ -98,8 +96,7 @@ test('5,000 records with all fields fit into a body and are in the history after
 
 test('a record that exists already is a duplicate, and the stored one stays', async () => {
   const id = await newDevice()
-  const body = { gps: [fix(NOON_MS), fix(NOON_MS - 1000)], battery: [charge(NOON_MS)] }
-  await importTo(id, body)
+  await importTo(id, { gps: [fix(NOON_MS), fix(NOON_MS - 1000)], battery: [charge(NOON_MS)] })
   const before = [await recordsOf(id), await recordsOf(id, 'battery')]
   const again = await importTo(id, {
     gps: [fix(NOON_MS, { lat: 1 }), fix(NOON_MS - 1000), fix(NOON_MS - 2000), fix(NOON_MS - 2000, { lat: 2 })],
@@ -113,7 +110,7 @@ test('a record that exists already is a duplicate, and the stored one stays', as
 })
 
 test('a record that the device sent itself is a duplicate too', async () => {
-  const id = `cart-${++devices}`
+  const id = fresh('box-')
   const client = await g.device(id)
   await publish(client, `dev/${id}/tlm`, { ts: NOON_MS, lat: 1, long: 2 })
   const { body } = await importTo(id, { gps: [fix(NOON_MS)] })
@@ -175,7 +172,7 @@ test('an import without usable records has the usual response', async () => {
 })
 
 test('an import advances the newest record only; attributes and live messages stay', async () => {
-  const id = `cart-${++devices}`
+  const id = fresh('box-')
   const nowMs = clock.nowMs()
   const client = await g.device(id)
   const socket = await g.realtime()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { before, test } from 'node:test'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
+import { fails, ok, pluck, publish, publishAll, scene } from '#testing/scene.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
@@ -38,8 +38,7 @@ const sample = (i: number) => ({
 
 async function fill(hardwareId: string, samples: object[]): Promise<void> {
   const client = await g.device(hardwareId)
-  for (let at = 0; at < samples.length; at += 500)
-    await publish(client, `dev/${hardwareId}/tlm`, samples.slice(at, at + 500))
+  await publishAll(client, `dev/${hardwareId}/tlm`, samples)
   await client.endAsync()
 }
 

@@ -371,8 +371,7 @@ test('a lone star allows every device, now and later, over HTTP, realtime and MQ
   const received = new Promise((resolve) => program.once('message', resolve))
 
   const device = await g.device('cart-of-tomorrow')
-  const event = { eid: '1', event: 'unlock', source: 'rfid' }
-  await publish(device, 'dev/cart-of-tomorrow/evt', event)
+  await publish(device, 'dev/cart-of-tomorrow/evt', { eid: '1', event: 'unlock', source: 'rfid' })
   assert.equal(await received, 'dev/cart-of-tomorrow/evt')
   assert.equal((await realtime.next('device_unlocked')).hardwareId, 'cart-of-tomorrow')
   for (const path of [

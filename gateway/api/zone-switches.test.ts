@@ -3,7 +3,7 @@ import { before, beforeEach, describe, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { eventually } from '#shared/testing/eventually.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { circle, collection } from '#testing/features.ts'
+import { circle, collection } from '#testing/course/features.ts'
 import { fails, ok, publish, scene } from '#testing/scene.ts'
 import type { Answer } from '#testing/start-gateway.ts'
 
@@ -23,7 +23,7 @@ beforeEach(async () => {
   ])
 })
 
-const zone = (id: string, properties: object = {}) => circle(id, { type: 'stop', ...properties })
+const zone = (id: string, properties: Record<string, unknown> = {}) => circle(id, { type: 'stop', ...properties })
 
 type FeatureJson = { id: string; properties: Record<string, unknown> }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import { circle, collection } from '#testing/features.ts'
+import { circle, collection } from '#testing/course/features.ts'
 import { fails, ok, pluck, publish, scene } from '#testing/scene.ts'
 import { type Answer, startFor } from '#testing/start-gateway.ts'
 
@@ -12,11 +12,9 @@ beforeEach(async () => {
   for (const groupId of [1, 2]) await ok(putOwn(groupId, []))
 })
 
-type FeatureOptions = { type?: string; groups?: unknown; enabled?: boolean; at?: [number, number] }
-
 /** Builds a circle, by default on the barn of the course. */
-const zone = (id: string | undefined, options: FeatureOptions = {}) => ({
-  ...circle(id ?? 'unnamed', { ...options }),
+const zone = (id: string | undefined, options: Record<string, unknown> = {}) => ({
+  ...circle(id ?? 'unnamed', options),
   id,
 })
 
@@ -224,7 +222,7 @@ test('500 zones of the site are accepted, and 501 are not', async () => {
 })
 
 test('a group has at most 100 zones for devices; holes, boundaries and disabled ones do not count', async () => {
-  const many = (count: number, options: FeatureOptions = {}, name = 'z') =>
+  const many = (count: number, options: Record<string, unknown> = {}, name = 'z') =>
     Array.from({ length: count }, (_, i) => zone(`${name}${i}`, { type: 'stop', ...options }))
   const others = [...many(20, { type: 'hole' }, 'h'), zone('b', { type: 'boundary' }), zone('off', { enabled: false })]
   await ok(put([...many(100), ...others]))
@@ -391,11 +389,7 @@ test('events are raised for the zones that apply to a device, with a group or wi
   await put([zone('all', { type: 'stop', at: at(0) }), zone('only-two', { type: 'stop', at: at(0), groups: [2] })])
   await putOwn(1, [zone('own-one', { type: 'stop', at: at(0) })])
   const published: Record<string, unknown[]> = {}
-  for (const [hardwareId, groupId] of [
-    ['single', null],
-    ['in-one', 1],
-    ['in-two', 2],
-  ] as const) {
+  for (const [hardwareId, groupId] of Object.entries({ single: null, 'in-one': 1, 'in-two': 2 })) {
     const client = await g.device(hardwareId)
     if (groupId !== null) await g.put(`/groups/${groupId}/devices/${hardwareId}`)
     const watcher = await g.realtime()

@@ -97,10 +97,18 @@ export async function fails(
   return body
 }
 
+/** Readings in one message of a device. */
+const BATCH = 500
+
 /** Sends a message of a device, anything but a text or bytes as JSON; resolves when it is stored. */
 export async function publish(client: MqttClient, topic: string, payload: unknown): Promise<void> {
   const isRaw = typeof payload === 'string' || Buffer.isBuffer(payload)
   await client.publishAsync(topic, isRaw ? payload : JSON.stringify(payload), { qos: 1 })
+}
+
+/** Sends any number of readings of a device; resolves when they are stored. */
+export async function publishAll(client: MqttClient, topic: string, readings: readonly object[]): Promise<void> {
+  for (let at = 0; at < readings.length; at += BATCH) await publish(client, topic, readings.slice(at, at + BATCH))
 }
 
 /** Returns a field of each row, or several as an array. */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { TestGateway } from './start-gateway.ts'
+import type { TestGateway } from '../start-gateway.ts'
 
 /** Signed content of a token. */
 export interface TokenContent {
