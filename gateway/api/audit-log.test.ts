@@ -20,7 +20,6 @@ before(async () => {
 })
 
 type Entry = Omit<AuditEntryJson, 'before' | 'after'> & Record<'before' | 'after', Record<string, unknown> | null>
-
 const entries = async (query = '?limit=1000'): Promise<Entry[]> => (await ok(g.get(`/audit-log${query}`))).entries
 
 /** Returns the entries written while `work` ran, oldest first. */
@@ -56,7 +55,6 @@ async function newAlert(): Promise<string> {
   return (await alerts())[0].alert_id
 }
 const newGroup = async () => (await does('POST', '/groups', { name: fresh('group') })).group_id
-
 const ZONES = collection(circle('barn', { enabled: true, visible: true }))
 /** Puts one zone of the site with this id. */
 const putZones = (id: string) => ok(g.put('/zones', collection(circle(id)), { headers: { 'if-match': '*' } }))

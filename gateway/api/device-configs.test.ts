@@ -4,7 +4,6 @@ import { fails, ok, pluck, scene } from '#testing/scene.ts'
 
 const { g, clock, onlyFor } = scene({ devices: ['cart-1'], groups: [42], inScope: ['cart-1'] })
 const TYPE_LAYER = { realtime_enabled: true, key_keyless_state: 'key' }
-
 const configOf = async (hardwareId: string) => ok(g.get(`/devices/${hardwareId}/config`))
 
 const ROUTES: [method: string, path: string, status: number, code: string, body?: object][] = [
@@ -63,9 +62,8 @@ for (const path of LAYER_PATHS) {
   ] as [string, number, string, unknown][])
     test(`PUT ${path} with ${what} is ${status} ${code}`, () => fails(g.put(path, body), status, code))
 
-  test(`PUT ${path} not as JSON is 415`, async () => {
-    assert.equal((await g.put(path, '{}', { headers: { 'content-type': 'text/plain' } })).status, 415)
-  })
+  test(`PUT ${path} not as JSON is 415`, async () =>
+    assert.equal((await g.put(path, '{}', { headers: { 'content-type': 'text/plain' } })).status, 415))
 
   test(`PUT ${path} takes 8 KiB, whatever the values are`, async () => {
     await ok(g.put(path, { text: 'x'.repeat(8192 - '{"text":""}'.length) }))

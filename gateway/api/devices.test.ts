@@ -419,9 +419,7 @@ test('any number of attributes may be filtered in one request', async () => {
 
 test('a list reflects changes since the last list', async () => {
   const password = await g.register('changing')
-  const shown = async () => {
-    return (await g.get('/devices?hardware_ids=changing')).body.devices[0]
-  }
+  const shown = async () => (await g.get('/devices?hardware_ids=changing')).body.devices[0]
   assert.deepEqual([(await shown()).is_online, (await shown()).attributes], [false, {}])
   const client = await g.connect('changing', password)
   await publish(client, 'dev/changing/st', '{"online":true}')

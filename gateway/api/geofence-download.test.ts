@@ -9,7 +9,6 @@ import { fails, ok, scene } from '#testing/scene.ts'
 import { startFor } from '#testing/start-gateway.ts'
 
 const { g, clock, keys, fresh } = scene({ inScope: ['screen-1'] })
-
 const BARN = circle('barn', { name: 'Barn', enabled: true, visible: true })
 
 /** Group with a zone and a screen. */

@@ -84,9 +84,8 @@ test('fetch_required lists the cartcaddies of the group', async () => {
     ['screen-a', 'cartcaddie', id],
     ['screen-elsewhere', 'cartcaddie', await createGroup()],
     ['screen-nowhere', 'cartcaddie', null],
-  ] as const) {
+  ] as const)
     await ok(g.post('/devices', { hardware_id: hardwareId, device_type: deviceType, group_id: groupId }), 201)
-  }
   assert.deepEqual((await put(`/groups/${id}/geofences`)).body.fetch_required, ['screen-a', 'screen-b'])
   assert.deepEqual((await g.remove(`/geofences/${id}`)).body.fetch_required, ['screen-a', 'screen-b'])
 })

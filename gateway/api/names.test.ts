@@ -12,7 +12,6 @@ before(async () => {
 
 /** Characters forbidden inside a name; white space at its ends is trimmed. */
 const NOT_IN_NAMES = [...'\n\t\0\x1b\x7f\x85\u2028\u2029\u202e\u2066\ufeff', '\r\n', '\ud800']
-
 const zones = (name: string) => collection({ ...circle('a', { name, type: 'alert' }), id: undefined })
 const course = (properties: object) =>
   collection({

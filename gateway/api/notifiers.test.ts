@@ -39,9 +39,8 @@ async function notifier(t: TestContext, fields: object) {
   return { ...answer, id: id ?? '' }
 }
 
-async function shown(id: string) {
-  return (await g.get('/notifiers')).body.find((one: { notifier_id: string }) => one.notifier_id === id)
-}
+const shown = async (id: string) =>
+  (await g.get('/notifiers')).body.find((one: { notifier_id: string }) => one.notifier_id === id)
 
 for (const [method, path, body] of [
   ['GET', '/notifiers'],

@@ -4,7 +4,6 @@ import { box, collection } from '#testing/course/features.ts'
 import { pluck, scene } from '#testing/scene.ts'
 
 const { g } = scene({ groups: [1] })
-
 const RING = box(8, 50, 8.001, 50.001)
 const POLYGON = { type: 'Polygon', coordinates: [RING] }
 const multiPolygon = (...rings: unknown[]) => ({ type: 'MultiPolygon', coordinates: rings.map((ring) => [ring]) })

@@ -123,9 +123,8 @@ async function importFixes(gateway: TestGateway, hardwareId: string, count: numb
     lat: 28.41 + (s % 1000) / 100_000,
     long: -81.58 - (s % 777) / 100_000,
   }))
-  for (let from = 0; from < count; from += 5000) {
+  for (let from = 0; from < count; from += 5000)
     await ok(gateway.post(`/devices/${hardwareId}/telemetry/import`, { gps: gps.slice(from, from + 5000) }))
-  }
 }
 
 onlyFor('admins', ['GET', '/sync/export'], ['POST', '/sync/receipts', {}])

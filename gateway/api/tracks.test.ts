@@ -40,7 +40,6 @@ before(async () => {
 beforeEach(() => clock.set(NOW_MS))
 
 const ask = async (path: string, who: Who = 'admin') => g.get(path, { key: keys[who] })
-
 const get = async <Answer>(path: string, who: Who = 'admin'): Promise<Answer> => ok(ask(path, who))
 
 function summed(column: readonly number[]): number[] {

@@ -7,7 +7,6 @@ import { ADMIN_KEY, startFor } from '#testing/start-gateway.ts'
 const START_MS = Date.UTC(2026, 4, 1, 12)
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
 const { g, clock, onlyFor } = scene({ nowMs: START_MS, inScope: ['cart-1'] })
-
 const userOf = async (userId: string) => ok(g.get(`/users/${userId}`))
 
 const ROUTES: [method: string, path: string, body?: object][] = [

@@ -18,9 +18,8 @@ async function hook(t: TestContext, fields: object) {
   return { ...answer, id: id ?? '' }
 }
 
-async function shown(id: string) {
-  return (await g.get('/webhooks')).body.find((one: { webhook_id: string }) => one.webhook_id === id)
-}
+const shown = async (id: string) =>
+  (await g.get('/webhooks')).body.find((one: { webhook_id: string }) => one.webhook_id === id)
 
 function isSigned({ headers, text }: Received, secret: string): boolean {
   const signed = `${headers['x-cartbarn-timestamp']}.${text}`
@@ -64,9 +63,8 @@ test('a webhook is created, listed without its secret, tested and deleted', asyn
   for (const [method, path] of [
     ['DELETE', `/webhooks/${made.id}`],
     ['POST', `/webhooks/${made.id}/test`],
-  ] as const) {
+  ] as const)
     await fails(g.request(method, path), 404, 'webhook_not_found')
-  }
 })
 
 test('a secret can be given, with any characters', async (t) => {

@@ -24,7 +24,6 @@ beforeEach(async () => {
 })
 
 const zone = (id: string, properties: Record<string, unknown> = {}) => circle(id, { type: 'stop', ...properties })
-
 type FeatureJson = { id: string; properties: Record<string, unknown> }
 
 async function put(features: unknown[]): Promise<Answer> {
@@ -34,11 +33,8 @@ async function put(features: unknown[]): Promise<Answer> {
 }
 
 const ask = (body: unknown, key: string | null = staff.key) => g.post('/zones/switch', body, { key })
-
-async function toggle(body: object): Promise<{ version: number; switched: string[]; until: string | null }> {
-  return ok(ask(body))
-}
-
+const toggle = async (body: object): Promise<{ version: number; switched: string[]; until: string | null }> =>
+  ok(ask(body))
 const features = async (): Promise<FeatureJson[]> => (await g.get('/zones')).body.features
 
 async function find(id: string): Promise<FeatureJson['properties']> {
